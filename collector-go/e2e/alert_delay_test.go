@@ -48,7 +48,8 @@ func TestDelayOfAlerts(t *testing.T) {
 	base := time.Now().Add(warmUp)
 	var all []*slowing
 	for i := range causes {
-		all = append(all, slow(t, address, fmt.Sprintf("topology-%02d", i), time.Duration(i*7%causes)*reported/causes, base.Add(time.Duration(i)*phasesRepeat/causes)))
+		all = append(all, slow(t, address, fmt.Sprintf("topology-%02d", i), time.Duration(i*7%causes)*reported/causes,
+			base.Add(time.Duration(i)*phasesRepeat/causes)))
 	}
 	began := func(s *slowing) time.Time { return s.cause }
 	measureDelays(t, manager, meanAlert, all, began)
@@ -73,7 +74,8 @@ func TestDelayOfAlerts(t *testing.T) {
 func serve(t *testing.T, manager string) (grpc string) {
 	t.Helper()
 	grpc, http := freeAddress(t), freeAddress(t)
-	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", t.TempDir(), "--grpc-listen", grpc, "--http-listen", http,
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", t.TempDir(),
+		"--grpc-listen", grpc, "--http-listen", http,
 		"--alertmanager-urls", manager)
 	cmd.Stderr = t.Output()
 	require.NoError(t, cmd.Start())
@@ -132,17 +134,21 @@ func (s *slowing) report(at time.Time) []sender.Sample {
 	s.slow += uint64(slowed * recordsASec)
 	s.fast += uint64((reported.Seconds() - slowed) * recordsASec)
 	// Of schema 0, bucket -7 ends at 8 ms and bucket 0 at 1 s.
-	histogram := &pb.HistogramSample{ZeroThreshold: 0.0005, Count: s.fast + s.slow, Sum: float64(s.fast)*fastSeconds + float64(s.slow)*slowSeconds,
-		PositiveSpans: []*pb.BucketSpan{{Offset: -7, Length: 1}, {Offset: 6, Length: 1}}, PositiveCounts: []uint64{s.fast, s.slow}}
+	histogram := &pb.HistogramSample{ZeroThreshold: 0.0005, Count: s.fast + s.slow, Sum: float64(s.fast)*fastSeconds +
+		float64(s.slow)*slowSeconds,
+		PositiveSpans:  []*pb.BucketSpan{{Offset: -7, Length: 1}, {Offset: 6, Length: 1}},
+		PositiveCounts: []uint64{s.fast, s.slow}}
 	return []sender.Sample{
 		{Series: sender.Series{Name: "bullet_filter_latency", Interval: reported}, Time: at, Value: mean * 1000},
-		{Series: sender.Series{Name: "bullet_filter_latency_seconds", Interval: reported, Histogram: true, Cumulative: true}, Time: at, Histogram: histogram},
+		{Series: sender.Series{Name: "bullet_filter_latency_seconds", Interval: reported, Histogram: true,
+			Cumulative: true}, Time: at, Histogram: histogram},
 		{Series: sender.Series{Name: "memory.heap.used", Interval: reported}, Time: at, Value: 100 << 20},
 	}
 }
 
 // measureDelays waits until each topology's alert was told, and prints how long after its beginning.
-func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name string, all []*slowing, began func(*slowing) time.Time) {
+func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name string, all []*slowing,
+	began func(*slowing) time.Time) {
 	t.Helper()
 	heard := map[string]alertmanagertest.Alert{}
 	require.Eventually(t, func() bool {
@@ -160,12 +166,14 @@ func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name st
 		delay := heard[s.topology].Heard.Sub(began(s))
 		delays = append(delays, delay)
 		sinceTold := began(s).Sub(began(s).Truncate(reported).Add(s.phase - reported))
-		t.Logf("%s, %s: from %4.1f s into a report's interval and %4.1f s into a slice, told after %5.1f s", name, s.topology,
+		t.Logf("%s, %s: from %4.1f s into a report's interval and %4.1f s into a slice, told after %5.1f s",
+			name, s.topology,
 			(sinceTold % reported).Seconds(), began(s).Sub(began(s).Truncate(sliceWidth)).Seconds(), delay.Seconds())
 	}
 	slices.Sort(delays)
 	load, _ := os.ReadFile("/proc/loadavg")
-	t.Logf("%s: %d causes, told after %.1f s at best, %.1f s in the middle, %.1f s at worst, \"for\" of %.0f s in it; load %s", name, len(delays),
+	t.Logf("%s: %d causes, told after %.1f s at best, %.1f s in the middle, %.1f s at worst, \"for\" of %.0f s in it; load %s",
+		name, len(delays),
 		delays[0].Seconds(), delays[len(delays)/2].Seconds(), delays[len(delays)-1].Seconds(), lasts.Seconds(), load)
 	if name != blindAlert {
 		assert.LessOrEqual(t, delays[len(delays)-1], delayGoal+lasts, name)

@@ -57,7 +57,8 @@ func withAlerts(t *testing.T, o *stack.Options, manager *alertmanagertest.Alertm
 	require.Equal(t, 1, bytes.Count(rules, []byte(stoppedLasts)))
 	rules = bytes.Replace(rules, []byte(stoppedLasts), []byte(stoppedLastsHere), 1)
 	require.NoError(t, os.WriteFile(path, rules, 0o666))
-	o.CollectorFlags = append(o.CollectorFlags, "--rules-builtin=false", "--rules-files", path, "--rules-interval", ruleInterval.String(), "--query-lookback", lookback,
+	o.CollectorFlags = append(o.CollectorFlags, "--rules-builtin=false", "--rules-files", path, "--rules-interval",
+		ruleInterval.String(), "--query-lookback", lookback,
 		"--nimbus-interval", "7s") // 30 s as it comes
 }
 
@@ -84,9 +85,11 @@ func slowFilterWakesSomebody(t *testing.T, b *bench) {
 		// The first report of slow records came within this slice, and they within the report's interval before it.
 		end, _ := b.firstSlowSlice(t, b.slowedAt)
 		if told.StartsAt.Before(b.slowedAt) {
-			t.Logf("%s stands since %s, before the bolts slept: this machine is slow", name, told.StartsAt.Format(time.TimeOnly))
+			t.Logf("%s stands since %s, before the bolts slept: this machine is slow", name,
+				told.StartsAt.Format(time.TimeOnly))
 		} else {
-			t.Logf("%s told %.0f to %.0f s after the first slow record: %s", name, told.Heard.Sub(end).Seconds(), told.Heard.Sub(end.Add(-sliceWidth-reported)).Seconds(), told.Annotations["summary"])
+			t.Logf("%s told %.0f to %.0f s after the first slow record: %s", name, told.Heard.Sub(end).Seconds(),
+				told.Heard.Sub(end.Add(-sliceWidth-reported)).Seconds(), told.Annotations["summary"])
 		}
 		assert.Equal(t, topology, told.Labels["topology"])
 		assert.Contains(t, told.Annotations["runbook_url"], name)
@@ -114,7 +117,8 @@ func (b *bench) slowFilters(t *testing.T) map[string]alertmanagertest.Alert {
 
 // awaitLatencyAlert waits until the rules look at a slow slice after a time, find the latency above the limit, and the
 // alert fires; it is what was told of it last.
-func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string, since time.Time) (told alertmanagertest.Alert) {
+func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string,
+	since time.Time) (told alertmanagertest.Alert) {
 	t.Helper()
 	b.await(t, name+" of slow records", func(ctx context.Context) bool {
 		seen := time.Now().Add(-ruleOffset(b.options) - 2*ruleInterval)
@@ -200,7 +204,9 @@ func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
 // firing reports whether Alertmanager holds one of these alerts for firing.
 func (b *bench) firing(t *testing.T, names ...string) bool {
 	t.Helper()
-	return slices.ContainsFunc(b.manager.Active(t), func(a alertmanagertest.Alert) bool { return slices.Contains(names, a.Name()) })
+	return slices.ContainsFunc(b.manager.Active(t), func(a alertmanagertest.Alert) bool {
+		return slices.Contains(names, a.Name())
+	})
 }
 
 // awaitAlert is the first telling of an alert of the topology that began after a time.
@@ -210,7 +216,8 @@ func (b *bench) awaitAlert(t *testing.T, name string, since time.Time) alertmana
 }
 
 // awaitAlertOf is the same for a topology and a worker; "" is one without.
-func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string, since time.Time) (found alertmanagertest.Alert) {
+func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string,
+	since time.Time) (found alertmanagertest.Alert) {
 	t.Helper()
 	b.await(t, name+" of "+topology+" "+worker, func(context.Context) bool {
 		told := b.toldOf(name, topology, worker, "firing", since)
@@ -225,7 +232,8 @@ func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string, since 
 // toldOf are the tellings of an alert that began after a time, in a status.
 func (b *bench) toldOf(name, topology, worker, status string, since time.Time) (all []alertmanagertest.Alert) {
 	for _, a := range b.manager.Told() {
-		if a.Name() == name && a.Status == status && a.Labels["topology"] == topology && a.Labels["worker"] == worker && a.Labels["metric"] == "" && a.StartsAt.After(since) {
+		if a.Name() == name && a.Status == status && a.Labels["topology"] == topology && a.Labels["worker"] == worker &&
+			a.Labels["metric"] == "" && a.StartsAt.After(since) {
 			all = append(all, a)
 		}
 	}
@@ -242,7 +250,8 @@ func (b *bench) awaitReason(t *testing.T, changed time.Time) {
 		now := time.Now()
 		window := now.Sub(changed).Round(time.Second) + 10*time.Second
 		var err error
-		answer, err = exec.CommandContext(ctx, b.options.Program, "why", "--collector", "http://"+b.options.HTTPListen, "--alert", meanAlert,
+		answer, err = exec.CommandContext(ctx, b.options.Program, "why", "--collector", "http://"+b.options.HTTPListen,
+			"--alert", meanAlert,
 			"--topology", topology, "--time", now.Format(time.RFC3339), "--window", window.String()).CombinedOutput()
 		text := string(answer)
 		return err == nil && strings.Contains(text, "Changed topology.bolt.wait.strategy") &&

@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	topology   = "bullet-e2e"
-	workers    = 2
-	recordRate = 100 // a second: enough for each task to have some in every slice, little enough for a machine of which others have most
+	topology = "bullet-e2e"
+	workers  = 2
+	// a second: enough for each task to have some in every slice, little enough for a machine of which others have most
+	recordRate = 100
 	sliceWidth = 10 * time.Second
 	// patience ends a test that hangs. What is waited for is an event: how long it takes says how busy the machine is,
 	// and nothing of what is tested.
@@ -101,7 +102,8 @@ func startBench(t *testing.T) *bench {
 	o.CollectorFlags = append(o.CollectorFlags, "--nimbus-addresses", relay.address)
 	s, err := stack.Enter(t.Context(), o, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
-	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager, nimbus: relay, started: time.Now()}
+	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager, nimbus: relay,
+		started: time.Now()}
 	t.Cleanup(func() { b.stop(t) })
 	b.collector, err = experiment.NewCollector(o.HTTPListen)
 	require.NoError(t, err)

@@ -38,7 +38,8 @@ func (b *bench) awaitQueries(t *testing.T, end time.Time, fewest float64) time.T
 	for began := time.Now(); ; end = end.Add(sliceWidth) {
 		b.awaitSlices(t, "bullet_query_latency_seconds", "", end)
 		b.awaitSlices(t, "bullet_query_outcomes_total", "", end)
-		least := b.ask(t, end, "min(histogram_count(sum by (class) (%s)))", selector("bullet_query_latency_seconds", `,component="canary"`))[""]
+		least := b.ask(t, end, "min(histogram_count(sum by (class) (%s)))",
+			selector("bullet_query_latency_seconds", `,component="canary"`))[""]
 		if least >= fewest || time.Since(began) > patience {
 			return end
 		}
@@ -49,8 +50,10 @@ func (b *bench) awaitQueries(t *testing.T, end time.Time, fewest float64) time.T
 // canary goes on.
 func canaryFlies(t *testing.T, b *bench) {
 	var said bytes.Buffer
-	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "canary", "--url", b.options.GatewayListen, "--collector", b.options.GRPCListen,
-		"--topology", topology, "--host", "canary-host", "--every", canaryEvery.String(), "--query-duration", canaryLife.String(), "--most-in-flight", "40")
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "canary", "--url", b.options.GatewayListen,
+		"--collector", b.options.GRPCListen,
+		"--topology", topology, "--host", "canary-host", "--every", canaryEvery.String(), "--query-duration",
+		canaryLife.String(), "--most-in-flight", "40")
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
 	defer func() {
@@ -63,8 +66,10 @@ func canaryFlies(t *testing.T, b *bench) {
 		of := `,component="canary",worker="canary-host:0",class="` + string(class) + `"`
 		latencies := selector("bullet_query_latency_seconds", of)
 		count := b.ask(t, end, "histogram_count(sum(%s))", latencies)[""]
-		p50, p99 := b.ask(t, end, "histogram_quantile(0.5, sum(%s))", latencies)[""], b.ask(t, end, "histogram_quantile(0.99, sum(%s))", latencies)[""]
-		complete := b.ask(t, end, "avg(avg_over_time(%s[1m]))", selector("bullet_query_result_completeness_ratio", of))[""]
+		p50, p99 := b.ask(t, end, "histogram_quantile(0.5, sum(%s))", latencies)[""],
+			b.ask(t, end, "histogram_quantile(0.99, sum(%s))", latencies)[""]
+		complete := b.ask(t, end, "avg(avg_over_time(%s[1m]))",
+			selector("bullet_query_result_completeness_ratio", of))[""]
 		bad := b.ask(t, end, "sum(%s)", selector("bullet_query_outcomes_total", of+`,outcome!="returned"`))[""]
 		t.Logf("%s: %.0f queries, p50 %.3f s, p99 %.3f s, completeness %.3f", class, count, p50, p99, complete)
 		assert.GreaterOrEqual(t, count, fewestQueries, class)

@@ -74,7 +74,8 @@ func TestATuneRunOnACluster(t *testing.T) {
 
 	second := startCluster(t, runs, "tune", "run", "--resume", out, "--runs", runs)
 	second.awaitLine(t, "ending topology elsewhere-01, which the killed run may have left")
-	second.awaitLine(t, "topology elsewhere-01-launch2 is submitted") // for which there is room only where the first gave its slots back
+	// for which there is room only where the first gave its slots back
+	second.awaitLine(t, "topology elsewhere-01-launch2 is submitted")
 	code := second.end(t)
 	assert.NotContains(t, strings.Join(second.seen, "\n"), "was not ended")
 	workers, err := cluster.Workers(t.Context())
@@ -88,7 +89,8 @@ func logClusterIfFailed(t *testing.T, dir string) {
 	if !t.Failed() {
 		return
 	}
-	for _, name := range []string{"logs/local-storm.log", "logs/collector.log", "storm/logs/supervisor.log", "storm/logs/nimbus.log"} {
+	for _, name := range []string{"logs/local-storm.log", "logs/collector.log", "storm/logs/supervisor.log",
+		"storm/logs/nimbus.log"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		t.Logf("%s (%v):\n%s", name, err, text[max(0, len(text)-4000):])
 	}
@@ -101,7 +103,8 @@ func experimentOn(o stack.Options) string {
 		key, value, _ := strings.Cut(setting, "=")
 		settings = append(settings, "    "+key+": "+value)
 	}
-	localStorm := fmt.Sprintf("%s, -XX:TieredStopAtLevel=1, -jar, %s", o.Java, filepath.Join(o.BuildDir, "local-storm.jar"))
+	localStorm := fmt.Sprintf("%s, -XX:TieredStopAtLevel=1, -jar, %s", o.Java,
+		filepath.Join(o.BuildDir, "local-storm.jar"))
 	return fmt.Sprintf(elsewhere, o.BulletConf, strings.Join(settings, "\n"), localStorm, filepath.Join(o.Dir, "storm"),
 		filepath.Join(o.BuildDir, "bullet-topology.jar"), o.HTTPListen, o.GatewayListen)
 }

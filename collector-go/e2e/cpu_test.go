@@ -80,7 +80,8 @@ type watchedCPU struct {
 func (b *bench) watchCPU(t *testing.T) *watchedCPU {
 	t.Helper()
 	pids := b.pids(t)
-	w := &watchedCPU{from: nextSliceEnd(time.Now().Add(time.Second)), kernel: map[string]*usage{}, stop: make(chan struct{})}
+	w := &watchedCPU{from: nextSliceEnd(time.Now().Add(time.Second)), kernel: map[string]*usage{},
+		stop: make(chan struct{})}
 	for worker, pid := range pids {
 		u := new(usage)
 		w.kernel[worker] = u
@@ -133,7 +134,8 @@ func cpuIsTheProcess(t *testing.T, b *bench, watched *watchedCPU) {
 		slices.Sort(apart)
 		// One that is paused between its reading and its looking at the clock is behind; the one in the middle is not.
 		middle, whole := apart[len(apart)/2], u.at(watched.to)
-		t.Logf("worker %s: %.2f s of CPU by /proc, its %d samples %.3f s behind in the middle, %.3f to %.3f s", worker, whole, len(apart), middle, apart[0], apart[len(apart)-1])
+		t.Logf("worker %s: %.2f s of CPU by /proc, its %d samples %.3f s behind in the middle, %.3f to %.3f s", worker,
+			whole, len(apart), middle, apart[0], apart[len(apart)-1])
 		assert.Greater(t, whole-u.at(watched.from), 1.0, "the worker does something")
 		assert.InDelta(t, 0, middle, cpuApart, worker)
 	}
@@ -142,9 +144,11 @@ func cpuIsTheProcess(t *testing.T, b *bench, watched *watchedCPU) {
 		require.NotEmpty(t, s.Slices.TimesMs, "%v", s.Labels)
 		for i, endMs := range s.Slices.TimesMs {
 			sample := slices.IndexFunc(modes[s.Labels["worker"]][s.Labels["mode"]], func(j sampled) bool {
-				return j.timeMs > endMs-sliceWidth.Milliseconds() && j.timeMs <= endMs && math.Abs(j.value/1000-float64(s.Slices.Values[i])) < 1e-6
+				return j.timeMs > endMs-sliceWidth.Milliseconds() && j.timeMs <= endMs &&
+					math.Abs(j.value/1000-float64(s.Slices.Values[i])) < 1e-6
 			})
-			assert.GreaterOrEqual(t, sample, 0, "%v says %v at %d, and none of its samples", s.Labels, s.Slices.Values[i], endMs)
+			assert.GreaterOrEqual(t, sample, 0, "%v says %v at %d, and none of its samples", s.Labels,
+				s.Slices.Values[i], endMs)
 		}
 	}
 }

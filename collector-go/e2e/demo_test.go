@@ -161,7 +161,8 @@ func demoReports(t *testing.T, out string) {
 	d.awaitLine(t, "ended what an earlier run had left running")
 	assert.Equal(t, 0, d.end(t))
 	d.assertNothingRuns(t)
-	for _, name := range []string{"report.html", "report.md", "figures/timeline.svg", "figures/timeline.png", "plan.json", "result.json", "trials/01-demo/run.json", "trials/01-demo/outcomes.jsonl"} {
+	for _, name := range []string{"report.html", "report.md", "figures/timeline.svg", "figures/timeline.png",
+		"plan.json", "result.json", "trials/01-demo/run.json", "trials/01-demo/outcomes.jsonl"} {
 		info, err := os.Stat(filepath.Join(out, name))
 		if assert.NoError(t, err) {
 			assert.Positive(t, info.Size(), name)
@@ -190,7 +191,8 @@ func assertStepsMarked(t *testing.T, data string, text []byte) {
 	require.NoError(t, err)
 	require.Len(t, marks, len(r.Steps))
 	for i, mark := range marks {
-		assert.Regexp(t, fmt.Sprintf(`^demo, step %d: %d queries( \(attempt \d+\))?$`, i+1, r.Steps[i].Queries), mark.Title, "a bound of the capacity is confirmed by another attempt")
+		assert.Regexp(t, fmt.Sprintf(`^demo, step %d: %d queries( \(attempt \d+\))?$`, i+1, r.Steps[i].Queries),
+			mark.Title, "a bound of the capacity is confirmed by another attempt")
 		assert.False(t, mark.End.IsZero(), mark.Title)
 		if i > 0 {
 			assert.False(t, mark.Start.Before(marks[i-1].End), "steps follow each other")
@@ -282,7 +284,8 @@ func assertServes(t *testing.T, data string) {
 func serveAgain(t *testing.T, data string) (address string, stop func()) {
 	t.Helper()
 	address = freeAddress(t)
-	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", data, "--http-listen", address, "--grpc-listen", freeAddress(t))
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", data, "--http-listen",
+		address, "--grpc-listen", freeAddress(t))
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool { return isReady(address) }, patience, 100*time.Millisecond)
 	return address, func() {

@@ -69,8 +69,10 @@ func (c *clinic) settingsFile(t *testing.T, settings []string) string {
 
 // ask runs the doctor, and returns its findings by check.
 func (c *clinic) ask(t *testing.T, flags ...string) map[string]doctor.Finding {
-	line := append([]string{"doctor", "--collector", c.options.HTTPListen, "--nimbus", c.Nimbus(), "--output", "json"}, flags...)
-	out, _ := exec.CommandContext(t.Context(), filepath.Join(buildDir(t), "bullet-metrics"), line...).Output() // its exit code is in the findings
+	line := append([]string{"doctor", "--collector", c.options.HTTPListen, "--nimbus", c.Nimbus(), "--output", "json"},
+		flags...)
+	// its exit code is in the findings
+	out, _ := exec.CommandContext(t.Context(), filepath.Join(buildDir(t), "bullet-metrics"), line...).Output()
 	var report doctor.Report
 	require.NoError(t, json.Unmarshal(out, &report), string(out))
 	found := map[string]doctor.Finding{}
@@ -96,7 +98,8 @@ func collectorAt(address string) []string {
 
 // workerLog is the newest log of a topology's worker.
 func workerLog(t *testing.T, c *clinic, name string) []string {
-	found, err := filepath.Glob(filepath.Join(c.options.Dir, "storm", "logs", "workers-artifacts", name+"-*", "*", "worker.log"))
+	found, err := filepath.Glob(filepath.Join(c.options.Dir, "storm", "logs", "workers-artifacts", name+"-*", "*",
+		"worker.log"))
 	require.NoError(t, err)
 	if len(found) == 0 {
 		return nil
@@ -116,14 +119,21 @@ func TestDoctorOnACluster(t *testing.T) {
 	}
 	for i, p := range []patient{
 		{name: "fresh", check: "cpu", status: doctor.Waiting, says: "first slices"},
-		{name: "wrong address", settings: collectorAt(freeAddress(t)), check: "address", status: doctor.Fail, says: "nobody answers at"},
-		{name: "no port", settings: collectorAt("127.0.0.9"), check: "address", status: doctor.Fail, says: "127.0.0.9 has no port"},
-		{name: "HTTP port", settings: collectorAt(c.options.HTTPListen), check: "address", status: doctor.Fail, says: "speaks HTTP"},
-		{name: "TLS at the plugin", settings: []string{plugin.Collector + "tls.enabled=true"}, check: "tls", status: doctor.Fail, says: "TLS at the plugin only"},
-		{name: "no CA file", settings: []string{plugin.Collector + "tls.enabled=true", plugin.Collector + "tls.ca.file=/nope/ca.pem"}, check: "files", status: doctor.Fail, says: "/nope/ca.pem"},
-		{name: "early class", settings: []string{plugin.Classes + "=[" + plugin.EarlyClass + "]"}, check: "registration", status: doctor.Fail, says: "for Bullet up to 0.4.3"},
+		{name: "wrong address", settings: collectorAt(freeAddress(t)), check: "address", status: doctor.Fail,
+			says: "nobody answers at"},
+		{name: "no port", settings: collectorAt("127.0.0.9"), check: "address", status: doctor.Fail,
+			says: "127.0.0.9 has no port"},
+		{name: "HTTP port", settings: collectorAt(c.options.HTTPListen), check: "address", status: doctor.Fail,
+			says: "speaks HTTP"},
+		{name: "TLS at the plugin", settings: []string{plugin.Collector + "tls.enabled=true"}, check: "tls",
+			status: doctor.Fail, says: "TLS at the plugin only"},
+		{name: "no CA file", settings: []string{plugin.Collector + "tls.enabled=true", plugin.Collector +
+			"tls.ca.file=/nope/ca.pem"}, check: "files", status: doctor.Fail, says: "/nope/ca.pem"},
+		{name: "early class", settings: []string{plugin.Classes + "=[" + plugin.EarlyClass + "]"},
+			check: "registration", status: doctor.Fail, says: "for Bullet up to 0.4.3"},
 		{name: "no jar", before: away, check: "submitted", status: doctor.Fail, says: "runs without the plugin"},
-		{name: "misspelt", settings: []string{plugin.Collector + "tls.enable=true"}, check: "settings", status: doctor.Fail, says: "tls.enable"},
+		{name: "misspelt", settings: []string{plugin.Collector + "tls.enable=true"}, check: "settings",
+			status: doctor.Fail, says: "tls.enable"},
 	} {
 		if playLong() || slices.Contains([]string{"fresh", "wrong address", "misspelt"}, p.name) {
 			t.Run(p.name, func(t *testing.T) { c.treat(t, fmt.Sprintf("patient-%d", i), p) })
@@ -163,7 +173,8 @@ func (c *clinic) awaitFinding(t *testing.T, p patient, flags ...string) {
 		return all[p.check].Status == p.status && strings.Contains(all[p.check].Says, p.says)
 	}, patience, time.Second, "%s", p.check)
 	for _, found := range all {
-		assert.False(t, p.status == doctor.Waiting && found.Status == doctor.Fail, "a topology that is well has a failure: %+v", found)
+		assert.False(t, p.status == doctor.Waiting && found.Status == doctor.Fail,
+			"a topology that is well has a failure: %+v", found)
 		assert.Equal(t, found.Status == doctor.Fail, found.Fix != "", "%+v", found)
 	}
 }
@@ -171,7 +182,8 @@ func (c *clinic) awaitFinding(t *testing.T, p patient, flags ...string) {
 // tlsAtTheCollector has the plugin speak plain text to a collector of its own that takes TLS alone.
 func (c *clinic) tlsAtTheCollector(t *testing.T) {
 	address := startTLSCollector(t)
-	c.treat(t, "patient-tls", patient{settings: collectorAt(address), check: "tls", status: doctor.Fail, says: "TLS at the collector only"})
+	c.treat(t, "patient-tls", patient{settings: collectorAt(address), check: "tls", status: doctor.Fail,
+		says: "TLS at the collector only"})
 }
 
 // startTLSCollector runs a collector whose gRPC port takes TLS alone, until the test ends, and returns its address.
@@ -179,7 +191,8 @@ func startTLSCollector(t *testing.T) string {
 	dir := t.TempDir()
 	cert, key := accesstest.NewAuthority(t, "ours").Issue(dir, "127.0.0.1", time.Now().Add(24*time.Hour))
 	address := freeAddress(t)
-	command := exec.CommandContext(t.Context(), filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", address,
+	command := exec.CommandContext(t.Context(), filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir",
+		filepath.Join(dir, "data"), "--grpc-listen", address,
 		"--http-listen", freeAddress(t), "--grpc-tls-cert-file", cert, "--grpc-tls-key-file", key, "--grpc-insecure")
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {

@@ -44,10 +44,14 @@ func startDRPC(t *testing.T, threads int) *drpcServer {
 	require.NoError(t, err)
 	// Storm 1.2's ZooKeeper reads the name of an address that was not resolved as Java up to 13 printed it.
 	hosts := filepath.Join(dir, "hosts")
-	require.NoError(t, os.WriteFile(hosts, []byte("127.0.0.1 localhost\n127.0.0.1 localhost/<unresolved>\n127.0.0.1 "+host+"\n"), 0o644))
-	s := &drpcServer{address: freeAddress(t), changed: make(chan struct{}, 1), ready: make(chan struct{}), ended: make(chan struct{})}
-	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-Djava.io.tmpdir="+dir, "-Dzookeeper.sasl.client=false", "-Djdk.net.hosts.file="+hosts,
-		"--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+	require.NoError(t, os.WriteFile(hosts, []byte("127.0.0.1 localhost\n127.0.0.1 localhost/<unresolved>\n127.0.0.1 "+
+		host+"\n"), 0o644))
+	s := &drpcServer{address: freeAddress(t), changed: make(chan struct{}, 1), ready: make(chan struct{}),
+		ended: make(chan struct{})}
+	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-Djava.io.tmpdir="+dir,
+		"-Dzookeeper.sasl.client=false", "-Djdk.net.hosts.file="+hosts,
+		"--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
+		"--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
 		fmt.Sprintf("-Dfew.threads=%d", threads),
 		fmt.Sprintf("-Dstorm.options=drpc.http.port=%s,drpc.port=%s,drpc.invocations.port=%s,drpc.http.filter=io.github.bulletmetrics.topology.drpcstorm.FewThreads",
 			port(t, s.address), port(t, freeAddress(t)), port(t, freeAddress(t))),
@@ -139,7 +143,8 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 	assert.InDelta(t, threads, most, 0)
 
 	evidence := tuning.NoEvidence()
-	evidence.Queries.Endpoint, evidence.Queries.Submitted, evidence.Queries.ActiveMost = tuning.EndpointDRPC, held, tuning.Figure(most)
+	evidence.Queries.Endpoint, evidence.Queries.Submitted, evidence.Queries.ActiveMost = tuning.EndpointDRPC, held,
+		tuning.Figure(most)
 	limit := tuning.Limit(evidence)
 	assert.Contains(t, limit.Text, "limited by DRPC: 30 queries submitted, 20 active, 10 never active")
 	assert.False(t, limit.BlamesTopology())
@@ -152,5 +157,6 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 	client.Close()
 	result := tally.Result()
 	assert.Zero(t, result.Failed+result.TimedOut, "%v", result.Errors)
-	assert.Greater(t, result.Latency.Most, 12.0, "who waited for a thread waited twice as long, from its intended start")
+	assert.Greater(t, result.Latency.Most, 12.0,
+		"who waited for a thread waited twice as long, from its intended start")
 }

@@ -109,7 +109,8 @@ const leastOfASeries = 30
 
 // What a sender drops for these reasons is a sample that nobody has; values that no sample can be of, and what comes
 // when a topology is ended, are none.
-var losses = []pb.DropReason{pb.DropReason_DROP_REASON_QUEUE_FULL, pb.DropReason_DROP_REASON_EXPIRED, pb.DropReason_DROP_REASON_SERIES_LIMIT, pb.DropReason_DROP_REASON_INTERNAL}
+var losses = []pb.DropReason{pb.DropReason_DROP_REASON_QUEUE_FULL, pb.DropReason_DROP_REASON_EXPIRED,
+	pb.DropReason_DROP_REASON_SERIES_LIMIT, pb.DropReason_DROP_REASON_INTERNAL}
 
 // The journal is read alone, after the collector has ended: every sample that the workers' samplers took is there,
 // once, also around the collector's kill. No clock is needed for that: a batch has a number in its sender's epoch, what
@@ -121,7 +122,8 @@ func journalHasEverySample(t *testing.T, b *bench) {
 	lost := 0
 	for of, numbers := range k.sequences {
 		for i, number := range numbers {
-			if !assert.EqualValues(t, i+1, number, "the batch at place %d of epoch %x of producer %d", i, of.id, of.producer) {
+			if !assert.EqualValues(t, i+1, number, "the batch at place %d of epoch %x of producer %d", i, of.id,
+				of.producer) {
 				lost++
 				break
 			}
@@ -152,7 +154,8 @@ func journalHasEverySample(t *testing.T, b *bench) {
 			if !assert.Positive(t, gap, "%v has a sample twice, or out of its order, at %d", series, all[i].timeMs) {
 				doubled++
 			}
-			if all[i].pack != all[i-1].pack && !assert.Less(t, gap, packIsMissing, "%v misses a pack before %d", series, all[i].timeMs) {
+			if all[i].pack != all[i-1].pack && !assert.Less(t, gap, packIsMissing, "%v misses a pack before %d", series,
+				all[i].timeMs) {
 				lost += int(gap/time.Second) - 1
 			}
 			late = max(late, gap-time.Duration(series.IntervalMs)*time.Millisecond)

@@ -15,7 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 )
 
-var comparedMetrics = []string{"bullet_worker_cpu_seconds_total", "bullet_worker_heap_used_bytes", "bullet_worker_gc_seconds_total", "bullet_active_queries"}
+var comparedMetrics = []string{"bullet_worker_cpu_seconds_total", "bullet_worker_heap_used_bytes",
+	"bullet_worker_gc_seconds_total", "bullet_active_queries"}
 
 func collectorKilled(t *testing.T, b *bench) {
 	// Slices on both sides of the kill: two that the collector has answered with already, and two after it.
@@ -37,7 +38,8 @@ func collectorKilled(t *testing.T, b *bench) {
 	after := nextSliceEnd(time.Now()).Add(sliceWidth)
 	b.awaitSlices(t, "bullet_worker_cpu_seconds_total", "", after)
 
-	assert.Equal(t, known, b.snapshot(t, from, before), "what was answered before the kill is answered again, to the bit")
+	assert.Equal(t, known, b.snapshot(t, from, before),
+		"what was answered before the kill is answered again, to the bit")
 	assertWhole(t, b.snapshot(t, from, after)["bullet_worker_cpu_seconds_total"], from, after)
 }
 
@@ -63,7 +65,8 @@ func (b *bench) snapshot(t *testing.T, from, to time.Time) map[string][]experime
 		require.NoError(t, err)
 		require.NotEmpty(t, series, metric)
 		slices.SortFunc(series, func(x, y experiment.Series) int {
-			return slices.Compare([]string{x.Labels["worker"], x.Labels["task"], x.Labels["mode"], x.Labels["collector"]},
+			return slices.Compare([]string{x.Labels["worker"], x.Labels["task"], x.Labels["mode"],
+				x.Labels["collector"]},
 				[]string{y.Labels["worker"], y.Labels["task"], y.Labels["mode"], y.Labels["collector"]})
 		})
 		answers[metric] = series

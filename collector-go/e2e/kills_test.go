@@ -27,11 +27,15 @@ const missedFor = 15 * time.Second
 // its heap for as long as that takes.
 func (b *bench) assertMissedOnlyIfAway(t *testing.T, worker string) {
 	t.Helper()
-	seen, err := b.collector.Slices(t.Context(), fmt.Sprintf(`topology_worker:bullet_worker_heap_used_bytes:present2m{topology=%q,worker=%q}`, topology, worker), b.started, time.Now())
+	seen, err := b.collector.Slices(t.Context(),
+		fmt.Sprintf(`topology_worker:bullet_worker_heap_used_bytes:present2m{topology=%q,worker=%q}`, topology, worker),
+		b.started, time.Now())
 	require.NoError(t, err)
 	require.Len(t, seen, 1)
-	rules, samples := longestBetween(seen[0].Slices.TimesMs), longestBetween(b.ofWorkers(t, "bullet_worker_heap_used_bytes", b.started, time.Now())[worker].TimesMs)
-	blind := append(b.toldOf(blindAlert, topology, worker, "firing", b.workerKilledAt), b.toldOf(blindAlert, topology, "", "firing", b.workerKilledAt)...)
+	rules, samples := longestBetween(seen[0].Slices.TimesMs),
+		longestBetween(b.ofWorkers(t, "bullet_worker_heap_used_bytes", b.started, time.Now())[worker].TimesMs)
+	blind := append(b.toldOf(blindAlert, topology, worker, "firing", b.workerKilledAt),
+		b.toldOf(blindAlert, topology, "", "firing", b.workerKilledAt)...)
 	if rules < missedFor {
 		assert.Empty(t, blind, "the rules missed it for %s", rules)
 	}
@@ -48,7 +52,9 @@ func longestBetween(timesMs []int64) (longest time.Duration) {
 
 // consumerOf reports whether the metrics consumer runs in a worker.
 func consumerOf(w experiment.KnownWorker) bool {
-	return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
+	return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool {
+		return strings.HasPrefix(c.Component, "__metrics")
+	})
 }
 
 // A worker is killed while the Supervisor cannot start it again: somebody is told which one is missing. Then the
@@ -74,7 +80,8 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	killed := time.Now()
 	require.NoError(t, syscall.Kill(victim.Pid, syscall.SIGKILL))
 	told := b.awaitAlertOf(t, blindAlert, topology, victim.Worker, killed)
-	t.Logf("%s told %.0f s after the kill: %s", blindAlert, told.Heard.Sub(killed).Seconds(), told.Annotations["summary"])
+	t.Logf("%s told %.0f s after the kill: %s", blindAlert, told.Heard.Sub(killed).Seconds(),
+		told.Annotations["summary"])
 	assert.Contains(t, told.Annotations["summary"], victim.Worker)
 	assert.Empty(t, b.toldOf(blindAlert, topology, "", "firing", killed), "the other worker reports")
 
@@ -87,14 +94,20 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 		return err == nil && len(after.Workers) == 1 && len(after.Unplaced) == 0 && after.Condition.State == "running"
 	})
 	t.Logf("all tasks are in %s %.0f s after the rebalance", after.Workers[0].Worker, time.Since(rebalanced).Seconds())
-	i = slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool { return w.Worker != after.Workers[0].Worker })
+	i = slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool {
+		return w.Worker != after.Workers[0].Worker
+	})
 	left := before.Workers[i].Worker
-	b.awaitMissing(t, fmt.Sprintf(`topology_worker:bullet_worker_heap_used_bytes:present2m{topology=%q,worker=%q}`, topology, left))
+	b.awaitMissing(t, fmt.Sprintf(`topology_worker:bullet_worker_heap_used_bytes:present2m{topology=%q,worker=%q}`,
+		topology, left))
 	for _, metric := range []string{"bullet_filter_latency_mean_seconds", "bullet_filter_latency_seconds"} {
-		b.await(t, metric+" of the worker that left to have nothing to do with the alert", func(ctx context.Context) bool {
-			raised, err := b.collector.Calculate(ctx, fmt.Sprintf(`last_over_time(topology_worker:%s:raised{topology=%q,worker=%q}[1h])`, metric, topology, left), time.Now())
-			return err == nil && float64(raised) == 0
-		})
+		b.await(t, metric+" of the worker that left to have nothing to do with the alert",
+			func(ctx context.Context) bool {
+				raised, err := b.collector.Calculate(ctx,
+					fmt.Sprintf(`last_over_time(topology_worker:%s:raised{topology=%q,worker=%q}[1h])`, metric,
+						topology, left), time.Now())
+				return err == nil && float64(raised) == 0
+			})
 	}
 	b.await(t, "the end of "+blindAlert, func(context.Context) bool { return !b.firing(t, blindAlert) })
 	assert.Empty(t, b.toldOf(blindAlert, topology, left, "firing", rebalanced), "it left")
@@ -122,7 +135,8 @@ func (b *bench) awaitMissing(t *testing.T, series string) {
 	b.await(t, "the rules to miss "+series, func(ctx context.Context) bool {
 		now := time.Now().Add(-ruleOffset(b.options) - 2*ruleInterval)
 		for _, at := range []time.Time{now, now.Add(-missedFor - 2*ruleInterval)} {
-			missing, err := b.collector.Calculate(ctx, fmt.Sprintf(`count(last_over_time(%s[1h]) unless %[1]s)`, series), at)
+			missing, err := b.collector.Calculate(ctx, fmt.Sprintf(`count(last_over_time(%s[1h]) unless %[1]s)`,
+				series), at)
 			if err != nil || float64(missing) != 1 { // NaN where it is there
 				return false
 			}
@@ -163,7 +177,8 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 
 	for _, name := range []string{annotated, known} {
 		b.await(t, name+" to report", func(ctx context.Context) bool {
-			present, err := b.collector.Calculate(ctx, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name), time.Now().Add(-ruleOffset(b.options)))
+			present, err := b.collector.Calculate(ctx, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name),
+				time.Now().Add(-ruleOffset(b.options)))
 			return err == nil && float64(present) == 1
 		})
 	}
@@ -176,7 +191,8 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 		b.awaitMissing(t, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name))
 		b.assertCondition(t, name, "killed", by)
 		for _, a := range b.manager.Told() {
-			assert.False(t, a.Name() == blindAlert && a.Labels["topology"] == name, "%s was told of %v", blindAlert, a.Labels)
+			assert.False(t, a.Name() == blindAlert && a.Labels["topology"] == name, "%s was told of %v",
+				blindAlert, a.Labels)
 		}
 	}
 	b.await(t, "the end of "+blindAlert+" in its time", func(context.Context) bool { return !b.firing(t, blindAlert) })

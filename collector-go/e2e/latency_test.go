@@ -48,7 +48,8 @@ func recordLatencies(t *testing.T, b *bench) {
 	from := nextSliceEnd(nextSliceEnd(time.Now()))
 	to := from.Add(latencyWindow)
 	waitUntil(t, to)
-	for metric, matchers := range map[string]string{"bullet_filter_latency_seconds": "", "bullet_filter_latency_mean_seconds": "", "storm_executed_total": records} {
+	for metric, matchers := range map[string]string{"bullet_filter_latency_seconds": "",
+		"bullet_filter_latency_mean_seconds": "", "storm_executed_total": records} {
 		b.awaitSlices(t, metric, matchers, to)
 	}
 
@@ -70,7 +71,8 @@ func recordLatencies(t *testing.T, b *bench) {
 	require.NotEmpty(t, hooked)
 	for task, count := range hooked {
 		records := executed[task] - executedBefore[task]
-		t.Logf("task %s: the hook saw %.0f records in %s, Storm executed %.0f", task, count-hookedBefore[task], latencyWindow, records)
+		t.Logf("task %s: the hook saw %.0f records in %s, Storm executed %.0f", task, count-hookedBefore[task],
+			latencyWindow, records)
 		require.Greater(t, records, 100.0)
 		assert.InEpsilon(t, records, count-hookedBefore[task], countTolerance)
 	}
@@ -86,11 +88,13 @@ const fewestMeans = 6
 func (b *bench) meansAgree(t *testing.T, from, to time.Time, latencies string) {
 	t.Helper()
 	compared, furthest, late := 0, 0.0, map[string]bool{}
-	for end := from.Add(sliceWidth); !end.After(to) || compared < fewestMeans && end.Before(to.Add(patience)); end = end.Add(sliceWidth) {
+	for end := from.Add(sliceWidth); !end.After(to) || compared < fewestMeans &&
+		end.Before(to.Add(patience)); end = end.Add(sliceWidth) {
 		b.awaitSlices(t, "bullet_filter_latency_seconds", "", end)
 		b.awaitSlices(t, "bullet_filter_latency_mean_seconds", "", end)
 		sum, count := b.ask(t, end, "histogram_sum(%s)", latencies), b.ask(t, end, "histogram_count(%s)", latencies)
-		sumBefore, countBefore := b.ask(t, end.Add(-sliceWidth), "histogram_sum(%s)", latencies), b.ask(t, end.Add(-sliceWidth), "histogram_count(%s)", latencies)
+		sumBefore, countBefore := b.ask(t, end.Add(-sliceWidth), "histogram_sum(%s)", latencies),
+			b.ask(t, end.Add(-sliceWidth), "histogram_count(%s)", latencies)
 		for task, bullets := range b.ask(t, end, "%s", selector("bullet_filter_latency_mean_seconds", "")) {
 			afterLate := late[task]
 			if late[task] = count[task] == countBefore[task]; late[task] || afterLate {
@@ -109,7 +113,8 @@ func (b *bench) meansAgree(t *testing.T, from, to time.Time, latencies string) {
 // The hook in the real JoinBolts: the queries that activeQueries held, and no other, ended since the start.
 func queryLatencies(t *testing.T, b *bench) {
 	end := nextSliceEnd(time.Now())
-	for metric, matchers := range map[string]string{"bullet_query_engine_latency_seconds": "", "bullet_latency_hook_left_out_total": ""} {
+	for metric, matchers := range map[string]string{"bullet_query_engine_latency_seconds": "",
+		"bullet_latency_hook_left_out_total": ""} {
 		b.awaitSlices(t, metric, matchers, end)
 	}
 	completed := selector("bullet_query_engine_latency_seconds", `,outcome="complete"`)
@@ -121,8 +126,10 @@ func queryLatencies(t *testing.T, b *bench) {
 	created := selector("bullet_query_created_latency_seconds", `,outcome="complete"`)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", created))
 	b.assertAsLongAsClientsSaw(t, b.ask(t, end, "histogram_avg(sum(%s))", created)[""], 1)
-	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", selector("bullet_query_first_result_latency_seconds", "")))
-	assert.Equal(t, map[string]float64{"": 0}, b.ask(t, end, "sum(%s)", selector("bullet_latency_hook_left_out_total", "")), "nothing failed or was missed")
+	assert.Equal(t, map[string]float64{"": heldQueries},
+		b.ask(t, end, "histogram_count(sum(%s))", selector("bullet_query_first_result_latency_seconds", "")))
+	assert.Equal(t, map[string]float64{"": 0},
+		b.ask(t, end, "sum(%s)", selector("bullet_latency_hook_left_out_total", "")), "nothing failed or was missed")
 }
 
 // assertAsLongAsClientsSaw holds what the hook says of the held queries to their life and to what their clients saw of

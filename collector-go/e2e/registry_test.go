@@ -122,7 +122,9 @@ func workerKilled(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	restartsBefore := b.restarts(t)
 	i := slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool {
-		return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
+		return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool {
+			return strings.HasPrefix(c.Component, "__metrics")
+		})
 	})
 	require.GreaterOrEqual(t, i, 0, "%+v", before.Workers)
 	victim := before.Workers[i]
@@ -132,7 +134,9 @@ func workerKilled(t *testing.T, b *bench) {
 	var after experiment.Topology
 	b.await(t, "the worker's new process", func(ctx context.Context) bool {
 		after, err = b.collector.Topology(ctx, topology)
-		return err == nil && slices.ContainsFunc(after.Workers, func(w experiment.KnownWorker) bool { return w.Worker == victim.Worker && w.Pid != victim.Pid })
+		return err == nil && slices.ContainsFunc(after.Workers, func(w experiment.KnownWorker) bool {
+			return w.Worker == victim.Worker && w.Pid != victim.Pid
+		})
 	})
 	t.Logf("told after %s", time.Since(b.workerKilledAt).Round(time.Second))
 	assertPids(t, b, after)

@@ -75,16 +75,19 @@ func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]
 	// A slice that holds the kill may have what came before it, and one that holds the new process' start what came
 	// after.
 	lastMay, firstMay := nextSliceEnd(b.workerKilledAt), back.Add(-sliceWidth)
-	t.Logf("%s was killed at %s and is back with the slice of %s", victim, b.workerKilledAt.Format(time.TimeOnly), back.Format(time.TimeOnly))
+	t.Logf("%s was killed at %s and is back with the slice of %s", victim, b.workerKilledAt.Format(time.TimeOnly),
+		back.Format(time.TimeOnly))
 	heap, err := b.slices(t.Context(), "bullet_worker_heap_used_bytes", ofVictim, b.started, back)
 	require.NoError(t, err)
 	require.Len(t, heap, 1)
 	for _, end := range heap[0].Slices.TimesMs {
-		assert.False(t, end > lastMay.UnixMilli() && end <= firstMay.UnixMilli(), "a slice of %s in its gap", time.UnixMilli(end).Format(time.TimeOnly))
+		assert.False(t, end > lastMay.UnixMilli() && end <= firstMay.UnixMilli(), "a slice of %s in its gap",
+			time.UnixMilli(end).Format(time.TimeOnly))
 	}
 	last := heap[0].Slices.TimesMs[len(heap[0].Slices.TimesMs)-2] // the last is the new process' first
 	if gap := back.UnixMilli() - last; gap > 2*sliceWidth.Milliseconds() {
-		at, err := b.collector.Newest(t.Context(), selector("bullet_worker_heap_used_bytes", ofVictim), back.Add(-time.Second))
+		at, err := b.collector.Newest(t.Context(), selector("bullet_worker_heap_used_bytes", ofVictim),
+			back.Add(-time.Second))
 		require.NoError(t, err)
 		assert.Empty(t, at, "PromQL draws across a gap of %d ms", gap)
 	}
@@ -94,7 +97,8 @@ func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]
 // assertTotalsNeverFall looks at every counter that is stored of the topology.
 func (b *bench) assertTotalsNeverFall(t *testing.T) {
 	t.Helper()
-	all, err := b.collector.Slices(t.Context(), selector("", `,__name__=~".+_total"`), b.started.Add(-time.Millisecond), time.Now())
+	all, err := b.collector.Slices(t.Context(), selector("", `,__name__=~".+_total"`), b.started.Add(-time.Millisecond),
+		time.Now())
 	require.NoError(t, err)
 	require.Greater(t, len(all), 100)
 	for _, s := range all {
@@ -117,11 +121,13 @@ func (b *bench) assertMissed(t *testing.T, victim string) {
 		}
 		for _, w := range whole.Workers {
 			for _, m := range w.Metrics {
-				if w.Worker == victim && m.Metric == "bullet_worker_heap_used_bytes" && m.Missing > 0 && m.SeenMaxSeconds != nil && *m.SeenMaxSeconds > awayFor {
+				if w.Worker == victim && m.Metric == "bullet_worker_heap_used_bytes" && m.Missing > 0 &&
+					m.SeenMaxSeconds != nil && *m.SeenMaxSeconds > awayFor {
 					assert.False(t, whole.Complete)
 					assert.Equal(t, uint64(1), w.Restarts)
 					assert.Equal(t, 1.0, *m.IntervalSeconds, "the sampler's")
-					t.Logf("%s: %s missed %d of %d samples, %s in all", w.Worker, m.Metric, m.Missing, m.Expected(), strconv.FormatUint(whole.Missing, 10))
+					t.Logf("%s: %s missed %d of %d samples, %s in all", w.Worker, m.Metric, m.Missing, m.Expected(),
+						strconv.FormatUint(whole.Missing, 10))
 					return true
 				}
 			}
@@ -130,5 +136,7 @@ func (b *bench) assertMissed(t *testing.T, victim string) {
 	})
 	known, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
-	assert.False(t, slices.ContainsFunc(known.Workers, func(w experiment.KnownWorker) bool { return strings.Contains(w.Worker, victim) && w.Restarts != 1 }))
+	assert.False(t, slices.ContainsFunc(known.Workers, func(w experiment.KnownWorker) bool {
+		return strings.Contains(w.Worker, victim) && w.Restarts != 1
+	}))
 }

@@ -30,7 +30,8 @@ func collectorKilledAgain(t *testing.T, b *bench) {
 	}
 	b.assertNothingLeftThePlugin(t)
 	rate, half, slices := b.recordsPerSecond(t, began, time.Now())
-	t.Logf("measured: %d kills of the collector in %.0f s: %.1f records/s +- %.1f (95%% of %d slices), ordered %d", kills, time.Since(began).Seconds(), rate, half, slices, recordRate)
+	t.Logf("measured: %d kills of the collector in %.0f s: %.1f records/s +- %.1f (95%% of %d slices), ordered %d",
+		kills, time.Since(began).Seconds(), rate, half, slices, recordRate)
 	assert.Greater(t, rate, 0.0)
 }
 
@@ -38,7 +39,8 @@ func collectorKilledAgain(t *testing.T, b *bench) {
 // printed.
 func (b *bench) assertNothingLeftThePlugin(t *testing.T) {
 	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(b.options.Dir, "storm", "logs", "workers-artifacts", "*", "*", "worker.log"))
+	logs, err := filepath.Glob(filepath.Join(b.options.Dir, "storm", "logs", "workers-artifacts", "*", "*",
+		"worker.log"))
 	require.NoError(t, err)
 	require.Len(t, logs, workers)
 	for _, path := range logs {
@@ -46,7 +48,8 @@ func (b *bench) assertNothingLeftThePlugin(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(text), "Async loop died")
 		for line := range strings.Lines(string(text)) {
-			assert.False(t, strings.HasPrefix(strings.TrimSpace(line), "at io.github.bulletmetrics."), "%s: %s", path, line)
+			assert.False(t, strings.HasPrefix(strings.TrimSpace(line), "at io.github.bulletmetrics."),
+				"%s: %s", path, line)
 		}
 	}
 }

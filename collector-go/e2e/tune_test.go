@@ -43,7 +43,8 @@ launch:
 func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file, runs, out := filepath.Join(dir, "shortest.yaml"), filepath.Join(dir, "runs"), filepath.Join(dir, "runs", "run")
+	file, runs, out := filepath.Join(dir, "shortest.yaml"), filepath.Join(dir, "runs"),
+		filepath.Join(dir, "runs", "run")
 	conf := filepath.Join(root(t), "topology/bullet-topology/conf/bullet_settings.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(shortest, conf)), 0o644))
 
@@ -66,7 +67,8 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	require.NotNil(t, whole.Result)
 	steps := whole.Trials[0].Steps
 	require.Len(t, steps, 2)
-	assert.Equal(t, written(t, half.Trials[0].Steps[0]), written(t, steps[0]), "it is measured once, and kept with its verdict, whichever this machine deserves")
+	assert.Equal(t, written(t, half.Trials[0].Steps[0]), written(t, steps[0]),
+		"it is measured once, and kept with its verdict, whichever this machine deserves")
 	assert.Equal(t, whole.Result.ExitCode, code)
 	assert.Equal(t, []int{1, 2}, []int{steps[0].Launch, steps[1].Launch})
 	assert.NotEmpty(t, steps[1].Verdict)

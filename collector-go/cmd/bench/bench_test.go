@@ -25,7 +25,8 @@ func TestEveryGoalHasItsScenarios(t *testing.T) {
 			}
 			assert.Equal(t, goal.Ours, sc.subjects[0].name, sc.name)
 			for _, sub := range sc.subjects {
-				all = all.Put(goal.Piece{Scenario: sc.name, Subject: sub.name, Round: 1, Values: map[string]float64{"": 1}})
+				all = all.Put(goal.Piece{Scenario: sc.name, Subject: sub.name, Round: 1,
+					Values: map[string]float64{"": 1}})
 			}
 		}
 		assert.Len(t, goals, 10)
@@ -65,9 +66,11 @@ func TestRoundsBeginByTurns(t *testing.T) {
 }
 
 func TestJMHsResultIsRead(t *testing.T) {
-	got, err := consumed([]byte(`[{"secondaryMetrics":{"ticks":{"score":2},"allCpuNs":{"score":6000},"allBytes":{"score":8000},"cpuNs":{"score":4000},"bytes":{"score":2000},"calls":{"score":260}}}]`))
+	got, err := consumed(
+		[]byte(`[{"secondaryMetrics":{"ticks":{"score":2},"allCpuNs":{"score":6000},"allBytes":{"score":8000},"cpuNs":{"score":4000},"bytes":{"score":2000},"calls":{"score":260}}}]`))
 	require.NoError(t, err)
-	assert.Equal(t, figures{"cpu_us_per_tick": 30, "allocated_kb_per_tick": 40, "caller_cpu_us_per_tick": 20, "caller_allocated_kb_per_tick": 10, "calls_per_tick": 1300}, got)
+	assert.Equal(t, figures{"cpu_us_per_tick": 30, "allocated_kb_per_tick": 40, "caller_cpu_us_per_tick": 20,
+		"caller_allocated_kb_per_tick": 10, "calls_per_tick": 1300}, got)
 	for _, wrong := range []string{`[]`, `[{}]`, `{`} {
 		_, err := consumed([]byte(wrong))
 		assert.Error(t, err, wrong)

@@ -22,7 +22,8 @@ func (s *session) growth() (all []scenario) {
 }
 
 func (s *session) grown(name string, size int) scenario {
-	o := bench.Ingest{Seed: s.seed, Hosts: 100, Metrics: 100, RowsPerBatch: 10, InFlight: 16, Step: 10 * time.Second, Width: 10 * time.Second, WorkerSamples: 100, Program: s.program}
+	o := bench.Ingest{Seed: s.seed, Hosts: 100, Metrics: 100, RowsPerBatch: 10, InFlight: 16, Step: 10 * time.Second,
+		Width: 10 * time.Second, WorkerSamples: 100, Program: s.program}
 	clients, samples := 1, s.sized(8_000_000, 1_500_000, 100_000)
 	history := 0
 	switch name {
@@ -37,7 +38,8 @@ func (s *session) grown(name string, size int) scenario {
 	steps := max(12, samples/(o.Hosts*o.Metrics))
 	o.MostRows = steps * o.Hosts
 	return scenario{goal.GrowthScenario(name, size), fmt.Sprintf("CPU a sample: %s %d", name, size), []int{10},
-		fmt.Sprintf("%d samples of %d series", o.MostRows*o.Metrics, o.Hosts*o.Metrics), []subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
+		fmt.Sprintf("%d samples of %d series", o.MostRows*o.Metrics, o.Hosts*o.Metrics),
+		[]subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
 			own := o
 			own.Dir = dir
 			if history > 0 {
@@ -45,7 +47,8 @@ func (s *session) grown(name string, size int) scenario {
 				if s.quick {
 					every = time.Minute
 				}
-				if err := writeHistory(ctx, filepath.Join(own.Home(clients), "data", "grid"), history, every); err != nil {
+				if err := writeHistory(ctx, filepath.Join(own.Home(clients), "data", "grid"), history,
+					every); err != nil {
 					return nil, err
 				}
 			}
@@ -53,7 +56,8 @@ func (s *session) grown(name string, size int) scenario {
 			if err != nil {
 				return nil, err
 			}
-			return figures{goal.Cost: r.CPUSeconds * 1e9 / float64(r.Samples), "definitions_cpu_s": r.DefiningCPUSeconds, "samples": float64(r.Samples), "rss_mib": r.ServerMiB,
+			return figures{goal.Cost: r.CPUSeconds * 1e9 / float64(r.Samples),
+				"definitions_cpu_s": r.DefiningCPUSeconds, "samples": float64(r.Samples), "rss_mib": r.ServerMiB,
 				"rows_per_s": r.RowsPerS}, nil
 		}}}}
 }

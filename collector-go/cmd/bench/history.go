@@ -34,8 +34,10 @@ func writeHistory(ctx context.Context, dir string, hours int, every time.Duratio
 	for h := range hosts {
 		hosts[h] = h
 		for m := range rows.Metrics {
-			series := metric.Series{Labels: labels.FromStrings(model.MetricNameLabel, bench.StoredName(m), "topology", "history", "worker", fmt.Sprintf("host_%d:6700", h)), Kind: metric.KindGauge}
-			c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(len(c.Definitions)), Series: series, IntervalMs: every.Milliseconds()})
+			series := metric.Series{Labels: labels.FromStrings(model.MetricNameLabel, bench.StoredName(m), "topology",
+				"history", "worker", fmt.Sprintf("host_%d:6700", h)), Kind: metric.KindGauge}
+			c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(len(c.Definitions)), Series: series,
+				IntervalMs: every.Milliseconds()})
 		}
 	}
 	walk := rows.Walk(hosts)

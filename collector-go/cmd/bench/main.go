@@ -37,19 +37,25 @@ func main() {
 	s := session{}
 	flag.StringVar(&s.program, "program", "build/bullet-metrics", "the collector")
 	flag.StringVar(&s.tools, "tools", "build/tools", "directory of the peers, as make bench-peers builds them")
-	flag.StringVar(&s.repository, "repository", ".", "the repository, whose jars and captures the plugin is measured with")
+	flag.StringVar(&s.repository, "repository", ".",
+		"the repository, whose jars and captures the plugin is measured with")
 	flag.StringVar(&s.out, "out", "out/bench", "directory of bench.json and growth.svg")
-	flag.StringVar(&s.dir, "dir", "", "directory in which servers keep their data, removed after each measurement (default OUT/data)")
-	flag.StringVar(&s.profiles, "profiles", "", "directory for CPU profiles of our collector, which cost it some; none where it is not set")
-	flag.BoolVar(&s.quick, "quick", os.Getenv("BENCH_QUICK") == "1", "smaller sets and one round: under 20 minutes; so does BENCH_QUICK=1")
+	flag.StringVar(&s.dir, "dir", "",
+		"directory in which servers keep their data, removed after each measurement (default OUT/data)")
+	flag.StringVar(&s.profiles, "profiles", "",
+		"directory for CPU profiles of our collector, which cost it some; none where it is not set")
+	flag.BoolVar(&s.quick, "quick", os.Getenv("BENCH_QUICK") == "1",
+		"smaller sets and one round: under 20 minutes; so does BENCH_QUICK=1")
 	flag.Float64Var(&s.scale, "scale", 1, "how much of each set is sent")
 	flag.IntVar(&s.rounds, "rounds", 0, "rounds of which medians are taken (default 3, with --quick 1)")
 	flag.Uint64Var(&s.seed, "seed", 1, "what the rows are made from")
 	flag.BoolVar(&s.list, "list", false, "print the scenarios, and measure nothing")
 	flag.BoolVar(&s.table, "table", false, "print the table of what was measured last, and measure nothing")
-	flag.BoolVar(&s.docs, "docs", false, "write what was measured last into docs/benchmarks.md and docs/benchmarks/growth.svg, and measure nothing")
+	flag.BoolVar(&s.docs, "docs", false,
+		"write what was measured last into docs/benchmarks.md and docs/benchmarks/growth.svg, and measure nothing")
 	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), "bench [flags] [SCENARIO or number of a goal ...]   measures all that is missing, or these again\n")
+		fmt.Fprint(flag.CommandLine.Output(),
+			"bench [flags] [SCENARIO or number of a goal ...]   measures all that is missing, or these again\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -89,7 +89,8 @@ func (f *filled) check(ctx context.Context, sums []float64) error {
 	if err != nil {
 		return err
 	}
-	w := bench.Written{Topology: topology, Hosts: f.sh.hosts, Metrics: f.sh.metrics, StartMs: f.startMs, Steps: f.sh.steps, StepMs: f.sh.step.Milliseconds(),
+	w := bench.Written{Topology: topology, Hosts: f.sh.hosts, Metrics: f.sh.metrics, StartMs: f.startMs,
+		Steps: f.sh.steps, StepMs: f.sh.step.Milliseconds(),
 		WidthMs: f.sh.width.Milliseconds(), Sums: sums, Inexact: f.sh.recorded}
 	looking := time.NewTicker(200 * time.Millisecond)
 	defer looking.Stop()
@@ -114,7 +115,8 @@ func (f *filled) end(ctx context.Context, s *session, dir string) (figures, erro
 	if err != nil {
 		return nil, err
 	}
-	out := figures{"rss_mib": float64(resident) / (1 << 20), "bytes_per_series": float64(resident-f.empty) / float64(f.sh.hosts*f.sh.metrics)}
+	out := figures{"rss_mib": float64(resident) / (1 << 20),
+		"bytes_per_series": float64(resident-f.empty) / float64(f.sh.hosts*f.sh.metrics)}
 	if err := f.memory(ctx, out); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ func (v *server) profile(s *session, name string) (stop func() error) {
 				return
 			default:
 			}
-			if err := v.save(s, fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("profile?seconds=%d", profileSeconds)); err != nil {
+			if err := v.save(s, fmt.Sprintf("%s-%d", name, i),
+				fmt.Sprintf("profile?seconds=%d", profileSeconds)); err != nil {
 				stopped <- err
 				return
 			}

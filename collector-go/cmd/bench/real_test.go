@@ -28,7 +28,8 @@ func TestOursAndTheFloorAreMeasured(t *testing.T) {
 	build, err := filepath.Abs("../../../build")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	s := &session{program: filepath.Join(build, "bullet-metrics"), tools: filepath.Join(dir, "no-peers"), repository: "../../..", out: dir,
+	s := &session{program: filepath.Join(build, "bullet-metrics"), tools: filepath.Join(dir, "no-peers"),
+		repository: "../../..", out: dir,
 		dir: filepath.Join(dir, "data"), quick: true, scale: 0.01, rounds: 1, seed: 1}
 	measure := func() *goal.File {
 		chosen, err := choose(s.scenarios(), []string{goal.SixtyToOne, goal.SmallMessages})
@@ -40,7 +41,8 @@ func TestOursAndTheFloorAreMeasured(t *testing.T) {
 		return f
 	}
 	f := measure()
-	for _, of := range []struct{ scenario, subject string }{{goal.SixtyToOne, goal.Ours}, {goal.SixtyToOne, goal.Floor8}, {goal.SmallMessages, goal.Ours}} {
+	for _, of := range []struct{ scenario, subject string }{{goal.SixtyToOne, goal.Ours},
+		{goal.SixtyToOne, goal.Floor8}, {goal.SmallMessages, goal.Ours}} {
 		figure := f.Pieces.Figure(of.scenario, of.subject, "samples_per_cpu_second")
 		require.Empty(t, figure.Why, "%s of %s", of.scenario, of.subject)
 		assert.Positive(t, figure.Value, "%s of %s", of.scenario, of.subject)

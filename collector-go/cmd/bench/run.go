@@ -24,7 +24,8 @@ func (s *session) begin() (*goal.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &goal.File{Machine: machine, Versions: s.versions(), Settings: goal.Settings{Quick: s.quick, Scale: s.scale, Rounds: s.rounds, Seed: s.seed}, Raised: raised,
+	f := &goal.File{Machine: machine, Versions: s.versions(), Settings: goal.Settings{Quick: s.quick, Scale: s.scale,
+		Rounds: s.rounds, Seed: s.seed}, Raised: raised,
 		Durability: map[string]string{}, Begun: time.Now().UTC()}
 	for _, k := range peer.Kinds {
 		f.Durability[k.Title] = k.Durability

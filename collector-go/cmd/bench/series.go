@@ -14,14 +14,18 @@ var manySeries = []string{"--limits-series-per-topology", "1100000"}
 
 // memory is what live series take in memory.
 func (s *session) memory() scenario {
-	sh := shape{hosts: 2000, metrics: 100, steps: s.sized(180, 36, 12), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 50, back: 2 * time.Hour}
-	return scenario{goal.Memory, "memory of 200,000 series", []int{8}, sh.String(), []subject{{goal.Ours, s.intoOurs(sh, manySeries...)}, s.intoPeer("victoria", sh)}}
+	sh := shape{hosts: 2000, metrics: 100, steps: s.sized(180, 36, 12), step: 10 * time.Second, width: 10 * time.Second,
+		streams: 4, perMessage: 50, back: 2 * time.Hour}
+	return scenario{goal.Memory, "memory of 200,000 series", []int{8}, sh.String(),
+		[]subject{{goal.Ours, s.intoOurs(sh, manySeries...)}, s.intoPeer("victoria", sh)}}
 }
 
 // start is how soon a collector that was killed is ready again.
 func (s *session) start() scenario {
-	sh := shape{hosts: s.sized(10_000, 2_000, 500), metrics: 100, steps: s.sized(24, 12, 12), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 50, back: time.Hour}
-	return scenario{goal.Start, "ready again after a kill", []int{8}, fmt.Sprintf("%d series; %s", sh.hosts*sh.metrics, sh), []subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
+	sh := shape{hosts: s.sized(10_000, 2_000, 500), metrics: 100, steps: s.sized(24, 12, 12), step: 10 * time.Second,
+		width: 10 * time.Second, streams: 4, perMessage: 50, back: time.Hour}
+	return scenario{goal.Start, "ready again after a kill", []int{8}, fmt.Sprintf("%d series; %s", sh.hosts*sh.metrics,
+		sh), []subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
 		f, err := s.fill(ctx, dir, sh, manySeries...)
 		if err != nil {
 			return nil, err

@@ -27,13 +27,16 @@ func (sh shape) begin(now time.Time) int64 {
 
 // load is how a shape's rows are sent to ours, beginning at a time.
 func (sh shape) load(startMs int64) bench.Load {
-	return bench.Load{Topology: topology, Clients: sh.streams, RowsPerBatch: sh.perMessage, InFlight: max(4096/sh.streams, 4), // many at once would be answered with FULL
-		StartMs: startMs, Step: sh.step, Lead: 64}
+	// many at once would be answered with FULL
+	return bench.Load{Topology: topology, Clients: sh.streams, RowsPerBatch: sh.perMessage,
+		InFlight: max(4096/sh.streams, 4),
+		StartMs:  startMs, Step: sh.step, Lead: 64}
 }
 
 // toPeer is how they are sent to a peer.
 func (sh shape) toPeer(startMs int64) peer.Load {
-	return peer.Load{Connections: sh.streams, PerRequest: sh.perMessage, StartMs: startMs, Step: sh.step, Steps: sh.steps}
+	return peer.Load{Connections: sh.streams, PerRequest: sh.perMessage, StartMs: startMs, Step: sh.step,
+		Steps: sh.steps}
 }
 
 func (sh shape) rows(seed uint64) *bench.Rows {
@@ -47,5 +50,6 @@ func (sh shape) samples() int { return sh.hosts * sh.metrics * sh.steps }
 
 // String is the shape's scale.
 func (sh shape) String() string {
-	return fmt.Sprintf("%d samples: %d hosts x %d metrics x %s every %s", sh.samples(), sh.hosts, sh.metrics, time.Duration(sh.steps)*sh.step, sh.step)
+	return fmt.Sprintf("%d samples: %d hosts x %d metrics x %s every %s", sh.samples(), sh.hosts, sh.metrics,
+		time.Duration(sh.steps)*sh.step, sh.step)
 }

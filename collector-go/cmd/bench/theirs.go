@@ -123,9 +123,11 @@ func (h *held) end(ctx context.Context, dir string) (figures, error) {
 	if h.quiet {
 		quiet = 1
 	}
-	return figures{"samples_per_cpu_second": all / cpu.Seconds(), "cpu_s": cpu.Seconds(), "queryable_after_s": h.seconds, "rss_mib": float64(resident) / (1 << 20),
+	return figures{"samples_per_cpu_second": all / cpu.Seconds(), "cpu_s": cpu.Seconds(),
+		"queryable_after_s": h.seconds, "rss_mib": float64(resident) / (1 << 20),
 		"bytes_per_series":      float64(resident-h.empty) / float64(h.sh.hosts*h.sh.metrics),
-		"disk_bytes_per_sample": float64(disk) / all, "written_bytes_per_sample": float64(written) / all, "settled": quiet}, nil
+		"disk_bytes_per_sample": float64(disk) / all, "written_bytes_per_sample": float64(written) / all,
+		"settled": quiet}, nil
 }
 
 // intoPeer is a load into a peer, until it has ended.

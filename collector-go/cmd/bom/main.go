@@ -70,7 +70,8 @@ func check(paths []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %s %s, %d parts\n", path, b.Metadata.Component.Name, b.Metadata.Component.Version, len(b.Components))
+		fmt.Fprintf(out, "%s: %s %s, %d parts\n", path, b.Metadata.Component.Name, b.Metadata.Component.Version,
+			len(b.Components))
 	}
 	return nil
 }
@@ -112,7 +113,8 @@ func (l lookUp) run(ctx context.Context, paths []string, now time.Time, out io.W
 	}
 	fmt.Fprintf(out, "%d libraries of jars, %d known vulnerabilities, by %s\n", len(purls), found, l.database)
 	if found > 0 && !l.list {
-		return fmt.Errorf("%d known vulnerabilities: take a later version of the library, or write into %s why it changes nothing", found, l.accepted)
+		return fmt.Errorf("%d known vulnerabilities: take a later version of the library, or write into %s why it changes nothing",
+			found, l.accepted)
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ func jar(t *testing.T) string {
 		purl := "pkg:maven/org.example/" + name + "@1.0?type=jar"
 		return bom.Component{Type: "library", Ref: purl, Group: "org.example", Name: name, Version: "1.0", PURL: purl}
 	}
-	b := bom.BOM{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: bom.Metadata{Component: part("plugin")}, Components: []bom.Component{part("bad"), part("good")}}
+	b := bom.BOM{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: bom.Metadata{Component: part("plugin")},
+		Components: []bom.Component{part("bad"), part("good")}}
 	require.NoError(t, b.Write(path))
 	return path
 }
@@ -35,7 +36,8 @@ func database(t *testing.T, knows bool) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
-		assert.JSONEq(t, `{"queries": [{"package": {"purl": "pkg:maven/org.example/bad@1.0"}}, {"package": {"purl": "pkg:maven/org.example/good@1.0"}}]}`, string(asked))
+		assert.JSONEq(t, `{"queries": [{"package": {"purl": "pkg:maven/org.example/bad@1.0"}}, {"package": {"purl": "pkg:maven/org.example/good@1.0"}}]}`,
+			string(asked))
 		if knows {
 			fmt.Fprint(w, `{"results": [{"vulns": [{"id": "GHSA-1", "modified": "2026-01-01T00:00:00Z"}]}, {}]}`)
 		} else {
@@ -49,7 +51,8 @@ func database(t *testing.T, knows bool) string {
 func TestWhatIsKnownOfAJarFails(t *testing.T) {
 	var out strings.Builder
 	path := jar(t)
-	require.NoError(t, run(t.Context(), []string{"known", "--mode", "required", "--database", database(t, false), path, path}, &out))
+	require.NoError(t, run(t.Context(), []string{"known", "--mode", "required", "--database", database(t, false), path,
+		path}, &out))
 	assert.Contains(t, out.String(), "2 libraries of jars, 0 known vulnerabilities")
 
 	out.Reset()
@@ -82,14 +85,16 @@ func TestADatabaseThatCannotBeReachedProvesNothing(t *testing.T) {
 	args := []string{"known", "--database", server.URL, jar(t)}
 	require.NoError(t, run(t.Context(), args, &out))
 	assert.Contains(t, out.String(), "NOT CHECKED")
-	assert.ErrorContains(t, run(t.Context(), append([]string{"known", "--mode", "required"}, args[1:]...), io.Discard), "NOT CHECKED")
+	assert.ErrorContains(t, run(t.Context(), append([]string{"known", "--mode", "required"}, args[1:]...), io.Discard),
+		"NOT CHECKED")
 }
 
 func TestTheBillOfAProgramIsChecked(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "program.cdx.json")
-	require.NoError(t, run(t.Context(), []string{"program", "--out", path, "--version", "1.2.3", self, "pkg:npm/uplot@1.6.32"}, io.Discard))
+	require.NoError(t, run(t.Context(), []string{"program", "--out", path, "--version", "1.2.3", self,
+		"pkg:npm/uplot@1.6.32"}, io.Discard))
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), []string{"check", path}, &out))
 	assert.Contains(t, out.String(), "collector-go 1.2.3")

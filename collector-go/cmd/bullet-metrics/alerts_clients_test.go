@@ -34,14 +34,16 @@ func (w *alertsWorld) canary(host string, seconds, complete float64) *alertsClie
 	c.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "b", Host: host, Task: -1})
 	require.NoError(w.t, err)
 	define := func(name, key string, shape metric.Shape, temporality metric.Temporality) journal.SeriesID {
-		id, err := w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "b", Host: host}, Component: "canary", Task: -1, Name: name, Key: key, Shape: shape,
+		id, err := w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "b", Host: host}, Component: "canary",
+			Task: -1, Name: name, Key: key, Shape: shape,
 			Temporality: temporality, IntervalMs: 10_000})
 		require.NoError(w.t, err)
 		return id
 	}
 	c.latency = define("bullet_query_latency_seconds", "raw", metric.ShapeHistogram, metric.Cumulative)
 	c.whole = define("bullet_query_result_completeness_ratio", "raw", metric.ShapeMap, metric.Gauge)
-	c.outcome = define("bullet_query_outcomes", "raw"+metric.KeySeparator+"returned", metric.ShapeMap, metric.Cumulative)
+	c.outcome = define("bullet_query_outcomes", "raw"+metric.KeySeparator+"returned", metric.ShapeMap,
+		metric.Cumulative)
 	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: c.producer, TimeMs: w.now.UnixMilli()}))
 	w.clients[host] = c
 	return c
@@ -67,8 +69,10 @@ func (w *alertsWorld) ask(c *alertsClient) {
 	}
 	const fastBucket = -2 // 1/8 to 1/4 s
 	slowBucket := int32(math.Ceil(math.Log2(max(c.seconds, 20))))
-	b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(c.latency), TimeMs: at, Schema: 0, ZeroThreshold: 0.0005, Count: c.fast + c.slow, Sum: 0.2*float64(c.fast) + 20*float64(c.slow),
-		PositiveSpans: []*pb.BucketSpan{{Offset: fastBucket, Length: 1}, {Offset: slowBucket - fastBucket - 1, Length: 1}}, PositiveCounts: []uint64{c.fast, c.slow}}}
+	b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(c.latency), TimeMs: at, Schema: 0, ZeroThreshold: 0.0005,
+		Count: c.fast + c.slow, Sum: 0.2*float64(c.fast) + 20*float64(c.slow),
+		PositiveSpans: []*pb.BucketSpan{{Offset: fastBucket, Length: 1},
+			{Offset: slowBucket - fastBucket - 1, Length: 1}}, PositiveCounts: []uint64{c.fast, c.slow}}}
 	w.append(b)
 }
 
@@ -101,14 +105,16 @@ func TestAlertsOfClientsEndWithAGoodValueOrAWord(t *testing.T) {
 			of.seconds, of.complete = 0.2, 1
 			w.pass(longer)
 		}, ever: []string{slow, lacking}},
-		"it is killed": {do: func(w *alertsWorld, of *alertsClient) { w.die(of); w.pass(longer) }, now: []string{slow, lacking, blindSlow, blindLacking}},
+		"it is killed": {do: func(w *alertsWorld, of *alertsClient) { w.die(of); w.pass(longer) },
+			now: []string{slow, lacking, blindSlow, blindLacking}},
 		"it is killed, and another one is well": {do: func(w *alertsWorld, of *alertsClient) {
 			w.canary("near", 0.2, 1)
 			w.pass(5 * time.Minute)
 			w.die(of)
 			w.pass(longer)
 		}, now: []string{slow, lacking, blindSlow, blindLacking}},
-		"it is stopped": {do: func(w *alertsWorld, of *alertsClient) { w.stop(of); w.pass(longer) }, ever: []string{slow, lacking}},
+		"it is stopped": {do: func(w *alertsWorld, of *alertsClient) { w.stop(of); w.pass(longer) },
+			ever: []string{slow, lacking}},
 		"it is killed, and started again where all is well": {do: func(w *alertsWorld, of *alertsClient) {
 			w.die(of)
 			w.pass(long)
@@ -121,7 +127,8 @@ func TestAlertsOfClientsEndWithAGoodValueOrAWord(t *testing.T) {
 			w.canary("away", 0.2, 1).failing = true
 			w.pass(longer)
 		}, ever: []string{slow, lacking}},
-		"its queries all fail": {do: func(w *alertsWorld, of *alertsClient) { of.failing = true; w.pass(longer) }, now: []string{slow, lacking}},
+		"its queries all fail": {do: func(w *alertsWorld, of *alertsClient) { of.failing = true; w.pass(longer) },
+			now: []string{slow, lacking}},
 		"the topology is killed, and it asks on": {do: func(w *alertsWorld, _ *alertsClient) {
 			w.annotate("b", "killed")
 			clear(w.workers)
@@ -140,7 +147,8 @@ func TestAlertsOfClientsEndWithAGoodValueOrAWord(t *testing.T) {
 			require.Equal(t, []string{lacking, slow}, w.firing(), "before anything happens")
 			c.do(w, of)
 			assert.Equal(t, slices.Sorted(slices.Values(c.now)), w.firing(), "at the end")
-			assert.Equal(t, slices.Sorted(slices.Values(append(slices.Clone(c.now), c.ever...))), slices.Sorted(maps.Keys(w.ever)), "ever")
+			assert.Equal(t, slices.Sorted(slices.Values(append(slices.Clone(c.now), c.ever...))),
+				slices.Sorted(maps.Keys(w.ever)), "ever")
 		})
 	}
 }

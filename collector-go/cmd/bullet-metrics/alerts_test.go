@@ -38,23 +38,35 @@ func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 		now     []string
 		ever    []string // beside now
 	}{
-		"nothing happens":                   {do: func(w *alertsWorld) { w.pass(long) }, now: []string{mean, p99}},
-		"the slow worker becomes well":      {do: func(w *alertsWorld) { w.workers["h1"].mean = well; w.pass(long) }, ever: []string{mean, p99}},
+		"nothing happens": {do: func(w *alertsWorld) { w.pass(long) }, now: []string{mean, p99}},
+		"the slow worker becomes well": {do: func(w *alertsWorld) { w.workers["h1"].mean = well; w.pass(long) },
+			ever: []string{mean, p99}},
 		"the slow worker's stream stops":    {do: stop("h1"), now: []string{mean, p99, blind1}},
 		"the healthy worker's stream stops": {do: stop("h2"), now: []string{mean, p99, blind2}},
 		"both streams stop":                 {do: stop("h1", "h2"), now: []string{mean, p99, blind}},
-		"only the slow worker's latency stops": {do: func(w *alertsWorld) { w.workers["h1"].unheard = true; w.pass(longer) },
+		"only the slow worker's latency stops": {do: func(w *alertsWorld) {
+			w.workers["h1"].unheard = true
+			w.pass(longer)
+		},
 			now: []string{mean, p99, blind1Mean, blind1Hist}},
-		"only a healthy worker's latency stops": {healthy: true, do: func(w *alertsWorld) { w.workers["h1"].unheard = true; w.pass(longer) },
+		"only a healthy worker's latency stops": {healthy: true, do: func(w *alertsWorld) {
+			w.workers["h1"].unheard = true
+			w.pass(longer)
+		},
 			now: []string{blind1Mean, blind1Hist}},
-		"the slow worker's stream is cut": {do: func(w *alertsWorld) { w.workers["h1"].silent = true; w.disconnect("h1"); w.pass(longer) },
+		"the slow worker's stream is cut": {do: func(w *alertsWorld) {
+			w.workers["h1"].silent = true
+			w.disconnect("h1")
+			w.pass(longer)
+		},
 			now: []string{mean, p99, blind1}},
 		"the slow worker's stream stops, and it comes back well": {do: func(w *alertsWorld) {
 			stop("h1")(w)
 			w.workers["h1"].silent, w.workers["h1"].mean = false, well
 			w.pass(long)
 		}, ever: []string{mean, p99, blind1}},
-		"a rebalance takes the slow worker's tasks elsewhere": {do: func(w *alertsWorld) { w.move("h1", "h3"); w.pass(longer) }, ever: []string{mean, p99}},
+		"a rebalance takes the slow worker's tasks elsewhere": {
+			do: func(w *alertsWorld) { w.move("h1", "h3"); w.pass(longer) }, ever: []string{mean, p99}},
 		"kill -9 of the slow worker, which is back in half a minute": {do: func(w *alertsWorld) {
 			w.disconnect("h1")
 			w.workers["h1"].silent = true
@@ -64,7 +76,8 @@ func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 			w.start(of)
 			w.pass(long)
 		}, ever: []string{mean, p99}},
-		"kill -9 of a worker that nobody starts again": {healthy: true, do: func(w *alertsWorld) { w.disconnect("h2"); stop("h2")(w) }, now: []string{blind2}},
+		"kill -9 of a worker that nobody starts again": {healthy: true,
+			do: func(w *alertsWorld) { w.disconnect("h2"); stop("h2")(w) }, now: []string{blind2}},
 		"closed in order, by whatever: missed for an hour": {healthy: true, do: func(w *alertsWorld) {
 			for host, of := range w.workers {
 				w.lastWord(of.producer)
@@ -96,7 +109,8 @@ func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 			w.submit("c", 2, "h1", "h2")
 			w.pass(longer)
 		}},
-		"an annotation of a topology that lives on changes nothing": {do: func(w *alertsWorld) { w.annotate("b", "killed"); w.pass(longer) }, now: []string{mean, p99}},
+		"an annotation of a topology that lives on changes nothing": {
+			do: func(w *alertsWorld) { w.annotate("b", "killed"); w.pass(longer) }, now: []string{mean, p99}},
 		"a healthy day": {healthy: true, do: func(w *alertsWorld) {
 			w.evaluated = 5 * time.Minute
 			w.pass(24 * time.Hour)
@@ -115,7 +129,8 @@ func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 			c.do(w)
 			want := slices.Sorted(slices.Values(c.now))
 			assert.Equal(t, want, w.firing(), "at the end")
-			assert.Equal(t, slices.Sorted(slices.Values(append(slices.Clone(c.now), c.ever...))), slices.Sorted(maps.Keys(w.ever)), "ever")
+			assert.Equal(t, slices.Sorted(slices.Values(append(slices.Clone(c.now), c.ever...))),
+				slices.Sorted(maps.Keys(w.ever)), "ever")
 		})
 	}
 }

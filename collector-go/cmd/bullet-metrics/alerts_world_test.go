@@ -74,7 +74,8 @@ type alertsWorker struct {
 const evaluationStep = 15 * time.Second
 
 func newAlertsWorld(t *testing.T) *alertsWorld {
-	w := &alertsWorld{t: t, now: time.Unix(1_800_000_000, 0), figures: prometheus.NewRegistry(), own: map[string]labels.Labels{}, workers: map[string]*alertsWorker{}, clients: map[string]*alertsClient{},
+	w := &alertsWorld{t: t, now: time.Unix(1_800_000_000, 0), figures: prometheus.NewRegistry(),
+		own: map[string]labels.Labels{}, workers: map[string]*alertsWorker{}, clients: map[string]*alertsClient{},
 		ever: map[string]bool{}, evaluated: evaluationStep}
 	dir := t.TempDir()
 	clock := func() time.Time { return w.now }
@@ -114,10 +115,13 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 // rules loads the rule file that is shipped.
 func (w *alertsWorld) rules(engine *query.Engine, dir string) {
 	file := filepath.Join(dir, builtInRules)
-	require.NoError(w.t, os.WriteFile(file, alert.PrometheusRules(evaluationStep, alert.QueryOffset, alert.Runbooks), 0o644))
+	require.NoError(w.t, os.WriteFile(file, alert.PrometheusRules(evaluationStep, alert.QueryOffset, alert.Runbooks),
+		0o644))
 	manager := rules.NewManager(&rules.ManagerOptions{
-		NameValidationScheme: model.UTF8Validation, Parser: parser.NewParser(parser.Options{}), Appendable: w.results, Queryable: engine.Queryable(),
-		Context: context.Background(), Logger: slog.New(slog.DiscardHandler), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+		NameValidationScheme: model.UTF8Validation, Parser: parser.NewParser(parser.Options{}), Appendable: w.results,
+		Queryable: engine.Queryable(),
+		Context:   context.Background(), Logger: slog.New(slog.DiscardHandler),
+		NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
 		QueryFunc: func(ctx context.Context, expression string, at time.Time) (promql.Vector, error) {
 			asked, err := engine.Instant(ctx, nil, expression, at)
 			if err != nil {
@@ -145,17 +149,20 @@ func (w *alertsWorld) rules(engine *query.Engine, dir string) {
 // submit lets a topology run with a worker of each host; the first is slow where that is said.
 func (w *alertsWorld) submit(topology string, number int, hosts ...string) {
 	for i, host := range hosts {
-		of := &alertsWorker{host: host, filter: int32(i + 1), mean: 50, topology: topology, number: fmt.Sprintf("%s-%d-%d", topology, number, w.now.Unix())}
+		of := &alertsWorker{host: host, filter: int32(i + 1), mean: 50, topology: topology,
+			number: fmt.Sprintf("%s-%d-%d", topology, number, w.now.Unix())}
 		w.start(of)
 	}
 }
 
 func (w *alertsWorld) start(of *alertsWorker) {
 	var err error
-	of.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: of.topology, TopologyID: of.number, Host: of.host, Port: 6700, Task: of.filter + 20})
+	of.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: of.topology, TopologyID: of.number,
+		Host: of.host, Port: 6700, Task: of.filter + 20})
 	require.NoError(w.t, err)
 	define := func(component string, task int32, name string, more func(*metric.Raw)) journal.SeriesID {
-		raw := metric.Raw{Worker: metric.Worker{Topology: of.topology, Host: of.host, Port: 6700}, Component: component, Task: task, Name: name, Shape: metric.ShapeNumber, IntervalMs: 10_000}
+		raw := metric.Raw{Worker: metric.Worker{Topology: of.topology, Host: of.host, Port: 6700}, Component: component,
+			Task: task, Name: name, Shape: metric.ShapeNumber, IntervalMs: 10_000}
 		if more != nil {
 			more(&raw)
 		}
@@ -166,7 +173,9 @@ func (w *alertsWorld) start(of *alertsWorker) {
 	of.heap = define("__system", -1, "memory.heap.used", nil)
 	of.executed = define("FilterBolt", of.filter, "__execute-count-DataSource:default", nil)
 	of.meanID = define("FilterBolt", of.filter, "bullet_filter_latency", nil)
-	of.distID = define("FilterBolt", of.filter, "bullet_filter_latency_seconds", func(raw *metric.Raw) { raw.Shape = metric.ShapeHistogram })
+	of.distID = define("FilterBolt", of.filter, "bullet_filter_latency_seconds", func(raw *metric.Raw) {
+		raw.Shape = metric.ShapeHistogram
+	})
 	of.join = define("JoinBolt", of.filter+10, "__receive-queue", nil)
 	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: of.producer, TimeMs: w.now.UnixMilli()}))
 	w.workers[of.host] = of
@@ -174,7 +183,8 @@ func (w *alertsWorld) start(of *alertsWorker) {
 
 // disconnect ends a worker's stream.
 func (w *alertsWorld) disconnect(host string) {
-	require.NoError(w.t, w.journal.Mark(&journal.Disconnected{Producer: w.workers[host].producer, TimeMs: w.now.UnixMilli()}))
+	require.NoError(w.t,
+		w.journal.Mark(&journal.Disconnected{Producer: w.workers[host].producer, TimeMs: w.now.UnixMilli()}))
 }
 
 // move lets a worker's tasks run on another host, as after a rebalance.
@@ -198,11 +208,13 @@ func (w *alertsWorld) report(of *alertsWorker) {
 	of.records += 5_000
 	at := w.now.UnixMilli()
 	b := w.batch(of.producer)
-	b.IDs, b.TimesMs, b.Values = []journal.SeriesID{of.heap, of.executed, of.join}, []int64{at, at, at}, []float64{5e8, of.records, 1}
+	b.IDs, b.TimesMs, b.Values = []journal.SeriesID{of.heap, of.executed, of.join}, []int64{at, at, at},
+		[]float64{5e8, of.records, 1}
 	if !of.unheard {
 		b.IDs, b.TimesMs, b.Values = append(b.IDs, of.meanID), append(b.TimesMs, at), append(b.Values, of.mean)
 		bucket := int32(math.Ceil(math.Log2(of.mean / 1000))) // 2^(bucket-1) to 2^bucket seconds
-		b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(of.distID), TimeMs: at, Schema: 0, ZeroThreshold: 0.0005, Count: 5_000, Sum: 5 * of.mean,
+		b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(of.distID), TimeMs: at, Schema: 0, ZeroThreshold: 0.0005,
+			Count: 5_000, Sum: 5 * of.mean,
 			PositiveSpans: []*pb.BucketSpan{{Offset: bucket, Length: 1}}, PositiveCounts: []uint64{5_000}}}
 	}
 	w.append(b)
@@ -253,7 +265,8 @@ func (w *alertsWorld) pass(d time.Duration) {
 func (w *alertsWorld) evaluate() {
 	w.writing.Wait()
 	had := uint64(w.journal.Durable())
-	require.Eventually(w.t, func() bool { return min(w.feed.Position(), w.known.Position()) >= had }, time.Minute, 100*time.Microsecond)
+	require.Eventually(w.t, func() bool { return min(w.feed.Position(), w.known.Position()) >= had }, time.Minute,
+		100*time.Microsecond)
 	w.look()
 	w.group.Eval(context.Background(), w.now)
 	for _, rule := range w.group.Rules() {
@@ -267,7 +280,8 @@ func (w *alertsWorld) evaluate() {
 func (w *alertsWorld) look() {
 	families, err := w.figures.Gather()
 	require.NoError(w.t, err)
-	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.TimeFromUnixNano(w.now.UnixNano())}, families...)
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.TimeFromUnixNano(w.now.UnixNano())},
+		families...)
 	require.NoError(w.t, err)
 	app, seen := w.results.Appender(context.Background()), map[string]labels.Labels{}
 	put := func(of labels.Labels, v float64) {

@@ -22,7 +22,8 @@ func TestTheAnalysisPagesAreTrue(t *testing.T) {
 		analysisPage(t, "docs/predict.md", "predict --from", "predict topology/experiments/test5.yaml")
 	})
 	t.Run("tuning", func(t *testing.T) {
-		analysisPage(t, "docs/tuning.md", "analyze resources", "analyze concurrency", "analyze data", "analyze queries", "optimize topology/experiments/optimize/test7.yaml")
+		analysisPage(t, "docs/tuning.md", "analyze resources", "analyze concurrency", "analyze data", "analyze queries",
+			"optimize topology/experiments/optimize/test7.yaml")
 	})
 }
 
@@ -52,5 +53,6 @@ func analysisPage(t *testing.T, file string, commands ...string) {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(page), "type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run AnalysisPages")
+	require.Equal(t, want, string(page),
+		"type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run AnalysisPages")
 }

@@ -47,7 +47,8 @@ A result is a result: a table with FAIL in it is exit code 0. 1 is a file that c
 func (a analysis) command() *cobra.Command {
 	var in input
 	var show presentation
-	command := &cobra.Command{Use: a.name, Short: a.short, Example: "  bullet-metrics tune analyze " + a.name + " " + a.example, Args: noArguments}
+	command := &cobra.Command{Use: a.name, Short: a.short, Example: "  bullet-metrics tune analyze " + a.name + " " +
+		a.example, Args: noArguments}
 	flags := command.Flags()
 	in.addFlag(flags, a.columns)
 	show.addFlags(flags, "table", "json", "markdown")

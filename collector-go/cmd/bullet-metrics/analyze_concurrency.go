@@ -23,8 +23,10 @@ func init() {
 
 func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 	goals, confidence := tuning.DefaultGoals(), addConfidence(flags)
-	flags.Float64Var(&goals.ExpectedResultSize, "expected", goals.ExpectedResultSize, "records that a query returns when none is lost")
-	flags.Float64Var(&goals.Tolerance, "tolerance", goals.Tolerance, "share of them that may be missing on average, as a ratio")
+	flags.Float64Var(&goals.ExpectedResultSize, "expected", goals.ExpectedResultSize,
+		"records that a query returns when none is lost")
+	flags.Float64Var(&goals.Tolerance, "tolerance", goals.Tolerance,
+		"share of them that may be missing on average, as a ratio")
 	check := func() error { return errors.Join(goals.Validate(), tuning.CheckConfidence(*confidence)) }
 	return check, func(path string) (any, *document.Document, error) {
 		table, own, err := readSteps(path)

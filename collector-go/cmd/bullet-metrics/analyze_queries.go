@@ -52,7 +52,8 @@ func (q *queryFlags) addFlags(flags *pflag.FlagSet) {
 }
 
 func (q *queryFlags) goals() tuning.QueryGoals {
-	return tuning.QueryGoals{LimitMs: float64(q.limit) / float64(time.Millisecond), Headroom: q.headroom, Confidence: *q.confidence}
+	return tuning.QueryGoals{LimitMs: float64(q.limit) / float64(time.Millisecond), Headroom: q.headroom,
+		Confidence: *q.confidence}
 }
 
 // queryGrid are points with what surrounds them.

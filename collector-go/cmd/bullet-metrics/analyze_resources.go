@@ -85,7 +85,9 @@ func askedOf(path string, run *report.RunReport) (*rundir.Request, error) {
 	}
 	switch {
 	case found == nil:
-		return nil, fmt.Errorf("%s: the CPU and memory that the run's topologies request are unknown; give its table of components as a CSV file", path)
+		return nil, fmt.Errorf(
+			"%s: the CPU and memory that the run's topologies request are unknown; give its table of components as a CSV file",
+			path)
 	case len(configurations) > 1:
 		return nil, several(path, len(configurations), trials)
 	}

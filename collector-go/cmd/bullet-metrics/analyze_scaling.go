@@ -24,7 +24,8 @@ func init() {
 
 func prepareScaling(flags *pflag.FlagSet) (func() error, analyze) {
 	confidence := addConfidence(flags)
-	discount := flags.Float64("discount", tuning.DefaultDiscount, "share of what is added that the projection takes for overhead, as a ratio")
+	discount := flags.Float64("discount", tuning.DefaultDiscount,
+		"share of what is added that the projection takes for overhead, as a ratio")
 	check := func() error {
 		var wrong error
 		if !(*discount >= 0 && *discount < 1) {
@@ -76,5 +77,6 @@ func readCurve(path string) (*measured[tuning.ScalingRow], tuning.ScalingColumns
 		rows = append(rows, tuning.ScalingRow{Size: cores, Throughput: records})
 	}
 	slices.SortFunc(rows, func(a, b tuning.ScalingRow) int { return cmp.Compare(a.Size, b.Size) })
-	return ofRun(path, run, rows), tuning.ScalingColumns{Size: tuning.ColumnTotalCPU6, Throughput: tuning.ColumnRecordRate}, nil
+	return ofRun(path, run, rows), tuning.ScalingColumns{Size: tuning.ColumnTotalCPU6,
+		Throughput: tuning.ColumnRecordRate}, nil
 }

@@ -14,8 +14,10 @@ type asking struct {
 
 func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
 	flags.StringVar(&a.collector, "collector", address, usage)
-	flags.StringVar(&a.access.CA, "tls-ca", "", "PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.StringVar(&a.access.Cert, "tls-cert", "", "PEM file of this client's certificate, for a collector that asks for one")
+	flags.StringVar(&a.access.CA, "tls-ca", "",
+		"PEM file of the CA that signed the collector's certificate (default the system's)")
+	flags.StringVar(&a.access.Cert, "tls-cert", "",
+		"PEM file of this client's certificate, for a collector that asks for one")
 	flags.StringVar(&a.access.Key, "tls-key", "", "PEM file of its key")
 	flags.StringVar(&a.access.TokenFile, "token-file", "", "file with a token that may read")
 }

@@ -36,10 +36,13 @@ type measuring struct {
 }
 
 func (m *measuring) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&m.target, "target", "", "gRPC address of a collector that runs, HOST:PORT (default a collector of its own)")
-	m.asking.addFlags(flags, "", "address of the target's HTTP, host:port or a URL (default the target's host, port 9320); a token must also be one that may read")
+	flags.StringVar(&m.target, "target", "",
+		"gRPC address of a collector that runs, HOST:PORT (default a collector of its own)")
+	m.asking.addFlags(flags, "",
+		"address of the target's HTTP, host:port or a URL (default the target's host, port 9320); a token must also be one that may read")
 	flags.BoolVar(&m.tls, "tls", false, "speak TLS with the target's gRPC")
-	flags.StringVar(&m.dir, "dir", "", "directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
+	flags.StringVar(&m.dir, "dir", "",
+		"directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
 	flags.StringVar(&m.output, "output", outputText, "text or json")
 }
 
@@ -76,7 +79,8 @@ func (m *measuring) remote() (*bench.Remote, error) {
 		protected.CA, protected.Cert, protected.Key = m.access.CA, m.access.Cert, m.access.Key
 	}
 	ip := net.ParseIP(host)
-	target := bench.Target{Address: m.target, Loopback: host == "localhost" || ip.To4() != nil && ip.IsLoopback(), TLS: protected, TokenFile: m.access.TokenFile}
+	target := bench.Target{Address: m.target, Loopback: host == "localhost" || ip.To4() != nil && ip.IsLoopback(),
+		TLS: protected, TokenFile: m.access.TokenFile}
 	return &bench.Remote{Target: target, Server: bench.NewServer(base, caller)}, nil
 }
 

@@ -60,15 +60,21 @@ An own collector starts anew for each step, and ends before its disk is counted.
 	flags.Uint64Var(&o.Seed, "seed", 1, "what the rows are made from: the same seed gives the same rows")
 	flags.IntVar(&o.Hosts, "hosts", 4000, "hosts, each a worker with 10 series")
 	flags.IntVar(&o.MostRows, "rows", 0, "most rows of a step of the curve; 0 for as many as --duration takes")
-	flags.IntVar(&o.RowsPerBatch, "rows-per-batch", 1000, "rows of a batch: hosts at one time, as far as a client has so many")
-	flags.IntSliceVar(&o.clients, "clients", nil, "numbers of clients to measure, all of them, such as 1,2,4,8 (default 1, 2, 4 ... until the collector is full)")
+	flags.IntVar(&o.RowsPerBatch, "rows-per-batch", 1000,
+		"rows of a batch: hosts at one time, as far as a client has so many")
+	flags.IntSliceVar(&o.clients, "clients", nil,
+		"numbers of clients to measure, all of them, such as 1,2,4,8 (default 1, 2, 4 ... until the collector is full)")
 	flags.IntVar(&o.most, "most-clients", 64, "most clients to try where --clients names none")
 	flags.IntVar(&o.InFlight, "in-flight", 1, "batches that a client has under way unacknowledged")
 	flags.DurationVar(&o.Step, "step", 10*time.Second, "time from a host's row to its next, in the rows' own time")
-	flags.DurationVar(&o.Width, "slice-width", 10*time.Second, "width of the collector's slices: of an own collector it is set, of a --target it must be given")
-	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "how long each number of clients sends; 0 for all --rows")
-	flags.Float64Var(&o.WorkerSamples, "worker-samples", 100, "samples a second of a worker of your kind, for the capacity")
-	flags.StringVar(&o.out, "out", "out/bench-ingest", `directory of the report: ingest.html, result.json, scaling.csv; "" writes none`)
+	flags.DurationVar(&o.Width, "slice-width", 10*time.Second,
+		"width of the collector's slices: of an own collector it is set, of a --target it must be given")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second,
+		"how long each number of clients sends; 0 for all --rows")
+	flags.Float64Var(&o.WorkerSamples, "worker-samples", 100,
+		"samples a second of a worker of your kind, for the capacity")
+	flags.StringVar(&o.out, "out", "out/bench-ingest",
+		`directory of the report: ingest.html, result.json, scaling.csv; "" writes none`)
 	return command
 }
 
@@ -135,7 +141,8 @@ func (o *benchIngest) measure(ctx context.Context, say *terminal) (result *inges
 			if err != nil {
 				return step, fmt.Errorf("%d clients: %w", n, err)
 			}
-			say.Say("%d clients: %.0f rows/s, %.0f samples/s, acknowledged in %.3g ms (p99), %d rejected", n, step.RowsPerS, step.SamplesPerS, step.Ack.P99, step.Rejected)
+			say.Say("%d clients: %.0f rows/s, %.0f samples/s, acknowledged in %.3g ms (p99), %d rejected", n,
+				step.RowsPerS, step.SamplesPerS, step.Ack.P99, step.Rejected)
 			return step, nil
 		})
 		return err
@@ -154,10 +161,13 @@ func (o *benchIngest) result(steps []bench.Step, by string) (*ingestResult, erro
 	i := bench.Best(steps)
 	best := &steps[i]
 	best.Best, steps[len(steps)-1].SaturatedBy = true, by
-	r := &ingestResult{RowsPerS: best.RowsPerS, SamplesPerS: best.SamplesPerS, SamplesPerCPUSecond: best.SamplesPerCPUSecond, Ack: best.Ack, Stages: best.Stages,
+	r := &ingestResult{RowsPerS: best.RowsPerS, SamplesPerS: best.SamplesPerS,
+		SamplesPerCPUSecond: best.SamplesPerCPUSecond, Ack: best.Ack, Stages: best.Stages,
 		DiskBytesPerSample: best.Disk, ServerRSSMiB: best.ServerMiB, Steps: steps, Machine: machine, Version: version,
-		Settings: ingestSettings{Target: o.target, Seed: o.Seed, Hosts: o.Hosts, Metrics: o.Metrics, Tags: 10, Rows: o.MostRows, RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight,
-			StepS: o.Step.Seconds(), SliceWidthS: o.Width.Seconds(), DurationS: o.Duration.Seconds(), WorkerSamples: o.WorkerSamples}}
+		Settings: ingestSettings{Target: o.target, Seed: o.Seed, Hosts: o.Hosts, Metrics: o.Metrics, Tags: 10,
+			Rows: o.MostRows, RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight,
+			StepS: o.Step.Seconds(), SliceWidthS: o.Width.Seconds(), DurationS: o.Duration.Seconds(),
+			WorkerSamples: o.WorkerSamples}}
 	for _, s := range steps {
 		r.Rejected += s.Rejected
 	}

@@ -46,26 +46,32 @@ func (r *ingestResult) write(dir string) error {
 func (r *ingestResult) best() *bench.Step { return &r.Steps[bench.Best(r.Steps)] }
 
 // stageOf says what one passing of a stage is.
-var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync", "journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
+var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync",
+	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
 	"write": "what is handed to the store at once"}
 
 func (r *ingestResult) report() *report.Ingest {
 	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Notes: r.notes()}
 	var rows []tuning.ScalingRow
 	for _, s := range r.Steps {
-		i.Steps = append(i.Steps, report.IngestStep{Clients: s.Clients, RowsPerS: figure(s.RowsPerS), AckedRowsPerS: figure(s.AckedRowsPerS), SamplesPerS: figure(s.SamplesPerS),
-			SamplesPerCPUSecond: figure(s.SamplesPerCPUSecond), AckP50Ms: figure(s.Ack.P50), AckP99Ms: figure(s.Ack.P99), AckP999Ms: figure(s.Ack.P999), Rejected: s.Rejected,
-			ServerMiB: figure(s.ServerMiB), WireBytes: figure(s.WireBytes), JournalBytes: figure(s.Journal), DiskBytes: optional(s.Disk)})
+		i.Steps = append(i.Steps, report.IngestStep{Clients: s.Clients, RowsPerS: figure(s.RowsPerS),
+			AckedRowsPerS: figure(s.AckedRowsPerS), SamplesPerS: figure(s.SamplesPerS),
+			SamplesPerCPUSecond: figure(s.SamplesPerCPUSecond), AckP50Ms: figure(s.Ack.P50),
+			AckP99Ms: figure(s.Ack.P99), AckP999Ms: figure(s.Ack.P999), Rejected: s.Rejected,
+			ServerMiB: figure(s.ServerMiB), WireBytes: figure(s.WireBytes), JournalBytes: figure(s.Journal),
+			DiskBytes: optional(s.Disk)})
 		if s.Rows > 0 {
 			rows = append(rows, tuning.ScalingRow{Size: float64(s.Clients), Throughput: s.RowsPerS})
 		}
 	}
 	for _, name := range bench.StageNames() {
 		if s, there := r.Stages[name]; there {
-			i.Stages = append(i.Stages, report.IngestStage{Name: name, Of: stageOf[name], Count: s.Count, P50Ms: figure(s.P50), P99Ms: figure(s.P99), P999Ms: figure(s.P999)})
+			i.Stages = append(i.Stages, report.IngestStage{Name: name, Of: stageOf[name], Count: s.Count,
+				P50Ms: figure(s.P50), P99Ms: figure(s.P99), P999Ms: figure(s.P999)})
 		}
 	}
-	if scaling, err := tuning.AnalyzeScaling(rows, tuning.ScalingColumns{Size: "senders", Throughput: "rows_per_s"}, tuning.DefaultDiscount, tuning.DefaultConfidence); err == nil {
+	if scaling, err := tuning.AnalyzeScaling(rows, tuning.ScalingColumns{Size: "senders", Throughput: "rows_per_s"},
+		tuning.DefaultDiscount, tuning.DefaultConfidence); err == nil {
 		i.Scaling = scaling
 	}
 	s := r.Settings
@@ -78,9 +84,12 @@ func (r *ingestResult) report() *report.Ingest {
 	}
 	entry("version", "%s", r.Version)
 	entry("collector", "%s", target)
-	entry("machine", "%s, %d cores, %.1f GiB, %s", r.Machine.CPUModel, r.Machine.Cores, float64(r.Machine.MemoryBytes)/(1<<30), r.Machine.Kernel)
-	entry("rows", "%d hosts, %d metrics and %d tags a row, seed %d, one every %g s, slices of %g s", s.Hosts, s.Metrics, s.Tags, s.Seed, s.StepS, s.SliceWidthS)
-	entry("sending", "%d rows a batch, %d batches in flight a client, %g s a step (--duration), %s rows at most", s.RowsPerBatch, s.InFlight, s.DurationS, orNone(s.Rows))
+	entry("machine", "%s, %d cores, %.1f GiB, %s", r.Machine.CPUModel, r.Machine.Cores,
+		float64(r.Machine.MemoryBytes)/(1<<30), r.Machine.Kernel)
+	entry("rows", "%d hosts, %d metrics and %d tags a row, seed %d, one every %g s, slices of %g s", s.Hosts, s.Metrics,
+		s.Tags, s.Seed, s.StepS, s.SliceWidthS)
+	entry("sending", "%d rows a batch, %d batches in flight a client, %g s a step (--duration), %s rows at most",
+		s.RowsPerBatch, s.InFlight, s.DurationS, orNone(s.Rows))
 	entry("journal", "acknowledged after fsync")
 	return i
 }
@@ -114,8 +123,10 @@ func (r *ingestResult) capacity() string {
 	if r.Settings.Target != "" {
 		where = "The collector at " + r.Settings.Target
 	}
-	return fmt.Sprintf("%s takes %s workers of your kind (%s samples/s each): %s rows/s, %s samples/s, from %d %s.", where, tuning.Digits(tuning.Figure(b.Workers)),
-		tuning.Digits(tuning.Figure(r.Settings.WorkerSamples)), tuning.Digits(tuning.Figure(b.RowsPerS)), tuning.Digits(tuning.Figure(b.SamplesPerS)), b.Clients, plural(b.Clients, "client"))
+	return fmt.Sprintf("%s takes %s workers of your kind (%s samples/s each): %s rows/s, %s samples/s, from %d %s.",
+		where, tuning.Digits(tuning.Figure(b.Workers)),
+		tuning.Digits(tuning.Figure(r.Settings.WorkerSamples)), tuning.Digits(tuning.Figure(b.RowsPerS)),
+		tuning.Digits(tuning.Figure(b.SamplesPerS)), b.Clients, plural(b.Clients, "client"))
 }
 
 func plural(n int, noun string) string {
@@ -130,11 +141,14 @@ func (r *ingestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {
 	case bench.ByRejections:
-		return fmt.Sprintf("It was full at %d %s: %d batches were answered with FULL and sent again; nothing was lost.", last.Clients, plural(last.Clients, "client"), last.Rejected)
+		return fmt.Sprintf("It was full at %d %s: %d batches were answered with FULL and sent again; nothing was lost.",
+			last.Clients, plural(last.Clients, "client"), last.Rejected)
 	case bench.ByThroughput:
-		return fmt.Sprintf("It was full at %d %s: more of them brought no more rows.", r.best().Clients, plural(r.best().Clients, "client"))
+		return fmt.Sprintf("It was full at %d %s: more of them brought no more rows.", r.best().Clients,
+			plural(r.best().Clients, "client"))
 	}
-	return fmt.Sprintf("%d %s did not show that it is full; the capacity may be more.", last.Clients, plural(last.Clients, "client"))
+	return fmt.Sprintf("%d %s did not show that it is full; the capacity may be more.", last.Clients,
+		plural(last.Clients, "client"))
 }
 
 // notes are what a reader must know.
@@ -144,15 +158,18 @@ func (r *ingestResult) notes() []string {
 		"Rows/s are all rows sent over the time until queries have them; acknowledged rows/s end with the last fsync.",
 	}
 	if r.Settings.Target == "" {
-		notes = append(notes, "Clients and collector share this machine. CPU is the collector's by the operating system, until all is on disk in parts, without defining the series.")
+		notes = append(notes,
+			"Clients and collector share this machine. CPU is the collector's by the operating system, until all is on disk in parts, without defining the series.")
 	} else {
-		notes = append(notes, "CPU and memory are those that the collector states of itself, and contain what others send and ask; the store's bytes are those of the parts that it wrote meanwhile.")
+		notes = append(notes,
+			"CPU and memory are those that the collector states of itself, and contain what others send and ask; the store's bytes are those of the parts that it wrote meanwhile.")
 	}
 	short := map[string]bool{}
 	for _, s := range r.Steps {
 		if s.EndedBy == "window" && !short["window"] {
 			short["window"] = true
-			notes = append(notes, "A step ended before its time, since the day in which samples are taken was used up: give a smaller --step or more --hosts.")
+			notes = append(notes,
+				"A step ended before its time, since the day in which samples are taken was used up: give a smaller --step or more --hosts.")
 		}
 	}
 	if strings.TrimSpace(r.Machine.CPUModel) == "" {

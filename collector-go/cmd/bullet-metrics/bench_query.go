@@ -31,7 +31,8 @@ type queryResult struct {
 }
 
 func newBenchQueryCommand() *cobra.Command {
-	o := benchQuery{Ingest: bench.Ingest{Metrics: benchMetrics, InFlight: 4, Step: 10 * time.Second, Width: 10 * time.Second, WorkerSamples: 1}}
+	o := benchQuery{Ingest: bench.Ingest{Metrics: benchMetrics, InFlight: 4, Step: 10 * time.Second,
+		Width: 10 * time.Second, WorkerSamples: 1}}
 	command := &cobra.Command{
 		Use:   "query",
 		Short: "Write hours of rows, and measure what queries over all of them cost",
@@ -61,7 +62,8 @@ An own collector starts again before it is asked, so that the answers come from 
 	o.addFlags(flags)
 	flags.Uint64Var(&o.Seed, "seed", 1, "what the rows are made from: the same seed gives the same rows")
 	flags.IntVar(&o.Hosts, "hosts", 500, "hosts, each a worker with 10 series")
-	flags.DurationVar(&o.span, "span", 21*time.Hour+50*time.Minute, "how much time the rows span; what is older than a day is not taken")
+	flags.DurationVar(&o.span, "span", 21*time.Hour+50*time.Minute,
+		"how much time the rows span; what is older than a day is not taken")
 	return command
 }
 
@@ -87,7 +89,9 @@ func (o *benchQuery) measure(ctx context.Context, say *terminal) (*queryResult, 
 	return r, o.within(func(program, dir string) error {
 		o.Program, o.Dir = program, dir
 		say.Show("writing %d rows", o.MostRows)
-		r.Written, r.Queries, err = o.Ask(ctx, benchWriters, func(q bench.Question) { say.Show("%s: %.0f ms of CPU", q.What, q.CPUMs) })
+		r.Written, r.Queries, err = o.Ask(ctx, benchWriters, func(q bench.Question) {
+			say.Show("%s: %.0f ms of CPU", q.What, q.CPUMs)
+		})
 		return err
 	})
 }

@@ -34,7 +34,8 @@ type sendersResult struct {
 const senderSamples = 100
 
 func newBenchSendersCommand() *cobra.Command {
-	o := benchSenders{Ingest: bench.Ingest{Metrics: senderSamples, RowsPerBatch: 1, Step: time.Second, Width: 10 * time.Second, WorkerSamples: senderSamples}}
+	o := benchSenders{Ingest: bench.Ingest{Metrics: senderSamples, RowsPerBatch: 1, Step: time.Second,
+		Width: 10 * time.Second, WorkerSamples: senderSamples}}
 	command := &cobra.Command{
 		Use:   "senders",
 		Short: "Measure many small senders: as fast as they are taken, and as they fall due",
@@ -93,7 +94,8 @@ func (o *benchSenders) measure(ctx context.Context, say *terminal) (*sendersResu
 			return fmt.Errorf("%d streams: %w", o.streams, err)
 		}
 		if r.Saturated.Rows == 0 {
-			return fmt.Errorf("the collector has no room for %d streams; give fewer --streams, or set its limits.streams", o.streams)
+			return fmt.Errorf("the collector has no room for %d streams; give fewer --streams, or set its limits.streams",
+				o.streams)
 		}
 		say.Show("%d workers, as it falls due", o.workers)
 		o.Hosts = o.workers
@@ -109,11 +111,14 @@ func (r *sendersResult) text(to io.Writer) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	s, p := r.Saturated, r.Paced
 	fmt.Fprintf(table, "%d streams, %d samples a message, as fast as they are taken\n", s.Clients, senderSamples)
-	fmt.Fprintf(table, "  samples/s until queries have them\t%.0f\n  samples a server CPU-second\t%.0f\n", s.SamplesPerS, s.SamplesPerCPUSecond)
-	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n  server memory\t%.0f MiB\n", s.Ack.P50, s.Ack.P99, s.Ack.P999, s.ServerMiB)
+	fmt.Fprintf(table, "  samples/s until queries have them\t%.0f\n  samples a server CPU-second\t%.0f\n",
+		s.SamplesPerS, s.SamplesPerCPUSecond)
+	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n  server memory\t%.0f MiB\n", s.Ack.P50,
+		s.Ack.P99, s.Ack.P999, s.ServerMiB)
 	fmt.Fprintf(table, "  answered with FULL and sent again\t%d\n", s.Rejected)
 	fmt.Fprintf(table, "%d workers over %d streams, as it falls due\n", p.Workers, p.Streams)
-	fmt.Fprintf(table, "  samples/s\t%.0f for %.3g s\n  server CPU\t%.3f cores\n  server memory\t%.0f MiB\n", p.SamplesPerS, p.Seconds, p.Cores, p.ServerMiB)
+	fmt.Fprintf(table, "  samples/s\t%.0f for %.3g s\n  server CPU\t%.3f cores\n  server memory\t%.0f MiB\n",
+		p.SamplesPerS, p.Seconds, p.Cores, p.ServerMiB)
 	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n", p.Ack.P50, p.Ack.P99, p.Ack.P999)
 	return table.Flush()
 }

@@ -39,10 +39,12 @@ func keys(t *testing.T, text []byte) (all []string) {
 func TestBenchIngest(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	printed, err := program("bench", "ingest", "--hosts", "50", "--rows", "3000", "--rows-per-batch", "20", "--clients", "1,2", "--step", "5s", "--duration", "0",
+	printed, err := program("bench", "ingest", "--hosts", "50", "--rows", "3000", "--rows-per-batch", "20", "--clients",
+		"1,2", "--step", "5s", "--duration", "0",
 		"--dir", dir, "--out", out, "--output", "json", "--worker-samples", "10")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"ack_ms", "disk_bytes_per_sample", "machine", "rejected", "rows_per_s", "samples_per_s", "samples_per_server_cpu_second", "server_rss_mib", "settings",
+	assert.Equal(t, []string{"ack_ms", "disk_bytes_per_sample", "machine", "rejected", "rows_per_s", "samples_per_s",
+		"samples_per_server_cpu_second", "server_rss_mib", "settings",
 		"stages", "steps", "version"}, keys(t, []byte(printed)))
 	var result ingestResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))
@@ -83,7 +85,8 @@ func TestBenchIngest(t *testing.T) {
 // A collector that runs already is measured by what it states of itself.
 func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
 	c := startCollector(t, settings(filepath.Join(t.TempDir(), "data")))
-	printed, err := program("bench", "ingest", "--hosts", "20", "--rows", "400", "--clients", "3", "--duration", "0", "--out", "", "--output", "json",
+	printed, err := program("bench", "ingest", "--hosts", "20", "--rows", "400", "--clients", "3", "--duration", "0",
+		"--out", "", "--output", "json",
 		"--target", c.col.grpcListener.Addr().String(), "--collector", c.col.httpListener.Addr().String())
 	require.NoError(t, err)
 	var result ingestResult
@@ -96,7 +99,8 @@ func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
 // Small senders: what the first part wrote is read back, what the second sent is in the books; else the command fails.
 func TestBenchSenders(t *testing.T) {
 	t.Setenv(asProgram, "1")
-	printed, err := program("bench", "senders", "--streams", "5", "--workers", "10", "--over", "2", "--duration", "1s", "--dir", t.TempDir(), "--output", "json")
+	printed, err := program("bench", "senders", "--streams", "5", "--workers", "10", "--over", "2", "--duration", "1s",
+		"--dir", t.TempDir(), "--output", "json")
 	require.NoError(t, err)
 	var result sendersResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))

@@ -31,7 +31,8 @@ type canaryOptions struct {
 }
 
 func newCanaryCommand() *cobra.Command {
-	o := canaryOptions{canary: canary.DefaultOptions(), sender: sender.DefaultOptions("", "bullet", hostName(), "canary")}
+	o := canaryOptions{canary: canary.DefaultOptions(),
+		sender: sender.DefaultOptions("", "bullet", hostName(), "canary")}
 	command := &cobra.Command{
 		Use:   "canary",
 		Short: "Ask a topology a query of each class for ever, and keep how long they take",
@@ -59,26 +60,35 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.target, "target", targetGateway, "what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
+	flags.StringVar(&o.target, "target", targetGateway,
+		"what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
 	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL; required")
 	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
-	flags.StringVar(&o.source, "source", "", "address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
-	o.own.addFlags(flags, "instead of the classes' (beside them with --classes); NAME=BQL for several, NAME being the label \"class\"; may be repeated")
+	flags.StringVar(&o.source, "source", "",
+		"address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	o.own.addFlags(flags,
+		"instead of the classes' (beside them with --classes); NAME=BQL for several, NAME being the label \"class\"; may be repeated")
 	flags.StringSliceVar(&o.classes, "classes", strings.Split(classNames(), ", "), "classes of queries")
 	flags.DurationVar(&o.canary.Every, "every", o.canary.Every, "time between two queries of a class")
-	flags.DurationVar(&o.canary.Query.Duration, "query-duration", o.canary.Query.Duration, "the longest that a query lives in the topology")
-	flags.Float64Var(&o.canary.Query.PerSecond, "matching-per-second", o.canary.Query.PerSecond, "matching records a second that the source makes for a class")
-	flags.IntVar(&o.canary.MostInFlight, "most-in-flight", o.canary.MostInFlight, "the most queries of a class that may be under way; what is due beyond is missed")
-	flags.DurationVar(&o.canary.Grace, "timeout", o.canary.Grace, "how long after its own end a query may take to return")
+	flags.DurationVar(&o.canary.Query.Duration, "query-duration", o.canary.Query.Duration,
+		"the longest that a query lives in the topology")
+	flags.Float64Var(&o.canary.Query.PerSecond, "matching-per-second", o.canary.Query.PerSecond,
+		"matching records a second that the source makes for a class")
+	flags.IntVar(&o.canary.MostInFlight, "most-in-flight", o.canary.MostInFlight,
+		"the most queries of a class that may be under way; what is due beyond is missed")
+	flags.DurationVar(&o.canary.Grace, "timeout", o.canary.Grace,
+		"how long after its own end a query may take to return")
 	flags.DurationVar(&o.duration, "duration", 0, "end after this long; 0 for never")
 	flags.StringVar(&o.sender.Address, "collector", "", "address of the collector's gRPC; none delivers nothing")
 	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology, "name of the topology, the label of the metrics")
 	flags.StringVar(&o.sender.Host, "host", o.sender.Host, "name of this canary, in the label \"worker\" as NAME:0")
 	flags.BoolVar(&o.sender.TLS.Enabled, "tls", false, "speak TLS with the collector")
-	flags.StringVar(&o.sender.TLS.CA, "tls-ca", "", "PEM file of the CA that signed the collector's certificate (default the system's)")
+	flags.StringVar(&o.sender.TLS.CA, "tls-ca", "",
+		"PEM file of the CA that signed the collector's certificate (default the system's)")
 	flags.StringVar(&o.sender.TLS.Cert, "tls-cert", "", "PEM file of this client's certificate")
 	flags.StringVar(&o.sender.TLS.Key, "tls-key", "", "PEM file of its key")
-	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "", "name that the collector's certificate must be for (default the address' host)")
+	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "",
+		"name that the collector's certificate must be for (default the address' host)")
 	flags.StringVar(&o.sender.TokenFile, "token-file", "", "file with the token for the collector")
 	flags.StringVar(&o.output, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
 	return command
@@ -137,7 +147,8 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 		defer cancel()
 	}
 	connections := (len(o.canary.Classes) + len(o.canary.Own)) * o.canary.MostInFlight
-	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, function: o.function, mostInFlight: connections}}
+	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, function: o.function,
+		mostInFlight: connections}}
 	target, closing := r.submitter()
 	defer closing()
 	var records canary.Records
@@ -158,7 +169,8 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 }
 
 // deliver runs the canary with a sender beside it.
-func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, records canary.Records, lines *canaryLines) error {
+func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, records canary.Records,
+	lines *canaryLines) error {
 	delivery, err := sender.New(o.sender)
 	if err != nil {
 		return err
@@ -215,8 +227,10 @@ func (l *canaryLines) tell(s canary.Summary) {
 	for _, c := range s.Classes {
 		q := millis(c.Result.Latency)
 		lines = append(lines, canaryLine{
-			Period: name, From: s.From.UTC().Truncate(time.Millisecond), To: s.To.UTC().Truncate(time.Millisecond), Class: string(c.Class), Returned: c.Result.Returned, Failed: c.Result.Failed,
-			TimedOut: c.Result.TimedOut, Missed: c.Result.NotSubmitted, P50: q.P50, P95: q.P95, P99: q.P99, Most: q.Most, Completeness: known(c.Result.Completeness()),
+			Period: name, From: s.From.UTC().Truncate(time.Millisecond), To: s.To.UTC().Truncate(time.Millisecond),
+			Class: string(c.Class), Returned: c.Result.Returned, Failed: c.Result.Failed,
+			TimedOut: c.Result.TimedOut, Missed: c.Result.NotSubmitted, P50: q.P50, P95: q.P95, P99: q.P99,
+			Most: q.Most, Completeness: known(c.Result.Completeness()),
 		})
 		for _, e := range c.Result.Errors {
 			if s.Length == time.Minute {
@@ -241,11 +255,13 @@ func (l *canaryLines) health() {
 	}
 	f := l.delivery.Figures()
 	if f.LastError != "" {
-		fmt.Fprintf(l.said, "canary: the collector is away, %d samples wait or are lost: %s\n", f.Offered-f.Acknowledged-f.Rejected, f.LastError)
+		fmt.Fprintf(l.said, "canary: the collector is away, %d samples wait or are lost: %s\n",
+			f.Offered-f.Acknowledged-f.Rejected, f.LastError)
 	}
 	if lost := f.Dropped + f.Rejected; lost > l.lost {
 		l.lost = lost
-		fmt.Fprintf(l.said, "canary: %d samples dropped, %d rejected by the collector (%s)\n", f.Dropped, f.Rejected, f.LastRejection)
+		fmt.Fprintf(l.said, "canary: %d samples dropped, %d rejected by the collector (%s)\n", f.Dropped, f.Rejected,
+			f.LastRejection)
 	}
 }
 
@@ -261,13 +277,15 @@ func writeCanaryJSON(out io.Writer, _ string, _ time.Time, lines []canaryLine) e
 
 func writeCanaryTable(out io.Writer, name string, to time.Time, lines []canaryLine) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "%s to %s\treturned\tfailed\ttimed out\tmissed\tp50 ms\tp95 ms\tp99 ms\tmax ms\tcomplete\n", name, to.Format("15:04:05"))
+	fmt.Fprintf(table, "%s to %s\treturned\tfailed\ttimed out\tmissed\tp50 ms\tp95 ms\tp99 ms\tmax ms\tcomplete\n",
+		name, to.Format("15:04:05"))
 	for _, l := range lines {
 		complete := "-"
 		if l.Completeness != nil {
 			complete = fmt.Sprintf("%.6g%%", 100**l.Completeness)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", l.Class, l.Returned, l.Failed, l.TimedOut, l.Missed, digits(l.P50), digits(l.P95), digits(l.P99), digits(l.Most), complete)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", l.Class, l.Returned, l.Failed, l.TimedOut,
+			l.Missed, digits(l.P50), digits(l.P95), digits(l.P99), digits(l.Most), complete)
 	}
 	return table.Flush()
 }

@@ -37,7 +37,8 @@ func runCanary(t *testing.T, args ...string) (out, said string, code int) {
 func TestCanaryPrintsLines(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
-	out, said, code := runCanary(t, "--url", address, "--classes", "raw", "--every", "500ms", "--query-duration", "2s", "--duration", "6s", "--output", "json")
+	out, said, code := runCanary(t, "--url", address, "--classes", "raw", "--every", "500ms", "--query-duration", "2s",
+		"--duration", "6s", "--output", "json")
 	require.Equal(t, exit.Done, code, said)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.GreaterOrEqual(t, len(lines), 2)
@@ -53,7 +54,8 @@ func TestCanaryPrintsLines(t *testing.T) {
 func TestCanaryReportsWhatFails(t *testing.T) {
 	t.Parallel()
 	_, address := startFakeBullet(t)
-	out, said, code := runCanary(t, "--url", address, "--classes", "raw,top-k", "--every", "1s", "--query-duration", "1s", "--duration", "2s", "--collector", "127.0.0.1:1")
+	out, said, code := runCanary(t, "--url", address, "--classes", "raw,top-k", "--every", "1s", "--query-duration",
+		"1s", "--duration", "2s", "--collector", "127.0.0.1:1")
 	assert.Equal(t, exit.Failed, code)
 	assert.Regexp(t, `(?m)^minute to \d\d:\d\d:\d\d +returned +failed +timed out +missed +p50 ms`, out)
 	assert.Regexp(t, `(?m)^top_k +0 +[12] `, out)
@@ -100,13 +102,16 @@ func TestCanaryAsksSomebodysOwnBQL(t *testing.T) {
 	defer own.Close()
 	file := filepath.Join(t.TempDir(), "q.bql")
 	require.NoError(t, os.WriteFile(file, []byte("SELECT * FROM STREAM(1000, TIME) LIMIT 2\n"), 0o600))
-	out, said, code := runCanary(t, "--url", own.URL, "--query", "countries=SELECT country FROM STREAM(2000, TIME) LIMIT 2", "--query", "all=@"+file,
-		"--expect-field", "countries=country", "--expect-records", "all=2", "--every", "500ms", "--duration", "2s", "--output", "json")
+	out, said, code := runCanary(t, "--url", own.URL, "--query",
+		"countries=SELECT country FROM STREAM(2000, TIME) LIMIT 2", "--query", "all=@"+file,
+		"--expect-field", "countries=country", "--expect-records", "all=2", "--every", "500ms", "--duration", "2s",
+		"--output", "json")
 	require.Equal(t, exit.Done, code, said)
 	mu.Lock()
 	defer mu.Unlock()
 	assert.Equal(t, map[string]bool{"/api/bullet/queries/http-query SELECT country FROM STREAM(2000, TIME) LIMIT 2": true,
-		"/api/bullet/queries/http-query SELECT * FROM STREAM(1000, TIME) LIMIT 2": true}, asked, "nothing else, and no record source")
+		"/api/bullet/queries/http-query SELECT * FROM STREAM(1000, TIME) LIMIT 2": true}, asked,
+		"nothing else, and no record source")
 	complete := map[string]float64{}
 	for line := range strings.Lines(out) {
 		var l canaryLine

@@ -58,14 +58,19 @@ const gaugesOfAWorker = 5
 // plug opens a stream of a topology that carries these workers, whose clocks may be off. It returns when its series are
 // acknowledged.
 func (r *running) plug(topology string, number byte, workers []string, off ...time.Duration) *plugin {
-	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = connection.Close() })
-	p := &plugin{r: r, workers: workers, off: append(off, 0)[0], answered: make(chan struct{}), read: make(chan struct{}), rejected: map[pb.RejectionReason]uint64{},
+	p := &plugin{r: r, workers: workers, off: append(off, 0)[0], answered: make(chan struct{}),
+		read: make(chan struct{}), rejected: map[pb.RejectionReason]uint64{},
 		epoch: append([]byte(fmt.Sprintf("%-15.15s", topology)), number)}
 	p.stream, err = pb.NewIngestServiceClient(connection).Export(r.t.Context())
 	require.NoError(r.t, err)
-	require.NoError(r.t, p.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1", Host: workers[0], Port: 6700 + uint32(number)}}}))
+	require.NoError(r.t,
+		p.stream.Send(&pb.ExportRequest{
+			Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1",
+				Host: workers[0], Port: 6700 + uint32(number)}}}))
 	opened, err := p.stream.Recv()
 	require.NoError(r.t, err)
 	p.window = make(chan struct{}, opened.GetOpened().GetWindow())
@@ -75,7 +80,8 @@ func (r *running) plug(topology string, number byte, workers []string, off ...ti
 	for w, worker := range workers {
 		for g := range gaugesOfAWorker {
 			id := uint32(w*gaugesOfAWorker+g) + 1
-			b.Series = append(b.Series, &pb.SeriesDefinition{Id: id, Host: worker, Port: 6700, Component: "__system", Task: -1, Name: fmt.Sprintf("gauge.%d", g),
+			b.Series = append(b.Series, &pb.SeriesDefinition{Id: id, Host: worker, Port: 6700, Component: "__system",
+				Task: -1, Name: fmt.Sprintf("gauge.%d", g),
 				IntervalMs: 10_000, Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER})
 			b.Layouts[0].SeriesIds = append(b.Layouts[0].SeriesIds, id)
 		}
@@ -115,7 +121,8 @@ func (p *plugin) clock() int64 { return time.Now().Add(p.off).UnixMilli() }
 func (p *plugin) send(b *pb.Batch) {
 	p.window <- struct{}{}
 	p.sequence++
-	b.Epoch, b.Sequence, b.OldestHeldSequence = p.epoch, p.sequence, max(1, p.sequence-min(p.sequence, uint64(cap(p.window))))
+	b.Epoch, b.Sequence, b.OldestHeldSequence = p.epoch, p.sequence,
+		max(1, p.sequence-min(p.sequence, uint64(cap(p.window))))
 	require.NoError(p.r.t, p.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}))
 }
 
@@ -126,9 +133,12 @@ func (p *plugin) tick(at time.Time, value float64) {
 		values = appendDouble(values, value)
 	}
 	p.mu.Lock()
-	clocks := &pb.Clocks{AcknowledgedTimeMs: p.clocks.GetAcknowledgedTimeMs(), AcknowledgementSentTimeMs: p.clocks.GetAcknowledgementSentTimeMs()}
+	clocks := &pb.Clocks{AcknowledgedTimeMs: p.clocks.GetAcknowledgedTimeMs(),
+		AcknowledgementSentTimeMs: p.clocks.GetAcknowledgementSentTimeMs()}
 	p.mu.Unlock()
-	p.send(&pb.Batch{SendTimeMs: p.clock(), Clocks: clocks, Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: at.UnixMilli(), Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}})
+	p.send(&pb.Batch{SendTimeMs: p.clock(), Clocks: clocks,
+		Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: at.UnixMilli(), Count: 1,
+			Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}})
 }
 
 // end waits until everything is acknowledged, and returns what was rejected.
@@ -141,7 +151,8 @@ func (p *plugin) end() map[pb.RejectionReason]uint64 {
 
 // number is the value of an expression that gives one series, at a time; 0 where it gives none.
 func (r *running) number(expression string, at time.Time) float64 {
-	address := fmt.Sprintf("http://%s/api/v1/query?%s", r.col.httpListener.Addr(), url.Values{"query": {expression}, "time": {strconv.FormatInt(at.Unix(), 10)}}.Encode())
+	address := fmt.Sprintf("http://%s/api/v1/query?%s", r.col.httpListener.Addr(),
+		url.Values{"query": {expression}, "time": {strconv.FormatInt(at.Unix(), 10)}}.Encode())
 	response, err := http.Get(address)
 	require.NoError(r.t, err)
 	defer response.Body.Close()
@@ -215,7 +226,8 @@ func TestADayInOneGo(t *testing.T) {
 		}
 		return sum
 	}
-	require.Eventually(t, func() bool { return count() == want }, time.Minute, 200*time.Millisecond, "acknowledged and not answered: %v of %v, books %v", count, want, r.books)
+	require.Eventually(t, func() bool { return count() == want }, time.Minute, 200*time.Millisecond,
+		"acknowledged and not answered: %v of %v, books %v", count, want, r.books)
 	books := r.books()
 	assert.Zero(t, books["refused late"])
 	assert.Equal(t, uint64(streams*workers*gaugesOfAWorker*steps), books["in_slices"]+books["open"], "%v", books)
@@ -248,14 +260,19 @@ func TestClocksThatAreWrong(t *testing.T) {
 		}
 		return n
 	}
-	for topology, end := range map[string]time.Time{"good": now.Add(-40 * time.Second), "behind": now.Add(-2*time.Hour - 40*time.Second)} {
-		require.Eventually(t, func() bool { return answered(topology, end) == 2*gaugesOfAWorker*(steps-3) }, time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
+	for topology, end := range map[string]time.Time{"good": now.Add(-40 * time.Second),
+		"behind": now.Add(-2*time.Hour - 40*time.Second)} {
+		require.Eventually(t, func() bool { return answered(topology, end) == 2*gaugesOfAWorker*(steps-3) },
+			time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
 	}
 	assert.Zero(t, answered("ahead", now.Add(3*time.Hour)))
-	assert.Contains(t, string(get(t, r, fmt.Sprintf("/api/v1/collection/behind?start=%d&end=%d", now.Add(-150*time.Minute).Unix(), now.Add(-2*time.Hour-time.Minute).Unix()))), `"worker":"b-0:6700"`)
+	assert.Contains(t, string(
+		get(t, r, fmt.Sprintf("/api/v1/collection/behind?start=%d&end=%d", now.Add(-150*time.Minute).Unix(),
+			now.Add(-2*time.Hour-time.Minute).Unix()))), `"worker":"b-0:6700"`)
 	for name, of := range map[string]string{"on the host of a sender": "b-0", "elsewhere": "b-1"} {
 		skew := func(what string) float64 {
-			return r.number(fmt.Sprintf(`bullet_metrics_collection_skew_%sseconds{topology="behind",worker="%s:6700"}`, what, of), now.Add(-2*time.Hour-time.Minute))
+			return r.number(fmt.Sprintf(`bullet_metrics_collection_skew_%sseconds{topology="behind",worker="%s:6700"}`,
+				what, of), now.Add(-2*time.Hour-time.Minute))
 		}
 		if of == "b-0" {
 			assert.InDelta(t, -7200, skew(""), 5, "%s: whatever the samples' age, which is up to ten minutes", name)
@@ -266,10 +283,12 @@ func TestClocksThatAreWrong(t *testing.T) {
 		assert.Zero(t, skew(""), "%s: old samples or an old clock, nobody knows", name)
 		assert.InDelta(t, -7200, skew("least_"), 700, name)
 	}
-	assert.InDelta(t, 0, r.number(`bullet_metrics_collection_skew_seconds{topology="good",worker="g-0:6700"}`, now.Add(-time.Minute)), 0.1)
+	assert.InDelta(t, 0, r.number(`bullet_metrics_collection_skew_seconds{topology="good",worker="g-0:6700"}`,
+		now.Add(-time.Minute)), 0.1)
 	books := r.books()
 	assert.Equal(t, 2*samples, books["in_slices"]+books["open"], "%v", books)
-	require.Contains(t, string(get(t, r, "/metrics")), fmt.Sprintf(`bullet_metrics_ingest_rejected_samples_total{reason="future"} %d`, samples))
+	require.Contains(t, string(get(t, r, "/metrics")),
+		fmt.Sprintf(`bullet_metrics_ingest_rejected_samples_total{reason="future"} %d`, samples))
 }
 
 func appendDouble(to []byte, v float64) []byte {
@@ -306,7 +325,8 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 	rules := filepath.Join(dir, "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, alert.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
 	c := settings(filepath.Join(dir, "data"))
-	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files, c.Alertmanager.URLs = false, time.Second, []string{rules}, []string{manager.URL}
+	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files, c.Alertmanager.URLs = false, time.Second, []string{rules},
+		[]string{manager.URL}
 	r := startCollector(t, c)
 
 	now := time.Now().Truncate(10 * time.Second)
@@ -321,7 +341,8 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 		case a := <-heard:
 			require.NotEqual(t, "good", a.Labels["topology"])
 			if a.Labels["alertname"] == "BulletMetricsRefusing" {
-				require.Equal(t, map[string]string{"alertname": "BulletMetricsRefusing", "severity": "warning", "topology": "ahead", "reason": "future"}, a.Labels)
+				require.Equal(t, map[string]string{"alertname": "BulletMetricsRefusing", "severity": "warning",
+					"topology": "ahead", "reason": "future"}, a.Labels)
 				return
 			}
 		case <-deadline:

@@ -54,14 +54,18 @@ func TestTheCollectionOfAKilledWorker(t *testing.T) {
 		assert.Zero(t, *w.SkewSeconds, "one clock, though event times are cut to seconds")
 	}
 	heap := func(w collection.Worker) collection.Metric {
-		return w.Metrics[slices.IndexFunc(w.Metrics, func(m collection.Metric) bool { return m.Metric == "bullet_worker_heap_used_bytes" })]
+		return w.Metrics[slices.IndexFunc(w.Metrics, func(m collection.Metric) bool {
+			return m.Metric == "bullet_worker_heap_used_bytes"
+		})]
 	}
 	assert.Equal(t, 10.0, *heap(victim).IntervalSeconds)
 	assert.Equal(t, 10.0, *heap(victim).SeenMedianSeconds)
 	assert.Equal(t, 23.0, *heap(victim).SeenMaxSeconds, "from 7 s before the kill to 16 s after it")
 	assert.Equal(t, uint64(1), heap(victim).Missing)
 	assert.Equal(t, 10.0, *heap(other).SeenMaxSeconds)
-	limit := slices.IndexFunc(other.Metrics, func(m collection.Metric) bool { return m.Metric == "storm_memory_limit_bytes" })
+	limit := slices.IndexFunc(other.Metrics, func(m collection.Metric) bool {
+		return m.Metric == "storm_memory_limit_bytes"
+	})
 	assert.Negative(t, limit, "that there is no limit is not refused")
 	assert.Equal(t, []string{"nonsense"}, slices.Collect(maps.Keys(c.Refused)))
 	assert.Len(t, c.Dropped, 6, "by every reason, from 0")

@@ -130,7 +130,8 @@ func newFigures() *prometheus.Registry {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	info.Set(1)
-	figures.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	figures.MustRegister(info, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return figures
 }
 
@@ -140,7 +141,8 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		return err
 	}
 	log := journal.DefaultOptions()
-	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, figures
+	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes,
+		col.logger, figures
 	if col.replay == nil {
 		log.GatherInterval = journal.Gather
 	}
@@ -163,7 +165,8 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		ask := func(ctx context.Context) ([]nimbus.Topology, error) {
 			return nimbus.Topologies(ctx, c.Nimbus.Addresses)
 		}
-		col.killings = &killings{every: c.Nimbus.Interval, ask: ask, known: col.known, logger: col.logger, had: map[string]string{}}
+		col.killings = &killings{every: c.Nimbus.Interval, ask: ask, known: col.known, logger: col.logger,
+			had: map[string]string{}}
 	}
 	return err
 }
@@ -186,7 +189,8 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 }
 
 func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
-	o.WidthMs, o.LatenessMs, o.Widths = c.Slice.Width.Milliseconds(), c.Slice.Lateness.Milliseconds(), map[string]int64{}
+	o.WidthMs, o.LatenessMs, o.Widths = c.Slice.Width.Milliseconds(), c.Slice.Lateness.Milliseconds(),
+		map[string]int64{}
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = c.Limits.OpenSamples, c.Limits.OpenSamplesPerTopology
 	for name, width := range c.Slice.WidthByMetric {
 		o.Widths[name] = width.Milliseconds()
@@ -202,9 +206,11 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		return err
 	}
 	answering := httpapi.DefaultOptions()
-	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures, metadata{}, col.unready
+	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures,
+		metadata{}, col.unready
 	answering.Loaded = col.loaded
-	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger, c.Shutdown/4, col.readers
+	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger,
+		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry, answering.Flags = col.known, publicSettings(c)
 	if answering.Page, err = page.Handler(); err != nil {
@@ -221,7 +227,8 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		return err
 	}
 	taking := ingest.DefaultOptions()
-	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams, c.Limits.BatchBytes
+	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams,
+		c.Limits.BatchBytes
 	taking.MaxTopologySamplesPerSecond = c.Limits.SamplesPerSecondPerTopology
 	taking.DrainTimeout, taking.Guard, taking.Logger, taking.Registerer = c.Shutdown/4, col.senders, col.logger, figures
 	col.ingest, err = ingest.New(col.journal, taking)
@@ -239,7 +246,8 @@ func queryOptions(c config.Query) query.Options {
 func publicSettings(c config.Config) map[string]string {
 	all := map[string]string{}
 	for _, s := range config.Settings(&c) {
-		if strings.HasPrefix(s.Key, "slice.") || strings.HasPrefix(s.Key, "store.embedded.") || strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" {
+		if strings.HasPrefix(s.Key, "slice.") || strings.HasPrefix(s.Key, "store.embedded.") ||
+			strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" {
 			all[s.Key] = s.Default()
 		}
 	}
@@ -267,8 +275,10 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 	for name, d := range described {
 		all[name] = httpapi.Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
 	}
-	all[timeline.Active] = httpapi.Metadata{Type: "gauge", Help: "1 while an annotation lasts, such as a step of an experiment."}
-	all[timeline.Start] = httpapi.Metadata{Type: "gauge", Help: "When an annotation began, since the Unix epoch.", Unit: "seconds"}
+	all[timeline.Active] = httpapi.Metadata{Type: "gauge",
+		Help: "1 while an annotation lasts, such as a step of an experiment."}
+	all[timeline.Start] = httpapi.Metadata{Type: "gauge", Help: "When an annotation began, since the Unix epoch.",
+		Unit: "seconds"}
 	return all
 }
 
@@ -278,7 +288,8 @@ func (col *collector) unready() string {
 		return err.Error()
 	}
 	if col.store != nil && !isDirectory(col.storeDir) {
-		return col.storeDir + " was removed: what it held ends with the process; start again, and the store begins with what the journal has"
+		return col.storeDir +
+			" was removed: what it held ends with the process; start again, and the store begins with what the journal has"
 	}
 	if err := errors.Join(col.senders.Broken(), col.readers.Broken()); err != nil {
 		return err.Error()
@@ -290,7 +301,8 @@ func (col *collector) unready() string {
 // started before the door opens: no producer is connected until then.
 func (col *collector) start() <-chan error {
 	now := time.Now().UnixMilli()
-	for _, mark := range []journal.Entry{&journal.Started{TimeMs: now}, &journal.Tick{TimeMs: now}} { // at a tick slices are handed on
+	// at a tick slices are handed on
+	for _, mark := range []journal.Entry{&journal.Started{TimeMs: now}, &journal.Tick{TimeMs: now}} {
 		if err := col.journal.Mark(mark); err != nil {
 			col.failed <- err
 		}
@@ -339,10 +351,12 @@ func (col *collector) tick(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-ticker.C:
-			if err := col.journal.Mark(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil && !errors.Is(err, journal.ErrClosed) {
+			if err := col.journal.Mark(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil &&
+				!errors.Is(err, journal.ErrClosed) {
 				col.logger.Debug("a tick was not written", "error", err)
 			}
-			if col.store != nil && col.journal.Ready() != nil { // no slice reaches the store, at which it would look for room itself
+			// no slice reaches the store, at which it would look for room itself
+			if col.store != nil && col.journal.Ready() != nil {
 				if err := col.store.MakeRoom(); err != nil {
 					col.logger.Debug("the store makes no room", "error", err)
 				}

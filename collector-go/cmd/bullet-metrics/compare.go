@@ -33,7 +33,8 @@ which the result states as "not provable" (exit code 0).`,
   bullet-metrics tune compare runs/test4/trials/01-heap-96-MiB runs/test4/trials/02-heap-384-MiB --output markdown`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError{fmt.Errorf("%s takes two directories, before and after, not %d", cmd.CommandPath(), len(args))}
+				return usageError{fmt.Errorf("%s takes two directories, before and after, not %d",
+					cmd.CommandPath(), len(args))}
 			}
 			return nil
 		},
@@ -41,30 +42,32 @@ which the result states as "not provable" (exit code 0).`,
 	flags := command.Flags()
 	show.addFlags(flags, "table", "json", "markdown", "html")
 	confidence := addConfidence(flags)
-	flags.Float64Var(&regression, "fail-on-regression", math.NaN(), "percent by which a figure may get worse; the exit code is 99 where its interval proves more; without it none is too much")
+	flags.Float64Var(&regression, "fail-on-regression", math.NaN(),
+		"percent by which a figure may get worse; the exit code is 99 where its interval proves more; without it none is too much")
 	flags.Lookup("fail-on-regression").DefValue = ""
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		var wrong error
 		if regression < 0 || math.IsInf(regression, 0) {
 			wrong = errors.New("--fail-on-regression must be at least 0")
 		}
-		return runTune(func() error { return errors.Join(show.validate(), tuning.CheckConfidence(*confidence), wrong) }, func(out io.Writer) error {
-			c, err := report.Compare(args[0], args[1], *confidence)
-			if err != nil {
-				return err
-			}
-			if !math.IsNaN(regression) {
-				guard := c.Comparison.Guard(regression / 100)
-				c.Guard = &guard
-			}
-			if err := show.write(out, c, c.Document()); err != nil {
-				return err
-			}
-			if c.Guard != nil && c.Guard.Verdict == compare.Regressed {
-				return regressionError{c.Guard.Regressions}
-			}
-			return nil
-		})(cmd, nil)
+		return runTune(func() error { return errors.Join(show.validate(), tuning.CheckConfidence(*confidence), wrong) },
+			func(out io.Writer) error {
+				c, err := report.Compare(args[0], args[1], *confidence)
+				if err != nil {
+					return err
+				}
+				if !math.IsNaN(regression) {
+					guard := c.Comparison.Guard(regression / 100)
+					c.Guard = &guard
+				}
+				if err := show.write(out, c, c.Document()); err != nil {
+					return err
+				}
+				if c.Guard != nil && c.Guard.Verdict == compare.Regressed {
+					return regressionError{c.Guard.Regressions}
+				}
+				return nil
+			})(cmd, nil)
 	}
 	return command
 }

@@ -119,7 +119,8 @@ func (v *inventory) series(value func(i int) float64, names ...string) {
 	v.names[names[1]] = true
 	ref := v.define(metric.KindGauge, names)
 	for i, c := 0, &v.columns; fillStart+10*i <= fillEnd; i++ {
-		c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, int64(fillStart+10*i)*1000), append(c.Values, value(i))
+		c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, int64(fillStart+10*i)*1000),
+			append(c.Values, value(i))
 	}
 }
 
@@ -129,9 +130,12 @@ func (v *inventory) distribution(names ...string) {
 	ref := v.define(metric.KindDistribution, names)
 	for i, c := 0, &v.columns; fillStart+10*i <= fillEnd; i++ {
 		n := int64(i + 1)
-		c.HistogramRefs, c.HistogramEndsMs = append(c.HistogramRefs, ref), append(c.HistogramEndsMs, int64(fillStart+10*i)*1000)
-		c.Histograms = append(c.Histograms, &histogram.Histogram{Schema: 0, ZeroThreshold: 0.0005, ZeroCount: uint64(n), Count: uint64(103 * n), Sum: 7.5 * float64(n),
-			PositiveSpans: []histogram.Span{{Offset: -7, Length: 8}}, PositiveBuckets: []int64{5 * n, 15 * n, 20 * n, -20 * n, -10 * n, -5 * n, -4 * n, 0}})
+		c.HistogramRefs, c.HistogramEndsMs = append(c.HistogramRefs, ref),
+			append(c.HistogramEndsMs, int64(fillStart+10*i)*1000)
+		c.Histograms = append(c.Histograms, &histogram.Histogram{Schema: 0, ZeroThreshold: 0.0005, ZeroCount: uint64(n),
+			Count: uint64(103 * n), Sum: 7.5 * float64(n),
+			PositiveSpans: []histogram.Span{{Offset: -7, Length: 8}}, PositiveBuckets: []int64{5 * n, 15 * n, 20 * n,
+				-20 * n, -10 * n, -5 * n, -4 * n, 0}})
 	}
 }
 
@@ -156,7 +160,8 @@ func madeUp() *inventory {
 		task := fmt.Sprint(i + 3)
 		v.series(rising(4.2+float64(i)), of("bullet_worker_cpu_seconds_total", "mode", "user")...)
 		v.series(rising(0.7), of("bullet_worker_cpu_seconds_total", "mode", "system")...)
-		for mode, by := range map[string]float64{"user": 9, "system": 3, "iowait": 0.4, "steal": 2.8, "idle": 24.8} { // of one host, which has both workers
+		// of one host, which has both workers
+		for mode, by := range map[string]float64{"user": 9, "system": 3, "iowait": 0.4, "steal": 2.8, "idle": 24.8} {
 			v.series(rising(by), of("bullet_host_cpu_seconds_total", "host", "127.0.0.1", "mode", mode)...)
 		}
 		v.series(always(4), of("bullet_host_cpu_cores", "host", "127.0.0.1")...)
@@ -166,25 +171,35 @@ func madeUp() *inventory {
 		for _, name := range []string{"bullet_query_engine_latency", "bullet_query_created_latency"} {
 			v.distribution(of(name+"_seconds", "component", "JoinBolt", "task", task, "outcome", "complete")...)
 		}
-		v.series(rising(1), of("bullet_query_engine_latency_negative_total", "component", "JoinBolt", "task", task, "outcome", "complete")...)
+		v.series(rising(1), of("bullet_query_engine_latency_negative_total", "component", "JoinBolt", "task", task,
+			"outcome", "complete")...)
 		v.distribution(of("bullet_query_first_result_latency_seconds", "component", "JoinBolt", "task", task)...)
-		v.series(rising(1), of("bullet_latency_hook_left_out_total", "component", "JoinBolt", "task", task, "reason", "unseen")...)
+		v.series(rising(1), of("bullet_latency_hook_left_out_total", "component", "JoinBolt", "task", task, "reason",
+			"unseen")...)
 		v.series(rising(18_000), of("bullet_source_bytes_total", "component", "DataSource", "task", task)...)
-		v.series(rising(40), of("bullet_source_partition_lag_records", "component", "kafka", "task", task, "topic", "clicks", "partition", fmt.Sprint(i))...)
+		v.series(rising(40), of("bullet_source_partition_lag_records", "component", "kafka", "task", task, "topic",
+			"clicks", "partition", fmt.Sprint(i))...)
 		v.series(rising(3), of("bullet_source_repeated_records_total", "component", "DataSource", "task", task)...)
 		v.series(rising(1), of("bullet_metrics_collection_worker_late_samples_total")...)
 	}
-	v.series(rising(1), model.MetricNameLabel, onceRecorded, "topology", "bullet", "worker", "127.0.0.1:10068", "component", "DataSource", "task", "1", "reason", "max_spout_pending")
-	v.series(rising(7), model.MetricNameLabel, "bullet_metrics_ingest_topology_rejected_samples_total", "topology", "bullet", "reason", "future", "job", "bullet-metrics", "instance", "collector:9320")
+	v.series(rising(1), model.MetricNameLabel, onceRecorded, "topology", "bullet", "worker", "127.0.0.1:10068",
+		"component", "DataSource", "task", "1", "reason", "max_spout_pending")
+	v.series(rising(7), model.MetricNameLabel, "bullet_metrics_ingest_topology_rejected_samples_total", "topology",
+		"bullet", "reason", "future", "job", "bullet-metrics", "instance", "collector:9320")
 	for _, component := range []string{"FilterBolt", "DataSource"} { // of a worker that has left
-		v.series(always(0), model.MetricNameLabel, "bullet_metrics_worker_tasks", "topology", "bullet", "worker", "127.0.0.1:10001", "component", component, "job", "bullet-metrics", "instance", "collector:9320")
+		v.series(always(0), model.MetricNameLabel, "bullet_metrics_worker_tasks", "topology", "bullet", "worker",
+			"127.0.0.1:10001", "component", component, "job", "bullet-metrics", "instance", "collector:9320")
 	}
 	for i, class := range []string{"RAW", "GROUP"} {
-		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "worker", "canary:0", "class", class)
-		v.series(rising(1), model.MetricNameLabel, "bullet_query_outcomes_total", "topology", "bullet", "worker", "canary:0", "class", class, "outcome", "timed_out")
-		v.series(always(1-0.05*float64(i)), model.MetricNameLabel, "bullet_query_result_completeness_ratio", "topology", "bullet", "worker", "canary:0", "class", class)
+		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "worker",
+			"canary:0", "class", class)
+		v.series(rising(1), model.MetricNameLabel, "bullet_query_outcomes_total", "topology", "bullet", "worker",
+			"canary:0", "class", class, "outcome", "timed_out")
+		v.series(always(1-0.05*float64(i)), model.MetricNameLabel, "bullet_query_result_completeness_ratio", "topology",
+			"bullet", "worker", "canary:0", "class", class)
 	}
-	v.series(always(1_800_000_000), model.MetricNameLabel, "bullet_metrics_client_stopped_timestamp_seconds", "topology", "bullet", "worker", "canary:0", "job", "bullet-metrics", "instance", "collector:9320")
+	v.series(always(1_800_000_000), model.MetricNameLabel, "bullet_metrics_client_stopped_timestamp_seconds",
+		"topology", "bullet", "worker", "canary:0", "job", "bullet-metrics", "instance", "collector:9320")
 	return v
 }
 
@@ -193,7 +208,8 @@ func madeUp() *inventory {
 func (v *inventory) scraped(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	r.send(minute(1, time.Now().Add(-30*time.Second)))
-	require.Eventually(t, func() bool { return r.ask("bullet_worker_cpu_seconds_total") != "[]" }, 30*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return r.ask("bullet_worker_cpu_seconds_total") != "[]" }, 30*time.Second,
+		100*time.Millisecond)
 	response, err := http.Get("http://" + r.col.httpListener.Addr().String() + "/metrics")
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -208,7 +224,8 @@ func (v *inventory) scraped(t *testing.T) {
 		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.Now()}, &family)
 		require.NoError(t, err)
 		for _, s := range samples {
-			names := []string{model.MetricNameLabel, string(s.Metric[model.MetricNameLabel]), "job", "bullet-metrics", "instance", "collector:9320"}
+			names := []string{model.MetricNameLabel, string(s.Metric[model.MetricNameLabel]), "job", "bullet-metrics",
+				"instance", "collector:9320"}
 			for name, value := range s.Metric {
 				if name != model.MetricNameLabel {
 					names = append(names, string(name), string(value))

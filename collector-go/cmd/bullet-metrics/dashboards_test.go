@@ -45,7 +45,8 @@ func startServers(t *testing.T) servers {
 func startReceiver(t *testing.T) string {
 	tools, err := filepath.Abs("../../../build/tools")
 	require.NoError(t, err)
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", tools+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/prometheus")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
+		tools+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/prometheus")
 	build.Dir = "../../tools/prometheus"
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -57,7 +58,8 @@ func startReceiver(t *testing.T) string {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	p := exec.Command(filepath.Join(tools, "prometheus"), "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--storage.tsdb.retention.time", "100y",
+	p := exec.Command(filepath.Join(tools, "prometheus"), "--config.file", file, "--storage.tsdb.path",
+		filepath.Join(dir, "data"), "--storage.tsdb.retention.time", "100y",
 		"--web.listen-address", address, "--web.enable-remote-write-receiver", "--log.level", "warn")
 	said, err := os.Create(log)
 	require.NoError(t, err)
@@ -136,8 +138,10 @@ func TestDashboardsRulesAreEvaluatedByTheCollector(t *testing.T) {
 
 // onceUsed are figures that are there only when samples came, were refused or something is damaged; the other test has
 // those that it needs.
-var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_ingest_batches_total", "bullet_metrics_ingest_topology_rejected_samples_total",
-	"bullet_metrics_embedded_slices_rejected_total", "bullet_metrics_embedded_damaged_total", "bullet_metrics_worker_tasks", "bullet_metrics_topology_ended_timestamp_seconds",
+var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_ingest_batches_total",
+	"bullet_metrics_ingest_topology_rejected_samples_total",
+	"bullet_metrics_embedded_slices_rejected_total", "bullet_metrics_embedded_damaged_total",
+	"bullet_metrics_worker_tasks", "bullet_metrics_topology_ended_timestamp_seconds",
 	"bullet_metrics_client_stopped_timestamp_seconds"}
 
 // reporting is how far apart the reports of the captures are: Storm's minute. Grafana's $__rate_interval is four of it.
@@ -159,7 +163,8 @@ func (s servers) dashboards(t *testing.T) {
 				if strings.HasPrefix(target.Expr, "ALERTS") { // where rules are evaluated
 					continue
 				}
-				s.found(t, fmt.Sprintf("%s: panel %q: targets.%s", filepath.Base(file), p.Title, target.RefID), target.Expr, target.Instant)
+				s.found(t, fmt.Sprintf("%s: panel %q: targets.%s", filepath.Base(file), p.Title, target.RefID),
+					target.Expr, target.Instant)
 				asked++
 			}
 		}
@@ -232,12 +237,14 @@ const (
 
 // same asks both servers over a range, and reports whether there was anything.
 func (s servers) same(t *testing.T, what, expr string, start, end, step int64) (found bool) {
-	form := url.Values{"query": {expr}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)}, "step": {fmt.Sprint(step)}}
+	form := url.Values{"query": {expr}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)},
+		"step": {fmt.Sprint(step)}}
 	ours, real := askRange(t, s.ours, form), askRange(t, s.real, form)
 	require.Len(t, ours, len(real), "%s: %s", what, expr)
 	for i := range real {
 		require.Equal(t, real[i].Metric, ours[i].Metric, "%s: %s", what, expr)
-		require.True(t, alike(real[i].Values, ours[i].Values) && alike(real[i].Histograms, ours[i].Histograms), "%s: %s:\n%v %v\nby Prometheus, by us\n%v %v", what, expr,
+		require.True(t, alike(real[i].Values, ours[i].Values) && alike(real[i].Histograms, ours[i].Histograms),
+			"%s: %s:\n%v %v\nby Prometheus, by us\n%v %v", what, expr,
 			real[i].Values, real[i].Histograms, ours[i].Values, ours[i].Histograms)
 	}
 	return len(ours) > 0
@@ -259,7 +266,9 @@ func askRange(t *testing.T, base string, form url.Values) []answeredSeries {
 		Data struct{ Result []answeredSeries }
 	}
 	require.NoError(t, json.Unmarshal(body, &answer))
-	slices.SortFunc(answer.Data.Result, func(a, b answeredSeries) int { return strings.Compare(fmt.Sprint(a.Metric), fmt.Sprint(b.Metric)) })
+	slices.SortFunc(answer.Data.Result, func(a, b answeredSeries) int {
+		return strings.Compare(fmt.Sprint(a.Metric), fmt.Sprint(b.Metric))
+	})
 	return answer.Data.Result
 }
 

@@ -120,7 +120,8 @@ func TestDashboardsOfQueuesHaveNoEmptyPanelOnAnyStorm(t *testing.T) {
 				panels++
 				found := 0
 				for _, target := range p.Targets {
-					form := url.Values{"query": {dashboardtest.Fill(target.Expr, c.topology, 4*reporting)}, "start": {fmt.Sprint(c.start)}, "end": {fmt.Sprint(c.end)}, "step": {"15"}}
+					form := url.Values{"query": {dashboardtest.Fill(target.Expr, c.topology, 4*reporting)},
+						"start": {fmt.Sprint(c.start)}, "end": {fmt.Sprint(c.end)}, "step": {"15"}}
 					found += len(askRange(t, server, form))
 				}
 				assert.NotZero(t, found, "nothing on panel %q", p.Title)
@@ -146,21 +147,24 @@ func TestDashboardsCountAHostOnce(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &board))
 		for _, p := range board.Panels {
 			for _, target := range p.Targets {
-				form := url.Values{"query": {dashboardtest.Fill(target.Expr, "bullet", reporting)}, "start": {fmt.Sprint(fillEnd)}, "end": {fmt.Sprint(fillEnd)}, "step": {"15"}}
+				form := url.Values{"query": {dashboardtest.Fill(target.Expr, "bullet", reporting)},
+					"start": {fmt.Sprint(fillEnd)}, "end": {fmt.Sprint(fillEnd)}, "step": {"15"}}
 				if strings.HasPrefix(target.Expr, "ALERTS") {
 					continue
 				}
 				for _, series := range askRange(t, server, form) {
 					value, err := strconv.ParseFloat(series.Values[0].([]any)[1].(string), 64)
 					require.NoError(t, err)
-					found[p.Title] = append(found[p.Title], fmt.Sprintf("%s%s %.3f", series.Metric["host"], series.Metric["partition"], value))
+					found[p.Title] = append(found[p.Title], fmt.Sprintf("%s%s %.3f", series.Metric["host"],
+						series.Metric["partition"], value))
 				}
 			}
 		}
 	}
 	for _, r := range alert.Recordings() {
 		if r.Name == "topology:bullet_host_cpu_stolen_cores:max_rate2m" {
-			form := url.Values{"query": {r.Expr}, "start": {fmt.Sprint(fillEnd)}, "end": {fmt.Sprint(fillEnd)}, "step": {"15"}}
+			form := url.Values{"query": {r.Expr}, "start": {fmt.Sprint(fillEnd)}, "end": {fmt.Sprint(fillEnd)},
+				"step": {"15"}}
 			kept := askRange(t, server, form)
 			require.Len(t, kept, 1)
 			assert.Equal(t, map[string]string{"topology": "bullet"}, kept[0].Metric)

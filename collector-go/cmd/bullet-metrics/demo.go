@@ -83,14 +83,20 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 	flags := command.Flags()
 	flags.StringVar(&o.out, "out", demoDir, "the run's directory: the report, the collector's data and the logs")
 	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled")
-	flags.IntVar(&o.seconds, "seconds", 0, "longest time from the topology's submission to the written report, s; 0 for about ten minutes of steps (env "+secondsVariable+")")
-	flags.IntSliceVar(&o.queries, "queries", nil, "simultaneous queries of each step, the first of which has 0; as the demo's own file says unless it is given")
-	flags.Float64Var(&o.recordsPerSecond, "records-per-second", 0, "record rate; 0 finds the one that leaves 40% of the host idle")
+	flags.IntVar(&o.seconds, "seconds", 0,
+		"longest time from the topology's submission to the written report, s; 0 for about ten minutes of steps (env "+
+			secondsVariable+")")
+	flags.IntSliceVar(&o.queries, "queries", nil,
+		"simultaneous queries of each step, the first of which has 0; as the demo's own file says unless it is given")
+	flags.Float64Var(&o.recordsPerSecond, "records-per-second", 0,
+		"record rate; 0 finds the one that leaves 40% of the host idle")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of the collector's gRPC")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen, "address of the collector's HTTP, the live figures")
+	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
+		"address of the collector's HTTP, the live figures")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of the query gateway")
 	flags.StringVar(&o.stack.BulletConf, "bullet-conf", demoConf, "Bullet's settings, a YAML file")
-	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil, "a Bullet setting over the file's, KEY=VALUE; may be repeated")
+	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil,
+		"a Bullet setting over the file's, KEY=VALUE; may be repeated")
 	return command
 }
 
@@ -105,7 +111,8 @@ func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) 
 		o.seconds = seconds
 	}
 	if o.seconds != 0 && o.bound() < leastDemo {
-		return nil, nil, fmt.Errorf("the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
+		return nil, nil, fmt.Errorf(
+			"the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
 	}
 	text := []byte(strings.Replace(demoExperiment, demoConf, strconv.Quote(o.stack.BulletConf), 1))
 	file, err := spec.Parse("demo.yaml", text)
@@ -114,7 +121,9 @@ func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) 
 	}
 	if o.queries != nil {
 		if len(o.queries) < leastSteps || o.queries[0] != 0 {
-			return nil, nil, fmt.Errorf("--queries takes at least %d steps, of which the first has 0 queries and is the baseline, not %v", leastSteps, o.queries)
+			return nil, nil, fmt.Errorf(
+				"--queries takes at least %d steps, of which the first has 0 queries and is the baseline, not %v",
+				leastSteps, o.queries)
 		}
 		file.Steps.Values = nil
 		for _, n := range o.queries {
@@ -153,9 +162,10 @@ func (o *demoOptions) fit(file *spec.File) {
 func (o *demoOptions) run(parent context.Context, file *spec.File, text []byte, say *terminal) error {
 	began := time.Now()
 	ctx, hasten := onSignals(parent, say)
-	e := engine{build: o.build, work: o.out, stack: o.stack, say: say, hasten: hasten, write: func(r *report.RunReport, dir string) (string, error) {
-		return dir, r.WriteSingle(dir)
-	}}
+	e := engine{build: o.build, work: o.out, stack: o.stack, say: say, hasten: hasten,
+		write: func(r *report.RunReport, dir string) (string, error) {
+			return dir, r.WriteSingle(dir)
+		}}
 	if o.seconds != 0 {
 		e.options = campaign.Options{Bound: o.bound() - demoReporting, LeastSteps: leastSteps}
 	}
@@ -176,9 +186,11 @@ func (o *demoOptions) run(parent context.Context, file *spec.File, text []byte, 
 }
 
 // directory makes the run's directory in the place of an earlier demo's, whose data are kept.
-func (o *demoOptions) directory(ctx context.Context, e *engine, file *spec.File, text []byte, plan rundir.Plan, began time.Time) (*rundir.Writer, error) {
+func (o *demoOptions) directory(ctx context.Context, e *engine, file *spec.File, text []byte, plan rundir.Plan,
+	began time.Time) (*rundir.Writer, error) {
 	old := []string{"report.html", "report.md", "report.json", "figures", "run"} // run: of demos before version 2
-	for _, pattern := range append(old, "*.csv", rundir.ReportDir, rundir.PlanFile, rundir.ExperimentFile, rundir.ManifestFile, rundir.ProgressFile, rundir.ResultFile, rundir.TrialsDir) {
+	for _, pattern := range append(old, "*.csv", rundir.ReportDir, rundir.PlanFile, rundir.ExperimentFile,
+		rundir.ManifestFile, rundir.ProgressFile, rundir.ResultFile, rundir.TrialsDir) {
 		found, err := filepath.Glob(filepath.Join(o.out, pattern))
 		for _, path := range found {
 			err = errors.Join(err, os.RemoveAll(path))

@@ -38,14 +38,16 @@ func TestTheDemosOwnExperiment(t *testing.T) {
 	plan := demoPlan(t, demoOptions{})
 	assert.Equal(t, []float64{0, 25, 50, 50, 25, 0}, plan.CostLoads)
 	assert.Equal(t, []float64{0, 25, 50, 100, 200, 400}, places(t, plan))
-	assert.Equal(t, []any{tuning.StepSearch, true, false, rundir.OfConcurrency, rundir.LocalLaunch}, []any{plan.Search, plan.Confirm, plan.FailFails, plan.Analysis, plan.Launch})
+	assert.Equal(t, []any{tuning.StepSearch, true, false, rundir.OfConcurrency, rundir.LocalLaunch},
+		[]any{plan.Search, plan.Confirm, plan.FailFails, plan.Analysis, plan.Launch})
 	assert.GreaterOrEqual(t, plan.SustainMs, tuning.LeastSlices*plan.SliceMs, "a mean of CPU in each step")
 	assert.Equal(t, 400, plan.MostQueries())
 	assert.False(t, plan.Load.RecordsPerSecond.Known(), "calibrated")
 }
 
 func TestABoundedDemoHasTheStepsThatFit(t *testing.T) {
-	for seconds, want := range map[int][]float64{60: {0, 25, 50}, 180: {0, 25, 50, 100}, 3600: {0, 25, 50, 100, 200, 400}} {
+	for seconds, want := range map[int][]float64{60: {0, 25, 50}, 180: {0, 25, 50, 100},
+		3600: {0, 25, 50, 100, 200, 400}} {
 		o := demoOptions{seconds: seconds}
 		plan := demoPlan(t, o)
 		assert.Equal(t, want, places(t, plan), "%d s", seconds)

@@ -51,7 +51,8 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	require.NoError(t, err)
 	for _, dir := range []string{"docs", "dashboards", "plugin-java", "topology", "collector-go"} {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "target" || entry.Name() == "testdata") {
+			if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "target" ||
+				entry.Name() == "testdata") {
 				return filepath.SkipDir
 			}
 			if filepath.Ext(path) == ".md" {
@@ -89,7 +90,8 @@ func parse(words []string) error {
 func TestAWrongCommandOnAPageIsFound(t *testing.T) {
 	page := "```sh\nbullet-metrics tune run x.yaml   # go\nbullet-metrics load --rat 3 \\\n    --duration 1m\n```\n```sh\nbullet-metrics lode\n```\n```yaml\n  - run: build/bullet-metrics tune lsit > x\n```\n"
 	commands := commandsOf(page)
-	require.Equal(t, [][]string{{"tune", "run", "x.yaml"}, {"load", "--rat", "3", "--duration", "1m"}, {"lode"}, {"tune", "lsit"}}, commands)
+	require.Equal(t, [][]string{{"tune", "run", "x.yaml"}, {"load", "--rat", "3", "--duration", "1m"}, {"lode"},
+		{"tune", "lsit"}}, commands)
 	assert.NoError(t, parse(commands[0]))
 	assert.ErrorContains(t, parse(commands[1]), "--rat")
 	assert.Error(t, parse(commands[2]))

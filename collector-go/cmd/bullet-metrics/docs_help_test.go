@@ -30,7 +30,8 @@ func TestTheCommandsPageIsTrue(t *testing.T) {
 	}
 	page, err := os.ReadFile(commandsPage)
 	require.NoError(t, err)
-	assert.Equal(t, want.String(), string(page), "type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run CommandsPage")
+	assert.Equal(t, want.String(), string(page),
+		"type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run CommandsPage")
 }
 
 // helpOf writes the help of a command that does something, and of those below it.

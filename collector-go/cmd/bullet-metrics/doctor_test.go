@@ -29,12 +29,14 @@ func TestDoctorPageIsTrue(t *testing.T) {
 	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml", "--collector", "none")
 	assert.EqualError(t, err, "2 of 17 checks failed")
 	assert.Equal(t, exit.Failed, exitCode(err))
-	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml --collector none\n"+out+"bullet-metrics: 2 of 17 checks failed\n```\n", out)
+	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml --collector none\n"+
+		out+"bullet-metrics: 2 of 17 checks failed\n```\n", out)
 }
 
 // examine asks a real collector, and returns the findings by check.
 func (r *running) examine(topology string) (map[string]doctor.Finding, error) {
-	out, err := program("doctor", "--collector", "http://"+r.col.httpListener.Addr().String(), "--topology", topology, "--output", "json")
+	out, err := program("doctor", "--collector", "http://"+r.col.httpListener.Addr().String(), "--topology", topology,
+		"--output", "json")
 	var report doctor.Report
 	require.NoError(r.t, json.Unmarshal([]byte(out), &report), out)
 	assert.Equal(r.t, err == nil, report.Well)
@@ -47,12 +49,15 @@ func (r *running) examine(topology string) (map[string]doctor.Finding, error) {
 
 // sendAndStay sends a batch on a stream that stays open until the test ends.
 func (r *running) sendAndStay(batch *pb.Batch) {
-	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { assert.NoError(r.t, connection.Close()) })
 	stream, err := pb.NewIngestServiceClient(connection).Export(r.t.Context())
 	require.NoError(r.t, err)
-	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1", Host: "h", Port: 6700, Task: 3}}}))
+	require.NoError(r.t,
+		stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1",
+			Host: "h", Port: 6700, Task: 3}}}))
 	_, err = stream.Recv()
 	require.NoError(r.t, err)
 	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}))
@@ -71,9 +76,12 @@ func TestDoctorAsksACollector(t *testing.T) {
 	assert.Equal(t, doctor.Unknown, before["cpu"].Status)
 
 	batch := minute(1, time.Now().Truncate(10*time.Second))
-	batch.Topology = &pb.TopologyInfo{StormVersion: "2.8.3", Components: []*pb.ComponentInfo{{Name: "FilterBolt", Parallelism: 4, Tasks: []int32{4}}},
-		Settings: map[string]string{"topology.enable.v2.metrics.tick": "true", "topology.builtin.metrics.bucket.size.secs": "300"}}
-	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77, StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
+	batch.Topology = &pb.TopologyInfo{StormVersion: "2.8.3",
+		Components: []*pb.ComponentInfo{{Name: "FilterBolt", Parallelism: 4, Tasks: []int32{4}}},
+		Settings: map[string]string{"topology.enable.v2.metrics.tick": "true",
+			"topology.builtin.metrics.bucket.size.secs": "300"}}
+	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77,
+		StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
 	r.sendAndStay(batch)
 	require.Eventually(t, func() bool {
 		found, _ := r.examine("") // the only one there is
@@ -82,8 +90,10 @@ func TestDoctorAsksACollector(t *testing.T) {
 
 	after, err := r.examine("t")
 	assert.ErrorContains(t, err, "1 of 17 checks failed")
-	for check, status := range map[string]doctor.Status{"jar": doctor.Unknown, "registration": doctor.OK, "v2 tick": doctor.OK, "retain limit": doctor.Unknown,
-		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK, "heap": doctor.Waiting, "gc": doctor.Waiting,
+	for check, status := range map[string]doctor.Status{"jar": doctor.Unknown, "registration": doctor.OK,
+		"v2 tick": doctor.OK, "retain limit": doctor.Unknown,
+		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK,
+		"heap": doctor.Waiting, "gc": doctor.Waiting,
 		"latency": doctor.Waiting} {
 		assert.Equal(t, status, after[check].Status, "%+v", after[check])
 	}
@@ -114,6 +124,8 @@ func TestDoctorUsage(t *testing.T) {
 
 // outageNote is what the plugin sends once it reaches a collector again.
 func outageNote(end time.Time) *pb.Annotation {
-	return &pb.Annotation{Id: "plugin-3-h:6700", TimeMs: end.Add(-42 * time.Second).UnixMilli(), EndTimeMs: end.UnixMilli(), Tags: []string{"plugin", pluginnames.UnreachedTag},
-		Title: "Metrics did not reach the collector from h:6700 for 42 s", Text: "collector.example:4320: UNAVAILABLE: io exception. What listens there speaks TLS."}
+	return &pb.Annotation{Id: "plugin-3-h:6700", TimeMs: end.Add(-42 * time.Second).UnixMilli(),
+		EndTimeMs: end.UnixMilli(), Tags: []string{"plugin", pluginnames.UnreachedTag},
+		Title: "Metrics did not reach the collector from h:6700 for 42 s",
+		Text:  "collector.example:4320: UNAVAILABLE: io exception. What listens there speaks TLS."}
 }

@@ -65,7 +65,8 @@ func convert(ctx context.Context, dataDir string, keep grid.Options, logger *slo
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
-	c := &conversion{edition: edition, store: store, progress: filepath.Join(dir, convertedFile), logger: logger, position: store.Durable(), rejected: map[string]int{}}
+	c := &conversion{edition: edition, store: store, progress: filepath.Join(dir, convertedFile), logger: logger,
+		position: store.Durable(), rejected: map[string]int{}}
 	if store.Durable() < edition.Cursor() {
 		err = c.run(ctx)
 	}
@@ -160,7 +161,8 @@ func (h *hour) series(s storage.Series) error {
 	h.next++
 	points, step := s.Iterator(nil), int64(0)
 	definition := len(h.columns.Definitions)
-	h.columns.Definitions = append(h.columns.Definitions, slice.Definition{Ref: ref, Series: metric.Series{Labels: s.Labels(), Kind: metric.KindGauge}})
+	h.columns.Definitions = append(h.columns.Definitions,
+		slice.Definition{Ref: ref, Series: metric.Series{Labels: s.Labels(), Kind: metric.KindGauge}})
 	last := int64(-1)
 	for kind := points.Seek(h.minMs); kind != chunkenc.ValNone; kind = points.Next() {
 		t := points.AtT()
@@ -173,14 +175,16 @@ func (h *hour) series(s storage.Series) error {
 		last = t
 		if kind == chunkenc.ValFloat {
 			_, v := points.At()
-			h.columns.Refs, h.columns.EndsMs, h.columns.Values = append(h.columns.Refs, ref), append(h.columns.EndsMs, t), append(h.columns.Values, v)
+			h.columns.Refs, h.columns.EndsMs, h.columns.Values = append(h.columns.Refs, ref),
+				append(h.columns.EndsMs, t), append(h.columns.Values, v)
 			continue
 		}
 		_, native := points.AtHistogram(nil)
 		if value.IsStaleNaN(native.Sum) {
 			native = (*histogram.Histogram)(nil)
 		}
-		h.columns.HistogramRefs, h.columns.HistogramEndsMs = append(h.columns.HistogramRefs, ref), append(h.columns.HistogramEndsMs, t)
+		h.columns.HistogramRefs, h.columns.HistogramEndsMs = append(h.columns.HistogramRefs, ref),
+			append(h.columns.HistogramEndsMs, t)
 		h.columns.Histograms = append(h.columns.Histograms, native)
 	}
 	h.columns.Definitions[definition].IntervalMs = max(step, 1)

@@ -30,7 +30,8 @@ func TestADirectoryOfTheFirstEditionIsConverted(t *testing.T) {
 	require.Equal(t, want, blockstest.Points(t, store))
 	require.Equal(t, cursor, store.Durable())
 	require.NoError(t, store.Close(t.Context()))
-	require.NoError(t, convert(t.Context(), dir, keepEverything(), slog.New(slog.DiscardHandler)), "there is nothing to convert any more")
+	require.NoError(t, convert(t.Context(), dir, keepEverything(), slog.New(slog.DiscardHandler)),
+		"there is nothing to convert any more")
 
 	c := settings(dir)
 	c.Embedded.RetentionTime = 0

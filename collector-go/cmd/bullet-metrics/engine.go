@@ -35,7 +35,8 @@ type engine struct {
 }
 
 // create makes the directory of a new run.
-func (e *engine) create(ctx context.Context, dir string, file *spec.File, text []byte, plan rundir.Plan, now time.Time) (*rundir.Writer, error) {
+func (e *engine) create(ctx context.Context, dir string, file *spec.File, text []byte, plan rundir.Plan,
+	now time.Time) (*rundir.Writer, error) {
 	settings, err := experiment.Settings(file.Conf(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: topology.conf: %w", file.Path(), err)
@@ -61,7 +62,8 @@ func (e *engine) local(file *spec.File, plan rundir.Plan, dir string) (*campaign
 	s := e.stack
 	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(dir, rundir.DataDir), places.BuildDir, program
 	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)
-	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(), file.Launch.Local.Workers
+	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(),
+		file.Launch.Local.Workers
 	s.Kafka = kafkaOf(file.Launch.Local)
 	if file.Load.Submit == spec.SubmitByDRPC {
 		s.DRPCThreads = cmp.Or(file.Load.DRPCThreads, stormsDRPCThreads)
@@ -80,9 +82,11 @@ func (e *engine) local(file *spec.File, plan rundir.Plan, dir string) (*campaign
 func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, error) {
 	c := file.Launch.Command
 	o := campaign.CommandOptions{
-		Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector, Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
+		Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector,
+		Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
 		NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: campaign.LeftoverOf(run),
-		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity, Partitions: c.Partitions},
+		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity,
+			Partitions: c.Partitions},
 	}
 	if file.Load.Submit == spec.SubmitByDRPC {
 		o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
@@ -95,7 +99,8 @@ func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, e
 }
 
 // run measures what a run's directory lacks, reports on it, and ends everything.
-func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer, launcher campaign.Launcher, began time.Time) error {
+func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer, launcher campaign.Launcher,
+	began time.Time) error {
 	run, err := rundir.Load(writer.Dir())
 	if err != nil {
 		return errors.Join(err, launcher.Stop(e.hasten))
@@ -115,7 +120,8 @@ func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer
 }
 
 // measure runs what a run's directory lacks.
-func (e *engine) measure(ctx context.Context, file *spec.File, run *rundir.Run, writer *rundir.Writer, launcher campaign.Launcher) (*rundir.Result, error) {
+func (e *engine) measure(ctx context.Context, file *spec.File, run *rundir.Run, writer *rundir.Writer,
+	launcher campaign.Launcher) (*rundir.Result, error) {
 	options := e.options
 	options.Lateness = time.Duration(file.Launch.SliceLateness)
 	if c := file.Launch.Command; c != nil {
@@ -149,7 +155,8 @@ func (e *engine) conclude(dir string, result rundir.Result, began time.Time) err
 	if err != nil {
 		e.say.Say("the report could not be written; bullet-metrics tune report %s tries again: %v", dir, err)
 	} else {
-		e.say.Say("%s after its start the report is in %s", time.Since(began).Round(time.Second), filepath.Join(out, "report.html"))
+		e.say.Say("%s after its start the report is in %s", time.Since(began).Round(time.Second),
+			filepath.Join(out, "report.html"))
 	}
 	switch result.ExitCode {
 	case exit.Done:
@@ -157,7 +164,8 @@ func (e *engine) conclude(dir string, result rundir.Result, began time.Time) err
 	case exit.Missed:
 		return verdictFailed{exit.Missed, "a goal was missed: " + string(result.Verdict)}
 	}
-	return verdictFailed{exit.Failed, "not every trial could be measured; bullet-metrics tune run --resume " + dir + " tries these again"}
+	return verdictFailed{exit.Failed, "not every trial could be measured; bullet-metrics tune run --resume " + dir +
+		" tries these again"}
 }
 
 // verdictFailed is the end of a run that missed its goals, or could not be measured.

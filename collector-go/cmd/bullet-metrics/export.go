@@ -44,7 +44,8 @@ itself takes the blocks where they lie in its data directory; Thanos and Mimir h
 		},
 	}
 	blocks.Flags().StringVar(&e.out, "out", "", "directory to write blocks to; it is made where it is missing")
-	blocks.Flags().StringVar(&e.start, "start", "", "first time: seconds since 1970 or RFC 3339 (default the oldest slice's)")
+	blocks.Flags().StringVar(&e.start, "start", "",
+		"first time: seconds since 1970 or RFC 3339 (default the oldest slice's)")
 	blocks.Flags().StringVar(&e.end, "end", "", "last time (default the newest slice's)")
 	command.AddCommand(blocks)
 	return command
@@ -75,7 +76,8 @@ func (e blockExport) run(ctx context.Context, out io.Writer) (err error) {
 		}
 		written++
 		slices += w.Slices
-		fmt.Fprintf(out, "%s  %s to %s  %d slices\n", filepath.Join(e.out, w.ID), stamp(w.FromMs), stamp(w.ToMs), w.Slices)
+		fmt.Fprintf(out, "%s  %s to %s  %d slices\n", filepath.Join(e.out, w.ID), stamp(w.FromMs),
+			stamp(w.ToMs), w.Slices)
 	})
 	if err != nil {
 		return fmt.Errorf("export: %w; remove %s before you try again", err, e.out)
@@ -108,7 +110,8 @@ func parseTime(flag, text string, otherwise int64) (int64, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return 0, fmt.Errorf("%s %q is neither seconds since 1970 nor RFC 3339, such as 2026-11-22T08:00:00Z", flag, text)
+		return 0, fmt.Errorf("%s %q is neither seconds since 1970 nor RFC 3339, such as 2026-11-22T08:00:00Z", flag,
+			text)
 	}
 	return t.UnixMilli(), nil
 }

@@ -28,9 +28,12 @@ func dataOf(t *testing.T, minutes int) string {
 	dir := t.TempDir()
 	store, err := grid.Open(filepath.Join(dir, gridDir), keepEverything())
 	require.NoError(t, err)
-	c := &slice.Columns{Definitions: []slice.Definition{{Series: metric.Series{Labels: labels.FromStrings("__name__", "a", "topology", "t")}, IntervalMs: 60_000}}}
+	c := &slice.Columns{
+		Definitions: []slice.Definition{
+			{Series: metric.Series{Labels: labels.FromStrings("__name__", "a", "topology", "t")}, IntervalMs: 60_000}}}
 	for i := range minutes {
-		c.Refs, c.EndsMs, c.Values = append(c.Refs, 0), append(c.EndsMs, exportStart.UnixMilli()+int64(i)*60_000), append(c.Values, float64(i))
+		c.Refs, c.EndsMs, c.Values = append(c.Refs, 0), append(c.EndsMs, exportStart.UnixMilli()+int64(i)*60_000),
+			append(c.Values, float64(i))
 	}
 	rejected, err := store.Append(t.Context(), 1, c)
 	require.NoError(t, err)
@@ -115,10 +118,12 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		{nil, "export blocks takes one argument, the data directory, not 0", exit.Usage},
 		{[]string{data, data, "--out", "x"}, "the data directory, not 2", exit.Usage},
 		{[]string{data}, "--out names the directory", exit.Usage},
-		{[]string{data, "--out", taken, "--start", "yesterday"}, `--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exit.Usage},
+		{[]string{data, "--out", taken, "--start", "yesterday"},
+			`--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exit.Usage},
 		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exit.Usage},
 		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exit.Failed},
-		{[]string{blockstest.FirstEdition(t), "--out", taken}, "is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exit.Failed},
+		{[]string{blockstest.FirstEdition(t), "--out", taken},
+			"is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exit.Failed},
 		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exit.Failed},
 		{[]string{data, "--out", taken}, "export: mkdir " + taken, exit.Failed},
 	} {

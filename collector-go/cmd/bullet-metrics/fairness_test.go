@@ -46,8 +46,11 @@ func (g *guest) dial(to net.Addr) (net.Conn, error) {
 }
 
 func (g *guest) connect() *grpc.ClientConn {
-	connection, err := grpc.NewClient("passthrough:///collector", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return g.dial(g.col.grpcListener.Addr()) }))
+	connection, err := grpc.NewClient("passthrough:///collector",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
+			return g.dial(g.col.grpcListener.Addr())
+		}))
 	require.NoError(g.t, err)
 	g.t.Cleanup(func() { _ = connection.Close() })
 	return connection
@@ -66,7 +69,9 @@ func (g *guest) open(topology string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: g.address, Port: 6700, Task: 3}}})
+	_ = stream.Send(&pb.ExportRequest{
+		Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1-1",
+			Host: g.address, Port: 6700, Task: 3}}})
 	if _, err := stream.Recv(); err != nil {
 		return nil, err
 	}
@@ -87,7 +92,8 @@ func (s *opened) send(b *pb.Batch) *pb.ExportResponse {
 func gauges(series, samples int, end time.Time) *pb.Batch {
 	b := &pb.Batch{Samples: &pb.SampleColumns{BaseTimeMs: end.UnixMilli()}}
 	for id := range uint32(series) {
-		b.Series = append(b.Series, &pb.SeriesDefinition{Id: id + 1, Host: "h", Port: 6700, Component: "c", Task: int32(id), Name: "n", IntervalMs: 100,
+		b.Series = append(b.Series, &pb.SeriesDefinition{Id: id + 1, Host: "h", Port: 6700, Component: "c",
+			Task: int32(id), Name: "n", IntervalMs: 100,
 			Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER})
 		for at := range samples {
 			b.Samples.SeriesIds = append(b.Samples.SeriesIds, id+1)
@@ -159,7 +165,8 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 				require.NoError(t, err)
 				held = append(held, connection)
 			}
-			require.Eventually(t, func() bool { return r.figure(refused) >= 600-512*2/3-1 }, 30*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return r.figure(refused) >= 600-512*2/3-1 }, 30*time.Second,
+				10*time.Millisecond)
 			goesOn(t)
 			again := r.guest(good.address)
 			stream, err := again.open("good")
@@ -185,7 +192,8 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		err := refusal(func(int) string { return "hostile" })
 		require.Equal(t, codes.ResourceExhausted, status.Code(err))
 		require.ErrorContains(t, err, "topology hostile holds")
-		require.ErrorContains(t, refusal(func(n int) string { return fmt.Sprint("made up ", n) }), "address 127.0.0.2 holds")
+		require.ErrorContains(t, refusal(func(n int) string { return fmt.Sprint("made up ", n) }),
+			"address 127.0.0.2 holds")
 		goesOn(t)
 		another, err := good.open("good")
 		require.NoError(t, err)
@@ -218,9 +226,13 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, stream.send(gauges(50, 100, newest)).GetAcknowledgement())
 		refused := func(topology string) float64 {
-			return r.number(fmt.Sprintf(`sum(last_over_time(bullet_metrics_collection_worker_refused_samples_total{topology=%q,reason="open_limit"}[1h]) or vector(0))`, topology), time.Now())
+			return r.number(fmt.Sprintf(
+				`sum(last_over_time(bullet_metrics_collection_worker_refused_samples_total{topology=%q,reason="open_limit"}[1h]) or vector(0))`,
+				topology),
+				time.Now())
 		}
-		require.Eventually(t, func() bool { return r.books()["refused open_limit"] > 0 }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return r.books()["refused open_limit"] > 0 }, 30*time.Second,
+			10*time.Millisecond)
 		goesOn(t)
 		require.Zero(t, refused("good"))
 	})
@@ -235,13 +247,17 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		goesOn(t)
 	})
 	t.Run("annotations", func(t *testing.T) {
-		require.NotNil(t, steady.send(&pb.Batch{Annotations: []*pb.Annotation{{Id: "step", TimeMs: newest.UnixMilli(), Title: "Step 1"}}}).GetAcknowledgement())
+		require.NotNil(t, steady.send(
+			&pb.Batch{Annotations: []*pb.Annotation{{Id: "step", TimeMs: newest.UnixMilli(),
+				Title: "Step 1"}}}).GetAcknowledgement())
 		stream, err := hostile.open("annotates")
 		require.NoError(t, err)
 		for n := range 24 {
 			b := &pb.Batch{}
 			for i := range 256 {
-				b.Annotations = append(b.Annotations, &pb.Annotation{Id: fmt.Sprint(n, " ", i), TimeMs: time.Now().Add(time.Hour).UnixMilli(), Title: "Mine"})
+				b.Annotations = append(b.Annotations,
+					&pb.Annotation{Id: fmt.Sprint(n, " ", i), TimeMs: time.Now().Add(time.Hour).UnixMilli(),
+						Title: "Mine"})
 			}
 			require.NotNil(t, stream.send(b).GetAcknowledgement())
 		}
@@ -254,7 +270,8 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 	t.Run("definitions", func(t *testing.T) {
 		stream, err := hostile.open("defines")
 		require.NoError(t, err)
-		b := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1, Series: make([]*pb.SeriesDefinition, 1<<16+1)}
+		b := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1,
+			Series: make([]*pb.SeriesDefinition, 1<<16+1)}
 		for i := range b.Series {
 			b.Series[i] = &pb.SeriesDefinition{}
 		}
@@ -270,8 +287,9 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		for range 20 { // for longer than the good client's take
 			asking.Go(func() {
 				for ctx.Err() == nil {
-					request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.col.httpListener.Addr().String()+"/api/v1/query?query="+
-						url.QueryEscape("sum_over_time(vector(1)[3000s:1ms])"), nil)
+					request, _ := http.NewRequestWithContext(ctx, http.MethodGet,
+						"http://"+r.col.httpListener.Addr().String()+"/api/v1/query?query="+
+							url.QueryEscape("sum_over_time(vector(1)[3000s:1ms])"), nil)
 					if response, err := hostile.http.Do(request); err == nil {
 						_, _ = io.Copy(io.Discard, response.Body)
 						_ = response.Body.Close()
@@ -279,7 +297,8 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 				}
 			})
 		}
-		require.Eventually(t, func() bool { return r.figure("bullet_metrics_query_waiting") > 0 }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return r.figure("bullet_metrics_query_waiting") > 0 }, 30*time.Second,
+			10*time.Millisecond)
 		for range 10 {
 			goesOn(t)
 		}
@@ -292,6 +311,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 			goesOn(t)
 		}
 		count := fmt.Sprintf(`sum(count_over_time({__name__="storm_n",topology="good"}[1h] @ %d))`, time.Now().Unix())
-		require.Eventually(t, func() bool { return r.number(count, time.Now()) >= float64(sent-5) }, 30*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return r.number(count, time.Now()) >= float64(sent-5) }, 30*time.Second,
+			50*time.Millisecond)
 	})
 }

@@ -31,11 +31,12 @@ type checked struct {
 
 // finding is one damaged place and its cost.
 type finding struct {
-	Where  string `json:"where"` // journal, store or checkpoints
-	File   string `json:"file"`
-	What   string `json:"what"`
-	FromMs int64  `json:"from_ms,omitempty"` // of the slices that are missing for it, or of the time in which samples came
-	ToMs   int64  `json:"to_ms,omitempty"`
+	Where string `json:"where"` // journal, store or checkpoints
+	File  string `json:"file"`
+	What  string `json:"what"`
+	// of the slices that are missing for it, or of the time in which samples came
+	FromMs int64 `json:"from_ms,omitempty"`
+	ToMs   int64 `json:"to_ms,omitempty"`
 }
 
 const maxListed = 1000
@@ -79,7 +80,8 @@ func (c *checked) directory(dir string, repair bool) error {
 	if !isDirectory(filepath.Join(dir, "journal")) && !isDirectory(filepath.Join(dir, gridDir)) {
 		return fmt.Errorf("%s is no data directory: neither journal nor %s is in it", dir, gridDir)
 	}
-	return errors.Join(c.journal(filepath.Join(dir, "journal")), c.store(filepath.Join(dir, gridDir), repair), c.checkpoints(dir))
+	return errors.Join(c.journal(filepath.Join(dir, "journal")), c.store(filepath.Join(dir, gridDir), repair),
+		c.checkpoints(dir))
 }
 
 func (c *checked) find(f finding) {
@@ -99,9 +101,11 @@ func (c *checked) journal(dir string) error {
 	}
 	defer held.Close()
 	report, err := journal.Check(dir, nil)
-	c.Journal.Segments, c.Journal.Batches, c.Journal.Samples, c.Journal.Bytes = report.Segments, report.Batches, report.Samples, report.Bytes
+	c.Journal.Segments, c.Journal.Batches, c.Journal.Samples, c.Journal.Bytes = report.Segments, report.Batches,
+		report.Samples, report.Bytes
 	for _, f := range report.Findings {
-		c.find(finding{Where: "journal", File: filepath.Join(dir, f.Segment), What: f.String(), FromMs: f.AfterMs, ToMs: f.BeforeMs})
+		c.find(finding{Where: "journal", File: filepath.Join(dir, f.Segment), What: f.String(), FromMs: f.AfterMs,
+			ToMs: f.BeforeMs})
 	}
 	c.Damaged += report.Damaged - len(report.Findings)
 	return err
@@ -132,7 +136,9 @@ func (c *checked) checkpoints(dir string) error {
 			continue
 		}
 		if err := checkpoint.Check(path, nil, func(file string, damage error) {
-			c.find(finding{Where: "checkpoints", File: file, What: fmt.Sprintf("%s: %v: the one before it is used, and the next start reads more of the journal", file, damage)})
+			c.find(finding{Where: "checkpoints", File: file,
+				What: fmt.Sprintf("%s: %v: the one before it is used, and the next start reads more of the journal",
+					file, damage)})
 		}); err != nil {
 			return err
 		}

@@ -34,7 +34,8 @@ func dataDirectory(t *testing.T) string {
 	atMs := time.Now().Add(-time.Hour).UnixMilli()
 	for sequence := range uint64(200) {
 		done := make(chan error, 1)
-		_, err := j.Append(&journal.Batch{Producer: producer, Sequence: sequence, ReceivedMs: atMs + int64(sequence), IDs: []journal.SeriesID{id},
+		_, err := j.Append(&journal.Batch{Producer: producer, Sequence: sequence, ReceivedMs: atMs + int64(sequence),
+			IDs:     []journal.SeriesID{id},
 			TimesMs: []int64{atMs}, Values: []float64{1}}, func(err error) { done <- err })
 		require.NoError(t, err)
 		require.NoError(t, <-done)
@@ -44,10 +45,12 @@ func dataDirectory(t *testing.T) string {
 	require.NoError(t, err)
 	c := &slice.Columns{}
 	for ref := range slice.Ref(50) {
-		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: 10_000, Series: metric.Series{Kind: metric.KindGauge,
-			Labels: labels.FromStrings("__name__", "x", "task", string(rune('a'+ref)))}})
+		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: 10_000,
+			Series: metric.Series{Kind: metric.KindGauge,
+				Labels: labels.FromStrings("__name__", "x", "task", string(rune('a'+ref)))}})
 		for i := range int64(50) {
-			c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, atMs/10_000*10_000+i*10_000), append(c.Values, float64(i*i*int64(ref)%977)/7)
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, atMs/10_000*10_000+i*10_000),
+				append(c.Values, float64(i*i*int64(ref)%977)/7)
 		}
 	}
 	_, err = store.Append(t.Context(), 1, c)
@@ -91,12 +94,17 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 		what   string
 		repair bool // --repair mends it
 	}{
-		"journal record":  {func(t *testing.T, dir string) { flip(t, dir+"/journal/0000000001.segment", 2000) }, "journal", "0000000001.segment", false},
-		"journal segment": {func(t *testing.T, dir string) { require.NoError(t, os.Remove(dir+"/journal/0000000002.segment")) }, "journal", "0000000002.segment: is missing", false},
-		"page":            {func(t *testing.T, dir string) { flip(t, dir+"/grid/*.part", 40) }, "store", ".part", true},
-		"footer":          {func(t *testing.T, dir string) { flip(t, dir+"/grid/*.part", -3) }, "store", ".part", true},
-		"manifest":        {func(t *testing.T, dir string) { flip(t, dir+"/grid/manifest-*", 40) }, "store", "manifest", true},
-		"checkpoint":      {func(t *testing.T, dir string) { flip(t, dir+"/feeds/embedded/checkpoint-*", -1) }, "checkpoints", "checkpoint-", false},
+		"journal record": {func(t *testing.T, dir string) { flip(t, dir+"/journal/0000000001.segment", 2000) },
+			"journal", "0000000001.segment", false},
+		"journal segment": {
+			func(t *testing.T, dir string) { require.NoError(t, os.Remove(dir+"/journal/0000000002.segment")) },
+			"journal", "0000000002.segment: is missing", false},
+		"page":   {func(t *testing.T, dir string) { flip(t, dir+"/grid/*.part", 40) }, "store", ".part", true},
+		"footer": {func(t *testing.T, dir string) { flip(t, dir+"/grid/*.part", -3) }, "store", ".part", true},
+		"manifest": {func(t *testing.T, dir string) { flip(t, dir+"/grid/manifest-*", 40) }, "store",
+			"manifest", true},
+		"checkpoint": {func(t *testing.T, dir string) { flip(t, dir+"/feeds/embedded/checkpoint-*", -1) },
+			"checkpoints", "checkpoint-", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := dataDirectory(t)

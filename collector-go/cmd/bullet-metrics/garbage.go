@@ -26,7 +26,8 @@ const (
 	leastPercent  = 25               // of what lives, for room
 	mostPercent   = 400
 	tendEvery     = 200 * time.Millisecond
-	limitPart     = 0.8 // of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
+	// of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
+	limitPart = 0.8
 )
 
 // roomPercent is how much a heap may grow, in percent of what lives in it, where so much is allocated a second.
@@ -68,7 +69,8 @@ func tend(stopping <-chan struct{}) {
 	for {
 		metrics.Read(heap)
 		rate.take(heap[1].Value.Uint64(), time.Now())
-		if wanted := roomPercent(heap[0].Value.Uint64(), rate.perS); 10*wanted > 11*set || 10*wanted < 9*set { // setting it stops all for a moment
+		// setting it stops all for a moment
+		if wanted := roomPercent(heap[0].Value.Uint64(), rate.perS); 10*wanted > 11*set || 10*wanted < 9*set {
 			debug.SetGCPercent(wanted)
 			set = wanted
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 func TestRoomOfTheHeap(t *testing.T) {
-	for live, percent := range map[uint64]int{0: 400, 8 << 20: 400, 64 << 20: 200, 256 << 20: 100, 1 << 30: 50, 4 << 30: 25, 1 << 40: 25} {
+	for live, percent := range map[uint64]int{0: 400, 8 << 20: 400, 64 << 20: 200, 256 << 20: 100, 1 << 30: 50,
+		4 << 30: 25, 1 << 40: 25} {
 		assert.Equal(t, percent, roomPercent(live, busyBytes), "%d bytes live", live)
 		assert.Equal(t, percent, roomPercent(live, 100*busyBytes), "%d bytes live", live)
 	}
@@ -44,13 +45,17 @@ func TestMemoryLimitOfTheGroup(t *testing.T) {
 		files map[string]string
 		want  int64 // 0: none
 	}{
-		"version 2":                {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n", "a/memory.max": "max\n"}, 1000},
-		"the one above is tighter": {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n", "a/memory.max": "900\n"}, 900},
-		"a container's own mount":  {"0::/system/c1\n", map[string]string{"memory.max": "2000\n"}, 2000},
-		"no limit":                 {"0::/a\n", map[string]string{"a/memory.max": "max\n"}, 0},
-		"version 1":                {"5:cpu:/a\n4:memory:/a\n", map[string]string{"memory/a/memory.limit_in_bytes": "3000\n"}, 3000},
-		"version 1, no limit":      {"4:memory:/a\n", map[string]string{"memory/a/memory.limit_in_bytes": "9223372036854771712\n"}, 0},
-		"nothing to read":          {"", nil, 0},
+		"version 2": {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n",
+			"a/memory.max": "max\n"}, 1000},
+		"the one above is tighter": {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n",
+			"a/memory.max": "900\n"}, 900},
+		"a container's own mount": {"0::/system/c1\n", map[string]string{"memory.max": "2000\n"}, 2000},
+		"no limit":                {"0::/a\n", map[string]string{"a/memory.max": "max\n"}, 0},
+		"version 1": {"5:cpu:/a\n4:memory:/a\n",
+			map[string]string{"memory/a/memory.limit_in_bytes": "3000\n"}, 3000},
+		"version 1, no limit": {"4:memory:/a\n",
+			map[string]string{"memory/a/memory.limit_in_bytes": "9223372036854771712\n"}, 0},
+		"nothing to read": {"", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

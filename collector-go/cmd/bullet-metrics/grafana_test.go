@@ -26,7 +26,8 @@ var updateDashboards = flag.Bool("update-dashboards", false, "rewrite dashboards
 const dashboardsHome = "../../../dashboards"
 
 // committedExport is what the committed files were made with: places that suit Grafana's packages.
-var committedExport = grafanaExport{url: "http://127.0.0.1:9320", dashboards: "/var/lib/grafana/dashboards/bullet-metrics"}
+var committedExport = grafanaExport{url: "http://127.0.0.1:9320",
+	dashboards: "/var/lib/grafana/dashboards/bullet-metrics"}
 
 // Every committed dashboard, provisioning file and rule file is what the program writes, and there is none besides.
 func TestCommittedGrafanaFilesAreCurrent(t *testing.T) {
@@ -42,13 +43,15 @@ func TestCommittedGrafanaFilesAreCurrent(t *testing.T) {
 		}
 		committed, err := os.ReadFile(filepath.Join(dashboardsHome, path))
 		require.NoError(t, err)
-		assert.Equal(t, string(f.content), string(committed), "%s: go test ./cmd/bullet-metrics -run CommittedGrafana -update-dashboards", path)
+		assert.Equal(t, string(f.content), string(committed),
+			"%s: go test ./cmd/bullet-metrics -run CommittedGrafana -update-dashboards", path)
 	}
 	for _, pattern := range []string{"*.json", "provisioning/*/*", "prometheus/*.yaml"} {
 		found, err := fs.Glob(os.DirFS(dashboardsHome), pattern)
 		require.NoError(t, err)
 		for _, path := range found {
-			assert.True(t, written[path], "%s is written by nothing; the dashboards are in collector-go/internal/dashboard", path)
+			assert.True(t, written[path],
+				"%s is written by nothing; the dashboards are in collector-go/internal/dashboard", path)
 		}
 	}
 }
@@ -74,7 +77,8 @@ func TestGrafanaExport(t *testing.T) {
 func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 	exported := func(args ...string) string {
 		dir := t.TempDir()
-		_, err := program(append([]string{"grafana", "export", "--dir", dir, "--url", "https://collector.example:9320"}, args...)...)
+		_, err := program(append([]string{"grafana", "export", "--dir", dir, "--url", "https://collector.example:9320"},
+			args...)...)
 		require.NoError(t, err)
 		text, err := os.ReadFile(filepath.Join(dir, "provisioning/datasources/bullet-metrics.yaml"))
 		require.NoError(t, err)
@@ -84,14 +88,17 @@ func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 		require.NoError(t, yaml.Unmarshal(text, &file))
 		require.Len(t, file.Datasources, 1)
 		source := file.Datasources[0]
-		return strings.TrimSpace(fmt.Sprintln(source["secureJsonData"], source["basicAuth"], source["basicAuthUser"], source["jsonData"].(map[string]any)["httpHeaderName1"],
+		return strings.TrimSpace(fmt.Sprintln(source["secureJsonData"], source["basicAuth"], source["basicAuthUser"],
+			source["jsonData"].(map[string]any)["httpHeaderName1"],
 			source["jsonData"].(map[string]any)["tlsAuthWithCACert"], source["jsonData"].(map[string]any)["tlsAuth"]))
 	}
 	assert.Equal(t, "<nil> <nil> <nil> <nil> <nil> <nil>", exported())
-	assert.Equal(t, "map[httpHeaderValue1:Bearer $__file{/t} tlsCACert:$__file{/ca}] <nil> <nil> Authorization true <nil>", exported("--token-file", "/t", "--tls-ca", "/ca"))
+	assert.Equal(t, "map[httpHeaderValue1:Bearer $__file{/t} tlsCACert:$__file{/ca}] <nil> <nil> Authorization true <nil>",
+		exported("--token-file", "/t", "--tls-ca", "/ca"))
 	assert.Equal(t, "map[basicAuthPassword:$__file{/p} tlsClientCert:$__file{/c} tlsClientKey:$__file{/k}] true viewer <nil> <nil> true",
 		exported("--user", "viewer", "--password-file", "/p", "--tls-cert", "/c", "--tls-key", "/k"))
-	for _, args := range [][]string{{"--user", "a"}, {"--user", "a", "--password-file", "p", "--token-file", "t"}, {"--tls-key", "k"}} {
+	for _, args := range [][]string{{"--user", "a"}, {"--user", "a", "--password-file", "p", "--token-file", "t"},
+		{"--tls-key", "k"}} {
 		_, err := program(append([]string{"grafana", "export", "--dir", t.TempDir()}, args...)...)
 		assert.Equal(t, exit.Usage, exitCode(err), args)
 	}
@@ -123,8 +130,10 @@ func TestGrafanaSeesAnnotations(t *testing.T) {
 	address := "http://" + r.col.httpListener.Addr().String()
 	ended := time.Now().Add(-time.Minute).Truncate(time.Second)
 	for _, set := range []string{
-		fmt.Sprintf(`{"id": "s", "topology": "t", "time": %d, "end_time": %d, "title": "100 queries", "tags": ["step"]}`, ended.Unix()-60, ended.Unix()),
-		fmt.Sprintf(`{"id": "c", "topology": "t", "time": %d, "title": "More workers", "text": "- 1\n+ 2", "tags": ["config"]}`, ended.Unix()),
+		fmt.Sprintf(`{"id": "s", "topology": "t", "time": %d, "end_time": %d, "title": "100 queries", "tags": ["step"]}`,
+			ended.Unix()-60, ended.Unix()),
+		fmt.Sprintf(`{"id": "c", "topology": "t", "time": %d, "title": "More workers", "text": "- 1\n+ 2", "tags": ["config"]}`,
+			ended.Unix()),
 	} {
 		response, err := http.Post(address+"/api/v1/annotations", "application/json", strings.NewReader(set))
 		require.NoError(t, err)
@@ -141,11 +150,13 @@ func TestGrafanaSeesAnnotations(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &file))
 	answers := map[string]string{}
 	for _, a := range file.Annotations.List[1:] {
-		answers[a.Name] = r.ask(fmt.Sprintf(`last_over_time((%s)[5m:10s])`, strings.ReplaceAll(a.Expr, "$topology", "t")))
+		answers[a.Name] = r.ask(fmt.Sprintf(`last_over_time((%s)[5m:10s])`,
+			strings.ReplaceAll(a.Expr, "$topology", "t")))
 	}
 	assert.Contains(t, answers["Experiment steps"], `"title":"100 queries"`)
 	assert.Contains(t, answers["Experiment steps"], `"1"]`)
 	assert.Contains(t, answers["Configuration changes"], `"text":"- 1\n+ 2"`)
-	assert.Contains(t, answers["Configuration changes"], fmt.Sprintf(`"%d"]`, ended.UnixMilli()), "Grafana takes the value as a time in ms")
+	assert.Contains(t, answers["Configuration changes"], fmt.Sprintf(`"%d"]`, ended.UnixMilli()),
+		"Grafana takes the value as a time in ms")
 	assert.NotContains(t, answers["Configuration changes"], "100 queries")
 }

@@ -19,8 +19,9 @@ func (col *collector) openGuards(c config.Config, figures prometheus.Registerer)
 		Logger: col.logger, Registerer: figures,
 	})
 	col.readers, ofReaders = access.Open(access.Options{
-		Port: access.HTTP, Listen: c.HTTP.Listen, Insecure: c.HTTP.Insecure, TokenFile: c.HTTP.TokenFile, WriteTokenFile: c.GRPC.TokenFile,
-		WebConfigFile: c.HTTP.WebConfigFile, Logger: col.logger, Registerer: figures,
+		Port: access.HTTP, Listen: c.HTTP.Listen, Insecure: c.HTTP.Insecure, TokenFile: c.HTTP.TokenFile,
+		WriteTokenFile: c.GRPC.TokenFile,
+		WebConfigFile:  c.HTTP.WebConfigFile, Logger: col.logger, Registerer: figures,
 	})
 	return errors.Join(ofSenders, ofReaders)
 }

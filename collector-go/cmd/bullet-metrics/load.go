@@ -71,25 +71,35 @@ Ctrl-C ends the queries and gives the results so far.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.target, "target", targetGateway, "what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
-	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
+	flags.StringVar(&o.target, "target", targetGateway,
+		"what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
+	flags.StringVar(&o.url, "url", "",
+		"address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
 	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
-	flags.StringVar(&o.source, "source", "", "address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	flags.StringVar(&o.source, "source", "",
+		"address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
 	o.own.addFlags(flags, "instead of a class' query")
 	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+classNames())
 	flags.Float64Var(&o.rate, "rate", 0, "queries a second, started whatever became of those before")
 	flags.IntVar(&o.held, "held", 0, "queries held at a time, each submitted again when it has returned")
 	flags.DurationVar(&o.duration, "duration", time.Minute, "how long queries are started; 0 until Ctrl-C")
 	flags.DurationVar(&o.timeout, "timeout", defaults.Grace, "how long after its own end a query may take to return")
-	flags.DurationVar(&o.query.Duration, "query-duration", load.DefaultRawQuery().Duration, "the longest that a query lives in the topology")
-	flags.IntVar(&o.query.Limit, "limit", 0, "records of a RAW query, groups, points of a DISTRIBUTION, or K (default 10, 4, 10, 3)")
-	flags.Float64Var(&o.query.PerSecond, "matching-per-second", 0, "matching records a second that the source makes for a probe (default 0.4 for RAW, else 10)")
-	flags.Float64Var(&o.background, "background", 0, "records a second that match no query, while the run lasts; unset leaves them as they are")
+	flags.DurationVar(&o.query.Duration, "query-duration", load.DefaultRawQuery().Duration,
+		"the longest that a query lives in the topology")
+	flags.IntVar(&o.query.Limit, "limit", 0,
+		"records of a RAW query, groups, points of a DISTRIBUTION, or K (default 10, 4, 10, 3)")
+	flags.Float64Var(&o.query.PerSecond, "matching-per-second", 0,
+		"matching records a second that the source makes for a probe (default 0.4 for RAW, else 10)")
+	flags.Float64Var(&o.background, "background", 0,
+		"records a second that match no query, while the run lasts; unset leaves them as they are")
 	flags.IntVar(&o.probes, "probes", defaults.Probes, "different probes that queries of --rate look for")
-	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight, "the most queries of --rate that may be under way")
-	flags.StringVar(&o.collector, "collector", "", "address of a collector's HTTP, host:port or a URL, which is asked at the end how many queries the topology counted")
+	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight,
+		"the most queries of --rate that may be under way")
+	flags.StringVar(&o.collector, "collector", "",
+		"address of a collector's HTTP, host:port or a URL, which is asked at the end how many queries the topology counted")
 	flags.StringVar(&o.topology, "topology", "bullet", "name of the topology at the collector")
-	flags.StringArrayVar(&o.thresholds, "threshold", nil, "a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
+	flags.StringArrayVar(&o.thresholds, "threshold", nil,
+		"a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
 	flags.StringVar(&o.output, "output", outputText, "text or json")
 	flags.StringVar(&o.histogram, "histogram", "", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
 	flags.StringVar(&o.picture, "picture", "", "draw the latencies here: .png or .svg")
@@ -161,7 +171,8 @@ func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
 	if cmd.Flags().Changed("background") {
 		run.ordered = &run.background
 	}
-	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration, MostInFlight: o.mostInFlight, Probes: o.probes, Prefix: loadProbes, Grace: o.timeout}
+	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration, MostInFlight: o.mostInFlight, Probes: o.probes,
+		Prefix: loadProbes, Grace: o.timeout}
 	return run, run.check()
 }
 
@@ -194,7 +205,8 @@ func (r *loadRun) check() error {
 		return fmt.Errorf("--picture draws a .png or .svg, not %s", r.picture)
 	}
 	if r.histogram != "" {
-		if err := load.WriteHistogram(io.Discard, r.histogram, r.tally.Latencies(), time.Time{}, time.Time{}); err != nil {
+		if err := load.WriteHistogram(io.Discard, r.histogram, r.tally.Latencies(), time.Time{},
+			time.Time{}); err != nil {
 			return fmt.Errorf("--histogram: %w", err)
 		}
 	}
@@ -343,7 +355,8 @@ func (r *loadRun) askTopology(ctx context.Context) {
 	case err != nil:
 		r.say.Say("how many queries the topology counted is not known: %v", err)
 	case r.active == nil:
-		r.say.Say("how many queries the topology counted is not known: the collector at %s has stored no slice of bullet_active_queries of topology %s between %s and %s", r.collector,
+		r.say.Say("how many queries the topology counted is not known: the collector at %s has stored no slice of bullet_active_queries of topology %s between %s and %s",
+			r.collector,
 			r.topology, r.began.Format(time.TimeOnly), r.end.Format(time.TimeOnly))
 	}
 }
@@ -382,7 +395,8 @@ func liveRow(m load.Moment, began time.Time) string {
 		p99 = fmt.Sprintf("%.0f ms", *m.P99Ms)
 	}
 	elapsed := time.UnixMilli(m.TimeMs).Sub(began).Round(time.Second)
-	return fmt.Sprintf("%7s %10d %8d %10d %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, m.Returned, m.Failed+m.TimedOut, p99)
+	return fmt.Sprintf("%7s %10d %8d %10d %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, m.Returned,
+		m.Failed+m.TimedOut, p99)
 }
 
 // write writes the histogram and the picture.
@@ -393,7 +407,8 @@ func (r *loadRun) write() error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(load.WriteHistogram(file, r.histogram, latencies, r.began, r.end), file.Close()); err != nil {
+		if err := errors.Join(load.WriteHistogram(file, r.histogram, latencies, r.began, r.end),
+			file.Close()); err != nil {
 			return fmt.Errorf("write %s: %w", r.histogram, err)
 		}
 	}
@@ -429,7 +444,8 @@ func (r *loadRun) title() string {
 func (r *loadRun) clientLimit(result load.Result) string {
 	const bound = 0.1 // seconds, as internal/tuning has it
 	if result.Lateness.P99 > bound {
-		return fmt.Sprintf("the load client was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do", result.Lateness.P99*1000, runtime.GOMAXPROCS(0))
+		return fmt.Sprintf("the load client was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
+			result.Lateness.P99*1000, runtime.GOMAXPROCS(0))
 	}
 	return ""
 }

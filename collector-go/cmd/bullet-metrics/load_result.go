@@ -87,24 +87,31 @@ func known(v float64) *float64 {
 
 func millis(q load.Quantiles) quantiles {
 	ms := func(seconds float64) *float64 { return known(math.Round(seconds*1e6) / 1e3) }
-	return quantiles{Count: q.Count, Least: ms(q.Least), Mean: ms(q.Mean), P50: ms(q.P50), P90: ms(q.P90), P95: ms(q.P95), P99: ms(q.P99), P999: ms(q.P999), Most: ms(q.Most)}
+	return quantiles{Count: q.Count, Least: ms(q.Least), Mean: ms(q.Mean), P50: ms(q.P50), P90: ms(q.P90),
+		P95: ms(q.P95), P99: ms(q.P99), P999: ms(q.P999), Most: ms(q.Most)}
 }
 
 func (r *loadRun) result() loadResult {
 	t := r.tally.Result()
 	out := loadResult{
-		Target: r.target, URL: r.url, Class: string(r.query.Class()), Query: r.query.BQL("…"), Rate: r.rate, Held: r.held,
-		BeganMs: r.began.UnixMilli(), EndMs: r.end.UnixMilli(), Achieved: math.Round(float64(t.Returned)/r.end.Sub(r.began).Seconds()*1000) / 1000,
+		Target: r.target, URL: r.url, Class: string(r.query.Class()), Query: r.query.BQL("…"), Rate: r.rate,
+		Held:    r.held,
+		BeganMs: r.began.UnixMilli(), EndMs: r.end.UnixMilli(),
+		Achieved: math.Round(float64(t.Returned)/r.end.Sub(r.began).Seconds()*1000) / 1000,
 		Queries: counted{
-			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted, Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
+			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted,
+			Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
 			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: r.mostUnderWay,
 		},
-		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness), ClientLimit: r.clientLimit(t),
+		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness),
+		ClientLimit: r.clientLimit(t),
 		Completeness: completeness{
-			Ratio: known(t.Completeness()), Judged: t.Judged, Incomplete: t.Incomplete, Records: t.Records, Due: t.Due, Missing: t.Missing,
+			Ratio: known(t.Completeness()), Judged: t.Judged, Incomplete: t.Incomplete, Records: t.Records, Due: t.Due,
+			Missing:  t.Missing,
 			Repeated: t.Repeated, Foreign: t.Foreign,
 		},
-		Errors: append([]load.ErrorCount{}, t.Errors...), Thresholds: []load.Judged{}, Timeline: append([]load.Moment{}, r.timeline.Moments()...),
+		Errors: append([]load.ErrorCount{}, t.Errors...), Thresholds: []load.Judged{},
+		Timeline: append([]load.Moment{}, r.timeline.Moments()...),
 	}
 	if r.active != nil {
 		out.Queries.ActiveMost, out.Queries.ActiveUntilMs = &r.active.Most, &r.active.UntilMs
@@ -142,7 +149,8 @@ func (r loadResult) text(out io.Writer, title string) error {
 	q := r.Queries
 	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Due, q.NotSubmitted)
 	row("returned", "%d, %.4g a second", q.Returned, r.Achieved)
-	row("failed", "%d, timed out %d, unfinished %d, cut off at the end %d", q.Failed, q.TimedOut, q.Unfinished, q.CutOff)
+	row("failed", "%d, timed out %d, unfinished %d, cut off at the end %d", q.Failed, q.TimedOut,
+		q.Unfinished, q.CutOff)
 	if q.Refused > 0 {
 		row("refused", "%d of the failed: the target has no room for more (429, 503)", q.Refused)
 	}
@@ -159,7 +167,8 @@ func (r loadResult) text(out io.Writer, title string) error {
 	case c.Ratio == nil:
 		row("completeness", "cannot be told: no record was due in any query")
 	default:
-		row("completeness", "%.6g%%: %d of %d records due, in %d queries, %d of them incomplete", 100**c.Ratio, c.Due-c.Missing, c.Due, c.Judged, c.Incomplete)
+		row("completeness", "%.6g%%: %d of %d records due, in %d queries, %d of them incomplete", 100**c.Ratio,
+			c.Due-c.Missing, c.Due, c.Judged, c.Incomplete)
 	}
 	if c.Repeated+c.Foreign > 0 {
 		row("", "%d records repeated, %d that no query asked for", c.Repeated, c.Foreign)

@@ -48,7 +48,9 @@ func startFakeBullet(t *testing.T) (*fakeBullet, string) {
 	f.control.RecordsPerSecond = 7
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/source/control", f.source)
-	mux.HandleFunc("/api/source/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"reporting":1,"following":1}`) })
+	mux.HandleFunc("/api/source/status", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"reporting":1,"following":1}`)
+	})
 	mux.HandleFunc("/api/bullet/queries/http-query", f.query)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -132,11 +134,14 @@ func TestLoadAtARate(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
 	dir := t.TempDir()
-	args := []string{"--url", address, "--rate", "20", "--duration", "3s", "--query-duration", "3s", "--limit", "5", "--matching-per-second", "10", "--background", "100"}
+	args := []string{"--url", address, "--rate", "20", "--duration", "3s", "--query-duration", "3s", "--limit", "5",
+		"--matching-per-second", "10", "--background", "100"}
 	for _, name := range []string{"l.csv", "l.png", "l.jsonl"} {
-		args = append(args, map[string]string{".csv": "--histogram", ".png": "--picture", ".jsonl": "--outcomes"}[filepath.Ext(name)], filepath.Join(dir, name))
+		args = append(args, map[string]string{".csv": "--histogram", ".png": "--picture",
+			".jsonl": "--outcomes"}[filepath.Ext(name)], filepath.Join(dir, name))
 	}
-	text, code := runLoad(t, t.Context(), append(args, "--threshold", "p99<10s", "--threshold", "completeness>=100%", "--output", "json")...)
+	text, code := runLoad(t, t.Context(), append(args, "--threshold", "p99<10s", "--threshold", "completeness>=100%",
+		"--output", "json")...)
 	require.Equal(t, exit.Done, code, text)
 	var result loadResult
 	require.NoError(t, json.Unmarshal([]byte(text), &result))
@@ -162,7 +167,8 @@ func TestLoadTellsOfCrossedThresholdsAndLostRecords(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
 	bullet.drop = true
-	text, code := runLoad(t, t.Context(), "--url", address, "--held", "3", "--duration", "1s", "--query-duration", "4s", "--limit", "50", "--matching-per-second", "10",
+	text, code := runLoad(t, t.Context(), "--url", address, "--held", "3", "--duration", "1s", "--query-duration", "4s",
+		"--limit", "50", "--matching-per-second", "10",
 		"--threshold", "completeness>=99.9%", "--threshold", "p50 > 1ms")
 	assert.Equal(t, exit.Missed, code, text)
 	assert.Contains(t, text, "✗ completeness>=99.9%")
@@ -180,7 +186,8 @@ func TestLoadEndsWithCtrlCAndTellsWhatItHas(t *testing.T) {
 		<-bullet.ten
 		cancel()
 	}()
-	text, code := runLoad(t, ctx, "--url", address, "--rate", "10", "--duration", "10m", "--limit", "1", "--matching-per-second", "20")
+	text, code := runLoad(t, ctx, "--url", address, "--rate", "10", "--duration", "10m", "--limit", "1",
+		"--matching-per-second", "20")
 	assert.Equal(t, 130, code, text)
 	assert.Regexp(t, `returned +([1-9]|\d{2,})\D`, text)
 	assert.Empty(t, bullet.control.Probes)
@@ -220,12 +227,14 @@ func TestLoadAsksSomebodysOwnBQL(t *testing.T) {
 		fmt.Fprint(w, `{"records":[{"country":"x"}],"meta":{}}`)
 	}))
 	defer own.Close()
-	line := []string{"load", "--url", own.URL, "--rate", "5", "--duration", "1s", "--query", "SELECT * FROM STREAM(1000, TIME) LIMIT 2", "--expect-records", "2"}
+	line := []string{"load", "--url", own.URL, "--rate", "5", "--duration", "1s", "--query",
+		"SELECT * FROM STREAM(1000, TIME) LIMIT 2", "--expect-records", "2"}
 	out, err := program(append(line, "--threshold", "completeness>=99%")...)
 	assert.Equal(t, exit.Missed, exitCode(err), out)
 	out, err = program(append(line, "--threshold", "completeness>=50%", "--threshold", "failed<1%")...)
 	require.NoError(t, err, out)
-	for message, more := range map[string][]string{"give either --class or --query": {"--class", "raw"}, "--query is given twice": {"--query", "b=SELECT 1"}} {
+	for message, more := range map[string][]string{"give either --class or --query": {"--class", "raw"},
+		"--query is given twice": {"--query", "b=SELECT 1"}} {
 		_, err := program(append(line, more...)...)
 		require.ErrorContains(t, err, message)
 		assert.Equal(t, exit.Usage, exitCode(err))

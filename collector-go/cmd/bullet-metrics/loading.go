@@ -75,7 +75,9 @@ func (col *collector) loaded(ctx context.Context) error {
 	}
 	at := l.position()
 	if at >= l.had {
-		return fmt.Errorf("the collector was just started: all %d journal entries are read again, and rules are being evaluated; ask again in a moment", l.had-min(l.from, l.had))
+		return fmt.Errorf("the collector was just started: all %d journal entries are read again, and rules are being evaluated; ask again in a moment",
+			l.had-min(l.from, l.had))
 	}
-	return fmt.Errorf("the collector was just started: %d of the journal's %d entries that must be read again are; ask again in a moment", at-min(l.from, at), l.had-min(l.from, l.had))
+	return fmt.Errorf("the collector was just started: %d of the journal's %d entries that must be read again are; ask again in a moment",
+		at-min(l.from, at), l.had-min(l.from, l.had))
 }

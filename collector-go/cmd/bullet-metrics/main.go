@@ -76,7 +76,8 @@ func subcommands(cmd *cobra.Command, args []string) error {
 // noArguments is cobra.NoArgs as wrong usage.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no argument, but there is %q; %[1]s --help lists the flags", cmd.CommandPath(), args[0])}
+		return usageError{fmt.Errorf("%s takes no argument, but there is %q; %[1]s --help lists the flags",
+			cmd.CommandPath(), args[0])}
 	}
 	return nil
 }
@@ -85,7 +86,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usageError{fmt.Errorf("%s takes one argument, the %s, not %d; %[1]s --help explains it", cmd.CommandPath(), what, len(args))}
+			return usageError{fmt.Errorf("%s takes one argument, the %s, not %d; %[1]s --help explains it",
+				cmd.CommandPath(), what, len(args))}
 		}
 		return nil
 	}
@@ -105,8 +107,10 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
-	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(), newExportCommand(), newFsckCommand(),
-		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand(), newBenchCommand(),
+	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(),
+		newExportCommand(), newFsckCommand(),
+		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(),
+		newLoadCommand(), newCanaryCommand(), newBenchCommand(),
 		newVersionCommand())
 	return root
 }

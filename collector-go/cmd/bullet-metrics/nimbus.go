@@ -45,7 +45,8 @@ func (k *killings) look(ctx context.Context) {
 	found, err := k.ask(ctx)
 	if err != nil {
 		if !k.failing && ctx.Err() == nil {
-			k.logger.Warn("Nimbus does not say which topologies there are; where one is killed on purpose, alerts will not know; trying again", "error", err)
+			k.logger.Warn("Nimbus does not say which topologies there are; where one is killed on purpose, alerts will not know; trying again",
+				"error", err)
 		}
 		k.failing = true
 		return
@@ -62,7 +63,9 @@ func (k *killings) look(ctx context.Context) {
 		if there[id] {
 			continue
 		}
-		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name, Title: "Killed, as Nimbus reports", Text: "id " + id, Tags: []string{registry.KilledTag, registry.NimbusTag}})
+		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name,
+			Title: "Killed, as Nimbus reports", Text: "id " + id,
+			Tags: []string{registry.KilledTag, registry.NimbusTag}})
 		if err != nil {
 			k.logger.Warn("that a topology was killed is not kept; trying again", "topology", name, "error", err)
 			continue

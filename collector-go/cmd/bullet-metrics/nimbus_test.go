@@ -31,7 +31,8 @@ func TestWhatNimbusKilledIsReported(t *testing.T) {
 	var listed []nimbus.Topology
 	var fails error
 	written := &annotations{}
-	k := &killings{ask: func(context.Context) ([]nimbus.Topology, error) { return listed, fails }, known: written, logger: slog.New(slog.DiscardHandler), had: map[string]string{}}
+	k := &killings{ask: func(context.Context) ([]nimbus.Topology, error) { return listed, fails }, known: written,
+		logger: slog.New(slog.DiscardHandler), had: map[string]string{}}
 	names := func() (all []string) {
 		k.look(t.Context())
 		for _, a := range written.set {
@@ -40,11 +41,13 @@ func TestWhatNimbusKilledIsReported(t *testing.T) {
 		}
 		return all
 	}
-	listed = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "ACTIVE"}, {ID: "c-2", Name: "c", Status: "REBALANCING"}, {ID: "d-3", Name: "d", Status: "KILLED"}}
+	listed = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "ACTIVE"}, {ID: "c-2", Name: "c", Status: "REBALANCING"},
+		{ID: "d-3", Name: "d", Status: "KILLED"}}
 	assert.Empty(t, names())
 	listed, fails = nil, errors.New("down")
 	assert.Empty(t, names())
-	listed, fails = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "KILLED"}, {ID: "c-2", Name: "c", Status: "ACTIVE"}}, nil
+	listed, fails = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "KILLED"},
+		{ID: "c-2", Name: "c", Status: "ACTIVE"}}, nil
 	written.refuse = errors.New("full")
 	assert.Empty(t, names())
 	written.refuse = nil

@@ -12,7 +12,8 @@ import (
 // since the journal, which is closed in order, has what was acknowledged.
 func (col *collector) unlessFull(what string, err error) error {
 	if err != nil && onlyRoomIsMissing(err) {
-		col.logger.Warn("there is no room on the disk for what was held; the next start goes on from the journal", "of", what, "error", err)
+		col.logger.Warn("there is no room on the disk for what was held; the next start goes on from the journal", "of",
+			what, "error", err)
 		return nil
 	}
 	return err

@@ -17,11 +17,13 @@ import (
 func TestOnlyRoomIsMissing(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "grid/7.part", Err: syscall.ENOSPC}
 	lacks := fmt.Errorf("grid store: lacks 1 MiB of %w: free space", grid.ErrNoRoom)
-	for _, err := range []error{lacks, full, fmt.Errorf("write: %w", full), errors.Join(nil, lacks), errors.Join(lacks, full)} {
+	for _, err := range []error{lacks, full, fmt.Errorf("write: %w", full), errors.Join(nil, lacks),
+		errors.Join(lacks, full)} {
 		assert.True(t, onlyRoomIsMissing(err), "%v", err)
 	}
 	broken := &fs.PathError{Op: "fsync", Path: "grid/7.part", Err: syscall.EIO}
-	for _, err := range []error{broken, errors.Join(lacks, broken), fmt.Errorf("close: %w", errors.Join(full, broken)), errors.New("queries still read it")} {
+	for _, err := range []error{broken, errors.Join(lacks, broken), fmt.Errorf("close: %w", errors.Join(full, broken)),
+		errors.New("queries still read it")} {
 		assert.False(t, onlyRoomIsMissing(err), "%v", err)
 	}
 }

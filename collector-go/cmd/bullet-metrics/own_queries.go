@@ -23,8 +23,10 @@ type ownQueries struct {
 
 func (o *ownQueries) addFlags(flags *pflag.FlagSet, instead string) {
 	flags.StringArrayVar(&o.texts, "query", nil, "BQL of your own, or @FILE with it, "+instead)
-	flags.StringArrayVar(&o.records, "expect-records", nil, "records that an answer to --query must have at least; fewer are missing from its completeness")
-	flags.StringArrayVar(&o.fields, "expect-field", nil, "field that each record of an answer to --query must have, with a value; a.b is b in a; may be repeated")
+	flags.StringArrayVar(&o.records, "expect-records", nil,
+		"records that an answer to --query must have at least; fewer are missing from its completeness")
+	flags.StringArrayVar(&o.fields, "expect-field", nil,
+		"field that each record of an answer to --query must have, with a value; a.b is b in a; may be repeated")
 }
 
 // named is a text before which a name may stand.
@@ -57,7 +59,8 @@ func (o *ownQueries) queries(otherwise time.Duration) (all []load.TextQuery, err
 			return nil, fmt.Errorf("--query: two are named %s; write NAME=BQL", name)
 		}
 		index[name] = len(all)
-		all = append(all, load.TextQuery{Of: load.Class(name), Text: strings.TrimSpace(bql), Duration: load.LifeOf(bql, otherwise)})
+		all = append(all, load.TextQuery{Of: load.Class(name), Text: strings.TrimSpace(bql),
+			Duration: load.LifeOf(bql, otherwise)})
 	}
 	for flag, values := range map[string][]string{"--expect-records": o.records, "--expect-field": o.fields} {
 		for _, value := range values {

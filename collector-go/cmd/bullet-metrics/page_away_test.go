@@ -33,9 +33,11 @@ const awayRules = `groups:
 func wasAway(t *testing.T) *running {
 	c := settings(t.TempDir())
 	c.Embedded.RetentionTime, c.Rules.BuiltIn, c.Rules.Interval = 0, false, time.Second
-	own := alerting.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	own := alerting.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler),
+		prometheus.NewRegistry())
 	app := own.Appender(context.Background())
-	name := labels.FromStrings("__name__", "bullet_metrics_build_info", "job", "bullet-metrics", "instance", c.HTTP.Listen)
+	name := labels.FromStrings("__name__", "bullet_metrics_build_info", "job", "bullet-metrics", "instance",
+		c.HTTP.Listen)
 	for at := time.Now().Add(-history); at.Before(time.Now().Add(-9 * time.Minute)); at = at.Add(15 * time.Second) {
 		_, err := app.Append(0, name, at.UnixMilli(), 1)
 		require.NoError(t, err)
@@ -47,6 +49,7 @@ func wasAway(t *testing.T) *running {
 	c.Rules.Files = []string{rules}
 	r := startCollector(t, c)
 	back := healthy("was-away")
-	r.sendFrom("host-0", back.name, back.batch(time.Now().Truncate(reading).Add(-9*time.Minute-history), 0, int(history/reading)))
+	r.sendFrom("host-0", back.name, back.batch(time.Now().Truncate(reading).Add(-9*time.Minute-history), 0,
+		int(history/reading)))
 	return r
 }

@@ -25,7 +25,8 @@ import (
 // What the wire may bring where a page expects a name.
 var (
 	hostileTopology = `<img src=x onerror="document.title='owned'">"'` + "\u202e" + `&amp;{}\`
-	hostileHosts    = []string{`<script>document.title='owned'</script>`, `"><svg onload=alert(1)>'`, strings.Repeat("long", 60)}
+	hostileHosts    = []string{`<script>document.title='owned'</script>`, `"><svg onload=alert(1)>'`,
+		strings.Repeat("long", 60)}
 )
 
 // firing is a rule file whose alerts fire and wait at once, with texts that nobody should trust.
@@ -57,7 +58,9 @@ func TestPageInABrowser(t *testing.T) {
 	sample := filepath.Join(c.Runs.Dir, "sample")
 	require.NoError(t, os.CopyFS(sample, os.DirFS("../../internal/rundir/testdata/sample")))
 	require.NoError(t, os.Mkdir(filepath.Join(sample, "report"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(sample, "report", "report.html"), []byte("<!doctype html><title>r</title><style>p{color:red}</style><p>the report<script>document.title='ran'</script>"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(sample, "report", "report.html"),
+		[]byte("<!doctype html><title>r</title><style>p{color:red}</style><p>the report<script>document.title='ran'</script>"),
+		0o644))
 	rules := filepath.Join(t.TempDir(), "rules.yml")
 	require.NoError(t, os.WriteFile(rules, []byte(firing+burningRules), 0o644))
 	c.Rules.Files = []string{rules}
@@ -73,14 +76,17 @@ func TestPageInABrowser(t *testing.T) {
 	empty := startCollector(t, settings(t.TempDir()))
 
 	collectors, err := json.Marshal(map[string]any{
-		"full": full.address(), "away": wasAway(t).address(), "storeless": storeless.address(), "empty": empty.address(), "topology": hostileTopology, "hosts": hostileHosts,
+		"full": full.address(), "away": wasAway(t).address(), "storeless": storeless.address(),
+		"empty": empty.address(), "topology": hostileTopology, "hosts": hostileHosts,
 	})
 	require.NoError(t, err)
 	tests := strings.Fields(os.Getenv("PAGE_TESTS"))
 	if len(tests) == 0 {
-		tests = []string{"page", "look", "map", "time", "query", "access"} // the first has what goes by: a made-up history that does not continue
+		// the first has what goes by: a made-up history that does not continue
+		tests = []string{"page", "look", "map", "time", "query", "access"}
 	}
-	node := exec.CommandContext(t.Context(), "node", append([]string{"--test-reporter=spec", "browser/all.mjs"}, tests...)...)
+	node := exec.CommandContext(t.Context(), "node", append([]string{"--test-reporter=spec", "browser/all.mjs"},
+		tests...)...)
 	node.Dir = "../../internal/page"
 	node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(collectors), "TZ=UTC")
 	node.Stdout, node.Stderr = t.Output(), t.Output()
@@ -115,31 +121,43 @@ var hostileSteal = []int{0, 1_900, 3_000}
 // for three minutes.
 func (r *running) sendHostile(end time.Time) {
 	const readings = 120
-	batch := &pb.Batch{Epoch: bytes.Repeat([]byte{9}, 16), Sequence: 1, OldestHeldSequence: 1, SendTimeMs: time.Now().UnixMilli(),
-		Topology: &pb.TopologyInfo{Name: hostileTopology, Id: hostileTopology + "-1-1800000000", StormVersion: "2.8.3"},
-		Samples:  &pb.SampleColumns{BaseTimeMs: end.Add(-readings * 10 * time.Second).UnixMilli()}}
-	define := func(host, component, name string, task int32, key []string, kind pb.Temporality, shape pb.Shape, value func(i int) float64, silent bool) {
+	batch := &pb.Batch{Epoch: bytes.Repeat([]byte{9}, 16), Sequence: 1, OldestHeldSequence: 1,
+		SendTimeMs: time.Now().UnixMilli(),
+		Topology: &pb.TopologyInfo{Name: hostileTopology, Id: hostileTopology + "-1-1800000000",
+			StormVersion: "2.8.3"},
+		Samples: &pb.SampleColumns{BaseTimeMs: end.Add(-readings * 10 * time.Second).UnixMilli()}}
+	define := func(host, component, name string, task int32, key []string, kind pb.Temporality, shape pb.Shape,
+		value func(i int) float64, silent bool) {
 		id := uint32(len(batch.Series) + 1)
-		batch.Series = append(batch.Series, &pb.SeriesDefinition{Id: id, Host: host, Port: 6700, Component: component, Task: task, Name: name, Key: key, IntervalMs: 10_000, Shape: shape, Temporality: kind})
+		batch.Series = append(batch.Series, &pb.SeriesDefinition{Id: id, Host: host, Port: 6700, Component: component,
+			Task: task, Name: name, Key: key, IntervalMs: 10_000, Shape: shape, Temporality: kind})
 		for i := range readings {
 			if silent && i >= 60 && i < 78 {
 				continue
 			}
 			s := batch.Samples
-			s.SeriesIds, s.TimeOffsetsMs, s.Values = append(s.SeriesIds, id), append(s.TimeOffsetsMs, int64(i)*10_000+9_900), append(s.Values, value(i))
+			s.SeriesIds, s.TimeOffsetsMs, s.Values = append(s.SeriesIds, id),
+				append(s.TimeOffsetsMs, int64(i)*10_000+9_900), append(s.Values, value(i))
 		}
 	}
 	gauge, total := pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE
 	for w, host := range hostileHosts {
 		k := float64(w + 1)
-		define(host, "__system", "cpu.user_ms", -1, nil, total, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return 5000*k*float64(i) + 800*float64(i%6) }, w == 1)
-		define(host, "__system", "heap.used_bytes", -1, nil, gauge, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return (100*k + float64(i*7%50)) * (1 << 20) }, w == 1)
-		define(host, "__system", "gc.time_ms", -1, []string{"G1 Young"}, total, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return 40 * k * float64(i) }, w == 1)
-		define(host, "__system", "host.cpu_ms", -1, []string{"steal"}, total, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return float64(hostileSteal[w] * max(0, i-readings/2)) }, w == 1)
-		define(host, "__system", "host.cpu_cores", -1, nil, gauge, pb.Shape_SHAPE_SAMPLER, func(int) float64 { return 4 }, w == 1)
-		define(host, "FilterBolt", "bullet_filter_latency", int32(w+10), nil, pb.Temporality_TEMPORALITY_UNSPECIFIED, pb.Shape_SHAPE_NUMBER, func(i int) float64 { return 40*k + float64(i*i%200) }, w == 1)
+		define(host, "__system", "cpu.user_ms", -1, nil, total, pb.Shape_SHAPE_SAMPLER,
+			func(i int) float64 { return 5000*k*float64(i) + 800*float64(i%6) }, w == 1)
+		define(host, "__system", "heap.used_bytes", -1, nil, gauge, pb.Shape_SHAPE_SAMPLER,
+			func(i int) float64 { return (100*k + float64(i*7%50)) * (1 << 20) }, w == 1)
+		define(host, "__system", "gc.time_ms", -1, []string{"G1 Young"}, total, pb.Shape_SHAPE_SAMPLER,
+			func(i int) float64 { return 40 * k * float64(i) }, w == 1)
+		define(host, "__system", "host.cpu_ms", -1, []string{"steal"}, total, pb.Shape_SHAPE_SAMPLER,
+			func(i int) float64 { return float64(hostileSteal[w] * max(0, i-readings/2)) }, w == 1)
+		define(host, "__system", "host.cpu_cores", -1, nil, gauge, pb.Shape_SHAPE_SAMPLER,
+			func(int) float64 { return 4 }, w == 1)
+		define(host, "FilterBolt", "bullet_filter_latency", int32(w+10), nil, pb.Temporality_TEMPORALITY_UNSPECIFIED,
+			pb.Shape_SHAPE_NUMBER, func(i int) float64 { return 40*k + float64(i*i%200) }, w == 1)
 	}
-	define(hostileHosts[0], "JoinBolt", "bullet_active_queries", 5, nil, pb.Temporality_TEMPORALITY_UNSPECIFIED, pb.Shape_SHAPE_NUMBER, func(i int) float64 { return float64(10 * (i / 30)) }, false)
+	define(hostileHosts[0], "JoinBolt", "bullet_active_queries", 5, nil, pb.Temporality_TEMPORALITY_UNSPECIFIED,
+		pb.Shape_SHAPE_NUMBER, func(i int) float64 { return float64(10 * (i / 30)) }, false)
 	r.sendAs(hostileTopology, batch)
 }
 
@@ -151,7 +169,8 @@ func (r *running) sendFrom(host, topology string, batch *pb.Batch) {
 }
 
 func (r *running) export(host, topology string, batch *pb.Batch) error {
-	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
 	}
@@ -160,7 +179,9 @@ func (r *running) export(host, topology string, batch *pb.Batch) error {
 	if err != nil {
 		return err
 	}
-	if err = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1-1800000000", Host: host, Port: 6700, Task: 3}}}); err != nil {
+	if err = stream.Send(
+		&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology +
+			"-1-1800000000", Host: host, Port: 6700, Task: 3}}}); err != nil {
 		return err
 	}
 	if _, err = stream.Recv(); err != nil {
@@ -180,11 +201,17 @@ func (r *running) export(host, topology string, batch *pb.Batch) error {
 func (r *running) annotateAll() {
 	now := time.Now().UTC()
 	for _, a := range []map[string]any{
-		{"topology": "bullet", "time": 1795276160, "end_time": 1795276200, "title": "10 queries", "text": "a step", "tags": []string{"step"}},
-		{"topology": "bullet", "time": 1795276200, "end_time": 1795276260, "title": "20 queries", "text": "a step", "tags": []string{"step"}},
-		{"topology": "bullet", "time": 1795276180, "title": "filter bolts 2 -> 4", "text": "- 2\n+ 4", "tags": []string{"config"}},
-		{"topology": "bullet", "time": 1795276210, "title": "Worker 127.0.0.1:10068 restarted", "text": "", "tags": []string{"restart"}},
-		{"topology": hostileTopology, "time": now.Add(-time.Minute).Format(time.RFC3339), "title": "<script>document.title='owned'</script>\u202e", "text": strings.Repeat("<b>x</b>", 100), "tags": []string{"<i>tag</i>"}},
+		{"topology": "bullet", "time": 1795276160, "end_time": 1795276200, "title": "10 queries", "text": "a step",
+			"tags": []string{"step"}},
+		{"topology": "bullet", "time": 1795276200, "end_time": 1795276260, "title": "20 queries", "text": "a step",
+			"tags": []string{"step"}},
+		{"topology": "bullet", "time": 1795276180, "title": "filter bolts 2 -> 4", "text": "- 2\n+ 4",
+			"tags": []string{"config"}},
+		{"topology": "bullet", "time": 1795276210, "title": "Worker 127.0.0.1:10068 restarted", "text": "",
+			"tags": []string{"restart"}},
+		{"topology": hostileTopology, "time": now.Add(-time.Minute).Format(time.RFC3339),
+			"title": "<script>document.title='owned'</script>\u202e", "text": strings.Repeat("<b>x</b>", 100),
+			"tags": []string{"<i>tag</i>"}},
 	} {
 		body, err := json.Marshal(a)
 		require.NoError(r.t, err)

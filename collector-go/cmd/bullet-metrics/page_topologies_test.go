@@ -28,12 +28,14 @@ type burning struct {
 // healthy is how all of them were.
 func healthy(name string) burning {
 	same := func(v float64) [2]float64 { return [2]float64{v, v} }
-	return burning{name: name, since: 4 * time.Minute, latencyMs: same(12), busy: same(0.31), recordsPerSecond: same(500), lag: same(40), gcShare: same(0.01), held: same(0.02), queueFull: same(0.03)}
+	return burning{name: name, since: 4 * time.Minute, latencyMs: same(12), busy: same(0.31),
+		recordsPerSecond: same(500), lag: same(40), gcShare: same(0.01), held: same(0.02), queueFull: same(0.03)}
 }
 
 // states are one healthy topology and one for each cause of a slow filter.
 func states() []burning {
-	filter, gc, source, worker := healthy("slow-filter"), healthy("slow-gc"), healthy("slow-source"), healthy("slow-worker")
+	filter, gc, source, worker := healthy("slow-filter"), healthy("slow-gc"), healthy("slow-source"),
+		healthy("slow-worker")
 	filter.latencyMs[1], filter.busy[1], filter.held[1], filter.queueFull[1], filter.lag[1] = 310, 0.92, 0.62, 0.9, 9000
 	gc.latencyMs[1], gc.gcShare[1], gc.busy[1] = 420, 0.42, 0.82
 	source.latencyMs[1], source.recordsPerSecond[1], source.busy[1], source.lag[1] = 900, 60, 0.05, 12_000
@@ -47,13 +49,16 @@ type reported struct {
 	from, to int
 }
 
-func (r reported) define(worker int, component, name string, task int, key []string, kind pb.Temporality, shape pb.Shape, until int, value func(i int) float64) {
+func (r reported) define(worker int, component, name string, task int, key []string, kind pb.Temporality,
+	shape pb.Shape, until int, value func(i int) float64) {
 	id := uint32(len(r.batch.Series) + 1)
-	r.batch.Series = append(r.batch.Series, &pb.SeriesDefinition{Id: id, Host: fmt.Sprintf("host-%d", worker), Port: 6700, Component: component, Task: int32(task), Name: name, Key: key,
+	r.batch.Series = append(r.batch.Series, &pb.SeriesDefinition{Id: id, Host: fmt.Sprintf("host-%d", worker),
+		Port: 6700, Component: component, Task: int32(task), Name: name, Key: key,
 		IntervalMs: uint32(reading.Milliseconds()), Shape: shape, Temporality: kind})
 	s := r.batch.Samples
 	for i := r.from; i < min(r.to, until); i++ {
-		s.SeriesIds, s.TimeOffsetsMs, s.Values = append(s.SeriesIds, id), append(s.TimeOffsetsMs, int64(i)*reading.Milliseconds()+9_900), append(s.Values, value(i))
+		s.SeriesIds, s.TimeOffsetsMs, s.Values = append(s.SeriesIds, id),
+			append(s.TimeOffsetsMs, int64(i)*reading.Milliseconds()+9_900), append(s.Values, value(i))
 	}
 }
 
@@ -62,7 +67,8 @@ func (b burning) batch(began time.Time, from, to int) *pb.Batch {
 	epoch := fnv.New128a()
 	_, _ = epoch.Write([]byte(b.name))
 	sequence := uint64(from + 1)
-	r := reported{&pb.Batch{Epoch: epoch.Sum(nil), Sequence: sequence, OldestHeldSequence: sequence, SendTimeMs: time.Now().UnixMilli(), Topology: b.info(),
+	r := reported{&pb.Batch{Epoch: epoch.Sum(nil), Sequence: sequence, OldestHeldSequence: sequence,
+		SendTimeMs: time.Now().UnixMilli(), Topology: b.info(),
 		Samples: &pb.SampleColumns{BaseTimeMs: began.UnixMilli()}}, from, to}
 	changed := int((history - b.since) / reading)
 	level := func(v [2]float64, part float64) func(int) float64 {
@@ -73,7 +79,8 @@ func (b burning) batch(began time.Time, from, to int) *pb.Batch {
 			return part * reading.Seconds() * (v[0]*float64(min(i, changed)) + v[1]*float64(max(0, i-changed)))
 		}
 	}
-	gauge, cumulative, unsaid := pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE, pb.Temporality_TEMPORALITY_UNSPECIFIED
+	gauge, cumulative, unsaid := pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE,
+		pb.Temporality_TEMPORALITY_UNSPECIFIED
 	number, sampled := pb.Shape_SHAPE_NUMBER, pb.Shape_SHAPE_SAMPLER
 	same := func(v float64) [2]float64 { return [2]float64{v, v} }
 	for w := range 3 {
@@ -115,13 +122,19 @@ func (b burning) info() *pb.TopologyInfo {
 	reads := func(from, stream, grouping string) *pb.ComponentInput {
 		return &pb.ComponentInput{Component: from, Stream: stream, Grouping: grouping}
 	}
-	return &pb.TopologyInfo{Name: b.name, Id: b.name + "-1-1800000000", StormVersion: "2.8.3", BulletVersion: "1.5.2", Components: []*pb.ComponentInfo{
-		{Name: "DataSource", Kind: spout, Parallelism: 3, Tasks: []int32{20, 21, 22}},
-		{Name: "QuerySpout", Kind: spout, Parallelism: 1, Tasks: []int32{40}},
-		{Name: "FilterBolt", Kind: bolt, Parallelism: 3, Tasks: []int32{10, 11, 12}, Inputs: []*pb.ComponentInput{reads("DataSource", "default", "shuffle"), reads("QuerySpout", "default", "all")}},
-		{Name: "JoinBolt", Kind: bolt, Parallelism: 3, Tasks: []int32{30, 31, 32}, Inputs: []*pb.ComponentInput{reads("FilterBolt", "default", "fields"), reads("QuerySpout", "default", "fields")}},
-		{Name: "ResultBolt", Kind: bolt, Parallelism: 1, Tasks: []int32{50}, Inputs: []*pb.ComponentInput{reads("JoinBolt", "default", "shuffle")}},
-	}}
+	return &pb.TopologyInfo{Name: b.name, Id: b.name + "-1-1800000000", StormVersion: "2.8.3", BulletVersion: "1.5.2",
+		Components: []*pb.ComponentInfo{
+			{Name: "DataSource", Kind: spout, Parallelism: 3, Tasks: []int32{20, 21, 22}},
+			{Name: "QuerySpout", Kind: spout, Parallelism: 1, Tasks: []int32{40}},
+			{Name: "FilterBolt", Kind: bolt, Parallelism: 3, Tasks: []int32{10, 11, 12},
+				Inputs: []*pb.ComponentInput{reads("DataSource", "default", "shuffle"),
+					reads("QuerySpout", "default", "all")}},
+			{Name: "JoinBolt", Kind: bolt, Parallelism: 3, Tasks: []int32{30, 31, 32},
+				Inputs: []*pb.ComponentInput{reads("FilterBolt", "default", "fields"),
+					reads("QuerySpout", "default", "fields")}},
+			{Name: "ResultBolt", Kind: bolt, Parallelism: 1, Tasks: []int32{50},
+				Inputs: []*pb.ComponentInput{reads("JoinBolt", "default", "shuffle")}},
+		}}
 }
 
 // reportStates reports all of them to a collector: what was until now, and what comes until the test ends.

@@ -22,7 +22,8 @@ func profiles(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	server := &http.Server{Handler: byAddress(httpapi.Local(nil, noLink, unsaid, mux)), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: byAddress(httpapi.Local(nil, noLink, unsaid, mux)),
+		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

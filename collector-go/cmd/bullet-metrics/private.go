@@ -42,7 +42,8 @@ func keepPrivate(dataDir string, logger *slog.Logger) error {
 		}
 	}
 	if tightened > 0 {
-		logger.Warn("files of the data directory could be read or written by others, and no longer can", "files", tightened, "data", dataDir)
+		logger.Warn("files of the data directory could be read or written by others, and no longer can", "files",
+			tightened, "data", dataDir)
 	}
 	return nil
 }

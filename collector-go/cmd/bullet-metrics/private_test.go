@@ -24,7 +24,8 @@ func TestNothingInADataDirectoryIsForOthers(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules", "old"), nil, 0o666))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "README"), nil, 0o644))
 	c := settings(dir)
-	c.Stores["remote_write"]["m"] = &config.Store{URL: "http://127.0.0.1:1/", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}
+	c.Stores["remote_write"]["m"] = &config.Store{URL: "http://127.0.0.1:1/", Timeout: time.Second, MaxSlices: 10,
+		MaxBytes: 1 << 20}
 	r := startCollector(t, c)
 	r.send(minute(1, time.Now().Truncate(10*time.Second)))
 	require.NoError(t, r.col.store.Flush(t.Context()))

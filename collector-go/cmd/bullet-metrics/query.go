@@ -45,7 +45,9 @@ range. JSON is as Prometheus' HTTP API has it, errors included. A running collec
   bullet-metrics query data 'rate(storm_acked_total[2m])' --start 1795199800 --end 1795199940 --step 10s --output json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError{fmt.Errorf("query takes a directory and an expression, %d arguments are there; quote the expression", len(args))}
+				return usageError{fmt.Errorf(
+					"query takes a directory and an expression, %d arguments are there; quote the expression",
+					len(args))}
 			}
 			return nil
 		},
@@ -60,7 +62,8 @@ range. JSON is as Prometheus' HTTP API has it, errors included. A running collec
 	command.Flags().StringVar(&q.time, "time", "", "evaluate at this time (default the newest slice's)")
 	command.Flags().StringVar(&q.start, "start", "", "first time of a range")
 	command.Flags().StringVar(&q.end, "end", "", "last time of a range")
-	command.Flags().StringVar(&q.step, "step", "", "time between two points of a range: seconds, or a duration such as 1m")
+	command.Flags().StringVar(&q.step, "step", "",
+		"time between two points of a range: seconds, or a duration such as 1m")
 	command.Flags().StringVar(&output, "output", outputText, "text or json")
 	return command
 }
@@ -112,7 +115,9 @@ func runQuery(ctx context.Context, out io.Writer, dir string, q question, output
 func openForReading(dir string) (sliceStore, error) {
 	if _, err := os.Stat(filepath.Join(dir, gridDir)); err != nil {
 		if _, old := os.Stat(filepath.Join(dir, editionDir)); old == nil {
-			return nil, fmt.Errorf("%s is of an older bullet-metrics: start \"bullet-metrics serve --data-dir %s\" once, which converts it", dir, dir)
+			return nil, fmt.Errorf(
+				"%s is of an older bullet-metrics: start \"bullet-metrics serve --data-dir %s\" once, which converts it",
+				dir, dir)
 		}
 		return nil, fmt.Errorf("%s is no data directory: %w", dir, err)
 	}

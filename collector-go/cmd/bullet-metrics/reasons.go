@@ -22,14 +22,16 @@ import (
 
 // explain returns what changed before an alert, from what this collector knows.
 func (col *collector) explain(s config.Slice) func(context.Context, why.Question) (*why.Answer, error) {
-	ports := why.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Events: col.eventsOf, Limit: col.limitation(s.Width)}
+	ports := why.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Events: col.eventsOf,
+		Limit: col.limitation(s.Width)}
 	return func(ctx context.Context, q why.Question) (*why.Answer, error) { return why.Explain(ctx, ports, q) }
 }
 
 // ranges asks the engine.
 type ranges struct{ engine *query.Engine }
 
-func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]why.Line, error) {
+func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]why.Line,
+	error) {
 	asked, err := r.engine.Range(ctx, nil, expression, from, to, step)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,8 @@ func (col *collector) activeAlerts() (all []why.Alert) {
 	for _, rule := range col.rules.AlertingRules() {
 		for _, a := range rule.ActiveAlerts() {
 			all = append(all, why.Alert{
-				Name: rule.Name(), Labels: a.Labels.Map(), State: a.State.String(), Began: a.ActiveAt, Summary: a.Annotations.Get("summary"),
+				Name: rule.Name(), Labels: a.Labels.Map(), State: a.State.String(), Began: a.ActiveAt,
+				Summary: a.Annotations.Get("summary"),
 				Runbook: a.Annotations.Get("runbook_url"), Topology: a.Labels.Get("topology"),
 			})
 		}
@@ -69,7 +72,8 @@ func (col *collector) activeAlerts() (all []why.Alert) {
 }
 
 func (col *collector) eventsOf(topology string, from, to time.Time) (all []why.Event) {
-	for _, a := range col.known.Annotations(registry.Filter{Topology: topology, FromMs: from.UnixMilli(), ToMs: to.UnixMilli()}) {
+	for _, a := range col.known.Annotations(registry.Filter{Topology: topology, FromMs: from.UnixMilli(),
+		ToMs: to.UnixMilli()}) {
 		e := why.Event{Time: time.UnixMilli(a.TimeMs), Title: a.Title, Text: a.Text, Tags: a.Tags}
 		if a.TimeMs < from.UnixMilli() {
 			e.Time, e.Title = time.UnixMilli(a.EndMs), "end of "+a.Title
@@ -82,13 +86,15 @@ func (col *collector) eventsOf(topology string, from, to time.Time) (all []why.E
 }
 
 // limitation judges what a topology was limited by as experiments do.
-func (col *collector) limitation(width time.Duration) func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+func (col *collector) limitation(width time.Duration) func(context.Context, string, time.Time, time.Time) (string,
+	bool, error) {
 	return func(ctx context.Context, topology string, from, to time.Time) (string, bool, error) {
 		known, err := col.topology(topology)
 		if err != nil {
 			return "", false, err
 		}
-		evidence, err := experiment.GatherEvidence(ctx, stored{col.engine}, known, experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
+		evidence, err := experiment.GatherEvidence(ctx, stored{col.engine}, known,
+			experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
 		if err != nil {
 			return "", false, err
 		}

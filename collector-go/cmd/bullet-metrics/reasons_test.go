@@ -26,14 +26,16 @@ func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	end := time.Now().Truncate(10 * time.Second)
 	r.send(minute(1, end))
 
-	client, err := experiment.NewCollectorAt(r.col.httpListener.Addr().String(), experiment.CollectorAccess{TokenFile: secret})
+	client, err := experiment.NewCollectorAt(r.col.httpListener.Addr().String(),
+		experiment.CollectorAccess{TokenFile: secret})
 	require.NoError(t, err)
 	stranger, err := experiment.NewCollector(r.col.httpListener.Addr().String())
 	require.NoError(t, err)
 	_, err = stranger.Topology(t.Context(), "t")
 	require.Error(t, err)
 
-	over := experiment.Stretch{From: end.Add(-50 * time.Second), To: end.Add(-20 * time.Second), Width: c.Slice.Width, Workers: 1}
+	over := experiment.Stretch{From: end.Add(-50 * time.Second), To: end.Add(-20 * time.Second),
+		Width: c.Slice.Width, Workers: 1}
 	require.Eventually(t, func() bool {
 		series, err := client.Slices(t.Context(), `bullet_worker_cpu_seconds_total{topology="t"}`, over.From, over.To)
 		return err == nil && len(series) == 1 && len(series[0].Slices.TimesMs) == 3

@@ -52,17 +52,22 @@ func TestATokenInAStoresURLIsNotLogged(t *testing.T) {
 			c := settings(t.TempDir())
 			c.Log.Level = "debug"
 			remote, influx := c.Stores["remote_write"], c.Stores["influxdb"]
-			remote["m"] = &config.Store{URL: address + "/write?token=s3cr%2Ft-1", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}
-			influx["i"] = &config.Store{URL: address + "/?token=s3cr%2Ft-2", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20, Own: map[string]string{"database": "d"}}
+			remote["m"] = &config.Store{URL: address + "/write?token=s3cr%2Ft-1", Timeout: time.Second, MaxSlices: 10,
+				MaxBytes: 1 << 20}
+			influx["i"] = &config.Store{URL: address + "/?token=s3cr%2Ft-2", Timeout: time.Second, MaxSlices: 10,
+				MaxBytes: 1 << 20, Own: map[string]string{"database": "d"}}
 			log := &kept{}
-			col, err := openCollector(c, slog.New(slog.NewTextHandler(io.MultiWriter(log, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})))
+			col, err := openCollector(c,
+				slog.New(slog.NewTextHandler(io.MultiWriter(log, t.Output()),
+					&slog.HandlerOptions{Level: slog.LevelDebug})))
 			require.NoError(t, err)
 			r := &running{t: t, col: col, failed: col.start()}
 			defer r.close()
 			r.send(minute(1, time.Now().Truncate(10*time.Second)))
 			require.Eventually(t, func() bool {
 				text := log.String()
-				return bytes.Contains([]byte(text), []byte("store=m")) && bytes.Contains([]byte(text), []byte("store=i"))
+				return bytes.Contains([]byte(text), []byte("store=m")) &&
+					bytes.Contains([]byte(text), []byte("store=i"))
 			}, time.Minute, 10*time.Millisecond)
 			assert.Contains(t, log.String(), hidden)
 			assert.NotContains(t, log.String(), "s3cr")
@@ -75,7 +80,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	c.Stores["remote_write"]["a"] = &config.Store{URL: "http://m/?token=a%2Fsecret&db=1"}
 	s := secretsOf(c)
 	assert.Equal(t, "Post \"http://m/?(hidden)\": refused", s.hide(`Post "http://m/?token=a%2Fsecret&db=1": refused`))
-	assert.Equal(t, "http://m/write?db=1&token=(hidden) and (hidden)", s.hide("http://m/write?db=1&token=a%2Fsecret and a/secret"))
+	assert.Equal(t, "http://m/write?db=1&token=(hidden) and (hidden)",
+		s.hide("http://m/write?db=1&token=a%2Fsecret and a/secret"))
 	plain := fmt.Errorf("x: %w", io.EOF)
 	assert.ErrorIs(t, s.hideError(plain), io.EOF)
 	assert.EqualError(t, s.hideError(errors.New("of a/secret")), "of (hidden)")

@@ -23,7 +23,8 @@ func TestTheDataOfEveryReleaseIsKept(t *testing.T) {
 			r := startCollector(t, c)
 			releasetest.Close(t, r.col.grpcListener.Addr().String())
 			r.close()
-			answer, err := program("query", dir, releasetest.Selector, "--time", release.At.Format(time.RFC3339), "--output", "json")
+			answer, err := program("query", dir, releasetest.Selector, "--time", release.At.Format(time.RFC3339),
+				"--output", "json")
 			require.NoError(t, err)
 			release.RequireKept(t, releasetest.Parse(t, []byte(answer)))
 		})

@@ -136,7 +136,8 @@ func unread(outcome replay.Outcome) error {
 	if n := outcome.Unread - len(outcome.Malformed); n > 0 {
 		more = fmt.Sprintf("\nand %d more", n)
 	}
-	return fmt.Errorf("%d lines could not be read; all others were stored:\n%w%s", outcome.Unread, errors.Join(outcome.Malformed...), more)
+	return fmt.Errorf("%d lines could not be read; all others were stored:\n%w%s", outcome.Unread,
+		errors.Join(outcome.Malformed...), more)
 }
 
 // replaying is a collector without a wire and without a page, whose clock is the captures'.
@@ -149,7 +150,8 @@ type replaying struct {
 }
 
 func openReplay(c config.Config, logger *slog.Logger) (*replaying, error) {
-	p := &replaying{col: &collector{logger: logger, failed: make(chan error, 5), replay: newIntake()}, clock: &replay.Clock{}}
+	p := &replaying{col: &collector{logger: logger, failed: make(chan error, 5), replay: newIntake()},
+		clock: &replay.Clock{}}
 	err := p.col.openData(c, prometheus.NewRegistry())
 	if err == nil {
 		taking := ingest.DefaultOptions()
@@ -223,7 +225,8 @@ func (p *replaying) unknown(outcome replay.Outcome) []string {
 
 // summarize joins the books of door and feed.
 func summarize(outcome replay.Outcome, before, after feed.Books) *replayed {
-	r := &replayed{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{}, LeftOut: map[string]uint64{},
+	r := &replayed{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
+		LeftOut:     map[string]uint64{},
 		Unsupported: outcome.Unsupported}
 	addCounts(r.Refused, outcome.Refused, nil)
 	addCounts(r.Refused, after.Refused, before.Refused)
@@ -375,5 +378,6 @@ func (s *intake) check() error {
 	if len(s.rejected) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the store refused slices (%v): the directory holds data much newer than the capture; replay it into a directory of its own", s.rejected)
+	return fmt.Errorf("the store refused slices (%v): the directory holds data much newer than the capture; replay it into a directory of its own",
+		s.rejected)
 }

@@ -94,7 +94,8 @@ func TestEveryCaptureReplays(t *testing.T) {
 			golden(t, name+".txt", text.String())
 
 			for _, name := range r.Unknown {
-				assert.True(t, strings.HasPrefix(name, "my_"), "%s is the word count's own, or missing in the table", name)
+				assert.True(t, strings.HasPrefix(name, "my_"), "%s is the word count's own, or missing in the table",
+					name)
 			}
 			for reason := range r.Refused {
 				assert.Equal(t, "nonsense", reason)
@@ -114,7 +115,8 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "where the table has changed: go test ./cmd/bullet-metrics -run Replay -update-replays")
+	require.Equal(t, string(want), got,
+		"where the table has changed: go test ./cmd/bullet-metrics -run Replay -update-replays")
 }
 
 func read(t *testing.T, path string) (all []*capture.Point) {
@@ -134,10 +136,14 @@ func read(t *testing.T, path string) (all []*capture.Point) {
 // checkBullet: no number of Bullet's is missing. Every slice that a number falls into is there, gauges and totals
 // alike.
 func checkBullet(t *testing.T, dir, file string) {
-	canonical := strings.NewReplacer("bullet_filter_latency", "bullet_filter_latency_mean_seconds", "bullet_created_queries", "bullet_created_queries_total",
-		"bullet_improper_queries", "bullet_improper_queries_total", "bullet_rate_exceeded_queries", "bullet_rate_exceeded_queries_total",
-		"bullet_duplicated_queries", "bullet_duplicated_queries_total", "bullet_created_replays", "bullet_created_replays_total",
-		"bullet_source_records", "bullet_source_records_total", "bullet_source_lag", "bullet_source_lag_records", "bullet_source_left_out", "bullet_source_left_out_records_total")
+	canonical := strings.NewReplacer("bullet_filter_latency", "bullet_filter_latency_mean_seconds",
+		"bullet_created_queries", "bullet_created_queries_total",
+		"bullet_improper_queries", "bullet_improper_queries_total", "bullet_rate_exceeded_queries",
+		"bullet_rate_exceeded_queries_total",
+		"bullet_duplicated_queries", "bullet_duplicated_queries_total", "bullet_created_replays",
+		"bullet_created_replays_total",
+		"bullet_source_records", "bullet_source_records_total", "bullet_source_lag", "bullet_source_lag_records",
+		"bullet_source_left_out", "bullet_source_left_out_records_total")
 	slicesOf := map[string]map[int64]bool{} // ends, by series
 	for _, p := range read(t, file) {
 		if !strings.HasPrefix(p.Name, "bullet_") {
@@ -245,9 +251,10 @@ func checkCreatedQueries(t *testing.T, name string) {
 // metric.
 func TestAKilledWorkerIsARestartAndAGap(t *testing.T) {
 	const (
-		victim, other      = "127.0.0.1:10068", "127.0.0.1:10287"
-		killed             = 1_795_276_207.371
-		lastEnd, returnEnd = 1_795_276_200.0, 1_795_276_230.0 // the slices of the last report before, and of the first after
+		victim, other = "127.0.0.1:10068", "127.0.0.1:10287"
+		killed        = 1_795_276_207.371
+		// the slices of the last report before, and of the first after
+		lastEnd, returnEnd = 1_795_276_200.0, 1_795_276_230.0
 	)
 	dir := t.TempDir()
 	r := replayInto(t, dir, captureFile("capture-killed-2.8.3"))
@@ -273,10 +280,12 @@ func TestAKilledWorkerIsARestartAndAGap(t *testing.T) {
 			assert.False(t, end > lastEnd && end < returnEnd, "%v has a slice at %v", s.Metric, end)
 		}
 	}
-	for _, metric := range []string{"bullet_worker_heap_used_bytes", "bullet_worker_gc_seconds_total", "bullet_created_queries_total", "storm_executed_total"} {
+	for _, metric := range []string{"bullet_worker_heap_used_bytes", "bullet_worker_gc_seconds_total",
+		"bullet_created_queries_total", "storm_executed_total"} {
 		selector := fmt.Sprintf("%s{worker=%q}", metric, victim)
 		assert.NotEmpty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(lastEnd))), metric)
-		assert.Empty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(returnEnd-1))), "%s in the gap, %v s after the kill", metric, returnEnd-1-killed)
+		assert.Empty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(returnEnd-1))),
+			"%s in the gap, %v s after the kill", metric, returnEnd-1-killed)
 		assert.NotEmpty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(returnEnd))), metric)
 	}
 }
@@ -334,7 +343,8 @@ func TestACaptureWithoutPrepare(t *testing.T) {
 // Several captures go into one directory at once, one after the other or again, whatever their times, and each is
 // whole.
 func TestCapturesOfOneDirectory(t *testing.T) {
-	all := []string{captureFile("capture-replay-2.8.3"), captureFile("capture-storm-2.8.4"), captureFile("capture-storm-1.2.4"), captureFile("capture-storm-2.2.0")}
+	all := []string{captureFile("capture-replay-2.8.3"), captureFile("capture-storm-2.8.4"),
+		captureFile("capture-storm-1.2.4"), captureFile("capture-storm-2.2.0")}
 	const count = `count by (topology) (last_over_time({__name__!=""}[2d]))`
 	var alone uint64
 	together, apart := t.TempDir(), t.TempDir()
@@ -361,7 +371,8 @@ func TestCapturesOfOneDirectory(t *testing.T) {
 // What is no number is counted, and a line that cannot be read is named; the rest is stored.
 func TestOddNumbersAndLines(t *testing.T) {
 	line := func(now, ts int, name, value string) string {
-		return fmt.Sprintf(`{"now":%d,"ts":%d,"interval":10,"host":"h","port":1,"component":"c","task":1,"name":%q,"value":%s}`, now, ts, name, value)
+		return fmt.Sprintf(`{"now":%d,"ts":%d,"interval":10,"host":"h","port":1,"component":"c","task":1,"name":%q,"value":%s}`,
+			now, ts, name, value)
 	}
 	const now = 1_795_199_757_000
 	file := filepath.Join(t.TempDir(), "odd.jsonl")
@@ -379,8 +390,10 @@ func TestOddNumbersAndLines(t *testing.T) {
 	require.ErrorContains(t, err, "odd.jsonl:2: ")
 	require.ErrorContains(t, err, "odd.jsonl:6: ")
 	assert.Equal(t, exit.Failed, exitCode(err))
-	assert.Equal(t, replayed{Points: 7, Stored: 2, Refused: map[string]uint64{"not_a_number": 2, "future": 1, "too_old": 1, "nonsense": 1},
-		LeftOut: map[string]uint64{}, Unknown: []string{"mine"}, Metrics: map[string]int{"bullet_created_queries_total": 1, "storm_mine": 1}, Unsupported: 1},
+	assert.Equal(t, replayed{Points: 7, Stored: 2, Refused: map[string]uint64{"not_a_number": 2, "future": 1,
+		"too_old": 1, "nonsense": 1},
+		LeftOut: map[string]uint64{}, Unknown: []string{"mine"},
+		Metrics: map[string]int{"bullet_created_queries_total": 1, "storm_mine": 1}, Unsupported: 1},
 		parseReplayed(t, out))
 	assert.Equal(t, "c/d", ask(t, dir, "storm_mine")[0].Metric["key"])
 }
@@ -398,8 +411,9 @@ func TestOneNameOfTwoMeanings(t *testing.T) {
 		var lines []string
 		for i, skipped := range []int{100, 50, 70} {
 			for _, metric := range []string{fmt.Sprintf(`"__skipped-max-spout-ms","value":%d`, skipped), beside} {
-				lines = append(lines, fmt.Sprintf(`{"now":%d000,"ts":%d,"interval":60,"host":"h","port":1,"component":"spout","task":1,"name":%s}`,
-					at+60*i, at+60*i, metric))
+				lines = append(lines,
+					fmt.Sprintf(`{"now":%d000,"ts":%d,"interval":60,"host":"h","port":1,"component":"spout","task":1,"name":%s}`,
+						at+60*i, at+60*i, metric))
 			}
 		}
 		file := filepath.Join(t.TempDir(), "skipped.jsonl")
@@ -414,7 +428,9 @@ func TestOneNameOfTwoMeanings(t *testing.T) {
 func TestALongSilence(t *testing.T) {
 	var lines []string
 	for _, at := range []int64{1_795_199_757, 1_795_199_767, 1_795_199_757 + 30*86_400} {
-		lines = append(lines, fmt.Sprintf(`{"now":%d,"ts":%d,"interval":10,"host":"h","port":1,"component":"c","task":1,"name":"bullet_created_queries","value":%d}`, at*1000, at, at%10))
+		lines = append(lines,
+			fmt.Sprintf(`{"now":%d,"ts":%d,"interval":10,"host":"h","port":1,"component":"c","task":1,"name":"bullet_created_queries","value":%d}`,
+				at*1000, at, at%10))
 	}
 	file := filepath.Join(t.TempDir(), "silent.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o666))
@@ -463,7 +479,8 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 		{[]string{"replay"}, "name a capture", exit.Usage},
 		{[]string{"replay", "x.jsonl"}, "--data-dir is missing", exit.Usage},
 		{[]string{"replay", "x.jsonl", "--data-dir", dir, "--output", "xml"}, "--output is \"xml\"", exit.Usage},
-		{[]string{"replay", filepath.Join(dir, "none.jsonl"), "--data-dir", filepath.Join(dir, "new")}, "none.jsonl", exit.Failed},
+		{[]string{"replay", filepath.Join(dir, "none.jsonl"), "--data-dir", filepath.Join(dir, "new")}, "none.jsonl",
+			exit.Failed},
 		{[]string{"replay", dir, "--data-dir", filepath.Join(dir, "new")}, "is a directory", exit.Failed},
 		{[]string{"query", dir}, "an expression", exit.Usage},
 		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "one or the other", exit.Usage},

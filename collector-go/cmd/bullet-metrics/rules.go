@@ -27,7 +27,8 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	}
 	dir := filepath.Join(c.DataDir, "rules")
 	judging := alerting.DefaultOptions(dir)
-	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice), col.logger, figures
+	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice),
+		col.logger, figures
 	if c.Embedded.RetentionTime > 0 {
 		judging.Retention = c.Embedded.RetentionTime
 	}
@@ -39,11 +40,13 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	}
 	if c.Rules.BuiltIn {
 		runbooks := judging.ExternalURL.JoinPath("runbooks").String() + "/"
-		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval, judging.QueryOffset, runbooks)}
+		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval,
+			judging.QueryOffset, runbooks)}
 		judging.Files = append([]alerting.File{ours}, judging.Files...)
 	}
 	col.results = alerting.OpenResults(dir, judging.Retention, col.logger, figures)
-	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)), asking); err != nil {
+	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)),
+		asking); err != nil {
 		return err
 	}
 	col.own = &alerting.Own{

@@ -56,9 +56,12 @@ func short(err error) string {
 	switch code := status.Code(err); {
 	case err == nil:
 		return "yes"
-	case code == codes.Unavailable && strings.Contains(err.Error(), "authentication handshake failed"), code == codes.Unavailable && strings.Contains(err.Error(), "tls:"),
-		code == codes.Unavailable && strings.Contains(err.Error(), "EOF"), code == codes.Unavailable && strings.Contains(err.Error(), "connection reset"),
-		code == codes.Unavailable && strings.Contains(err.Error(), "broken pipe"), code == codes.Unavailable && strings.Contains(err.Error(), "transport"):
+	case code == codes.Unavailable && strings.Contains(err.Error(), "authentication handshake failed"),
+		code == codes.Unavailable && strings.Contains(err.Error(), "tls:"),
+		code == codes.Unavailable && strings.Contains(err.Error(), "EOF"), code == codes.Unavailable &&
+			strings.Contains(err.Error(), "connection reset"),
+		code == codes.Unavailable && strings.Contains(err.Error(), "broken pipe"), code == codes.Unavailable &&
+			strings.Contains(err.Error(), "transport"):
 		return "no TLS"
 	default:
 		return code.String()
@@ -66,7 +69,8 @@ func short(err error) string {
 }
 
 func (m *matrix) dial(t *testing.T, c caller) *grpc.ClientConn {
-	connection, err := grpc.NewClient(m.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(credentials.NewTLS(m.config(c))))
+	connection, err := grpc.NewClient(m.col.grpcListener.Addr().String(),
+		grpc.WithTransportCredentials(credentials.NewTLS(m.config(c))))
 	require.NoError(t, err)
 	t.Cleanup(func() { connection.Close() })
 	return connection
@@ -105,7 +109,9 @@ func export(topology string) action {
 		if err != nil {
 			return short(err)
 		}
-		_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1", Host: "h", Port: 6700, Task: 3}}})
+		_ = stream.Send(&pb.ExportRequest{
+			Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1", Host: "h",
+				Port: 6700, Task: 3}}})
 		_, err = stream.Recv()
 		return short(err)
 	}}
@@ -141,7 +147,8 @@ var grpcActions = []action{
 
 // ask makes a request and returns its status code, or what kept it from being made.
 func (m *matrix) tell(t *testing.T, c caller, method, path, body string) string {
-	request, err := http.NewRequestWithContext(t.Context(), method, "https://"+m.col.httpListener.Addr().String()+path, bytes.NewBufferString(body))
+	request, err := http.NewRequestWithContext(t.Context(), method, "https://"+m.col.httpListener.Addr().String()+path,
+		bytes.NewBufferString(body))
 	require.NoError(t, err)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -179,18 +186,20 @@ func requests(name, method string, paths ...string) action {
 
 func annotate(topology string) action {
 	return action{"annotate " + topology, func(t *testing.T, m *matrix, c caller) string {
-		return m.tell(t, c, http.MethodPost, "/api/v1/annotations", fmt.Sprintf(`{"topology":%q,"title":"x"}`, topology))
+		return m.tell(t, c, http.MethodPost, "/api/v1/annotations",
+			fmt.Sprintf(`{"topology":%q,"title":"x"}`, topology))
 	}}
 }
 
 // httpActions are every class of what the HTTP port answers; internal/httpapi tries every route.
 var httpActions = []action{
 	requests("page", http.MethodGet, "/", "/page/page.css"),
-	requests("API", http.MethodGet, "/api/v1/query?query=1", "/api/v1/topologies", "/api/v1/annotations", "/api/v1/alerts", "/api/v1/rules"),
+	requests("API", http.MethodGet, "/api/v1/query?query=1", "/api/v1/topologies", "/api/v1/annotations",
+		"/api/v1/alerts", "/api/v1/rules"),
 	annotate("A"), annotate("B"),
 	requests("`/metrics`, `/federate`", http.MethodGet, "/metrics", "/federate?match[]=up"),
 	requests("`/-/healthy`, `/-/ready`", http.MethodGet, "/-/healthy", "/-/ready"),
-	action{"anything else", func(t *testing.T, m *matrix, c caller) string {
+	{"anything else", func(t *testing.T, m *matrix, c caller) string {
 		return m.tell(t, c, http.MethodGet, "/debug/pprof/", "")
 	}},
 }
@@ -200,7 +209,8 @@ func startMatrix(t *testing.T, ours *accesstest.Authority, certificates bool) *r
 	dir, hour := t.TempDir(), time.Now().Add(time.Hour)
 	c := settings(filepath.Join(dir, "data"))
 	c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile = ours.Issue(dir, "server", hour)
-	c.GRPC.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "reader read", "writer write", "ofA write A", "ofBoth read,write A",
+	c.GRPC.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "reader read", "writer write",
+		"ofA write A", "ofBoth read,write A",
 		"cert:plugin-a write A", "cert:leaked none", "user:editor read,write A")
 	c.HTTP.TokenFile = c.GRPC.TokenFile
 	web := "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
@@ -242,8 +252,11 @@ func TestTheSecurityMatrix(t *testing.T) {
 		{name: "a user who may write A", user: "editor"},
 		{name: "a user who does not exist", user: "nobody"},
 		{name: "TLS 1.1, with a token that may write", token: "writer", tls: old},
-		{name: "who calls the collector by a name that its certificate lacks", token: "writer", tls: func(c *tls.Config) { c.ServerName = "elsewhere.example" }},
-		{name: "who trusts another authority than the collector's", token: "writer", tls: func(c *tls.Config) { c.RootCAs = foreign.Pool() }},
+		{name: "who calls the collector by a name that its certificate lacks", token: "writer",
+			tls: func(c *tls.Config) { c.ServerName = "elsewhere.example" }},
+		{name: "who trusts another authority than the collector's", token: "writer", tls: func(c *tls.Config) {
+			c.RootCAs = foreign.Pool()
+		}},
 	}
 	certificates := []caller{
 		{name: "nobody: no certificate"},
@@ -251,7 +264,8 @@ func TestTheSecurityMatrix(t *testing.T) {
 		{name: "a certificate of another authority", tls: showing(foreign, "plugin-a", hour)},
 		{name: "an expired certificate", tls: showing(ours, "plugin-a", time.Now().Add(-time.Minute))},
 		{name: "a certificate that was revoked (`none`)", tls: showing(ours, "leaked", hour)},
-		{name: "a certificate that was revoked, and a token that may write", tls: showing(ours, "leaked", hour), token: "writer"},
+		{name: "a certificate that was revoked, and a token that may write", tls: showing(ours, "leaked", hour),
+			token: "writer"},
 		{name: "a certificate that no line is about", tls: nobody},
 		{name: "a certificate that no line is about, and a token that may write", tls: nobody, token: "writer"},
 		{name: "a certificate that no line is about, and a token that may read", tls: nobody, token: "reader"},
@@ -328,14 +342,18 @@ func openTable(t *testing.T) string {
 		grpc       bool
 	}{
 		{name: "a program of this machine", grpc: true},
-		{name: "the collector's own page", headers: map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://" + port}},
-		{name: "a link on another site", headers: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}},
-		{name: "another site's page", headers: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}},
+		{name: "the collector's own page", headers: map[string]string{"Sec-Fetch-Site": "same-origin",
+			"Origin": "http://" + port}},
+		{name: "a link on another site", headers: map[string]string{"Sec-Fetch-Site": "cross-site",
+			"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}},
+		{name: "another site's page", headers: map[string]string{"Sec-Fetch-Site": "cross-site",
+			"Sec-Fetch-Mode": "no-cors"}},
 		{name: "another site's page, in an older browser", headers: map[string]string{"Origin": "http://evil.example"}},
 		{name: "a page whose own name leads to this machine", host: "rebound.example"},
 	} {
 		try := func(to, method, path, body string) string {
-			request, err := http.NewRequestWithContext(t.Context(), method, "http://"+to+path, bytes.NewBufferString(body))
+			request, err := http.NewRequestWithContext(t.Context(), method, "http://"+to+path,
+				bytes.NewBufferString(body))
 			require.NoError(t, err)
 			request.Header.Set("Content-Type", "application/json")
 			for name, value := range c.headers {
@@ -361,7 +379,8 @@ func openTable(t *testing.T) string {
 		healthy, ready := try(port, "GET", "/-/healthy", ""), try(port, "GET", "/-/ready", "")
 		require.Equal(t, []string{metrics, healthy}, []string{federate, ready})
 		answers = append(answers, try(port, "GET", "/", ""), try(port, "GET", "/api/v1/query?query=1", ""),
-			try(port, "POST", "/api/v1/annotations", `{"topology":"t","title":"x"}`), metrics, healthy, try(profiles, "GET", "/debug/pprof/goroutine?debug=1", ""))
+			try(port, "POST", "/api/v1/annotations", `{"topology":"t","title":"x"}`), metrics, healthy,
+			try(profiles, "GET", "/debug/pprof/goroutine?debug=1", ""))
 		fmt.Fprintf(&b, "| %s | %s |\n", c.name, strings.Join(answers, " | "))
 	}
 	return b.String()
@@ -382,17 +401,26 @@ func TestWhatIsNotSafeDoesNotStart(t *testing.T) {
 	cert, key := accesstest.NewAuthority(t, "ours").Issue(dir, "server", time.Now().Add(time.Hour))
 	file := filepath.Join(dir, "c.yml")
 	for name, c := range map[string]struct{ yaml, want string }{
-		"gRPC to others":    {"grpc.listen: 0.0.0.0:0\n", file + ":1: grpc.listen is 0.0.0.0:0, which other machines can reach without TLS"},
-		"TLS alone":         {"grpc:\n  tls:\n    cert_file: " + cert + "\n    key_file: " + key + "\n", file + ":3: grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file"},
-		"HTTP to others":    {"http:\n  listen: 0.0.0.0:0\n", file + ":2: http.listen is 0.0.0.0:0, which other machines can reach without TLS"},
-		"HTTP, TLS alone":   {"http:\n  listen: 0.0.0.0:0\n  web_config_file: " + dir + "/web.yml\n", file + ":2: http.listen is 0.0.0.0:0 and speaks TLS, and admits everybody"},
-		"a typo":            {"http.web_config_flie: x\n", file + `:1: unknown setting "http.web_config_flie"; did you mean "http.web_config_file"?`},
-		"a typo in its own": {"http.web_config_file: " + dir + "/typo.yml\n", dir + `/typo.yml:2: unknown field "cert_flie"; did you mean "cert_file"?`},
-		"a token file":      {"grpc.token_file: " + dir + "/tokens\n", dir + `/tokens:1: scope "raed" is unknown; did you mean "read"?`},
+		"gRPC to others": {"grpc.listen: 0.0.0.0:0\n",
+			file + ":1: grpc.listen is 0.0.0.0:0, which other machines can reach without TLS"},
+		"TLS alone": {"grpc:\n  tls:\n    cert_file: " + cert + "\n    key_file: " + key + "\n",
+			file + ":3: grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file"},
+		"HTTP to others": {"http:\n  listen: 0.0.0.0:0\n",
+			file + ":2: http.listen is 0.0.0.0:0, which other machines can reach without TLS"},
+		"HTTP, TLS alone": {"http:\n  listen: 0.0.0.0:0\n  web_config_file: " + dir + "/web.yml\n",
+			file + ":2: http.listen is 0.0.0.0:0 and speaks TLS, and admits everybody"},
+		"a typo": {"http.web_config_flie: x\n",
+			file + `:1: unknown setting "http.web_config_flie"; did you mean "http.web_config_file"?`},
+		"a typo in its own": {"http.web_config_file: " + dir + "/typo.yml\n",
+			dir + `/typo.yml:2: unknown field "cert_flie"; did you mean "cert_file"?`},
+		"a token file": {"grpc.token_file: " + dir + "/tokens\n",
+			dir + `/tokens:1: scope "raed" is unknown; did you mean "read"?`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "web.yml"), []byte("tls_server_config: {cert_file: server.crt, key_file: server.key}\n"), 0o600))
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "typo.yml"), []byte("tls_server_config:\n  cert_flie: a\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "web.yml"),
+				[]byte("tls_server_config: {cert_file: server.crt, key_file: server.key}\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "typo.yml"),
+				[]byte("tls_server_config:\n  cert_flie: a\n"), 0o600))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "tokens"), []byte("user:a raed\n"), 0o600))
 			require.NoError(t, os.WriteFile(file, []byte(c.yaml), 0o600))
 			_, err := program("serve", "--config", file, "--data-dir", filepath.Join(dir, "data"))

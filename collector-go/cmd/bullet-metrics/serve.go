@@ -53,12 +53,14 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 				return usageError{err}
 			}
 			logger := secretsOf(c).logger(newLogger(c.Log))
-			logger.Info("bounds on disk", "journal.max_bytes", c.Journal.MaxBytes, "store.embedded.retention_bytes", c.Embedded.RetentionBytes, "disk", disk)
+			logger.Info("bounds on disk", "journal.max_bytes", c.Journal.MaxBytes, "store.embedded.retention_bytes",
+				c.Embedded.RetentionBytes, "disk", disk)
 			return lines.Locate(serve(cmd.Context(), c, logger))
 		},
 	}
 	command.Flags().StringVar(&file, "config", "", "YAML file of settings; flags win over it")
-	command.Flags().BoolVar(&check, "check", false, "look at all that the settings name, print what is wrong and what cannot be reached, and start nothing")
+	command.Flags().BoolVar(&check, "check", false,
+		"look at all that the settings name, print what is wrong and what cannot be reached, and start nothing")
 	config.AddFlags(command.Flags(), &c)
 	command.SetUsageFunc(serveUsage)
 	return command
@@ -104,7 +106,8 @@ func serve(ctx context.Context, c config.Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	logger.Info("collector is up", "version", version, "grpc", col.grpcListener.Addr(), "http", col.httpListener.Addr(), "data", c.DataDir)
+	logger.Info("collector is up", "version", version, "grpc", col.grpcListener.Addr(), "http", col.httpListener.Addr(),
+		"data", c.DataDir)
 	failed := col.start()
 	var cause error
 	select {

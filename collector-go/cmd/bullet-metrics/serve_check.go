@@ -76,7 +76,9 @@ func checkServe(ctx context.Context, c config.Config, lines config.Lines, ofSett
 	if err := lines.Locate(checkNamed(c)); err != nil {
 		all = append(all, allWrong(err)...)
 	} else {
-		all = append(all, looked{fine, fmt.Sprintf("rules (%d files of yours), stores (%d on the network) and what else settings name", len(c.Rules.Files), storesOf(c))})
+		all = append(all, looked{fine,
+			fmt.Sprintf("rules (%d files of yours), stores (%d on the network) and what else settings name",
+				len(c.Rules.Files), storesOf(c))})
 	}
 	holder := holderOf(c)
 	all = append(all, lookAtAddresses(c, holder)...)

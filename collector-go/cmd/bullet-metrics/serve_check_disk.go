@@ -30,7 +30,8 @@ func lookAtDisk(c config.Config, holder string) []looked {
 		return []looked{{wrong, fmt.Sprintf("data_dir %s: %s is no directory", c.DataDir, there)}}
 	}
 	if err := unix.Access(there, unix.W_OK|unix.X_OK); err != nil {
-		return []looked{{wrong, fmt.Sprintf("data_dir %s: %s cannot be written by this user: %v", c.DataDir, there, err)}}
+		return []looked{{wrong, fmt.Sprintf("data_dir %s: %s cannot be written by this user: %v", c.DataDir,
+			there, err)}}
 	}
 	free, size, err := disk.System{}.Free(there)
 	if err != nil {
@@ -48,7 +49,8 @@ func lookAtDisk(c config.Config, holder string) []looked {
 	case c.Embedded.Enabled:
 		bounded += ", and store.embedded.retention_bytes has no bound"
 	}
-	says := fmt.Sprintf("data_dir %s: %s, of which it takes %s; %s of %s are free", c.DataDir, bounded, gibibytes(taken), gibibytes(int64(free)), gibibytes(int64(size)))
+	says := fmt.Sprintf("data_dir %s: %s, of which it takes %s; %s of %s are free", c.DataDir, bounded,
+		gibibytes(taken), gibibytes(int64(free)), gibibytes(int64(size)))
 	if bounds-taken > int64(free) {
 		return []looked{{away, says + ": not enough for what may come; lower the bounds, or make room"}}
 	}

@@ -48,9 +48,11 @@ func lookAtAccess(c config.Config, lines config.Lines) (all []looked) {
 		left, until := time.Until(certificate.NotAfter), certificate.NotAfter.UTC().Format(time.DateTime)+" UTC"
 		switch {
 		case left < 0:
-			all = append(all, looked{wrong, port.name + ": the port's certificate ended " + until + ": put one in its place"})
+			all = append(all, looked{wrong, port.name + ": the port's certificate ended " + until +
+				": put one in its place"})
 		case time.Now().Before(certificate.NotBefore):
-			all = append(all, looked{wrong, port.name + ": the port's certificate begins " + certificate.NotBefore.UTC().Format(time.DateTime) + " UTC"})
+			all = append(all, looked{wrong, port.name + ": the port's certificate begins " +
+				certificate.NotBefore.UTC().Format(time.DateTime) + " UTC"})
 		case left < soon:
 			all = append(all, looked{fine, says + "; TLS, and its certificate ends soon, " + until})
 		default:
@@ -68,7 +70,8 @@ func holderOf(c config.Config) string {
 // lookAtAddresses takes each address and gives it back. One that is taken is no fault where a collector runs on this
 // data directory: the check is for its next start.
 func lookAtAddresses(c config.Config, holder string) (all []looked) {
-	addresses := []struct{ key, address string }{{"grpc.listen", c.GRPC.Listen}, {"http.listen", c.HTTP.Listen}, {"pprof", c.Pprof}}
+	addresses := []struct{ key, address string }{{"grpc.listen", c.GRPC.Listen}, {"http.listen", c.HTTP.Listen},
+		{"pprof", c.Pprof}}
 	for _, a := range addresses {
 		if _, _, err := net.SplitHostPort(a.address); err != nil {
 			continue // it is among what is wrong with the settings, or not set
@@ -79,7 +82,8 @@ func lookAtAddresses(c config.Config, holder string) (all []looked) {
 			_ = listener.Close()
 			all = append(all, looked{fine, a.key + " " + a.address + " is free"})
 		case holder != "":
-			all = append(all, looked{fine, a.key + " " + a.address + " is taken, and a collector runs on data_dir (" + holder + ")"})
+			all = append(all, looked{fine, a.key + " " + a.address + " is taken, and a collector runs on data_dir (" +
+				holder + ")"})
 		default:
 			all = append(all, looked{away, err.Error()})
 		}

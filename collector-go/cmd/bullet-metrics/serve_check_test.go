@@ -49,8 +49,10 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 	taken := takenAddress(t)
 	said, code := checkedServe(t, dir,
 		"slice.widht: 10s", "slice.width: 7s", "grpc.listen: "+taken, `http.listen: "9392"`,
-		"grpc.token_file: "+write("tokens", "# ours\nabc write\n"), "grpc.tls.cert_file: "+filepath.Join(dir, "no.pem"), "grpc.tls.key_file: "+filepath.Join(dir, "no.key"),
-		"rules.files: ["+write("rules.yml", "groups:\n- name: g\n  rules:\n  - record: r\n    expr: sum(\n")+", "+filepath.Join(dir, "none*.yml")+"]",
+		"grpc.token_file: "+write("tokens", "# ours\nabc write\n"), "grpc.tls.cert_file: "+filepath.Join(dir, "no.pem"),
+		"grpc.tls.key_file: "+filepath.Join(dir, "no.key"),
+		"rules.files: ["+write("rules.yml", "groups:\n- name: g\n  rules:\n  - record: r\n    expr: sum(\n")+", "+
+			filepath.Join(dir, "none*.yml")+"]",
 		"alertmanager.urls: [\"http://"+freePort(t)+"\"]", "runs.dir: "+filepath.Join(dir, "nope"),
 		"store.remote_write.mimir.url: http://"+freePort(t)+"/api/v1/push")
 	assert.Equal(t, exit.Usage, code)
@@ -59,10 +61,12 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 		`WRONG +` + file + `:2: unknown setting "slice.widht"; did you mean "slice.width"`,
 		`WRONG +` + file + `:3: slice.width is 7s: it must divide a minute`,
 		`WRONG +` + file + `:5: http.listen "9392" is no address: write HOST:PORT, such as 127.0.0.1:9392`,
-		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`, `WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,
+		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`,
+		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,
 		`WRONG +` + file + `:11: runs.dir: .*nope: no such file or directory; name the directory`,
 		`AWAY +grpc.listen: listen tcp ` + taken + `.*address already in use; end what listens there`,
-		`AWAY +alertmanager.urls .*connection refused`, `AWAY +store.remote_write.mimir.url .*connection refused`, `ok +data_dir `,
+		`AWAY +alertmanager.urls .*connection refused`, `AWAY +store.remote_write.mimir.url .*connection refused`,
+		`ok +data_dir `,
 	} {
 		assert.Regexp(t, want, said)
 	}
@@ -79,7 +83,8 @@ func freePort(t *testing.T) string {
 
 func TestServeCheckTellsAwayFromWrong(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		code := map[string]int{"/well": http.StatusMethodNotAllowed, "/closed": http.StatusUnauthorized, "/broken": http.StatusInternalServerError}[r.URL.Path]
+		code := map[string]int{"/well": http.StatusMethodNotAllowed, "/closed": http.StatusUnauthorized,
+			"/broken": http.StatusInternalServerError}[r.URL.Path]
 		w.WriteHeader(code)
 	}))
 	defer refusing.Close()
@@ -88,8 +93,10 @@ func TestServeCheckTellsAwayFromWrong(t *testing.T) {
 		code int
 		says string
 	}{
-		"/well": {exit.Done, `ok +store.remote_write.m.url `}, "/closed": {exit.Failed, `AWAY .*401 Unauthorized: see the credentials`},
-		"/broken": {exit.Failed, `AWAY .*500 Internal Server Error`}, "/well?token=s3cret-word": {exit.Done, `ok .*\(hidden\)`},
+		"/well":                   {exit.Done, `ok +store.remote_write.m.url `},
+		"/closed":                 {exit.Failed, `AWAY .*401 Unauthorized: see the credentials`},
+		"/broken":                 {exit.Failed, `AWAY .*500 Internal Server Error`},
+		"/well?token=s3cret-word": {exit.Done, `ok .*\(hidden\)`},
 	} {
 		said, code := checkedServe(t, t.TempDir(), append(ports, "store.remote_write.m.url: "+refusing.URL+path)...)
 		assert.Equal(t, want.code, code, said)
@@ -108,7 +115,8 @@ func TestServeCheckTellsAwayFromWrong(t *testing.T) {
 func TestServeCheckBesideARunningCollector(t *testing.T) {
 	dir := t.TempDir()
 	r := startCollector(t, settings(filepath.Join(dir, "data")))
-	said, code := checkedServe(t, dir, "grpc.listen: "+r.col.grpcListener.Addr().String(), "http.listen: "+r.col.httpListener.Addr().String())
+	said, code := checkedServe(t, dir, "grpc.listen: "+r.col.grpcListener.Addr().String(), "http.listen: "+
+		r.col.httpListener.Addr().String())
 	assert.Equal(t, exit.Done, code, said)
 	assert.Regexp(t, fmt.Sprintf(`ok +grpc.listen .* a collector runs on data_dir \(pid %d since`, os.Getpid()), said)
 }

@@ -66,12 +66,15 @@ func (r *running) close() {
 
 // send opens a stream, sends one batch, and returns when it is acknowledged.
 func (r *running) send(batch *pb.Batch) *pb.Acknowledgement {
-	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
 	defer connection.Close()
 	stream, err := pb.NewIngestServiceClient(connection).Export(r.t.Context())
 	require.NoError(r.t, err)
-	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1", Host: "h", Port: 6700, Task: 3}}}))
+	require.NoError(r.t,
+		stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1",
+			Host: "h", Port: 6700, Task: 3}}}))
 	_, err = stream.Recv()
 	require.NoError(r.t, err)
 	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}))
@@ -90,9 +93,12 @@ func minute(sequence uint64, end time.Time) *pb.Batch {
 		columns.Values = append(columns.Values, float64(400*second))
 	}
 	return &pb.Batch{
-		Epoch: bytes.Repeat([]byte{7}, 16), Sequence: sequence, OldestHeldSequence: sequence, SendTimeMs: time.Now().UnixMilli(),
-		Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Port: 6700, Component: "__system", Task: -1, Name: "cpu.user_ms",
-			IntervalMs: 1000, PackSpanMs: 10_000, Shape: pb.Shape_SHAPE_SAMPLER, Temporality: pb.Temporality_TEMPORALITY_CUMULATIVE}},
+		Epoch: bytes.Repeat([]byte{7}, 16), Sequence: sequence, OldestHeldSequence: sequence,
+		SendTimeMs: time.Now().UnixMilli(),
+		Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Port: 6700, Component: "__system", Task: -1,
+			Name:       "cpu.user_ms",
+			IntervalMs: 1000, PackSpanMs: 10_000, Shape: pb.Shape_SHAPE_SAMPLER,
+			Temporality: pb.Temporality_TEMPORALITY_CUMULATIVE}},
 		Samples: columns,
 	}
 }
@@ -125,7 +131,8 @@ func TestWhatWasAcknowledgedIsAnsweredAfterARestart(t *testing.T) {
 	// By the batch's last reading the slices up to lateness and the pack's span before it are closed.
 	query := fmt.Sprintf("bullet_worker_cpu_seconds_total[50s] @ %d", end.Add(-15*time.Second).Unix())
 	var before string
-	require.Eventually(t, func() bool { before = first.ask(query); return before != "[]" }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { before = first.ask(query); return before != "[]" }, 30*time.Second,
+		50*time.Millisecond)
 	assert.Contains(t, before, `"mode":"user"`)
 	assert.Contains(t, before, `"worker":"h:6700"`)
 	first.close()
@@ -209,12 +216,15 @@ func TestTopologiesAndAnnotationsSurviveARestart(t *testing.T) {
 	c := settings(t.TempDir())
 	first := startCollector(t, c)
 	batch := minute(1, time.Now().Truncate(10*time.Second))
-	batch.Topology = &pb.TopologyInfo{StormVersion: "2.8.3", Components: []*pb.ComponentInfo{{Name: "FilterBolt", Parallelism: 4, Tasks: []int32{4, 5}}}}
-	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77, StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
+	batch.Topology = &pb.TopologyInfo{StormVersion: "2.8.3",
+		Components: []*pb.ComponentInfo{{Name: "FilterBolt", Parallelism: 4, Tasks: []int32{4, 5}}}}
+	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77,
+		StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
 	first.send(batch)
 	require.Eventually(t, func() bool { return len(first.topologies()) == 1 }, time.Minute, 10*time.Millisecond)
 	address := fmt.Sprintf("http://%s/api/v1/annotations", first.col.httpListener.Addr())
-	response, err := http.Post(address, "application/json", bytes.NewBufferString(`{"id":"s1","topology":"t","title":"Step 1","tags":["step"]}`))
+	response, err := http.Post(address, "application/json",
+		bytes.NewBufferString(`{"id":"s1","topology":"t","title":"Step 1","tags":["step"]}`))
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)
@@ -225,7 +235,8 @@ func TestTopologiesAndAnnotationsSurviveARestart(t *testing.T) {
 	assert.Equal(t, before, second.body("/api/v1/annotations"))
 	detail := second.body("/api/v1/topologies/t")
 	assert.Contains(t, detail, `"pid":77`)
-	assert.Contains(t, detail, `"components":[{"component":"","tasks":[3]},{"component":"FilterBolt","tasks":[4]}]`, "the consumer is task 3")
+	assert.Contains(t, detail, `"components":[{"component":"","tasks":[3]},{"component":"FilterBolt","tasks":[4]}]`,
+		"the consumer is task 3")
 	assert.Contains(t, detail, `"unplaced":[{"component":"FilterBolt","tasks":[5]}]`)
 	assert.Contains(t, detail, `"connected":false`)
 }
@@ -240,7 +251,8 @@ func TestAnAnnotationTakesTheTokenOfASender(t *testing.T) {
 		token, topology string
 		code            int
 	}{{"", "t", 401}, {"wrong", "t", 401}, {"s3cret", "other", 403}, {"s3cret", "t", 200}} {
-		request, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://%s/api/v1/annotations", r.col.httpListener.Addr()),
+		request, err := http.NewRequest(http.MethodPost,
+			fmt.Sprintf("http://%s/api/v1/annotations", r.col.httpListener.Addr()),
 			bytes.NewBufferString(fmt.Sprintf(`{"topology":%q,"title":"x"}`, ask.topology)))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
@@ -283,7 +295,8 @@ func TestRemovedDirectoriesAreNoticed(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
 			require.Eventually(t, func() bool { return col.unready() != "" }, 30*time.Second, 20*time.Millisecond)
 			assert.Contains(t, col.unready(), want)
-			done, cancel := context.WithTimeout(context.Background(), time.Second) // it would wait as long for the directory
+			// it would wait as long for the directory
+			done, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			_ = col.close(done) // the store reports that it could not be written
 			select {

@@ -27,7 +27,8 @@ func TestTheConfigurationPageIsTrue(t *testing.T) {
 		require.NoError(t, os.WriteFile(settingsPage, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(page), "type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run ConfigurationPage")
+	require.Equal(t, want, string(page),
+		"type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run ConfigurationPage")
 }
 
 func settingsRows() string {

@@ -51,7 +51,8 @@ with by how much, unless --extrapolate is given. With a run, the latency limit, 
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records a second that the topology is to take")
 	flags.IntVar(&o.queries, "queries", 0, "simultaneous RAW queries that it is to hold")
 	flags.StringSliceVar(&o.from, "from", nil, "directories of runs and CSV files of measurements")
-	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0, "record rate at which the grid of queries was measured; 0 where the run or a column has it, or it is not known")
+	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0,
+		"record rate at which the grid of queries was measured; 0 where the run or a column has it, or it is not known")
 	flags.BoolVar(&o.extrapolate, "extrapolate", false, "draw the fits on beyond what was measured")
 	o.goals.addFlags(flags)
 	o.machine.addFlags(flags)
@@ -78,13 +79,16 @@ func (o *sizeOptions) validate(cmd *cobra.Command) error {
 		wrong = append(wrong, errors.New("--query-records-per-s must be a positive number"))
 	}
 	if len(o.from) == 0 {
-		wrong = append(wrong, errors.New("--from is missing; name a run of data volumes and one of filter bolts by queries, or their tables as CSV files"))
+		wrong = append(wrong,
+			errors.New("--from is missing; name a run of data volumes and one of filter bolts by queries, or their tables as CSV files"))
 	}
-	return errors.Join(append(wrong, o.goals.goals().Validate(), o.machine.machine().Validate(), checkCPU(*o.cpu), o.show.validate())...)
+	return errors.Join(append(wrong, o.goals.goals().Validate(), o.machine.machine().Validate(), checkCPU(*o.cpu),
+		o.show.validate())...)
 }
 
 func (o *sizeOptions) run(out io.Writer) error {
-	demand := tuning.Demand{RecordsPerS: o.recordsPerS, Queries: o.queries, Goals: o.goals.goals(), Machine: o.machine.machine(),
+	demand := tuning.Demand{RecordsPerS: o.recordsPerS, Queries: o.queries, Goals: o.goals.goals(),
+		Machine:     o.machine.machine(),
 		Extrapolate: o.extrapolate, QueryTestRecordsPerS: tuning.Unknown}
 	evidence, err := o.read(&demand)
 	if err != nil {

@@ -18,7 +18,8 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements,
 			return evidence, err
 		}
 		if earlier, twice := seen[about]; twice {
-			return evidence, usageError{fmt.Errorf("%s and %s are both tables of %s; give one of a kind", earlier, path, about)}
+			return evidence, usageError{fmt.Errorf("%s and %s are both tables of %s; give one of a kind", earlier,
+				path, about)}
 		}
 		seen[about] = path
 		if err := o.readOne(about, path, demand, &evidence); err != nil {
@@ -58,7 +59,8 @@ func aboutOf(path string) (sheet.Measurement, error) {
 }
 
 // readOne reads a table, and judges it by itself, so that a fault names its place.
-func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand, evidence *tuning.Measurements) error {
+func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand,
+	evidence *tuning.Measurements) error {
 	switch about {
 	case sheet.OfData:
 		volumes, err := readVolumes(path, *o.cpu)

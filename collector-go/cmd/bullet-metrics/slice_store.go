@@ -36,7 +36,8 @@ const gridDir = "grid"
 // openGrid opens the store of a data directory, with what an older program left there.
 func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (sliceStore, error) {
 	keep := grid.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, logger, figures
+	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime,
+		c.Embedded.RetentionBytes, logger, figures
 	keep.MaxSeries = max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology)
 	if err := convert(context.Background(), c.DataDir, keep, logger); err != nil {
 		return nil, err

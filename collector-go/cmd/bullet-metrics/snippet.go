@@ -44,7 +44,8 @@ a topology without Bullet, into storm.yaml or the topology's configuration. What
 	flags.StringVar(&f.storm, "storm", "", "version of Storm, 1.0.3 to 2.8")
 	flags.StringVar(&f.bullet, "bullet", "1.3", "version of Bullet (bullet-storm), from 0.3 on")
 	flags.BoolVar(&f.plain, "plain", false, "for a topology without Bullet")
-	flags.StringSliceVar(&f.addresses, "address", []string{"127.0.0.1:4320"}, "where the collector listens for gRPC; several are tried in order")
+	flags.StringSliceVar(&f.addresses, "address", []string{"127.0.0.1:4320"},
+		"where the collector listens for gRPC; several are tried in order")
 	flags.BoolVar(&f.tls, "tls", false, "the collector speaks TLS")
 	flags.IntVar(&f.executors, "executors", 0, "executors of the topology, for how many reports Storm is to keep")
 	flags.StringVar(&f.output, "output", outputText, "text (YAML) or json")

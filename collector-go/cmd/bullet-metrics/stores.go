@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx" // each kind of store registers itself
+	// each kind of store registers itself
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
@@ -59,7 +60,8 @@ func receiver(n *config.Store) (forward.Receiver, error) {
 	return at, nil
 }
 
-func (col *collector) openForward(c config.Config, kind forward.Kind, name string, retention *feed.Retention, figures prometheus.Registerer) error {
+func (col *collector) openForward(c config.Config, kind forward.Kind, name string, retention *feed.Retention,
+	figures prometheus.Registerer) error {
 	n := c.Stores[kind.Name][name]
 	at, err := receiver(n)
 	if err != nil {
@@ -70,7 +72,8 @@ func (col *collector) openForward(c config.Config, kind forward.Kind, name strin
 		return err
 	}
 	o := forward.DefaultOptions(name)
-	o.MaxSlices, o.MaxBytes, o.Timeout, o.Logger, o.Registerer = n.MaxSlices, int(n.MaxBytes), n.Timeout, col.logger, figures
+	o.MaxSlices, o.MaxBytes, o.Timeout, o.Logger, o.Registerer = n.MaxSlices, int(n.MaxBytes), n.Timeout,
+		col.logger, figures
 	store, err := forward.Open(filepath.Join(c.DataDir, "stores", name), protocol, o)
 	if err != nil {
 		return err

@@ -69,7 +69,8 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 	down.Close()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte("secret\n"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "http.yml"), []byte("basic_auth: {username: bullet, password_file: password}\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "http.yml"),
+		[]byte("basic_auth: {username: bullet, password_file: password}\n"), 0o600))
 	c := settings(filepath.Join(dir, "data"))
 	c.Embedded.Enabled = false
 	c.Stores["remote_write"]["up"], c.Stores["remote_write"]["down"] = toReceiver(up.URL), toReceiver(down.URL)
@@ -78,11 +79,13 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 	r := startCollector(t, c)
 	end := time.Now().Truncate(10 * time.Second)
 	r.send(minute(1, end))
-	require.Eventually(t, func() bool { return up.has("bullet_worker_cpu_seconds_total") >= 4 }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return up.has("bullet_worker_cpu_seconds_total") >= 4 }, 30*time.Second,
+		50*time.Millisecond)
 	assert.True(t, up.users["bullet"])
 
 	for path, want := range map[string]string{
-		"/api/v1/query?query=up": "store.embedded.enabled is false", "/api/v1/labels": "store.embedded.enabled is false",
+		"/api/v1/query?query=up": "store.embedded.enabled is false",
+		"/api/v1/labels":         "store.embedded.enabled is false",
 		"/api/v1/query_range?query=up&start=1&end=2&step=1": "ask the store that it sends them to",
 		"/api/v1/series?match[]=up":                         "store.embedded.enabled is false",
 		"/federate?match[]=up":                              "store.embedded.enabled is false",
@@ -103,7 +106,8 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 		text, err := io.ReadAll(metrics.Body)
 		require.NoError(t, err)
 		for _, figure := range []string{`bullet_metrics_forward_requests_total{outcome="acknowledged",store="up"}`,
-			`bullet_metrics_feed_slices_total{fate="delivered",reason="",store="up"}`, `bullet_metrics_feed_slices_pending{store="down"}`,
+			`bullet_metrics_feed_slices_total{fate="delivered",reason="",store="up"}`,
+			`bullet_metrics_feed_slices_pending{store="down"}`,
 			`bullet_metrics_forward_requests_total{outcome="failed",store="down"}`} {
 			assert.True(t, strings.Contains(string(text), figure), figure)
 		}

@@ -20,7 +20,8 @@ import (
 func newTuneCommand() *cobra.Command {
 	return group("tune", "Run experiments, judge measurements and size topologies",
 		"Run experiments on a Bullet topology, judge what was measured, and find the configuration that a load needs.",
-		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newTuneOptimizeCommand(), newTunePredictCommand(), newAnalyzeCommand(), newSizeCommand(),
+		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newTuneOptimizeCommand(),
+		newTunePredictCommand(), newAnalyzeCommand(), newSizeCommand(),
 		newReportCommand(), newCompareCommand())
 }
 
@@ -98,7 +99,8 @@ type machineFlags struct{ cores, memoryMiB float64 }
 
 func (m *machineFlags) addFlags(flags *pflag.FlagSet) {
 	flags.Float64Var(&m.cores, "cores-per-machine", 47, "usable CPU cores of one machine")
-	flags.Float64Var(&m.memoryMiB, "memory-per-machine-mib", 0, "usable memory of one machine, MiB; 0 to look at CPU alone")
+	flags.Float64Var(&m.memoryMiB, "memory-per-machine-mib", 0,
+		"usable memory of one machine, MiB; 0 to look at CPU alone")
 }
 
 func (m *machineFlags) machine() tuning.Machine {
@@ -110,11 +112,13 @@ func (m *machineFlags) machine() tuning.Machine {
 }
 
 func addConfidence(flags *pflag.FlagSet) *float64 {
-	return flags.Float64("confidence", tuning.DefaultConfidence, "how often the intervals are to hold the truth, as a ratio")
+	return flags.Float64("confidence", tuning.DefaultConfidence,
+		"how often the intervals are to hold the truth, as a ratio")
 }
 
 func addCPU(flags *pflag.FlagSet) *string {
-	return flags.String("cpu", "", "what a column cpu_cores holds: total (each component's) or each (one instance's); other columns say it themselves")
+	return flags.String("cpu", "",
+		"what a column cpu_cores holds: total (each component's) or each (one instance's); other columns say it themselves")
 }
 
 func checkCPU(cpu string) error {

@@ -34,9 +34,12 @@ func TestWhatIsAroundATopologyIsInItsFile(t *testing.T) {
 		text string
 		want experiment.Around
 	}{
-		"gateway":  {commandExperiment, experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: 500, Partitions: 64}},
-		"not told": {strings.Replace(commandExperiment, ", gateway_capacity: 500, partitions: 64", "", 1), experiment.Around{Endpoint: tuning.EndpointGateway}},
-		"through DRPC": {strings.NewReplacer(" gateway_capacity: 500,", "", "load: {", "load: {submit: drpc, drpc: [\"127.0.0.1:1\"], drpc_threads: 200, ").Replace(commandExperiment),
+		"gateway": {commandExperiment, experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: 500,
+			Partitions: 64}},
+		"not told": {strings.Replace(commandExperiment, ", gateway_capacity: 500, partitions: 64", "", 1),
+			experiment.Around{Endpoint: tuning.EndpointGateway}},
+		"through DRPC": {strings.NewReplacer(" gateway_capacity: 500,", "", "load: {",
+			"load: {submit: drpc, drpc: [\"127.0.0.1:1\"], drpc_threads: 200, ").Replace(commandExperiment),
 			experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 200, Partitions: 64}},
 	} {
 		t.Run(name, func(t *testing.T) {

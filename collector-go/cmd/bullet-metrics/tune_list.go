@@ -21,14 +21,16 @@ func newTuneListCommand() *cobra.Command {
 	var output string
 	var last int
 	command := &cobra.Command{
-		Use:     "list [DIR]",
-		Short:   "The runs of experiments, with their verdicts",
-		Long:    "List the runs below a directory (by default " + runsDir + ", and the demo's, " + demoDir + "), the oldest first, with their verdicts and capacities.",
+		Use:   "list [DIR]",
+		Short: "The runs of experiments, with their verdicts",
+		Long: "List the runs below a directory (by default " + runsDir + ", and the demo's, " + demoDir +
+			"), the oldest first, with their verdicts and capacities.",
 		Example: "  bullet-metrics tune list",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "table" && output != "json" || len(args) > 1 {
-				return usageError{fmt.Errorf("%s takes one directory at most, and --output table or json", cmd.CommandPath())}
+				return usageError{fmt.Errorf("%s takes one directory at most, and --output table or json",
+					cmd.CommandPath())}
 			}
 			dir := runsDir
 			if len(args) == 1 {
@@ -60,7 +62,9 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 	if dir == runsDir {
 		if demo, wrong := rundir.Load(demoDir); wrong == nil {
 			runs, err = append(runs, demo), nil
-			slices.SortStableFunc(runs, func(a, b *rundir.Run) int { return cmp.Compare(a.Manifest.StartedMs, b.Manifest.StartedMs) })
+			slices.SortStableFunc(runs, func(a, b *rundir.Run) int {
+				return cmp.Compare(a.Manifest.StartedMs, b.Manifest.StartedMs)
+			})
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +86,11 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "STARTED (UTC)\tEXPERIMENT\tVERDICT\tTRIALS\tTOOK\tRECORDS/S\tMIB/S\tCAPACITY\tDIRECTORY")
 	for i, l := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(l.StartedMs).UTC().Format("2006-01-02 15:04"), l.Experiment, l.Verdict, l.Trials, took(runs[i]),
-			tuning.Digits(l.Volume.RecordsPerSecond), tuning.Digits(l.Volume.MiBPerSecond), strings.Join(l.Rows, "; "), l.Run)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			time.UnixMilli(l.StartedMs).UTC().Format("2006-01-02 15:04"), l.Experiment, l.Verdict, l.Trials,
+			took(runs[i]),
+			tuning.Digits(l.Volume.RecordsPerSecond), tuning.Digits(l.Volume.MiBPerSecond),
+			strings.Join(l.Rows, "; "), l.Run)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -96,7 +103,8 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 
 func listedRun(run *rundir.Run) listed {
 	finished, failed, all := run.Progress()
-	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs, Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}, Volume: run.Volume()}
+	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs,
+		Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}, Volume: run.Volume()}
 	l.Trials = fmt.Sprintf("%d of %d", finished, all)
 	if failed > 0 {
 		l.Trials += fmt.Sprintf(", %d failed", failed)
@@ -123,5 +131,6 @@ func took(run *rundir.Run) string {
 	if run.Result == nil {
 		return "–"
 	}
-	return time.Duration((run.Result.FinishedMs - run.Manifest.StartedMs) * int64(time.Millisecond)).Round(time.Second).String()
+	return time.Duration((run.Result.FinishedMs - run.Manifest.StartedMs) * int64(time.Millisecond)).Round(
+		time.Second).String()
 }

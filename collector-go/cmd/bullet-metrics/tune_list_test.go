@@ -22,7 +22,8 @@ func TestListTellsEachRunsVerdict(t *testing.T) {
 
 	dir := t.TempDir()
 	for i, name := range []string{"first", "second"} {
-		w, err := rundir.Create(filepath.Join(dir, name), []byte("x"), rundir.Plan{Experiment: name}, rundir.Manifest{StartedMs: int64(i)})
+		w, err := rundir.Create(filepath.Join(dir, name), []byte("x"), rundir.Plan{Experiment: name},
+			rundir.Manifest{StartedMs: int64(i)})
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 	}
@@ -47,12 +48,14 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		code int
 		want string
 	}{
-		"nothing":     {[]string{"run"}, exit.Usage, "takes an experiment's file, or --resume"},
-		"both":        {[]string{"run", smallest, "--resume", "x"}, exit.Usage, "takes an experiment's file"},
-		"no file":     {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
-		"no run":      {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run's directory"},
-		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exit.Failed, "holds a run already"},
-		"not built":   {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()}, exit.Failed, "type make build"},
+		"nothing": {[]string{"run"}, exit.Usage, "takes an experiment's file, or --resume"},
+		"both":    {[]string{"run", smallest, "--resume", "x"}, exit.Usage, "takes an experiment's file"},
+		"no file": {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
+		"no run":  {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run's directory"},
+		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exit.Failed,
+			"holds a run already"},
+		"not built": {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()},
+			exit.Failed, "type make build"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tune(t, c.args...)

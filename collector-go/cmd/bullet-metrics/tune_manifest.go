@@ -15,7 +15,8 @@ import (
 // manifest is what is known before anything runs.
 func (e *engine) manifest(ctx context.Context, file *spec.File, now time.Time) rundir.Manifest {
 	m := file.Manifest()
-	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = runID(file, now), now.UnixMilli(), commandLine(), file.Path(), version
+	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = runID(file, now), now.UnixMilli(),
+		commandLine(), file.Path(), version
 	if absolute, err := filepath.Abs(file.Path()); err == nil {
 		m.ExperimentPath = absolute
 	}
@@ -36,7 +37,8 @@ func (e *engine) manifest(ctx context.Context, file *spec.File, now time.Time) r
 	if launched.Kafka = kafkaOf(local); launched.KafkaVersion() != "" {
 		m.Versions.Kafka = launched.KafkaVersion()
 		if !m.Records.CompressionRatio.Known() {
-			m.Records.CompressionRatio, m.Records.Note = 1, "the producer and the broker, both the run's own, compress nothing"
+			m.Records.CompressionRatio, m.Records.Note = 1,
+				"the producer and the broker, both the run's own, compress nothing"
 		}
 	}
 	return m

@@ -21,7 +21,8 @@ func manifestOf(t *testing.T, experiment string) rundir.Manifest {
 	require.NoError(t, os.WriteFile(filepath.Join(lib, "kafka-clients-4.1.1.jar"), nil, 0o644))
 	bin := filepath.Join(dir, "bin")
 	require.NoError(t, os.MkdirAll(bin, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "java"), []byte("#!/bin/sh\necho 'openjdk version \"17.0.9\"' >&2\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "java"),
+		[]byte("#!/bin/sh\necho 'openjdk version \"17.0.9\"' >&2\n"), 0o755))
 	t.Setenv("JAVA_HOME", dir)
 	file, _, err := spec.Read("../../../topology/experiments/" + experiment)
 	require.NoError(t, err)

@@ -53,11 +53,13 @@ something is open, 2 for wrong usage, 130 when interrupted.`,
 	flags.StringVar(&o.simulate, "simulate", "", "file of a space as data, from which trials are taken")
 	flags.BoolVar(&o.dry, "dry-run", false, "show what it would try next and about how long it takes, and try nothing")
 	flags.BoolVar(&o.grid, "grid", false, "run every configuration of the space once")
-	flags.StringVar(&o.out, "out", "", "directory of the trials; by default one named after the search below "+searchesDir)
+	flags.StringVar(&o.out, "out", "", "directory of the trials; by default one named after the search below "+
+		searchesDir)
 	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further trial after so long; 0 for no limit")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen, "address of a local collector's HTTP, the live figures")
+	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
+		"address of a local collector's HTTP, the live figures")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of a local query gateway")
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		return runTune(o.validate, func(out io.Writer) error {
@@ -223,7 +225,8 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 		if o.grid {
 			expected = ""
 		}
-		line("  about %d trials of %s: %s%s", f.AboutTrials, study.Took(f.TrialSeconds), study.Took(f.AboutSeconds), expected)
+		line("  about %d trials of %s: %s%s", f.AboutTrials, study.Took(f.TrialSeconds),
+			study.Took(f.AboutSeconds), expected)
 	}
 	if f.MostTrials > 0 {
 		line("  at most %d trials", f.MostTrials)
@@ -245,7 +248,8 @@ func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
 		finished = s.study.Finished(kept)
 	}
 	budget := s.file.Options().Budget
-	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds, MostTrials: budget.Trials, MostSeconds: budget.Seconds, Then: []string{}}
+	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds,
+		MostTrials: budget.Trials, MostSeconds: budget.Seconds, Then: []string{}}
 	var way []optimize.Proposal
 	if o.grid {
 		f.MostTrials, f.MostSeconds = 0, 0

@@ -62,7 +62,8 @@ func TestOptimizeEndsWhereTestSevenEnded(t *testing.T) {
 	for queries, bolts := range map[int]float64{1: 4, 50: 4, 60: 8, 140: 8, 350: 20, 500: 20} {
 		r, err := found(t, strings.Replace(file, "queries: 500", fmt.Sprintf("queries: %d", queries), 1), space)
 		require.NoError(t, err)
-		assert.Equal(t, map[string]any{"bullet.topology.filter.bolt.parallelism": bolts}, r.Best.Settings, "%d queries", queries)
+		assert.Equal(t, map[string]any{"bullet.topology.filter.bolt.parallelism": bolts}, r.Best.Settings,
+			"%d queries", queries)
 		assert.True(t, r.Proven)
 		assert.LessOrEqual(t, len(r.Trials), 2)
 	}
@@ -81,13 +82,17 @@ func TestOptimizeFindsTheCapacitiesOfTestSeven(t *testing.T) {
 	for _, c := range []struct {
 		filter, capacity int
 		steps            string
-	}{{4, 50, "1, 10, 20, 30, 40, 50, 60"}, {8, 140, "40, 60, 80, 100, 120, 140, 160, 170"}, {20, 500, "350, 400, 450, 500, 550, 600, 650"}} {
-		file := fmt.Sprintf("optimize: capacity\ntarget: {latency: 200ms}\nsettings:\n  - {name: filter, values: [%d]}\n  - {name: held, values: [%s], cost: -1, easier: less}\n", c.filter, c.steps)
+	}{{4, 50, "1, 10, 20, 30, 40, 50, 60"}, {8, 140, "40, 60, 80, 100, 120, 140, 160, 170"},
+		{20, 500, "350, 400, 450, 500, 550, 600, 650"}} {
+		file := fmt.Sprintf(
+			"optimize: capacity\ntarget: {latency: 200ms}\nsettings:\n  - {name: filter, values: [%d]}\n  - {name: held, values: [%s], cost: -1, easier: less}\n",
+			c.filter, c.steps)
 		r, err := found(t, file, rows)
 		require.NoError(t, err)
 		assert.Equal(t, map[string]any{"filter": float64(c.filter), "held": float64(c.capacity)}, r.Best.Settings)
 		assert.True(t, r.Proven)
-		t.Logf("%d filter bolts: %d queries, %d trials of %d", c.filter, c.capacity, len(r.Trials), strings.Count(c.steps, ",")+1)
+		t.Logf("%d filter bolts: %d queries, %d trials of %d", c.filter, c.capacity, len(r.Trials),
+			strings.Count(c.steps, ",")+1)
 		ours, theirs = ours+len(r.Trials), theirs+strings.Count(c.steps, ",")+1
 	}
 	assert.Equal(t, 22, theirs)
@@ -98,8 +103,10 @@ func TestOptimizeShowsTheWayAndTheProof(t *testing.T) {
 	args := []string{"optimize", searches + "sample.yaml", "--simulate", searches + "sample-space.yaml"}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"(proven)", "Best", "The way", "Why each", "Proof", "Pareto front", "filter=1 heap=128 pending=5", "the space's start",
-		"  topology.worker.max.heap.size.mb: 1024", "- topology.max.spout.pending: 5", "+ topology.max.spout.pending: 80"} {
+	for _, want := range []string{"(proven)", "Best", "The way", "Why each", "Proof", "Pareto front",
+		"filter=1 heap=128 pending=5", "the space's start",
+		"  topology.worker.max.heap.size.mb: 1024", "- topology.max.spout.pending: 5",
+		"+ topology.max.spout.pending: 80"} {
 		assert.Contains(t, out, want)
 	}
 	var r map[string]any
@@ -147,11 +154,14 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	_, err = found(t, strings.Replace(file, "queries: 400", "queries: 40000", 1), space)
 	assert.Equal(t, exit.Missed, code(err))
 	for want, args := range map[string][]string{
-		"--grid, --out and --time-limit are": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--grid"},
-		"--time-limit -1s is below 0":        {searches + "sample.yaml", "--time-limit", "-1s"},
-		"--output \"table\" is none of":      {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--output", "table"},
-		"--dry-run is shown as":              {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--output", "html", "--dry-run"},
-		"takes one argument":                 {},
+		"--grid, --out and --time-limit are": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
+			"--grid"},
+		"--time-limit -1s is below 0": {searches + "sample.yaml", "--time-limit", "-1s"},
+		"--output \"table\" is none of": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
+			"--output", "table"},
+		"--dry-run is shown as": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
+			"--output", "html", "--dry-run"},
+		"takes one argument": {},
 	} {
 		_, err := tune(t, append([]string{"optimize"}, args...)...)
 		assert.ErrorContains(t, err, want)

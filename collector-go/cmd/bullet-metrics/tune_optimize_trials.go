@@ -41,7 +41,8 @@ func (o *optimizeOptions) directory(study *trials.Study) string {
 func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out io.Writer) error {
 	began, say := time.Now(), newTerminal("optimize", os.Stderr)
 	ctx, hasten := onSignals(parent, say)
-	player := &trialEngine{engine: engine{build: o.build, work: filepath.Join(runsDir, workDir), stack: o.stack, say: say, hasten: hasten}, study: s.study, dir: o.directory(s.study)}
+	player := &trialEngine{engine: engine{build: o.build, work: filepath.Join(runsDir, workDir), stack: o.stack,
+		say: say, hasten: hasten}, study: s.study, dir: o.directory(s.study)}
 	runner, err := trials.NewRunner(s.study, player.dir, player, say)
 	if err != nil {
 		return err
@@ -122,7 +123,9 @@ func (s *optimization) keep(dir string, result trialsResult, account *document.D
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{filepath.Join(report, "report.html"): page, filepath.Join(report, "report.md"): []byte(account.Markdown("figures")), filepath.Join(report, "report.json"): text}
+	files := map[string][]byte{filepath.Join(report, "report.html"): page,
+		filepath.Join(report, "report.md"):   []byte(account.Markdown("figures")),
+		filepath.Join(report, "report.json"): text}
 	if result.Best != nil {
 		files[filepath.Join(dir, bestFile)] = []byte(s.file.BestText(result.Result))
 	}

@@ -39,7 +39,9 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	args := []string{"optimize", small, "--dry-run", "--out", dir}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"small: 36 configurations may be tried", "first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=2000", "at most 45m0s"} {
+	for _, want := range []string{"small: 36 configurations may be tried",
+		"first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=2000",
+		"at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
 	var f foreseen
@@ -47,7 +49,8 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal([]byte(out), &f))
 	assert.InDelta(t, 120, f.TrialSeconds, 30, "about two minutes")
-	assert.Equal(t, map[string]any{"bullet.topology.filter.bolt.parallelism": 1.0, "bullet.topology.custom.topology.worker.childopts": "-XX:+UseG1GC -Xmx64m",
+	assert.Equal(t, map[string]any{"bullet.topology.filter.bolt.parallelism": 1.0,
+		"bullet.topology.custom.topology.worker.childopts":  "-XX:+UseG1GC -Xmx64m",
 		"bullet.topology.custom.topology.max.spout.pending": 5.0}, f.First)
 	out, err = tune(t, append(args, "--grid")...)
 	require.NoError(t, err)
@@ -102,8 +105,10 @@ func (r *refusing) Stop(<-chan struct{}) error              { return nil }
 func TestATrialOfASearchIsARun(t *testing.T) {
 	_, s := smallSearch(t)
 	launcher, dir := &refusing{}, t.TempDir()
-	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, study: s.study, dir: dir, launcher: launcher}
-	order := trials.Order{Number: 3, Point: optimize.Point{1, 2, 1}, Label: "filter=2 heap=256 pending=50", Dir: filepath.Join(dir, "trials", "03")}
+	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, study: s.study, dir: dir,
+		launcher: launcher}
+	order := trials.Order{Number: 3, Point: optimize.Point{1, 2, 1}, Label: "filter=2 heap=256 pending=50",
+		Dir: filepath.Join(dir, "trials", "03")}
 	for launch := 1; launch <= 2; launch++ {
 		_, err := e.Play(t.Context(), order)
 		assert.ErrorContains(t, err, "no slot is free")
@@ -115,14 +120,16 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, run.Plan.EndEarly)
 	assert.Equal(t, s.study.Text, run.Experiment)
-	assert.Contains(t, run.Trials[0].Settings, rundir.Entry{Key: "bullet.topology.custom.topology.worker.childopts", Value: "-XX:+UseG1GC -Xmx256m"})
+	assert.Contains(t, run.Trials[0].Settings, rundir.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
+		Value: "-XX:+UseG1GC -Xmx256m"})
 
 	w, err := rundir.Open(order.Dir)
 	require.NoError(t, err)
 	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 3}))
 	require.NoError(t, w.BeginTrial(run.Plan.Trials[0], nil, rundir.Arguments{}))
 	unknown := tuning.Unknown
-	require.NoError(t, w.FinishStep(run.Plan.Trials[0], rundir.Step{Number: 1, Attempt: 1, Launch: 3, Value: 800, Verdict: tuning.OK, CatchUpRatio: unknown}, 1))
+	require.NoError(t, w.FinishStep(run.Plan.Trials[0], rundir.Step{Number: 1, Attempt: 1, Launch: 3, Value: 800,
+		Verdict: tuning.OK, CatchUpRatio: unknown}, 1))
 	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialFinished, Trial: 1}))
 	require.NoError(t, w.SaveResult(rundir.Result{Verdict: tuning.OK}))
 	require.NoError(t, w.Close())
@@ -145,7 +152,8 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	for n, with := range map[string][]string{"1": {"1", "FAIL", "900"}, "2": {"2", "OK", "20"}} {
 		dir := filepath.Join(o.out, trials.TrialsDir, n)
 		require.NoError(t, os.MkdirAll(dir, 0o755))
-		text := strings.NewReplacer("N", n, `"F"`, `"`+with[0]+`"`, `"V"`, `"`+with[1]+`"`, "L,", with[2]+",").Replace(from)
+		text := strings.NewReplacer("N", n, `"F"`, `"`+with[0]+`"`, `"V"`, `"`+with[1]+`"`, "L,",
+			with[2]+",").Replace(from)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, trials.KeptFile), []byte(text), 0o644))
 	}
 	runner, err := trials.NewRunner(s.study, o.out, nil, nil)
@@ -159,7 +167,9 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	assert.Equal(t, 1.25, at(t, decoded(t, out.String()), "used", "cpu_cores"))
 	page, err := os.ReadFile(filepath.Join(o.out, rundir.ReportDir, "report.md"))
 	require.NoError(t, err)
-	for _, want := range []string{"Its workers took 1.3 cores at 4,990 records/s.", "25% of the host was idle: twice the load has no room on it, which would be 150% busy.", "Resources, and what they cost", "For twice the load", "- 2: a reason of its own"} {
+	for _, want := range []string{"Its workers took 1.3 cores at 4,990 records/s.",
+		"25% of the host was idle: twice the load has no room on it, which would be 150% busy.",
+		"Resources, and what they cost", "For twice the load", "- 2: a reason of its own"} {
 		assert.Contains(t, string(page), want)
 	}
 	best, err := os.ReadFile(filepath.Join(o.out, bestFile))
@@ -190,11 +200,14 @@ func commanded(t *testing.T, submit string) (path, out, ended string) {
 	trial := textOf(t, "../../../topology/experiments/optimize/trial-small.yaml")
 	before, after, found := strings.Cut(trial, "  local: {workers: 2, worker_heap: 512MiB}\n")
 	require.True(t, found)
-	trial = before + fmt.Sprintf("  command: {submit: [sh, -c, %q, \"{name}\"], kill: [sh, -c, 'echo $0 >> %s', \"{name}\"], collector: '127.0.0.1:1', gateway: '127.0.0.1:1', workers: 2}\n", submit, ended) + after
+	trial = before + fmt.Sprintf(
+		"  command: {submit: [sh, -c, %q, \"{name}\"], kill: [sh, -c, 'echo $0 >> %s', \"{name}\"], collector: '127.0.0.1:1', gateway: '127.0.0.1:1', workers: 2}\n",
+		submit, ended) + after
 	trial = strings.Replace(trial, "../../bullet-topology/conf/bullet_settings.yaml", conf, 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "trial.yaml"), []byte(trial), 0o644))
 	path = filepath.Join(dir, "search.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(textOf(t, small), "optimize/trial-small.yaml", "trial.yaml", 1)), 0o644))
+	require.NoError(t, os.WriteFile(path,
+		[]byte(strings.Replace(textOf(t, small), "optimize/trial-small.yaml", "trial.yaml", 1)), 0o644))
 	return path, filepath.Join(dir, "out"), ended
 }
 
@@ -211,7 +224,8 @@ func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
 		require.Len(t, kept, 3, "which are played again")
 		assert.Nil(t, kept[2].Outcome)
 	}
-	assert.Equal(t, 6, strings.Count(textOf(t, ended), "optimize-small-00"), "each topology is ended, whether it came up or not")
+	assert.Equal(t, 6, strings.Count(textOf(t, ended), "optimize-small-00"),
+		"each topology is ended, whether it came up or not")
 }
 
 // Ctrl-C ends the topology that is being launched, and leaves a directory to go on with.

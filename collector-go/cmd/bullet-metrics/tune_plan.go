@@ -85,11 +85,13 @@ func planOf(path, runs string) (*planned, error) {
 // compare finds what differs from an earlier run, as far as the file states it before anything runs.
 func (p *planned) compare(last *rundir.Run, settings []rundir.Entry, stated rundir.Manifest) {
 	p.LastRun = last.Dir
-	statedThen := rundir.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster, Machine: stated.Machine, Versions: rundir.Versions{Kafka: stated.Versions.Kafka}}
+	statedThen := rundir.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster,
+		Machine: stated.Machine, Versions: rundir.Versions{Kafka: stated.Versions.Kafka}}
 	if p.Plan.Launch == rundir.CommandLaunch {
 		statedThen.Versions.Kafka = last.Manifest.Versions.Kafka
 	}
-	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, statedThen), rundir.Values(p.Plan, settings, stated))
+	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, statedThen),
+		rundir.Values(p.Plan, settings, stated))
 	p.Moved = tuning.Moved(p.Differences)
 }
 
@@ -118,7 +120,8 @@ func (p *planned) text() string {
 	} else {
 		line("  worker hosts: not measured, so that none makes a step inconclusive; the host of the figures is the load client's")
 	}
-	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)", false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
+	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)",
+		false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
 	line("\nLoad")
 	line("  %s", plan.Load.Describe(plan.Axis))
 	if volume := plan.Volume(); volume != "" {
@@ -127,7 +130,8 @@ func (p *planned) text() string {
 	line("\nTrials")
 	p.trials(&out)
 	line("\nTime")
-	line("  each step %s warm-up and %s measured%s; %s search over %s", ms(plan.WarmUpMs), ms(plan.SustainMs), catchUp(plan.Load), plan.Search, axisName(plan.Axis))
+	line("  each step %s warm-up and %s measured%s; %s search over %s", ms(plan.WarmUpMs), ms(plan.SustainMs),
+		catchUp(plan.Load), plan.Search, axisName(plan.Axis))
 	line("  about %s; at most %s if every step has to be repeated", rounded(p.AboutS), rounded(p.MostS))
 	p.differences(line)
 	return out.String()
@@ -144,7 +148,8 @@ func (p *planned) trials(out io.Writer) {
 		for _, s := range t.Steps {
 			values = append(values, fmt.Sprint(s.Value))
 		}
-		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%d of %d steps\n", t.Number, label, axisName(p.Plan.Axis), strings.Join(values, ", "), p.Plan.Needs(len(t.Steps)), len(t.Steps))
+		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%d of %d steps\n", t.Number, label, axisName(p.Plan.Axis),
+			strings.Join(values, ", "), p.Plan.Needs(len(t.Steps)), len(t.Steps))
 	}
 	table.Flush()
 }
@@ -177,7 +182,8 @@ func variables(moved []tuning.Variable) string {
 }
 
 func axisName(axis rundir.Axis) string {
-	return map[rundir.Axis]string{rundir.Queries: "queries", rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s"}[axis]
+	return map[rundir.Axis]string{rundir.Queries: "queries", rundir.QueriesPerSecond: "queries/s",
+		rundir.RecordsPerSecond: "records/s"}[axis]
 }
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

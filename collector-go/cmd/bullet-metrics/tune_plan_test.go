@@ -33,16 +33,20 @@ func TestPlanTellsWhatDiffersFromTheLastRun(t *testing.T) {
 	require.NoError(t, err)
 	earlier := p.Plan
 	earlier.Load.RecordsPerSecond, earlier.SustainMs = 300, 20_000
-	w, err := rundir.Create(filepath.Join(runs, "then"), []byte("experiment: test7-small\n"), earlier, rundir.Manifest{StartedMs: 1,
-		BulletSettings: []rundir.Entry{{Key: "bullet.topology.name", Value: "other"}}})
+	w, err := rundir.Create(filepath.Join(runs, "then"), []byte("experiment: test7-small\n"), earlier,
+		rundir.Manifest{StartedMs: 1,
+			BulletSettings: []rundir.Entry{{Key: "bullet.topology.name", Value: "other"}}})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	require.NoError(t, os.Mkdir(filepath.Join(runs, "no run"), 0o755))
 
 	out, err := tune(t, "plan", smallest, "--runs", runs)
 	require.NoError(t, err)
-	for _, line := range []string{"Differences from the last run, " + filepath.Join(runs, "then"), "  - data.records_per_second: 300", "  + data.records_per_second: 5000",
-		"  - steps.sustain: 20s", "  + steps.sustain: 15s", "  data volume: 5,000 records/s, 8.788 MiB/s (1,843 bytes a record)", "  - bullet.topology.name: other", "amount of data"} {
+	for _, line := range []string{"Differences from the last run, " + filepath.Join(runs, "then"),
+		"  - data.records_per_second: 300", "  + data.records_per_second: 5000",
+		"  - steps.sustain: 20s", "  + steps.sustain: 15s",
+		"  data volume: 5,000 records/s, 8.788 MiB/s (1,843 bytes a record)", "  - bullet.topology.name: other",
+		"amount of data"} {
 		assert.Contains(t, out, line)
 	}
 	out, err = tune(t, "plan", smallest, "--runs", runs, "--output", "json")
@@ -70,7 +74,8 @@ func TestPlanTellsThatTheClusterIsAnother(t *testing.T) {
 	require.NoError(t, w.Close())
 	out, err := tune(t, "plan", onACluster, "--runs", runs)
 	require.NoError(t, err)
-	for _, line := range []string{"  - machine.cores: 64\n  + machine.cores: 48\n", "  - records.schema: 92 fields (62 strings, 4 longs, 20 maps", "variables: hardware, source of the data"} {
+	for _, line := range []string{"  - machine.cores: 64\n  + machine.cores: 48\n",
+		"  - records.schema: 92 fields (62 strings, 4 longs, 20 maps", "variables: hardware, source of the data"} {
 		assert.Contains(t, out, line)
 	}
 }

@@ -50,16 +50,23 @@ than 90% lie inside their intervals, or the median error of the capacity is not 
 		Args: cobra.ArbitraryArgs,
 	}
 	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTune(func() error { return o.validate(args) }, func(out io.Writer) error { return o.run(args, out) })(cmd, nil)
+		return runTune(func() error { return o.validate(args) }, func(out io.Writer) error { return o.run(args, out) })(
+			cmd, nil)
 	}
 	flags := command.Flags()
 	flags.StringSliceVar(&o.from, "from", nil, "directories of runs and CSV files of measurements")
-	flags.StringArrayVar(&o.set, "set", nil, "a setting laid over the configuration, key=value; may be given several times")
-	flags.Float64SliceVar(&o.queries, "queries", nil, "simultaneous queries, one or several numbers; of an experiment in the place of its steps")
-	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records a second; 0 for those of the runs, or of the experiment")
-	flags.Float64Var(&o.gridRecords, "query-records-per-s", 0, "record rate at which tables of queries were measured that have none; 0 where it is not known")
-	flags.DurationVar(&o.limit, "limit", 0, "the most that the mean filter latency may be, of the capacity; 0 for the runs' goal, 200ms where they have none")
-	flags.BoolVar(&o.check, "check", false, "predict every step of the arguments from the others, and state errors and coverage")
+	flags.StringArrayVar(&o.set, "set", nil,
+		"a setting laid over the configuration, key=value; may be given several times")
+	flags.Float64SliceVar(&o.queries, "queries", nil,
+		"simultaneous queries, one or several numbers; of an experiment in the place of its steps")
+	flags.Float64Var(&o.recordsPerS, "records-per-s", 0,
+		"records a second; 0 for those of the runs, or of the experiment")
+	flags.Float64Var(&o.gridRecords, "query-records-per-s", 0,
+		"record rate at which tables of queries were measured that have none; 0 where it is not known")
+	flags.DurationVar(&o.limit, "limit", 0,
+		"the most that the mean filter latency may be, of the capacity; 0 for the runs' goal, 200ms where they have none")
+	flags.BoolVar(&o.check, "check", false,
+		"predict every step of the arguments from the others, and state errors and coverage")
 	o.confidence = addConfidence(flags)
 	o.machine.addFlags(flags)
 	o.show.addFlags(flags, "table", "json", "markdown", "html")
@@ -76,7 +83,9 @@ func (o *predictOptions) validate(args []string) error {
 	case !o.check && len(o.from) == 0:
 		wrong = append(wrong, errors.New("--from is missing; name runs' directories, or CSV files of measurements"))
 	case !o.check && len(args) > 1:
-		wrong = append(wrong, fmt.Errorf("one FILE may be given, an experiment or Bullet's settings, not %d; name runs with --from", len(args)))
+		wrong = append(wrong,
+			fmt.Errorf("one FILE may be given, an experiment or Bullet's settings, not %d; name runs with --from",
+				len(args)))
 	}
 	if o.limit < 0 {
 		wrong = append(wrong, errors.New("--limit must be positive, such as 200ms"))
@@ -177,7 +186,8 @@ func (o *predictOptions) asked(args []string) ([]predict.Asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := predict.Asked{Over: over, Records: tuning.Unknown, LimitMs: float64(o.limit.Microseconds()) / 1000, Machine: o.machine.machine()}
+	base := predict.Asked{Over: over, Records: tuning.Unknown, LimitMs: float64(o.limit.Microseconds()) / 1000,
+		Machine: o.machine.machine()}
 	if o.recordsPerS > 0 {
 		base.Records = tuning.Figure(o.recordsPerS)
 	}

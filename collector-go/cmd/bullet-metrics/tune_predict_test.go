@@ -30,7 +30,8 @@ func predicted(t *testing.T, args ...string) *predict.Answers {
 
 // Test 7's text has what its table here has not: 28 filter bolts held 600 queries and failed at 650, at 68,400 R/s.
 func TestPredictOfBoltsThatAreNotInTheTable(t *testing.T) {
-	a := predicted(t, "--from", test7Table, "--query-records-per-s", "68400", "--set", "bullet.topology.filter.bolt.parallelism=28", "--queries", "600")
+	a := predicted(t, "--from", test7Table, "--query-records-per-s", "68400", "--set",
+		"bullet.topology.filter.bolt.parallelism=28", "--queries", "600")
 	require.Len(t, a.Answers, 1)
 	p := a.Answers[0].Predictions[0]
 	assert.Equal(t, 28.0, p.Setup.Executors["FilterBolt"])
@@ -67,16 +68,19 @@ func TestPredictOfTest5(t *testing.T) {
 
 // Every step of an experiment's file is asked, of runs as of tables; a run's own configuration is where --set begins.
 func TestPredictOfAnExperimentsStepsAndOfARunsConfiguration(t *testing.T) {
-	a := predicted(t, "../../../topology/experiments/test7.yaml", "--from", test7Table, "--query-records-per-s", "68400")
+	a := predicted(t, "../../../topology/experiments/test7.yaml", "--from", test7Table,
+		"--query-records-per-s", "68400")
 	assert.Len(t, a.Answers[0].Predictions, 7+8+7+6+7+5+3+2)
 	assert.Equal(t, 4.0, a.Answers[0].Predictions[0].Setup.Executors["FilterBolt"])
 	drawn := t.TempDir()
-	text, err := tune(t, "predict", "--from", test7Table, "--set", "bullet.topology.filter.bolt.parallelism=12", "--queries", "100,200,300", "--figures", drawn, "--output", "markdown")
+	text, err := tune(t, "predict", "--from", test7Table, "--set", "bullet.topology.filter.bolt.parallelism=12",
+		"--queries", "100,200,300", "--figures", drawn, "--output", "markdown")
 	require.NoError(t, err)
 	assert.Contains(t, text, "predicted-latency-1.svg")
 	assert.FileExists(t, filepath.Join(drawn, "predicted-latency-1.png"))
 
-	a = predicted(t, "--from", sampleRun, "--set", "bullet.topology.filter.bolt.parallelism=3", "--set", "topology.worker.max.heap.size.mb=768", "--queries", "20,60")
+	a = predicted(t, "--from", sampleRun, "--set", "bullet.topology.filter.bolt.parallelism=3", "--set",
+		"topology.worker.max.heap.size.mb=768", "--queries", "20,60")
 	require.Len(t, a.Answers[0].Predictions, 2)
 	p := a.Answers[0].Predictions[1]
 	assert.Equal(t, 3.0, p.Setup.Executors["FilterBolt"])
@@ -87,7 +91,8 @@ func TestPredictOfAnExperimentsStepsAndOfARunsConfiguration(t *testing.T) {
 		names = append(names, f.Name)
 		assert.True(t, f.Low <= f.Value && f.Value <= f.High, "%v", f)
 	}
-	assert.Equal(t, []string{"filter latency, mean", "utilization of the filter bolts", "CPU of all workers", "GC of all workers", "heap used, all workers"}, names)
+	assert.Equal(t, []string{"filter latency, mean", "utilization of the filter bolts", "CPU of all workers",
+		"GC of all workers", "heap used, all workers"}, names)
 	assert.Equal(t, "a query, CPU of all workers", p.Costs[0].Name)
 }
 
@@ -109,8 +114,10 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 		"neither a run's directory nor one of runs": {"predict", "--from", t.TempDir()},
 		"no such file":               {"predict", "none.yaml", "--from", test7Table},
 		"give --query-records-per-s": {"predict", "--from", test7Table, "--records-per-s", "1000"},
-		"the nearest is bullet.topology.filter.bolt.parallel":  {"predict", "--from", sampleRun, "--set", "bullet.topology.filter.bolt.parallellism=3"},
-		"setting bullet.topology.filter.bolt.parallelism: \"x": {"predict", "--from", sampleRun, "--set", "bullet.topology.filter.bolt.parallelism=x"},
+		"the nearest is bullet.topology.filter.bolt.parallel": {"predict", "--from", sampleRun, "--set",
+			"bullet.topology.filter.bolt.parallellism=3"},
+		"setting bullet.topology.filter.bolt.parallelism: \"x": {"predict", "--from", sampleRun, "--set",
+			"bullet.topology.filter.bolt.parallelism=x"},
 	} {
 		_, err := tune(t, line...)
 		require.ErrorContains(t, err, want)
@@ -123,7 +130,8 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 func TestPredictChecksItself(t *testing.T) {
 	text, err := tune(t, "predict", "--check", test6Table)
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(text, "Predictions of steps that were measured, each left out (goals held)\n"), text)
+	assert.True(t, strings.HasPrefix(text, "Predictions of steps that were measured, each left out (goals held)\n"),
+		text)
 	assert.Contains(t, text, "data-scaling-test6.csv, line 3")
 	text, err = tune(t, "predict", "--check", test6Table, "--output", "json")
 	require.NoError(t, err)

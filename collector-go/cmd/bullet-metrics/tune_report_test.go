@@ -44,7 +44,8 @@ func TestTuneCompareTellsWhatChanged(t *testing.T) {
 	text, err = program("tune", "compare", after, before, "--fail-on-regression", "10")
 	require.NoError(t, err, "one launch of a baseline proves no regression")
 	assert.Contains(t, text, "Guard at 10%: not provable.")
-	assert.Contains(t, text, "80 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)")
+	assert.Contains(t, text,
+		"80 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)")
 	assert.Equal(t, exit.Missed, exitCode(regressionError{[]string{"80 queries: filter latency, mean +30%"}}))
 }
 

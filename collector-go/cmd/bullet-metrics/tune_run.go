@@ -43,7 +43,8 @@ not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (o.resume == "") == (len(args) == 0) || len(args) > 1 {
-				return usageError{fmt.Errorf("%s takes an experiment's file, or --resume with a run's directory", cmd.CommandPath())}
+				return usageError{fmt.Errorf("%s takes an experiment's file, or --resume with a run's directory",
+					cmd.CommandPath())}
 			}
 			return o.run(cmd.Context(), args, newTerminal("tune", os.Stdout))
 		},
@@ -55,7 +56,8 @@ not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and
 	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further step after so long; 0 for no limit")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen, "address of a local collector's HTTP, the live figures")
+	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
+		"address of a local collector's HTTP, the live figures")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of a local query gateway")
 	return command
 }
@@ -66,10 +68,11 @@ const workDir = ".work"
 func (o *tuneRunOptions) run(parent context.Context, args []string, say *terminal) error {
 	began := time.Now()
 	ctx, hasten := onSignals(parent, say)
-	e := engine{build: o.build, work: filepath.Join(o.runs, workDir), stack: o.stack, say: say, hasten: hasten, write: func(r *report.RunReport, dir string) (string, error) {
-		out := filepath.Join(dir, rundir.ReportDir)
-		return out, r.Write(out)
-	}}
+	e := engine{build: o.build, work: filepath.Join(o.runs, workDir), stack: o.stack, say: say, hasten: hasten,
+		write: func(r *report.RunReport, dir string) (string, error) {
+			out := filepath.Join(dir, rundir.ReportDir)
+			return out, r.Write(out)
+		}}
 	if o.limit > 0 {
 		e.options.Deadline = began.Add(o.limit)
 	}
@@ -89,7 +92,8 @@ func (o *tuneRunOptions) run(parent context.Context, args []string, say *termina
 }
 
 // open makes the run's directory, or opens the one to be gone on with.
-func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now time.Time) (*spec.File, *rundir.Writer, error) {
+func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now time.Time) (*spec.File,
+	*rundir.Writer, error) {
 	if o.resume != "" {
 		return o.reopen()
 	}
@@ -112,7 +116,8 @@ func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
 		return nil, nil, err
 	}
 	if run.Result != nil && !run.Lacking() {
-		return nil, nil, fmt.Errorf("the run in %s has ended (%s); there is nothing to go on with", o.resume, run.Result.Verdict)
+		return nil, nil, fmt.Errorf("the run in %s has ended (%s); there is nothing to go on with", o.resume,
+			run.Result.Verdict)
 	}
 	file, err := spec.Parse(run.Manifest.ExperimentPath, run.Experiment)
 	if err != nil {

@@ -29,16 +29,19 @@ type measured[T any] struct {
 }
 
 func ofFile[T any](table *sheet.Table, rows []T) *measured[T] {
-	return &measured[T]{rows: rows, notes: table.Notes, lines: table.Lines, locate: func(err error) error { return table.Locate(err, nil) }}
+	return &measured[T]{rows: rows, notes: table.Notes, lines: table.Lines, locate: func(err error) error {
+		return table.Locate(err, nil)
+	}}
 }
 
 func ofRun[T any](dir string, run *report.RunReport, rows []T) *measured[T] {
-	return &measured[T]{rows: rows, notes: run.Tables().Notes, lines: func([]tuning.Finding) {}, run: run, locate: func(err error) error {
-		if err == nil {
-			return nil
-		}
-		return fmt.Errorf("%s: %w", dir, err)
-	}}
+	return &measured[T]{rows: rows, notes: run.Tables().Notes, lines: func([]tuning.Finding) {}, run: run,
+		locate: func(err error) error {
+			if err == nil {
+				return nil
+			}
+			return fmt.Errorf("%s: %w", dir, err)
+		}}
 }
 
 // tableOf are the tables of runs by their analyses, as messages name them.
@@ -57,7 +60,9 @@ func openRun(path string) (*report.RunReport, error) {
 	}
 	run, err := report.OpenRunReport(path)
 	if errors.Is(err, rundir.ErrNoRun) {
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s and %s; name a CSV file, or the directory that tune run wrote", path, rundir.ExperimentFile, rundir.PlanFile)
+		return nil, fmt.Errorf(
+			"%s is not a run directory: it has no %s and %s; name a CSV file, or the directory that tune run wrote",
+			path, rundir.ExperimentFile, rundir.PlanFile)
 	}
 	return run, err
 }
@@ -109,16 +114,20 @@ func nothingHeld(path string, run *report.RunReport) error {
 		}
 	}
 	if len(ended) == 0 {
-		return fmt.Errorf("%s: no step of the run was measured: go on with bullet-metrics tune run --resume %s", path, path)
+		return fmt.Errorf("%s: no step of the run was measured: go on with bullet-metrics tune run --resume %s", path,
+			path)
 	}
-	return fmt.Errorf("%s: no configuration of the run is known to hold any of its loads (steps: %s); its report says why: bullet-metrics tune report %s", path, strings.Join(ended, ", "), path)
+	return fmt.Errorf("%s: no configuration of the run is known to hold any of its loads (steps: %s); its report says why: bullet-metrics tune report %s",
+		path, strings.Join(ended, ", "), path)
 }
 
 // several says that a run has more configurations than one, and which trials' directories have one each.
 func several(path string, configurations int, of []report.TrialReport) error {
 	var trials []string
 	for _, t := range of {
-		trials = append(trials, filepath.Join(path, rundir.TrialsDir, rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
+		trials = append(trials,
+			filepath.Join(path, rundir.TrialsDir, rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
 	}
-	return fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s", path, configurations, strings.Join(trials, ", "))
+	return fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s",
+		path, configurations, strings.Join(trials, ", "))
 }

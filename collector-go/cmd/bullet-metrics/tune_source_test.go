@@ -24,10 +24,12 @@ const (
 // A run says what its tables say.
 func TestARunIsJudgedAsItsTable(t *testing.T) {
 	for _, c := range []struct{ analysis, run, table string }{
-		{"data", run6, "data-scaling-test6.csv"}, {"queries", run7, "query-scaling-test7.csv"}, {"scaling", run6, "data-scaling-test6.csv"},
+		{"data", run6, "data-scaling-test6.csv"}, {"queries", run7, "query-scaling-test7.csv"},
+		{"scaling", run6, "data-scaling-test6.csv"},
 	} {
 		t.Run(c.analysis, func(t *testing.T) {
-			run, table := asJSON(t, "analyze", c.analysis, "--input", c.run), asJSON(t, "analyze", c.analysis, "--input", documents+c.table)
+			run, table := asJSON(t, "analyze", c.analysis, "--input", c.run),
+				asJSON(t, "analyze", c.analysis, "--input", documents+c.table)
 			part := map[string]string{"data": "fits", "queries": "fit", "scaling": "rows"}[c.analysis]
 			assert.Equal(t, at(t, table, part), at(t, run, part))
 			if c.analysis == "data" {
@@ -41,8 +43,10 @@ func TestARunIsJudgedAsItsTable(t *testing.T) {
 func TestSizeFromRuns(t *testing.T) {
 	load := []string{"size", "--records-per-s", "300000", "--queries", "400", "--from"}
 	runs := asJSON(t, append(load, run6+","+run7)...)
-	files := asJSON(t, append(load, documents+"data-scaling-test6.csv,"+documents+"query-scaling-test7.csv", "--query-records-per-s", "68400", "--limit", "200ms")...)
-	for _, same := range []string{"filter_bolts_for_records", "filter_bolts_for_queries", "cpu_cores", "memory_mib", "machines", "limit_ms"} {
+	files := asJSON(t, append(load, documents+"data-scaling-test6.csv,"+documents+"query-scaling-test7.csv",
+		"--query-records-per-s", "68400", "--limit", "200ms")...)
+	for _, same := range []string{"filter_bolts_for_records", "filter_bolts_for_queries", "cpu_cores", "memory_mib",
+		"machines", "limit_ms"} {
 		assert.Equal(t, at(t, files, same), at(t, runs, same), same)
 	}
 	yaml := at(t, runs, "yaml")
@@ -51,7 +55,8 @@ func TestSizeFromRuns(t *testing.T) {
 	assert.NotContains(t, yaml, "record rate is not known")
 
 	mixed := asJSON(t, append(load, run6, documents+"query-scaling-test7.csv", "--query-records-per-s", "68400")...)
-	assert.Equal(t, at(t, runs, "filter_bolts_for_queries"), at(t, mixed, "filter_bolts_for_queries"), "a run beside a file")
+	assert.Equal(t, at(t, runs, "filter_bolts_for_queries"), at(t, mixed, "filter_bolts_for_queries"),
+		"a run beside a file")
 	stricter := asJSON(t, append(load[:4:4], "20", "--from", run6+","+run7, "--limit", "15ms")...)
 	assert.Equal(t, 15.0, stricter["limit_ms"], "the command line's own")
 }
@@ -61,7 +66,9 @@ func TestResourcesOfARun(t *testing.T) {
 	assert.Equal(t, 82.3, at(t, got, "totals", "cpu_cores"))
 	assert.Empty(t, at(t, got, "audit"))
 	_, err := tune(t, "analyze", "resources", "--input", run7)
-	require.ErrorContains(t, err, "is a run of 3 configurations; name the directory of a trial of the one that is meant: "+filepath.Join(run7, "trials", "01-4-filter-bolts"))
+	require.ErrorContains(t, err,
+		"is a run of 3 configurations; name the directory of a trial of the one that is meant: "+
+			filepath.Join(run7, "trials", "01-4-filter-bolts"))
 }
 
 // A trial's directory is its run with that trial alone, to every analysis.
@@ -104,25 +111,41 @@ func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(empty, rundir.ProgressFile), nil, 0o644))
 	damaged := filepath.Join(t.TempDir(), "damaged")
 	require.NoError(t, os.CopyFS(damaged, os.DirFS(run6)))
-	require.NoError(t, os.WriteFile(filepath.Join(damaged, rundir.TrialsDir, "01-for-69700", rundir.StepsDir, "01.json"), []byte("{}"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(damaged, rundir.TrialsDir, "01-for-69700", rundir.StepsDir,
+		"01.json"), []byte("{}"), 0o644))
 	load := []string{"size", "--records-per-s", "300000", "--queries", "400", "--from"}
 	for name, c := range map[string]struct {
 		args []string
 		says []string
 		code int
 	}{
-		"no run":            {[]string{"analyze", "queries", "--input", t.TempDir()}, []string{"is not a run directory: it has no experiment.yaml", "name a CSV file, or the directory that tune run wrote"}, exit.Failed},
-		"of queries":        {[]string{"analyze", "data", "--input", run7}, []string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes", "name a run of an experiment with analysis: data"}, exit.Failed},
-		"of volumes":        {[]string{"analyze", "concurrency", "--input", run6}, []string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exit.Failed},
-		"of one, scaling":   {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"}, exit.Failed},
-		"nothing measured":  {[]string{"analyze", "data", "--input", empty}, []string{"no step of the run was measured", "tune run --resume " + empty}, exit.Failed},
-		"a damaged step":    {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"}, exit.Failed},
-		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"the CPU and memory that the run's topologies request are unknown"}, exit.Failed},
-		"size, one of two":  {append(load, run6), []string{"has no table of filter bolts by queries", "the directory of a run with analysis: queries (Test 7)"}, exit.Usage},
-		"size, two of one":  {append(load, run7, run7), []string{"are both tables of filter bolts by queries"}, exit.Usage},
-		"no step was OK":    {[]string{"analyze", "data", "--input", failing(t, run6)}, []string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)", "tune report"}, exit.Failed},
-		"size, none was OK": {append(load, run6, failing(t, run7)), []string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exit.Failed},
-		"size, below all":   {append(load, run6, run7, "--limit", "1ms"), []string{"every measured point is above the limit of 1 ms"}, exit.Failed},
+		"no run": {[]string{"analyze", "queries", "--input", t.TempDir()},
+			[]string{"is not a run directory: it has no experiment.yaml",
+				"name a CSV file, or the directory that tune run wrote"}, exit.Failed},
+		"of queries": {[]string{"analyze", "data", "--input", run7},
+			[]string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes",
+				"name a run of an experiment with analysis: data"}, exit.Failed},
+		"of volumes": {[]string{"analyze", "concurrency", "--input", run6},
+			[]string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exit.Failed},
+		"of one, scaling": {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"},
+			exit.Failed},
+		"nothing measured": {[]string{"analyze", "data", "--input", empty},
+			[]string{"no step of the run was measured", "tune run --resume " + empty}, exit.Failed},
+		"a damaged step": {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"},
+			exit.Failed},
+		"no components": {[]string{"analyze", "resources", "--input", sampleRun},
+			[]string{"the CPU and memory that the run's topologies request are unknown"}, exit.Failed},
+		"size, one of two": {append(load, run6), []string{"has no table of filter bolts by queries",
+			"the directory of a run with analysis: queries (Test 7)"}, exit.Usage},
+		"size, two of one": {append(load, run7, run7), []string{"are both tables of filter bolts by queries"},
+			exit.Usage},
+		"no step was OK": {[]string{"analyze", "data", "--input", failing(t, run6)},
+			[]string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)",
+				"tune report"}, exit.Failed},
+		"size, none was OK": {append(load, run6, failing(t, run7)),
+			[]string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exit.Failed},
+		"size, below all": {append(load, run6, run7, "--limit", "1ms"),
+			[]string{"every measured point is above the limit of 1 ms"}, exit.Failed},
 		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exit.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {

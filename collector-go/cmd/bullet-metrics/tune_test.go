@@ -64,19 +64,22 @@ func at(t *testing.T, v any, path ...any) any {
 
 func TestResourcesOfTheDocument(t *testing.T) {
 	got := asJSON(t, "analyze", "resources", "--input", documents+"resources-test1-3.csv")
-	assert.Equal(t, map[string]any{"parallelism": 455.0, "cpu_cores": 219.5, "total_memory_mib": 170496.0}, got["totals"])
+	assert.Equal(t, map[string]any{"parallelism": 455.0, "cpu_cores": 219.5, "total_memory_mib": 170496.0},
+		got["totals"])
 	assert.Equal(t, 5.0, got["machines"])
 	assert.Equal(t, "cpu", got["limiting"])
 	assert.Equal(t, []any{}, got["audit"])
 	assert.Equal(t, 11.0, got["audited_totals"])
 
-	got = asJSON(t, "analyze", "resources", "--input", documents+"resources-test1-3.csv", "--memory-per-machine-mib", "20000")
+	got = asJSON(t, "analyze", "resources", "--input", documents+"resources-test1-3.csv",
+		"--memory-per-machine-mib", "20000")
 	assert.Equal(t, "memory", got["limiting"])
 	assert.Equal(t, 9.0, got["machines"])
 }
 
 func TestMaxSpoutPendingOfTheDocument(t *testing.T) {
-	got := asJSON(t, "analyze", "resources", "--input", documents+"resources-test1-3.csv", "--batch-size", "500", "--max-spout-pending", "30", "--kafka-partitions", "60")
+	got := asJSON(t, "analyze", "resources", "--input", documents+"resources-test1-3.csv", "--batch-size", "500",
+		"--max-spout-pending", "30", "--kafka-partitions", "60")
 	assert.Equal(t, 15_000.0, at(t, got, "spouts", "records_per_spout"))
 	assert.Equal(t, 960_000.0, at(t, got, "spouts", "records_in_all"))
 	assert.Equal(t, 2.0, at(t, got, "spouts", "filter_bolts_per_spout"))
@@ -104,7 +107,8 @@ func TestConcurrencyOfTheDocument(t *testing.T) {
 
 func TestQueriesOfTheDocument(t *testing.T) {
 	got := asJSON(t, "analyze", "queries", "--input", documents+"query-scaling-test7.csv", "--limit", "200ms")
-	for i, want := range []struct{ bolts, last, first, knee, recommended float64 }{{4, 50, 60, 40, 32}, {8, 140, 160, 140, 112}, {20, 500, 550, 500, 400}} {
+	for i, want := range []struct{ bolts, last, first, knee, recommended float64 }{{4, 50, 60, 40, 32},
+		{8, 140, 160, 140, 112}, {20, 500, 550, 500, 400}} {
 		row := at(t, got, "rows", i)
 		assert.Equal(t, want.bolts, at(t, row, "filter_bolts"))
 		assert.Equal(t, want.last, at(t, row, "capacity", "last_ok"))
@@ -130,7 +134,8 @@ func TestDataOfTheDocument(t *testing.T) {
 	assert.InDelta(t, 1.25, at(t, gib, "through_origin"), 0.005)
 	assert.InDelta(t, 3.163, at(t, got, "fits", "mib_per_core", "slope"), 0.0005)
 	assert.Len(t, got["rows"], 6)
-	assert.InDelta(t, 844.54, at(t, got, "rows", 5, "records_per_core"), 0.01, "the document's 850 is its last row's ratio")
+	assert.InDelta(t, 844.54, at(t, got, "rows", 5, "records_per_core"), 0.01,
+		"the document's 850 is its last row's ratio")
 	audit := got["audit"].([]any)
 	assert.Len(t, audit, 12)
 	for _, finding := range audit {
@@ -149,13 +154,16 @@ func TestScalingOfTheDocument(t *testing.T) {
 
 // Every command writes every form, and its figures as SVG and PNG.
 func TestEveryFormOfEveryCommand(t *testing.T) {
-	size := []string{"size", "--records-per-s", "300000", "--queries", "300", "--from", documents + "data-scaling-test6.csv," + documents + "query-scaling-test7.csv"}
+	size := []string{"size", "--records-per-s", "300000", "--queries", "300", "--from",
+		documents + "data-scaling-test6.csv," + documents + "query-scaling-test7.csv"}
 	commands := map[string][]string{"size": size}
 	for name := range analyses {
 		commands[name] = sampleOf(t, name)
 	}
-	known := map[string][]string{"resources": {"resources"}, "concurrency": {"concurrency-cpu", "concurrency-completeness"}, "queries": {"queries-latency", "queries-capacity"},
-		"data": {"data-records", "data-volume", "data-memory"}, "scaling": {"scaling"}, "size": {"size-cores"}}
+	known := map[string][]string{"resources": {"resources"},
+		"concurrency": {"concurrency-cpu", "concurrency-completeness"},
+		"queries":     {"queries-latency", "queries-capacity"},
+		"data":        {"data-records", "data-volume", "data-memory"}, "scaling": {"scaling"}, "size": {"size-cores"}}
 	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "figures")
@@ -189,7 +197,8 @@ func sampleOf(t *testing.T, analysis string) []string {
 	page, err := os.ReadFile("../../../docs/analysis.md")
 	require.NoError(t, err)
 	for _, block := range console.FindAllStringSubmatch(string(page), -1) {
-		if args := strings.Fields(strings.ReplaceAll(block[1], "collector-go/internal/", "../../internal/")); args[1] == analysis {
+		if args := strings.Fields(strings.ReplaceAll(block[1], "collector-go/internal/", "../../internal/")); args[1] ==
+			analysis {
 			return args
 		}
 	}
@@ -215,26 +224,37 @@ func TestWrongUsageOfTune(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no input":              {[]string{"analyze", "queries"}, "--input is missing"},
-		"unknown form":          {[]string{"analyze", "queries", "--input", "x", "--output", "xml"}, "none of table, json, markdown"},
-		"limit without unit":    {[]string{"analyze", "queries", "--input", "x", "--limit", "200"}, "--help lists the flags"},
-		"limit of nothing":      {[]string{"analyze", "queries", "--input", "x", "--limit", "0s"}, "positive time"},
-		"tolerance":             {[]string{"analyze", "concurrency", "--input", "x", "--tolerance", "1"}, "tolerance"},
-		"confidence":            {[]string{"analyze", "data", "--input", "x", "--confidence", "95"}, "such as 0.95"},
-		"machine":               {[]string{"analyze", "resources", "--input", "x", "--cores-per-machine", "0"}, "cores per machine"},
-		"cpu word":              {[]string{"analyze", "resources", "--input", "x", "--cpu", "some"}, "neither total nor each"},
-		"cpu unsaid":            {[]string{"analyze", "resources", "--input", plain}, "--cpu each"},
-		"cpu said otherwise":    {[]string{"analyze", "resources", "--input", documents + "resources-test1-3.csv", "--cpu", "each"}, "leave out --cpu"},
-		"misspelled analysis":   {[]string{"analyze", "querys"}, `did you mean "queries"`},
-		"unknown command":       {[]string{"conjure"}, "tune --help lists them"},
-		"an argument":           {[]string{"analyze", "data", "file.csv"}, "takes no argument"},
-		"size without load":     {[]string{"size", "--from", "x"}, "--records-per-s is missing"},
-		"size without files":    {[]string{"size", "--records-per-s", "1", "--queries", "1"}, "--from is missing"},
-		"size without a grid":   {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from", documents + "data-scaling-test6.csv"}, "no table of filter bolts by queries"},
-		"size of two grids":     {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from", documents + "query-scaling-test7.csv", documents + "query-scaling-test7.csv"}, "give one of a kind"},
-		"size outside":          {[]string{"size", "--records-per-s", "2009000", "--queries", "700", "--from", documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "700 queries is 40% above"},
-		"size outside, records": {[]string{"size", "--records-per-s", "2009000", "--queries", "300", "--from", documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "2,009,000 records/s is 100% above the most that was measured, 1,004,500. Measure there, or give --extrapolate"},
-		"size outside, below":   {[]string{"size", "--records-per-s", "6970", "--queries", "300", "--from", documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "90% below the least"},
+		"no input": {[]string{"analyze", "queries"}, "--input is missing"},
+		"unknown form": {[]string{"analyze", "queries", "--input", "x", "--output", "xml"},
+			"none of table, json, markdown"},
+		"limit without unit": {[]string{"analyze", "queries", "--input", "x", "--limit", "200"},
+			"--help lists the flags"},
+		"limit of nothing": {[]string{"analyze", "queries", "--input", "x", "--limit", "0s"}, "positive time"},
+		"tolerance":        {[]string{"analyze", "concurrency", "--input", "x", "--tolerance", "1"}, "tolerance"},
+		"confidence":       {[]string{"analyze", "data", "--input", "x", "--confidence", "95"}, "such as 0.95"},
+		"machine": {[]string{"analyze", "resources", "--input", "x", "--cores-per-machine", "0"},
+			"cores per machine"},
+		"cpu word": {[]string{"analyze", "resources", "--input", "x", "--cpu", "some"},
+			"neither total nor each"},
+		"cpu unsaid": {[]string{"analyze", "resources", "--input", plain}, "--cpu each"},
+		"cpu said otherwise": {[]string{"analyze", "resources", "--input", documents + "resources-test1-3.csv",
+			"--cpu", "each"}, "leave out --cpu"},
+		"misspelled analysis": {[]string{"analyze", "querys"}, `did you mean "queries"`},
+		"unknown command":     {[]string{"conjure"}, "tune --help lists them"},
+		"an argument":         {[]string{"analyze", "data", "file.csv"}, "takes no argument"},
+		"size without load":   {[]string{"size", "--from", "x"}, "--records-per-s is missing"},
+		"size without files":  {[]string{"size", "--records-per-s", "1", "--queries", "1"}, "--from is missing"},
+		"size without a grid": {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from",
+			documents + "data-scaling-test6.csv"}, "no table of filter bolts by queries"},
+		"size of two grids": {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from",
+			documents + "query-scaling-test7.csv", documents + "query-scaling-test7.csv"}, "give one of a kind"},
+		"size outside": {[]string{"size", "--records-per-s", "2009000", "--queries", "700", "--from",
+			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "700 queries is 40% above"},
+		"size outside, records": {[]string{"size", "--records-per-s", "2009000", "--queries", "300", "--from",
+			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"},
+			"2,009,000 records/s is 100% above the most that was measured, 1,004,500. Measure there, or give --extrapolate"},
+		"size outside, below": {[]string{"size", "--records-per-s", "6970", "--queries", "300", "--from",
+			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "90% below the least"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := tune(t, c.args...)

@@ -52,9 +52,12 @@ An alert that has ended within the last day is found too. The running collector 
 	}
 	to.addFlags(command.Flags(), "http://127.0.0.1:9320", "http address of the running collector")
 	command.Flags().StringVar(&alert, "alert", "", "the alert's name")
-	command.Flags().StringVar(&topology, "topology", "", "the topology's name; may be left out where one topology has the alert")
-	command.Flags().StringVar(&at, "time", "", "look before this time, RFC 3339 or seconds since 1970 (default when the alert began)")
-	command.Flags().DurationVar(&window, "window", window, "how long before that a change may lie; twice that before it is compared with")
+	command.Flags().StringVar(&topology, "topology", "",
+		"the topology's name; may be left out where one topology has the alert")
+	command.Flags().StringVar(&at, "time", "",
+		"look before this time, RFC 3339 or seconds since 1970 (default when the alert began)")
+	command.Flags().DurationVar(&window, "window", window,
+		"how long before that a change may lie; twice that before it is compared with")
 	command.Flags().StringVar(&output, "output", outputText, "text or json")
 	return command
 }

@@ -36,7 +36,8 @@ func main() {
 	flag.Float64Var(&s.scale, "scale", 1, "how much of each row is played; each at least once")
 	flag.Uint64Var(&s.seed, "seed", 1, "what tries draw from")
 	flag.BoolVar(&s.skipLong, "skip-long", false, "leave out the rows about time and memory")
-	flag.BoolVar(&s.again, "again", false, "play rows again that this version has played whole, with this seed and at this scale; those of --rows are anyway")
+	flag.BoolVar(&s.again, "again", false,
+		"play rows again that this version has played whole, with this seed and at this scale; those of --rows are anyway")
 	flag.BoolVar(&s.debug, "debug", false, "a line a try")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -82,7 +83,8 @@ func play(ctx context.Context, s settings) error {
 		}
 		tries := row.Tries(s.scale)
 		log.Info("playing", "row", row.Number, "fault", row.Fault, "tries", tries)
-		ground := chaos.Ground{Binary: s.binary, Version: version, Dir: filepath.Join(s.out, fmt.Sprintf("row-%02d", row.Number)), Seed: s.seed, Scale: s.scale,
+		ground := chaos.Ground{Binary: s.binary, Version: version,
+			Dir: filepath.Join(s.out, fmt.Sprintf("row-%02d", row.Number)), Seed: s.seed, Scale: s.scale,
 			Repository: s.repository, Log: log.With("row", row.Number)}
 		result := chaos.Play(ctx, row, ground, tries)
 		if ctx.Err() != nil {

@@ -91,14 +91,16 @@ func python(arguments ...string) *exec.Cmd {
 }
 
 func verify(http, ledger, within string) (string, error) {
-	out, err := python("ledger_client.py", "verify", "--http", "http://"+http, "--ledger", ledger, "--within", within).CombinedOutput()
+	out, err := python("ledger_client.py", "verify", "--http", "http://"+http, "--ledger", ledger, "--within",
+		within).CombinedOutput()
 	return string(out), err
 }
 
 // start starts a collector and returns when it is up.
 func start(t *testing.T, dir, grpc, http string) *exec.Cmd {
 	t.Helper()
-	command := exec.Command("../../../build/bullet-metrics", "serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", grpc, "--http-listen", http)
+	command := exec.Command("../../../build/bullet-metrics", "serve", "--data-dir", filepath.Join(dir, "data"),
+		"--grpc-listen", grpc, "--http-listen", http)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := command.StderrPipe()
 	require.NoError(t, err)

@@ -44,7 +44,8 @@ func before(t *testing.T, version string) string {
 	control := filepath.Join(dir, "DEBIAN", "control")
 	text, err := os.ReadFile(control)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(control, regexp.MustCompile(`(?m)^Version: .*$`).ReplaceAll(text, []byte("Version: "+version)), 0o644))
+	require.NoError(t, os.WriteFile(control, regexp.MustCompile(`(?m)^Version: .*$`).ReplaceAll(text,
+		[]byte("Version: "+version)), 0o644))
 	deb := filepath.Join(t.TempDir(), "before.deb")
 	run(t, exec.Command("/usr/bin/env", "dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", dir, deb))
 	return deb
@@ -61,7 +62,8 @@ func (r root) start(t *testing.T) *releasetest.Served {
 
 // samples are what the installed program answers of the data directory.
 func (r root) samples(t *testing.T, of releasetest.Release) releasetest.Series {
-	out, err := r.asService(binary, "query", data, releasetest.Selector, "--time", of.At.Format(time.RFC3339), "--output", "json").Output()
+	out, err := r.asService(binary, "query", data, releasetest.Selector, "--time", of.At.Format(time.RFC3339),
+		"--output", "json").Output()
 	require.NoError(t, err)
 	return releasetest.Parse(t, out)
 }
@@ -133,7 +135,8 @@ func TestTheUnitIsSoundAndConfined(t *testing.T) {
 	r := newRoot(t)
 	require.FileExists(t, r.path("/usr/bin/systemd-analyze"), "apt-get install systemd")
 	r.dpkg(t, "--install", newest(t))
-	assert.Contains(t, run(t, r.command("getent", "passwd", "bullet-metrics")), "/usr/sbin/nologin", "by systemd-sysusers")
+	assert.Contains(t, run(t, r.command("getent", "passwd", "bullet-metrics")), "/usr/sbin/nologin",
+		"by systemd-sysusers")
 	assert.Empty(t, run(t, r.command("systemd-analyze", "verify", unit)))
 	run(t, r.command("systemd-analyze", "security", "--offline=true", "--threshold=20", unit))
 
@@ -154,7 +157,8 @@ func TestWhatThePackageAsksOfSystemd(t *testing.T) {
 	r := newRoot(t)
 	require.NoError(t, os.MkdirAll(r.path("/run/systemd/system"), 0o755))
 	r.without(t, "/usr/bin/systemctl")
-	require.NoError(t, os.WriteFile(r.path("/usr/bin/systemctl"), []byte("#!/bin/sh\necho \"$*\" >> /root/asked\n"), 0o755))
+	require.NoError(t, os.WriteFile(r.path("/usr/bin/systemctl"), []byte("#!/bin/sh\necho \"$*\" >> /root/asked\n"),
+		0o755))
 	asked := func() []string {
 		text, err := os.ReadFile(r.path("/root/asked"))
 		require.NoError(t, err)

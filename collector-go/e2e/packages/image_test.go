@@ -32,7 +32,8 @@ func TestTheTarballServesWhereItIsUnpacked(t *testing.T) {
 	dir := t.TempDir()
 	run(t, exec.Command("/usr/bin/env", "tar", "--extract", "--gzip", "--file", found[0], "--directory", dir))
 	unpacked := filepath.Join(dir, strings.TrimSuffix(filepath.Base(found[0]), ".tar.gz"))
-	c := releasetest.Start(t, exec.Command(filepath.Join(unpacked, "bullet-metrics"), "serve", "--config", filepath.Join(unpacked, "bullet-metrics.yaml"),
+	c := releasetest.Start(t, exec.Command(filepath.Join(unpacked, "bullet-metrics"), "serve", "--config",
+		filepath.Join(unpacked, "bullet-metrics.yaml"),
 		"--data-dir", filepath.Join(dir, "data"), "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"))
 	releasetest.Close(t, c.GRPC)
 	c.Stop(t)
@@ -75,10 +76,12 @@ func TestTheImageServesOutOfNothing(t *testing.T) {
 	read(blob(image.Config.Digest), &of)
 	require.Len(t, image.Layers, 1)
 	require.NoError(t, os.Mkdir(inside, 0o755))
-	run(t, exec.Command("/usr/bin/env", "tar", "--extract", "--gzip", "--preserve-permissions", "--numeric-owner", "--file", filepath.Join(layout, blob(image.Layers[0].Digest)), "--directory", inside))
+	run(t, exec.Command("/usr/bin/env", "tar", "--extract", "--gzip", "--preserve-permissions", "--numeric-owner",
+		"--file", filepath.Join(layout, blob(image.Layers[0].Digest)), "--directory", inside))
 
 	require.NotEmpty(t, of.Config.Entrypoint)
-	serve := exec.Command(of.Config.Entrypoint[0], append(of.Config.Cmd, "--grpc-listen=127.0.0.1:0", "--http-listen=127.0.0.1:0")...)
+	serve := exec.Command(of.Config.Entrypoint[0], append(of.Config.Cmd, "--grpc-listen=127.0.0.1:0",
+		"--http-listen=127.0.0.1:0")...)
 	serve.Dir, serve.Env = of.Config.WorkingDir, []string{}
 	serve.SysProcAttr = &syscall.SysProcAttr{Chroot: inside, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	c := releasetest.Start(t, serve)

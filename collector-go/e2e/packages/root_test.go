@@ -50,13 +50,15 @@ func (r root) path(inside string) string { return filepath.Join(r.dir, inside) }
 // command is one inside the root.
 func (r root) command(name string, arguments ...string) *exec.Cmd {
 	c := exec.Command("/usr/sbin/chroot", append([]string{r.dir, name}, arguments...)...)
-	c.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"}
+	c.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"}
 	return c
 }
 
 // asService is a command inside the root as the unit's user.
 func (r root) asService(name string, arguments ...string) *exec.Cmd {
-	return r.command("setpriv", append([]string{"--reuid=bullet-metrics", "--regid=bullet-metrics", "--clear-groups", name}, arguments...)...)
+	return r.command("setpriv",
+		append([]string{"--reuid=bullet-metrics", "--regid=bullet-metrics", "--clear-groups", name}, arguments...)...)
 }
 
 // run runs a command to its end, and returns what it printed.

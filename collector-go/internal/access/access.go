@@ -67,7 +67,8 @@ const (
 )
 
 // reasons are all of them, so that each has its series from the start.
-var reasons = []Reason{Missing, Unknown, BadScope, BadTopology, Certificate, Closed, Busy, TooFast, CrossSite, ForeignHost, Places,
+var reasons = []Reason{Missing, Unknown, BadScope, BadTopology, Certificate, Closed, Busy, TooFast, CrossSite,
+	ForeignHost, Places,
 	HandshakeVersion, HandshakeCertificate, HandshakeClient, HandshakePlain, HandshakeCut, HandshakeOther}
 
 // Refusal is the error of who was turned away; its text is for the caller.

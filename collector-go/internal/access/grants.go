@@ -54,12 +54,15 @@ func (g grant) refusal(n Need, name string) *Refusal {
 
 // and is what both allow.
 func (g grant) and(o grant) grant {
-	both := grant{read: g.read && o.read, write: g.write && o.write, refused: g.refused || o.refused, topologies: g.topologies}
+	both := grant{read: g.read && o.read, write: g.write && o.write, refused: g.refused || o.refused,
+		topologies: g.topologies}
 	switch {
 	case len(g.topologies) == 0:
 		both.topologies = o.topologies
 	case len(o.topologies) > 0:
-		both.topologies = slices.DeleteFunc(slices.Clone(g.topologies), func(t string) bool { return !slices.Contains(o.topologies, t) })
+		both.topologies = slices.DeleteFunc(slices.Clone(g.topologies), func(t string) bool {
+			return !slices.Contains(o.topologies, t)
+		})
 		both.write = both.write && len(both.topologies) > 0
 	}
 	return both
@@ -127,7 +130,8 @@ const (
 
 // parseGrants reads a token file. All that is wrong is named at once, each with its line.
 func parseGrants(path string, text []byte) (*grants, error) {
-	p := grantParser{path: path, seen: map[string]int{}, grants: &grants{certificates: map[string]grant{}, users: map[string]grant{}}}
+	p := grantParser{path: path, seen: map[string]int{}, grants: &grants{certificates: map[string]grant{},
+		users: map[string]grant{}}}
 	for number, line := range strings.Split(string(bytes.TrimPrefix(text, []byte("\ufeff"))), "\n") {
 		fields := strings.Fields(line)
 		if len(fields) > 0 && !strings.HasPrefix(fields[0], "#") {
@@ -136,7 +140,8 @@ func parseGrants(path string, text []byte) (*grants, error) {
 		}
 	}
 	if len(p.faults) == 0 && len(p.seen) == 0 {
-		return nil, fmt.Errorf("%s: contains no entry, so nobody could get in; see docs/security.md for the format of an entry", path)
+		return nil, fmt.Errorf(
+			"%s: contains no entry, so nobody could get in; see docs/security.md for the format of an entry", path)
 	}
 	return p.grants, errors.Join(p.faults...)
 }
@@ -210,7 +215,8 @@ func (p *grantParser) grant(scopes string, topologies []string) (g grant, ok boo
 			p.fault("scope \"ingest\" is called \"write\"")
 			return g, false
 		default:
-			p.fault("scope %.20q is unknown; did you mean %q?", scope, yamlfile.Nearest(scope, string(Read), string(Write), string(none)))
+			p.fault("scope %.20q is unknown; did you mean %q?", scope,
+				yamlfile.Nearest(scope, string(Read), string(Write), string(none)))
 			return g, false
 		}
 	}

@@ -16,10 +16,12 @@ const someHash = "2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e
 
 func TestFaultsOfATokenFile(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":           {"# nobody\n\n", `t: contains no entry, so nobody could get in`},
-		"a token":           {"s3cret write\n", `t:1: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; printf %s "$TOKEN" | sha256sum makes a hash`},
-		"short hash":        {someHash[:60] + " write\n", `t:1: the first word is no SHA-256`},
-		"typo in a kind":    {"# x\ncret:plugin write\n", `t:2: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; did you mean "cert:"?`},
+		"nothing": {"# nobody\n\n", `t: contains no entry, so nobody could get in`},
+		"a token": {"s3cret write\n",
+			`t:1: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; printf %s "$TOKEN" | sha256sum makes a hash`},
+		"short hash": {someHash[:60] + " write\n", `t:1: the first word is no SHA-256`},
+		"typo in a kind": {"# x\ncret:plugin write\n",
+			`t:2: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; did you mean "cert:"?`},
 		"no name":           {"cert: write\n", `t:1: the first word is no SHA-256`},
 		"no scope":          {someHash + "\n", `t:1: scopes are missing: write WHO SCOPES [TOPOLOGY ...]`},
 		"typo in a scope":   {someHash + " wriet\n", `t:1: scope "wriet" is unknown; did you mean "write"?`},
@@ -27,8 +29,10 @@ func TestFaultsOfATokenFile(t *testing.T) {
 		"bound reading":     {someHash + " read bullet\n", `t:1: topologies bind writing, and this line only reads`},
 		"none and more":     {"cert:a none,read\n", `t:1: scope none stands alone`},
 		"none of something": {"cert:a none bullet\n", `t:1: scope none stands alone`},
-		"twice":             {"user:a read\nuser:b read\nuser:a write\n", `t:3: who this line is about is in line 1 already`},
-		"all at once":       {"user:a raed\nuser:b wrote\n", "t:1: scope \"raed\" is unknown; did you mean \"read\"?\nt:2: scope \"wrote\""},
+		"twice": {"user:a read\nuser:b read\nuser:a write\n",
+			`t:3: who this line is about is in line 1 already`},
+		"all at once": {"user:a raed\nuser:b wrote\n",
+			"t:1: scope \"raed\" is unknown; did you mean \"read\"?\nt:2: scope \"wrote\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseGrants("t", []byte(c.text))
@@ -53,7 +57,8 @@ func TestTokenGrants(t *testing.T) {
 }
 
 func TestCertificateGrants(t *testing.T) {
-	g, err := parseGrants("t", []byte("cert:a.example write A\ncert:spiffe://b/c write B\ncert:leaked none\ncert:* read\n"))
+	g, err := parseGrants("t",
+		[]byte("cert:a.example write A\ncert:spiffe://b/c write B\ncert:leaked none\ncert:* read\n"))
 	require.NoError(t, err)
 	uri, err := url.Parse("spiffe://b/c")
 	require.NoError(t, err)
@@ -64,10 +69,12 @@ func TestCertificateGrants(t *testing.T) {
 	}{
 		"by a DNS name": {x509.Certificate{DNSNames: []string{"a.example"}}, "A", false},
 		"by a URI":      {x509.Certificate{URIs: []*url.URL{uri}}, "B", false},
-		"by two names":  {x509.Certificate{Subject: pkix.Name{CommonName: "a.example"}, URIs: []*url.URL{uri}}, "AB", false},
-		"refused":       {x509.Certificate{Subject: pkix.Name{CommonName: "a.example"}, EmailAddresses: []string{"leaked"}}, "", false},
-		"any other":     {x509.Certificate{Subject: pkix.Name{CommonName: "x"}}, "", true},
-		"called *":      {x509.Certificate{Subject: pkix.Name{CommonName: "*"}}, "", true},
+		"by two names": {x509.Certificate{Subject: pkix.Name{CommonName: "a.example"}, URIs: []*url.URL{uri}},
+			"AB", false},
+		"refused": {x509.Certificate{Subject: pkix.Name{CommonName: "a.example"},
+			EmailAddresses: []string{"leaked"}}, "", false},
+		"any other": {x509.Certificate{Subject: pkix.Name{CommonName: "x"}}, "", true},
+		"called *":  {x509.Certificate{Subject: pkix.Name{CommonName: "*"}}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, ok := g.certificate(&c.certificate)
@@ -86,7 +93,8 @@ func TestCertificateGrants(t *testing.T) {
 
 // Who shows a certificate and a token may do what both allow.
 func TestBothAllow(t *testing.T) {
-	all, ofA, ofB, ofAB, reads := grant{write: true}, grant{write: true, topologies: []string{"A"}}, grant{write: true, topologies: []string{"B"}},
+	all, ofA, ofB, ofAB, reads := grant{write: true}, grant{write: true, topologies: []string{"A"}},
+		grant{write: true, topologies: []string{"B"}},
 		grant{read: true, write: true, topologies: []string{"A", "B"}}, grant{read: true}
 	assert.Equal(t, ofA, all.and(ofA))
 	assert.Equal(t, ofA, ofA.and(ofAB))

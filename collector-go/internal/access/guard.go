@@ -89,7 +89,8 @@ func (g *Guard) figures(r prometheus.Registerer) {
 		return
 	}
 	gauge := func(name, help string, is func() bool) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"port": g.o.Port}}, func() float64 {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help,
+			ConstLabels: prometheus.Labels{"port": g.o.Port}}, func() float64 {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			if is() {
@@ -99,9 +100,11 @@ func (g *Guard) figures(r prometheus.Registerer) {
 		})
 	}
 	r.MustRegister(
-		gauge("bullet_metrics_security_files_broken", "1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.",
+		gauge("bullet_metrics_security_files_broken",
+			"1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.",
 			func() bool { return g.identity.fault != nil || g.pair.fault != nil }),
-		gauge("bullet_metrics_port_closed", "1 while nobody is let in, since the files that say who may are broken; 0 otherwise.",
+		gauge("bullet_metrics_port_closed",
+			"1 while nobody is let in, since the files that say who may are broken; 0 otherwise.",
 			func() bool { return g.closed }))
 }
 
@@ -176,7 +179,8 @@ func (g *Guard) look(now time.Time) {
 // report logs as an error what is broken and what that means.
 func (g *Guard) report() {
 	if err := g.pair.fault; err != nil {
-		g.log.Error("the port's certificate cannot be used; new connections get the one before", "port", g.o.Port, "err", err)
+		g.log.Error("the port's certificate cannot be used; new connections get the one before", "port",
+			g.o.Port, "err", err)
 	}
 	err := g.identity.fault
 	switch {
@@ -184,7 +188,8 @@ func (g *Guard) report() {
 	case g.closed:
 		g.log.Error("a security file cannot be used, and nobody is let in until it can", "port", g.o.Port, "err", err)
 	default:
-		g.log.Error("a security file cannot be used; the port closes if that lasts", "port", g.o.Port, "err", err, "closes_after", patience)
+		g.log.Error("a security file cannot be used; the port closes if that lasts", "port", g.o.Port, "err", err,
+			"closes_after", patience)
 	}
 }
 
@@ -196,7 +201,8 @@ func (g *Guard) present(now time.Time) (*identity, *Refusal) {
 		g.look(now)
 	}
 	if g.closed {
-		return nil, refuse(Closed, "the collector cannot determine who may enter: its operator must repair its security files")
+		return nil, refuse(Closed,
+			"the collector cannot determine who may enter: its operator must repair its security files")
 	}
 	return g.identity.is, nil
 }

@@ -34,7 +34,8 @@ type desk struct {
 
 func newDesk(t *testing.T, change func(dir string, o *Options)) *desk {
 	d := &desk{t: t, clock: time.Now(), log: &bytes.Buffer{}, dir: t.TempDir()}
-	o := Options{Port: GRPC, Listen: "127.0.0.1:4320", Now: func() time.Time { return d.clock }, Logger: slog.New(slog.NewTextHandler(d.log, nil)),
+	o := Options{Port: GRPC, Listen: "127.0.0.1:4320", Now: func() time.Time { return d.clock },
+		Logger:     slog.New(slog.NewTextHandler(d.log, nil)),
 		Registerer: prometheus.NewRegistry()}
 	change(d.dir, &o)
 	g, err := Open(o)
@@ -58,7 +59,8 @@ func bearer(token string) Peer {
 }
 
 func basic(user, password string) Peer {
-	return Peer{Address: "10.0.0.1:1", Authorization: []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
+	return Peer{Address: "10.0.0.1:1",
+		Authorization: []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
 }
 
 func (d *desk) requireRefused(p Peer, n Need, reason Reason, detail string) {
@@ -99,7 +101,8 @@ func TestTokens(t *testing.T) {
 	d.requireRefused(bearer("gone"), writeA, Certificate, "may do nothing")
 	d.requireRefused(bearer("guess"), writeA, Unknown, "not known")
 	d.requireRefused(Peer{Address: "10.0.0.1:1"}, writeA, Missing, "no token")
-	d.requireRefused(Peer{Address: "10.0.0.1:1", Authorization: []string{"Bearer writer", "Bearer writer"}}, writeA, Unknown, "more than one")
+	d.requireRefused(Peer{Address: "10.0.0.1:1", Authorization: []string{"Bearer writer", "Bearer writer"}}, writeA,
+		Unknown, "more than one")
 	d.requireRefused(basic("writer", "writer"), writeA, Unknown, "no bearer token")
 	assert.Contains(t, d.log.String(), "peer=10.0.0.1:1 reason=topology")
 }
@@ -192,24 +195,34 @@ func TestWhatLetsEverybodyInIsRefused(t *testing.T) {
 		o    Options
 		want string // "" where it is let be
 	}{
-		"loopback":                  {Options{Port: GRPC, Listen: "127.0.0.1:1"}, ""},
-		"plain text to others":      {Options{Port: GRPC, Listen: public}, "can reach without TLS: set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or set --grpc-insecure"},
-		"tokens in the clear":       {Options{Port: GRPC, Listen: public, TokenFile: tokens}, "can reach without TLS"},
-		"TLS alone":                 {Options{Port: GRPC, Listen: public, TLS: encrypted}, "admits everybody who speaks it: set grpc.token_file, or set --grpc-insecure"},
-		"TLS alone on loopback":     {Options{Port: GRPC, Listen: "localhost:1", TLS: encrypted}, "admits everybody"},
-		"TLS and tokens":            {Options{Port: GRPC, Listen: public, TLS: encrypted, TokenFile: tokens}, ""},
-		"client authority alone":    {Options{Port: GRPC, Listen: public, TLS: both}, `with a line such as "cert:NAME write TOPOLOGY"`},
-		"client authority, tokens":  {Options{Port: GRPC, Listen: public, TLS: both, TokenFile: tokens}, ""},
-		"that is meant":             {Options{Port: GRPC, Listen: public, Insecure: true}, ""},
-		"HTTP, loopback":            {Options{Port: HTTP, Listen: "[::1]:1"}, ""},
-		"HTTP to others":            {Options{Port: HTTP, Listen: public}, "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users, listen on 127.0.0.1, or set --http-insecure"},
-		"HTTP, passwords in clear":  {Options{Port: HTTP, Listen: public, WebConfigFile: web(users)}, "can reach without TLS"},
-		"HTTP, TLS alone":           {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair)}, "set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"},
-		"HTTP, writers alone":       {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair), WriteTokenFile: tokens}, "admits everybody"},
-		"HTTP, certificates if any": {Options{Port: HTTP, Listen: public, WebConfigFile: web(mutual + verifyIfShown + "\n")}, "admits everybody"},
-		"HTTP, certificates":        {Options{Port: HTTP, Listen: public, WebConfigFile: web(mutual + verifyAlways + "\n")}, ""},
-		"HTTP, users":               {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + users)}, ""},
-		"HTTP, tokens":              {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + "\n"), TokenFile: tokens}, ""},
+		"loopback": {Options{Port: GRPC, Listen: "127.0.0.1:1"}, ""},
+		"plain text to others": {Options{Port: GRPC, Listen: public},
+			"can reach without TLS: set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or set --grpc-insecure"},
+		"tokens in the clear": {Options{Port: GRPC, Listen: public, TokenFile: tokens}, "can reach without TLS"},
+		"TLS alone": {Options{Port: GRPC, Listen: public, TLS: encrypted},
+			"admits everybody who speaks it: set grpc.token_file, or set --grpc-insecure"},
+		"TLS alone on loopback": {Options{Port: GRPC, Listen: "localhost:1", TLS: encrypted}, "admits everybody"},
+		"TLS and tokens":        {Options{Port: GRPC, Listen: public, TLS: encrypted, TokenFile: tokens}, ""},
+		"client authority alone": {Options{Port: GRPC, Listen: public, TLS: both},
+			`with a line such as "cert:NAME write TOPOLOGY"`},
+		"client authority, tokens": {Options{Port: GRPC, Listen: public, TLS: both, TokenFile: tokens}, ""},
+		"that is meant":            {Options{Port: GRPC, Listen: public, Insecure: true}, ""},
+		"HTTP, loopback":           {Options{Port: HTTP, Listen: "[::1]:1"}, ""},
+		"HTTP to others": {Options{Port: HTTP, Listen: public},
+			"set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users, listen on 127.0.0.1, or set --http-insecure"},
+		"HTTP, passwords in clear": {Options{Port: HTTP, Listen: public, WebConfigFile: web(users)},
+			"can reach without TLS"},
+		"HTTP, TLS alone": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair)},
+			"set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"},
+		"HTTP, writers alone": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair),
+			WriteTokenFile: tokens}, "admits everybody"},
+		"HTTP, certificates if any": {Options{Port: HTTP, Listen: public,
+			WebConfigFile: web(mutual + verifyIfShown + "\n")}, "admits everybody"},
+		"HTTP, certificates": {Options{Port: HTTP, Listen: public,
+			WebConfigFile: web(mutual + verifyAlways + "\n")}, ""},
+		"HTTP, users": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + users)}, ""},
+		"HTTP, tokens": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + "\n"),
+			TokenFile: tokens}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(c.o)
@@ -264,7 +277,8 @@ func TestCertificates(t *testing.T) {
 		withTokens(t, "cert:plugin write A", "cert:leaked none", "any write")(dir, o)
 	})
 	client := func(pairs ...tls.Certificate) *tls.Config {
-		return &tls.Config{RootCAs: ours.Pool(), Certificates: pairs, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12}
+		return &tls.Config{RootCAs: ours.Pool(), Certificates: pairs, ServerName: "127.0.0.1",
+			MaxVersion: tls.VersionTLS12}
 	}
 	plugin, leaked, nobody := ours.Pair("plugin", hour), ours.Pair("leaked", hour), ours.Pair("nobody", hour)
 	peer := func(pair tls.Certificate, header ...string) Peer {
@@ -290,8 +304,10 @@ func TestCertificates(t *testing.T) {
 		"none":    {client(), HandshakeCertificate},
 		"foreign": {client(foreign.Pair("plugin", hour)), HandshakeCertificate},
 		"expired": {client(ours.Pair("plugin", time.Now().Add(-time.Minute))), HandshakeCertificate},
-		"TLS 1.1": {&tls.Config{RootCAs: ours.Pool(), Certificates: []tls.Certificate{plugin}, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}, HandshakeVersion},
-		"another": {&tls.Config{RootCAs: foreign.Pool(), Certificates: []tls.Certificate{plugin}, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12}, HandshakeClient},
+		"TLS 1.1": {&tls.Config{RootCAs: ours.Pool(), Certificates: []tls.Certificate{plugin}, ServerName: "127.0.0.1",
+			MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}, HandshakeVersion},
+		"another": {&tls.Config{RootCAs: foreign.Pool(), Certificates: []tls.Certificate{plugin},
+			ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12}, HandshakeClient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := d.handshake(c.config)
@@ -421,7 +437,8 @@ func TestTheLogOfAFlood(t *testing.T) {
 	}
 	d.requireRefused(Peer{Address: "10.0.0.2:7"}, Need{Write, "A"}, Missing, "")
 	assert.Equal(t, 2, strings.Count(d.log.String(), "turned away"))
-	assert.Contains(t, d.log.String(), "peer=10.0.0.2:7 reason=missing detail=\"no token: send the header \\\"authorization: Bearer <token>\\\"\" unsaid=999")
+	assert.Contains(t, d.log.String(),
+		"peer=10.0.0.2:7 reason=missing detail=\"no token: send the header \\\"authorization: Bearer <token>\\\"\" unsaid=999")
 	for i := range 1000 {
 		d.Note(Places, fmt.Sprintf("10.1.%d.%d:1", i/200, i%200), "x")
 	}
@@ -435,7 +452,9 @@ func TestTheLogOfAFlood(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	d := newDesk(t, func(dir string, o *Options) {
 		o.Port, o.WebConfigFile = HTTP, filepath.Join(dir, "web.yml")
-		require.NoError(t, os.WriteFile(o.WebConfigFile, []byte("rate_limit: {burst: 2, interval: 1s}\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n"), 0o600))
+		require.NoError(t, os.WriteFile(o.WebConfigFile,
+			[]byte("rate_limit: {burst: 2, interval: 1s}\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n"),
+			0o600))
 	})
 	require.NoError(t, d.Pace("10.0.0.1:1"))
 	require.NoError(t, d.Pace("10.0.0.1:1"))

@@ -19,11 +19,15 @@ func handshakeReason(text string) Reason {
 	}{
 		{"cannot determine who may enter", Closed},
 		{"unsupported versions", HandshakeVersion}, {"protocol version not supported", HandshakeVersion},
-		{"remote error: tls: bad certificate", HandshakeClient}, {"remote error: tls: unknown certificate", HandshakeClient},
-		{"remote error: tls: expired certificate", HandshakeClient}, {"remote error: tls: unknown certificate authority", HandshakeClient},
+		{"remote error: tls: bad certificate", HandshakeClient},
+		{"remote error: tls: unknown certificate", HandshakeClient},
+		{"remote error: tls: expired certificate", HandshakeClient},
+		{"remote error: tls: unknown certificate authority", HandshakeClient},
 		{"certificate", HandshakeCertificate}, {"x509:", HandshakeCertificate}, {"allowed SANs", HandshakeCertificate},
-		{"first record does not look like a TLS handshake", HandshakePlain}, {"HTTP request to an HTTPS server", HandshakePlain},
-		{"EOF", HandshakeCut}, {"timeout", HandshakeCut}, {"deadline exceeded", HandshakeCut}, {"reset by peer", HandshakeCut}, {"broken pipe", HandshakeCut},
+		{"first record does not look like a TLS handshake", HandshakePlain},
+		{"HTTP request to an HTTPS server", HandshakePlain},
+		{"EOF", HandshakeCut}, {"timeout", HandshakeCut}, {"deadline exceeded", HandshakeCut},
+		{"reset by peer", HandshakeCut}, {"broken pipe", HandshakeCut},
 		{"closed network connection", HandshakeCut},
 	} {
 		if strings.Contains(text, known.words) {

@@ -148,7 +148,8 @@ func (i *identity) verify(state *tls.ConnectionState, now time.Time) (*x509.Cert
 	for _, c := range state.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := shown.Verify(x509.VerifyOptions{Roots: i.roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	_, err := shown.Verify(x509.VerifyOptions{Roots: i.roots, Intermediates: between, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err == nil && len(i.tls.ClientAllowedSans) > 0 {
 		err = i.tls.VerifyPeerCertificate([][]byte{shown.Raw}, nil)
 	}

@@ -73,7 +73,8 @@ func (o Options) check(i *identity) error {
 		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: " +
 			"set grpc.token_file, with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
 	case encrypted && !knows:
-		return fmt.Errorf("%s.listen is %s and speaks TLS, and admits everybody who speaks it: %s, or set --%s-insecure", o.Port, o.Listen, o.hint(), o.Port)
+		return fmt.Errorf("%s.listen is %s and speaks TLS, and admits everybody who speaks it: %s, or set --%s-insecure",
+			o.Port, o.Listen, o.hint(), o.Port)
 	case !encrypted && !isLoopback(o.Listen):
 		return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
 			o.Port, o.Listen, o.tlsHint(), o.Port)

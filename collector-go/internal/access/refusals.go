@@ -33,10 +33,12 @@ type refusals struct {
 }
 
 func newRefusals(o Options) *refusals {
-	r := &refusals{log: o.Logger, now: o.Now, port: o.Port, said: map[string]time.Time{}, total: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "bullet_metrics_refused_total", Help: "Handshakes, requests and streams that were turned away, by port and reason.",
-		ConstLabels: prometheus.Labels{"port": o.Port},
-	}, []string{"reason"})}
+	r := &refusals{log: o.Logger, now: o.Now, port: o.Port, said: map[string]time.Time{},
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name:        "bullet_metrics_refused_total",
+			Help:        "Handshakes, requests and streams that were turned away, by port and reason.",
+			ConstLabels: prometheus.Labels{"port": o.Port},
+		}, []string{"reason"})}
 	for _, reason := range reasons {
 		r.total.WithLabelValues(string(reason))
 	}
@@ -51,7 +53,8 @@ func (r *refusals) note(reason Reason, peer, detail string) {
 	r.total.WithLabelValues(string(reason)).Inc()
 	unsaid, ok := r.maySay(string(reason)+" "+quota.Address(peer), r.now())
 	if ok {
-		r.log.Warn("turned away", "port", r.port, "peer", peer, "reason", string(reason), "detail", detail[:min(len(detail), maxDetail)], "unsaid", unsaid)
+		r.log.Warn("turned away", "port", r.port, "peer", peer, "reason", string(reason), "detail",
+			detail[:min(len(detail), maxDetail)], "unsaid", unsaid)
 	}
 }
 

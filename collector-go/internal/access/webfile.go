@@ -21,7 +21,8 @@ import (
 
 // defaultWeb holds the defaults of a web configuration file.
 func defaultWeb() web.Config {
-	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}, HTTPConfig: web.HTTPConfig{HTTP2: true}}
+	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13},
+		HTTPConfig: web.HTTPConfig{HTTP2: true}}
 }
 
 // readWeb reads a web configuration file. Errors name the file, and the line and the nearest known key where there is
@@ -88,7 +89,8 @@ func checkWebTLS(c web.TLSConfig) error {
 		return fmt.Errorf("tls_server_config.client_auth_type %.40q does not verify certificates, or is unknown; use %s, %s or %s",
 			c.ClientAuth, askNobody, verifyIfShown, verifyAlways)
 	case asks(c) != authority:
-		return fmt.Errorf("tls_server_config.client_auth_type %s and client_ca_file belong together: set both or none", verifyAlways)
+		return fmt.Errorf("tls_server_config.client_auth_type %s and client_ca_file belong together: set both or none",
+			verifyAlways)
 	case len(c.ClientAllowedSans) > 0 && !asks(c):
 		return errors.New("tls_server_config.client_allowed_sans needs client_auth_type and client_ca_file")
 	}
@@ -101,7 +103,9 @@ func asks(c web.TLSConfig) bool { return c.ClientAuth == verifyIfShown || c.Clie
 func checkUsers(c web.Config) (err error) {
 	for _, user := range slices.Sorted(maps.Keys(c.Users)) {
 		if _, wrong := bcrypt.Cost([]byte(c.Users[user])); wrong != nil {
-			err = errors.Join(err, fmt.Errorf("basic_auth_users.%s: the password is not a bcrypt hash; htpasswd -nBC 10 \"\" makes one", user))
+			err = errors.Join(err,
+				fmt.Errorf("basic_auth_users.%s: the password is not a bcrypt hash; htpasswd -nBC 10 \"\" makes one",
+					user))
 		}
 	}
 	return err
@@ -118,9 +122,11 @@ func checkHeaders(headers map[string]string) (err error) {
 		values, known := configurable[name]
 		switch {
 		case !known:
-			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %q cannot be set; did you mean %q?", name, yamlfile.Nearest(name, slices.Sorted(maps.Keys(configurable))...)))
+			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %q cannot be set; did you mean %q?", name,
+				yamlfile.Nearest(name, slices.Sorted(maps.Keys(configurable))...)))
 		case values != nil && !slices.Contains(values, headers[name]):
-			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %s must be one of %s", name, strings.Join(values, ", ")))
+			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %s must be one of %s", name,
+				strings.Join(values, ", ")))
 		}
 	}
 	return err

@@ -65,10 +65,16 @@ func TestWhatIsKnownIsFound(t *testing.T) {
 // Whatever is not an answer to each question proves nothing.
 func TestAnotherAnswerProvesNothing(t *testing.T) {
 	for fault, answer := range map[string]http.HandlerFunc{
-		"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-		"cannot be read":       func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>Log in to the network first") },
-		"answered 0 of 1":      func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") },
-		"answers have no end":  func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"results": [{"next_page_token": "1"}]}`) },
+		"503": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
+		"cannot be read": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "<html>Log in to the network first")
+		},
+		"answered 0 of 1": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") },
+		"answers have no end": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"results": [{"next_page_token": "1"}]}`)
+		},
 		"No connection at all": nil,
 	} {
 		server := httptest.NewServer(answer)

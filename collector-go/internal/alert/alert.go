@@ -79,7 +79,8 @@ func (a Alert) expr() string {
 	if a.Raised != "" {
 		of = a.Raised
 	}
-	stands := fmt.Sprintf("(\n  last_over_time(%s[%s])%s\n  unless on (%s) %[1]s\n  unless on (topology) %[5]s\n)", of, duration(a.Hold), a.compared(), by, killed)
+	stands := fmt.Sprintf("(\n  last_over_time(%s[%s])%s\n  unless on (%s) %[1]s\n  unless on (topology) %[5]s\n)", of,
+		duration(a.Hold), a.compared(), by, killed)
 	if a.Raised != "" {
 		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}

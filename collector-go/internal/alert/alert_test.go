@@ -20,7 +20,8 @@ import (
 )
 
 func rules(t *testing.T) rulefmt.RuleGroup {
-	parsed, errs := rulefmt.Parse(alert.PrometheusRules(alert.Interval, alert.QueryOffset, alert.Runbooks), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	parsed, errs := rulefmt.Parse(alert.PrometheusRules(alert.Interval, alert.QueryOffset, alert.Runbooks), false,
+		model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
 	require.Len(t, parsed.Groups, 1)
 	return parsed.Groups[0]
@@ -36,16 +37,20 @@ func TestRulesWaitForWholeSlices(t *testing.T) {
 
 // Scaled rules are the same ones in another time: each duration of theirs multiplied, all else as it is.
 func TestScaledRules(t *testing.T) {
-	assert.Equal(t, string(alert.PrometheusRules(alert.Interval, alert.QueryOffset, alert.Runbooks)), string(alert.ScaledRules(alert.Interval, alert.QueryOffset, 1)))
+	assert.Equal(t, string(alert.PrometheusRules(alert.Interval, alert.QueryOffset, alert.Runbooks)),
+		string(alert.ScaledRules(alert.Interval, alert.QueryOffset, 1)))
 
-	parsed, errs := rulefmt.Parse(alert.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	parsed, errs := rulefmt.Parse(alert.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false, model.UTF8Validation,
+		parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
 	group, whole := parsed.Groups[0], rules(t)
-	assert.Equal(t, []time.Duration{2 * time.Second, 16 * time.Second}, []time.Duration{time.Duration(group.Interval), time.Duration(*group.QueryOffset)}, "these are the reader's")
+	assert.Equal(t, []time.Duration{2 * time.Second, 16 * time.Second}, []time.Duration{time.Duration(group.Interval),
+		time.Duration(*group.QueryOffset)}, "these are the reader's")
 	require.Len(t, group.Rules, len(whole.Rules))
 	for i, w := range whole.Rules {
 		r := group.Rules[i]
-		assert.Equal(t, [2]model.Duration{w.For / 8, w.KeepFiringFor / 8}, [2]model.Duration{r.For, r.KeepFiringFor}, w.Alert)
+		assert.Equal(t, [2]model.Duration{w.For / 8, w.KeepFiringFor / 8}, [2]model.Duration{r.For, r.KeepFiringFor},
+			w.Alert)
 		wanted, otherwise := windows(t, w.Expr)
 		got, same := windows(t, r.Expr)
 		for j := range wanted {
@@ -145,7 +150,8 @@ func TestAlerts(t *testing.T) {
 		}
 		assert.Contains(t, r.Annotations["summary"], "{{ $labels."+of+" }}", r.Alert)
 		assert.Contains(t, r.Annotations["description"], "{{ $value | humanize", r.Alert)
-		assert.NotRegexp(t, `(^|[^{]){[a-z]`, r.Annotations["summary"]+" "+r.Annotations["description"], "a name in braces was not filled in")
+		assert.NotRegexp(t, `(^|[^{]){[a-z]`, r.Annotations["summary"]+" "+r.Annotations["description"],
+			"a name in braces was not filled in")
 		assert.Positive(t, r.KeepFiringFor, r.Alert)
 	}
 	assert.NotEmpty(t, seen) // each has a runbook: runbook_test.go
@@ -158,7 +164,8 @@ func TestLatencyAlertsNameTheirStatistic(t *testing.T) {
 		words[r.Alert] = r.Annotations["description"]
 	}
 	assert.Contains(t, words["BulletFilterLatencyMeanHigh"], "The statistic is the mean over Bullet's own interval")
-	assert.Contains(t, words["BulletFilterLatencyP99High"], "The statistic is the p99 of the last 2 minutes of the latency hook's histogram")
+	assert.Contains(t, words["BulletFilterLatencyP99High"],
+		"The statistic is the p99 of the last 2 minutes of the latency hook's histogram")
 }
 
 type provisioned struct {
@@ -197,7 +204,8 @@ func TestGrafanaHasTheSameAlerts(t *testing.T) {
 		}
 		if a.Hold > 0 {
 			assert.Equal(t, "KeepLast", r.NoDataState, "%s: missing data must not resolve it", a.Name)
-			assert.Equal(t, !strings.Contains(a.Value, "reason:"), r.Missing == int(a.Hold.Seconds())/15, "%s: nor may the data of one among others; one that has left is 0", a.Name)
+			assert.Equal(t, !strings.Contains(a.Value, "reason:"), r.Missing == int(a.Hold.Seconds())/15,
+				"%s: nor may the data of one among others; one that has left is 0", a.Name)
 		}
 	}
 }

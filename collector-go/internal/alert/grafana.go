@@ -60,8 +60,10 @@ func GrafanaRules(sourceUID, runbooks string) []byte {
 func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 	value := "{{ " + humanizer(a.Unit) + " $values.A.Value }}"
 	r := grafanaRule{
-		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast", For: duration(a.For),
-		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL(runbooks)}, Labels: map[string]string{"severity": string(a.Severity)},
+		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast",
+		For:         duration(a.For),
+		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL(runbooks)},
+		Labels:      map[string]string{"severity": string(a.Severity)},
 	}
 	if a.Keep > 0 {
 		r.Keep = duration(a.Keep)
@@ -74,9 +76,12 @@ func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 	}
 	ago := int(QueryOffset / time.Second)
 	r.Data = []grafanaQuery{
-		{"A", grafanaRange{ago + 600, ago}, sourceUID, map[string]any{"refId": "A", "expr": a.GrafanaExpr(), "instant": true, "range": false, "editorMode": "code", "intervalMs": 15_000, "maxDataPoints": 43_200}},
-		{"B", grafanaRange{ago + 600, ago}, "__expr__", map[string]any{"refId": "B", "type": "threshold", "expression": "A", "datasource": map[string]any{"type": "__expr__", "uid": "__expr__"},
-			"conditions": []any{map[string]any{"evaluator": map[string]any{"type": a.evaluator(), "params": []float64{a.Limit}}}}}},
+		{"A", grafanaRange{ago + 600, ago}, sourceUID, map[string]any{"refId": "A", "expr": a.GrafanaExpr(),
+			"instant": true, "range": false, "editorMode": "code", "intervalMs": 15_000, "maxDataPoints": 43_200}},
+		{"B", grafanaRange{ago + 600, ago}, "__expr__", map[string]any{"refId": "B", "type": "threshold",
+			"expression": "A", "datasource": map[string]any{"type": "__expr__", "uid": "__expr__"},
+			"conditions": []any{
+				map[string]any{"evaluator": map[string]any{"type": a.evaluator(), "params": []float64{a.Limit}}}}}},
 	}
 	return r
 }

@@ -61,7 +61,8 @@ func rules(interval, offset time.Duration, scale float64, runbooks string) []byt
 		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: scaledWindows(r.Expr, scale)})
 	}
 	for _, a := range alerts {
-		r := rule{Alert: a.Name, Expr: scaledWindows(a.expr(), scale), Labels: map[string]string{"severity": string(a.Severity)}}
+		r := rule{Alert: a.Name, Expr: scaledWindows(a.expr(), scale),
+			Labels: map[string]string{"severity": string(a.Severity)}}
 		if a.For > 0 {
 			r.For = duration(scaled(a.For, scale))
 		}
@@ -69,7 +70,8 @@ func rules(interval, offset time.Duration, scale float64, runbooks string) []byt
 			r.Keep = duration(scaled(a.Keep, scale))
 		}
 		value := prometheusValue(a.Unit)
-		r.Annotations = annotations{text(a.Summary, value), strings.TrimSpace(text(a.Description, value) + a.More), a.RunbookURL(runbooks)}
+		r.Annotations = annotations{text(a.Summary, value), strings.TrimSpace(text(a.Description, value) + a.More),
+			a.RunbookURL(runbooks)}
 		group.Rules = append(group.Rules, r)
 	}
 	return marshal(written, ruleFile{[]ruleGroup{group}})

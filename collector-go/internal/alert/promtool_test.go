@@ -27,7 +27,8 @@ const committed = "../../../dashboards/prometheus"
 func buildPromtool(t *testing.T) string {
 	into, err := filepath.Abs("../../../build/tools")
 	require.NoError(t, err)
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", into+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/promtool")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
+		into+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/promtool")
 	build.Dir = "../../tools/prometheus"
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -37,13 +38,15 @@ func buildPromtool(t *testing.T) string {
 func TestRulesPassPromtool(t *testing.T) {
 	promtool := buildPromtool(t)
 	t.Run("lint", func(t *testing.T) {
-		out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "--lint", "all", "--lint-fatal", filepath.Join(committed, "bullet-metrics.rules.yaml")).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "--lint", "all", "--lint-fatal",
+			filepath.Join(committed, "bullet-metrics.rules.yaml")).CombinedOutput()
 		assert.NoError(t, err, string(out))
 	})
 	for _, a := range alert.Alerts() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", withRulesItNeeds(t, testFile(a))).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), promtool, "test", "rules",
+				withRulesItNeeds(t, testFile(a))).CombinedOutput()
 			assert.NoError(t, err, string(out))
 		})
 	}

@@ -34,14 +34,22 @@ const (
 
 	filterExecuted = "topology_worker:storm_executed:deriv5m"
 
-	meanOfWorker, meanOf, meanRaised = "topology_worker:bullet_filter_latency_mean_seconds:max", "topology:bullet_filter_latency_mean_seconds:max", "topology_worker:bullet_filter_latency_mean_seconds:raised"
-	p99OfWorker, p99Of, p99Raised    = "topology_worker:bullet_filter_latency_seconds:p99_rate2m", "topology:bullet_filter_latency_seconds:p99_rate2m", "topology_worker:bullet_filter_latency_seconds:raised"
-	lagOfWorker, lagOf, lagRaised    = "topology_worker:bullet_source_lag_seconds:deriv5m", "topology:bullet_source_lag_seconds:deriv5m", "topology_worker:bullet_source_lag_seconds:raised"
+	meanOfWorker, meanOf, meanRaised = "topology_worker:bullet_filter_latency_mean_seconds:max",
+		"topology:bullet_filter_latency_mean_seconds:max", "topology_worker:bullet_filter_latency_mean_seconds:raised"
+	p99OfWorker, p99Of, p99Raised = "topology_worker:bullet_filter_latency_seconds:p99_rate2m",
+		"topology:bullet_filter_latency_seconds:p99_rate2m", "topology_worker:bullet_filter_latency_seconds:raised"
+	lagOfWorker, lagOf, lagRaised = "topology_worker:bullet_source_lag_seconds:deriv5m",
+		"topology:bullet_source_lag_seconds:deriv5m", "topology_worker:bullet_source_lag_seconds:raised"
 
 	clientGone = "topology_class_worker:bullet_query_outcomes:gone"
 
-	queryOfClient, queryLatency, queryRaised      = "topology_class_worker:bullet_query_latency_seconds:p99_rate5m", "topology_class:bullet_query_latency_seconds:p99_rate5m", "topology_class_worker:bullet_query_latency_seconds:raised"
-	wholeOfClient, completeness, incompleteRaised = "topology_class_worker:bullet_query_result_completeness_ratio:avg5m", "topology_class:bullet_query_result_completeness_ratio:avg5m", "topology_class_worker:bullet_query_result_completeness_ratio:raised"
+	queryOfClient, queryLatency, queryRaised = "topology_class_worker:bullet_query_latency_seconds:p99_rate5m",
+		"topology_class:bullet_query_latency_seconds:p99_rate5m",
+		"topology_class_worker:bullet_query_latency_seconds:raised"
+	wholeOfClient, completeness,
+	incompleteRaised = "topology_class_worker:bullet_query_result_completeness_ratio:avg5m",
+		"topology_class:bullet_query_result_completeness_ratio:avg5m",
+		"topology_class_worker:bullet_query_result_completeness_ratio:raised"
 
 	gcShare         = "topology_worker:bullet_worker_gc_seconds:deriv5m"
 	heapRatio       = "topology_worker:bullet_worker_heap_used_ratio:min5m"
@@ -69,7 +77,8 @@ const (
 // ofGone is 0 for each worker that has left: the tasks that a selector chooses, of those that it had, are all reported
 // from elsewhere, or its topology was killed.
 func ofGone(tasks string) string {
-	return fmt.Sprintf("sum by (topology, worker) (%s) == 0\nor\n0 * sum by (topology, worker) (%s) and on (topology) %s", tasks, workerTasks, killed)
+	return fmt.Sprintf("sum by (topology, worker) (%s) == 0\nor\n0 * sum by (topology, worker) (%s) and on (topology) %s",
+		tasks, workerTasks, killed)
 }
 
 // ofRaised is what each worker has to do with a value of its topology (see Alert.Raised).
@@ -113,10 +122,12 @@ var recordings = []Recording{
 	{queryOfClient, `histogram_quantile(0.99, sum by (topology, class, worker) (rate(bullet_query_latency_seconds[5m]))) > -Inf and on (topology, class, worker) bullet_query_latency_seconds`},
 	{queryLatency, `histogram_quantile(0.99, sum by (topology, class) (rate(bullet_query_latency_seconds[5m]))) > -Inf`},
 	// A client that said that it ends comes first: its last values can still be seen for a while.
-	{queryRaised, fmt.Sprintf("%s\nor\n%s and on (topology, class) %s > %d\nor\n0 * %[2]s", clientGone, queryOfClient, queryLatency, queryLimit)},
+	{queryRaised, fmt.Sprintf("%s\nor\n%s and on (topology, class) %s > %d\nor\n0 * %[2]s", clientGone, queryOfClient,
+		queryLatency, queryLimit)},
 	{wholeOfClient, `avg by (topology, class, worker) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf and on (topology, class, worker) bullet_query_result_completeness_ratio`},
 	{completeness, `avg by (topology, class) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf`},
-	{incompleteRaised, fmt.Sprintf("%s + 1\nor\n%s and on (topology, class) %s < %g\nor\n0 * %[2]s + 1", clientGone, wholeOfClient, completeness, completeLimit)},
+	{incompleteRaised, fmt.Sprintf("%s + 1\nor\n%s and on (topology, class) %s < %g\nor\n0 * %[2]s + 1", clientGone,
+		wholeOfClient, completeness, completeLimit)},
 	{gcShare, `sum by (topology, worker) (deriv(bullet_worker_gc_seconds_total[5m])) > -Inf` + orGone},
 	{heapRatio, `min by (topology, worker) (min_over_time(bullet_worker_heap_used_bytes[5m])) / max by (topology, worker) (bullet_worker_heap_limit_bytes) > -Inf` + orGone},
 	{restarts, `max by (topology, worker) (bullet_worker_restarts_total) - min by (topology, worker) (min_over_time(bullet_worker_restarts_total[15m])) > -Inf` + orGone},
@@ -129,7 +140,9 @@ sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -I
 	{rejectedSamples, refused + ` > -Inf`},
 	{clockSkew, `max by (topology, worker) (abs(bullet_metrics_collection_skew_seconds)) > -Inf` + orGone},
 	// No alert goes by it: the page's figure of CPU does, over long times, and asks each host itself over short ones.
-	{stolen, fmt.Sprintf(`max by (topology) (rate(bullet_host_cpu_seconds_total{mode="steal"}[2m]) >= ignoring (mode) %g * bullet_host_cpu_cores)`, stealLimit)},
+	{stolen, fmt.Sprintf(
+		`max by (topology) (rate(bullet_host_cpu_seconds_total{mode="steal"}[2m]) >= ignoring (mode) %g * bullet_host_cpu_cores)`,
+		stealLimit)},
 }
 
 const orGone = "\nor\n" + gone
@@ -174,7 +187,8 @@ or
 %[9]s
 or
 %[10]s`, workersCount, killed, ended, stoppedLasts, workersPresent, gone, blindOf("bullet_filter_latency_mean_seconds", meanRaised), blindOf("bullet_filter_latency_seconds", p99Raised),
-	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit), blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit))
+	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit),
+	blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit))
 
 // blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics
 // consumer's worker starts again, are missed by their heap and in its time: where its slices end without a gap's

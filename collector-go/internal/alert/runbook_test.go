@@ -59,8 +59,8 @@ func anchors(page string) (all []string) {
 	return all
 }
 
-// Links lead somewhere, dashboards and the panels and rows that are quoted exist, queries are PromQL over metrics that there are, and
-// settings are ones that Bullet, Storm or the plugin have.
+// Links lead somewhere, dashboards and the panels and rows that are quoted exist, queries are PromQL over metrics that
+// there are, and settings are ones that Bullet, Storm or the plugin have.
 func TestRunbooksAreTrue(t *testing.T) {
 	titles, uids := names()
 	for _, a := range alert.Alerts() {
@@ -69,7 +69,8 @@ func TestRunbooksAreTrue(t *testing.T) {
 		for _, m := range linked.FindAllStringSubmatch(page, -1) {
 			path, anchor, _ := strings.Cut(m[1], "#")
 			if assert.FileExists(t, filepath.Join(runbooks, path), "a link of %s", file) && anchor != "" {
-				assert.Contains(t, anchors(read(t, filepath.Join(runbooks, path))), anchor, "a link of %s to %s", file, path)
+				assert.Contains(t, anchors(read(t, filepath.Join(runbooks, path))), anchor,
+					"a link of %s to %s", file, path)
 			}
 		}
 		for _, m := range board.FindAllStringSubmatch(page, -1) {
@@ -127,8 +128,8 @@ func checkQueries(t *testing.T, file, page string) {
 	}
 }
 
-// settingExists looks in testdata/settings.txt, which has those of Bullet 1.3 and of Storm 1.0 to 2.8 that runbooks name; the plugin's own are in
-// its README.
+// settingExists looks in testdata/settings.txt, which has those of Bullet 1.3 and of Storm 1.0 to 2.8 that runbooks
+// name; the plugin's own are in its README.
 func settingExists(t *testing.T, name string) bool {
 	if own, is := strings.CutPrefix(name, "bullet.topology.metrics.collector."); is {
 		return strings.Contains(read(t, "../../../plugin-java/README.md"), "`"+own+"`")

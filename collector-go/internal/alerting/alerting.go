@@ -50,7 +50,8 @@ func New(engine *query.Engine, results *Results, options Options) (*Evaluator, e
 	e.rules = rules.NewManager(&rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, Parser: engine.Parser(), GroupLoader: files,
 		Appendable: results, Queryable: engine.Queryable(), QueryFunc: ask(engine),
-		NotifyFunc: rules.SendAlerts(e.notifier, strings.TrimSuffix(options.ExternalURL.String(), "/")), ExternalURL: options.ExternalURL,
+		NotifyFunc:             rules.SendAlerts(e.notifier, strings.TrimSuffix(options.ExternalURL.String(), "/")),
+		ExternalURL:            options.ExternalURL,
 		DefaultRuleQueryOffset: func() time.Duration { return options.QueryOffset },
 		OutageTolerance:        outageTolerance, ForGracePeriod: forGracePeriod, ResendDelay: options.ResendDelay,
 		Registerer: options.Registerer, Logger: e.logger,
@@ -85,7 +86,8 @@ func ask(engine *query.Engine) rules.QueryFunc {
 		case promql.Scalar:
 			return promql.Vector{{T: v.T, F: v.V, Metric: labels.EmptyLabels()}}, nil
 		}
-		return nil, fmt.Errorf("a rule's expression gives a %s; it must give an instant vector or a scalar", result.Value.Type())
+		return nil, fmt.Errorf("a rule's expression gives a %s; it must give an instant vector or a scalar",
+			result.Value.Type())
 	}
 }
 
@@ -94,7 +96,8 @@ func ask(engine *query.Engine) rules.QueryFunc {
 // active again (those for which it is still so), which takes one evaluation of every rule and waits for no interval. It
 // runs once.
 func (e *Evaluator) Run(ctx context.Context, restored func()) error {
-	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(), nil); err != nil {
+	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(),
+		nil); err != nil {
 		return fmt.Errorf("alerting: %w", err) // New has checked the files
 	}
 	targets := make(chan map[string][]*targetgroup.Group, 1)

@@ -65,7 +65,8 @@ func (p place) close(t *testing.T) {
 // latency puts what a topology's filters take, now.
 func (p place) latency(t *testing.T, seconds float64) {
 	app := p.store.Appender(t.Context())
-	_, err := app.Append(0, labels.FromStrings("__name__", "bullet_filter_latency_mean_seconds", "topology", "bullet"), time.Now().UnixMilli(), seconds)
+	_, err := app.Append(0, labels.FromStrings("__name__", "bullet_filter_latency_mean_seconds", "topology", "bullet"),
+		time.Now().UnixMilli(), seconds)
 	require.NoError(t, err)
 	require.NoError(t, app.Commit())
 }
@@ -111,7 +112,8 @@ func listener(t *testing.T) (string, <-chan posted) {
 	heard := make(chan posted, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var alerts []posted
-		if !assert.Equal(t, "/am/api/v2/alerts", r.URL.Path) || !assert.NoError(t, json.NewDecoder(r.Body).Decode(&alerts)) {
+		if !assert.Equal(t, "/am/api/v2/alerts", r.URL.Path) ||
+			!assert.NoError(t, json.NewDecoder(r.Body).Decode(&alerts)) {
 			return
 		}
 		for _, a := range alerts {
@@ -148,7 +150,8 @@ func TestAnAlertBuildsOnARecordedSeriesAndIsResolvedWhenItEnds(t *testing.T) {
 	defer run(t, e)()
 
 	fired := await(t, heard, func(a posted) bool { return !a.resolved() })
-	assert.Equal(t, map[string]string{"alertname": "FilterLatencyHigh", "severity": "critical", "topology": "bullet"}, fired.Labels)
+	assert.Equal(t, map[string]string{"alertname": "FilterLatencyHigh", "severity": "critical", "topology": "bullet"},
+		fired.Labels)
 	assert.Equal(t, "bullet: 250ms", fired.Annotations["summary"])
 	assert.Contains(t, fired.GeneratorURL, "http://127.0.0.1:9320/graph?")
 
@@ -187,7 +190,8 @@ func TestARestartKeepsAnAlertPending(t *testing.T) {
 		return len(active) == 1
 	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, rules.StatePending, active[0].State)
-	assert.WithinDuration(t, began.Add(2*time.Minute), active[0].ActiveAt, 30*time.Second, "what it was away does not count, all before does")
+	assert.WithinDuration(t, began.Add(2*time.Minute), active[0].ActiveAt, 30*time.Second,
+		"what it was away does not count, all before does")
 }
 
 // An alert that fired when the collector ended fires again at once, however short its "for" and however long its
@@ -211,7 +215,8 @@ func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
 	e, err := New(p.engine, p.results, p.options(dir, firing, manager))
 	require.NoError(t, err)
 	defer run(t, e)()
-	require.Len(t, e.AlertingRules()[0].ActiveAlerts(), 1, "it is there when the evaluator reports that its state is restored")
+	require.Len(t, e.AlertingRules()[0].ActiveAlerts(), 1,
+		"it is there when the evaluator reports that its state is restored")
 	assert.Equal(t, rules.StateFiring, e.AlertingRules()[0].ActiveAlerts()[0].State)
 	assert.False(t, await(t, heard, func(posted) bool { return true }).resolved())
 	assert.True(t, e.AlertingRules()[0].ActiveAlerts()[0].ActiveAt.Equal(began))

@@ -64,7 +64,8 @@ func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	p.close(t)
 	held := manager.Active(t)
 	require.Len(t, held, 1)
-	assert.WithinDuration(t, held[0].UpdatedAt.Add(4*time.Minute), held[0].EndsAt, 30*time.Second, "a collector may be away for four resend delays")
+	assert.WithinDuration(t, held[0].UpdatedAt.Add(4*time.Minute), held[0].EndsAt, 30*time.Second,
+		"a collector may be away for four resend delays")
 
 	p = newPlace(t, dir)
 	defer p.close(t)
@@ -110,7 +111,8 @@ func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	failed := func(of string) float64 {
 		return failures(t, figures, of+"/api/v2/alerts")
 	}
-	require.Eventually(t, func() bool { return failed(nobody) > 0 && failed(mute) > 0 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return failed(nobody) > 0 && failed(mute) > 0 }, time.Minute,
+		20*time.Millisecond)
 	assert.Zero(t, failed(manager.URL))
 	before := time.Now()
 	end()

@@ -15,7 +15,8 @@ import (
 // newNotifier is Prometheus' own sender to the Alertmanagers of the options; it sends once run is called.
 func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string][]*targetgroup.Group, error) {
 	n := notifier.NewManager(&notifier.Options{
-		QueueCapacity: o.QueueCapacity, DrainOnShutdown: true, Registerer: o.Registerer, ExternalLabels: labels.EmptyLabels(),
+		QueueCapacity: o.QueueCapacity, DrainOnShutdown: true, Registerer: o.Registerer,
+		ExternalLabels: labels.EmptyLabels(),
 	}, model.UTF8Validation, logger)
 	c := &config.Config{AlertingConfig: config.AlertingConfig{}}
 	targets := map[string][]*targetgroup.Group{}

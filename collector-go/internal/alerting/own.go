@@ -51,7 +51,8 @@ func (o *Own) look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.TimeFromUnixNano(now.UnixNano())}, families...)
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: model.TimeFromUnixNano(now.UnixNano())},
+		families...)
 	if err != nil {
 		return err
 	}

@@ -16,11 +16,13 @@ func TestTheCollectorsOwnFiguresAreThereAsIfScraped(t *testing.T) {
 	defer p.close(t)
 	figures := prometheus.NewPedanticRegistry()
 	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dropped_total", Help: "h"}, []string{"reason"})
-	took := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "took_seconds", Help: "h", Buckets: []float64{0.1, 1}})
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "took_seconds", Help: "h",
+		Buckets: []float64{0.1, 1}})
 	figures.MustRegister(dropped, took)
 	dropped.WithLabelValues("full").Add(3)
 	took.Observe(0.5)
-	own := &Own{Gatherer: figures, Results: p.results, Logger: slog.New(slog.DiscardHandler), Labels: labels.FromStrings("job", "bullet-metrics", "instance", "a:1")}
+	own := &Own{Gatherer: figures, Results: p.results, Logger: slog.New(slog.DiscardHandler),
+		Labels: labels.FromStrings("job", "bullet-metrics", "instance", "a:1")}
 	now := time.UnixMilli(1_700_000_000_000)
 	require.NoError(t, own.look(t.Context(), now))
 

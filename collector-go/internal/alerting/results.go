@@ -41,7 +41,8 @@ type Results struct {
 // OpenResults opens the results in dir, which it makes where it is missing. Close ends it.
 func OpenResults(dir string, retention time.Duration, logger *slog.Logger, registerer prometheus.Registerer) *Results {
 	r := &Results{dir: dir, logger: quieted(logger), now: time.Now, options: tsdb.DefaultOptions(),
-		lost: promauto.With(registerer).NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_rules_results_lost_total",
+		lost: promauto.With(
+			registerer).NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_rules_results_lost_total",
 			Help: "Values that rules gave, or that the collector gave of itself, while they could not be kept."})}
 	r.options.RetentionDuration = retention.Milliseconds()
 	r.options.WALSegmentSize = walSegmentBytes
@@ -76,7 +77,8 @@ func (r *Results) opened() (*tsdb.DB, error) {
 	if err != nil {
 		r.missing = err
 		if first {
-			r.logger.Error("storing rules' results failed; rules are still evaluated, and storing is retried", "dir", r.dir, "error", err)
+			r.logger.Error("storing rules' results failed; rules are still evaluated, and storing is retried", "dir",
+				r.dir, "error", err)
 		}
 		return nil, r.missing
 	}
@@ -146,7 +148,8 @@ func (n nowhere) Append(storage.SeriesRef, labels.Labels, int64, float64) (stora
 }
 
 // AppendHistogram implements storage.Appender.
-func (n nowhere) AppendHistogram(storage.SeriesRef, labels.Labels, int64, *histogram.Histogram, *histogram.FloatHistogram) (storage.SeriesRef, error) {
+func (n nowhere) AppendHistogram(storage.SeriesRef, labels.Labels, int64, *histogram.Histogram,
+	*histogram.FloatHistogram) (storage.SeriesRef, error) {
 	n.lost.Inc()
 	return 0, nil
 }

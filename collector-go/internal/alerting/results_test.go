@@ -33,7 +33,8 @@ func TestResultsAreDisposable(t *testing.T) {
 		"untouched": func(string) error { return nil },
 		"gone":      os.RemoveAll,
 		"a log that is none": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "wal", "00000000"), []byte("no log at all, but long enough for a header of one"), 0o600)
+			return os.WriteFile(filepath.Join(dir, "wal", "00000000"),
+				[]byte("no log at all, but long enough for a header of one"), 0o600)
 		},
 		"a block without an index": func(dir string) error {
 			block := filepath.Join(dir, "01JZZZZZZZZZZZZZZZZZZZZZZZ")

@@ -13,7 +13,8 @@ import (
 
 // What answers too little, too much or another sum is an error.
 func TestACheckFindsWhatIsMissing(t *testing.T) {
-	w := Written{Topology: "t", Hosts: 5, Metrics: 1, StartMs: 61_000, Steps: 120, StepMs: 1000, WidthMs: 60_000, Sums: []float64{6000}}
+	w := Written{Topology: "t", Hosts: 5, Metrics: 1, StartMs: 61_000, Steps: 120, StepMs: 1000, WidthMs: 60_000,
+		Sums: []float64{6000}}
 	for _, test := range []struct {
 		count, sum string
 		wrong      string

@@ -63,7 +63,8 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 		return err
 	}
 	open := &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: "sender", Port: uint32(number % 65000)}
-	if err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil && !errors.Is(err, io.EOF) {
+	if err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil &&
+		!errors.Is(err, io.EOF) {
 		return err // EOF: the status is what Recv returns
 	}
 	answer, err := c.export.Recv()
@@ -92,7 +93,8 @@ func (c *client) receive() {
 			c.failure = err
 		case answer.GetFull() != nil:
 			c.fulls++
-			c.back, c.rest = answer.GetFull().GetSequence(), time.Duration(answer.GetFull().GetRetryAfterMs())*time.Millisecond
+			c.back, c.rest = answer.GetFull().GetSequence(),
+				time.Duration(answer.GetFull().GetRetryAfterMs())*time.Millisecond
 		case err == nil:
 			c.acknowledge(answer.GetAcknowledgement())
 		}
@@ -231,8 +233,10 @@ func (c *client) define() error {
 func (c *client) definitions(host, n int) (all []*pb.SeriesDefinition) {
 	metrics := c.walk.rows.Metrics
 	for metric := range metrics {
-		d := &pb.SeriesDefinition{Id: uint32(n*metrics+metric) + 1, Host: fmt.Sprintf("host_%d", host), Port: 6700, Component: "__system", Task: -1,
-			Name: Field(metric), IntervalMs: uint32(c.load.Step.Milliseconds()), Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}
+		d := &pb.SeriesDefinition{Id: uint32(n*metrics+metric) + 1, Host: fmt.Sprintf("host_%d", host), Port: 6700,
+			Component: "__system", Task: -1,
+			Name: Field(metric), IntervalMs: uint32(c.load.Step.Milliseconds()),
+			Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}
 		if c.load.Tags {
 			d.Key, d.Shape = []string{Tags(host)}, pb.Shape_SHAPE_MAP
 		}

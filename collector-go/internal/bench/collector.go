@@ -22,7 +22,8 @@ func StartCollector(ctx context.Context, program, dir string, more ...string) (*
 	if err != nil {
 		return nil, Target{}, err
 	}
-	arguments := append([]string{"serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", wire, "--http-listen", web,
+	arguments := append([]string{"serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", wire,
+		"--http-listen", web,
 		"--limits-streams", "1000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
 	p, err := Start(ctx, program, arguments, "http://"+web, "/-/ready", filepath.Join(dir, "log"))
 	return p, Target{Address: wire, Loopback: true}, err
@@ -68,7 +69,8 @@ func (w Written) Check(ctx context.Context, v *Server) error {
 func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int, first, last int64) error {
 	name := StoredName(metric)
 	answer := func(function string) (float64, error) {
-		return v.Query(ctx, fmt.Sprintf("sum(%s(%s{topology=%q}[%dms]))", function, name, w.Topology, last-first+1), time.UnixMilli(last))
+		return v.Query(ctx, fmt.Sprintf("sum(%s(%s{topology=%q}[%dms]))", function, name, w.Topology, last-first+1),
+			time.UnixMilli(last))
 	}
 	got, err := answer("count_over_time")
 	if err != nil {

@@ -20,7 +20,8 @@ const leastSteps = 4
 
 // Curve steps through numbers of clients, until rejections appear, throughput no longer rises, or none is left. Where
 // exactly these were asked for, all are measured. It returns the steps that were, and why it ended.
-func Curve(ctx context.Context, clients []int, all bool, measure func(ctx context.Context, clients int) (Step, error)) (steps []Step, by string, err error) {
+func Curve(ctx context.Context, clients []int, all bool, measure func(ctx context.Context, clients int) (Step, error)) (
+	steps []Step, by string, err error) {
 	best := 0.0
 	for _, n := range clients {
 		step, err := measure(ctx, n)

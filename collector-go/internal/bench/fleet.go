@@ -84,7 +84,8 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 		}
 		c.walk = rows.Walk(c.hosts)
 		var err error
-		if c.conn, err = grpc.NewClient(target.Address, grpc.WithTransportCredentials(transport), f.dialed(target, i)); err == nil {
+		if c.conn, err = grpc.NewClient(target.Address, grpc.WithTransportCredentials(transport),
+			f.dialed(target, i)); err == nil {
 			err = c.open(ctx, load.Topology, 6700+i)
 		}
 		if err != nil {

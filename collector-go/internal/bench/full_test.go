@@ -26,7 +26,8 @@ func (f *fullAtTimes) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.Exp
 	if _, err := g.Recv(); err != nil {
 		return err
 	}
-	if err := g.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: &pb.Opened{Window: 4, TakesBlocks: true}}}); err != nil {
+	if err := g.Send(&pb.ExportResponse{
+		Message: &pb.ExportResponse_Opened{Opened: &pb.Opened{Window: 4, TakesBlocks: true}}}); err != nil {
 		return err
 	}
 	next, refused := uint64(1), map[uint64]bool{}
@@ -39,12 +40,14 @@ func (f *fullAtTimes) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.Exp
 		if b.GetSequence() != next {
 			continue
 		}
-		answer := &pb.ExportResponse{Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: &pb.Acknowledgement{Sequence: next}}}
+		answer := &pb.ExportResponse{
+			Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: &pb.Acknowledgement{Sequence: next}}}
 		f.mu.Lock()
 		if next%3 == 0 && !refused[next] {
 			refused[next] = true
 			f.fulls++
-			answer = &pb.ExportResponse{Message: &pb.ExportResponse_Full{Full: &pb.Full{Sequence: next, RetryAfterMs: 1}}}
+			answer = &pb.ExportResponse{
+				Message: &pb.ExportResponse_Full{Full: &pb.Full{Sequence: next, RetryAfterMs: 1}}}
 		} else {
 			f.taken = append(f.taken, next)
 			next++

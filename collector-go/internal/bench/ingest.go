@@ -75,11 +75,13 @@ func (o *Ingest) Validate() error {
 	case o.Hosts < 1 || o.Hosts > 1_000_000:
 		return fmt.Errorf("--hosts must be 1 to 1,000,000, not %d", o.Hosts)
 	case o.RowsPerBatch < 1 || o.RowsPerBatch*o.Metrics > 250_000:
-		return fmt.Errorf("--rows-per-batch must be 1 to %d, not %d: a batch has a bound", 250_000/o.Metrics, o.RowsPerBatch)
+		return fmt.Errorf("--rows-per-batch must be 1 to %d, not %d: a batch has a bound", 250_000/o.Metrics,
+			o.RowsPerBatch)
 	case o.InFlight < 1:
 		return errors.New("--in-flight must be at least 1")
 	case o.Step < time.Second || o.Step%time.Second != 0 || o.Width%o.Step != 0 || o.Width < o.Step:
-		return fmt.Errorf("--step must be whole seconds and --slice-width a multiple of it, not %s and %s", o.Step, o.Width)
+		return fmt.Errorf("--step must be whole seconds and --slice-width a multiple of it, not %s and %s",
+			o.Step, o.Width)
 	case o.Width > time.Hour:
 		return fmt.Errorf("--slice-width must be at most 1h, not %s", o.Width)
 	case o.Duration <= 0 && o.MostRows <= 0:
@@ -152,7 +154,8 @@ func (r *run) write(ctx context.Context) error {
 
 // connect opens the clients' streams; the first rows are of a time.
 func (r *run) connect(ctx context.Context, startMs int64) (err error) {
-	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch, InFlight: r.InFlight, StartMs: startMs, Step: r.Step, Tags: true,
+	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch,
+		InFlight: r.InFlight, StartMs: startMs, Step: r.Step, Tags: true,
 		Lead: max(16, r.perSlice())}
 	r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics), load)
 	return err
@@ -178,7 +181,9 @@ func (o *Ingest) Home(clients int) string {
 
 // serve starts an own collector over the run's directory.
 func (r *run) serve(ctx context.Context) error {
-	p, target, err := StartCollector(ctx, r.Program, r.dir, append([]string{"--slice-width", r.Width.String(), "--limits-series-per-topology", fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2))}, r.More...)...)
+	p, target, err := StartCollector(ctx, r.Program, r.dir,
+		append([]string{"--slice-width", r.Width.String(), "--limits-series-per-topology",
+			fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2))}, r.More...)...)
 	if err != nil {
 		return err
 	}
@@ -275,7 +280,8 @@ func (r *run) send(ctx context.Context) error {
 	s.AckedRowsPerS = float64(s.Rows) / acknowledged.Seconds()
 	s.Ack = r.fleet.Latency()
 	s.WireBytes = float64(r.fleet.WireBytes()-wire) / float64(s.Samples)
-	written := Written{Topology: r.topology, Hosts: r.Hosts, Metrics: r.Metrics, StartMs: r.startMs, Steps: steps, StepMs: r.Step.Milliseconds(), WidthMs: r.Width.Milliseconds(), Sums: r.fleet.Sums()}
+	written := Written{Topology: r.topology, Hosts: r.Hosts, Metrics: r.Metrics, StartMs: r.startMs, Steps: steps,
+		StepMs: r.Step.Milliseconds(), WidthMs: r.Width.Milliseconds(), Sums: r.fleet.Sums()}
 	r.fleet.Skip(closes - 1)
 	if _, err := r.fleet.Send(ctx, 1, 1, time.Time{}); err != nil {
 		return err
@@ -305,7 +311,8 @@ func (r *run) check(ctx context.Context, written Written) error {
 	deadline := time.Now().Add(patience)
 	looking := time.NewTicker(awaitEvery)
 	defer looking.Stop()
-	for err = written.Check(ctx, r.server); err != nil && time.Now().Before(deadline) && ctx.Err() == nil; err = written.Check(ctx, r.server) {
+	for err = written.Check(ctx, r.server); err != nil && time.Now().Before(deadline) &&
+		ctx.Err() == nil; err = written.Check(ctx, r.server) {
 		select {
 		case <-looking.C:
 		case <-ctx.Done():

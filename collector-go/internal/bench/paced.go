@@ -79,7 +79,8 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	}
 	result.Samples = steps * o.Hosts * o.Metrics
 	result.Seconds, result.SamplesPerS = took.Seconds(), float64(result.Samples)/took.Seconds()
-	result.Cores, result.ServerMiB, result.Ack = (after-cpu).Seconds()/took.Seconds(), float64(resident)/(1<<20), r.fleet.Latency()
+	result.Cores, result.ServerMiB, result.Ack = (after-cpu).Seconds()/took.Seconds(), float64(resident)/(1<<20),
+		r.fleet.Latency()
 	return result, r.booked(ctx, before, result.Samples+o.Hosts*o.Metrics)
 }
 

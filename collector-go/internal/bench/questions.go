@@ -21,10 +21,14 @@ type Question struct {
 func (r *run) questions() []Question {
 	metric := fmt.Sprintf("%s{topology=%q}", StoredName(0), r.topology)
 	return []Question{
-		{What: "average by topology, every 5 minutes", Expression: fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))", metric), StepS: 300},
-		{What: "most of an hour, by worker", Expression: fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", metric), StepS: 3600},
+		{What: "average by topology, every 5 minutes",
+			Expression: fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))", metric), StepS: 300},
+		{What: "most of an hour, by worker", Expression: fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", metric),
+			StepS: 3600},
 		{What: "raw, every slice of every worker", Expression: metric, StepS: r.Width.Seconds()},
-		{What: "average of each of the ten metrics, every 5 minutes", Expression: fmt.Sprintf("avg by (__name__) ({__name__=~\"storm_cpu_usage_.+\", topology=%q})", r.topology), StepS: 300},
+		{What: "average of each of the ten metrics, every 5 minutes",
+			Expression: fmt.Sprintf("avg by (__name__) ({__name__=~\"storm_cpu_usage_.+\", topology=%q})", r.topology),
+			StepS:      300},
 	}
 }
 
@@ -60,7 +64,8 @@ func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error 
 			return err
 		}
 		begun := time.Now()
-		if q.AnswerBytes, err = r.server.Range(ctx, q.Expression, start, end, time.Duration(q.StepS)*time.Second); err != nil {
+		if q.AnswerBytes, err = r.server.Range(ctx, q.Expression, start, end,
+			time.Duration(q.StepS)*time.Second); err != nil {
 			return err
 		}
 		ms := float64(time.Since(begun).Microseconds()) / 1000

@@ -82,7 +82,8 @@ func (w *Walk) Next() {
 }
 
 // fields are TSBS' cpu-only ones.
-var fields = []string{"usage_user", "usage_system", "usage_idle", "usage_nice", "usage_iowait", "usage_irq", "usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice"}
+var fields = []string{"usage_user", "usage_system", "usage_idle", "usage_nice", "usage_iowait", "usage_irq",
+	"usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice"}
 
 // Field is the name of a metric's field as it is sent, "cpu.usage_user"; those beyond TSBS' ten are numbered.
 func Field(metric int) string {
@@ -94,5 +95,6 @@ func Field(metric int) string {
 
 // Tags are TSBS' tags of a host but for its name, as its lines have them.
 func Tags(host int) string {
-	return fmt.Sprintf("region=eu-west-1,datacenter=eu-west-1c,rack=%d,os=Ubuntu16.04LTS,arch=x86,team=SF,service=%d,service_version=1,service_environment=test", host%100, host%20)
+	return fmt.Sprintf("region=eu-west-1,datacenter=eu-west-1c,rack=%d,os=Ubuntu16.04LTS,arch=x86,team=SF,service=%d,service_version=1,service_environment=test",
+		host%100, host%20)
 }

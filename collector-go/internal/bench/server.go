@@ -136,7 +136,8 @@ func Await(ctx context.Context, number int, count func(context.Context) (int, er
 
 // Query asks for one number.
 func (v *Server) Query(ctx context.Context, expression string, at time.Time) (float64, error) {
-	body, err := v.Get(ctx, "/api/v1/query?"+url.Values{"query": {expression}, "time": {strconv.FormatInt(at.Unix(), 10)}, "nocache": {"1"}}.Encode())
+	body, err := v.Get(ctx, "/api/v1/query?"+url.Values{"query": {expression},
+		"time": {strconv.FormatInt(at.Unix(), 10)}, "nocache": {"1"}}.Encode())
 	if err != nil {
 		return 0, err
 	}
@@ -154,13 +155,17 @@ func (v *Server) Query(ctx context.Context, expression string, at time.Time) (fl
 }
 
 // Range asks a range query, whose whole answer is read and not looked at.
-func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (size int, err error) {
+func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (size int,
+	err error) {
 	body, err := v.Answer(ctx, expression, start, end, step)
 	return len(body), err
 }
 
 // Answer asks a range query, and gives the answer as it came.
-func (v *Server) Answer(ctx context.Context, expression string, start, end time.Time, step time.Duration) ([]byte, error) {
-	return v.Get(ctx, "/api/v1/query_range?"+url.Values{"query": {expression}, "start": {strconv.FormatInt(start.Unix(), 10)},
-		"end": {strconv.FormatInt(end.Unix(), 10)}, "step": {strconv.Itoa(int(step.Seconds()))}, "nocache": {"1"}}.Encode())
+func (v *Server) Answer(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
+	[]byte, error) {
+	return v.Get(ctx, "/api/v1/query_range?"+url.Values{"query": {expression},
+		"start": {strconv.FormatInt(start.Unix(), 10)},
+		"end":   {strconv.FormatInt(end.Unix(), 10)}, "step": {strconv.Itoa(int(step.Seconds()))},
+		"nocache": {"1"}}.Encode())
 }

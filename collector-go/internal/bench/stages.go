@@ -76,7 +76,8 @@ func (r StageReading) add(stage string, family *dto.MetricFamily) {
 }
 
 func native(h *dto.Histogram) *histogram.FloatHistogram {
-	out := histogram.Histogram{Schema: h.GetSchema(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(), ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(),
+	out := histogram.Histogram{Schema: h.GetSchema(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
+		ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(),
 		PositiveBuckets: h.GetPositiveDelta()}
 	for _, s := range h.GetPositiveSpan() {
 		out.PositiveSpans = append(out.PositiveSpans, histogram.Span{Offset: s.GetOffset(), Length: s.GetLength()})
@@ -95,7 +96,8 @@ func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 			}
 			h = less
 		}
-		out[name] = Stage{uint64(h.Count), Quantiles{P50: quantileMs(h, 0.5), P99: quantileMs(h, 0.99), P999: quantileMs(h, 0.999)}}
+		out[name] = Stage{uint64(h.Count), Quantiles{P50: quantileMs(h, 0.5), P99: quantileMs(h, 0.99),
+			P999: quantileMs(h, 0.999)}}
 	}
 	return out, nil
 }

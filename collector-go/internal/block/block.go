@@ -93,7 +93,8 @@ func (b *Block) Check() error {
 	}
 	for row := 1; row < len(b.OffsetsMs); row++ {
 		if b.TimeMs(row) <= b.TimeMs(row-1) {
-			return fmt.Errorf("row %d is at %d ms, not behind row %d at %d ms", row, b.TimeMs(row), row-1, b.TimeMs(row-1))
+			return fmt.Errorf("row %d is at %d ms, not behind row %d at %d ms", row, b.TimeMs(row), row-1,
+				b.TimeMs(row-1))
 		}
 	}
 	if err := b.checkPresence(); err != nil {
@@ -181,10 +182,14 @@ func numbersUntil(doubles []byte) (offset int) {
 	const one = 1 << 52
 	rest := doubles
 	for ; len(rest) >= 64; rest = rest[64:] {
-		carries := (binary.LittleEndian.Uint64(rest[0:8])&exponentBits + one) | (binary.LittleEndian.Uint64(rest[8:16])&exponentBits + one) |
-			(binary.LittleEndian.Uint64(rest[16:24])&exponentBits + one) | (binary.LittleEndian.Uint64(rest[24:32])&exponentBits + one) |
-			(binary.LittleEndian.Uint64(rest[32:40])&exponentBits + one) | (binary.LittleEndian.Uint64(rest[40:48])&exponentBits + one) |
-			(binary.LittleEndian.Uint64(rest[48:56])&exponentBits + one) | (binary.LittleEndian.Uint64(rest[56:64])&exponentBits + one)
+		carries := (binary.LittleEndian.Uint64(rest[0:8])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[8:16])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[16:24])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[24:32])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[32:40])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[40:48])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[48:56])&exponentBits + one) |
+			(binary.LittleEndian.Uint64(rest[56:64])&exponentBits + one)
 		if carries>>63 != 0 {
 			break
 		}

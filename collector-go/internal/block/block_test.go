@@ -10,11 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-var anyValue = rapid.OneOf(rapid.Float64(), rapid.Map(rapid.IntRange(-5, 1<<40), func(i int) float64 { return float64(i) }),
+var anyValue = rapid.OneOf(rapid.Float64(), rapid.Map(rapid.IntRange(-5, 1<<40), func(i int) float64 {
+	return float64(i)
+}),
 	rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64}))
 
 func drawBlock(t *rapid.T) (*Block, []float64) {
-	b := &Block{Columns: rapid.IntRange(1, 40).Draw(t, "columns"), Rows: rapid.IntRange(1, 40).Draw(t, "rows"), FirstMs: 1000, StepMs: 10}
+	b := &Block{Columns: rapid.IntRange(1, 40).Draw(t, "columns"), Rows: rapid.IntRange(1, 40).Draw(t, "rows"),
+		FirstMs: 1000, StepMs: 10}
 	n := b.Cells()
 	if rapid.Bool().Draw(t, "sparse") {
 		b.Presence = make([]byte, (n+7)/8)
@@ -43,8 +46,11 @@ func TestRoundTrip(t *testing.T) {
 		require.Equal(t, len(values), b.Samples())
 		got := b.Floats([]float64{7})
 		require.Equal(t, 7.0, got[0])
-		require.True(t, slices.EqualFunc(values, got[1:], func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }))
-		require.Equal(t, slices.IndexFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), b.FirstNonNumber())
+		require.True(t, slices.EqualFunc(values, got[1:], func(x, y float64) bool {
+			return math.Float64bits(x) == math.Float64bits(y)
+		}))
+		require.Equal(t, slices.IndexFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }),
+			b.FirstNonNumber())
 
 		longer := *b
 		longer.Values = append(slices.Clone(b.Values), 0)
@@ -63,13 +69,15 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 	}
 	require.NoError(t, good().Check())
 	for want, change := range map[string]func(*Block){
-		"its layout has 0 series":                  func(b *Block) { b.Columns = 0 },
-		"count is 0":                               func(b *Block) { b.Rows = 0 },
-		"count is 5000":                            func(b *Block) { b.Rows = 5000 },
-		"more than 1048576 cells":                  func(b *Block) { b.Columns, b.Rows = 65_536, 17 },
-		"step_ms is 0":                             func(b *Block) { b.Rows = 2 },
-		"2 time_offsets_ms for 1 rows":             func(b *Block) { b.OffsetsMs = make([]int32, 2) },
-		"row 1 is at 4 ms, not behind row 0":       func(b *Block) { b.Rows, b.StepMs, b.OffsetsMs = 2, 1, []int32{0, -2} },
+		"its layout has 0 series":      func(b *Block) { b.Columns = 0 },
+		"count is 0":                   func(b *Block) { b.Rows = 0 },
+		"count is 5000":                func(b *Block) { b.Rows = 5000 },
+		"more than 1048576 cells":      func(b *Block) { b.Columns, b.Rows = 65_536, 17 },
+		"step_ms is 0":                 func(b *Block) { b.Rows = 2 },
+		"2 time_offsets_ms for 1 rows": func(b *Block) { b.OffsetsMs = make([]int32, 2) },
+		"row 1 is at 4 ms, not behind row 0": func(b *Block) {
+			b.Rows, b.StepMs, b.OffsetsMs = 2, 1, []int32{0, -2}
+		},
 		"presence has 2 bytes, must have 1":        func(b *Block) { b.Presence = make([]byte, 2) },
 		"bits set behind its last cell":            func(b *Block) { b.Presence = []byte{0x0f} },
 		"values has 24 bytes, must have 8 for 1":   func(b *Block) { b.Presence = []byte{0x02} },
@@ -95,7 +103,8 @@ func FuzzCheck(f *testing.F) {
 		}
 		got := b.Floats(nil)
 		require.Len(t, got, b.Samples())
-		require.Equal(t, slices.IndexFunc(got, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), b.FirstNonNumber())
+		require.Equal(t, slices.IndexFunc(got, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }),
+			b.FirstNonNumber())
 	})
 }
 

@@ -56,7 +56,8 @@ type Property struct {
 }
 
 // types of components, by the schema.
-var types = []string{"application", "framework", "library", "container", "platform", "operating-system", "device", "device-driver", "firmware", "file",
+var types = []string{"application", "framework", "library", "container", "platform", "operating-system", "device",
+	"device-driver", "firmware", "file",
 	"machine-learning-model", "data", "cryptographic-asset"}
 
 // Read reads and judges a bill.

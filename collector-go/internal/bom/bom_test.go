@@ -11,7 +11,8 @@ import (
 )
 
 func good() BOM {
-	return BOM{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: Metadata{Component: component("application", "golang", "ours", "1.0")},
+	return BOM{Format: "CycloneDX", SpecVersion: "1.6", Version: 1,
+		Metadata:   Metadata{Component: component("application", "golang", "ours", "1.0")},
 		Components: []Component{component("library", "golang", "example.org/a", "v1.2.3+incompatible")}}
 }
 
@@ -71,7 +72,8 @@ func TestTheBillOfAProgram(t *testing.T) {
 func TestEveryModuleIsAPartAndTheOneThatReplacesIt(t *testing.T) {
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "example.org/ours"}, Deps: []*debug.Module{
 		{Path: "example.org/a", Version: "v1.0.0+incompatible", Sum: "h1:a"},
-		{Path: "example.org/b", Version: "v1.0.0", Replace: &debug.Module{Path: "example.org/c", Version: "v2.0.0", Sum: "h1:c"}},
+		{Path: "example.org/b", Version: "v1.0.0", Replace: &debug.Module{Path: "example.org/c", Version: "v2.0.0",
+			Sum: "h1:c"}},
 	}}
 	b, err := ofBuild(info, [32]byte{1}, "1.2.3", nil)
 	require.NoError(t, err)
@@ -79,7 +81,8 @@ func TestEveryModuleIsAPartAndTheOneThatReplacesIt(t *testing.T) {
 	for _, c := range b.Components {
 		purls = append(purls, c.PURL)
 	}
-	assert.Equal(t, []string{"pkg:golang/stdlib@1.26.8", "pkg:golang/example.org/a@v1.0.0%2Bincompatible", "pkg:golang/example.org/c@v2.0.0"}, purls)
+	assert.Equal(t, []string{"pkg:golang/stdlib@1.26.8", "pkg:golang/example.org/a@v1.0.0%2Bincompatible",
+		"pkg:golang/example.org/c@v2.0.0"}, purls)
 	assert.Equal(t, []Property{{Name: "go.sum", Value: "h1:c"}}, b.Components[2].Properties)
 
 	info.Deps[0].Version = ""

@@ -28,7 +28,8 @@ func ofBuild(info *debug.BuildInfo, sum [sha256.Size]byte, version string, with 
 	main := component("application", "golang", info.Main.Path, version)
 	main.Hashes = []Hash{{Algorithm: "SHA-256", Content: hex.EncodeToString(sum[:])}}
 	b := BOM{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: Metadata{Component: main}}
-	b.Components = append(b.Components, component("library", "golang", "stdlib", strings.TrimPrefix(info.GoVersion, "go")))
+	b.Components = append(b.Components,
+		component("library", "golang", "stdlib", strings.TrimPrefix(info.GoVersion, "go")))
 	for _, module := range info.Deps {
 		b.Components = append(b.Components, library(module))
 	}

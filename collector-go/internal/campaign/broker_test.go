@@ -152,7 +152,8 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 		note    string
 	}{
 		"read in time": {512, []tuning.Verdict{tuning.OK, tuning.Fail, tuning.OK}, 212, ""},
-		"never read":   {5, []tuning.Verdict{tuning.Fail, tuning.Fail, tuning.Fail}, 5, "records of earlier load were still unread when the step began"},
+		"never read": {5, []tuning.Verdict{tuning.Fail, tuning.Fail, tuning.Fail}, 5,
+			"records of earlier load were still unread when the step began"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -166,7 +167,8 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 				for i, want := range c.want {
 					assert.Equal(t, want, steps[i].Verdict, "%v", steps[i].Reasons)
 				}
-				assert.InDelta(t, min(712, c.carries), float64(steps[1].RecordsPerSecond), 2, "what was read, not what was made")
+				assert.InDelta(t, min(712, c.carries), float64(steps[1].RecordsPerSecond), 2,
+					"what was read, not what was made")
 				assert.InDelta(t, c.read, float64(steps[2].RecordsPerSecond), 2)
 				assert.Contains(t, strings.Join(steps[2].Notes, "; "), c.note)
 				assert.Equal(t, c.note == "", len(steps[2].Notes) == 0)
@@ -185,7 +187,8 @@ func TestAPausedSourceGoesOn(t *testing.T) {
 			topology = &brokered{fakeTopology: f, carries: 512}
 			return topology
 		}
-		byQueries := strings.NewReplacer("axis: records_per_second, values: [100, 700, 200]", "values: [1, 2]", "{queries: 5, ", "{records_per_second: 700, ").Replace(overload)
+		byQueries := strings.NewReplacer("axis: records_per_second, values: [100, 700, 200]", "values: [1, 2]",
+			"{queries: 5, ", "{records_per_second: 700, ").Replace(overload)
 		dir := begin(t, byQueries)
 		_, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
@@ -193,7 +196,8 @@ func TestAPausedSourceGoesOn(t *testing.T) {
 		for _, m := range topology.made {
 			rates = append(rates, math.Round(m.rate))
 		}
-		assert.Equal(t, []float64{712, 712, 12, 712, 12, 712}, rates, "set for the trial and its warm-up, then for each step once what was unread is read")
+		assert.Equal(t, []float64{712, 712, 12, 712, 12, 712}, rates,
+			"set for the trial and its warm-up, then for each step once what was unread is read")
 		steps := reread(t, dir).Trials[0].Steps
 		require.Len(t, steps, 2)
 		assert.InDelta(t, 512, float64(steps[1].RecordsPerSecond), 2)

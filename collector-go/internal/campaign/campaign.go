@@ -50,7 +50,8 @@ type Campaign struct {
 }
 
 // New returns a campaign that goes on with what a run's directory has; a new one has nothing. It starts nothing.
-func New(options Options, run *rundir.Run, writer *rundir.Writer, launcher Launcher, progress experiment.Progress) *Campaign {
+func New(options Options, run *rundir.Run, writer *rundir.Writer, launcher Launcher,
+	progress experiment.Progress) *Campaign {
 	c := &Campaign{options: options, run: run, writer: writer, launcher: launcher, progress: progress, now: time.Now}
 	if given := run.Plan.Load.RecordsPerSecond; given.Known() {
 		c.rate = float64(given)
@@ -70,7 +71,8 @@ func New(options Options, run *rundir.Run, writer *rundir.Writer, launcher Launc
 }
 
 func (c *Campaign) noteResumption(e rundir.Event) {
-	c.notes = append(c.notes, fmt.Sprintf("The run was interrupted and resumed at %s: %s.", time.UnixMilli(e.AtMs).UTC().Format("15:04:05 UTC"), e.Text))
+	c.notes = append(c.notes, fmt.Sprintf("The run was interrupted and resumed at %s: %s.",
+		time.UnixMilli(e.AtMs).UTC().Format("15:04:05 UTC"), e.Text))
 }
 
 func (c *Campaign) tell(e rundir.Event) error {
@@ -96,11 +98,14 @@ func (c *Campaign) Run(ctx context.Context) (*rundir.Result, error) {
 		err := c.trial(ctx, trial)
 		switch {
 		case ctx.Err() != nil:
-			return nil, errors.Join(context.Cause(ctx), c.tell(rundir.Event{Kind: rundir.RunInterrupted, Trial: trial.Number, Text: context.Cause(ctx).Error()}))
+			return nil, errors.Join(context.Cause(ctx),
+				c.tell(rundir.Event{Kind: rundir.RunInterrupted, Trial: trial.Number,
+					Text: context.Cause(ctx).Error()}))
 		case err != nil:
 			c.progress.Say("trial %d (%s) could not be measured: %v", trial.Number, trial.Label, err)
 			trial.State, trial.Error = rundir.Failed, err.Error()
-			if err := c.tell(rundir.Event{Kind: rundir.TrialFailed, Trial: trial.Number, Text: err.Error()}); err != nil {
+			if err := c.tell(rundir.Event{Kind: rundir.TrialFailed, Trial: trial.Number, Text: err.Error()}); err !=
+				nil {
 				return nil, err
 			}
 		}
@@ -117,7 +122,9 @@ func (c *Campaign) begin() error {
 	for _, t := range c.run.Trials {
 		kept += len(t.Steps)
 	}
-	e := rundir.Event{Kind: rundir.RunResumed, Text: fmt.Sprintf("%d finished steps were kept, the topology of the trial that was under way was launched again", kept)}
+	e := rundir.Event{Kind: rundir.RunResumed,
+		Text: fmt.Sprintf("%d finished steps were kept, the topology of the trial that was under way was launched again",
+			kept)}
 	c.progress.Say("resuming: %d finished steps are kept", kept)
 	err := c.tell(e)
 	e.AtMs = c.now().UnixMilli()
@@ -133,10 +140,13 @@ func (c *Campaign) late() bool {
 // finish draws the result from what was measured, and keeps it.
 func (c *Campaign) finish() (*rundir.Result, error) {
 	if c.leftOut {
-		c.notes = append(c.notes, "The time limit had passed before everything was measured: what is missing was left out.")
+		c.notes = append(c.notes,
+			"The time limit had passed before everything was measured: what is missing was left out.")
 	}
 	if c.costLeftOut && slices.ContainsFunc(c.run.Trials, func(t rundir.Trial) bool { return len(t.Steps) > 0 }) {
-		c.notes = append(c.notes, fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the climb that were OK.", c.run.Plan.CostTime().Round(time.Second)))
+		c.notes = append(c.notes,
+			fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the climb that were OK.",
+				c.run.Plan.CostTime().Round(time.Second)))
 	}
 	result := Conclude(c.run.Plan, c.run.Trials)
 	result.FinishedMs, result.Notes = c.now().UnixMilli(), append(result.Notes, c.notes...)
@@ -148,7 +158,8 @@ func (c *Campaign) finish() (*rundir.Result, error) {
 
 // search is the search of a trial's row.
 func (c *Campaign) search(t *rundir.Trial) tuning.Search {
-	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats, Confirm: c.run.Plan.Confirm}
+	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats,
+		Confirm: c.run.Plan.Confirm}
 	for _, step := range t.PlannedTrial.Steps {
 		s.Values = append(s.Values, step.Value)
 	}

@@ -52,14 +52,16 @@ func begin(t *testing.T, text string) string {
 	file, err := spec.Parse("grid.yaml", []byte(text))
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := rundir.Create(dir, []byte(text), file.Plan(), rundir.Manifest{ID: "run", StartedMs: time.Now().UnixMilli()})
+	w, err := rundir.Create(dir, []byte(text), file.Plan(),
+		rundir.Manifest{ID: "run", StartedMs: time.Now().UnixMilli()})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return dir
 }
 
 // goOn runs what is left in a run's directory, as a new process would.
-func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal, o campaign.Options) (*rundir.Result, error) {
+func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal, o campaign.Options) (*rundir.Result,
+	error) {
 	t.Helper()
 	run, err := rundir.Load(dir)
 	require.NoError(t, err)
@@ -95,9 +97,11 @@ func TestAGridIsSearched(t *testing.T) {
 		assert.Less(t, len(run.Trials[0].Steps), 5, "seven values by halves")
 		assert.Equal(t, []string{"grid-01", "grid-02"}, w.launches)
 		assert.Equal(t, w.launches, w.ended)
-		assert.Equal(t, w.launches, w.killed, "that a topology is killed on purpose is told before it is: else its silence wakes somebody")
+		assert.Equal(t, w.launches, w.killed,
+			"that a topology is killed on purpose is told before it is: else its silence wakes somebody")
 		assert.Zero(t, w.anew)
-		assert.Len(t, w.marks, len(run.Trials[0].Steps)+len(run.Trials[1].Steps)+len(run.Trials), "each step is on the axis, and each end")
+		assert.Len(t, w.marks, len(run.Trials[0].Steps)+len(run.Trials[1].Steps)+len(run.Trials),
+			"each step is on the axis, and each end")
 		for _, trial := range run.Trials {
 			assertWhole(t, trial)
 		}
@@ -227,7 +231,8 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 		for i, step := range whole.Trials[1].Steps {
 			assert.Equal(t, i+1, step.Number)
 			seen[step.Value]++
-			assert.LessOrEqual(t, step.Clients.Submitted, 4*step.Queries, "no query of the first launch counts in the second's steps")
+			assert.LessOrEqual(t, step.Clients.Submitted, 4*step.Queries,
+				"no query of the first launch counts in the second's steps")
 		}
 		for value, n := range seen {
 			assert.Equal(t, 1, n, "%v was measured once", value)
@@ -265,7 +270,8 @@ func assertJoined(t *testing.T, trial rundir.Trial) {
 	for _, m := range figures.Marks {
 		titles[m.Title] = true
 	}
-	assert.Subset(t, titles, map[string]bool{"Changed a setting of grid-02": true, "Changed a setting of grid-02-launch2": true}, "of both launches")
+	assert.Subset(t, titles, map[string]bool{"Changed a setting of grid-02": true,
+		"Changed a setting of grid-02-launch2": true}, "of both launches")
 	built, err := report.Build(figures, rundir.Plan{Axis: rundir.Queries})
 	require.NoError(t, err)
 	assert.Zero(t, built.Collection.MissingSlices, "between the launches nothing is expected")
@@ -336,7 +342,8 @@ func TestAGoalOfTheCapacity(t *testing.T) {
 		dir := begin(t, strings.Replace(grid, "on_fail: bracket", goal, 1))
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK}, []tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict})
+		assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK},
+			[]tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict})
 		assert.Equal(t, exit.Missed, result.ExitCode)
 	})
 }

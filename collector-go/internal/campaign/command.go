@@ -155,9 +155,11 @@ func (l *Command) endLeftover(ctx context.Context, marks experiment.Marks) error
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v", left.Name, err)
+		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v",
+			left.Name, err)
 	} else if marks != nil {
-		_ = marks.SetMark(ctx, experiment.Killed(left.Name, time.Now())) // without it an alert says that the topology is silent, which is so
+		// without it an alert says that the topology is silent, which is so
+		_ = marks.SetMark(ctx, experiment.Killed(left.Name, time.Now()))
 	}
 	return nil
 }
@@ -201,7 +203,8 @@ func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 	name := l.name
 	l.name = ""
 	if err := os.MkdirAll(logs, 0o755); err == nil {
-		_ = os.WriteFile(filepath.Join(logs, "README"), []byte("The workers' logs are on the cluster that ran topology "+name+".\n"), 0o644)
+		_ = os.WriteFile(filepath.Join(logs, "README"),
+			[]byte("The workers' logs are on the cluster that ran topology "+name+".\n"), 0o644)
 	}
 	if err := l.call(ctx, words); err != nil {
 		return fmt.Errorf("end topology %s: %w: end it by hand", name, err)

@@ -16,7 +16,8 @@ import (
 func script(t *testing.T, dir, name, code string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nfor word; do echo \"$word\"; done > "+path+".words\necho told on stderr >&2\nexit "+code+"\n"), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nfor word; do echo \"$word\"; done > "+path+
+		".words\necho told on stderr >&2\nexit "+code+"\n"), 0o755))
 	return path
 }
 
@@ -32,7 +33,8 @@ func TestCommandsAreFilledInAndRun(t *testing.T) {
 	conf := filepath.Join(dir, "bullet.yaml")
 	require.NoError(t, os.WriteFile(conf, []byte("bullet.topology.name: x\n"), 0o644))
 	submit, kill := script(t, dir, "submit", "0"), script(t, dir, "kill", "0")
-	l := NewCommand(CommandOptions{Submit: []string{submit, "jar", "{conf}", "--name={name}", "{settings}", "-w{workers}"}, Kill: []string{kill, "{name}"},
+	l := NewCommand(CommandOptions{Submit: []string{submit, "jar", "{conf}", "--name={name}", "{settings}",
+		"-w{workers}"}, Kill: []string{kill, "{name}"},
 		Conf: conf, Collector: "c:1", Gateway: "g:1", DRPC: []string{"d:1", "d:2"}, MostQueries: 10}, nil)
 	defer l.Stop(nil)
 	trial := rundir.PlannedTrial{Workers: 3, Settings: []rundir.Entry{{Key: "a", Value: "1"}, {Key: "b", Value: "x y"}}}
@@ -58,19 +60,24 @@ func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
 		return []string{"sh", "-c", "echo $0 >> " + log + "; exit " + code}
 	}
 	kill, submit := append(command("1"), "kill {name}"), append(command("0"), "submit {name}")
-	trials := []rundir.Trial{{PlannedTrial: rundir.PlannedTrial{Number: 1}}, {PlannedTrial: rundir.PlannedTrial{Number: 2}}}
+	trials := []rundir.Trial{{PlannedTrial: rundir.PlannedTrial{Number: 1}},
+		{PlannedTrial: rundir.PlannedTrial{Number: 2}}}
 	begun := func(trial int, name string) rundir.Event {
 		return rundir.Event{Kind: rundir.TrialStarted, Trial: trial, Text: name}
 	}
-	events := []rundir.Event{{Kind: rundir.RunStarted}, begun(1, "t-01"), {Kind: rundir.TrialFinished, Trial: 1}, begun(2, "t-02"), {Kind: rundir.StepFinished, Trial: 2}}
+	events := []rundir.Event{{Kind: rundir.RunStarted}, begun(1, "t-01"), {Kind: rundir.TrialFinished, Trial: 1},
+		begun(2, "t-02"), {Kind: rundir.StepFinished, Trial: 2}}
 	left := LeftoverOf(&rundir.Run{Trials: trials, Events: events})
 	require.NotNil(t, left)
 	assert.Equal(t, "t-02", left.Name)
-	for _, end := range []rundir.EventKind{rundir.TrialFinished, rundir.TrialFailed, rundir.RunInterrupted, rundir.RunFinished} {
-		assert.Nil(t, LeftoverOf(&rundir.Run{Trials: trials, Events: append(events, rundir.Event{Kind: end, Trial: 2})}), "%s came after its end", end)
+	for _, end := range []rundir.EventKind{rundir.TrialFinished, rundir.TrialFailed, rundir.RunInterrupted,
+		rundir.RunFinished} {
+		assert.Nil(t, LeftoverOf(&rundir.Run{Trials: trials,
+			Events: append(events, rundir.Event{Kind: end, Trial: 2})}), "%s came after its end", end)
 	}
 	said := &saying{}
-	l := NewCommand(CommandOptions{Submit: submit, Kill: kill, Conf: conf, Collector: "c:1", Gateway: "g:1", Leftover: left}, said)
+	l := NewCommand(CommandOptions{Submit: submit, Kill: kill, Conf: conf, Collector: "c:1", Gateway: "g:1",
+		Leftover: left}, said)
 	_, err := l.Launch(t.Context(), rundir.PlannedTrial{}, "t-02-launch2")
 	require.NoError(t, err, "that nothing was there to be ended ends nothing")
 	text, err := os.ReadFile(log)
@@ -97,7 +104,8 @@ func TestACommandThatFailsTellsItsOutput(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "bullet.yaml")
 	require.NoError(t, os.WriteFile(conf, nil, 0o644))
-	l := NewCommand(CommandOptions{Submit: []string{script(t, dir, "submit", "3")}, Kill: []string{script(t, dir, "kill", "4")}, Conf: conf, Collector: "c:1", Gateway: "g:1"}, nil)
+	l := NewCommand(CommandOptions{Submit: []string{script(t, dir, "submit", "3")},
+		Kill: []string{script(t, dir, "kill", "4")}, Conf: conf, Collector: "c:1", Gateway: "g:1"}, nil)
 	defer l.Stop(nil)
 	_, err := l.Launch(t.Context(), rundir.PlannedTrial{}, "t-01")
 	require.ErrorContains(t, err, "submit topology t-01")

@@ -24,7 +24,8 @@ func Conclude(plan rundir.Plan, trials []rundir.Trial) rundir.Result {
 func trialResult(plan rundir.Plan, t rundir.Trial) rundir.TrialResult {
 	interval := tuning.IntervalOf(rundir.Measured(t.Steps))
 	return rundir.TrialResult{
-		Number: t.Number, Label: t.Label, State: t.State, Error: t.Error, Steps: len(t.Steps), Left: len(t.PlannedTrial.Steps) - distinct(t.Steps),
+		Number: t.Number, Label: t.Label, State: t.State, Error: t.Error, Steps: len(t.Steps),
+		Left:   len(t.PlannedTrial.Steps) - distinct(t.Steps),
 		Result: verdictOf(plan, t.Steps, interval), Capacity: interval,
 	}
 }
@@ -66,7 +67,8 @@ func verdictOf(plan rundir.Plan, steps []rundir.Step, interval tuning.Interval) 
 	switch {
 	case plan.FailFails && interval.FirstFail != nil:
 		return tuning.Fail
-	case len(steps) == 0, len(interval.Inconclusive) > 0 && (plan.FailFails || interval.LastOK == nil && interval.FirstFail == nil):
+	case len(steps) == 0, len(interval.Inconclusive) > 0 &&
+		(plan.FailFails || interval.LastOK == nil && interval.FirstFail == nil):
 		return tuning.Inconclusive
 	case len(interval.Limited) > 0:
 		return tuning.Limited

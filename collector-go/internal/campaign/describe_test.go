@@ -44,7 +44,9 @@ func (w *telling) Topology(_ context.Context, name string) (t experiment.Topolog
 		return t, errors.New("connection refused")
 	}
 	t.Name, t.ID, t.Versions.Storm, t.Versions.Bullet, t.Versions.Java = name, name+"-1", "2.8.4", "1.5.2", "17.0.9"
-	t.Settings = map[string]string{"worker.childopts": "-Xmx512m", "topology.worker.childopts": map[int]string{96: "-XX:+UseSerialGC -Xmx96m", 384: "-XX:+UseG1GC -Xmx384m"}[w.heapMiB(name)]}
+	t.Settings = map[string]string{"worker.childopts": "-Xmx512m",
+		"topology.worker.childopts": map[int]string{96: "-XX:+UseSerialGC -Xmx96m",
+			384: "-XX:+UseG1GC -Xmx384m"}[w.heapMiB(name)]}
 	return t, nil
 }
 
@@ -65,7 +67,8 @@ func describe(t *testing.T, w *telling) *rundir.Run {
 	writer, err := rundir.Open(dir)
 	require.NoError(t, err)
 	defer writer.Close()
-	_, err = campaign.New(campaign.Options{Lateness: 2 * time.Second}, run, writer, campaign.NewDescriber(w, run, writer), &journal{}).Run(t.Context())
+	_, err = campaign.New(campaign.Options{Lateness: 2 * time.Second}, run, writer,
+		campaign.NewDescriber(w, run, writer), &journal{}).Run(t.Context())
 	require.NoError(t, err)
 	return reread(t, dir)
 }
@@ -79,15 +82,18 @@ func TestEachTrialKeepsWhatItsTopologyTold(t *testing.T) {
 		for i, want := range []struct {
 			heap, gc, limit string
 			flags           string
-		}{{"-Xmx96m", "-XX:+UseSerialGC", "96 MiB", "-Xmx512m -XX:+UseSerialGC -Xmx96m"}, {"-Xmx384m", "-XX:+UseG1GC", "384 MiB", "-Xmx512m -XX:+UseG1GC -Xmx384m"}} {
+		}{{"-Xmx96m", "-XX:+UseSerialGC", "96 MiB", "-Xmx512m -XX:+UseSerialGC -Xmx96m"},
+			{"-Xmx384m", "-XX:+UseG1GC", "384 MiB", "-Xmx512m -XX:+UseG1GC -Xmx384m"}} {
 			told, err := run.Trials[i].Told()
 			require.NoError(t, err)
 			require.NotNil(t, told)
-			assert.Equal(t, []string{want.heap, want.gc, want.flags}, []string{told.HeapFlags, told.GCFlags, told.WorkerFlags})
+			assert.Equal(t, []string{want.heap, want.gc, want.flags},
+				[]string{told.HeapFlags, told.GCFlags, told.WorkerFlags})
 			assert.Equal(t, "2.8.4", told.Storm)
 			values, err := run.Values(run.Trials[i])
 			require.NoError(t, err)
-			assert.Equal(t, []string{want.heap, want.gc, want.limit}, []string{values["worker.heap_flags"], values["worker.gc_flags"], values["worker.heap_limit"]})
+			assert.Equal(t, []string{want.heap, want.gc, want.limit},
+				[]string{values["worker.heap_flags"], values["worker.gc_flags"], values["worker.heap_limit"]})
 		}
 		assert.Equal(t, "2.8.4", run.Manifest.Versions.Storm)
 		assert.Equal(t, "-XX:+UseSerialGC", run.Manifest.GCFlags, "the first that told")

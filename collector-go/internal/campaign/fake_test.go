@@ -53,8 +53,9 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{capacity: map[string]float64{}, carries: map[string]float64{}, broken: map[string]error{}, topology: map[string]*fakeTopology{},
-		marks: map[string]experiment.Mark{}, failed: make(chan error, 1), starved: func() bool { return false }}
+	return &world{capacity: map[string]float64{}, carries: map[string]float64{}, broken: map[string]error{},
+		topology: map[string]*fakeTopology{},
+		marks:    map[string]experiment.Mark{}, failed: make(chan error, 1), starved: func() bool { return false }}
 }
 
 func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
@@ -62,7 +63,8 @@ func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*
 	if err := w.broken[t.Label]; err != nil {
 		return nil, err
 	}
-	f := &fakeTopology{world: w, name: name, capacity: w.capacity[t.Label], carries: w.carries[t.Label], began: time.Now(), changed: time.Now(), looked: time.Now()}
+	f := &fakeTopology{world: w, name: name, capacity: w.capacity[t.Label], carries: w.carries[t.Label],
+		began: time.Now(), changed: time.Now(), looked: time.Now()}
 	w.mu.Lock()
 	w.topology[name] = f
 	w.mu.Unlock()
@@ -73,7 +75,8 @@ func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*
 	if w.behind != nil {
 		around = w.behind(f).join(&ports)
 	}
-	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Around: around, Failed: w.failed, Settings: []byte("a: 1\n"), Arguments: rundir.Arguments{Settings: []string{"a=1"}}}, nil
+	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Around: around, Failed: w.failed,
+		Settings: []byte("a: 1\n"), Arguments: rundir.Arguments{Settings: []string{"a=1"}}}, nil
 }
 
 func (w *world) End(_ context.Context, _ string, broken bool) error {
@@ -161,7 +164,8 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 	}
 	var answer load.Answer
 	for i := range int64(10) {
-		answer.Records = append(answer.Records, json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, from+1+i)))
+		answer.Records = append(answer.Records,
+			json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, from+1+i)))
 	}
 	if f.world.lossy {
 		answer.Records = answer.Records[:9]
@@ -177,9 +181,11 @@ func (f *fakeTopology) find(ctx context.Context) (load.Answer, error) {
 	case <-ctx.Done():
 		return load.Answer{}, ctx.Err()
 	}
-	record := fmt.Sprintf(`{"event_time_ms":%d,"kafka_received_ms":%d,"bullet_received_ms":%d,"bullet_filtered_ms":%d}`, submitted+200, submitted+220, submitted+240, submitted+242)
+	record := fmt.Sprintf(`{"event_time_ms":%d,"kafka_received_ms":%d,"bullet_received_ms":%d,"bullet_filtered_ms":%d}`,
+		submitted+200, submitted+220, submitted+240, submitted+242)
 	return load.Answer{Records: []json.RawMessage{json.RawMessage(record)},
-		Meta: json.RawMessage(fmt.Sprintf(`{"Query":{"Receive Time":%d,"Finish Time":%d}}`, submitted+30, submitted+250))}, nil
+		Meta: json.RawMessage(fmt.Sprintf(`{"Query":{"Receive Time":%d,"Finish Time":%d}}`, submitted+30,
+			submitted+250))}, nil
 }
 
 func (f *fakeTopology) count(by int) {
@@ -212,14 +218,16 @@ func (f *fakeTopology) Process(int) (time.Duration, bool) {
 }
 
 // MarkedWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
-func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to time.Time) (marks []experiment.Mark, err error) {
+func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to time.Time) (marks []experiment.Mark,
+	err error) {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
 	of := f.world.topology[topology]
 	if of == nil {
 		return nil, errors.New("no topology " + topology)
 	}
-	all := []experiment.Mark{{ID: "auto-" + topology, Topology: topology, Start: of.began.Add(20 * time.Second), Title: "Changed a setting of " + topology, Text: "- a: 1\n+ a: 2", Tags: []string{"config"}}}
+	all := []experiment.Mark{{ID: "auto-" + topology, Topology: topology, Start: of.began.Add(20 * time.Second),
+		Title: "Changed a setting of " + topology, Text: "- a: 1\n+ a: 2", Tags: []string{"config"}}}
 	for _, m := range f.world.marks {
 		if m.Topology == topology {
 			all = append(all, m)
@@ -294,7 +302,8 @@ func (f *fakeTopology) Newest(context.Context, string, time.Time) ([]experiment.
 	if f.world.is(f.world.stale) {
 		return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"}, EndMs: 1}}, nil
 	}
-	return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"}, EndMs: time.Now().Add(-width).Truncate(width).UnixMilli()}}, nil
+	return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"},
+		EndMs: time.Now().Add(-width).Truncate(width).UnixMilli()}}, nil
 }
 
 // journal keeps what is said.

@@ -36,7 +36,8 @@ type Local struct {
 }
 
 // NewLocal returns a launcher that has started nothing.
-func NewLocal(options stack.Options, mostQueries int, log *slog.Logger, progress experiment.Progress, hasten <-chan struct{}) *Local {
+func NewLocal(options stack.Options, mostQueries int, log *slog.Logger, progress experiment.Progress,
+	hasten <-chan struct{}) *Local {
 	return &Local{options: options, log: log, progress: progress, queries: mostQueries, hasten: hasten}
 }
 
@@ -71,14 +72,16 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 		return nil, err
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.gateway, collector, collector, machine
+	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.gateway, collector,
+		collector, machine
 	if l.drpc != nil {
 		ports.Queries = l.drpc
 	}
 	ports.Processes = l.processes(ctx, l.running)
 	return &Launched{
-		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf, Arguments: rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
-		Around: l.around(), CollectorRestarts: l.running.CollectorRestarts,
+		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf,
+		Arguments: rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
+		Around:    l.around(), CollectorRestarts: l.running.CollectorRestarts,
 	}, nil
 }
 
@@ -112,7 +115,8 @@ func (l *Local) up(ctx context.Context) error {
 		return err
 	}
 	s := l.running
-	l.progress.Say("starting the collector, the query gateway and a Storm cluster of %d workers; logs in %s", l.options.Workers, filepath.Join(l.options.Dir, "logs"))
+	l.progress.Say("starting the collector, the query gateway and a Storm cluster of %d workers; logs in %s",
+		l.options.Workers, filepath.Join(l.options.Dir, "logs"))
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
@@ -130,7 +134,8 @@ const quietLimit = 15 * time.Second
 // sourceIsQuiet waits until the gateway has forgotten the source of the topology before: what it said is not the next
 // one's.
 func (l *Local) sourceIsQuiet(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit, fmt.Errorf("the record source of the topology before still reports after %s", quietLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit,
+		fmt.Errorf("the record source of the topology before still reports after %s", quietLimit))
 	defer cancel()
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()
@@ -220,7 +225,8 @@ const maxLogBytes = 256 << 10
 func (l *Local) keepLogs(dir string) {
 	patterns := []string{filepath.Join(l.options.Dir, "logs", "*.log")}
 	if l.name != "" {
-		patterns = append(patterns, filepath.Join(l.options.Dir, "storm", "logs", "workers-artifacts", l.name+"-*", "*", "worker.log*"))
+		patterns = append(patterns, filepath.Join(l.options.Dir, "storm", "logs", "workers-artifacts", l.name+"-*", "*",
+			"worker.log*"))
 	}
 	for _, pattern := range patterns {
 		files, _ := filepath.Glob(pattern)

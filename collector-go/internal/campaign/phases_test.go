@@ -69,7 +69,8 @@ func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
 		outcomes := lines(t, trial)
 		for _, step := range trial.Steps[:6] {
 			for _, o := range outcomes {
-				assert.False(t, o.SubmittedMs < step.StartMs-1000 && o.FinishedMs > step.StartMs, "a query of the load before step %d is under way in it", step.Number)
+				assert.False(t, o.SubmittedMs < step.StartMs-1000 && o.FinishedMs > step.StartMs,
+					"a query of the load before step %d is under way in it", step.Number)
 			}
 		}
 		assert.Equal(t, 1, result.Trials[0].Left, "50 is above what failed")
@@ -98,7 +99,8 @@ func TestTheCostGoesOnAfterAnInterrupt(t *testing.T) {
 		require.NoError(t, err)
 		trial := reread(t, dir).Trials[0]
 		assert.Equal(t, []float64{0, 10, 20, 20, 10, 0}, loads(trial.Steps, rundir.CostStep))
-		assert.Equal(t, []int{1, 1, 1, 2}, []int{trial.Steps[0].Launch, trial.Steps[1].Launch, trial.Steps[2].Launch, trial.Steps[3].Launch})
+		assert.Equal(t, []int{1, 1, 1, 2}, []int{trial.Steps[0].Launch, trial.Steps[1].Launch, trial.Steps[2].Launch,
+			trial.Steps[3].Launch})
 		assert.Equal(t, []float64{10, 20, 10, 20}, loads(trial.Steps, rundir.LoadStep))
 	})
 }
@@ -133,7 +135,8 @@ func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 				took := time.UnixMilli(first.StartMs).Sub(w.topology["phases-01"].began)
 				assert.GreaterOrEqual(t, took, c.least)
 				assert.LessOrEqual(t, took, c.most)
-				assert.Equal(t, c.noted, strings.Contains(strings.Join(first.Notes, "\n"), "before the CPU that a record costs was seen to be steady"), "%v", first.Notes)
+				assert.Equal(t, c.noted, strings.Contains(strings.Join(first.Notes, "\n"),
+					"before the CPU that a record costs was seen to be steady"), "%v", first.Notes)
 			})
 		})
 	}
@@ -176,7 +179,8 @@ func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
 					}
 					return total
 				}
-				file := strings.NewReplacer("start_up: 2m", c.steps, "[10, 20, 30, 40, 50]", "[0, 10]", "  expected_capacity: 40\n", "")
+				file := strings.NewReplacer("start_up: 2m", c.steps, "[10, 20, 30, 40, 50]", "[0, 10]",
+					"  expected_capacity: 40\n", "")
 				dir := begin(t, file.Replace(phases))
 				_, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 				require.NoError(t, err)
@@ -188,7 +192,8 @@ func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
 					if o.SubmittedMs >= trial.Steps[0].StartMs {
 						continue
 					}
-					assert.LessOrEqual(t, o.FinishedMs, trial.Steps[0].StartMs, "a query of the start-up is under way in the first step")
+					assert.LessOrEqual(t, o.FinishedMs, trial.Steps[0].StartMs,
+						"a query of the start-up is under way in the first step")
 					if o.SubmittedMs < first.UnixMilli()+1000 {
 						started++
 					}
@@ -205,7 +210,8 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 		w := newWorld()
 		dir := begin(t, phases)
 		began := time.Now()
-		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{Bound: 160 * time.Second, LeastSteps: 3})
+		result, err := goOn(t, t.Context(), dir, w, &journal{},
+			campaign.Options{Bound: 160 * time.Second, LeastSteps: 3})
 		require.NoError(t, err)
 		assert.LessOrEqual(t, time.Since(began), 170*time.Second)
 		trial := reread(t, dir).Trials[0]
@@ -226,7 +232,8 @@ func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
 		verdict  tuning.Verdict
 		measured time.Duration
 	}{
-		"certain to fail":    {5, true, tuning.Fail, 25 * time.Second}, // 3 of 12 slices of 900 ms are a mean of 225 ms; the third is in 5 s after its end
+		// 3 of 12 slices of 900 ms are a mean of 225 ms; the third is in 5 s after its end
+		"certain to fail":    {5, true, tuning.Fail, 25 * time.Second},
 		"the figures wanted": {5, false, tuning.Fail, time.Minute},
 		"holds":              {1000, true, tuning.OK, time.Minute},
 	} {
@@ -234,7 +241,9 @@ func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, say := newWorld(), &journal{}
 				w.capacity["phases"] = c.capacity
-				file, err := spec.Parse("phases.yaml", []byte(strings.NewReplacer("sustain: 15s", "sustain: 1m", "expected_capacity: 40", "confirm: false", "[10, 20, 30, 40, 50]", "[10]").Replace(phases)))
+				file, err := spec.Parse("phases.yaml",
+					[]byte(strings.NewReplacer("sustain: 15s", "sustain: 1m", "expected_capacity: 40", "confirm: false",
+						"[10, 20, 30, 40, 50]", "[10]").Replace(phases)))
 				require.NoError(t, err)
 				plan := file.Plan()
 				plan.EndEarly = c.endEarly

@@ -88,8 +88,10 @@ func TestAStallWithinAStep(t *testing.T) {
 		stall := &stretch{from: 20 * time.Second, length: 2 * time.Second}
 		step := measureRate(t, func(ctx context.Context) error { return wait(ctx, stall.left()) })
 		assert.Equal(t, tuning.Fail, step.Verdict, "%v", step.Reasons)
-		assert.InDelta(t, 11_900, float64(step.Figures[0].Measured), 1, "p99: the 9th slowest of 800; the slowest waited for 2 s, the next for 50 ms less")
-		assert.Contains(t, step.Reasons, "p99 query latency 1.9 s late is above 1 s late", "of queries that run for 10 s themselves")
+		assert.InDelta(t, 11_900, float64(step.Figures[0].Measured), 1,
+			"p99: the 9th slowest of 800; the slowest waited for 2 s, the next for 50 ms less")
+		assert.Contains(t, step.Reasons, "p99 query latency 1.9 s late is above 1 s late",
+			"of queries that run for 10 s themselves")
 		assert.InDelta(t, 10_300, float64(step.Figures[1].Measured), 1, "p50")
 		assert.Equal(t, 800, step.Clients.Submitted, "those of the warm-up that lived on are among them")
 		assert.Zero(t, step.Clients.LowerBounds)
@@ -120,7 +122,8 @@ func TestRefusalsLimitAStep(t *testing.T) {
 		full := &stretch{from: 15 * time.Second, length: 20 * time.Second}
 		step := measureRate(t, func(context.Context) error {
 			if full.left() > 0 {
-				return &load.StatusError{Method: "POST", URL: "http://g/q", Code: 429, Status: "429 Too Many Requests", Text: "the limit is 2000"}
+				return &load.StatusError{Method: "POST", URL: "http://g/q", Code: 429, Status: "429 Too Many Requests",
+					Text: "the limit is 2000"}
 			}
 			return nil
 		})

@@ -83,7 +83,8 @@ func assertTimeline(t *testing.T, trial rundir.Trial) {
 	for _, stage := range got.Stages {
 		assert.Equal(t, 40, stage.Count, stage.Name)
 		assert.InDelta(t, map[string]float64{
-			tuning.RecordMade: 170, tuning.KafkaReceived: 190, tuning.BulletReceived: 210, tuning.BulletFiltered: 212, tuning.QuerySubmitted: -30, tuning.QueryReceived: 0,
+			tuning.RecordMade: 170, tuning.KafkaReceived: 190, tuning.BulletReceived: 210, tuning.BulletFiltered: 212,
+			tuning.QuerySubmitted: -30, tuning.QueryReceived: 0,
 			tuning.QueryFinished: 220, tuning.QueryReturned: 230,
 		}[stage.Name], float64(stage.MeanMs), 1, stage.Name)
 	}

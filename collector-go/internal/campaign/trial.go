@@ -24,7 +24,8 @@ func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 	t.Launches++
 	name := c.name(t)
 	c.progress.Say("trial %d of %d: %s", t.Number, len(c.run.Trials), t.Label)
-	if err := c.tell(rundir.Event{Kind: rundir.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err != nil {
+	if err := c.tell(rundir.Event{Kind: rundir.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err !=
+		nil {
 		return err
 	}
 	t.State = rundir.Underway
@@ -61,7 +62,8 @@ func (c *Campaign) announceEnd(ctx context.Context, marks experiment.Marks, name
 	ctx, cancel := context.WithTimeout(ctx, announceLimit)
 	defer cancel()
 	if err := marks.SetMark(ctx, experiment.Killed(name, c.now())); err != nil {
-		c.progress.Say("the collector was not told that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v", name, err)
+		c.progress.Say("the collector was not told that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v",
+			name, err)
 	}
 }
 
@@ -105,7 +107,8 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	ports := launched.Ports
 	ports.Progress, ports.Outcomes = c.progress, outcomes
 	session, err := experiment.Open(ctx, experiment.SessionOptions{
-		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness, Run: c.run.Manifest.ID,
+		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness,
+		Run:   c.run.Manifest.ID,
 		Trial: t.Label, Around: launched.Around, FirstStepBy: c.bound(launched.Submitted),
 	}, ports, launched.Submitted)
 	if err != nil {
@@ -214,14 +217,17 @@ func (c *Campaign) setRate(session *experiment.Session, t *rundir.Trial) error {
 	if err != nil {
 		return err
 	}
-	return c.tell(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches, RecordsPerSecond: &rate, Text: string(text)})
+	return c.tell(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches,
+		RecordsPerSecond: &rate, Text: string(text)})
 }
 
 func (c *Campaign) step(session *experiment.Session, t *rundir.Trial, next order) (rundir.Step, error) {
 	number := len(t.Steps) + 1
-	step, err := session.Step(experiment.StepOrder{Kind: next.kind, Value: next.value, Number: number, Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
-		return c.tell(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number, Attempt: next.attempt, Value: &next.value})
-	}})
+	step, err := session.Step(experiment.StepOrder{Kind: next.kind, Value: next.value, Number: number,
+		Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
+			return c.tell(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number,
+				Attempt: next.attempt, Value: &next.value})
+		}})
 	if err != nil {
 		return step, err
 	}
@@ -256,7 +262,8 @@ func (c *Campaign) sayStep(t *rundir.Trial, s rundir.Step) {
 	if s.Attempt > 1 {
 		which += fmt.Sprintf(" (attempt %d)", s.Attempt)
 	}
-	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(), which, s.Verdict, figures,
+	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(),
+		which, s.Verdict, figures,
 		recordsText(s.RecordsPerSecond), c.host(), 100*float64(s.HostIdle))
 	for _, reason := range s.Reasons {
 		c.progress.Say("  %s", reason)

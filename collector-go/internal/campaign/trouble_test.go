@@ -21,7 +21,8 @@ import (
 // The run ends at once and leaves no query under way (the bubble fails the test when a goroutine is left), and a
 // resumption measures what is missing, nothing twice.
 func TestAnInterruptEndsARunAtOnce(t *testing.T) {
-	for _, after := range []time.Duration{0, 10 * time.Second, 45 * time.Second, 61 * time.Second, 3 * time.Minute, 347 * time.Second, 8 * time.Minute} {
+	for _, after := range []time.Duration{0, 10 * time.Second, 45 * time.Second, 61 * time.Second, 3 * time.Minute,
+		347 * time.Second, 8 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.capacity["phases"] = 35
@@ -55,7 +56,8 @@ func once(later, length time.Duration) func() bool {
 
 // The collector is away for ten seconds, at different times of a step.
 func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
-	for _, later := range []time.Duration{20 * time.Second, 70 * time.Second, 75 * time.Second, 85 * time.Second, 100 * time.Second} {
+	for _, later := range []time.Duration{20 * time.Second, 70 * time.Second, 75 * time.Second, 85 * time.Second,
+		100 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
 			w.capacity["phases"], w.away = 35, once(later, 10*time.Second)
@@ -130,14 +132,16 @@ func TestLostAnswersFail(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				spoil(w)
-				text := strings.Replace(phases, "on_fail: bracket", "  - {figure: result_size, statistic: mean, at_least: 9.9}\non_fail: bracket", 1)
+				text := strings.Replace(phases, "on_fail: bracket",
+					"  - {figure: result_size, statistic: mean, at_least: 9.9}\non_fail: bracket", 1)
 				dir := begin(t, text)
 				result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 				require.NoError(t, err)
 				assert.Equal(t, tuning.Fail, result.Verdict)
 				assert.Equal(t, "below 10", result.Rows[0].Capacity.String())
 				for _, step := range reread(t, dir).Trials[0].Steps {
-					assert.Equal(t, step.Queries > 0, step.Verdict == tuning.Fail, "%d queries: %s %v", step.Queries, step.Verdict, step.Reasons)
+					assert.Equal(t, step.Queries > 0, step.Verdict == tuning.Fail, "%d queries: %s %v", step.Queries,
+						step.Verdict, step.Reasons)
 				}
 			})
 		})

@@ -35,7 +35,8 @@ type Options struct {
 // DefaultOptions ask a query of each class every 10 s that lives 5 s and finds about 50 records.
 func DefaultOptions() Options {
 	return Options{
-		Classes: load.Classes(), Every: 10 * time.Second, Query: load.Parameters{Duration: 5 * time.Second, PerSecond: 10},
+		Classes: load.Classes(), Every: 10 * time.Second, Query: load.Parameters{Duration: 5 * time.Second,
+			PerSecond: 10},
 		MostInFlight: 3, Grace: 15 * time.Second, Reading: 10 * time.Second,
 	}
 }
@@ -46,7 +47,8 @@ func (o Options) Validate() error {
 	case len(o.all()) == 0:
 		return errors.New("a canary needs at least one class of queries, or a query of your own")
 	case o.Every < 100*time.Millisecond || o.Reading < time.Second:
-		return fmt.Errorf("a query every 100 ms and a reading every 1 s are the most, not every %s and %s", o.Every, o.Reading)
+		return fmt.Errorf("a query every 100 ms and a reading every 1 s are the most, not every %s and %s",
+			o.Every, o.Reading)
 	case o.MostInFlight < 1:
 		return fmt.Errorf("at least 1 query must be allowed under way, not %d", o.MostInFlight)
 	}
@@ -114,8 +116,9 @@ func New(o Options, target load.Submitter, records Records, samples Samples, rep
 		return nil, err
 	}
 	c := &Canary{
-		options: o, target: target, samples: samples, report: report, recorder: NewRecorder(o.Reading, o.Every, o.all()...),
-		minute: newPeriod(time.Minute, o.all()), hour: newPeriod(time.Hour, o.all()),
+		options: o, target: target, samples: samples, report: report,
+		recorder: NewRecorder(o.Reading, o.Every, o.all()...),
+		minute:   newPeriod(time.Minute, o.all()), hour: newPeriod(time.Hour, o.all()),
 	}
 	var probes []load.Probe
 	for _, class := range o.Classes {
@@ -175,7 +178,8 @@ func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration
 		return
 	}
 	options := load.OpenOptions{
-		Rate: 1 / c.options.Every.Seconds(), MostInFlight: c.options.MostInFlight, Probes: 1, Prefix: prefix(query.Class()), Grace: c.options.Grace, Skip: true,
+		Rate: 1 / c.options.Every.Seconds(), MostInFlight: c.options.MostInFlight, Probes: 1,
+		Prefix: prefix(query.Class()), Grace: c.options.Grace, Skip: true,
 	}
 	loop, err := load.NewOpenLoop(query, c.target, options, c.observe)
 	if err != nil {
@@ -187,7 +191,8 @@ func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration
 func (c *Canary) observe(o load.Outcome) {
 	bySource := slices.Contains(c.options.Classes, o.Class)
 	if c.keeper != nil && bySource && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
-		o.Due, o.Missing = 0, 0 // the source has not received the records' setting yet, or received another: nothing is known
+		// the source has not received the records' setting yet, or received another: nothing is known
+		o.Due, o.Missing = 0, 0
 	}
 	c.recorder.Add(o)
 	c.minute.add(o)

@@ -53,7 +53,8 @@ func (w *world) Query(ctx context.Context, bql string) (load.Answer, error) {
 		if lossy && k%4 == 0 {
 			continue
 		}
-		answer.Records = append(answer.Records, json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, k)))
+		answer.Records = append(answer.Records,
+			json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, k)))
 	}
 	return answer, nil
 }
@@ -123,7 +124,8 @@ func fly(t *testing.T, w *world, length time.Duration, during func(began time.Ti
 
 func TestACanarysMinutesAndSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{control: load.Control{RecordsPerSecond: 5, Probes: []load.Probe{{Value: "somebody-else", PerSecond: 1}}}}
+		w := &world{control: load.Control{RecordsPerSecond: 5,
+			Probes: []load.Probe{{Value: "somebody-else", PerSecond: 1}}}}
 		fly(t, w, 2*time.Minute+time.Second, func(time.Time) {
 			time.Sleep(time.Minute)
 			w.change(func() { assert.Len(t, w.control.Probes, 2) })
@@ -145,7 +147,8 @@ func TestACanarysMinutesAndSamples(t *testing.T) {
 				assert.InDelta(t, 1, s.Value, 0)
 			}
 		}
-		assert.Equal(t, []load.Probe{{Value: "somebody-else", PerSecond: 1}}, w.control.Probes, "its own are taken back")
+		assert.Equal(t, []load.Probe{{Value: "somebody-else", PerSecond: 1}}, w.control.Probes,
+			"its own are taken back")
 	})
 }
 

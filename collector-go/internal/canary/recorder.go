@@ -66,7 +66,8 @@ func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder 
 	for _, class := range classes {
 		r.classes[class] = &record{
 			latencies: prometheus.NewHistogram(prometheus.HistogramOpts{
-				Name: latencyMetric, NativeHistogramBucketFactor: bucketFactor, NativeHistogramZeroThreshold: zeroThreshold,
+				Name: latencyMetric, NativeHistogramBucketFactor: bucketFactor,
+				NativeHistogramZeroThreshold: zeroThreshold,
 			}),
 			ends: map[string]float64{outcomeReturned: 0, outcomeFailed: 0, outcomeTimedOut: 0, outcomeMissed: 0},
 		}
@@ -118,7 +119,8 @@ func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 		if err != nil {
 			return nil, err
 		}
-		samples = append(samples, sender.Sample{Series: r.series(latencyMetric, class, true), Time: now, Histogram: histogram})
+		samples = append(samples, sender.Sample{Series: r.series(latencyMetric, class, true), Time: now,
+			Histogram: histogram})
 		for _, end := range []string{outcomeReturned, outcomeFailed, outcomeTimedOut, outcomeMissed} {
 			series := r.series(outcomesMetric, class, false)
 			series.Key[1] = end
@@ -135,7 +137,8 @@ func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 
 // series is one of totals.
 func (r *Recorder) series(name string, class load.Class, histogram bool) sender.Series {
-	return sender.Series{Name: name, Key: [2]string{string(class)}, Histogram: histogram, Cumulative: true, Interval: r.reading}
+	return sender.Series{Name: name, Key: [2]string{string(class)}, Histogram: histogram, Cumulative: true,
+		Interval: r.reading}
 }
 
 // wire is a native histogram as the protocol has it: absolute counts in the place of differences.
@@ -146,11 +149,13 @@ func wire(h prometheus.Histogram) (*pb.HistogramSample, error) {
 	}
 	from := metric.GetHistogram()
 	to := &pb.HistogramSample{
-		Schema: from.GetSchema(), ZeroThreshold: from.GetZeroThreshold(), ZeroCount: from.GetZeroCount(), Count: from.GetSampleCount(), Sum: from.GetSampleSum(),
+		Schema: from.GetSchema(), ZeroThreshold: from.GetZeroThreshold(), ZeroCount: from.GetZeroCount(),
+		Count: from.GetSampleCount(), Sum: from.GetSampleSum(),
 	}
 	for _, span := range from.GetPositiveSpan() {
 		if span.GetLength() > 0 {
-			to.PositiveSpans = append(to.PositiveSpans, &pb.BucketSpan{Offset: span.GetOffset(), Length: span.GetLength()})
+			to.PositiveSpans = append(to.PositiveSpans,
+				&pb.BucketSpan{Offset: span.GetOffset(), Length: span.GetLength()})
 		}
 	}
 	count := int64(0)

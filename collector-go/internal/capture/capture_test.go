@@ -18,7 +18,8 @@ func said(p *Point) string {
 	var parts []string
 	for _, s := range p.Samples {
 		shape := map[metric.Shape]string{metric.ShapeNumber: "number", metric.ShapeMap: "map"}[s.Shape]
-		parts = append(parts, fmt.Sprintf("%s=%v (%s)", strings.ReplaceAll(s.Key, metric.KeySeparator, "/"), s.Value, shape))
+		parts = append(parts, fmt.Sprintf("%s=%v (%s)", strings.ReplaceAll(s.Key, metric.KeySeparator, "/"),
+			s.Value, shape))
 	}
 	if p.Unsupported > 0 {
 		parts = append(parts, fmt.Sprintf("+%d", p.Unsupported))
@@ -38,7 +39,8 @@ func TestFlattening(t *testing.T) {
 		{`[1, 2]`, "+1"},
 		{`{}`, ""},
 		{`{"b": 2, "a": 1}`, "a=1 (map), b=2 (map)"},
-		{`{"dequeued": 0, "enqueued": {"/127.0.0.1:36118": 1366}, "dest": "h", "none": null}`, "dequeued=0 (map), enqueued//127.0.0.1:36118=1366 (map), +1"},
+		{`{"dequeued": 0, "enqueued": {"/127.0.0.1:36118": 1366}, "dest": "h", "none": null}`,
+			"dequeued=0 (map), enqueued//127.0.0.1:36118=1366 (map), +1"},
 		{`{"": {"": 1}}`, "/=1 (map)"},
 		{`{"1":{"2":{"3":{"4":{"5":{"6":{"7":{"8":9}}}}}}}}`, "1/2/3/4/5/6/7/8=9 (map)"},
 		{`{"1":{"2":{"3":{"4":{"5":{"6":{"7":{"8":{"9":1}}}}}}}}}`, "+1"},
@@ -61,7 +63,8 @@ func TestAPointIsWhatStormSaid(t *testing.T) {
 `))
 	p, err := r.Next()
 	require.NoError(t, err)
-	assert.Equal(t, &Point{Prepare: &Prepare{TopologyID: "bullet-1-1795199744", Port: 1027, Task: 15}, NowMs: 1795199757438, TimeMs: 1795199757000,
+	assert.Equal(t, &Point{Prepare: &Prepare{TopologyID: "bullet-1-1795199744", Port: 1027, Task: 15},
+		NowMs: 1795199757438, TimeMs: 1795199757000,
 		IntervalMs: 10_000, Host: "h", Port: 1027, Component: "FilterBolt", Task: 3, Name: "n",
 		Samples: []Sample{{Shape: metric.ShapeNumber, Value: 2}}}, p)
 	_, err = r.Next()
@@ -114,7 +117,8 @@ func TestMalformedLines(t *testing.T) {
 }
 
 func TestALineIsBounded(t *testing.T) {
-	r := NewReader("c.jsonl", io.MultiReader(strings.NewReader("{}\n"), strings.NewReader(strings.Repeat(" ", MaxLineBytes+1))))
+	r := NewReader("c.jsonl",
+		io.MultiReader(strings.NewReader("{}\n"), strings.NewReader(strings.Repeat(" ", MaxLineBytes+1))))
 	_, err := r.Next()
 	assert.ErrorContains(t, err, "c.jsonl:1")
 	_, err = r.Next()

@@ -102,13 +102,15 @@ func (r *Reader) Next() (*Point, error) {
 	case err == nil:
 		return nil, io.EOF
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes; this is no capture", r.name, r.line+1, MaxLineBytes)
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes; this is no capture", r.name, r.line+1,
+			MaxLineBytes)
 	}
 	return nil, fmt.Errorf("%s:%d: %w", r.name, r.line+1, err)
 }
 
 func (r *Reader) point(l *line) *Point {
 	f := flatten(l.Value)
-	return &Point{Prepare: r.prepare, NowMs: l.NowMs, TimeMs: *l.Time * 1000, IntervalMs: l.Interval * 1000, Host: l.Host, Port: l.Port,
+	return &Point{Prepare: r.prepare, NowMs: l.NowMs, TimeMs: *l.Time * 1000, IntervalMs: l.Interval * 1000,
+		Host: l.Host, Port: l.Port,
 		Component: l.Component, Task: l.Task, Name: l.Name, Samples: f.samples, Unsupported: f.unsupported}
 }

@@ -23,7 +23,8 @@ const (
 
 // The plugin's tests hold its bucket arithmetic against this file, which says what Prometheus' own is.
 func TestTheHooksBoundsArePrometheusOwn(t *testing.T) {
-	h := histogram.Histogram{Schema: hookSchema, PositiveSpans: []histogram.Span{{Offset: hookFirstBucket, Length: hookBuckets}},
+	h := histogram.Histogram{Schema: hookSchema,
+		PositiveSpans:   []histogram.Span{{Offset: hookFirstBucket, Length: hookBuckets}},
 		PositiveBuckets: make([]int64, hookBuckets)}
 	h.PositiveBuckets[0] = 1 // differences: one observation in each
 	var page strings.Builder

@@ -53,8 +53,10 @@ func parseRaw(t *testing.T, text string) metric.Raw {
 	require.NoError(t, err, text)
 	raw.IntervalMs *= 1000
 	shape, said, _ := strings.Cut(shape, ":")
-	raw.Shape = map[string]metric.Shape{"number": metric.ShapeNumber, "map": metric.ShapeMap, "sampler": metric.ShapeSampler, "histogram": metric.ShapeHistogram}[shape]
-	raw.Temporality = map[string]metric.Temporality{"": 0, "gauge": metric.Gauge, "delta": metric.Delta, "cumulative": metric.Cumulative}[said]
+	raw.Shape = map[string]metric.Shape{"number": metric.ShapeNumber, "map": metric.ShapeMap,
+		"sampler": metric.ShapeSampler, "histogram": metric.ShapeHistogram}[shape]
+	raw.Temporality = map[string]metric.Temporality{"": 0, "gauge": metric.Gauge, "delta": metric.Delta,
+		"cumulative": metric.Cumulative}[said]
 	require.NotZero(t, raw.Shape, text)
 	return raw
 }
@@ -66,7 +68,8 @@ func explain(raw metric.Raw) string {
 	}
 	s := newTemplates()
 	r := m.ruleFor(&raw, s.labelsOf(m, &raw))
-	text := fmt.Sprintf("%s  %s, %s", shortSeries(r.Series.Labels), r.Series.Kind, []string{"?", "gauge", "delta", "cumulative"}[r.Temporality])
+	text := fmt.Sprintf("%s  %s, %s", shortSeries(r.Series.Labels), r.Series.Kind,
+		[]string{"?", "gauge", "delta", "cumulative"}[r.Temporality])
 	if r.PerUnit != 1 {
 		text += fmt.Sprintf(", /%v", r.PerUnit)
 	}
@@ -104,7 +107,8 @@ func TestTableIsSound(t *testing.T) {
 		names[m.name] = true
 		assert.NotEmpty(t, from[m.name], "%s comes from nowhere", m.name)
 		assert.False(t, strings.HasSuffix(m.help, "."), "%s: the full stop is added", m.name)
-		assert.Equal(t, m.kind == metric.KindCounter, strings.HasSuffix(m.name, "_total"), "%s: counters end in _total, others do not", m.name)
+		assert.Equal(t, m.kind == metric.KindCounter, strings.HasSuffix(m.name, "_total"),
+			"%s: counters end in _total, others do not", m.name)
 	}
 	for _, tab := range []*table{fromSampler, fromHook, fromStorm} {
 		for _, r := range tab.rows() {
@@ -113,7 +117,8 @@ func TestTableIsSound(t *testing.T) {
 			}
 			assert.Positive(t, r.perUnit, r.source.name)
 			if r.temporality != metric.TemporalityUnknown {
-				assert.Equal(t, r.metric.kind == metric.KindGauge, r.temporality == metric.Gauge, "%s: only gauges stand for themselves", r.source.name)
+				assert.Equal(t, r.metric.kind == metric.KindGauge, r.temporality == metric.Gauge,
+					"%s: only gauges stand for themselves", r.source.name)
 			}
 		}
 	}
@@ -148,11 +153,13 @@ func TestMetadata(t *testing.T) {
 		assert.NotEmpty(t, d.Help, name)
 		assert.True(t, strings.HasSuffix(d.Help, "."), name)
 	}
-	assert.Equal(t, Description{Type: "gauge", Unit: "bytes", Help: "Heap in use.", Labels: []string{"topology", "worker"}}, all["bullet_worker_heap_used_bytes"])
+	assert.Equal(t, Description{Type: "gauge", Unit: "bytes", Help: "Heap in use.",
+		Labels: []string{"topology", "worker"}}, all["bullet_worker_heap_used_bytes"])
 	assert.Equal(t, "bytes", all["bullet_worker_heap_used_max_bytes"].Unit)
 	assert.Equal(t, "seconds", all["bullet_worker_gc_seconds_total"].Unit)
 	assert.Equal(t, "histogram", all["bullet_filter_latency_seconds"].Type)
-	assert.Equal(t, []string{"topology", "worker", "component", "task", "class"}, all["bullet_query_latency_seconds"].Labels)
+	assert.Equal(t, []string{"topology", "worker", "component", "task", "class"},
+		all["bullet_query_latency_seconds"].Labels)
 	assert.Equal(t, "counter", all["bullet_filter_latency_negative_total"].Type)
 	assert.Equal(t, "", all["bullet_active_queries"].Unit)
 }

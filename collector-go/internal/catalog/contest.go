@@ -87,7 +87,8 @@ func (s *State) newest(ids []uint32) []uint32 {
 	kept := make([]uint32, 0, len(ids))
 	for _, id := range ids {
 		e := s.entries.get(id)
-		if !slices.ContainsFunc(ids, func(other uint32) bool { return other > id && *s.entries.get(other).raw == *e.raw }) {
+		if !slices.ContainsFunc(ids,
+			func(other uint32) bool { return other > id && *s.entries.get(other).raw == *e.raw }) {
 			kept = append(kept, id)
 			continue
 		}

@@ -50,7 +50,8 @@ func newTable(sources []source) *table {
 	t := &table{exact: make(map[string][]*row)}
 	for i := range sources {
 		s := &sources[i]
-		r := &row{source: s, metric: byName[s.to], name: parsePattern(s.name), key: keyPattern(s.key), fixed: parseFixed(s.with)}
+		r := &row{source: s, metric: byName[s.to], name: parsePattern(s.name), key: keyPattern(s.key),
+			fixed: parseFixed(s.with)}
 		if r.metric == nil {
 			panic(fmt.Sprintf("catalog: %q goes to %q, which is no metric of the table", s.name, s.to))
 		}

@@ -16,13 +16,18 @@ func Metadata() map[string]Description {
 	all := make(map[string]Description, 2*len(metrics))
 	for i := range metrics {
 		m := &metrics[i]
-		all[m.name] = Description{Type: m.kind.String(), Help: m.description() + ".", Unit: m.unit(), Labels: m.allLabels()}
+		all[m.name] = Description{Type: m.kind.String(), Help: m.description() + ".", Unit: m.unit(),
+			Labels: m.allLabels()}
 		if least, greatest := m.spread(); least != "" {
-			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.description() + ".", Unit: m.unit(), Labels: m.allLabels()}
-			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.description() + ".", Unit: m.unit(), Labels: m.allLabels()}
+			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.description() + ".",
+				Unit: m.unit(), Labels: m.allLabels()}
+			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.description() + ".",
+				Unit: m.unit(), Labels: m.allLabels()}
 		}
 		if negative := m.negative(); negative != "" {
-			all[negative] = Description{Type: metric.KindCounter.String(), Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " + m.description() + ".", Labels: m.allLabels()}
+			all[negative] = Description{Type: metric.KindCounter.String(),
+				Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " +
+					m.description() + ".", Labels: m.allLabels()}
 		}
 	}
 	return all

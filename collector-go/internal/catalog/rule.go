@@ -18,7 +18,8 @@ const (
 )
 
 // reasons are all of them, and none at first; an entry has a reason's place.
-var reasons = [...]string{"", ReasonSampler, ReasonRepeat, ReasonDerived, ReasonCollision, ReasonSeriesLimit, ReasonUndefined}
+var reasons = [...]string{"", ReasonSampler, ReasonRepeat, ReasonDerived, ReasonCollision, ReasonSeriesLimit,
+	ReasonUndefined}
 
 func reasonCode(reason string) uint8 {
 	code := slices.Index(reasons[:], reason)

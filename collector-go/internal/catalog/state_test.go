@@ -16,21 +16,25 @@ import (
 )
 
 func heap(intervalMs int64) metric.Raw {
-	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "memory.heap.used", Shape: metric.ShapeNumber, IntervalMs: intervalMs}
+	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "memory.heap.used",
+		Shape: metric.ShapeNumber, IntervalMs: intervalMs}
 }
 
 func sampledHeap() metric.Raw {
-	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "heap.used_bytes", Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
+	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "heap.used_bytes",
+		Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
 }
 
 func sampledGC() metric.Raw {
-	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "gc.count", Key: "Copy", Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
+	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "gc.count", Key: "Copy",
+		Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
 }
 
 // say is a change as text: "1 stored", "2 left_out sampler".
 func say(changes []Change) (said []string) {
 	for _, c := range changes {
-		outcome := map[Outcome]string{Stored: "stored", LeftOut: "left out:", Refused: "refused:", Dormant: "dormant"}[c.Verdict.Outcome]
+		outcome := map[Outcome]string{Stored: "stored", LeftOut: "left out:", Refused: "refused:",
+			Dormant: "dormant"}[c.Verdict.Outcome]
 		said = append(said, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.ID, outcome, c.Verdict.Reason)))
 	}
 	return said
@@ -62,7 +66,8 @@ func TestSamplerOverrulesStorm(t *testing.T) {
 
 func TestTheShorterIntervalIsStored(t *testing.T) {
 	active := func(intervalMs int64) metric.Raw {
-		return metric.Raw{Worker: worker, Component: "JoinBolt", Task: 5, Name: "bullet_active_queries", Shape: metric.ShapeNumber, IntervalMs: intervalMs}
+		return metric.Raw{Worker: worker, Component: "JoinBolt", Task: 5, Name: "bullet_active_queries",
+			Shape: metric.ShapeNumber, IntervalMs: intervalMs}
 	}
 	s := NewState(DefaultOptions())
 	assert.Equal(t, []string{"7 stored"}, say(s.Define(7, new(active(60_000)))))
@@ -81,9 +86,11 @@ func TestTheShorterIntervalIsStored(t *testing.T) {
 // Until 2.2 Storm counts skipped time since the last report, from 2.3 since the process started: maps tell which it is.
 func TestStormsReleaseIsToldByItsMaps(t *testing.T) {
 	of := func(name, key string, shape metric.Shape) metric.Raw {
-		return metric.Raw{Worker: worker, Component: "spout", Task: 1, Name: name, Key: key, Shape: shape, IntervalMs: 60_000}
+		return metric.Raw{Worker: worker, Component: "spout", Task: 1, Name: name, Key: key, Shape: shape,
+			IntervalMs: 60_000}
 	}
-	skipped, mapped := of("__skipped-max-spout-ms", "", metric.ShapeNumber), of("__receive", "population", metric.ShapeMap)
+	skipped, mapped := of("__skipped-max-spout-ms", "", metric.ShapeNumber),
+		of("__receive", "population", metric.ShapeMap)
 	s := NewState(DefaultOptions())
 	changes := s.Define(1, new(skipped))
 	require.Equal(t, []string{"1 stored"}, say(changes))
@@ -115,7 +122,8 @@ func TestStormsReleaseIsToldByItsMaps(t *testing.T) {
 func TestTwoNamesThatBecomeOne(t *testing.T) {
 	s := NewState(DefaultOptions())
 	mine := func(name string) metric.Raw {
-		return metric.Raw{Worker: worker, Component: "c", Task: 1, Name: name, Shape: metric.ShapeNumber, IntervalMs: 1000}
+		return metric.Raw{Worker: worker, Component: "c", Task: 1, Name: name, Shape: metric.ShapeNumber,
+			IntervalMs: 1000}
 	}
 	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, new(mine("a.b")))))
 	assert.Empty(t, say(s.Define(2, new(mine("a-b")))))
@@ -201,7 +209,8 @@ func golden() *State {
 	s := NewState(DefaultOptions())
 	s.TopologyStarted("bullet", "bullet-1-100")
 	s.Define(1, new(heap(60_000)))
-	s.Define(4, &metric.Raw{Worker: worker, Component: "ReplayBolt", Task: 9, Name: "bullet_active_replays", Key: "FilterBolt-3", Shape: metric.ShapeMap, IntervalMs: 10_000})
+	s.Define(4, &metric.Raw{Worker: worker, Component: "ReplayBolt", Task: 9, Name: "bullet_active_replays",
+		Key: "FilterBolt-3", Shape: metric.ShapeMap, IntervalMs: 10_000})
 	s.TopologyStarted("bullet", "bullet-2-200")
 	s.Define(2, new(sampledHeap()))
 	s.Judge(1)

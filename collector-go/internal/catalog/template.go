@@ -141,7 +141,8 @@ func look(raw *metric.Raw) *template {
 // template is the row applied to a temporality as the sender says it, and to the labels that a name says.
 func (r *row) template(saidTemporality metric.Temporality, said []label) *template {
 	m := r.metric
-	t := &template{labels: labelParts(m.name, m.scope, said), yields: r.when == unlessSampler, byRelease: r.temporality == byRelease}
+	t := &template{labels: labelParts(m.name, m.scope, said), yields: r.when == unlessSampler,
+		byRelease: r.temporality == byRelease}
 	t.rule = metric.Rule{
 		Series:       metric.Series{Kind: m.kind},
 		NegativeName: m.negative(),
@@ -166,7 +167,8 @@ func labelParts(name string, of scope, said []label) []labelPart {
 		parts = append(parts, labelPart{name: "component", of: ofItsComponent}, labelPart{name: "task", of: ofItsTask})
 	}
 	for _, l := range said {
-		parts = append(parts, labelPart{name: l.name, value: strings.Clone(l.value)}) // of a series that may be forgotten
+		// of a series that may be forgotten
+		parts = append(parts, labelPart{name: l.name, value: strings.Clone(l.value)})
 	}
 	slices.SortStableFunc(parts, func(a, b labelPart) int { return strings.Compare(a.name, b.name) })
 	return parts

@@ -28,11 +28,13 @@ func TestTemplatesAreTheTable(t *testing.T) {
 			raw := rapid.SampledFrom(raws).Draw(t, "raw")
 			raw.Port = rapid.Uint32Range(6700, 6702).Draw(t, "port")
 			raw.Task = rapid.Int32Range(-1, 2).Draw(t, "task")
-			raw.Temporality = rapid.SampledFrom([]metric.Temporality{metric.TemporalityUnknown, metric.Gauge, metric.Delta, metric.Cumulative}).Draw(t, "temporality")
+			raw.Temporality = rapid.SampledFrom([]metric.Temporality{metric.TemporalityUnknown, metric.Gauge,
+				metric.Delta, metric.Cumulative}).Draw(t, "temporality")
 			of, fresh := remembering.of(&raw), newTemplates()
 			expected := look(&raw)
 			require.Equal(t, expected, of, i)
-			require.Equal(t, expected.ruleFor(&raw, fresh.labelsOf(expected, &raw)), of.ruleFor(&raw, remembering.labelsOf(of, &raw)), i)
+			require.Equal(t, expected.ruleFor(&raw, fresh.labelsOf(expected, &raw)),
+				of.ruleFor(&raw, remembering.labelsOf(of, &raw)), i)
 		}
 	})
 }
@@ -42,8 +44,10 @@ func workersSeries(workers int) []metric.Raw {
 	var raws []metric.Raw
 	for w := range workers {
 		for n := range 100 {
-			raws = append(raws, metric.Raw{Worker: metric.Worker{Topology: "bench", Host: fmt.Sprintf("host_%d", w), Port: 6700}, Component: "__system",
-				Task: -1, Name: fmt.Sprintf("cpu.field_%d", n), Shape: metric.ShapeNumber, Temporality: metric.Gauge, IntervalMs: 10_000})
+			raws = append(raws, metric.Raw{Worker: metric.Worker{Topology: "bench", Host: fmt.Sprintf("host_%d", w),
+				Port: 6700}, Component: "__system",
+				Task: -1, Name: fmt.Sprintf("cpu.field_%d", n), Shape: metric.ShapeNumber, Temporality: metric.Gauge,
+				IntervalMs: 10_000})
 		}
 	}
 	return raws

@@ -52,7 +52,8 @@ func (c *Collector) Launch() error {
 		return err
 	}
 	defer log.Close()
-	line := append([]string{c.binary, "serve", "--data-dir", c.settings.DataDir, "--grpc-listen", c.settings.GRPC, "--http-listen", c.settings.HTTP,
+	line := append([]string{c.binary, "serve", "--data-dir", c.settings.DataDir, "--grpc-listen", c.settings.GRPC,
+		"--http-listen", c.settings.HTTP,
 		"--slice-width", "1s", "--slice-lateness", "2s", "--rules-builtin=false"}, c.settings.Flags...)
 	if c.settings.Namespace != "" {
 		line = append([]string{"ip", "netns", "exec", c.settings.Namespace}, line...)
@@ -218,7 +219,8 @@ next:
 }
 
 // plain has no proxy: what is asked is on this machine, or on one that a row has made.
-var plain = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: 10 * time.Second}}
+var plain = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4,
+	IdleConnTimeout: 10 * time.Second}}
 
 func get(ctx context.Context, address, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)

@@ -60,7 +60,8 @@ func (l *Ledger) AwaitFresh(ctx context.Context) (broken []string, err error) {
 		}
 	}
 	if took := time.Since(begun); took > freshLimit {
-		broken = append(broken, fmt.Sprintf("a fresh write was acknowledged after %.1f s, at most %s", took.Seconds(), freshLimit))
+		broken = append(broken, fmt.Sprintf("a fresh write was acknowledged after %.1f s, at most %s", took.Seconds(),
+			freshLimit))
 	}
 	return broken, nil
 }
@@ -127,10 +128,12 @@ func (l *Ledger) Recount(ctx context.Context, http string) (Outcome, error) {
 // unbalanced names the counters that do not balance (docs/architecture.md). It holds while nothing comes in.
 func (f figures) unbalanced() (broken []string) {
 	received := f.sum("bullet_metrics_ingest_received_samples_total")
-	ends := f.sum("bullet_metrics_ingest_journaled_samples_total") + f.sum("bullet_metrics_ingest_deduplicated_samples_total") +
+	ends := f.sum("bullet_metrics_ingest_journaled_samples_total") +
+		f.sum("bullet_metrics_ingest_deduplicated_samples_total") +
 		f.sum("bullet_metrics_ingest_rejected_samples_total")
 	if received != ends {
-		broken = append(broken, fmt.Sprintf("the door's books: %.0f received, %.0f journaled, deduplicated or rejected", received, ends))
+		broken = append(broken, fmt.Sprintf("the door's books: %.0f received, %.0f journaled, deduplicated or rejected",
+			received, ends))
 	}
 	read := f.sum("bullet_metrics_feed_samples", `fate="read"`)
 	if all := f.sum("bullet_metrics_feed_samples"); all != 2*read {

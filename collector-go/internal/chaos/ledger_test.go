@@ -26,7 +26,9 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 			}
 			return append(all[:5:5], all[6:]...)
 		}},
-		"a slice that does not answer": {lost: 1, change: func(_ *Producer, _ int, all []wantPoint) []wantPoint { return append(all[:5:5], all[6:]...) }},
+		"a slice that does not answer": {lost: 1, change: func(_ *Producer, _ int, all []wantPoint) []wantPoint {
+			return append(all[:5:5], all[6:]...)
+		}},
 		"a sample that counts twice": {doubled: 1, change: func(p *Producer, series int, all []wantPoint) []wantPoint {
 			for i := range all[5:] {
 				all[5+i].value += p.value(6, series)
@@ -39,7 +41,9 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 			}
 			return all
 		}},
-		"the last": {lost: 1, change: func(_ *Producer, _ int, all []wantPoint) []wantPoint { return all[:len(all)-1] }},
+		"the last": {lost: 1, change: func(_ *Producer, _ int, all []wantPoint) []wantPoint {
+			return all[:len(all)-1]
+		}},
 		"one behind the last": {doubled: 1, change: func(_ *Producer, _ int, all []wantPoint) []wantPoint {
 			return append(all, wantPoint{all[len(all)-1].ms + 1000, all[len(all)-1].value})
 		}},
@@ -57,7 +61,9 @@ func TestTheLedgerSeesWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProducer(t.Context(), "", ProducerOptions{Series: 2, Batches: 20}.completed(0), 7)
 			p.acknowledged = 21
-			answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(t, w, r, p, c.change) }))
+			answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				answer(t, w, r, p, c.change)
+			}))
 			defer answers.Close()
 			var o Outcome
 			require.NoError(t, p.verify(context.Background(), strings.TrimPrefix(answers.URL, "http://"), &o))
@@ -72,7 +78,8 @@ type wantPoint struct {
 }
 
 // answer is what a collector that has all answers to a range selector, changed in the second series.
-func answer(t *testing.T, w http.ResponseWriter, r *http.Request, p *Producer, change func(*Producer, int, []wantPoint) []wantPoint) {
+func answer(t *testing.T, w http.ResponseWriter, r *http.Request, p *Producer,
+	change func(*Producer, int, []wantPoint) []wantPoint) {
 	query := r.URL.Query().Get("query")
 	length, err := strconv.ParseInt(strings.TrimSuffix(query[strings.LastIndexByte(query, '[')+1:], "ms]"), 10, 64)
 	require.NoError(t, err)
@@ -96,13 +103,15 @@ func answer(t *testing.T, w http.ResponseWriter, r *http.Request, p *Producer, c
 				values = append(values, []any{float64(point.ms) / 1000, fmt.Sprint(point.value)})
 			}
 		}
-		result = append(result, map[string]any{"metric": map[string]string{"task": strconv.Itoa(series + 1)}, "values": values})
+		result = append(result, map[string]any{"metric": map[string]string{"task": strconv.Itoa(series + 1)},
+			"values": values})
 	}
 	require.NoError(t, json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"result": result}}))
 }
 
 func TestBooksThatDoNotBalance(t *testing.T) {
-	books := figures{{"bullet_metrics_ingest_received_samples_total", "", 10}, {"bullet_metrics_ingest_journaled_samples_total", "", 10},
+	books := figures{{"bullet_metrics_ingest_received_samples_total", "", 10},
+		{"bullet_metrics_ingest_journaled_samples_total", "", 10},
 		{"bullet_metrics_feed_samples", `fate="read"}`, 10}, {"bullet_metrics_feed_samples", `fate="in_slices"}`, 10}}
 	require.Empty(t, books.unbalanced())
 	for i := range books {
@@ -110,5 +119,6 @@ func TestBooksThatDoNotBalance(t *testing.T) {
 		require.Len(t, books.unbalanced(), 1, "%v", books[i])
 		books[i].value--
 	}
-	require.Len(t, append(books, figure{"bullet_metrics_feed_samples", `fate="late"}`, 1}, figure{"bullet_metrics_feed_samples", `fate="read"}`, 1}).unbalanced(), 1)
+	require.Len(t, append(books, figure{"bullet_metrics_feed_samples", `fate="late"}`, 1},
+		figure{"bullet_metrics_feed_samples", `fate="read"}`, 1}).unbalanced(), 1)
 }

@@ -65,11 +65,13 @@ var lorisKinds = []lorisKind{
 		return l.data([]byte{0, 0, 0, 0x40})
 	}},
 	{name: "gRPC, a batch", begin: func(l *loris) error {
-		open, err := proto.Marshal(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "loris", Host: "h"}}})
+		open, err := proto.Marshal(
+			&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "loris", Host: "h"}}})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(l.preface(), l.headers(), l.data(append([]byte{0, 0, 0, 0, byte(len(open))}, open...)), l.data([]byte{0, 0, 0x20, 0, 0})); err != nil {
+		if err := errors.Join(l.preface(), l.headers(), l.data(append([]byte{0, 0, 0, 0, byte(len(open))}, open...)),
+			l.data([]byte{0, 0, 0x20, 0, 0})); err != nil {
 			return err
 		}
 		l.drip = func(context.Context) error { return l.data([]byte{0}) }
@@ -83,7 +85,8 @@ var lorisKinds = []lorisKind{
 	{name: "HTTP, a body", http: true, begin: func(l *loris) error {
 		l.inside = true
 		l.drips([]byte("x"))
-		_, err := l.connection.Write([]byte("POST /api/v1/annotations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"))
+		_, err := l.connection.Write(
+			[]byte("POST /api/v1/annotations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"))
 		return err
 	}},
 }
@@ -109,7 +112,8 @@ func (l *loris) preface() error {
 func (l *loris) headers() error {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for _, field := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", pb.IngestService_Export_FullMethodName}, {":authority", "localhost"},
+	for _, field := range [][2]string{{":method", "POST"}, {":scheme", "http"},
+		{":path", pb.IngestService_Export_FullMethodName}, {":authority", "localhost"},
 		{"content-type", "application/grpc"}, {"te", "trailers"}} {
 		if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
 			return err

@@ -44,7 +44,8 @@ func (m memoryTrial) grown(o *Outcome, what string, limit int64) error {
 		return err
 	}
 	by := max(0, peak-m.before)
-	if o.Measured = append(o.Measured, fmt.Sprintf("memory +%d MiB during %s (from %d MiB; at most +%d)", by>>20, what, m.before>>20, limit>>20)); by > limit {
+	if o.Measured = append(o.Measured, fmt.Sprintf("memory +%d MiB during %s (from %d MiB; at most +%d)", by>>20, what,
+		m.before>>20, limit>>20)); by > limit {
 		o.Broken = append(o.Broken, fmt.Sprintf("memory grew by %d MiB during %s, at most %d", by>>20, what, limit>>20))
 	}
 	return nil

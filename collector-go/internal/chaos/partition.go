@@ -41,11 +41,15 @@ func NewNetwork(ctx context.Context) (*Network, error) {
 	for _, line := range []string{
 		"link add p netns " + n.producer + " type veth peer name p netns " + n.router,
 		"link add c netns " + n.collector + " type veth peer name c netns " + n.router,
-		"-n " + n.producer + " addr add " + producerAddress + "/24 dev p", "-n " + n.router + " addr add 10.211.1.1/24 dev p",
-		"-n " + n.collector + " addr add " + collectorAddress + "/24 dev c", "-n " + n.router + " addr add 10.211.2.1/24 dev c",
-		"-n " + n.producer + " link set p up", "-n " + n.router + " link set p up", "-n " + n.collector + " link set c up", "-n " + n.router + " link set c up",
+		"-n " + n.producer + " addr add " + producerAddress + "/24 dev p", "-n " + n.router +
+			" addr add 10.211.1.1/24 dev p",
+		"-n " + n.collector + " addr add " + collectorAddress + "/24 dev c", "-n " + n.router +
+			" addr add 10.211.2.1/24 dev c",
+		"-n " + n.producer + " link set p up", "-n " + n.router + " link set p up", "-n " + n.collector +
+			" link set c up", "-n " + n.router + " link set c up",
 		"-n " + n.collector + " link set lo up",
-		"-n " + n.producer + " route add default via 10.211.1.1", "-n " + n.collector + " route add default via 10.211.2.1",
+		"-n " + n.producer + " route add default via 10.211.1.1", "-n " + n.collector +
+			" route add default via 10.211.2.1",
 		"netns exec " + n.router + " sysctl -q -w net.ipv4.ip_forward=1",
 	} {
 		if err := ip(ctx, strings.Fields(line)...); err != nil {

@@ -18,10 +18,13 @@ func Play(ctx context.Context, row Row, ground Ground, tries int) Result {
 	if outcome.Kept() {
 		_ = os.RemoveAll(ground.Dir)
 	} else {
-		outcome.Broken = append(outcome.Broken, fmt.Sprintf("repeat it with: make chaos ROWS=%d CHAOS_SEED=%d CHAOS_SCALE=%g (what it left is in %s)", row.Number, ground.Seed, ground.Scale, ground.Dir))
+		outcome.Broken = append(outcome.Broken,
+			fmt.Sprintf("repeat it with: make chaos ROWS=%d CHAOS_SEED=%d CHAOS_SCALE=%g (what it left is in %s)",
+				row.Number, ground.Seed, ground.Scale, ground.Dir))
 	}
 	ended := time.Now()
-	return Result{row.Number, row.Fault, outcome, outcome.Verdict(), ended.Sub(begun).Seconds(), ground.Version, ended.UTC().Truncate(time.Second)}
+	return Result{row.Number, row.Fault, outcome, outcome.Verdict(), ended.Sub(begun).Seconds(), ground.Version,
+		ended.UTC().Truncate(time.Second)}
 }
 
 func play(ctx context.Context, row Row, ground *Ground, tries int) (Outcome, error) {

@@ -109,7 +109,8 @@ type Sending struct {
 }
 
 func newProducer(ctx context.Context, address string, options ProducerOptions, seed uint64) *Producer {
-	p := &Producer{options: options, address: address, seed: seed, last: unbounded, ended: make(chan struct{}), changed: make(chan struct{}), rejected: map[uint64]uint64{}}
+	p := &Producer{options: options, address: address, seed: seed, last: unbounded, ended: make(chan struct{}),
+		changed: make(chan struct{}), rejected: map[uint64]uint64{}}
 	if options.Batches > 0 {
 		p.last = options.Batches
 	}
@@ -156,7 +157,8 @@ func (p *Producer) await(ctx context.Context, holds func() bool) error {
 		case <-ctx.Done():
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return errors.Join(fmt.Errorf("%s/%s: %d of %d batches acknowledged, %d times full: %w", p.options.Topology, p.options.Host, p.acknowledged, p.sent, p.tally.Fulls, ctx.Err()),
+			return errors.Join(fmt.Errorf("%s/%s: %d of %d batches acknowledged, %d times full: %w", p.options.Topology,
+				p.options.Host, p.acknowledged, p.sent, p.tally.Fulls, ctx.Err()),
 				p.failure)
 		}
 	}

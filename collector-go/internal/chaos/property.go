@@ -77,7 +77,8 @@ func (p property) play(ctx context.Context, g *Ground, tries int) (all tally, br
 
 // process plays histories in a process of their own.
 func (p property) process(ctx context.Context, g *Ground, binary string, first, count int) (tally, string, error) {
-	flags := []string{"-test.run=^" + p.test + "$", "-test.timeout=2h", fmt.Sprintf("-%s=%d", p.first, first), fmt.Sprintf("-%s=%d", p.count, count)}
+	flags := []string{"-test.run=^" + p.test + "$", "-test.timeout=2h", fmt.Sprintf("-%s=%d", p.first, first),
+		fmt.Sprintf("-%s=%d", p.count, count)}
 	command := exec.CommandContext(ctx, binary, flags...)
 	command.Dir = filepath.Join(g.Repository, "collector-go", p.pkg)
 	out, err := command.CombinedOutput()
@@ -89,7 +90,8 @@ func (p property) process(ctx context.Context, g *Ground, binary string, first, 
 		if err := os.WriteFile(log, out, 0o640); err != nil {
 			return nil, "", err
 		}
-		return nil, fmt.Sprintf("%s of %s failed among the seeds %d to %d: see %s", p.test, p.pkg, first, first+count-1, log), nil
+		return nil, fmt.Sprintf("%s of %s failed among the seeds %d to %d: see %s", p.test, p.pkg, first,
+			first+count-1, log), nil
 	}
 	one, err := readTally(out)
 	return one, "", err

@@ -38,8 +38,11 @@ func StartPulse(ctx context.Context, address, from string) (*Pulse, error) {
 	if from != "" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
 	}
-	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", to) }))
+	connection, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", to)
+		}))
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +65,14 @@ func StartPulse(ctx context.Context, address, from string) (*Pulse, error) {
 }
 
 // openStream is a stream that the collector has opened for a topology.
-func openStream(ctx context.Context, connection *grpc.ClientConn, topology string) (pb.IngestService_ExportClient, error) {
+func openStream(ctx context.Context, connection *grpc.ClientConn, topology string) (pb.IngestService_ExportClient,
+	error) {
 	stream, err := pb.NewIngestServiceClient(connection).Export(ctx)
 	if err != nil {
 		return nil, err
 	}
-	open := &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: topology, Port: 6700, Task: 1, PluginVersion: "chaos"}
+	open := &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: topology, Port: 6700, Task: 1,
+		PluginVersion: "chaos"}
 	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}) // its error is Recv's
 	answer, err := stream.Recv()
 	if err == nil && answer.GetOpened() == nil {
@@ -94,9 +99,11 @@ func (p *Pulse) send(ctx context.Context, stream pb.IngestService_ExportClient) 
 			return nil
 		}
 		b := &pb.Batch{Epoch: epoch, Sequence: sequence, OldestHeldSequence: 1, SendTimeMs: due.UnixMilli(),
-			Samples: &pb.SampleColumns{BaseTimeMs: due.UnixMilli(), SeriesIds: []uint32{1}, TimeOffsetsMs: []int64{0}, Values: []float64{float64(sequence)}}}
+			Samples: &pb.SampleColumns{BaseTimeMs: due.UnixMilli(), SeriesIds: []uint32{1}, TimeOffsetsMs: []int64{0},
+				Values: []float64{float64(sequence)}}}
 		if sequence == 1 {
-			b.Series = []*pb.SeriesDefinition{{Id: 1, Host: "pulse", Port: 6700, Component: component, Task: 1, Name: "pulse", Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}}
+			b.Series = []*pb.SeriesDefinition{{Id: 1, Host: "pulse", Port: 6700, Component: component, Task: 1,
+				Name: "pulse", Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}}
 		}
 		p.mu.Lock()
 		p.due[sequence] = due
@@ -202,13 +209,15 @@ const (
 func (b *Beat) Compare(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) error {
 	during, usual, err := b.Measure(ctx, o, what, calm, fault)
 	if err == nil && during > mostSlower*usual && during > usual+oneDiskWait {
-		o.Broken = append(o.Broken, fmt.Sprintf("a good client's p99 was %.1f ms during %s, at most %d times %.1f ms", milliseconds(during), what, mostSlower, milliseconds(usual)))
+		o.Broken = append(o.Broken, fmt.Sprintf("a good client's p99 was %.1f ms during %s, at most %d times %.1f ms",
+			milliseconds(during), what, mostSlower, milliseconds(usual)))
 	}
 	return err
 }
 
 // Measure is Compare that holds a good client to nothing but not to be cut off.
-func (b *Beat) Measure(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) (during, usual time.Duration, err error) {
+func (b *Beat) Measure(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) (during,
+	usual time.Duration, err error) {
 	b.tried.Forget()
 	if err := wait(ctx, calm); err != nil {
 		return 0, 0, err
@@ -230,8 +239,9 @@ func (b *Beat) Measure(ctx context.Context, o *Outcome, what string, calm time.D
 		o.Broken = append(o.Broken, err.Error())
 		return 0, 0, nil
 	}
-	o.Measured = append(o.Measured, fmt.Sprintf("a good client's p99 %.1f ms during %s; %.1f ms before it, %.1f ms at the same time of a collector that it is not done to",
-		milliseconds(during), what, milliseconds(before), milliseconds(beside)))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("a good client's p99 %.1f ms during %s; %.1f ms before it, %.1f ms at the same time of a collector that it is not done to",
+			milliseconds(during), what, milliseconds(before), milliseconds(beside)))
 	return during, max(before, beside), nil
 }
 

@@ -12,7 +12,8 @@ import (
 
 // written is what a collector that is right writes of a producer's series, from a batch to a batch.
 func written(p *Producer, series int, from, to uint64) prompb.TimeSeries {
-	s := prompb.TimeSeries{Labels: []prompb.Label{{Name: "__name__", Value: storedName}, {Name: "component", Value: component}, {Name: "task", Value: []string{"1", "2"}[series]},
+	s := prompb.TimeSeries{Labels: []prompb.Label{{Name: "__name__", Value: storedName},
+		{Name: "component", Value: component}, {Name: "task", Value: []string{"1", "2"}[series]},
 		{Name: "topology", Value: p.options.Topology}, {Name: "worker", Value: p.options.Host + ":6700"}}}
 	total := 0.0
 	for batch := uint64(1); batch <= to; batch++ {

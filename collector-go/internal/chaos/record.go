@@ -58,7 +58,8 @@ func (r *Record) path() string {
 // version that is -dirty names no program.
 func (r *Record) Whole(row Row, version string) bool {
 	return slices.ContainsFunc(r.Faults, func(f Result) bool {
-		return f.Number == row.Number && f.Version == version && !strings.HasSuffix(version, "-dirty") && f.Kept() && f.Tries >= row.Tries(r.Scale)
+		return f.Number == row.Number && f.Version == version && !strings.HasSuffix(version, "-dirty") && f.Kept() &&
+			f.Tries >= row.Tries(r.Scale)
 	})
 }
 

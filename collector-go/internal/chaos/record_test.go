@@ -17,7 +17,8 @@ func TestARecordKeepsWhatWasPlayed(t *testing.T) {
 	beside, err := ReadRecord(dir, 1, 0.1)
 	require.NoError(t, err)
 	require.False(t, first.Whole(row, "v1"))
-	played := Result{Number: 5, Fault: row.Fault, Outcome: Outcome{Tries: 10, Acknowledged: 7}, Verdict: "OK", Version: "v1"}
+	played := Result{Number: 5, Fault: row.Fault, Outcome: Outcome{Tries: 10, Acknowledged: 7}, Verdict: "OK",
+		Version: "v1"}
 	require.NoError(t, first.Keep(played))
 	require.NoError(t, beside.Keep(Result{Number: 3, Outcome: Outcome{Tries: 1}, Version: "v1"}))
 

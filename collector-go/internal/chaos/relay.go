@@ -51,7 +51,9 @@ func NewRelay(dial func(ctx context.Context) (net.Conn, error)) (*Relay, error) 
 
 // RelayTo is NewRelay to an address of this host.
 func RelayTo(address string) (*Relay, error) {
-	return NewRelay(func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) })
+	return NewRelay(func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	})
 }
 
 // Address is where to connect.
@@ -111,7 +113,9 @@ func (r *Relay) lead(near net.Conn) {
 		r.carry(near, far, func(w Weather) bool { return w.HoldUp }, delay, func(Weather) int { return 0 })
 	})
 	both.Go(func() {
-		r.carry(far, near, func(w Weather) bool { return w.HoldDown }, func(w Weather) time.Duration { return delay(w) + w.Latency },
+		r.carry(far, near, func(w Weather) bool { return w.HoldDown }, func(w Weather) time.Duration {
+			return delay(w) + w.Latency
+		},
 			func(w Weather) int { return w.BytesPerSecond })
 	})
 	both.Wait()
@@ -134,7 +138,8 @@ func (r *Relay) track(c net.Conn) (forget func()) {
 }
 
 // carry carries one direction. When it ends, both do.
-func (r *Relay) carry(from, to net.Conn, held func(Weather) bool, delay func(Weather) time.Duration, rate func(Weather) int) {
+func (r *Relay) carry(from, to net.Conn, held func(Weather) bool, delay func(Weather) time.Duration,
+	rate func(Weather) int) {
 	defer func() {
 		_ = from.Close()
 		_ = to.Close()

@@ -58,7 +58,8 @@ func TestRelay(t *testing.T) {
 		send(t, c, "one")
 		hears(t, c, "one")
 	}
-	for name, w := range map[string]Weather{"up": {HoldUp: true}, "down": {HoldDown: true}, "both": {HoldUp: true, HoldDown: true}} {
+	for name, w := range map[string]Weather{"up": {HoldUp: true}, "down": {HoldDown: true},
+		"both": {HoldUp: true, HoldDown: true}} {
 		r.Set(w)
 		send(t, a, name)
 		require.NoError(t, a.SetReadDeadline(time.Now().Add(30*time.Millisecond)))

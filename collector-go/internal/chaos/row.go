@@ -84,7 +84,8 @@ func (r Row) Tries(scale float64) int {
 // Rows are all that can be played, in the order of the table.
 func Rows() []Row {
 	rows := []Row{
-		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(), order(), clocks(), malformed(), oversize(),
+		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(),
+		order(), clocks(), malformed(), oversize(),
 		slowLoris(), floods(), identities(), cardinality(), worker(), collectorRestarts(), blackhole(),
 		partition(), configuration(), soak(), upgrade(), everything(),
 	}

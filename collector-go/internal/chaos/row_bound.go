@@ -27,8 +27,10 @@ func playBeyondTheBound(ctx context.Context, g *Ground) (o Outcome, err error) {
 	}
 	defer store.Close()
 	store.SetDown(true)
-	c, err := g.Start(ctx, Settings{DataDir: g.Dir + "/bounded", Flags: []string{"--store-embedded-enabled=false", "--store-remote-write-url", "back=" + store.URL(),
-		"--journal-max-bytes", fmt.Sprint(boundedJournal), "--journal-segment-bytes", fmt.Sprint(boundedSegment)}})
+	c, err := g.Start(ctx,
+		Settings{DataDir: g.Dir + "/bounded", Flags: []string{"--store-embedded-enabled=false",
+			"--store-remote-write-url", "back=" + store.URL(),
+			"--journal-max-bytes", fmt.Sprint(boundedJournal), "--journal-segment-bytes", fmt.Sprint(boundedSegment)}})
 	if err != nil {
 		return o, err
 	}
@@ -36,17 +38,21 @@ func playBeyondTheBound(ctx context.Context, g *Ground) (o Outcome, err error) {
 	ledger := NewLedger(g.Seed)
 	defer ledger.Stop()
 	for range 4 {
-		ledger.Produce(ctx, c.GRPC(), ProducerOptions{From: time.Now().Add(-20 * time.Hour), Series: 50, Pause: 10 * time.Millisecond})
+		ledger.Produce(ctx, c.GRPC(), ProducerOptions{From: time.Now().Add(-20 * time.Hour), Series: 50,
+			Pause: 10 * time.Millisecond})
 	}
 	largest, slowest, err := writeOver(ctx, c, ledger, max(4, g.Scale*timesOver)*boundedJournal)
 	if err != nil {
 		return o, err
 	}
 	if largest > boundedJournal+journalOver {
-		o.Broken = append(o.Broken, fmt.Sprintf("the journal took %d KiB of a disk, its bound is %d", largest>>10, boundedJournal>>10))
+		o.Broken = append(o.Broken, fmt.Sprintf("the journal took %d KiB of a disk, its bound is %d", largest>>10,
+			boundedJournal>>10))
 	}
 	if slowest > freshLimit {
-		o.Broken = append(o.Broken, fmt.Sprintf("beside a store that is away and a journal at its bound, a fresh write was acknowledged after %.1f s, at most %s", slowest.Seconds(), freshLimit))
+		o.Broken = append(o.Broken,
+			fmt.Sprintf("beside a store that is away and a journal at its bound, a fresh write was acknowledged after %.1f s, at most %s",
+				slowest.Seconds(), freshLimit))
 	}
 	store.SetDown(false)
 	if err := ledger.Finish(ctx); err != nil {
@@ -67,17 +73,21 @@ func playBeyondTheBound(ctx context.Context, g *Ground) (o Outcome, err error) {
 		return o, err
 	}
 	if missing == 0 {
-		o.Broken = append(o.Broken, "nothing is missing in a store that was away for longer than the journal has room for: nothing was tried")
+		o.Broken = append(o.Broken,
+			"nothing is missing in a store that was away for longer than the journal has room for: nothing was tried")
 	}
 	o.Expire(int64(samples + cut)) // what it had not read, and what was cut already: a slice holds one sample
-	o.Measured = append(o.Measured, fmt.Sprintf("a journal of %d KiB written %.0f times over without the store: at most %d KiB of disk, a fresh write acknowledged after %.2f s at most; %d of %d samples missing in the store, %.0f samples and %.0f slices counted",
-		boundedJournal>>10, max(4, g.Scale*timesOver), largest>>10, slowest.Seconds(), missing, o.Acknowledged, samples, cut))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("a journal of %d KiB written %.0f times over without the store: at most %d KiB of disk, a fresh write acknowledged after %.2f s at most; %d of %d samples missing in the store, %.0f samples and %.0f slices counted",
+			boundedJournal>>10, max(4, g.Scale*timesOver), largest>>10, slowest.Seconds(), missing, o.Acknowledged,
+			samples, cut))
 	return o, c.Stop()
 }
 
 // writeOver waits until the journal has been written so many bytes, and returns the most that it took and the longest
 // that a fresh write did.
-func writeOver(ctx context.Context, c *Collector, l *Ledger, bytes float64) (largest int64, slowest time.Duration, err error) {
+func writeOver(ctx context.Context, c *Collector, l *Ledger, bytes float64) (largest int64, slowest time.Duration,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	for {

@@ -43,17 +43,20 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 		return o, err
 	}
 	if took > g.Duration(cardinalityLongest, patience) {
-		o.Broken = append(o.Broken, fmt.Sprintf("%d label sets took %.0f s, a minute was to be enough", tries, took.Seconds()))
+		o.Broken = append(o.Broken, fmt.Sprintf("%d label sets took %.0f s, a minute was to be enough", tries,
+			took.Seconds()))
 	}
 	if attack.taken != int64(limit) || attack.rejected != int64(tries-limit) {
-		o.Broken = append(o.Broken, fmt.Sprintf("of %d label sets %d were taken and %d rejected by the limit of %d", tries, attack.taken, attack.rejected, limit))
+		o.Broken = append(o.Broken, fmt.Sprintf("of %d label sets %d were taken and %d rejected by the limit of %d",
+			tries, attack.taken, attack.rejected, limit))
 	}
 	counted, err := c.Figure("bullet_metrics_ingest_rejected_samples_total", `reason="series_limit"`)
 	if err != nil {
 		return o, err
 	}
 	if int64(counted) != attack.rejected {
-		o.Broken = append(o.Broken, fmt.Sprintf("%.0f samples are counted as beyond the limit, %d were", counted, attack.rejected))
+		o.Broken = append(o.Broken, fmt.Sprintf("%.0f samples are counted as beyond the limit, %d were", counted,
+			attack.rejected))
 	}
 	peak, err := c.PeakBytes()
 	if err != nil {
@@ -83,8 +86,10 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 	broken := append(append(o.Broken, fresh...), again...)
 	o.Add(verified)
 	o.Tries, o.Broken = tries, append(broken, verified.Broken...)
-	o.Measured = append(o.Measured, fmt.Sprintf("%d label sets in %.1f s: %d taken, %d counted as beyond the limit; %d MiB at most; killed, ready again after %.1f s, and answering %.1f s later",
-		tries, took.Seconds(), attack.taken, attack.rejected, peak>>20, c.ReadyAfter().Seconds(), answers.Seconds()))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("%d label sets in %.1f s: %d taken, %d counted as beyond the limit; %d MiB at most; killed, ready again after %.1f s, and answering %.1f s later",
+			tries, took.Seconds(), attack.taken, attack.rejected, peak>>20, c.ReadyAfter().Seconds(),
+			answers.Seconds()))
 	return o, nil
 }
 
@@ -111,7 +116,8 @@ type cardinalityAttack struct {
 func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +141,8 @@ func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Dura
 		if err := a.send(ctx, stream, b, n); err != nil {
 			return 0, err
 		}
-		if err := wait(ctx, time.Until(begun.Add(time.Duration(float64(a.pace)*float64(first+n)/float64(a.sets))))); err != nil {
+		if err := wait(ctx, time.Until(
+			begun.Add(time.Duration(float64(a.pace)*float64(first+n)/float64(a.sets))))); err != nil {
 			return 0, err
 		}
 	}
@@ -143,7 +150,8 @@ func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Dura
 }
 
 // send sends a batch until it is taken.
-func (a *cardinalityAttack) send(ctx context.Context, stream pb.IngestService_ExportClient, b *pb.Batch, samples int) error {
+func (a *cardinalityAttack) send(ctx context.Context, stream pb.IngestService_ExportClient, b *pb.Batch,
+	samples int) error {
 	for {
 		if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}); err != nil {
 			_, err := stream.Recv()

@@ -87,6 +87,7 @@ func catchUpOnce(ctx context.Context, g *Ground, try int) (o Outcome, err error)
 	}
 	lost, doubled := receiver.Verify(ledger)
 	o.Lost, o.Doubled = o.Lost+lost, o.Doubled+doubled
-	o.Measured = append(o.Measured, fmt.Sprintf("an hour of %d series (%d slices) in %.1f s, %.0f slices a second", 4*series, ledger.Acknowledged(), took.Seconds(), float64(ledger.Acknowledged())/took.Seconds()))
+	o.Measured = append(o.Measured, fmt.Sprintf("an hour of %d series (%d slices) in %.1f s, %.0f slices a second",
+		4*series, ledger.Acknowledged(), took.Seconds(), float64(ledger.Acknowledged())/took.Seconds()))
 	return o, nil
 }

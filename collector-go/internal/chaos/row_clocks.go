@@ -59,7 +59,9 @@ func playClocks(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	}
 	o.Broken = append(append(o.Broken, broken...), wrong...)
 	o.Tries, o.Acknowledged = tries, o.Acknowledged+all.sent-all.rejected+tested.Acknowledged
-	o.Measured = append(tested.Measured, fmt.Sprintf("%d steps of producers: of %d samples %d were ahead and refused, %d late, all counted", all.steps, all.sent, all.rejected, all.late))
+	o.Measured = append(tested.Measured,
+		fmt.Sprintf("%d steps of producers: of %d samples %d were ahead and refused, %d late, all counted", all.steps,
+			all.sent, all.rejected, all.late))
 	return o, nil
 }
 
@@ -78,11 +80,14 @@ func playOwnClock(ctx context.Context, g *Ground, tries int) (o Outcome, err err
 		broken = append(broken, fmt.Sprintf("the alert: %s", ending(said)))
 	}
 	o.Acknowledged, o.Broken = played["samples"], broken
-	o.Measured = append(o.Measured, fmt.Sprintf("%d steps of the collector's clock, inside the process: nothing late, lost or otherwise than without", played["steps"]))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("%d steps of the collector's clock, inside the process: nothing late, lost or otherwise than without",
+			played["steps"]))
 	return o, nil
 }
 
-var ownClock = property{pkg: "./internal/feed", test: "TestStepsOfTheCollectorsClock", first: "arrival.first", count: "arrival.seeds", atOnce: 50}
+var ownClock = property{pkg: "./internal/feed", test: "TestStepsOfTheCollectorsClock", first: "arrival.first",
+	count: "arrival.seeds", atOnce: 50}
 
 // stepping is what producers whose clocks step have sent, and what was said to it.
 type stepping struct {
@@ -100,7 +105,8 @@ const (
 func (s *stepping) play(ctx context.Context, address string, try int, random *rand.Rand) (broken []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +126,10 @@ func (s *stepping) play(ctx context.Context, address string, try int, random *ra
 		if by := at.Sub(now) - aheadLimit; by > 0 {
 			ahead++
 		}
-		b := &pb.Batch{Epoch: bytes.Repeat([]byte{byte(try), byte(try >> 8)}, 8), Sequence: uint64(batch) + 1, OldestHeldSequence: uint64(batch) + 1, SendTimeMs: now.Add(off).UnixMilli(),
-			Samples: &pb.SampleColumns{BaseTimeMs: at.UnixMilli(), SeriesIds: []uint32{1}, TimeOffsetsMs: []int64{0}, Values: []float64{float64(batch)}}}
+		b := &pb.Batch{Epoch: bytes.Repeat([]byte{byte(try), byte(try >> 8)}, 8), Sequence: uint64(batch) + 1,
+			OldestHeldSequence: uint64(batch) + 1, SendTimeMs: now.Add(off).UnixMilli(),
+			Samples: &pb.SampleColumns{BaseTimeMs: at.UnixMilli(), SeriesIds: []uint32{1}, TimeOffsetsMs: []int64{0},
+				Values: []float64{float64(batch)}}}
 		if batch == 0 {
 			b.Series = []*pb.SeriesDefinition{definition(1, "stepping")}
 		}
@@ -135,14 +143,16 @@ func (s *stepping) play(ctx context.Context, address string, try int, random *ra
 		}
 		for _, r := range answer.GetAcknowledgement().GetRejections() {
 			if r.GetReason() != pb.RejectionReason_REJECTION_REASON_FUTURE {
-				broken = append(broken, fmt.Sprintf("try %d: a sample %s off was refused for %s: %s", try, off, r.GetReason(), r.GetExample()))
+				broken = append(broken, fmt.Sprintf("try %d: a sample %s off was refused for %s: %s", try, off,
+					r.GetReason(), r.GetExample()))
 			}
 			rejected += int64(r.GetSamples())
 		}
 		s.sent++
 	}
 	if rejected != ahead {
-		broken = append(broken, fmt.Sprintf("try %d: %d samples were more than %s ahead, %d were refused", try, ahead, aheadLimit, rejected))
+		broken = append(broken, fmt.Sprintf("try %d: %d samples were more than %s ahead, %d were refused", try, ahead,
+			aheadLimit, rejected))
 	}
 	s.rejected += rejected
 	return broken, nil
@@ -151,7 +161,8 @@ func (s *stepping) play(ctx context.Context, address string, try int, random *ra
 // step is one of a second to twelve hours, in either direction, and none that ends within a minute of what may be
 // ahead.
 func step(random *rand.Rand) time.Duration {
-	d := time.Second + time.Duration(random.Int64N(int64([]time.Duration{5 * time.Minute, time.Hour, 12*time.Hour - time.Second}[random.IntN(3)])))
+	d := time.Second + time.Duration(
+		random.Int64N(int64([]time.Duration{5 * time.Minute, time.Hour, 12*time.Hour - time.Second}[random.IntN(3)])))
 	if d > aheadLimit-2*time.Minute && d < aheadLimit+2*time.Minute {
 		d = aheadLimit + 2*time.Minute
 	}
@@ -180,8 +191,10 @@ func (s *stepping) balance(ctx context.Context, c *Collector, ledgers int64) (br
 			return append(broken, fmt.Sprintf("%d samples were taken, %.0f read", want, read)), nil
 		}
 		s.late = int64(all.sum("bullet_metrics_feed_samples", `fate="late"`))
-		if refused := all.sum("bullet_metrics_ingest_rejected_samples_total", `reason="future"`); int64(refused) != s.rejected {
-			broken = append(broken, fmt.Sprintf("%d samples were refused as ahead, %.0f are counted", s.rejected, refused))
+		if refused := all.sum("bullet_metrics_ingest_rejected_samples_total", `reason="future"`); int64(refused) !=
+			s.rejected {
+			broken = append(broken, fmt.Sprintf("%d samples were refused as ahead, %.0f are counted",
+				s.rejected, refused))
 		}
 		if sum := all.sum("bullet_metrics_feed_samples"); sum != 2*read {
 			broken = append(broken, fmt.Sprintf("the feed's books: %.0f read, %.0f with a fate", read, sum-read))

@@ -66,13 +66,15 @@ var mutations = []mutation{
 		if key[at] == key[at+1] {
 			return "", nil
 		}
-		return key[:at] + key[at+1:at+2] + key[at:at+1] + key[at+2:] + ": " + value, []string{"unknown setting", "did you mean", quoted(key)}
+		return key[:at] + key[at+1:at+2] + key[at:at+1] + key[at+2:] + ": " + value,
+			[]string{"unknown setting", "did you mean", quoted(key)}
 	}},
 	{"a dash for an underscore", func(_ *rand.Rand, key, value string) (string, []string) {
 		if !strings.Contains(key[lastPart(key):], "_") {
 			return "", nil
 		}
-		return key[:lastPart(key)] + strings.ReplaceAll(key[lastPart(key):], "_", "-") + ": " + value, []string{"unknown setting", "did you mean", quoted(key)}
+		return key[:lastPart(key)] + strings.ReplaceAll(key[lastPart(key):], "_", "-") + ": " + value,
+			[]string{"unknown setting", "did you mean", quoted(key)}
 	}},
 	{"a key that nobody knows", func(random *rand.Rand, _, value string) (string, []string) {
 		return fmt.Sprintf("zz%d.unheard_of: %s", random.IntN(100), value), []string{"unknown setting", "did you mean"}
@@ -107,7 +109,9 @@ const wrongUsage = 2
 
 func playConfigurations(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
 	file := filepath.Join(g.Dir, "collector.yaml")
-	if code, said, err := g.startWith(ctx, file, strings.Join(append(soundSettings, "query.timeout: never"), "\n")); err != nil || code != wrongUsage || !strings.Contains(said, `"query.timeout" already`) || strings.Count(said, file+":") != 1 {
+	if code, said, err := g.startWith(ctx, file, strings.Join(append(soundSettings, "query.timeout: never"),
+		"\n")); err != nil || code != wrongUsage || !strings.Contains(said, `"query.timeout" already`) ||
+		strings.Count(said, file+":") != 1 {
 		return o, fmt.Errorf("the settings that are to be changed are not sound: exit code %d: %s: %w", code, said, err)
 	}
 	kinds := map[string]int{}
@@ -137,7 +141,8 @@ func playConfigurations(ctx context.Context, g *Ground, tries int) (o Outcome, e
 			wrong += " it lacks file or line;"
 		}
 		if code != wrongUsage || wrong != "" {
-			o.Broken = append(o.Broken, fmt.Sprintf("%s in line %d, %q: exit code %d,%s it said: %.400s", m.name, at+1, line, code, wrong, said))
+			o.Broken = append(o.Broken, fmt.Sprintf("%s in line %d, %q: exit code %d,%s it said: %.400s", m.name, at+1,
+				line, code, wrong, said))
 		}
 	}
 	o.Measured = append(o.Measured, fmt.Sprintf("files refused, by what was wrong: %v", kinds))
@@ -148,7 +153,8 @@ func playConfigurations(ctx context.Context, g *Ground, tries int) (o Outcome, e
 // which a reader of YAML sees that a bracket is missing.
 func located(said, file string, line, lines int) bool {
 	for l := line; l <= line+lines; l++ {
-		if strings.Contains(said, fmt.Sprintf("%s:%d:", file, l)) || strings.Contains(said, fmt.Sprintf("%s: [%d:", file, l)) {
+		if strings.Contains(said, fmt.Sprintf("%s:%d:", file, l)) ||
+			strings.Contains(said, fmt.Sprintf("%s: [%d:", file, l)) {
 			return true
 		}
 	}
@@ -165,7 +171,8 @@ func (g *Ground) startWith(ctx context.Context, file, text string) (code int, sa
 	}
 	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()
-	output, err := exec.CommandContext(ctx, g.Binary, "serve", "--config", file, "--data-dir", filepath.Join(g.Dir, "untouched"), "--grpc-listen", "127.0.0.1:0",
+	output, err := exec.CommandContext(ctx, g.Binary, "serve", "--config", file, "--data-dir",
+		filepath.Join(g.Dir, "untouched"), "--grpc-listen", "127.0.0.1:0",
 		"--http-listen", "127.0.0.1:0").CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {

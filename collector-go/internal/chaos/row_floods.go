@@ -45,7 +45,8 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	}
 	watched := watchLimits(ctx, c)
 	calm := g.Duration(30*time.Second, 5*time.Second)
-	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d connections", tries), calm,
+		func() error { return flood(ctx, c, tries) }); err != nil {
 		return o, err
 	}
 	streams := max(1, tries/10)
@@ -60,12 +61,15 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	for _, limit := range []struct {
 		what      string
 		got, most int
-	}{{"connections of the gRPC port", connections, mostConnections}, {"streams", open, mostStreams}, {"streams on one connection", opened, streamsOfConnection}} {
+	}{{"connections of the gRPC port", connections, mostConnections}, {"streams", open, mostStreams},
+		{"streams on one connection", opened, streamsOfConnection}} {
 		if limit.got > limit.most {
 			o.Broken = append(o.Broken, fmt.Sprintf("%d %s at a time, at most %d", limit.got, limit.what, limit.most))
 		}
 	}
-	o.Measured = append(o.Measured, fmt.Sprintf("at most %d connections and %d streams at a time were seen, %d streams on the one connection", connections, open, opened))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("at most %d connections and %d streams at a time were seen, %d streams on the one connection",
+			connections, open, opened))
 	if err := memory.grown(&o, "the floods", floodMemory); err != nil {
 		return o, err
 	}
@@ -92,7 +96,8 @@ func watchLimits(ctx context.Context, c *Collector) (most func() (connections, s
 		defer close(done)
 		for wait(ctx, 100*time.Millisecond) == nil {
 			if all, err := readFigures(ctx, c.HTTP()); err == nil {
-				connections, streams = max(connections, all.sum("bullet_metrics_ingest_connections")), max(streams, all.sum("bullet_metrics_ingest_streams"))
+				connections, streams = max(connections, all.sum("bullet_metrics_ingest_connections")),
+					max(streams, all.sum("bullet_metrics_ingest_streams"))
 			}
 		}
 	}()
@@ -143,7 +148,8 @@ func flood(ctx context.Context, c *Collector, connections int) error {
 // manyStreams opens streams on one connection, all at once, and returns how many were open at a time. Those beyond the
 // limit wait at the client.
 func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
-	connection, err := grpc.NewClient("passthrough:///"+c.GRPC(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient("passthrough:///"+c.GRPC(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return 0, err
 	}
@@ -165,7 +171,8 @@ func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
 			if err != nil {
 				return
 			}
-			_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "flood", Host: fmt.Sprint("h", i)}}})
+			_ = stream.Send(&pb.ExportRequest{
+				Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "flood", Host: fmt.Sprint("h", i)}}})
 			if answer, err := stream.Recv(); err == nil && answer.GetOpened() != nil {
 				count(1)
 				_, _ = stream.Recv() // until the end

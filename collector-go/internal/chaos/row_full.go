@@ -39,7 +39,8 @@ func playFullDisks(ctx context.Context, g *Ground, tries int) (Outcome, error) {
 				mu.Lock()
 				all.Add(o)
 				failures = append(failures, err)
-				g.Log.Debug("filled", "try", try, "lost", o.Lost, "expired", o.Expired, "broken", o.Broken, "error", err)
+				g.Log.Debug("filled", "try", try, "lost", o.Lost, "expired", o.Expired, "broken", o.Broken,
+					"error", err)
 				mu.Unlock()
 			}
 		})
@@ -75,8 +76,10 @@ func playFullDisk(ctx context.Context, g *Ground, try int) (o Outcome, err error
 	if err := os.MkdirAll(own.Dir, 0o750); err != nil {
 		return o, err
 	}
-	d.c, err = own.Start(ctx, Settings{DataDir: filepath.Join(d.dir, "data"), Flags: []string{"--journal-segment-bytes", fmt.Sprint(256<<10 + random.IntN(2<<20)),
-		"--journal-max-bytes", "8GiB", "--store-embedded-retention-bytes", "8GiB"}}) // the disk is the bound, and not a tenth of it
+	d.c, err = own.Start(ctx, Settings{DataDir: filepath.Join(d.dir, "data"),
+		Flags: []string{"--journal-segment-bytes", fmt.Sprint(256<<10 + random.IntN(2<<20)),
+			// the disk is the bound, and not a tenth of it
+			"--journal-max-bytes", "8GiB", "--store-embedded-retention-bytes", "8GiB"}})
 	if err != nil {
 		return o, err
 	}
@@ -200,7 +203,8 @@ func (l *Ledger) awaitMore(ctx context.Context, batches uint64) error {
 
 // keepOld fills parts with samples of yesterday, of which the store may drop what is further back than two partitions.
 func (d *smallDisk) keepOld(ctx context.Context, old *Ledger) error {
-	old.Produce(ctx, d.c.GRPC(), ProducerOptions{Topology: "old", From: time.Now().Add(-23 * time.Hour), Batches: 7200, Series: 50})
+	old.Produce(ctx, d.c.GRPC(), ProducerOptions{Topology: "old", From: time.Now().Add(-23 * time.Hour), Batches: 7200,
+		Series: 50})
 	if o, err := old.Verify(ctx, d.c.HTTP()); err != nil {
 		return err
 	} else if o.Lost+o.Doubled > 0 {
@@ -287,7 +291,8 @@ func (d *smallDisk) restart(ctx context.Context) error {
 		d.c.Kill()
 	case "stop":
 		if err := d.c.Stop(); err != nil {
-			d.broken = append(d.broken, fmt.Sprintf("stopped while the disk is full, with all that was acknowledged in the journal: %v", err))
+			d.broken = append(d.broken,
+				fmt.Sprintf("stopped while the disk is full, with all that was acknowledged in the journal: %v", err))
 		}
 	}
 	if err := d.fill(); err != nil {

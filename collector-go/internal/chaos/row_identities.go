@@ -56,8 +56,10 @@ func playIdentities(ctx context.Context, g *Ground, tries int) (o Outcome, err e
 		return o, err
 	}
 	at := func(name string) string { return filepath.Join(t.dir, name) }
-	t.c, err = g.Start(ctx, Settings{Flags: []string{"--grpc-tls-cert-file", at("server.crt"), "--grpc-tls-key-file", at("server.key"), "--grpc-tls-client-ca-file", at("ours.ca"),
-		"--grpc-token-file", at("tokens")}})
+	t.c, err = g.Start(ctx,
+		Settings{Flags: []string{"--grpc-tls-cert-file", at("server.crt"), "--grpc-tls-key-file", at("server.key"),
+			"--grpc-tls-client-ca-file", at("ours.ca"),
+			"--grpc-token-file", at("tokens")}})
 	if err != nil {
 		return o, err
 	}
@@ -67,7 +69,8 @@ func playIdentities(ctx context.Context, g *Ground, tries int) (o Outcome, err e
 		return o, err
 	}
 	t.ledger.Produce(ctx, t.c.GRPC(), ProducerOptions{Pause: 10 * time.Millisecond, Credentials: t.tls(good)})
-	t.ledger.Produce(ctx, t.c.GRPC(), ProducerOptions{Pause: 10 * time.Millisecond, Credentials: t.tls(good), Token: "kept"})
+	t.ledger.Produce(ctx, t.c.GRPC(), ProducerOptions{Pause: 10 * time.Millisecond, Credentials: t.tls(good),
+		Token: "kept"})
 	strangers, err := t.strangers(good)
 	if err != nil {
 		return o, err
@@ -141,12 +144,19 @@ func (t *identityTrial) strangers(good tls.Certificate) ([]stranger, error) {
 	foreignPool.AddCert(t.foreign.certificate)
 	other := t.tls(certificate(t.ours, "other", hour)) // a certificate that no line is about, so that the token counts
 	return []stranger{
-		{"an expired certificate", t.tls(certificate(t.ours, "good", time.Now().Add(-time.Minute))), "", codes.Unavailable},
+		{"an expired certificate", t.tls(certificate(t.ours, "good", time.Now().Add(-time.Minute))), "",
+			codes.Unavailable},
 		{"a certificate of another authority", t.tls(certificate(t.foreign, "good", hour)), "", codes.Unavailable},
-		{"no certificate", t.tls(tls.Certificate{}, func(c *tls.Config) { c.Certificates = nil }), "kept", codes.Unavailable},
-		{"a name that the collector's certificate lacks", t.tls(good, func(c *tls.Config) { c.ServerName = "elsewhere.example" }), "", codes.Unavailable},
-		{"a client that trusts another authority", t.tls(good, func(c *tls.Config) { c.RootCAs = foreignPool }), "", codes.Unavailable},
-		{"TLS 1.1", t.tls(good, func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS11, tls.VersionTLS11 }), "", codes.Unavailable},
+		{"no certificate", t.tls(tls.Certificate{}, func(c *tls.Config) { c.Certificates = nil }), "kept",
+			codes.Unavailable},
+		{"a name that the collector's certificate lacks",
+			t.tls(good, func(c *tls.Config) { c.ServerName = "elsewhere.example" }), "", codes.Unavailable},
+		{"a client that trusts another authority", t.tls(good, func(c *tls.Config) { c.RootCAs = foreignPool }), "",
+			codes.Unavailable},
+		{"TLS 1.1", t.tls(good, func(c *tls.Config) {
+			c.MinVersion, c.MaxVersion = tls.VersionTLS11,
+				tls.VersionTLS11
+		}), "", codes.Unavailable},
 		{"plain text", insecure.NewCredentials(), "kept", codes.Unavailable},
 		{"a certificate that was revoked", t.tls(certificate(t.ours, "leaked", hour)), "kept", codes.Unauthenticated},
 		{"a certificate without a line, and no token", other, "", codes.Unauthenticated},
@@ -164,7 +174,8 @@ func (t *identityTrial) turnAway(ctx context.Context, strangers []stranger, brok
 			*broken = append(*broken, fmt.Sprintf("%s: %s was wanted, it was %v", s.name, s.code, err))
 		}
 	}
-	series, err := storedSlices(ctx, t.c.HTTP(), `{topology="stranger"}`, time.Now().Add(-2*time.Hour), time.Now().Add(time.Hour))
+	series, err := storedSlices(ctx, t.c.HTTP(), `{topology="stranger"}`, time.Now().Add(-2*time.Hour),
+		time.Now().Add(time.Hour))
 	if err == nil && len(series) > 0 {
 		*broken = append(*broken, fmt.Sprintf("%d series of strangers answer", len(series)))
 	}
@@ -184,7 +195,8 @@ func (t *identityTrial) knock(ctx context.Context, s stranger) (taken bool, err 
 	return err == nil, err
 }
 
-func (t *identityTrial) connect(ctx context.Context, s stranger, topology string) (stream pb.IngestService_ExportClient, end func(), err error) {
+func (t *identityTrial) connect(ctx context.Context, s stranger, topology string) (stream pb.IngestService_ExportClient,
+	end func(), err error) {
 	connection, err := grpc.NewClient("passthrough:///"+t.c.GRPC(), grpc.WithTransportCredentials(s.credentials))
 	if err != nil {
 		return nil, func() {}, err
@@ -234,7 +246,8 @@ func (t *identityTrial) rotate(ctx context.Context, good tls.Certificate, broken
 	begun := time.Now()
 	_, err = stream.Recv()
 	if took := time.Since(begun); status.Code(err) != revoked.code || took > revokedWithin+time.Second {
-		*broken = append(*broken, fmt.Sprintf("%s: %s within %s was wanted, it was %v after %s", revoked.name, revoked.code, revokedWithin, err, took))
+		*broken = append(*broken, fmt.Sprintf("%s: %s within %s was wanted, it was %v after %s", revoked.name,
+			revoked.code, revokedWithin, err, took))
 	}
 	// Who trusts the authority finds the new certificate good, with the streams of before still open.
 	var serial string

@@ -27,11 +27,14 @@ func playKills(ctx context.Context, g *Ground, tries int) (Outcome, error) {
 		if err != nil {
 			return all, err
 		}
-		g.Log.Info("killed", "kills", all.Tries, "acknowledged", all.Acknowledged, "lost", all.Lost, "doubled", all.Doubled)
+		g.Log.Info("killed", "kills", all.Tries, "acknowledged", all.Acknowledged, "lost", all.Lost, "doubled",
+			all.Doubled)
 	}
 	slices.Sort(starts)
-	all.Measured = append(all.Measured, fmt.Sprintf("ready again after %d ms (median), %d ms (longest) of %d starts that were waited for", starts[len(starts)/2].Milliseconds(),
-		starts[len(starts)-1].Milliseconds(), len(starts)))
+	all.Measured = append(all.Measured,
+		fmt.Sprintf("ready again after %d ms (median), %d ms (longest) of %d starts that were waited for",
+			starts[len(starts)/2].Milliseconds(),
+			starts[len(starts)-1].Milliseconds(), len(starts)))
 	million, err := startOverAMillion(ctx, g)
 	all.Measured = append(all.Measured, million)
 	return all, err
@@ -52,7 +55,8 @@ func killsInADirectory(ctx context.Context, g *Ground, from, kills int) (o Outco
 	ledger := NewLedger(g.Seed + uint64(from))
 	defer ledger.Stop()
 	for range 4 {
-		ledger.Produce(ctx, c.GRPC(), ProducerOptions{Pause: 4 * time.Millisecond, From: time.Now().Add(-20 * time.Hour)})
+		ledger.Produce(ctx, c.GRPC(),
+			ProducerOptions{Pause: 4 * time.Millisecond, From: time.Now().Add(-20 * time.Hour)})
 	}
 	for try := range kills {
 		random := g.Random(from + try)
@@ -108,5 +112,6 @@ func startOverAMillion(ctx context.Context, g *Ground) (string, error) {
 	if err := c.Again(ctx); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("ready again after %.2f s with %d samples in the journal (2 s wanted)", c.ReadyAfter().Seconds(), ledger.Acknowledged()), nil
+	return fmt.Sprintf("ready again after %.2f s with %d samples in the journal (2 s wanted)", c.ReadyAfter().Seconds(),
+		ledger.Acknowledged()), nil
 }

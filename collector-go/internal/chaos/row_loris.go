@@ -41,15 +41,17 @@ func playSlowLoris(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 		return o, err
 	}
 	herd := &lorisHerd{longest: map[string]time.Duration{}}
-	err = beat.Compare(ctx, &o, fmt.Sprintf("%d connections of 1 byte/s", tries), g.Duration(30*time.Second, 10*time.Second), func() error {
-		return herd.live(ctx, c, tries)
-	})
+	err = beat.Compare(ctx, &o, fmt.Sprintf("%d connections of 1 byte/s", tries),
+		g.Duration(30*time.Second, 10*time.Second), func() error {
+			return herd.live(ctx, c, tries)
+		})
 	if err != nil {
 		return o, err
 	}
 	for _, kind := range lorisKinds {
 		if longest := herd.longest[kind.name]; longest > cutWithin {
-			o.Broken = append(o.Broken, fmt.Sprintf("%s: cut after %.1f s, at most %s", kind.name, longest.Seconds(), cutWithin))
+			o.Broken = append(o.Broken, fmt.Sprintf("%s: cut after %.1f s, at most %s", kind.name,
+				longest.Seconds(), cutWithin))
 		}
 	}
 	o.Broken = append(o.Broken, herd.broken...)

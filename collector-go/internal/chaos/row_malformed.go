@@ -41,7 +41,8 @@ func playMalformed(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 		o.Broken = append(o.Broken, broken...)
 		g.Log.Info("fuzzed", "target", target.pkg+" "+target.name, "inputs", n)
 	}
-	o.Measured = append(o.Measured, fmt.Sprintf("%d of %d fuzz targets for %s each, %d inputs", o.Tries, total, g.Duration(fuzzTime, leastFuzzTime), inputs))
+	o.Measured = append(o.Measured, fmt.Sprintf("%d of %d fuzz targets for %s each, %d inputs", o.Tries, total,
+		g.Duration(fuzzTime, leastFuzzTime), inputs))
 	return o, nil
 }
 
@@ -56,12 +57,14 @@ func fuzzTargets(ctx context.Context, g *Ground) (targets []fuzzTarget, err erro
 	}
 	for file := range strings.Lines(string(listed)) {
 		file = strings.TrimSpace(file)
-		names, err := exec.CommandContext(ctx, "grep", "-ohE", "^func Fuzz[A-Za-z0-9_]*", filepath.Join(sources, file)).Output()
+		names, err := exec.CommandContext(ctx, "grep", "-ohE", "^func Fuzz[A-Za-z0-9_]*",
+			filepath.Join(sources, file)).Output()
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", file, err)
 		}
 		for name := range strings.Lines(string(names)) {
-			targets = append(targets, fuzzTarget{"./" + path.Dir(file), strings.TrimPrefix(strings.TrimSpace(name), "func ")})
+			targets = append(targets,
+				fuzzTarget{"./" + path.Dir(file), strings.TrimPrefix(strings.TrimSpace(name), "func ")})
 		}
 	}
 	if len(targets) == 0 {
@@ -72,7 +75,8 @@ func fuzzTargets(ctx context.Context, g *Ground) (targets []fuzzTarget, err erro
 
 // fuzz runs one target and returns how many inputs it was given.
 func (g *Ground) fuzz(ctx context.Context, target fuzzTarget) (inputs int, broken []string, err error) {
-	command := groupCommand(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", g.Duration(fuzzTime, leastFuzzTime).String(),
+	command := groupCommand(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime",
+		g.Duration(fuzzTime, leastFuzzTime).String(),
 		"-fuzzminimizetime", "100x", target.pkg)
 	command.Dir = filepath.Join(g.Repository, "collector-go")
 	said, err := command.CombinedOutput()

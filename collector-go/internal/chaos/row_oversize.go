@@ -36,8 +36,12 @@ type oversized struct {
 }
 
 var oversizes = []oversized{
-	{name: "a message of 64 MB", code: codes.ResourceExhausted, batch: func() *pb.Batch { return zeroSamples(8 << 20) }},
-	{name: "a compression bomb of 64 MB", gzip: true, code: codes.ResourceExhausted, batch: func() *pb.Batch { return zeroSamples(8 << 20) }},
+	{name: "a message of 64 MB", code: codes.ResourceExhausted, batch: func() *pb.Batch {
+		return zeroSamples(8 << 20)
+	}},
+	{name: "a compression bomb of 64 MB", gzip: true, code: codes.ResourceExhausted, batch: func() *pb.Batch {
+		return zeroSamples(8 << 20)
+	}},
 	{name: "a compression bomb below the limit", gzip: true, code: codes.InvalidArgument, batch: func() *pb.Batch {
 		return &pb.Batch{Drops: make([]*pb.Drop, 1<<20)} // two bytes each
 	}},
@@ -48,18 +52,25 @@ var oversizes = []oversized{
 		}
 		return &pb.Batch{Series: []*pb.SeriesDefinition{d}}
 	}},
-	{name: "a million definitions", code: codes.ResourceExhausted, batch: func() *pb.Batch { return defined(1_000_000) }}, // 6 MB
-	{name: "half a million definitions", code: codes.InvalidArgument, batch: func() *pb.Batch { return defined(500_000) }},
+	// 6 MB
+	{name: "a million definitions", code: codes.ResourceExhausted, batch: func() *pb.Batch {
+		return defined(1_000_000)
+	}},
+	{name: "half a million definitions", code: codes.InvalidArgument, batch: func() *pb.Batch {
+		return defined(500_000)
+	}},
 	{name: "a label of 1 MB", code: codes.OK, batch: func() *pb.Batch {
 		b := zeroSamples(1)
 		b.Series = []*pb.SeriesDefinition{definition(1, strings.Repeat("x", 1<<20))}
 		return b
 	}},
 	{name: "a query of 1 MB", http: func(address string) string {
-		return refusedWith(http.PostForm("http://"+address+"/api/v1/query", url.Values{"query": {strings.Repeat("x", 1<<20)}}))(400, 413, 422)
+		return refusedWith(http.PostForm("http://"+address+"/api/v1/query",
+			url.Values{"query": {strings.Repeat("x", 1<<20)}}))(400, 413, 422)
 	}},
 	{name: "an annotation of 64 MB", http: func(address string) string {
-		return refusedWith(http.Post("http://"+address+"/api/v1/annotations", "application/json", io.LimitReader(endless('x'), 64<<20)))(400, 413)
+		return refusedWith(http.Post("http://"+address+"/api/v1/annotations", "application/json",
+			io.LimitReader(endless('x'), 64<<20)))(400, 413)
 	}},
 	{name: "headers of 16 MB", http: func(address string) string {
 		request, err := http.NewRequest(http.MethodGet, "http://"+address+"/api/v1/query?query=1", http.NoBody)
@@ -82,7 +93,9 @@ func defined(series int) *pb.Batch {
 
 // zeroSamples has so many samples of series 1.
 func zeroSamples(samples int) *pb.Batch {
-	return &pb.Batch{Samples: &pb.SampleColumns{BaseTimeMs: time.Now().UnixMilli(), SeriesIds: bytesOf[uint32](samples, 1), TimeOffsetsMs: make([]int64, samples), Values: make([]float64, samples)}}
+	return &pb.Batch{Samples: &pb.SampleColumns{BaseTimeMs: time.Now().UnixMilli(),
+		SeriesIds: bytesOf[uint32](samples, 1), TimeOffsetsMs: make([]int64, samples),
+		Values: make([]float64, samples)}}
 }
 
 func bytesOf[T any](n int, v T) []T {
@@ -94,7 +107,8 @@ func bytesOf[T any](n int, v T) []T {
 }
 
 func definition(id uint32, name string) *pb.SeriesDefinition {
-	return &pb.SeriesDefinition{Id: id, Host: "h", Port: 6700, Component: component, Task: 1, Name: name, Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}
+	return &pb.SeriesDefinition{Id: id, Host: "h", Port: 6700, Component: component, Task: 1, Name: name,
+		Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}
 }
 
 // endless is a body of one byte over and over.
@@ -164,11 +178,13 @@ func playOversizes(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 			most, costliest = by, attack.name
 		}
 		if by > oversizeMemory {
-			broken = append(broken, fmt.Sprintf("%s: memory grew by %d MiB, at most %d", attack.name, by>>20, oversizeMemory>>20))
+			broken = append(broken, fmt.Sprintf("%s: memory grew by %d MiB, at most %d", attack.name, by>>20,
+				oversizeMemory>>20))
 		}
 	}
-	o.Measured = append(o.Measured, fmt.Sprintf("memory +%d MiB at most by one (at most +%d), by %s; %d MiB before all of them and %d after, which is what the garbage of any work takes",
-		most>>20, oversizeMemory>>20, costliest, first>>20, c.ResidentBytes()>>20))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("memory +%d MiB at most by one (at most +%d), by %s; %d MiB before all of them and %d after, which is what the garbage of any work takes",
+			most>>20, oversizeMemory>>20, costliest, first>>20, c.ResidentBytes()>>20))
 	fresh, err := ledger.AwaitFresh(ctx)
 	if err != nil {
 		return o, err

@@ -50,7 +50,9 @@ func playPartitions(ctx context.Context, g *Ground, tries int) (o Outcome, err e
 			if err := d.cut(ctx, how); err != nil {
 				return o, err
 			}
-			if err := wait(ctx, time.Duration(50+random.IntN(int(g.Duration(8*time.Second, 2*time.Second).Milliseconds())/flaps))*time.Millisecond); err != nil {
+			if err := wait(ctx, time.Duration(50+
+				random.IntN(int(g.Duration(8*time.Second,
+					2*time.Second).Milliseconds())/flaps))*time.Millisecond); err != nil {
 				return o, err
 			}
 			if err := d.heal(ctx); err != nil {
@@ -68,7 +70,9 @@ func playPartitions(ctx context.Context, g *Ground, tries int) (o Outcome, err e
 		longest = max(longest, took)
 		g.Log.Debug("healed", "try", try, "cut", how, "flaps", flaps, "fresh_after", took)
 		if took > reconnectLimit {
-			broken = append(broken, fmt.Sprintf("try %d, %s, %d times: a fresh write was acknowledged %.1f s after the network was back, at most %s", try, how, flaps, took.Seconds(), reconnectLimit))
+			broken = append(broken,
+				fmt.Sprintf("try %d, %s, %d times: a fresh write was acknowledged %.1f s after the network was back, at most %s",
+					try, how, flaps, took.Seconds(), reconnectLimit))
 		}
 	}
 	verified, err := ledger.Verify(ctx, d.http)
@@ -81,7 +85,9 @@ func playPartitions(ctx context.Context, g *Ground, tries int) (o Outcome, err e
 		streams += p.Sending().Streams
 	}
 	o.Tries, o.Broken = tries, append(o.Broken, broken...)
-	o.Measured = append(o.Measured, fmt.Sprintf("by %s: %v, longest %.1f s until a fresh write of every producer, %d streams", d.how, kinds, longest.Seconds(), streams))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("by %s: %v, longest %.1f s until a fresh write of every producer, %d streams", d.how, kinds,
+			longest.Seconds(), streams))
 	return o, nil
 }
 
@@ -91,7 +97,8 @@ func startDivided(ctx context.Context, g *Ground) (*divide, error) {
 	if unavailable != nil {
 		return startRelayed(ctx, g, unavailable)
 	}
-	d := &divide{how: "network namespaces, a link and routes", grpc: collectorAddress + ":4320", dial: network.DialFrom(network.producer), cut: network.Cut, heal: network.Heal}
+	d := &divide{how: "network namespaces, a link and routes", grpc: collectorAddress + ":4320",
+		dial: network.DialFrom(network.producer), cut: network.Cut, heal: network.Heal}
 	asking, err := NewRelay(func(ctx context.Context) (net.Conn, error) {
 		return network.DialFrom(network.collector)(ctx, collectorAddress+":9320")
 	})
@@ -125,7 +132,8 @@ func startRelayed(ctx context.Context, g *Ground, why error) (*divide, error) {
 		c.Kill()
 		return nil, err
 	}
-	return &divide{how: fmt.Sprintf("a relay of the test's own (no namespaces: %v)", why), grpc: relay.Address(), http: c.HTTP(),
+	return &divide{how: fmt.Sprintf("a relay of the test's own (no namespaces: %v)", why), grpc: relay.Address(),
+		http: c.HTTP(),
 		cut: func(_ context.Context, how cut) error {
 			relay.Set(Weather{HoldUp: how != downLost, HoldDown: how != upLost})
 			return nil

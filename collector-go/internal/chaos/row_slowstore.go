@@ -59,7 +59,8 @@ func slowStoreOnce(ctx context.Context, g *Ground, kind int) (o Outcome, err err
 	}
 	defer relay.Close()
 	c, err := g.Start(ctx, Settings{DataDir: dir, Flags: []string{"--store-remote-write-url", "good=" + good.URL(),
-		"--store-remote-write-url", "slow=http://" + relay.Address() + "/api/v1/write", "--store-remote-write-timeout", "slow=5s"}})
+		"--store-remote-write-url", "slow=http://" + relay.Address() + "/api/v1/write", "--store-remote-write-timeout",
+		"slow=5s"}})
 	if err != nil {
 		return o, err
 	}
@@ -97,7 +98,9 @@ func slowStoreOnce(ctx context.Context, g *Ground, kind int) (o Outcome, err err
 	if err := good.Await(limited, ledger.Acknowledged()); err != nil {
 		o.Broken = append(o.Broken, fmt.Sprintf("beside a store with %s: %v", what, err))
 	}
-	o.Measured = append(o.Measured, fmt.Sprintf("%s: the other store has all %d slices %.1f s after the last sample, the slow one %d", what, good.Points(), time.Since(begun).Seconds(), slow.Points()))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("%s: the other store has all %d slices %.1f s after the last sample, the slow one %d", what,
+			good.Points(), time.Since(begun).Seconds(), slow.Points()))
 	if err := memory.grown(&o, what, slowStoreMemory); err != nil {
 		return o, err
 	}

@@ -60,7 +60,8 @@ func playSoak(ctx context.Context, g *Ground, _ int) (o Outcome, err error) {
 		if err != nil {
 			return o, err
 		}
-		o.Measured = append(o.Measured, fmt.Sprintf("life %d of %s: %s at a third, %s at the end", n+1, life, first, last))
+		o.Measured = append(o.Measured, fmt.Sprintf("life %d of %s: %s at a third, %s at the end", n+1, life,
+			first, last))
 		// A life's first third fills what is kept of series; behind it nothing may grow with time.
 		if last.goroutines > 1.2*first.goroutines+10 || last.descriptors > 1.2*first.descriptors+10 {
 			o.Broken = append(o.Broken, fmt.Sprintf("life %d grows: %s, then %s", n+1, first, last))
@@ -102,5 +103,6 @@ func (t taken) least(other taken) taken {
 	if t == (taken{}) {
 		return other
 	}
-	return taken{min(t.goroutines, other.goroutines), min(t.descriptors, other.descriptors), min(t.resident, other.resident)}
+	return taken{min(t.goroutines, other.goroutines), min(t.descriptors, other.descriptors),
+		min(t.resident, other.resident)}
 }

@@ -12,15 +12,16 @@ import (
 // storeDown is row 7: a store on the network is away for a day of event time, in which the collector is killed three
 // times; then it is back, and has each slice once. Then another is away for longer than a small journal has room for.
 func storeDown() Row {
-	return Row{Number: 7, Fault: "store down", Full: 1, Short: 1, Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {
-		o, err := playStoreDown(ctx, g)
-		if err != nil {
+	return Row{Number: 7, Fault: "store down", Full: 1, Short: 1,
+		Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {
+			o, err := playStoreDown(ctx, g)
+			if err != nil {
+				return o, err
+			}
+			bounded, err := playBeyondTheBound(ctx, g)
+			o.Add(bounded)
 			return o, err
-		}
-		bounded, err := playBeyondTheBound(ctx, g)
-		o.Add(bounded)
-		return o, err
-	}}
+		}}
 }
 
 func playStoreDown(ctx context.Context, g *Ground) (o Outcome, err error) {
@@ -32,7 +33,9 @@ func playStoreDown(ctx context.Context, g *Ground) (o Outcome, err error) {
 	}
 	defer store.Close()
 	store.SetDown(true)
-	c, err := g.Start(ctx, Settings{Flags: []string{"--slice-width", "10s", "--slice-lateness", "30s", "--store-remote-write-url", "back=" + store.URL()}})
+	c, err := g.Start(ctx,
+		Settings{Flags: []string{"--slice-width", "10s", "--slice-lateness", "30s", "--store-remote-write-url",
+			"back=" + store.URL()}})
 	if err != nil {
 		return o, err
 	}
@@ -41,7 +44,8 @@ func playStoreDown(ctx context.Context, g *Ground) (o Outcome, err error) {
 	defer ledger.Stop()
 	batches := uint64(day / step)
 	for range 4 {
-		ledger.Produce(ctx, c.GRPC(), ProducerOptions{From: time.Now().Add(-day).Truncate(step), Step: step, Batches: batches, Series: 50})
+		ledger.Produce(ctx, c.GRPC(), ProducerOptions{From: time.Now().Add(-day).Truncate(step), Step: step,
+			Batches: batches, Series: 50})
 	}
 	for quarter := uint64(1); quarter < 4; quarter++ {
 		for _, p := range ledger.all() {
@@ -78,8 +82,10 @@ func playStoreDown(ctx context.Context, g *Ground) (o Outcome, err error) {
 	embedded.Acknowledged = 0 // they are the same
 	o.Add(embedded)
 	o.Tries = 1
-	o.Measured = append(o.Measured, fmt.Sprintf("%s of event time without the store: %.1f MiB of journal; it had %d samples %.1f s after it was back", day, float64(size)/(1<<20),
-		store.Points(), took.Seconds()))
+	o.Measured = append(o.Measured,
+		fmt.Sprintf("%s of event time without the store: %.1f MiB of journal; it had %d samples %.1f s after it was back",
+			day, float64(size)/(1<<20),
+			store.Points(), took.Seconds()))
 	return o, c.Stop()
 }
 

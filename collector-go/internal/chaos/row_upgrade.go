@@ -20,19 +20,20 @@ import (
 // older format: it is started over a copy, and killed while it takes that over. What a collector then answers is what
 // the older one had, also after it was opened once more, and it goes on.
 func upgrade() Row {
-	return Row{Number: 24, Fault: "upgrade", Full: 40, Short: 3, Try: func(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
-		killed := 0
-		for try := range tries {
-			one, kills, err := inheritances[try%len(inheritances)].play(ctx, g, try)
-			killed += kills
-			if o.Add(one); err != nil {
-				return o, fmt.Errorf("try %d: %w", try, err)
+	return Row{Number: 24, Fault: "upgrade", Full: 40, Short: 3,
+		Try: func(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
+			killed := 0
+			for try := range tries {
+				one, kills, err := inheritances[try%len(inheritances)].play(ctx, g, try)
+				killed += kills
+				if o.Add(one); err != nil {
+					return o, fmt.Errorf("try %d: %w", try, err)
+				}
+				o.Tries++
 			}
-			o.Tries++
-		}
-		o.Measured = append(o.Measured, fmt.Sprintf("%d kills while it was taken over", killed))
-		return o, nil
-	}}
+			o.Measured = append(o.Measured, fmt.Sprintf("%d kills while it was taken over", killed))
+			return o, nil
+		}}
 }
 
 // inheritance is what an older program left, in the repository below collector-go.
@@ -48,7 +49,9 @@ type inheritance struct {
 }
 
 var inheritances = []inheritance{
-	{name: "a directory of the first edition", path: "internal/store/blocks/blockstest/testdata/data-first-edition.tar.gz", slices: firstEditionSlices, digest: firstEditionDigest},
+	{name: "a directory of the first edition",
+		path: "internal/store/blocks/blockstest/testdata/data-first-edition.tar.gz", slices: firstEditionSlices,
+		digest: firstEditionDigest},
 	{name: "a journal of version 1", path: "internal/journal/testdata/v1", read: 20},
 	{name: "a journal of version 2", path: "internal/journal/testdata/v2", read: 46},
 }
@@ -137,12 +140,15 @@ func (i inheritance) wrong(ctx context.Context, c *Collector, fresh int64) (stri
 	var lines []string
 	for _, series := range found {
 		for _, p := range series.Values {
-			lines = append(lines, fmt.Sprintf("%v %d %v", series.Metric, p.ms, p.value)) // maps are printed in the order of their keys
+			// maps are printed in the order of their keys
+			lines = append(lines, fmt.Sprintf("%v %d %v", series.Metric, p.ms, p.value))
 		}
 	}
 	slices.Sort(lines)
-	if digest := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n")))); len(lines) != i.slices || digest != i.digest {
-		return fmt.Sprintf("%d slices answer, with the digest %s; %d with %s should", len(lines), digest, i.slices, i.digest), nil
+	if digest := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n")))); len(lines) != i.slices ||
+		digest != i.digest {
+		return fmt.Sprintf("%d slices answer, with the digest %s; %d with %s should", len(lines), digest, i.slices,
+			i.digest), nil
 	}
 	return "", nil
 }

@@ -40,11 +40,13 @@ func (p *Producer) at(batch uint64) time.Time {
 func (p *Producer) batch(number uint64, end bool) *pb.Batch {
 	b := &pb.Batch{Epoch: p.epoch[:], Sequence: number, SendTimeMs: time.Now().UnixMilli()}
 	if end {
-		b.Samples = &pb.SampleColumns{SeriesIds: []uint32{uint32(p.options.Series) + 1}, TimeOffsetsMs: []int64{p.at(number).Add(endAfter).UnixMilli()}, Values: []float64{1}}
+		b.Samples = &pb.SampleColumns{SeriesIds: []uint32{uint32(p.options.Series) + 1},
+			TimeOffsetsMs: []int64{p.at(number).Add(endAfter).UnixMilli()}, Values: []float64{1}}
 		return b
 	}
 	n := p.options.Series
-	b.Samples = &pb.SampleColumns{BaseTimeMs: p.at(number).UnixMilli(), SeriesIds: make([]uint32, n), TimeOffsetsMs: make([]int64, n), Values: make([]float64, n)}
+	b.Samples = &pb.SampleColumns{BaseTimeMs: p.at(number).UnixMilli(), SeriesIds: make([]uint32, n),
+		TimeOffsetsMs: make([]int64, n), Values: make([]float64, n)}
 	for i := range n {
 		b.Samples.SeriesIds[i], b.Samples.Values[i] = uint32(i)+1, p.value(number, i)
 	}
@@ -53,7 +55,8 @@ func (p *Producer) batch(number uint64, end bool) *pb.Batch {
 
 func (p *Producer) definitions() []*pb.SeriesDefinition {
 	series := func(id int, name string, temporality pb.Temporality) *pb.SeriesDefinition {
-		return &pb.SeriesDefinition{Id: uint32(id), Host: p.options.Host, Port: 6700, Component: component, Task: int32(id), Name: name,
+		return &pb.SeriesDefinition{Id: uint32(id), Host: p.options.Host, Port: 6700, Component: component,
+			Task: int32(id), Name: name,
 			IntervalMs: uint32(p.options.Step.Milliseconds()), Temporality: temporality, Shape: pb.Shape_SHAPE_NUMBER}
 	}
 	var all []*pb.SeriesDefinition
@@ -131,7 +134,8 @@ type verification struct {
 func (p *Producer) verification() *verification {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &verification{p: p, last: p.batches(), totals: make([]float64, p.options.Series), seen: make([]uint64, p.options.Series)}
+	return &verification{p: p, last: p.batches(), totals: make([]float64, p.options.Series),
+		seen: make([]uint64, p.options.Series)}
 }
 
 func (v *verification) take(found []answered) error {
@@ -183,7 +187,8 @@ func (v *verification) end() {
 func (v *verification) close(ctx context.Context, http string, o *Outcome) error {
 	v.end()
 	for _, side := range [][2]time.Time{
-		{v.p.options.From.Add(-24 * time.Hour), v.p.options.From.Add(-time.Millisecond)}, {v.p.at(v.last + 1).Add(-time.Millisecond), v.p.at(v.last + 1).Add(24 * time.Hour)},
+		{v.p.options.From.Add(-24 * time.Hour), v.p.options.From.Add(-time.Millisecond)},
+		{v.p.at(v.last + 1).Add(-time.Millisecond), v.p.at(v.last + 1).Add(24 * time.Hour)},
 	} {
 		found, err := storedSlices(ctx, http, v.p.selector(), side[0], side[1])
 		if err != nil {

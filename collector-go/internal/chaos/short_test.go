@@ -26,7 +26,8 @@ func TestAFewOfEach(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%d %s", row.Number, row.Fault), func(t *testing.T) {
-			ground := Ground{Binary: binary, Dir: filepath.Join(t.TempDir(), "row"), Seed: 1, Scale: min(mostOfARow, float64(row.Short)/float64(row.Full)), Repository: repository,
+			ground := Ground{Binary: binary, Dir: filepath.Join(t.TempDir(), "row"), Seed: 1,
+				Scale: min(mostOfARow, float64(row.Short)/float64(row.Full)), Repository: repository,
 				Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 			result := Play(t.Context(), row, ground, row.Short)
 			require.Equal(t, "OK", result.Verdict, "%+v", result)

@@ -28,7 +28,8 @@ func (p *Producer) open(ctx context.Context, connection *grpc.ClientConn) (*send
 	if err != nil {
 		return nil, err
 	}
-	open := &pb.Open{Topology: p.options.Topology, TopologyId: p.options.Topology + "-1-1", Host: p.options.Host, Port: 6700, Task: 1, PluginVersion: "chaos"}
+	open := &pb.Open{Topology: p.options.Topology, TopologyId: p.options.Topology + "-1-1", Host: p.options.Host,
+		Port: 6700, Task: 1, PluginVersion: "chaos"}
 	_ = client.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}) // its error is Recv's
 	answer, err := client.Recv()
 	if err != nil {
@@ -38,7 +39,8 @@ func (p *Producer) open(ctx context.Context, connection *grpc.ClientConn) (*send
 		return nil, fmt.Errorf("the collector answered Open with %T", answer.GetMessage())
 	}
 	p.change(func() { p.tally.Streams++; p.failure = nil })
-	return &sendingStream{p: p, client: client, window: max(1, min(uint64(answer.GetOpened().GetWindow()), p.options.Window))}, nil
+	return &sendingStream{p: p, client: client,
+		window: max(1, min(uint64(answer.GetOpened().GetWindow()), p.options.Window))}, nil
 }
 
 // receive records the collector's answers, until the stream's end.
@@ -93,7 +95,8 @@ func (s *sendingStream) send(ctx context.Context) error {
 		}
 		var held uint64
 		var fresh, end bool
-		p.change(func() { // what a number stands for is settled with its sending: a producer may be finished at any moment
+		// what a number stands for is settled with its sending: a producer may be finished at any moment
+		p.change(func() {
 			held, fresh, end = min(p.acknowledged+1, next), next > p.sent, next > p.last
 			p.sent = max(p.sent, next)
 		})
@@ -129,7 +132,8 @@ func (s *sendingStream) awaitRoom(ctx context.Context, next uint64) error {
 		p.mu.Unlock()
 		limited, cancel := context.WithTimeout(ctx, p.options.Answer)
 		err := p.await(limited, func() bool {
-			made := next <= p.last || next == p.last+1 && p.acknowledged == p.last // the end follows when all before it is acknowledged
+			// the end follows when all before it is acknowledged
+			made := next <= p.last || next == p.last+1 && p.acknowledged == p.last
 			return s.broken || s.full != nil || made && next <= p.acknowledged+s.window
 		})
 		cancel()

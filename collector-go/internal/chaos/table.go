@@ -21,7 +21,8 @@ func WriteTable(to io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "row\tfault\ttries\tacknowledged\tlost\tdoubled\tdamaged\texpired\tseconds\tverdict\tversion\tended\t")
 	for _, r := range results {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f\t%s\t%s\t%s\t\n", r.Number, r.Fault, r.Tries, r.Acknowledged, r.Lost, r.Doubled, r.Damaged, r.Expired, r.Seconds, r.Verdict,
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f\t%s\t%s\t%s\t\n", r.Number, r.Fault, r.Tries,
+			r.Acknowledged, r.Lost, r.Doubled, r.Damaged, r.Expired, r.Seconds, r.Verdict,
 			r.Version, r.Date.Format(time.DateTime))
 	}
 	return t.Flush()

@@ -86,7 +86,8 @@ func (c *Files) path(p journal.Position) string {
 // Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One
 // that cannot is named to unusable and passed over: the one before it only means a longer replay. An ErrNewer is
 // returned with the file's name.
-func (c *Files) Newest(limit journal.Position, restore func(state []byte) error, unusable func(path string, err error)) (journal.Position, error) {
+func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
+	unusable func(path string, err error)) (journal.Position, error) {
 	for i := len(c.positions) - 1; i >= 0; i-- {
 		p := c.positions[i]
 		if p > limit {

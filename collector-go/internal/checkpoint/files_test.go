@@ -91,7 +91,8 @@ func TestPruningKeepsWhatARestartMayRead(t *testing.T) {
 	assert.Equal(t, journal.Position(20), c.Prune(25))
 	assert.Equal(t, []journal.Position{20, 30}, c.positions)
 	assert.NoFileExists(t, c.path(10))
-	assert.Equal(t, journal.Position(0), saved(t, t.TempDir(), 10).Prune(5), "nothing to start from yet: the journal must keep all")
+	assert.Equal(t, journal.Position(0), saved(t, t.TempDir(), 10).Prune(5),
+		"nothing to start from yet: the journal must keep all")
 }
 
 func TestCheckpointsAreBounded(t *testing.T) {
@@ -115,7 +116,8 @@ func TestAllButTheNewestGo(t *testing.T) {
 	assert.Equal(t, journal.Position(20), c.Keep(2))
 	assert.NoFileExists(t, c.path(10))
 	assert.Equal(t, journal.Position(20), c.Keep(5))
-	assert.Equal(t, journal.Position(0), saved(t, t.TempDir()).Keep(2), "nothing to start from yet: the journal must keep all")
+	assert.Equal(t, journal.Position(0), saved(t, t.TempDir()).Keep(2),
+		"nothing to start from yet: the journal must keep all")
 }
 
 func TestTheCheckpointOfANewerVersionEndsTheSearch(t *testing.T) {

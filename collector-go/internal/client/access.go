@@ -35,13 +35,17 @@ func (a Access) Client(address string) (string, *http.Client, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", nil, fmt.Errorf("the collector's address is %q: write host:port, http://host:port or https://host:port", address)
+		return "", nil, fmt.Errorf(
+			"the collector's address is %q: write host:port, http://host:port or https://host:port", address)
 	case u.Scheme == "http" && a.CA != "":
-		return "", nil, fmt.Errorf("the collector's address is %q, and a CA is given: write https://%s", address, u.Host)
+		return "", nil, fmt.Errorf("the collector's address is %q, and a CA is given: write https://%s",
+			address, u.Host)
 	case u.Scheme == "http" && a.Cert != "":
-		return "", nil, fmt.Errorf("the collector's address is %q, and a certificate is given: write https://%s", address, u.Host)
+		return "", nil, fmt.Errorf("the collector's address is %q, and a certificate is given: write https://%s",
+			address, u.Host)
 	case u.Scheme == "http" && a.TokenFile != "" && !isLoopback(u.Hostname()):
-		return "", nil, fmt.Errorf("the collector's address is %q, and a token would go out in the clear: write https://%s", address, u.Host)
+		return "", nil, fmt.Errorf(
+			"the collector's address is %q, and a token would go out in the clear: write https://%s", address, u.Host)
 	}
 	if err := a.check(); err != nil {
 		return "", nil, err

@@ -44,7 +44,8 @@ func TestACollectorBehindTLSAndAToken(t *testing.T) {
 		v, err := c.Query(t.Context(), "42", time.Unix(1, 0))
 		require.NoError(t, err, address)
 		assert.Equal(t, model.SampleValue(42), v.(*model.Scalar).Value)
-		require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/annotations", []byte("{}"), nil), "its own API goes the same way")
+		require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/annotations", []byte("{}"), nil),
+			"its own API goes the same way")
 	}
 	c, err := New(url, Access{CA: ca})
 	require.NoError(t, err)
@@ -97,12 +98,15 @@ func answering(t *testing.T, code int, text string) *Client {
 }
 
 func TestARefusalSaysWhy(t *testing.T) {
-	err := answering(t, http.StatusBadRequest, `{"status":"error","error":"no alert is called X"}`).Get(t.Context(), "/api/v1/why", nil)
+	err := answering(t, http.StatusBadRequest, `{"status":"error","error":"no alert is called X"}`).Get(t.Context(),
+		"/api/v1/why", nil)
 	var refused *Refusal
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, Refusal{Path: "/api/v1/why", Code: 400, Reason: "no alert is called X"}, *refused)
-	assert.ErrorContains(t, answering(t, http.StatusNotFound, "<html>").Get(t.Context(), "/there", nil), "refuses /there: 404 Not Found")
-	assert.ErrorContains(t, answering(t, http.StatusOK, "<html>").Get(t.Context(), "/there", nil), "the collector's answer to /there")
+	assert.ErrorContains(t, answering(t, http.StatusNotFound, "<html>").Get(t.Context(), "/there", nil),
+		"refuses /there: 404 Not Found")
+	assert.ErrorContains(t, answering(t, http.StatusOK, "<html>").Get(t.Context(), "/there", nil),
+		"the collector's answer to /there")
 }
 
 func TestAnAnswerOfAnotherKindIsAnError(t *testing.T) {

@@ -40,7 +40,8 @@ func unnamed(ls labels.Labels) uint64 {
 type totals struct{ before, first, last map[uint64]Value }
 
 func (r *reading) totals(name string) (t totals, err error) {
-	if t.before, err = r.holding(fmt.Sprintf("last_over_time(%s[%s])", r.selector(name, ""), catalog.CollectionHolds), r.start); err != nil {
+	if t.before, err = r.holding(fmt.Sprintf("last_over_time(%s[%s])", r.selector(name, ""), catalog.CollectionHolds),
+		r.start); err != nil {
 		return t, err
 	}
 	if t.first, err = r.holding(fmt.Sprintf("min_over_time(%s)", r.within(name, "")), r.end); err != nil {
@@ -101,7 +102,8 @@ func (r *reading) samples() error {
 	}
 	since := min(r.start.UnixMilli(), r.end.Add(-lookback).UnixMilli())
 	for series, to := range ends.totals {
-		if ends.totals[series] == 0 || ends.newest[series] <= since { // it is about to come, or nobody is there to mark the end of what does not come any more
+		// it is about to come, or nobody is there to mark the end of what does not come any more
+		if ends.totals[series] == 0 || ends.newest[series] <= since {
 			continue
 		}
 		r.coming[key(ends.labels[series])] = true
@@ -131,9 +133,11 @@ type reckoning struct {
 // reckoned takes the newest total of each metric and lets it go on at its rate, interval by interval, up to the newest
 // period that its worker has.
 func (r *reading) reckoned(at time.Time) (reckoning, error) {
-	out := reckoning{map[uint64]labels.Labels{}, map[uint64]float64{}, map[uint64]bool{}, map[uint64]int64{}, map[string]int64{}}
+	out := reckoning{map[uint64]labels.Labels{}, map[uint64]float64{}, map[uint64]bool{}, map[uint64]int64{},
+		map[string]int64{}}
 	var found [5]map[uint64]Value
-	for i, expr := range []string{r.selector(catalog.CollectionSamples, ""), "timestamp(" + r.selector(catalog.CollectionSamples, "") + ")",
+	for i, expr := range []string{r.selector(catalog.CollectionSamples, ""),
+		"timestamp(" + r.selector(catalog.CollectionSamples, "") + ")",
 		r.selector(catalog.CollectionRate, ""), "timestamp(" + r.selector(catalog.CollectionWorkerSamples, "") + ")",
 		r.selector(catalog.CollectionInterval, "")} {
 		var err error
@@ -151,7 +155,8 @@ func (r *reading) reckoned(at time.Time) (reckoning, error) {
 		out.newest[series] = max(out.writtenTo[v.Labels.Get("worker")], storedMs)
 		passedMs := out.newest[series] - storedMs
 		passedMs -= passedMs % stepMs(intervals[series].Value)
-		out.labels[series], out.totals[series], out.rated[series] = v.Labels, v.Value+rate.Value*float64(passedMs)/1000, rated
+		out.labels[series], out.totals[series], out.rated[series] = v.Labels, v.Value+rate.Value*float64(passedMs)/1000,
+			rated
 	}
 	return out, nil
 }
@@ -164,7 +169,9 @@ func stepMs(intervalSeconds float64) int64 {
 
 // intervals reads the interval of each metric, and what was seen of it.
 func (r *reading) intervals() error {
-	err := r.over("last_over_time(%s)", catalog.CollectionInterval, "", func(ls labels.Labels, v float64) { r.metric(ls).IntervalSeconds = &v })
+	err := r.over("last_over_time(%s)", catalog.CollectionInterval, "", func(ls labels.Labels, v float64) {
+		r.metric(ls).IntervalSeconds = &v
+	})
 	if err != nil {
 		return err
 	}

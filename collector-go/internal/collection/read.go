@@ -29,8 +29,10 @@ const maxBefore = time.Hour
 
 // Read asks how what a topology sent came in (start, end].
 func Read(ctx context.Context, ask Ask, topology string, start, end time.Time) (*Collection, error) {
-	r := &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{}, metrics: map[[2]string]*Metric{},
-		out: Collection{SkewLimitSeconds: catalog.CollectionSkewLimit.Seconds(), Topology: topology, Start: text(start), End: text(end), Dropped: map[string]uint64{}, Workers: []Worker{}}}
+	r := &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{},
+		metrics: map[[2]string]*Metric{},
+		out: Collection{SkewLimitSeconds: catalog.CollectionSkewLimit.Seconds(), Topology: topology, Start: text(start),
+			End: text(end), Dropped: map[string]uint64{}, Workers: []Worker{}}}
 	for _, part := range []func() error{r.samples, r.counts, r.intervals, r.ofWorkers, r.drops} {
 		if err := part(); err != nil {
 			return nil, err
@@ -62,9 +64,10 @@ type reading struct {
 	metrics     map[[2]string]*Metric // by worker and metric
 	order       [][2]string
 	coming      map[[2]string]bool // the metrics that come at the end
-	came        map[uint64]float64 // the totals of those that came at the start, by the hash of their labels without a name
-	writtenTo   map[string]int64   // by worker, the newest period at the end
-	out         Collection
+	// the totals of those that came at the start, by the hash of their labels without a name
+	came      map[uint64]float64
+	writtenTo map[string]int64 // by worker, the newest period at the end
+	out       Collection
 }
 
 func (r *reading) worker(name string) *Worker {
@@ -116,7 +119,9 @@ func (r *reading) rise(name, more string, take func(labels.Labels, uint64)) erro
 	for _, v := range values {
 		before[v.Labels.Hash()] = v.Value
 	}
-	return r.over("last_over_time(%s)", name, more, func(ls labels.Labels, total float64) { take(ls, rose(before[ls.Hash()], total)) })
+	return r.over("last_over_time(%s)", name, more, func(ls labels.Labels, total float64) {
+		take(ls, rose(before[ls.Hash()], total))
+	})
 }
 
 // rose is by how much a total rose, in whole samples.
@@ -144,7 +149,9 @@ func (r *reading) counts() error {
 }
 
 func (r *reading) ofWorkers() error {
-	err := r.over("quantile_over_time(0.5, %s)", catalog.CollectionSkew, "", func(ls labels.Labels, v float64) { r.worker(ls.Get("worker")).SkewSeconds = &v })
+	err := r.over("quantile_over_time(0.5, %s)", catalog.CollectionSkew, "", func(ls labels.Labels, v float64) {
+		r.worker(ls.Get("worker")).SkewSeconds = &v
+	})
 	if err != nil {
 		return err
 	}
@@ -158,7 +165,9 @@ const (
 )
 
 func (r *reading) drops() error {
-	err := r.rise(catalog.CollectionDropped, "", func(ls labels.Labels, n uint64) { r.out.Dropped[ls.Get("reason")] += n })
+	err := r.rise(catalog.CollectionDropped, "", func(ls labels.Labels, n uint64) {
+		r.out.Dropped[ls.Get("reason")] += n
+	})
 	if err != nil {
 		return err
 	}

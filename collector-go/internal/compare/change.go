@@ -56,7 +56,8 @@ type FigureChange struct {
 
 // WorseBy reports whether the figure changed for the worse by more than a ratio.
 func (f FigureChange) WorseBy(ratio float64) bool {
-	return f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) || f.Worse == "down" && f.Ratio.Value < tuning.Figure(-ratio)
+	return f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) || f.Worse == "down" &&
+		f.Ratio.Value < tuning.Figure(-ratio)
 }
 
 // GCChange is one collector in one step; nil where a side has no such collector.
@@ -80,7 +81,8 @@ type CapacityChange struct {
 // Configurations compares two configurations. The notes are of steps that only one of them has.
 func Configurations(a, b Configuration, confidence float64) (out ConfigurationChange, notes []string) {
 	out = ConfigurationChange{
-		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches), Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
+		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches),
+		Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
 		Untold: tuning.Untold(a.Values,
 			b.Values), Steps: []StepChange{}, GC: []GCChange{}, GCBefore: a.GC, GCAfter: b.GC,
 		Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),

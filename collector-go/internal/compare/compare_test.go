@@ -25,7 +25,8 @@ func side(label string, unit string, cpu ...float64) compare.Side {
 		launch.Judged = append(launch.Judged, tuning.Measured{Value: step.Value, Verdict: step.Verdict})
 	}
 	return compare.Side{Directory: "runs/" + label, ID: label, Configurations: []compare.Configuration{
-		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch}, Queries: true}}}
+		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch},
+			Queries: true}}}
 }
 
 // launched has the side's launch three times, each a hundredth above the one before.
@@ -89,7 +90,8 @@ func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
 	assert.Equal(t, compare.NotProvable, guard.Verdict)
 	assert.Empty(t, guard.Regressions)
 	assert.Equal(t, []string{"0 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)",
-		"100 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)"}, guard.NotProvable)
+		"100 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)"},
+		guard.NotProvable)
 	verdict, _ := c.Verdict()
 	assert.Equal(t, "cannot tell", verdict)
 	for _, cost := range c.Configurations[0].Marginal {
@@ -102,17 +104,20 @@ func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
 func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
 	c, err := compare.Sides(side("same", "", 100), side("same", "", 204), 0.95)
 	require.NoError(t, err)
-	assert.Contains(t, c.Configurations[0].Findings(0.95, ""), "Both sides are launches of one configuration, as far as it is known: what differs between them is how one "+
-		"launch differs from the next. The most is CPU of all workers +104.0% at 0 queries: a change of a configuration that is no larger may be none.")
+	assert.Contains(t, c.Configurations[0].Findings(0.95, ""),
+		"Both sides are launches of one configuration, as far as it is known: what differs between them is how one "+
+			"launch differs from the next. The most is CPU of all workers +104.0% at 0 queries: a change of a configuration that is no larger may be none.")
 
 	c, err = compare.Sides(launched(side("same", "", 100)), launched(side("same", "", 204)), 0.95)
 	require.NoError(t, err)
 	require.True(t, c.Configurations[0].Steps[0].Figures[0].Clear)
-	assert.Contains(t, strings.Join(c.Configurations[0].Findings(0.95, ""), "\n"), "Changes are clear all the same: something else than the configuration changed, "+
-		"such as the machine, its load or the data.")
+	assert.Contains(t, strings.Join(c.Configurations[0].Findings(0.95, ""), "\n"),
+		"Changes are clear all the same: something else than the configuration changed, "+
+			"such as the machine, its load or the data.")
 	other, err := compare.Sides(side("one", "", 100), side("other", "", 204), 0.95)
 	require.NoError(t, err)
-	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"), "launches of one configuration")
+	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"),
+		"launches of one configuration")
 }
 
 func TestASideAgainstItselfHasNoClearChange(t *testing.T) {

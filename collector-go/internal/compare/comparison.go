@@ -71,18 +71,23 @@ func (c *Comparison) Verdict() (verdict, why string) {
 	worse := c.changes(func(f FigureChange) bool { return f.Clear && f.WorseBy(0) })
 	better := c.changes(func(f FigureChange) bool { return f.Clear && f.Worse != "" && !f.WorseBy(0) })
 	measured := c.changes(func(f FigureChange) bool { return f.Worse != "" && f.Ratio.Value.Known() })
-	untellable := c.changes(func(f FigureChange) bool { return f.Worse != "" && f.Ratio.Value.Known() && !f.Change.Low.Known() })
+	untellable := c.changes(func(f FigureChange) bool {
+		return f.Worse != "" && f.Ratio.Value.Known() && !f.Change.Low.Known()
+	})
 	switch {
 	case len(measured) == 0:
 		return "nothing to compare", "No step was measured on both sides."
 	case len(worse) > 0 && len(better) > 0:
-		return "better and worse", fmt.Sprintf("Clearly worse: %s (of %d); clearly better: %s (of %d).", worse[0], len(worse), better[0], len(better))
+		return "better and worse", fmt.Sprintf("Clearly worse: %s (of %d); clearly better: %s (of %d).", worse[0],
+			len(worse), better[0], len(better))
 	case len(worse) > 0:
 		return "worse", fmt.Sprintf("Clearly worse: %s (of %d figures); none is clearly better.", worse[0], len(worse))
 	case len(better) > 0:
-		return "better", fmt.Sprintf("Clearly better: %s (of %d figures); none is clearly worse.", better[0], len(better))
+		return "better", fmt.Sprintf("Clearly better: %s (of %d figures); none is clearly worse.", better[0],
+			len(better))
 	case len(untellable) == len(measured):
-		return "cannot tell", "How much a launch differs from the next was not measured: launch each side more than once (steps.repeats)."
+		return "cannot tell",
+			"How much a launch differs from the next was not measured: launch each side more than once (steps.repeats)."
 	}
 	return "no clear change", "No figure that can get worse clearly changed."
 }

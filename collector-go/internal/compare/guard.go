@@ -47,7 +47,8 @@ func (c *Comparison) Guard(allowed float64) Guard {
 		g.capacity(configuration, suffix)
 	}
 	if !judged {
-		g.NotProvable = append(g.NotProvable, "no figure that can get worse was measured on both sides: run both with the same steps")
+		g.NotProvable = append(g.NotProvable,
+			"no figure that can get worse was measured on both sides: run both with the same steps")
 	}
 	switch {
 	case len(g.Regressions) > 0:
@@ -72,14 +73,17 @@ func (g *Guard) step(s StepChange, suffix string, confidence float64) (judged bo
 		case f.LaunchesBefore < LeastLaunches:
 			fewest = min(fewest, f.LaunchesBefore)
 		case f.ProvenWorseBy(g.Allowed):
-			g.Regressions = append(g.Regressions, fmt.Sprintf("%s%s: %s %s", s.Name, suffix, f.Name, f.Text(confidence)))
+			g.Regressions = append(g.Regressions, fmt.Sprintf("%s%s: %s %s", s.Name, suffix, f.Name,
+				f.Text(confidence)))
 		case f.WorseBy(g.Allowed) && !f.Change.Low.Known():
-			g.NotProvable = append(g.NotProvable, fmt.Sprintf("%s%s: %s %s: %s", s.Name, suffix, f.Name, f.Text(confidence), f.Note))
+			g.NotProvable = append(g.NotProvable, fmt.Sprintf("%s%s: %s %s: %s", s.Name, suffix, f.Name,
+				f.Text(confidence), f.Note))
 		}
 	}
 	if fewest < LeastLaunches {
-		g.NotProvable = append(g.NotProvable, fmt.Sprintf("%s%s: the baseline was launched %s, and a regression takes %d launches of it (steps.repeats: %d)",
-			s.Name, suffix, times(fewest), LeastLaunches, LeastLaunches))
+		g.NotProvable = append(g.NotProvable,
+			fmt.Sprintf("%s%s: the baseline was launched %s, and a regression takes %d launches of it (steps.repeats: %d)",
+				s.Name, suffix, times(fewest), LeastLaunches, LeastLaunches))
 	}
 	return judged
 }

@@ -19,11 +19,14 @@ func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Side 
 	c := compare.Configuration{Label: "one", Unit: "queries"}
 	for range launches {
 		own := mean * math.Exp(scatter*random.NormFloat64())
-		step := compare.Step{Name: "100 queries", Value: 100, Verdict: tuning.OK, TotalCPU: tuning.Unknown, AverageCPU: tuning.Unknown, Figures: map[string][]tuning.Figure{}}
+		step := compare.Step{Name: "100 queries", Value: 100, Verdict: tuning.OK, TotalCPU: tuning.Unknown,
+			AverageCPU: tuning.Unknown, Figures: map[string][]tuning.Figure{}}
 		for range 30 {
-			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU], tuning.Figure(own*(1+0.02*random.NormFloat64())))
+			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU],
+				tuning.Figure(own*(1+0.02*random.NormFloat64())))
 		}
-		c.Launches = append(c.Launches, compare.Launch{Steps: []compare.Step{step}, Judged: []tuning.Measured{{Value: 100, Verdict: tuning.OK}}})
+		c.Launches = append(c.Launches,
+			compare.Launch{Steps: []compare.Step{step}, Judged: []tuning.Measured{{Value: 100, Verdict: tuning.OK}}})
 	}
 	return compare.Side{Directory: "runs/one", ID: "one", Configurations: []compare.Configuration{c}}
 }
@@ -56,7 +59,8 @@ func TestTheGuardIsAsSureAsItsInterval(t *testing.T) {
 		worse         float64
 		least, most   int
 	}{
-		{3, 1, 1.10, 5, 45}, {3, 3, 1.10, 5, 45}, {5, 5, 1.10, 5, 45}, {3, 3, 1, 0, 3}, {3, 3, 1.3, 900, pairs}, {3, 1, 1.6, 900, pairs},
+		{3, 1, 1.10, 5, 45}, {3, 3, 1.10, 5, 45}, {5, 5, 1.10, 5, 45}, {3, 3, 1, 0, 3}, {3, 3, 1.3, 900, pairs},
+		{3, 1, 1.6, 900, pairs},
 		{2, 3, 2, 0, 0}, {1, 5, 2, 0, 0},
 	} {
 		t.Run(fmt.Sprintf("%d launches against %d, %.2f times", c.before, c.after, c.worse), func(t *testing.T) {
@@ -81,10 +85,14 @@ func TestACapacityThatFellIsARegression(t *testing.T) {
 	fell := guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.OK, tuning.Fail), 0)
 	require.Equal(t, compare.Regressed, fell.Verdict)
 	assert.Contains(t, fell.Regressions[0], "capacity: ")
-	assert.Equal(t, compare.NoneProven, guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.OK, tuning.Fail), 0.1).Verdict, "200 is above 0.9 x 200")
-	assert.Equal(t, compare.Regressed, guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.Fail, tuning.Fail), 0.1).Verdict)
-	assert.Equal(t, compare.NoneProven, guarded(t, side(3, tuning.OK, tuning.Fail), side(1, tuning.OK, tuning.Fail), 0).Verdict)
-	assert.Equal(t, compare.NotProvable, guarded(t, side(2, tuning.OK, tuning.OK), side(3, tuning.OK, tuning.Fail), 0).Verdict)
+	assert.Equal(t, compare.NoneProven, guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.OK, tuning.Fail),
+		0.1).Verdict, "200 is above 0.9 x 200")
+	assert.Equal(t, compare.Regressed, guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.Fail, tuning.Fail),
+		0.1).Verdict)
+	assert.Equal(t, compare.NoneProven, guarded(t, side(3, tuning.OK, tuning.Fail), side(1, tuning.OK, tuning.Fail),
+		0).Verdict)
+	assert.Equal(t, compare.NotProvable,
+		guarded(t, side(2, tuning.OK, tuning.OK), side(3, tuning.OK, tuning.Fail), 0).Verdict)
 }
 
 func TestAGuardThatComparesNothingPassesNothingAsProven(t *testing.T) {
@@ -94,5 +102,6 @@ func TestAGuardThatComparesNothingPassesNothingAsProven(t *testing.T) {
 	}
 	g := guarded(t, before, after, 0.1)
 	assert.Equal(t, compare.NotProvable, g.Verdict)
-	assert.Equal(t, []string{"no figure that can get worse was measured on both sides: run both with the same steps"}, g.NotProvable)
+	assert.Equal(t, []string{"no figure that can get worse was measured on both sides: run both with the same steps"},
+		g.NotProvable)
 }

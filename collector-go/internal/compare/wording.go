@@ -21,7 +21,8 @@ func (f FigureChange) Text(confidence float64) string {
 	case !f.Change.Value.Known():
 		return "unknown"
 	case !f.Ratio.Value.Known():
-		return tuning.SignedDigits(f.Change.Value) + " " + f.Unit + interval(f.Change, tuning.ConfidencePercent(confidence)+": ", tuning.SignedDigits)
+		return tuning.SignedDigits(f.Change.Value) + " " + f.Unit +
+			interval(f.Change, tuning.ConfidencePercent(confidence)+": ", tuning.SignedDigits)
 	}
 	return tuning.SignedPercent(f.Ratio.Value) +
 		interval(f.Ratio, tuning.ConfidencePercent(confidence)+": ", tuning.SignedPercent)
@@ -194,7 +195,8 @@ func (c *ConfigurationChange) UnknownMoves() string {
 	if len(c.Untold) == 0 {
 		return ""
 	}
-	return "Not known of both sides, so that nobody can tell whether they moved: " + strings.Join(tuning.Texts(c.Untold), ", ") + "."
+	return "Not known of both sides, so that nobody can tell whether they moved: " +
+		strings.Join(tuning.Texts(c.Untold), ", ") + "."
 }
 
 // Doubts are what a reader must know before believing the steps' changes.

@@ -135,16 +135,19 @@ func Default() Config {
 		Shutdown: 10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
 		GRPC:     GRPC{Listen: "127.0.0.1:4320"},
 		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
-		Slice:    Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
-		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
-		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
+		// Bullet's own emit interval; three of them
+		Slice:   Slice{Width: 10 * time.Second, Lateness: 30 * time.Second},
+		Journal: Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
+		// the days are Prometheus' default
+		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30},
 		Stores:   noStores(), flags: map[string]bool{},
 		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
 			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
 		Nimbus: Nimbus{Interval: 30 * time.Second},
-		Limits: Limits{SeriesPerTopology: 250_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 384, BatchBytes: 4 << 20},
-		Log:    Log{Level: "info", Format: "text"},
+		Limits: Limits{SeriesPerTopology: 250_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20,
+			Streams: 384, BatchBytes: 4 << 20},
+		Log: Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -160,7 +163,8 @@ func (c Config) Validate() error {
 		c.Slice.validate(),
 		c.validateStores(),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
-		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes, "two segments (2 x journal.segment_bytes)"),
+		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
+			"two segments (2 x journal.segment_bytes)"),
 		positive("query.max_samples", int64(c.Query.MaxSamples)),
 		positive("query.max_concurrent", int64(c.Query.MaxConcurrent)),
 		positive("query.max_length", int64(c.Query.MaxLength)),
@@ -201,7 +205,8 @@ func (s Slice) validate() error {
 	for name, width := range s.WidthByMetric {
 		err = errors.Join(err, sliceWidth("slice.width_by_metric."+name, width))
 		if err == nil && width%s.Width != 0 {
-			err = fmt.Errorf("slice.width_by_metric.%s is %s: it must be a multiple of slice.width, %s", name, width, s.Width)
+			err = fmt.Errorf("slice.width_by_metric.%s is %s: it must be a multiple of slice.width, %s", name,
+				width, s.Width)
 		}
 	}
 	if s.Lateness < 0 || s.Lateness > time.Hour {
@@ -215,7 +220,8 @@ func (a Alertmanager) validate() (err error) {
 		err = errors.Join(err, validateURL("alertmanager.urls", u))
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
-		err = errors.Join(err, errors.New("alertmanager.http_config_file is set, but no Alertmanager is: set alertmanager.urls too"))
+		err = errors.Join(err,
+			errors.New("alertmanager.http_config_file is set, but no Alertmanager is: set alertmanager.urls too"))
 	}
 	return err
 }
@@ -239,7 +245,8 @@ func validateURL(key, text string) error {
 		return nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return fmt.Errorf("%s is %q: it must be the URL of a server, such as http://127.0.0.1:9093", key, text)
 	}
 	if u.User != nil {
@@ -262,7 +269,8 @@ func sliceWidth(key string, d time.Duration) error {
 		return err
 	}
 	if time.Minute%d != 0 && (d%time.Minute != 0 || time.Hour%d != 0) {
-		return fmt.Errorf("%s is %s: it must divide a minute or be minutes that divide an hour, such as 5s, 10s, 30s, 1m or 5m", key, d)
+		return fmt.Errorf("%s is %s: it must divide a minute or be minutes that divide an hour, such as 5s, 10s, 30s, 1m or 5m",
+			key, d)
 	}
 	return nil
 }
@@ -272,7 +280,8 @@ func sliceWidth(key string, d time.Duration) error {
 func validateListen(port, address string, insecure, secured bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s.listen %q is no address: write HOST:PORT, such as %s", port, address, likely(port, address))
+		return fmt.Errorf("%s.listen %q is no address: write HOST:PORT, such as %s", port, address,
+			likely(port, address))
 	}
 	if secured || insecure || isLoopback(host) {
 		return nil

@@ -40,7 +40,8 @@ store:
 `), Settings(&c), never)
 	require.NoError(t, err)
 	assert.Equal(t, "/var/lib/bullet-metrics", c.DataDir)
-	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second, WidthByMetric: map[string]time.Duration{"bullet_active_queries": 2 * time.Minute}}, c.Slice)
+	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second,
+		WidthByMetric: map[string]time.Duration{"bullet_active_queries": 2 * time.Minute}}, c.Slice)
 	assert.Equal(t, []string{"metrics.example", "other.example"}, c.HTTP.AllowedHosts)
 	assert.Equal(t, int64(1<<30), c.Journal.MaxBytes)
 	assert.False(t, c.Embedded.Enabled)
@@ -50,26 +51,39 @@ store:
 
 func TestFaultsNameFileLineKeyAndWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
-		"typo":                {"slice:\n  widht: 10s\n", `f.yaml:2: unknown setting "slice.widht"; did you mean "slice.width"?`},
-		"typo in a group":     {"slcie:\n  width: 10s\n", `f.yaml:1: unknown setting "slcie"; did you mean "slice"?`},
-		"not a duration":      {"\nslice:\n  width: ten\n", `f.yaml:3: slice.width: "ten" is not a duration, such as 10s or 15d`},
-		"not a size":          {"journal.max_bytes: 3 apples\n", `f.yaml:1: journal.max_bytes: "3 apples" is not a number of bytes`},
-		"not a choice":        {"log:\n  level: loud\n", `f.yaml:2: log.level: "loud" is none of debug, info, warn, error`},
-		"twice":               {"slice.width: 10s\nslice:\n  width: 20s\n", `f.yaml:3: slice.width is set twice, first in line 1`},
+		"typo": {"slice:\n  widht: 10s\n",
+			`f.yaml:2: unknown setting "slice.widht"; did you mean "slice.width"?`},
+		"typo in a group": {"slcie:\n  width: 10s\n", `f.yaml:1: unknown setting "slcie"; did you mean "slice"?`},
+		"not a duration": {"\nslice:\n  width: ten\n",
+			`f.yaml:3: slice.width: "ten" is not a duration, such as 10s or 15d`},
+		"not a size": {"journal.max_bytes: 3 apples\n",
+			`f.yaml:1: journal.max_bytes: "3 apples" is not a number of bytes`},
+		"not a choice": {"log:\n  level: loud\n",
+			`f.yaml:2: log.level: "loud" is none of debug, info, warn, error`},
+		"twice": {"slice.width: 10s\nslice:\n  width: 20s\n",
+			`f.yaml:3: slice.width is set twice, first in line 1`},
 		"a value for a group": {"slice: 10s\n", `f.yaml:1: slice holds settings, not a value`},
 		"null":                {"data_dir:\n", `f.yaml:1: data_dir has a value of the wrong shape`},
-		"settings below one":  {"log.level: info\nruns.dir: {inner: {inner: runs}}\n", `f.yaml:2: runs.dir has a value of the wrong shape`},
-		"a list for one":      {"limits.streams: [384]\n", `f.yaml:1: limits.streams has a value of the wrong shape`},
-		"a list in a list":    {"rules.files: [a, [b]]\n", `f.yaml:1: rules.files has a value of the wrong shape`},
-		"below a store's":     {"store.influxdb.old.database: {a: b}\n", `f.yaml:1: store.influxdb.old.database has a value of the wrong shape`},
-		"not YAML":            {"a: [1\n", `f.yaml: [1:`},
-		"two documents":       {"data_dir: a\n---\ndata_dir: b\n", `more than one YAML document`},
-		"typo in a store":     {"store:\n  remote_write:\n    mimir:\n      ulr: http://m/\n", `f.yaml:4: unknown setting "store.remote_write.mimir.ulr"; did you mean "store.remote_write.mimir.url"?`},
-		"typo in a kind":      {"store:\n  remote_wriet:\n    mimir: {url: x}\n", `f.yaml:2: unknown setting "store.remote_wriet"; did you mean "store.remote_write"?`},
-		"a value for a store": {"store:\n  remote_write:\n    mimir: x\n", `f.yaml:3: store.remote_write.mimir holds settings, not a value`},
-		"store's name":        {"store.influxdb.No Good.url: http://i/\n", `f.yaml:1: store.influxdb.No Good.url: "No Good" is no name`},
-		"store's choice":      {"store.remote_write.m.histograms: both\n", `f.yaml:1: store.remote_write.m.histograms: "both" is none of native, classic`},
-		"store twice":         {"store.remote_write.m.url: a\nstore:\n  remote_write:\n    m: {url: b}\n", `store.remote_write.m.url is set twice, first in line 1`},
+		"settings below one": {"log.level: info\nruns.dir: {inner: {inner: runs}}\n",
+			`f.yaml:2: runs.dir has a value of the wrong shape`},
+		"a list for one":   {"limits.streams: [384]\n", `f.yaml:1: limits.streams has a value of the wrong shape`},
+		"a list in a list": {"rules.files: [a, [b]]\n", `f.yaml:1: rules.files has a value of the wrong shape`},
+		"below a store's": {"store.influxdb.old.database: {a: b}\n",
+			`f.yaml:1: store.influxdb.old.database has a value of the wrong shape`},
+		"not YAML":      {"a: [1\n", `f.yaml: [1:`},
+		"two documents": {"data_dir: a\n---\ndata_dir: b\n", `more than one YAML document`},
+		"typo in a store": {"store:\n  remote_write:\n    mimir:\n      ulr: http://m/\n",
+			`f.yaml:4: unknown setting "store.remote_write.mimir.ulr"; did you mean "store.remote_write.mimir.url"?`},
+		"typo in a kind": {"store:\n  remote_wriet:\n    mimir: {url: x}\n",
+			`f.yaml:2: unknown setting "store.remote_wriet"; did you mean "store.remote_write"?`},
+		"a value for a store": {"store:\n  remote_write:\n    mimir: x\n",
+			`f.yaml:3: store.remote_write.mimir holds settings, not a value`},
+		"store's name": {"store.influxdb.No Good.url: http://i/\n",
+			`f.yaml:1: store.influxdb.No Good.url: "No Good" is no name`},
+		"store's choice": {"store.remote_write.m.histograms: both\n",
+			`f.yaml:1: store.remote_write.m.histograms: "both" is none of native, classic`},
+		"store twice": {"store.remote_write.m.url: a\nstore:\n  remote_write:\n    m: {url: b}\n",
+			`store.remote_write.m.url is set twice, first in line 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Default()
@@ -89,13 +103,15 @@ func TestAllFaultsAreNamedAtOnce(t *testing.T) {
 // What only the whole shows is named with file and line too, where the file has the key that it is about.
 func TestFaultsOfTheWholeAreLocated(t *testing.T) {
 	c := Default()
-	lines, err := load("f.yaml", []byte("slice:\n  width: 1500ms\ngrpc:\n  listen: 0.0.0.0:4320\nrules.interval: 1h\n"), Settings(&c), never)
+	lines, err := load("f.yaml", []byte("slice:\n  width: 1500ms\ngrpc:\n  listen: 0.0.0.0:4320\nrules.interval: 1h\n"),
+		Settings(&c), never)
 	require.NoError(t, err)
 	err = lines.Locate(c.Validate())
 	assert.ErrorContains(t, err, "f.yaml:2: slice.width is 1.5s")
 	assert.ErrorContains(t, err, "f.yaml:4: grpc.listen is 0.0.0.0:4320")
 	c.HTTP.Listen = "localhost"
-	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen \"localhost\" is no address", "a flag has no line")
+	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen \"localhost\" is no address",
+		"a flag has no line")
 	assert.NoError(t, lines.Locate(nil))
 }
 
@@ -116,7 +132,8 @@ func TestSeveralNamedStores(t *testing.T) {
 	c := Default()
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	AddFlags(flags, &c)
-	require.NoError(t, flags.Parse([]string{"--store-remote-write-url", "mimir=http://flag/?a=b,c", "--store-remote-write-url", "third=http://third/"}))
+	require.NoError(t, flags.Parse([]string{"--store-remote-write-url", "mimir=http://flag/?a=b,c",
+		"--store-remote-write-url", "third=http://third/"}))
 	given := func(s Setting) bool { return flags.Changed(s.Flag()) }
 	_, err := load("f.yaml", []byte(`
 store:
@@ -137,7 +154,8 @@ store:
 		s.URL, s.Own = url, own
 		return &s
 	}
-	mimir, victoria := store("http://flag/?a=b,c", map[string]string{"histograms": "native"}), store("http://v:8428/api/v1/write", map[string]string{"histograms": "classic"})
+	mimir, victoria := store("http://flag/?a=b,c", map[string]string{"histograms": "native"}),
+		store("http://v:8428/api/v1/write", map[string]string{"histograms": "classic"})
 	mimir.Timeout, victoria.Required = 5*time.Second, true
 	assert.Equal(t, map[string]map[string]*Store{
 		"remote_write": {"mimir": mimir, "victoria": victoria, "third": store("http://third/", map[string]string{})},
@@ -162,16 +180,23 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"open to others":     {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--grpc-insecure"},
-		"profiles to others": {func(c *Config) { c.Pprof, c.HTTP.Insecure = "0.0.0.0:6060", true }, "it must be HOST:PORT on this machine"},
-		"no port":            {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
-		"HTTP to others":     {func(c *Config) { c.HTTP.Listen = "0.0.0.0:9320" }, "set tls_server_config in http.web_config_file"},
-		"TLS alone":          {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile = "c", "k" }, "admits everybody who speaks TLS: set grpc.token_file"},
-		"authority alone": {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "c", "k", "a" },
+		"open to others": {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--grpc-insecure"},
+		"profiles to others": {func(c *Config) { c.Pprof, c.HTTP.Insecure = "0.0.0.0:6060", true },
+			"it must be HOST:PORT on this machine"},
+		"no port": {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
+		"HTTP to others": {func(c *Config) { c.HTTP.Listen = "0.0.0.0:9320" },
+			"set tls_server_config in http.web_config_file"},
+		"TLS alone": {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile = "c", "k" },
+			"admits everybody who speaks TLS: set grpc.token_file"},
+		"authority alone": {func(c *Config) {
+			c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "c", "k", "a"
+		},
 			`with a line such as "cert:NAME write TOPOLOGY"`},
-		"half a key pair":      {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
-		"fraction of seconds":  {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
-		"not a multiple":       {func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} }, "slice.width_by_metric.m"},
+		"half a key pair":     {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
+		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
+		"not a multiple": {
+			func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} },
+			"slice.width_by_metric.m"},
 		"too late":             {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
 		"Nimbus by name alone": {func(c *Config) { c.Nimbus.Addresses = []string{"nimbus"} }, "nimbus.addresses"},
 		"Nimbus without pause": {func(c *Config) { c.Nimbus.Interval = 0 }, "nimbus.interval"},
@@ -180,12 +205,18 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 			c.Embedded.Enabled, c.Rules.Files = false, []string{"r.yml"}
 			c.Stores["remote_write"]["m"] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}
 		}, "rules.files needs store.embedded.enabled"},
-		"store without url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{} }, "store.remote_write.m.url is missing"},
-		"secret in a url":   {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{URL: "http://u:p@m/"} }, "store.remote_write.m.url holds a user or password: they belong into http_config_file"},
-		"one name twice":    {func(c *Config) { c.Stores["remote_write"]["m"], c.Stores["influxdb"]["m"] = &Store{}, &Store{} }, "have one name"},
-		"a name of ours":    {func(c *Config) { c.Stores["influxdb"]["embedded"] = &Store{} }, "choose another"},
-		"neither version":   {func(c *Config) { c.Stores["influxdb"]["i"] = &Store{URL: "http://i/"} }, "store.influxdb.i.bucket is missing"},
-		"small journal":     {func(c *Config) { c.Journal.MaxBytes = 1 << 20 }, "journal.max_bytes"},
+		"store without url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{} },
+			"store.remote_write.m.url is missing"},
+		"secret in a url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{URL: "http://u:p@m/"} },
+			"store.remote_write.m.url holds a user or password: they belong into http_config_file"},
+		"one name twice": {func(c *Config) {
+			c.Stores["remote_write"]["m"], c.Stores["influxdb"]["m"] = &Store{},
+				&Store{}
+		}, "have one name"},
+		"a name of ours": {func(c *Config) { c.Stores["influxdb"]["embedded"] = &Store{} }, "choose another"},
+		"neither version": {func(c *Config) { c.Stores["influxdb"]["i"] = &Store{URL: "http://i/"} },
+			"store.influxdb.i.bucket is missing"},
+		"small journal": {func(c *Config) { c.Journal.MaxBytes = 1 << 20 }, "journal.max_bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Default()

@@ -13,11 +13,12 @@ func TestBoundsFitTheDisk(t *testing.T) {
 		given                       []string
 		journal, segment, retention int64
 	}{
-		"a large disk":           {500 * gib, nil, 8 * gib, 64 * mib, 8 * gib},
-		"a small one":            {40 * gib, nil, 4 * gib, 64 * mib, 4 * gib},
-		"a tiny one":             {1 * gib, nil, gib / 10, gib / 160, gib / 10},
-		"next to nothing":        {20 * mib, nil, 8 * mib, 4 * mib, 2 * mib},
-		"what is set stays":      {gib, []string{"journal.max_bytes", "store.embedded.retention_bytes"}, 8 * gib, 64 * mib, 8 * gib},
+		"a large disk":    {500 * gib, nil, 8 * gib, 64 * mib, 8 * gib},
+		"a small one":     {40 * gib, nil, 4 * gib, 64 * mib, 4 * gib},
+		"a tiny one":      {1 * gib, nil, gib / 10, gib / 160, gib / 10},
+		"next to nothing": {20 * mib, nil, 8 * mib, 4 * mib, 2 * mib},
+		"what is set stays": {gib, []string{"journal.max_bytes", "store.embedded.retention_bytes"}, 8 * gib,
+			64 * mib, 8 * gib},
 		"a segment that was set": {gib, []string{"journal.segment_bytes"}, 128 * mib, 64 * mib, gib / 10},
 	} {
 		fitted := Default()
@@ -29,7 +30,8 @@ func TestBoundsFitTheDisk(t *testing.T) {
 			}
 			return false
 		})
-		assert.Equal(t, []int64{c.journal, c.segment, c.retention}, []int64{fitted.Journal.MaxBytes, fitted.Journal.SegmentBytes, fitted.Embedded.RetentionBytes}, name)
+		assert.Equal(t, []int64{c.journal, c.segment, c.retention},
+			[]int64{fitted.Journal.MaxBytes, fitted.Journal.SegmentBytes, fitted.Embedded.RetentionBytes}, name)
 		assert.NoError(t, fitted.Validate(), name)
 	}
 }

@@ -50,7 +50,8 @@ func (l Lines) Has(key string) bool { return l.of[key] > 0 }
 // Locate puts file and line before an error that begins with the key of a setting that the file has, and does so with
 // each of several.
 func (l Lines) Locate(err error) error {
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what is joined at the top is several faults
+	// Only what is joined at the top is several faults.
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint
 		var located []error
 		for _, one := range several.Unwrap() {
 			located = append(located, l.Locate(one))
@@ -62,7 +63,8 @@ func (l Lines) Locate(err error) error {
 	}
 	best := ""
 	for key := range l.of {
-		if after, found := strings.CutPrefix(err.Error(), key); found && len(key) > len(best) && (strings.HasPrefix(after, " ") || strings.HasPrefix(after, ":")) {
+		if after, found := strings.CutPrefix(err.Error(), key); found && len(key) > len(best) &&
+			(strings.HasPrefix(after, " ") || strings.HasPrefix(after, ":")) {
 			best = key
 		}
 	}
@@ -82,7 +84,8 @@ type loader struct {
 }
 
 func (l *loader) fault(node ast.Node, format string, args ...any) {
-	l.faults = append(l.faults, fmt.Errorf("%s:%d: %s", l.path, node.GetToken().Position.Line, fmt.Sprintf(format, args...)))
+	l.faults = append(l.faults, fmt.Errorf("%s:%d: %s", l.path, node.GetToken().Position.Line,
+		fmt.Sprintf(format, args...)))
 }
 
 // mapping reads the keys below a prefix; "a: {b: 1}" and "a.b: 1" mean the same.

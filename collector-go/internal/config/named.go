@@ -43,7 +43,8 @@ func (v namedValue) setFromFile(name, text string) error {
 
 func (v namedValue) set(name, text string) error {
 	if !goodName.MatchString(name) {
-		return fmt.Errorf("%q is no name: it must be small letters, digits, \"-\" and \"_\", and begin with a letter", name)
+		return fmt.Errorf("%q is no name: it must be small letters, digits, \"-\" and \"_\", and begin with a letter",
+			name)
 	}
 	return v.field(name).Set(text)
 }

@@ -35,7 +35,8 @@ func noStores() map[string]map[string]*Store {
 }
 
 func defaultStore() Store {
-	return Store{Timeout: 30 * time.Second, MaxSlices: 2000, MaxBytes: 4 << 20, Own: map[string]string{}} // Prometheus' own; what it sends at once; what all take
+	// Prometheus' own; what it sends at once; what all take
+	return Store{Timeout: 30 * time.Second, MaxSlices: 2000, MaxBytes: 4 << 20, Own: map[string]string{}}
 }
 
 // storeSettings are those of all kinds.
@@ -43,17 +44,26 @@ func (c *Config) storeSettings() (all []Setting) {
 	for _, kind := range forward.Kinds() {
 		add := func(name, usage string, field func(*Store) pflag.Value) {
 			key := kind.Name + "." + anyName + "." + name
-			all = append(all, Setting{"store." + key, usage, named(c, kind.Name+"."+name, c.Stores[kind.Name], defaultStore, field)})
+			all = append(all, Setting{"store." + key, usage, named(c, kind.Name+"."+name, c.Stores[kind.Name],
+				defaultStore, field)})
 		}
 		add("url", "address of "+kind.Address, func(s *Store) pflag.Value { return text(&s.URL) })
 		for _, own := range kind.Settings {
 			add(own.Name, own.Usage, func(s *Store) pflag.Value { return s.own(own) })
 		}
-		add("http_config_file", "TLS, credentials and headers for "+kind.Receiver+", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return text(&s.HTTPConfigFile) })
-		add("timeout", "longest time of a request; 30s where not set", func(s *Store) pflag.Value { return duration(&s.Timeout) })
-		add("max_slices", "most slices in a request; 2000 where not set", func(s *Store) pflag.Value { return whole(&s.MaxSlices) })
-		add("max_bytes", "most bytes in a request, before compression; 4MiB where not set", func(s *Store) pflag.Value { return size(&s.MaxBytes) })
-		add("required", "take no more samples, when the journal is full, rather than give up what this store still lacks; false where not set", func(s *Store) pflag.Value { return yesNo(&s.Required) })
+		add("http_config_file", "TLS, credentials and headers for "+kind.Receiver+
+			", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return text(&s.HTTPConfigFile) })
+		add("timeout", "longest time of a request; 30s where not set", func(s *Store) pflag.Value {
+			return duration(&s.Timeout)
+		})
+		add("max_slices", "most slices in a request; 2000 where not set", func(s *Store) pflag.Value {
+			return whole(&s.MaxSlices)
+		})
+		add("max_bytes", "most bytes in a request, before compression; 4MiB where not set", func(s *Store) pflag.Value {
+			return size(&s.MaxBytes)
+		})
+		add("required", "take no more samples, when the journal is full, rather than give up what this store still lacks; false where not set",
+			func(s *Store) pflag.Value { return yesNo(&s.Required) })
 	}
 	return all
 }
@@ -82,16 +92,19 @@ func (c Config) validateStores() (err error) {
 				err = errors.Join(err, fmt.Errorf("%s: %q is a name of the collector's own; choose another", key, name))
 			}
 			if other := kindOf[name]; other != "" {
-				err = errors.Join(err, fmt.Errorf("store.%s.%s and %s have one name: give each store its own", other, name, key))
+				err = errors.Join(err, fmt.Errorf("store.%s.%s and %s have one name: give each store its own",
+					other, name, key))
 			}
 			kindOf[name] = kind.Name
 		}
 	}
 	switch {
 	case !c.Embedded.Enabled && len(kindOf) == 0:
-		err = errors.Join(err, errors.New("store.embedded.enabled is false and there is no other store: slices would go nowhere"))
+		err = errors.Join(err,
+			errors.New("store.embedded.enabled is false and there is no other store: slices would go nowhere"))
 	case !c.Embedded.Enabled && len(c.Rules.Files) > 0:
-		err = errors.Join(err, errors.New("rules.files needs store.embedded.enabled: rules are evaluated over the collector's own store"))
+		err = errors.Join(err,
+			errors.New("rules.files needs store.embedded.enabled: rules are evaluated over the collector's own store"))
 	}
 	return err
 }
@@ -101,5 +114,6 @@ func (s Store) validate(key string, kind forward.Kind) error {
 	if err != nil {
 		err = fmt.Errorf("%s.%w", key, err)
 	}
-	return errors.Join(err, positive(key+".timeout", int64(s.Timeout)), positive(key+".max_slices", int64(s.MaxSlices)), positive(key+".max_bytes", s.MaxBytes))
+	return errors.Join(err, positive(key+".timeout", int64(s.Timeout)), positive(key+".max_slices", int64(s.MaxSlices)),
+		positive(key+".max_bytes", s.MaxBytes))
 }

@@ -6,18 +6,26 @@ const (
 
 	// What Storm 1 and 2 offer differs. Storm reports a bolt's capacity from 2.3 on; before, it is how often execute()
 	// is called times how long it takes.
-	capacity = "(storm_capacity_ratio" + chosen + " or sum by (topology, worker, component, task) (rate(storm_executed_total" + chosen + "[$__rate_interval]) * storm_execute_latency_seconds" + chosen + ") unless on () count(storm_capacity_ratio" + ofTopology + "))"
+	capacity = "(storm_capacity_ratio" + chosen +
+		" or sum by (topology, worker, component, task) (rate(storm_executed_total" + chosen +
+		"[$__rate_interval]) * storm_execute_latency_seconds" + chosen + ") unless on () count(storm_capacity_ratio" +
+		ofTopology + "))"
 	// Storm reports how full a queue is from 2.0 on.
-	receiveFull  = "(storm_receive_queue_full_ratio" + chosen + " or storm_receive_queue_population" + chosen + " / storm_receive_queue_capacity" + chosen + ")"
-	transferFull = "(storm_transfer_queue_full_ratio" + ofTopology + " or storm_transfer_queue_population" + ofTopology + " / storm_transfer_queue_capacity" + ofTopology + ")"
+	receiveFull = "(storm_receive_queue_full_ratio" + chosen + " or storm_receive_queue_population" + chosen +
+		" / storm_receive_queue_capacity" + chosen + ")"
+	transferFull = "(storm_transfer_queue_full_ratio" + ofTopology + " or storm_transfer_queue_population" +
+		ofTopology + " / storm_transfer_queue_capacity" + ofTopology + ")"
 	// A tuple that finds the queue full is a failed insert from Storm 2.0 on; in Storm 1 it goes behind the queue,
 	// which thereby grows.
-	foundFull = "(storm_receive_queue_insert_failures_per_second" + chosen + " or clamp_min(deriv(storm_receive_queue_overflow_population" + chosen + "[$__rate_interval]), 0))"
+	foundFull = "(storm_receive_queue_insert_failures_per_second" + chosen +
+		" or clamp_min(deriv(storm_receive_queue_overflow_population" + chosen + "[$__rate_interval]), 0))"
 
 	// boltWait leaves out who executes nothing: spouts.
-	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents + " and on (component) count by (component) (storm_execute_latency_seconds" + ofComponents
+	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents +
+		" and on (component) count by (component) (storm_execute_latency_seconds" + ofComponents
 	// executeTime leaves out topologies of Storm 2.3 and later, by the capacity that they have.
-	executeTime  = "max by (component) (storm_execute_latency_seconds" + ofComponents + " unless on () count(storm_capacity_ratio" + ofTopology + ")"
+	executeTime = "max by (component) (storm_execute_latency_seconds" + ofComponents +
+		" unless on () count(storm_capacity_ratio" + ofTopology + ")"
 	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and tells nothing."
 )
 
@@ -28,29 +36,55 @@ var queues = Board{
 	Variables:   []Variable{topology, component, reporting},
 	Rows: []Row{
 		{"Who is saturated?", []Panel{
-			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1, Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, it cannot take more. Storm's own figure from 2.3 on; before, calls of execute() times the time that one takes." + sampledNote, Queries: one("max by (component) ("+capacity+")", "{{component}}")},
-			{Kind: Lines, Title: "Receive queue: how full", Unit: Share, Limit: 1, Description: "Population over capacity of the component's fullest receive queue; at 100%, the line, whoever sends to it waits.", Queries: one("max by (component) ("+receiveFull+")", "{{component}}")},
+			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1,
+				Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, it cannot take more. Storm's own figure from 2.3 on; before, calls of execute() times the time that one takes." + sampledNote,
+				Queries:     one("max by (component) ("+capacity+")", "{{component}}")},
+			{Kind: Lines, Title: "Receive queue: how full", Unit: Share, Limit: 1,
+				Description: "Population over capacity of the component's fullest receive queue; at 100%, the line, whoever sends to it waits.",
+				Queries:     one("max by (component) ("+receiveFull+")", "{{component}}")},
 		}},
 		{"Does a tuple wait or is it worked on?", []Panel{
-			{Kind: Lines, Title: "Wait in the receive queue, and time in execute()", Unit: Seconds, Width: 24, Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it tells little, and of a spout, to which acks come, nothing. Until Storm 2.2 beside it Storm's mean time in execute(), of the slowest task; later Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and is left out." + sampledNote,
-				Queries: []Query{{boltWait, "{{component}} waits"}, {executeTime, "{{component}} executes"}}},
+			{Kind: Lines, Title: "Wait in the receive queue, and time in execute()", Unit: Seconds, Width: 24,
+				Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it tells little, and of a spout, to which acks come, nothing. Until Storm 2.2 beside it Storm's mean time in execute(), of the slowest task; later Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and is left out." + sampledNote,
+				Queries:     []Query{{boltWait, "{{component}} waits"}, {executeTime, "{{component}} executes"}}},
 		}},
 		{"What waits, and what does not fit?", []Panel{
-			{Kind: Lines, Title: "Receive queue: tuples waiting", Unit: Count, Description: "Tuples in all receive queues of a component.", Queries: one("sum by (component) (storm_receive_queue_population"+ofComponents, "{{component}}")},
-			{Kind: Lines, Title: "Receive queue: behind a full queue", Unit: Count, Description: "Tuples that wait behind full receive queues, of a component.", Queries: one("sum by (component) (storm_receive_queue_overflow_population"+ofComponents, "{{component}}")},
-			{Kind: Lines, Title: "Receive queue: arrivals", Unit: Rate, Width: 8, Description: "Tuples a second that arrive at all receive queues of a component.", Queries: one("sum by (component) (storm_receive_queue_arrivals_per_second"+ofComponents, "{{component}}")},
-			{Kind: Lines, Title: "Receive queue: found full, dropped", Unit: Rate, Width: 8, Description: "Attempts a second to insert that found the queue full, in Storm 1 tuples a second by which what waits behind it grows; and messages a second dropped since the overflow was full, which Storm 1 does not do.",
+			{Kind: Lines, Title: "Receive queue: tuples waiting", Unit: Count,
+				Description: "Tuples in all receive queues of a component.",
+				Queries:     one("sum by (component) (storm_receive_queue_population"+ofComponents, "{{component}}")},
+			{Kind: Lines, Title: "Receive queue: behind a full queue", Unit: Count,
+				Description: "Tuples that wait behind full receive queues, of a component.",
+				Queries: one("sum by (component) (storm_receive_queue_overflow_population"+ofComponents,
+					"{{component}}")},
+			{Kind: Lines, Title: "Receive queue: arrivals", Unit: Rate, Width: 8,
+				Description: "Tuples a second that arrive at all receive queues of a component.",
+				Queries: one("sum by (component) (storm_receive_queue_arrivals_per_second"+ofComponents,
+					"{{component}}")},
+			{Kind: Lines, Title: "Receive queue: found full, dropped", Unit: Rate, Width: 8,
+				Description: "Attempts a second to insert that found the queue full, in Storm 1 tuples a second by which what waits behind it grows; and messages a second dropped since the overflow was full, which Storm 1 does not do.",
 				Queries: []Query{{"sum by (component) (" + foundFull + ")", "{{component}}"},
-					{"sum by (component) (rate(storm_receive_queue_dropped_messages_total" + chosen + "[$__rate_interval]))", "{{component}} drops"}}},
-			{Kind: Lines, Title: "Receive queue: capacity", Unit: Count, Width: 8, Description: "Tuples that one receive queue holds (topology.executor.receive.buffer.size).", Queries: one("max by (component) (storm_receive_queue_capacity"+ofComponents, "{{component}}")},
+					{"sum by (component) (rate(storm_receive_queue_dropped_messages_total" + chosen +
+						"[$__rate_interval]))", "{{component}} drops"}}},
+			{Kind: Lines, Title: "Receive queue: capacity", Unit: Count, Width: 8,
+				Description: "Tuples that one receive queue holds (topology.executor.receive.buffer.size).",
+				Queries:     one("max by (component) (storm_receive_queue_capacity"+ofComponents, "{{component}}")},
 		}},
 		{"Does it wait to leave the worker?", []Panel{
-			{Kind: Lines, Title: "Transfer queue: messages waiting", Unit: Count, Description: "Messages that wait to be sent to other workers; of Storm 1.x also tuples in the send queues of a component's executors, on the way there.",
-				Queries: []Query{{"max by (worker) (storm_transfer_queue_population" + ofTopology + ")", "{{worker}}"}, {"sum by (component) (storm_send_queue_population" + ofComponents, "{{component}}, send queue"}}},
-			{Kind: Lines, Title: "Transfer queue: how full", Unit: Share, Limit: 1, Description: "Population over capacity of a worker's transfer queue.", Queries: one("max by (worker) ("+transferFull+")", "{{worker}}")},
-			{Kind: Lines, Title: "Transfer queue: wait", Unit: Seconds, Description: "Time that a message spends in the transfer queue.", Queries: one("max by (worker) (storm_transfer_queue_sojourn_seconds"+ofTopology+")", "{{worker}}")},
-			{Kind: Lines, Title: "Transfer queue: arrivals, dropped", Unit: Rate, Description: "Messages a second that arrive at a worker's transfer queue, and that were dropped since its overflow was full, which Storm 1 does not do.",
-				Queries: []Query{{"sum by (worker) (storm_transfer_queue_arrivals_per_second" + ofTopology + ")", "{{worker}}"}, {"sum by (worker) (rate(storm_transfer_queue_dropped_messages_total" + ofTopology + "[$__rate_interval]))", "{{worker}} drops"}}},
+			{Kind: Lines, Title: "Transfer queue: messages waiting", Unit: Count,
+				Description: "Messages that wait to be sent to other workers; of Storm 1.x also tuples in the send queues of a component's executors, on the way there.",
+				Queries: []Query{{"max by (worker) (storm_transfer_queue_population" + ofTopology + ")", "{{worker}}"},
+					{"sum by (component) (storm_send_queue_population" + ofComponents, "{{component}}, send queue"}}},
+			{Kind: Lines, Title: "Transfer queue: how full", Unit: Share, Limit: 1,
+				Description: "Population over capacity of a worker's transfer queue.",
+				Queries:     one("max by (worker) ("+transferFull+")", "{{worker}}")},
+			{Kind: Lines, Title: "Transfer queue: wait", Unit: Seconds,
+				Description: "Time that a message spends in the transfer queue.",
+				Queries:     one("max by (worker) (storm_transfer_queue_sojourn_seconds"+ofTopology+")", "{{worker}}")},
+			{Kind: Lines, Title: "Transfer queue: arrivals, dropped", Unit: Rate,
+				Description: "Messages a second that arrive at a worker's transfer queue, and that were dropped since its overflow was full, which Storm 1 does not do.",
+				Queries: []Query{{"sum by (worker) (storm_transfer_queue_arrivals_per_second" + ofTopology + ")",
+					"{{worker}}"}, {"sum by (worker) (rate(storm_transfer_queue_dropped_messages_total" + ofTopology +
+					"[$__rate_interval]))", "{{worker}} drops"}}},
 		}},
 	},
 }

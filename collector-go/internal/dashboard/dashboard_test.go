@@ -68,7 +68,8 @@ func TestUIDsAreTheirOwn(t *testing.T) {
 		assert.LessOrEqual(t, len(b.UID()), 40, "Grafana takes at most 40 characters")
 		uids = append(uids, b.UID())
 	}
-	assert.ElementsMatch(t, []string{"bullet-overview", "bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-runs", "bullet-collector"}, uids)
+	assert.ElementsMatch(t, []string{"bullet-overview", "bullet-figures", "bullet-latency", "bullet-gc",
+		"bullet-tuple-flow", "bullet-queues", "bullet-runs", "bullet-collector"}, uids)
 }
 
 // The overview leads to each of the others that is about a running topology.
@@ -81,7 +82,8 @@ func TestTheOverviewLeadsToTheOthers(t *testing.T) {
 			}
 		}
 	}
-	assert.ElementsMatch(t, []string{"bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-collector"}, leads)
+	assert.ElementsMatch(t, []string{"bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow",
+		"bullet-queues", "bullet-collector"}, leads)
 }
 
 // What is shown twice already is found there: a query that stands a third time is one panel too many.

@@ -6,7 +6,8 @@ import "strings"
 var size = map[Kind]position{Lines: {W: 12, H: 8}, Number: {W: 4, H: 8}, Heatmap: {W: 12, H: 9}, Table: {W: 24, H: 8}}
 
 func (p Panel) model() panelModel {
-	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, GridPos: size[p.Kind], Datasource: prometheus}
+	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, GridPos: size[p.Kind],
+		Datasource: prometheus}
 	if p.Width > 0 {
 		m.GridPos.W = p.Width
 	}
@@ -23,7 +24,8 @@ func (p Panel) model() panelModel {
 }
 
 func (p Panel) target(refID string, q Query) target {
-	t := target{RefID: refID, Datasource: prometheus, Expr: q.Expr, LegendFormat: q.Legend, Interval: "$reporting", Format: "time_series", Range: true, EditorMode: "code"}
+	t := target{RefID: refID, Datasource: prometheus, Expr: q.Expr, LegendFormat: q.Legend, Interval: "$reporting",
+		Format: "time_series", Range: true, EditorMode: "code"}
 	switch p.Kind {
 	case Heatmap:
 		t.Format = "heatmap"
@@ -48,20 +50,25 @@ func (p Panel) fields() *fieldConfig {
 		if p.Limit != 0 {
 			style = "dashed"
 		}
-		f.Defaults.Custom = map[string]any{"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1, "fillOpacity": 0, "showPoints": "auto", "pointSize": 4,
-			"spanNulls": false, "insertNulls": false, "stacking": map[string]any{"mode": "none", "group": "A"}, "thresholdsStyle": map[string]any{"mode": style}}
+		f.Defaults.Custom = map[string]any{"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1,
+			"fillOpacity": 0, "showPoints": "auto", "pointSize": 4,
+			"spanNulls": false, "insertNulls": false, "stacking": map[string]any{"mode": "none", "group": "A"},
+			"thresholdsStyle": map[string]any{"mode": style}}
 	case Number:
 		f.Defaults.Color = map[string]any{"mode": "thresholds"}
 		if p.Leads != "" {
 			f.Defaults.Links = []map[string]any{{"title": "More", "targetBlank": false,
-				"url": "/d/bullet-" + p.Leads + "?${__url_time_range}&${topology:queryparam}&${reporting:queryparam}&${datasource:queryparam}"}}
+				"url": "/d/bullet-" + p.Leads +
+					"?${__url_time_range}&${topology:queryparam}&${reporting:queryparam}&${datasource:queryparam}"}}
 		}
 	case Table:
 		f.Defaults.Custom = map[string]any{"align": "auto", "filterable": true}
 		for _, column := range p.Bars {
-			f.Overrides = append(f.Overrides, map[string]any{"matcher": map[string]any{"id": "byName", "options": column}, "properties": []any{
-				map[string]any{"id": "custom.cellOptions", "value": map[string]any{"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}},
-				map[string]any{"id": "min", "value": 0}, map[string]any{"id": "max", "value": p.Limit}}})
+			f.Overrides = append(f.Overrides,
+				map[string]any{"matcher": map[string]any{"id": "byName", "options": column}, "properties": []any{
+					map[string]any{"id": "custom.cellOptions", "value": map[string]any{"type": "gauge", "mode": "basic",
+						"valueDisplayMode": "text"}},
+					map[string]any{"id": "min", "value": 0}, map[string]any{"id": "max", "value": p.Limit}}})
 		}
 	}
 	return f
@@ -71,7 +78,8 @@ func (p Panel) fields() *fieldConfig {
 // skew itself.
 func (p Panel) signed() bool {
 	for _, q := range p.Queries {
-		if strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_seconds") || strings.Contains(q.Expr, "deriv(") {
+		if strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_seconds") ||
+			strings.Contains(q.Expr, "deriv(") {
 			return true
 		}
 	}
@@ -90,20 +98,27 @@ func (p Panel) options() map[string]any {
 	switch p.Kind {
 	case Lines:
 		return map[string]any{
-			"legend":  map[string]any{"showLegend": true, "displayMode": "table", "placement": "bottom", "calcs": []string{"mean", "max", "lastNotNull"}},
+			"legend": map[string]any{"showLegend": true, "displayMode": "table", "placement": "bottom",
+				"calcs": []string{"mean", "max", "lastNotNull"}},
 			"tooltip": map[string]any{"mode": "multi", "sort": "desc"},
 		}
 	case Number:
 		return map[string]any{
-			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}, "orientation": "auto", "colorMode": "value", "graphMode": "area",
-			"justifyMode": "auto", "percentChangeColorMode": "standard", "showPercentChange": false, "textMode": "auto", "wideLayout": true,
+			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}, "fields": "", "values": false},
+			"orientation":   "auto", "colorMode": "value", "graphMode": "area",
+			"justifyMode": "auto", "percentChangeColorMode": "standard", "showPercentChange": false, "textMode": "auto",
+			"wideLayout": true,
 		}
 	case Heatmap:
 		return map[string]any{
-			"calculate": false, "cellGap": 1, "color": map[string]any{"mode": "scheme", "scheme": "Viridis", "scale": "exponential", "exponent": 0.5, "fill": "dark-orange", "reverse": false, "steps": 64},
-			"exemplars": map[string]any{"color": "rgba(255,0,255,0.7)"}, "filterValues": map[string]any{"le": 1e-9}, "legend": map[string]any{"show": true},
-			"rowsFrame": map[string]any{"layout": "auto"}, "showValue": "never", "tooltip": map[string]any{"mode": "single", "yHistogram": true, "showColorScale": true},
-			"yAxis": map[string]any{"axisPlacement": "left", "reverse": false, "unit": string(p.Unit)}, "cellValues": map[string]any{"unit": string(Rate)},
+			"calculate": false, "cellGap": 1, "color": map[string]any{"mode": "scheme", "scheme": "Viridis",
+				"scale": "exponential", "exponent": 0.5, "fill": "dark-orange", "reverse": false, "steps": 64},
+			"exemplars": map[string]any{"color": "rgba(255,0,255,0.7)"}, "filterValues": map[string]any{"le": 1e-9},
+			"legend":    map[string]any{"show": true},
+			"rowsFrame": map[string]any{"layout": "auto"}, "showValue": "never",
+			"tooltip":    map[string]any{"mode": "single", "yHistogram": true, "showColorScale": true},
+			"yAxis":      map[string]any{"axisPlacement": "left", "reverse": false, "unit": string(p.Unit)},
+			"cellValues": map[string]any{"unit": string(Rate)},
 		}
 	}
 	return map[string]any{"cellHeight": "sm", "frameIndex": 0, "showHeader": true}
@@ -113,8 +128,11 @@ func (p Panel) transformations() (all []transformation) {
 	if p.Times != 0 {
 		all = append(all,
 			transformation{"calculateField", map[string]any{"mode": "binary", "replaceFields": true,
-				"binary": map[string]any{"left": map[string]any{"matcher": map[string]any{"id": "byType", "options": "number"}}, "operator": "*", "right": map[string]any{"fixed": decimal(p.Times)}}}},
-			transformation{"renameByRegex", map[string]any{"regex": `(.*) \* ` + decimal(p.Times), "renamePattern": "$1"}})
+				"binary": map[string]any{
+					"left":     map[string]any{"matcher": map[string]any{"id": "byType", "options": "number"}},
+					"operator": "*", "right": map[string]any{"fixed": decimal(p.Times)}}}},
+			transformation{"renameByRegex", map[string]any{"regex": `(.*) \* ` + decimal(p.Times),
+				"renamePattern": "$1"}})
 	}
 	if p.Kind == Table && len(p.Queries) > 1 {
 		all = append(all, transformation{"merge", map[string]any{}})
@@ -128,7 +146,8 @@ func (p Panel) transformations() (all []transformation) {
 				renamed[from] = to
 			}
 		}
-		all = append(all, transformation{"organize", map[string]any{"excludeByName": hidden, "indexByName": map[string]any{}, "renameByName": renamed}})
+		all = append(all, transformation{"organize",
+			map[string]any{"excludeByName": hidden, "indexByName": map[string]any{}, "renameByName": renamed}})
 	}
 	return all
 }

@@ -26,10 +26,12 @@ func (b Board) JSON() []byte {
 
 func (b Board) document() document {
 	d := document{
-		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion, GraphTooltip: 1,
-		Refresh: "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser", Annotations: annotations{marks()},
-		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true, KeepTime: true,
-			Icon: "external link", Tooltip: "The other dashboards, of the same topology and time"}},
+		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
+		GraphTooltip: 1,
+		Refresh:      "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser", Annotations: annotations{marks()},
+		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
+			KeepTime: true,
+			Icon:     "external link", Tooltip: "The other dashboards, of the same topology and time"}},
 	}
 	d.Templating.List = append(d.Templating.List, datasourceVariable())
 	for _, v := range b.Variables {
@@ -43,7 +45,8 @@ func (b Board) document() document {
 func (b Board) layOut() (all []panelModel) {
 	y, open, none := 0, false, []panelModel{}
 	for _, row := range b.Rows {
-		all = append(all, panelModel{ID: len(all) + 1, Type: "row", Title: row.Question, Collapsed: &open, Panels: &none, GridPos: position{H: 1, W: 24, Y: y}})
+		all = append(all, panelModel{ID: len(all) + 1, Type: "row", Title: row.Question, Collapsed: &open,
+			Panels: &none, GridPos: position{H: 1, W: 24, Y: y}})
 		y++
 		x, tallest := 0, 0
 		for _, p := range row.Panels {
@@ -62,12 +65,14 @@ func (b Board) layOut() (all []panelModel) {
 }
 
 func datasourceVariable() variableModel {
-	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus", Options: []option{}, Refresh: 1,
+	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus",
+		Options: []option{}, Refresh: 1,
 		Description: "The collector itself, or a Prometheus that it writes to."}
 }
 
 func (v Variable) model() variableModel {
-	m := variableModel{Name: v.Name, Label: v.Label, Description: v.Description, Multi: v.Many, IncludeAll: v.Many, Options: []option{}}
+	m := variableModel{Name: v.Name, Label: v.Label, Description: v.Description, Multi: v.Many, IncludeAll: v.Many,
+		Options: []option{}}
 	if v.Many {
 		m.AllValue = ".+"
 		m.Current = &option{Selected: true, Text: []string{"All"}, Value: []string{"$__all"}}
@@ -110,17 +115,20 @@ const markStep = "10s"
 func marks() []annotation {
 	steps := mark("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := mark("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
-	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted", "Its process died, or was moved.", "worker")
+	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
+		"Its process died, or was moved.", "worker")
 	alerts := mark("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{
-		{Name: "Annotations & Alerts", Datasource: &dataSource{"grafana", "-- Grafana --"}, BuiltIn: 1, Type: "dashboard", Enable: true, Hide: true, IconColor: "rgba(0, 211, 255, 1)"},
+		{Name: "Annotations & Alerts", Datasource: &dataSource{"grafana", "-- Grafana --"}, BuiltIn: 1,
+			Type: "dashboard", Enable: true, Hide: true, IconColor: "rgba(0, 211, 255, 1)"},
 		steps, changes, restarts, alerts,
 	}
 }
 
 func mark(name, color, expr, title, text, tags string) annotation {
-	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color, Target: &markTarget{"Anno", expr, markStep}, Expr: expr, Step: markStep,
+	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color,
+		Target: &markTarget{"Anno", expr, markStep}, Expr: expr, Step: markStep,
 		TitleFormat: title, TextFormat: text, TagKeys: tags}
 }

@@ -45,7 +45,8 @@ func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
 // quantiles of a histogram, over all that selector selects.
 func quantiles(metric, selector string) (all []Query) {
 	for _, q := range []struct{ q, name string }{{"0.5", "p50"}, {"0.9", "p90"}, {"0.99", "p99"}, {"0.999", "p99.9"}} {
-		all = append(all, Query{"histogram_quantile(" + q.q + ", sum(rate(" + metric + selector + "[$__rate_interval])))", q.name})
+		all = append(all, Query{"histogram_quantile(" + q.q + ", sum(rate(" + metric + selector +
+			"[$__rate_interval])))", q.name})
 	}
 	return all
 }

@@ -47,7 +47,8 @@ func tick(f Facts) Finding {
 	case value != nil && truth(value):
 		return ok("true: " + source)
 	case value != nil:
-		return fail(fmt.Sprintf("%v: %s", value, source)+"; Storm 2.2 and later hand no V2 metric to a consumer", "set "+name+": true, or take the line out")
+		return fail(fmt.Sprintf("%v: %s", value, source)+"; Storm 2.2 and later hand no V2 metric to a consumer",
+			"set "+name+": true, or take the line out")
 	case registration(f).Status == Fail:
 		return unknown("not made, since registration failed")
 	case f.registered() != nil:
@@ -99,7 +100,8 @@ func retained(f Facts, name string, value any, byDefault int) Finding {
 		least, of = float64(plugin.ReportsAtATick*t.Executors), fmt.Sprintf("of %d executors", t.Executors)
 	}
 	if limit > 0 && limit < least {
-		return fail(fmt.Sprintf("Storm keeps %g reports, and a tick %s can have %g: it drops the oldest uncounted", limit, of, least),
+		return fail(fmt.Sprintf("Storm keeps %g reports, and a tick %s can have %g: it drops the oldest uncounted",
+			limit, of, least),
 			fmt.Sprintf("set %s to %d", name, max(plugin.LeastRetained, plugin.TicksRetained*int(least))))
 	}
 	if f.topology() == nil {
@@ -123,7 +125,8 @@ func interval(f Facts) Finding {
 			return fail(fmt.Sprintf("%v: %s", value, source), "write a number of seconds")
 		}
 		if n > plugin.MostIntervalSeconds {
-			return fail(fmt.Sprintf("%g s: %s; from Storm 2.3 on what is above %d s is scheduled twice", n, source, plugin.MostIntervalSeconds),
+			return fail(fmt.Sprintf("%g s: %s; from Storm 2.3 on what is above %d s is scheduled twice", n, source,
+				plugin.MostIntervalSeconds),
 				fmt.Sprintf("set it to 10, or to at most %d", plugin.MostIntervalSeconds))
 		}
 		found = append(found, fmt.Sprintf("%s %g s", name, n))
@@ -131,7 +134,8 @@ func interval(f Facts) Finding {
 	mapping, _ := f.file(plugin.BuiltInIntervals).(map[string]any)
 	for name, value := range mapping {
 		if n, _ := number(value); n > plugin.MostIntervalSeconds {
-			return fail(fmt.Sprintf("%g s for %s in Bullet's emit interval mapping; from Storm 2.3 on what is above %d s is scheduled twice", n, name,
+			return fail(fmt.Sprintf("%g s for %s in Bullet's emit interval mapping; from Storm 2.3 on what is above %d s is scheduled twice",
+				n, name,
 				plugin.MostIntervalSeconds), fmt.Sprintf("set it to 10, or to at most %d", plugin.MostIntervalSeconds))
 		}
 	}

@@ -19,7 +19,8 @@ func skew(f Facts) Finding {
 	}
 	worst, at := Skew{}, ""
 	for worker, s := range f.Collector.Skews {
-		if at == "" || math.Abs(s.Sure) > math.Abs(worst.Sure) || math.Abs(s.Sure) == math.Abs(worst.Sure) && worker < at {
+		if at == "" || math.Abs(s.Sure) > math.Abs(worst.Sure) || math.Abs(s.Sure) == math.Abs(worst.Sure) &&
+			worker < at {
 			worst, at = s, worker
 		}
 	}
@@ -30,10 +31,14 @@ func skew(f Facts) Finding {
 	case at == "":
 		return unknown("no slice of a worker has closed yet")
 	case math.Abs(worst.Sure) > limit:
-		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's", at, math.Abs(worst.Sure), map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0]),
-			fmt.Sprintf("keep the clocks together (NTP): latencies between hosts are wrong by as much; up to %g s are borne", limit))
+		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's", at, math.Abs(worst.Sure),
+			map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0]),
+			fmt.Sprintf("keep the clocks together (NTP): latencies between hosts are wrong by as much; up to %g s are borne",
+				limit))
 	case math.IsInf(worst.Most, 1):
-		return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by at least %.3f s; no sender is on its host, so that nothing bounds it from above)", at, worst.Least))
+		return ok(fmt.Sprintf(
+			"no clock is off beyond doubt (%s: ahead by at least %.3f s; no sender is on its host, so that nothing bounds it from above)",
+			at, worst.Least))
 	}
 	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
 }
@@ -47,7 +52,8 @@ func noTopology(f Facts) (Finding, bool) {
 	case c.Err != nil && c.Assumed:
 		return unknown("not looked at: nobody answers at " + c.Address + ", and --collector names no other"), true
 	case c.Err != nil:
-		return fail("the collector cannot be asked: "+c.Err.Error(), "start bullet-metrics serve, or name the address of its http.listen"), true
+		return fail("the collector cannot be asked: "+c.Err.Error(),
+			"start bullet-metrics serve, or name the address of its http.listen"), true
 	case c.Found == nil && c.Assumed && c.Topology == "" && len(c.Known) != 1:
 		return unknown(fmt.Sprintf("not looked at: --topology names it; %s knows %s", c.Address, orNone(c.Known))), true
 	case c.Found == nil:
@@ -67,7 +73,8 @@ func (f Facts) notReported() Finding {
 	if n := f.Cluster; n != nil && n.ID != "" && n.Uptime < startTime {
 		return waiting(fmt.Sprintf("%s was submitted %s ago, and its workers start", n.ID, round(n.Uptime)))
 	}
-	for _, check := range []func(Facts) Finding{jar, settings, registration, files, address, security, submitted, logs} {
+	for _, check := range []func(Facts) Finding{jar, settings, registration, files, address, security,
+		submitted, logs} {
 		if check(f).Status == Fail {
 			return fail(says, "mend what failed above, and run doctor again, with --wait 3m where the topology is submitted again")
 		}
@@ -116,7 +123,8 @@ func seen(f Facts, kind Kind) Finding {
 			"see bullet_metrics_producer_dropped_samples_total and bullet_metrics_feed_samples on /metrics; metric ticks queue behind data where a component is overloaded")
 	}
 	if kind != Latency && sight.Workers < c.Found.Workers {
-		return fail(says, "see the log of the workers that are missing in /api/v1/topologies/"+c.Topology+"; a worker that has just started is a slice behind")
+		return fail(says, "see the log of the workers that are missing in /api/v1/topologies/"+c.Topology+
+			"; a worker that has just started is a slice behind")
 	}
 	return ok(says)
 }
@@ -140,7 +148,8 @@ func (f Facts) firstClosed() time.Time {
 // fresh reports that the topology's first slices cannot all be there yet.
 func (f Facts) fresh() bool {
 	c := f.Collector
-	return c != nil && c.Found != nil && c.Width > 0 && !c.Found.FirstSeen.IsZero() && c.Now.Before(f.firstClosed().Add(patience))
+	return c != nil && c.Found != nil && c.Width > 0 && !c.Found.FirstSeen.IsZero() &&
+		c.Now.Before(f.firstClosed().Add(patience))
 }
 
 func (f Facts) awaited() string {
@@ -169,7 +178,8 @@ func (f Facts) longestInterval() time.Duration {
 func notSeen(kind Kind) string {
 	switch kind {
 	case CPU:
-		return "add the worker's sampler: " + plugin.Collector + "sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugin.SamplerClass
+		return "add the worker's sampler: " + plugin.Collector +
+			"sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugin.SamplerClass
 	case Latency:
 		return "see whether records flow: without records and acks no latency is reported; and whether bullet.topology.metrics.built.in.enable is true"
 	}

@@ -30,15 +30,18 @@ func submitted(f Facts) Finding {
 	case c == nil:
 		return unknown("not looked at: --nimbus names its Thrift address")
 	case c.Err != nil:
-		return fail("Nimbus cannot be asked: "+c.Err.Error(), "name the address of nimbus.thrift.port, 6627 by default, without SASL")
+		return fail("Nimbus cannot be asked: "+c.Err.Error(),
+			"name the address of nimbus.thrift.port, 6627 by default, without SASL")
 	case c.ID == "":
 		known := "none"
 		if len(c.Known) > 0 {
 			known = strings.Join(c.Known, ", ")
 		}
-		return fail(fmt.Sprintf("Nimbus at %s has no topology %q; it has %s", c.Address, c.Topology, known), "submit it, and look at what the submission prints")
+		return fail(fmt.Sprintf("Nimbus at %s has no topology %q; it has %s", c.Address, c.Topology, known),
+			"submit it, and look at what the submission prints")
 	case c.runsWithoutUs():
-		return fail(fmt.Sprintf("%s runs without the plugin: %s names %s", c.ID, plugin.Register, orNone(c.Consumers)), f.unregistered())
+		return fail(fmt.Sprintf("%s runs without the plugin: %s names %s", c.ID, plugin.Register, orNone(c.Consumers)),
+			f.unregistered())
 	}
 	for _, text := range c.Errors {
 		if strings.Contains(text, "io.github.bulletmetrics") {
@@ -76,7 +79,8 @@ func (f Facts) unregistered() string {
 func logs(f Facts) Finding {
 	if len(f.Logs) == 0 {
 		if f.Collector != nil && f.Collector.Unreached != "" {
-			return ok("the plugin reaches the collector, and reported what had kept it from it: " + f.Collector.Unreached)
+			return ok("the plugin reaches the collector, and reported what had kept it from it: " +
+				f.Collector.Unreached)
 		}
 		return unknown("not looked at: --log names a worker's, or the submission's")
 	}
@@ -90,7 +94,8 @@ func logs(f Facts) Finding {
 	}
 	for _, l := range f.Logs {
 		if l.Err != nil {
-			return fail("the log cannot be read: "+l.Err.Error(), "name a worker's log, logs/workers-artifacts/TOPOLOGY/PORT/worker.log in Storm's directory")
+			return fail("the log cannot be read: "+l.Err.Error(),
+				"name a worker's log, logs/workers-artifacts/TOPOLOGY/PORT/worker.log in Storm's directory")
 		}
 		if l.NoClass != "" {
 			add(l.Path, fmt.Sprintf("%.300s", l.NoClass), noClassFix)
@@ -104,7 +109,9 @@ func logs(f Facts) Finding {
 	case len(seen) > 0:
 		return fail(strings.Join(seen, "; "), strings.Join(fixes, "; "))
 	case messages == 0:
-		return unknown(fmt.Sprintf("no line has %q: not the log of a worker that runs the metrics consumer, nor of a submission", strings.TrimSpace(plugin.LogMark)))
+		return unknown(fmt.Sprintf(
+			"no line has %q: not the log of a worker that runs the metrics consumer, nor of a submission",
+			strings.TrimSpace(plugin.LogMark)))
 	}
 	return ok(fmt.Sprintf("%d messages of the plugin, and none of trouble that lasts", messages))
 }

@@ -31,7 +31,8 @@ func settings(f Facts) Finding {
 		}
 	}
 	if len(wrong) > 0 {
-		return fail(fmt.Sprintf("nobody reads %s, in %s", strings.Join(wrong, ", "), s.Path), "did you mean "+strings.Join(fixes, ", ")+"?")
+		return fail(fmt.Sprintf("nobody reads %s, in %s", strings.Join(wrong, ", "), s.Path), "did you mean "+
+			strings.Join(fixes, ", ")+"?")
 	}
 	return ok(fmt.Sprintf("%s has %d settings, none of them one of the plugin's misspelt", s.Path, len(s.Values)))
 }
@@ -82,7 +83,8 @@ func files(f Facts) Finding {
 		for _, name := range slices.Sorted(maps.Keys(f.Unreadable)) {
 			all = append(all, plugin.Collector+name+": "+f.Unreadable[name])
 		}
-		return fail(strings.Join(all, "; "), "put it there, on every machine that runs workers, for the user that runs them to read")
+		return fail(strings.Join(all, "; "),
+			"put it there, on every machine that runs workers, for the user that runs them to read")
 	}
 	return ok("what the settings name can be read on this machine; workers need it on theirs")
 }
@@ -104,18 +106,22 @@ func registration(f Facts) Finding {
 func written(f Facts) Finding {
 	const enable, classes = plugin.Enable, plugin.Classes
 	const snippet = "bullet-metrics storm snippet prints the lines"
-	early, late := slices.Contains(texts(f.file(classes)), plugin.EarlyClass), slices.Contains(texts(f.file(classes)), plugin.BulletClass)
+	early, late := slices.Contains(texts(f.file(classes)), plugin.EarlyClass),
+		slices.Contains(texts(f.file(classes)), plugin.BulletClass)
 	switch {
 	case f.registered() != nil:
 		return ok("topology.metrics.consumer.register names the plugin")
 	case !early && !late:
-		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes, f.Settings.Path),
+		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes,
+			f.Settings.Path),
 			"add "+plugin.BulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+plugin.EarlyClass+"; "+snippet)
 	case early && !late && f.lateBullet() != "":
-		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet up to 0.4.3 on Storm 1: %s", classes, plugin.EarlyClass, f.lateBullet()),
+		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet up to 0.4.3 on Storm 1: %s", classes,
+			plugin.EarlyClass, f.lateBullet()),
 			"name "+plugin.BulletClass+" instead; "+snippet)
 	case late && !early && f.earlyBullet():
-		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet from 0.5.0 on, and this is %s", classes, plugin.BulletClass, f.Bullet),
+		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet from 0.5.0 on, and this is %s", classes,
+			plugin.BulletClass, f.Bullet),
 			"name "+plugin.EarlyClass+" instead; "+snippet)
 	case !truth(f.file(enable)):
 		return fail(enable+" is not true: Bullet registers no consumer", "set "+enable+": true")

@@ -24,12 +24,16 @@ func address(f Facts) Finding {
 	for _, p := range f.Ports {
 		switch {
 		case p.Invalid != "":
-			return fail(fmt.Sprintf("%saddress: %s", plugin.Collector, p.Invalid), "write HOST:PORT, such as collector.example:"+plugin.Port)
+			return fail(fmt.Sprintf("%saddress: %s", plugin.Collector, p.Invalid),
+				"write HOST:PORT, such as collector.example:"+plugin.Port)
 		case p.Speaks == PlainHTTP || p.Speaks == TLSHTTP:
-			return fail(fmt.Sprintf("%s is a port that speaks HTTP (%s), and the plugin speaks gRPC", p.WithPort, p.Speaks),
-				"write the port of the collector's grpc.listen, "+plugin.Port+" unless it was set; 9320 is that of the page")
+			return fail(fmt.Sprintf("%s is a port that speaks HTTP (%s), and the plugin speaks gRPC",
+				p.WithPort, p.Speaks),
+				"write the port of the collector's grpc.listen, "+plugin.Port+
+					" unless it was set; 9320 is that of the page")
 		case p.Speaks == Other:
-			return fail(fmt.Sprintf("what listens at %s is no collector: %s", p.WithPort, p.Problem), "write the address of the collector's grpc.listen")
+			return fail(fmt.Sprintf("what listens at %s is no collector: %s", p.WithPort, p.Problem),
+				"write the address of the collector's grpc.listen")
 		case p.Speaks == Nobody:
 			nobody = append(nobody, p.WithPort+": "+p.Problem)
 			if p.Address != p.WithPort {
@@ -41,17 +45,20 @@ func address(f Facts) Finding {
 	}
 	switch {
 	case len(well) > 0 && len(nobody) > 0:
-		return ok(fmt.Sprintf("a collector listens at %s; not at %s", strings.Join(well, ", "), strings.Join(nobody, "; ")))
+		return ok(fmt.Sprintf("a collector listens at %s; not at %s", strings.Join(well, ", "),
+			strings.Join(nobody, "; ")))
 	case len(well) > 0:
 		return ok("a collector listens at " + strings.Join(well, ", "))
 	case f.arrives():
 		return ok("batches arrive, though from this machine nobody answers at " + strings.Join(nobody, "; "))
 	case len(missing) > 0:
-		return fail(fmt.Sprintf("nobody answers at %s, from this machine; %s has no port, and %s is meant without one", strings.Join(nobody, "; "), strings.Join(missing, ", "), plugin.Port),
+		return fail(fmt.Sprintf("nobody answers at %s, from this machine; %s has no port, and %s is meant without one",
+			strings.Join(nobody, "; "), strings.Join(missing, ", "), plugin.Port),
 			"write HOST:PORT with the port of the collector's grpc.listen")
 	}
 	return fail("nobody answers at "+strings.Join(nobody, "; ")+", from this machine",
-		"start bullet-metrics serve there, or set "+plugin.Collector+"address to its grpc.listen; then look at what lies between, such as a firewall")
+		"start bullet-metrics serve there, or set "+plugin.Collector+
+			"address to its grpc.listen; then look at what lies between, such as a firewall")
 }
 
 // security judges whether plugin and collector agree on TLS, by the settings and by what the ports were seen to speak.
@@ -92,7 +99,8 @@ func security(f Facts) Finding {
 	}
 	for _, address := range texts(f.plugin("address")) {
 		if !loopback(address) {
-			return fail("no TLS, and "+address+" is another machine: the collector listens there only with TLS, or with --grpc-insecure",
+			return fail("no TLS, and "+address+
+				" is another machine: the collector listens there only with TLS, or with --grpc-insecure",
 				"set "+plugin.Collector+"tls.enabled: true and tls.ca.file (docs/security.md)")
 		}
 	}
@@ -104,15 +112,22 @@ func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	switch {
 	case on && (p.Speaks == PlainGRPC || p.Speaks == PlainHTTP):
 		return fail(fmt.Sprintf("TLS at the plugin only: %s answers a handshake in plain text", p.WithPort),
-			"give the collector TLS (grpc.tls.cert_file, grpc.tls.key_file), or set "+plugin.Collector+"tls.enabled: false"), true
+			"give the collector TLS (grpc.tls.cert_file, grpc.tls.key_file), or set "+plugin.Collector+
+				"tls.enabled: false"), true
 	case !on && (p.Speaks == TLSGRPC || p.Speaks == TLSHTTP):
-		return fail(fmt.Sprintf("TLS at the collector only: %s takes nothing else, and the plugin speaks plain text", p.WithPort),
-			"set "+plugin.Collector+"tls.enabled: true and tls.ca.file, the authority of the collector's certificate"), true
+		return fail(fmt.Sprintf("TLS at the collector only: %s takes nothing else, and the plugin speaks plain text",
+				p.WithPort),
+				"set "+plugin.Collector+
+					"tls.enabled: true and tls.ca.file, the authority of the collector's certificate"),
+			true
 	case on && p.Untrusted != "":
 		return fail(fmt.Sprintf("the plugin will not trust %s: %s", p.WithPort, p.Untrusted),
-			"set "+plugin.Collector+"tls.ca.file to the authority of the collector's certificate, which must name the host that the address has"), true
+				"set "+plugin.Collector+
+					"tls.ca.file to the authority of the collector's certificate, which must name the host that the address has"),
+			true
 	case on && p.WantsCertificate && !ofOwn:
-		return fail(p.WithPort+" asks for a client's certificate, and the plugin has none", "set "+plugin.Collector+"tls.cert.file and tls.key.file"), true
+		return fail(p.WithPort+" asks for a client's certificate, and the plugin has none", "set "+plugin.Collector+
+			"tls.cert.file and tls.key.file"), true
 	}
 	return Finding{}, false
 }
@@ -120,7 +135,8 @@ func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 // byRefusals judges by whom the collector turned away, where nothing is known of the plugin's side.
 func byRefusals(f Facts) Finding {
 	if f.Collector != nil && f.Collector.Refused["tls_plain_text"] > 0 {
-		return fail(fmt.Sprintf("TLS at the collector only: it turned away %d connections in plain text within %s", f.Collector.Refused["tls_plain_text"], Lookback),
+		return fail(fmt.Sprintf("TLS at the collector only: it turned away %d connections in plain text within %s",
+			f.Collector.Refused["tls_plain_text"], Lookback),
 			"set "+plugin.Collector+"tls.enabled: true and tls.ca.file where the topology is submitted")
 	}
 	return unknown("not looked at: no settings that can be read")

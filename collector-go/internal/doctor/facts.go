@@ -162,7 +162,8 @@ var Kinds = []struct {
 	{CPU, []string{"bullet_worker_cpu_seconds_total"}},
 	{Heap, []string{"bullet_worker_heap_used_bytes"}},
 	{GC, []string{"bullet_worker_gc_seconds_total"}},
-	{Latency, []string{"bullet_filter_latency_seconds", "bullet_filter_latency_mean_seconds", "storm_complete_latency_seconds",
+	{Latency, []string{"bullet_filter_latency_seconds", "bullet_filter_latency_mean_seconds",
+		"storm_complete_latency_seconds",
 		"storm_execute_latency_seconds"}},
 }
 

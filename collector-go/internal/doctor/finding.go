@@ -34,8 +34,10 @@ func Examine(f Facts) Report {
 		name string
 		make func(Facts) Finding
 	}{
-		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick}, {"retain limit", retain}, {"interval", interval},
-		{"files", files}, {"address", address}, {"tls", security}, {"submitted", submitted}, {"logs", logs}, {"skew", skew}, {"first batch", firstBatch},
+		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick},
+		{"retain limit", retain}, {"interval", interval},
+		{"files", files}, {"address", address}, {"tls", security}, {"submitted", submitted}, {"logs", logs},
+		{"skew", skew}, {"first batch", firstBatch},
 	}
 	r := Report{Well: true}
 	add := func(name string, found Finding) {

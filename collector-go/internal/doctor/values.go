@@ -79,7 +79,8 @@ func texts(value any) (all []string) {
 func (f Facts) registered() map[string]any {
 	entries, _ := f.file(plugin.Register).([]any)
 	for _, entry := range entries {
-		if e, isMap := entry.(map[string]any); isMap && (e["class"] == plugin.StormClass || e["class"] == plugin.BulletClass) {
+		if e, isMap := entry.(map[string]any); isMap &&
+			(e["class"] == plugin.StormClass || e["class"] == plugin.BulletClass) {
 			return e
 		}
 	}

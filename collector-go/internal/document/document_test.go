@@ -15,19 +15,22 @@ type row struct{ name, cpu, note string }
 
 // sample has one of everything.
 func sample() *document.Document {
-	d := &document.Document{Title: "A <run>", Verdict: "FAIL", Findings: []string{"It held 200."}, Notes: []string{"Made up."}}
+	d := &document.Document{Title: "A <run>", Verdict: "FAIL", Findings: []string{"It held 200."},
+		Notes: []string{"Made up."}}
 	d.Add("Steps", document.Heading("Alone"), document.Heading("In numbers"), document.Tabled(document.TableOf(
 		[]row{{"one | two", "60,000", ""}, {"three", "7", ""}},
 		document.Text("Step", func(r row) string { return r.name }),
 		document.Number("CPU", "ms/min", func(r row) string { return r.cpu }),
 		document.Text("Note", func(r row) string { return r.note }),
-	).WithoutBlank()), document.List([]string{"a reason"}), document.Paragraph("100%% of %d", 3), document.Heading("Last"))
+	).WithoutBlank()), document.List([]string{"a reason"}), document.Paragraph("100%% of %d", 3),
+		document.Heading("Last"))
 	d.Add("Diff", document.Diff("- a: 1\n+ a: 2"))
 	d.Add("Nothing", document.List(nil), document.Tabled(document.Pairs()), document.Verbatim(""))
 	d.Add("Settings", document.Verbatim("a: 2\n"))
-	d.Figures = []chart.Figure{chart.Plot{Name: "cpu", Title: "CPU & heap", Limit: chart.NoLimit, Points: []chart.Points{
-		{Name: "measured", Colour: chart.Series(0), X: []float64{1, 2}, Y: []float64{3, chart.Unknown}},
-	}}.Figure()}
+	d.Figures = []chart.Figure{chart.Plot{Name: "cpu", Title: "CPU & heap", Limit: chart.NoLimit,
+		Points: []chart.Points{
+			{Name: "measured", Colour: chart.Series(0), X: []float64{1, 2}, Y: []float64{3, chart.Unknown}},
+		}}.Figure()}
 	d.Note("Made up.")
 	return d
 }
@@ -73,8 +76,10 @@ func TestADocumentAsHTML(t *testing.T) {
 	require.NoError(t, err)
 	page := string(html)
 	for _, want := range []string{
-		"<title>A &lt;run&gt; (FAIL)</title>", `<span class="verdict fail">FAIL</span>`, `<th class="n">CPU ms/min</th>`,
-		`<td class="n">60,000</td>`, `<details><summary>Settings</summary><div id="s2">`, `<li><a href="#s2">Settings</a></li>`, `<svg class="narrow" `, `aria-label="CPU &amp; heap"`, "var(--ink)",
+		"<title>A &lt;run&gt; (FAIL)</title>", `<span class="verdict fail">FAIL</span>`,
+		`<th class="n">CPU ms/min</th>`,
+		`<td class="n">60,000</td>`, `<details><summary>Settings</summary><div id="s2">`,
+		`<li><a href="#s2">Settings</a></li>`, `<svg class="narrow" `, `aria-label="CPU &amp; heap"`, "var(--ink)",
 	} {
 		assert.Contains(t, page, want)
 	}

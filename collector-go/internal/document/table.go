@@ -104,7 +104,9 @@ func (t Table) WithoutBlank() (out Table) {
 
 // Without leaves out the columns of some heads.
 func (t Table) Without(heads ...string) Table {
-	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return slices.Contains(heads, c.Head) })
+	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
+		return slices.Contains(heads, c.Head)
+	})
 	return t
 }
 

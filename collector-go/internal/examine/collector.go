@@ -38,7 +38,8 @@ type topology struct {
 // Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes
 // wrong is in its Err. Ages are by this machine's clock.
 func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
-	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{}, Seen: map[doctor.Kind]doctor.Sight{}}
+	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{},
+		Seen: map[doctor.Kind]doctor.Sight{}}
 	c.Err = caller{asked}.ask(ctx, c)
 	return c
 }
@@ -91,7 +92,9 @@ func length(text string) time.Duration {
 // refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a
 // hint, and no answer to it is none.
 func (a caller) refused(ctx context.Context, c *doctor.Collector) {
-	found, err := a.client.Vector(ctx, fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0", model.Duration(doctor.Lookback)), c.Now)
+	found, err := a.client.Vector(ctx,
+		fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0",
+			model.Duration(doctor.Lookback)), c.Now)
 	if err != nil {
 		return
 	}
@@ -111,19 +114,22 @@ type outage struct {
 // unreached asks for what the plugin reported last of a time without a collector.
 func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	var all []outage
-	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugin.UnreachedTag}, "start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
+	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugin.UnreachedTag},
+		"start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
 	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
 		return err
 	}
 	if len(all) > 0 {
 		newest := slices.MaxFunc(all, func(x, y outage) int { return x.Time.Compare(y.Time) })
-		c.Unreached = fmt.Sprintf("%s to %s, %s", newest.Time.UTC().Format(time.TimeOnly), newest.EndTime.UTC().Format(time.TimeOnly), newest.Text)
+		c.Unreached = fmt.Sprintf("%s to %s, %s", newest.Time.UTC().Format(time.TimeOnly),
+			newest.EndTime.UTC().Format(time.TimeOnly), newest.Text)
 	}
 	return nil
 }
 
 func (t topology) facts() *doctor.Topology {
-	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive, Storm: t.Versions.Storm,
+	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
+		Storm:   t.Versions.Storm,
 		Workers: t.WorkerCount, Settings: t.Settings}
 	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero where Storm's id does not say
 	for _, component := range t.Components {
@@ -167,7 +173,8 @@ func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
 		catalog.CollectionSkewLeast: func(s *doctor.Skew, v float64) { s.Least = v },
 		catalog.CollectionSkewMost:  func(s *doctor.Skew, v float64) { s.Most = v },
 	} {
-		found, err := a.client.Vector(ctx, fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology, model.Duration(doctor.Lookback)), c.Now)
+		found, err := a.client.Vector(ctx, fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology,
+			model.Duration(doctor.Lookback)), c.Now)
 		if err != nil {
 			return err
 		}

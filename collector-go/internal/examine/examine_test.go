@@ -38,13 +38,15 @@ func TestJar(t *testing.T) {
 	for _, class := range doctor.Classes {
 		ours = append(ours, strings.ReplaceAll(class, ".", "/")+".class")
 	}
-	good := Jar(jarOf(t, append(ours, "io/github/bulletmetrics/storm/shaded/io/grpc/A.class", "META-INF/services/io.grpc.NameResolverProvider")...))
+	good := Jar(jarOf(t, append(ours, "io/github/bulletmetrics/storm/shaded/io/grpc/A.class",
+		"META-INF/services/io.grpc.NameResolverProvider")...))
 	assert.NoError(t, good.Err)
 	assert.Equal(t, len(doctor.Classes)+1, good.Classes)
 	assert.Empty(t, good.Missing)
 	assert.Empty(t, good.Visible)
 
-	fat := Jar(jarOf(t, ours[0], "io/grpc/A.class", "META-INF/versions/9/io/netty/B.class", "com/google/protobuf/C.class", "com/google/common/base/D.class"))
+	fat := Jar(jarOf(t, ours[0], "io/grpc/A.class", "META-INF/versions/9/io/netty/B.class",
+		"com/google/protobuf/C.class", "com/google/common/base/D.class"))
 	assert.Equal(t, doctor.Classes[1:], fat.Missing)
 	assert.Equal(t, []string{"com.google.common", "com.google.protobuf", "io.grpc", "io.netty"}, fat.Visible)
 
@@ -135,16 +137,21 @@ func TestLogTakesBackWhatIsOver(t *testing.T) {
 		trouble []string
 		noClass bool
 	}{
-		"a setting that nobody knows outlasts the consumer's start": {[]string{unknown, began}, []string{"There is no setting {}. There are: {}"}, false},
-		"an outage ends":                       {[]string{away, away, again}, nil, false},
-		"what was refused outlasts an outage":  {[]string{refused, away, again}, []string{"The collector refuses samples as {}"}, false},
-		"a worker that starts has no trouble":  {[]string{unknown, away, noClass, starts, began}, nil, false},
-		"a class that came":                    {[]string{noClass, began}, nil, false},
-		"a class that is missing":              {[]string{began, starts, noClass}, nil, true},
-		"a level in what varies is none":       {[]string{"x [INFO] bullet-metrics: Left topology.worker.childopts at -Dlevel=WARN."}, nil, false},
-		"a warning of another release":         {[]string{"x [WARN] bullet-metrics: Something new"}, []string{"unknown: bullet-metrics: Something new"}, false},
-		"what another release has to remark":   {[]string{"x [INFO] bullet-metrics: Something new"}, nil, false},
-		"one of each kind, the newest of them": {[]string{away, refused, strings.Replace(away, "a:1", "b:2", 1)}, []string{"The collector refuses samples as {}", "Metrics do not reach"}, false},
+		"a setting that nobody knows outlasts the consumer's start": {[]string{unknown, began},
+			[]string{"There is no setting {}. There are: {}"}, false},
+		"an outage ends": {[]string{away, away, again}, nil, false},
+		"what was refused outlasts an outage": {[]string{refused, away, again},
+			[]string{"The collector refuses samples as {}"}, false},
+		"a worker that starts has no trouble": {[]string{unknown, away, noClass, starts, began}, nil, false},
+		"a class that came":                   {[]string{noClass, began}, nil, false},
+		"a class that is missing":             {[]string{began, starts, noClass}, nil, true},
+		"a level in what varies is none": {
+			[]string{"x [INFO] bullet-metrics: Left topology.worker.childopts at -Dlevel=WARN."}, nil, false},
+		"a warning of another release": {[]string{"x [WARN] bullet-metrics: Something new"},
+			[]string{"unknown: bullet-metrics: Something new"}, false},
+		"what another release has to remark": {[]string{"x [INFO] bullet-metrics: Something new"}, nil, false},
+		"one of each kind, the newest of them": {[]string{away, refused, strings.Replace(away, "a:1", "b:2", 1)},
+			[]string{"The collector refuses samples as {}", "Metrics do not reach"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "worker.log")

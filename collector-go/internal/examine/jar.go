@@ -13,8 +13,9 @@ import (
 
 // foreign are packages that the topology may have in another version; multi-release jars hold them under
 // META-INF/versions too.
-var foreign = map[string]string{"io/grpc/": "io.grpc", "io/netty/": "io.netty", "com/google/protobuf/": "com.google.protobuf",
-	"com/google/common/": "com.google.common"}
+var foreign = map[string]string{"io/grpc/": "io.grpc", "io/netty/": "io.netty",
+	"com/google/protobuf/": "com.google.protobuf",
+	"com/google/common/":   "com.google.common"}
 
 // Jar looks into a jar. What goes wrong is in its Err.
 func Jar(path string) *doctor.Jar {

@@ -79,7 +79,8 @@ func noteOurs(l *doctor.Log, before, text string) {
 // missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics
 // consumer bolt, and those of a topology that leaves a consumer out.
 func missesClass(line string) bool {
-	for _, words := range []string{"ClassNotFoundException", "NoClassDefFoundError", "Could not instantiate a class", "is left out"} {
+	for _, words := range []string{"ClassNotFoundException", "NoClassDefFoundError", "Could not instantiate a class",
+		"is left out"} {
 		if strings.Contains(line, words) {
 			return true
 		}

@@ -18,8 +18,9 @@ import (
 
 // Bounds of a look at a port.
 const (
-	dialTimeout   = 10 * time.Second       // with the handshake: a machine that others have most of is slow
-	refusalWithin = 500 * time.Millisecond // in which a collector that wants a certificate ends a connection without one
+	dialTimeout = 10 * time.Second // with the handshake: a machine that others have most of is slow
+	// in which a collector that wants a certificate ends a connection without one
+	refusalWithin = 500 * time.Millisecond
 )
 
 // Port looks at what listens at one of the plugin's addresses, by a TLS handshake: who speaks plain text gives that
@@ -35,7 +36,8 @@ func Port(ctx context.Context, address, ca string) doctor.Port {
 		return p
 	}
 	p.Speaks, p.WantsCertificate = doctor.TLSGRPC, errors.Is(err, errWantsCertificate)
-	if old, _ := shake(ctx, p.WithPort, "http/1.1"); old != nil && old.NegotiatedProtocol == "http/1.1" { // which gRPC never speaks
+	// which gRPC never speaks
+	if old, _ := shake(ctx, p.WithPort, "http/1.1"); old != nil && old.NegotiatedProtocol == "http/1.1" {
 		p.Speaks = doctor.TLSHTTP
 	}
 	if len(state.PeerCertificates) > 0 {
@@ -74,7 +76,8 @@ func shake(ctx context.Context, address string, protocols ...string) (*tls.Conne
 	host, _, _ := net.SplitHostPort(address)
 	wanted := false
 	config := &tls.Config{
-		ServerName: host, NextProtos: protocols, InsecureSkipVerify: true, // what is shown is verified, and judged, by who asked
+		// what is shown is verified, and judged, by who asked
+		ServerName: host, NextProtos: protocols, InsecureSkipVerify: true,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			wanted = true
 			return &tls.Certificate{}, nil

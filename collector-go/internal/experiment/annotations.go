@@ -15,7 +15,8 @@ type Annotated interface {
 
 // MarkedWithin implements Annotated.
 func (c *Collector) MarkedWithin(ctx context.Context, topology string, from, to time.Time) ([]Mark, error) {
-	return c.marks(ctx, parameters("topology", topology, "start", from.UTC().Format(time.RFC3339Nano), "end", to.UTC().Format(time.RFC3339Nano)))
+	return c.marks(ctx, parameters("topology", topology, "start", from.UTC().Format(time.RFC3339Nano), "end",
+		to.UTC().Format(time.RFC3339Nano)))
 }
 
 // gatherMarks keeps the collector's annotations with the run. A collector that cannot tell leaves the run without them.
@@ -24,13 +25,15 @@ func gatherMarks(ctx context.Context, collector Slices, topology string, from, t
 	if !can {
 		return
 	}
-	marks, err := asked.MarkedWithin(ctx, topology, from.Truncate(time.Second), to) // what Storm's id tells is in whole seconds
+	// what Storm's id tells is in whole seconds
+	marks, err := asked.MarkedWithin(ctx, topology, from.Truncate(time.Second), to)
 	if err != nil {
 		return
 	}
 	run.Marks = []rundir.Annotation{}
 	for _, m := range marks {
-		kept := rundir.Annotation{ID: m.ID, StartMs: m.Start.UnixMilli(), Title: m.Title, Text: m.Text, Tags: append([]string{}, m.Tags...), Origin: m.Origin}
+		kept := rundir.Annotation{ID: m.ID, StartMs: m.Start.UnixMilli(), Title: m.Title, Text: m.Text,
+			Tags: append([]string{}, m.Tags...), Origin: m.Origin}
 		if !m.End.IsZero() {
 			kept.EndMs = m.End.UnixMilli()
 		}

@@ -43,9 +43,11 @@ func addStep(e *tuning.Evidence, step rundir.Step, minIdle float64) {
 		e.Queries.BySlice[i].Submitted = tuning.Figure(step.Queries)
 	}
 	c := step.Clients
-	e.Queries.Returned, e.Queries.Failed, e.Queries.Refused = tuning.Figure(c.Returned), tuning.Figure(c.Failed), tuning.Figure(c.Refused)
+	e.Queries.Returned, e.Queries.Failed, e.Queries.Refused = tuning.Figure(c.Returned), tuning.Figure(c.Failed),
+		tuning.Figure(c.Refused)
 	e.Client.LatenessP99Ms = c.LatenessP99Ms
-	e.Host.IdleRatio, e.Host.MinIdleRatio, e.Host.Cores = step.HostIdle, tuning.Figure(minIdle), tuning.Figure(runtime.NumCPU())
+	e.Host.IdleRatio, e.Host.MinIdleRatio, e.Host.Cores = step.HostIdle, tuning.Figure(minIdle),
+		tuning.Figure(runtime.NumCPU())
 	for _, s := range step.Shares {
 		e.Host.Shares = append(e.Host.Shares, tuning.ProcessShare{Process: s.Process, Ratio: s.Ratio})
 		switch s.Process {
@@ -55,7 +57,8 @@ func addStep(e *tuning.Evidence, step rundir.Step, minIdle float64) {
 			e.Collector.ShareOfHost = s.Ratio
 		}
 	}
-	if !e.Source.LagEnd.Known() && e.Source.Kind != tuning.SourceKafka { // of Kafka the gateway's status is the producer's
+	// of Kafka the gateway's status is the producer's
+	if !e.Source.LagEnd.Known() && e.Source.Kind != tuning.SourceKafka {
 		e.Source.LagEnd = tuning.Figure(step.RecordsLag)
 	}
 }

@@ -22,7 +22,8 @@ func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
 	roles := s.roleClocks()
 	t.Notes = append(t.Notes, roles.Flag(t.Skews)...)
 	if s.local() {
-		t.Notes = append(t.Notes, "All parts ran on this machine, by one clock. That the bounds of its skew hold 0 shows only that the stamps are in order.")
+		t.Notes = append(t.Notes,
+			"All parts ran on this machine, by one clock. That the bounds of its skew hold 0 shows only that the stamps are in order.")
 	}
 	hosts, err := s.hostClocks(since, time.Now())
 	switch {
@@ -44,14 +45,16 @@ func (s *Session) roleClocks() tuning.Clocks {
 		return nil
 	}
 	source, _ := t.recordSpout()
-	return tuning.Clocks{sourceClock: t.hostsOf(source), filterClock: t.hostsOf(tuning.FilterBolt), joinClock: t.hostsOf("JoinBolt")}
+	return tuning.Clocks{sourceClock: t.hostsOf(source), filterClock: t.hostsOf(tuning.FilterBolt),
+		joinClock: t.hostsOf("JoinBolt")}
 }
 
 // hostsOf is how many hosts hold tasks of a component.
 func (t Topology) hostsOf(component string) int {
 	hosts := map[string]bool{}
 	for _, w := range t.Workers {
-		if w.Alive && slices.ContainsFunc(w.Components, func(c ComponentTasks) bool { return c.Component == component }) {
+		if w.Alive && slices.ContainsFunc(w.Components,
+			func(c ComponentTasks) bool { return c.Component == component }) {
 			hosts[hostOf(w.Worker)] = true
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // detail adds to a step what its goals need not: the hook's percentiles of the filter latency, and who shared what.
 // What could not be read is noted.
 func (s *Session) detail(step *rundir.Step) {
-	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil && s.ctx.Err() == nil {
+	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil &&
+		s.ctx.Err() == nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("what is kept beside the step's figures is missing: %v", err))
 	}
 }
@@ -31,15 +32,19 @@ func addDetail(ctx context.Context, collector Slices, calculator Calculator, top
 }
 
 // hookPercentiles are those of the records that the latency hook measured in (from, to]; nil where it measured none.
-func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from, to time.Time) (*rundir.Percentiles, error) {
+func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from,
+	to time.Time) (*rundir.Percentiles, error) {
 	p := &rundir.Percentiles{}
-	measured := fmt.Sprintf("sum(increase(%s[%dms]))", selector(topology, latencyHistogram), to.Sub(from).Milliseconds())
+	measured := fmt.Sprintf("sum(increase(%s[%dms]))", selector(topology, latencyHistogram),
+		to.Sub(from).Milliseconds())
 	for _, part := range []struct {
 		into       *tuning.Figure
 		expression string
 	}{
-		{&p.Records, "histogram_count(" + measured + ")"}, {&p.P50Ms, "1000 * histogram_quantile(0.5, " + measured + ")"},
-		{&p.P95Ms, "1000 * histogram_quantile(0.95, " + measured + ")"}, {&p.P99Ms, "1000 * histogram_quantile(0.99, " + measured + ")"},
+		{&p.Records, "histogram_count(" + measured + ")"},
+		{&p.P50Ms, "1000 * histogram_quantile(0.5, " + measured + ")"},
+		{&p.P95Ms, "1000 * histogram_quantile(0.95, " + measured + ")"},
+		{&p.P99Ms, "1000 * histogram_quantile(0.99, " + measured + ")"},
 	} {
 		v, err := calculator.Calculate(ctx, part.expression, to)
 		if err != nil {

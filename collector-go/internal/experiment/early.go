@@ -25,9 +25,11 @@ func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, sta
 				return end, err
 			}
 			all, err := s.ports.Slices.Slices(ctx, s.selector(latencyMetric), measured, slice)
-			if err == nil && float64(leastMean(all, measured, slice, end, s.width)) > float64(limit) { // a collector that does not answer makes nothing certain
+			// a collector that does not answer makes nothing certain
+			if err == nil && float64(leastMean(all, measured, slice, end, s.width)) > float64(limit) {
 				early := nextSlice(time.Now(), s.width)
-				s.ports.Progress.Say("the mean filter latency is certain to be above %s ms: the step ends %s early", tuning.Digits(limit), end.Sub(early))
+				s.ports.Progress.Say("the mean filter latency is certain to be above %s ms: the step ends %s early",
+					tuning.Digits(limit), end.Sub(early))
 				end = early
 				break
 			}

@@ -54,7 +54,8 @@ type Stretch struct {
 func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretch) (tuning.Evidence, error) {
 	g := &evidence{
 		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},
-		Span:   rundir.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t, Evidence: tuning.NoEvidence(),
+		Span:   rundir.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t,
+		Evidence: tuning.NoEvidence(),
 	}
 	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.From, g.To, []string{}
 	g.wholeness(ctx, collector)
@@ -153,7 +154,9 @@ func (g *evidence) queries() {
 	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
 	low, high := g.Within(total)
 	for i := low; i < high; i++ {
-		g.Queries.BySlice = append(g.Queries.BySlice, tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i], Returned: tuning.Unknown})
+		g.Queries.BySlice = append(g.Queries.BySlice,
+			tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i],
+				Returned: tuning.Unknown})
 	}
 	if m := g.Most(sum(g.read(activeMostMetric, joinBolt))); m > g.Queries.ActiveMost {
 		g.Queries.ActiveMost = m
@@ -179,7 +182,8 @@ func (g *evidence) spouts() {
 	if len(skipped) == 0 {
 		g.note("Storm told no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
 	}
-	g.Spout.CompleteLatencyMs = meanOf(g.Span, g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
+	g.Spout.CompleteLatencyMs = meanOf(g.Span,
+		g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
 }
 
 // source reads whether records are taken as fast as they come.
@@ -187,7 +191,8 @@ func (g *evidence) source() {
 	records, estimated := g.records()
 	bytes := g.read(bytesMetric)
 	seconds := tuning.Figure(g.Seconds())
-	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.Increases(slicesIn(records))/seconds, g.Increases(slicesIn(bytes))/seconds
+	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.Increases(slicesIn(records))/seconds,
+		g.Increases(slicesIn(bytes))/seconds
 	total := sum(g.read(lagMetric))
 	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.First(total), g.Last(total), g.Slope(total)
 	switch {

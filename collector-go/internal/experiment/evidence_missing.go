@@ -33,7 +33,8 @@ func (g *evidence) miss(totals []rundir.Slices) {
 		}
 	}
 	g.Workers.Expected, g.Workers.Silent = tuning.Figure(workers), tuning.Figure(max(0, workers-heard))
-	g.Collector.ExpectedSlices, g.Collector.MissingSlices = tuning.Figure(expected), tuning.Figure(max(0, expected-found))
+	g.Collector.ExpectedSlices, g.Collector.MissingSlices = tuning.Figure(expected),
+		tuning.Figure(max(0, expected-found))
 }
 
 // distance is how far apart a worker's slices usually are, ms: the median, and no less than a slice is wide.

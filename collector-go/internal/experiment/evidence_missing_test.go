@@ -34,18 +34,27 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 		workers                   map[string]func(float64) float64
 		expected, missing, silent tuning.Figure
 	}{
-		"both report":              {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, hour)}, 60, 0, 0},
-		"a gap":                    {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, hour, start+100, start+110)}, 60, 2, 0},
-		"silent since long before": {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, 1000)}, 30, 0, 1},
-		"silent since the middle":  {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, start+150)}, 45, 0, 1},
-		"never heard of":           {map[string]func(float64) float64{"h:1": each(10, 0, hour)}, 30, 0, 1},
-		"a topology that ended":    {map[string]func(float64) float64{"h:1": each(10, 0, start+50), "h:2": each(10, 0, start+50)}, 10, 0, 2},
-		"no sampler":               {map[string]func(float64) float64{}, 0, 0, 2},
-		"Storm's own CPU a minute": {map[string]func(float64) float64{"h:1": each(60, 0, hour), "h:2": each(60, 0, hour)}, 10, 0, 0},
-		"moved, with a slice's gap": {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, start+100),
+		"both report": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, hour)}, 60, 0, 0},
+		"a gap": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, hour, start+100, start+110)}, 60, 2, 0},
+		"silent since long before": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, 1000)}, 30, 0, 1},
+		"silent since the middle": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, start+150)}, 45, 0, 1},
+		"never heard of": {map[string]func(float64) float64{"h:1": each(10, 0, hour)}, 30, 0, 1},
+		"a topology that ended": {map[string]func(float64) float64{"h:1": each(10, 0, start+50),
+			"h:2": each(10, 0, start+50)}, 10, 0, 2},
+		"no sampler": {map[string]func(float64) float64{}, 0, 0, 2},
+		"Storm's own CPU a minute": {map[string]func(float64) float64{"h:1": each(60, 0, hour),
+			"h:2": each(60, 0, hour)}, 10, 0, 0},
+		"moved, with a slice's gap": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, start+100),
 			"h:3": each(10, start+110, hour)}, 59, 0, 0},
-		"moved before the step":      {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, start-20), "h:3": each(10, start-10, hour)}, 60, 0, 0},
-		"three, more than was asked": {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, hour), "h:3": each(10, 0, end-10)}, 89, 0, 0},
+		"moved before the step": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, start-20), "h:3": each(10, start-10, hour)}, 60, 0, 0},
+		"three, more than was asked": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
+			"h:2": each(10, 0, hour), "h:3": each(10, 0, end-10)}, 89, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored := &stored{series: map[string][]Series{}}
@@ -59,7 +68,8 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 				known = 3
 			}
 			assert.Equal(t, []tuning.Figure{known, c.expected, c.missing, c.silent},
-				[]tuning.Figure{e.Workers.Expected, e.Collector.ExpectedSlices, e.Collector.MissingSlices, e.Workers.Silent})
+				[]tuning.Figure{e.Workers.Expected, e.Collector.ExpectedSlices, e.Collector.MissingSlices,
+					e.Workers.Silent})
 			l := tuning.Limit(e)
 			assert.NotContains(t, l.Limiters, tuning.LimitedByCollector)
 		})
@@ -80,7 +90,8 @@ func (c *told) Collection(_ context.Context, _ string, from, to time.Time) (*col
 }
 
 func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
-	c := &told{stored: collected(), whole: &collection.Collection{Counts: collection.Counts{Samples: 100, Late: 7}, Dropped: map[string]uint64{"queue_full": 3, "expired": 2}, StormDropped: 4}}
+	c := &told{stored: collected(), whole: &collection.Collection{Counts: collection.Counts{Samples: 100, Late: 7},
+		Dropped: map[string]uint64{"queue_full": 3, "expired": 2}, StormDropped: 4}}
 	e := gatherAt(t, c, 31)
 	assert.Equal(t, []tuning.Figure{7, 5}, []tuning.Figure{e.Collector.LateSamples, e.Collector.DroppedSamples})
 	assert.Equal(t, [2]time.Time{stretchAt(31, 0).From, stretchAt(31, 0).To}, c.asked, "of the step's measured time")
@@ -100,7 +111,8 @@ func TestQueriesUnderWayBySlice(t *testing.T) {
 	}}
 	all := []tuning.QuerySlice{{EndMs: 10_000}, {EndMs: 20_000}, {EndMs: 30_000}}
 	s.underWay(all)
-	assert.Equal(t, []tuning.QuerySlice{{EndMs: 10_000, Submitted: 0.5}, {EndMs: 20_000, Submitted: 1.5}, {EndMs: 30_000, Submitted: 0.5, Returned: 1}}, all)
+	assert.Equal(t, []tuning.QuerySlice{{EndMs: 10_000, Submitted: 0.5}, {EndMs: 20_000, Submitted: 1.5},
+		{EndMs: 30_000, Submitted: 0.5, Returned: 1}}, all)
 }
 
 // There is always room for what a rate can have under way, so that the endpoint refuses and not the client.

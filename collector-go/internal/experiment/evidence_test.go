@@ -31,7 +31,8 @@ func (c *stored) Slices(_ context.Context, selector string, from, to time.Time) 
 		cut := Series{Labels: s.Labels}
 		for i, t := range s.Slices.TimesMs {
 			if t > from.UnixMilli() && t <= to.UnixMilli() {
-				cut.Slices.TimesMs, cut.Slices.Values = append(cut.Slices.TimesMs, t), append(cut.Slices.Values, s.Slices.Values[i])
+				cut.Slices.TimesMs, cut.Slices.Values = append(cut.Slices.TimesMs, t),
+					append(cut.Slices.Values, s.Slices.Values[i])
 			}
 		}
 		out = append(out, cut)
@@ -60,7 +61,8 @@ func (c *stored) put(metric string, value func(seconds float64) float64, labels 
 	}
 	for t := 10.0; t <= 3600; t += 10 {
 		if v := tuning.Figure(value(t)); v.Known() {
-			s.Slices.TimesMs, s.Slices.Values = append(s.Slices.TimesMs, evidenceStart.UnixMilli()+int64(t*1000)), append(s.Slices.Values, v)
+			s.Slices.TimesMs, s.Slices.Values = append(s.Slices.TimesMs, evidenceStart.UnixMilli()+int64(t*1000)),
+				append(s.Slices.Values, v)
 		}
 	}
 	c.series[metric] = append(c.series[metric], s)
@@ -101,7 +103,8 @@ func collected() *stored {
 		c.put(heapLimitMetric, always(100), "worker", worker)
 		c.put(restartsMetric, always(0), "worker", worker)
 		c.put(startMetric, always(float64(evidenceStart.Unix())), "worker", worker)
-		c.put(capacityMetric, windowed([]float64{0.95, 0.4}[i]), "worker", worker, "component", "FilterBolt", "task", worker[5:])
+		c.put(capacityMetric, windowed([]float64{0.95, 0.4}[i]), "worker", worker, "component", "FilterBolt",
+			"task", worker[5:])
 	}
 	c.put(capacityMetric, always(0.3), "worker", "h:6700", "component", "JoinBolt", "task", "9") // since it was started
 	c.put(queueFullMetric, always(0.5), "worker", "h:6700", "component", "FilterBolt", "task", "6700")
@@ -150,7 +153,8 @@ func TestEvidenceIsGathered(t *testing.T) {
 	near(20, e.Queries.ActiveMost, "active at most, within a slice")
 	near(600, e.Queries.Created, "created in five minutes")
 	assert.Len(t, e.Queries.BySlice, 30)
-	require.Equal(t, []string{"FilterBolt", "JoinBolt"}, []string{e.Bolts[0].Component, e.Bolts[1].Component}, "Storm's own are left out")
+	require.Equal(t, []string{"FilterBolt", "JoinBolt"}, []string{e.Bolts[0].Component, e.Bolts[1].Component},
+		"Storm's own are left out")
 	near(0.95, e.Bolts[0].BusyMost, "of the busiest filter, although Storm's window still holds idle minutes")
 	near(0.675, e.Bolts[0].BusyMean, "of both")
 	near(1.4, e.Bolts[0].WorkersCPU, "cores of their workers")
@@ -182,7 +186,8 @@ func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 	c := collected()
 	delete(c.series, capacityMetric)
 	for stream, each := range map[string]float64{"DataSource": 0.0015, "TickSpout": 0.0005} {
-		labels := []string{"worker", "h:6700", "component", "FilterBolt", "task", "3", "source", stream, "stream", "default"}
+		labels := []string{"worker", "h:6700", "component", "FilterBolt", "task", "3", "source", stream,
+			"stream", "default"}
 		c.put(executedMetric, rising(400), labels...)
 		c.put(executeTimeMetric, always(each), labels...)
 	}
@@ -208,14 +213,17 @@ func TestMissingSlicesAndRestartsAreEvidence(t *testing.T) {
 		return 0
 	}, "worker", "h:6700")
 	e := gatherAt(t, c, 31)
-	assert.Equal(t, []tuning.Figure{30, 6, 1}, []tuning.Figure{e.Collector.ExpectedSlices, e.Collector.MissingSlices, e.Workers.Restarts})
+	assert.Equal(t, []tuning.Figure{30, 6, 1}, []tuning.Figure{e.Collector.ExpectedSlices, e.Collector.MissingSlices,
+		e.Workers.Restarts})
 }
 
 func TestEvidenceOfNothingIsUnknown(t *testing.T) {
 	e := gatherAt(t, &stored{}, 31)
 	for what, f := range map[string]tuning.Figure{
-		"cpu": e.Workers.CPUCores, "gc": e.GC.ShareOfTime, "active": e.Queries.ActiveMost, "held": e.Spout.HeldByPending,
-		"restarts": e.Workers.Restarts, "busy": e.Bolts[0].BusyMost, "lag": e.Source.LagGrowth, "records": e.Source.RecordsPerSecond,
+		"cpu": e.Workers.CPUCores, "gc": e.GC.ShareOfTime, "active": e.Queries.ActiveMost,
+		"held":     e.Spout.HeldByPending,
+		"restarts": e.Workers.Restarts, "busy": e.Bolts[0].BusyMost, "lag": e.Source.LagGrowth,
+		"records": e.Source.RecordsPerSecond,
 	} {
 		assert.False(t, f.Known(), what)
 	}
@@ -224,7 +232,8 @@ func TestEvidenceOfNothingIsUnknown(t *testing.T) {
 }
 
 func TestACollectorThatIsAwayIsAnError(t *testing.T) {
-	_, err := GatherEvidence(context.Background(), &stored{err: errors.New("connection refused")}, testTopology(), stretchAt(0, 0))
+	_, err := GatherEvidence(context.Background(), &stored{err: errors.New("connection refused")}, testTopology(),
+		stretchAt(0, 0))
 	require.ErrorContains(t, err, "connection refused")
 }
 
@@ -239,7 +248,8 @@ func TestBatchesOfTheDSLSpout(t *testing.T) {
 func TestWhatATopologyAsksOfTheScheduler(t *testing.T) {
 	topology := testTopology()
 	assert.Nil(t, topology.Asks(0), "it did not tell")
-	topology.Resources.Rows = []rundir.Component{{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832}}
+	topology.Resources.Rows = []rundir.Component{{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256,
+		OffHeapMiB: 160, MemoryMiB: 832}}
 	topology.Resources.Totals.CPUCores = 2
 	asked := topology.Asks(1)
 	require.NotNil(t, asked.Spouts)
@@ -276,13 +286,16 @@ func TestWhatTheRunKnowsIsEvidence(t *testing.T) {
 	from := evidenceStart.Add(31 * time.Minute).UnixMilli()
 	step := rundir.Step{
 		Queries: 30, StartMs: from - 60_000, MeasuredFromMs: from, EndMs: from + 300_000, HostIdle: 0.3,
-		Shares: []rundir.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}}, Clients: rundir.Clients{Refused: 3, LatenessP99Ms: 1500},
+		Shares:  []rundir.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}},
+		Clients: rundir.Clients{Refused: 3, LatenessP99Ms: 1500},
 	}
 	e := gatherAt(t, collected(), 31)
 	Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}.addTo(&e)
 	addStep(&e, step, 0.05)
 	assert.Equal(t, []tuning.Figure{30, 20, 20, 4, 0.3, 0.02}, []tuning.Figure{
-		e.Queries.Submitted, e.Queries.ActiveMost, e.Queries.EndpointCapacity, e.Source.Partitions, e.Host.IdleRatio, e.Collector.ShareOfHost})
+		e.Queries.Submitted, e.Queries.ActiveMost, e.Queries.EndpointCapacity, e.Source.Partitions, e.Host.IdleRatio,
+		e.Collector.ShareOfHost})
 	assert.Equal(t, []tuning.Figure{3, 1500}, []tuning.Figure{e.Queries.Refused, e.Client.LatenessP99Ms})
-	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC, tuning.LimitedByClient}, tuning.Limit(e).Limiters)
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC,
+		tuning.LimitedByClient}, tuning.Limit(e).Limiters)
 }

@@ -84,7 +84,8 @@ func gatherCollectors(read *reader, workers map[string]*rundir.Worker) {
 		worker.Collectors = nil
 		for _, collector := range slices.Sorted(maps.Keys(times)) {
 			worker.Collectors = append(worker.Collectors, rundir.Collector{
-				Name: collector, Seconds: sum(times[collector]), Collections: sum(byLabel(counts[name], "collector")[collector]),
+				Name: collector, Seconds: sum(times[collector]),
+				Collections: sum(byLabel(counts[name], "collector")[collector]),
 			})
 		}
 	}
@@ -130,7 +131,8 @@ func first(s Series) int64 {
 }
 
 func gatherTopology(read *reader, run *rundir.Figures) {
-	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)), slicesIn(read.read(latencyMetric))
+	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)),
+		slicesIn(read.read(latencyMetric))
 }
 
 func byLabel(series []Series, label string) map[string][]Series {

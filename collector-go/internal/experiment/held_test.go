@@ -17,14 +17,18 @@ func TestHowLongQueriesAreHeld(t *testing.T) {
 		step   rundir.Step
 		want   tuning.Figure
 	}{
-		"held":                      {func(*rundir.Plan) {}, rundir.Step{Queries: 50}, 10_000},
-		"none":                      {func(*rundir.Plan) {}, rundir.Step{}, tuning.Unknown},
-		"started at a rate":         {func(p *rundir.Plan) { p.Axis = rundir.QueriesPerSecond }, rundir.Step{Queries: 50}, tuning.Unknown},
-		"started at a rate besides": {func(p *rundir.Plan) { p.Load.QueriesPerSecond = 3 }, rundir.Step{Queries: 50}, tuning.Unknown},
-		"their latency is a goal":   {func(p *rundir.Plan) { p.Goals = []tuning.Goal{{Figure: tuning.QueryLatency}} }, rundir.Step{Queries: 50}, tuning.Unknown},
+		"held": {func(*rundir.Plan) {}, rundir.Step{Queries: 50}, 10_000},
+		"none": {func(*rundir.Plan) {}, rundir.Step{}, tuning.Unknown},
+		"started at a rate": {func(p *rundir.Plan) { p.Axis = rundir.QueriesPerSecond },
+			rundir.Step{Queries: 50}, tuning.Unknown},
+		"started at a rate besides": {func(p *rundir.Plan) { p.Load.QueriesPerSecond = 3 }, rundir.Step{Queries: 50},
+			tuning.Unknown},
+		"their latency is a goal": {func(p *rundir.Plan) { p.Goals = []tuning.Goal{{Figure: tuning.QueryLatency}} },
+			rundir.Step{Queries: 50}, tuning.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{QueryDurationMs: 10_000, QueriesPerSecond: tuning.Unknown}}
+			plan := rundir.Plan{Axis: rundir.Queries,
+				Load: rundir.Asked{QueryDurationMs: 10_000, QueriesPerSecond: tuning.Unknown}}
 			c.change(&plan)
 			s := &Session{o: SessionOptions{Plan: plan}}
 			got := s.heldMs(c.step)

@@ -131,7 +131,8 @@ func (s *Session) catchUp(step *rundir.Step) error {
 	o.from = nextSlice(time.Now(), width)
 	o.to = nextSlice(o.from.Add(milliseconds(asked.CatchUpMs)), width)
 	status := func() string {
-		return fmt.Sprintf("step %d: catching up, %g times %s records/s offered", step.Number, float64(asked.CatchUpFactor), shortNumber(o.base))
+		return fmt.Sprintf("step %d: catching up, %g times %s records/s offered", step.Number,
+			float64(asked.CatchUpFactor), shortNumber(o.base))
 	}
 	looks := &o.looks
 	for i, moment := range []time.Time{o.from, o.to} {
@@ -162,7 +163,9 @@ func (s *Session) caughtUp(step *rundir.Step) error {
 		}
 		taken = read - tuning.Figure(s.probesPerSecond())
 		if float64(o.made) < shortOffer*o.asked {
-			step.Notes = append(step.Notes, fmt.Sprintf("of the %s records/s that were to be caught up only %s were made: the topology might take more", shortNumber(o.asked), shortNumber(float64(o.made))))
+			step.Notes = append(step.Notes,
+				fmt.Sprintf("of the %s records/s that were to be caught up only %s were made: the topology might take more",
+					shortNumber(o.asked), shortNumber(float64(o.made))))
 		}
 	}
 	if taken.Known() {
@@ -193,29 +196,33 @@ func (s *Session) drain(step *rundir.Step) error {
 		since = s.submitted
 	}
 	left := tuning.Unknown
-	err := s.poll(s.ctx, drainLimit, "the topology to read what earlier load left", func(ctx context.Context) (bool, error) {
-		lag, told, err := s.lagSince(ctx, since)
-		if err != nil || !told {
-			return false, err
-		}
-		left = lag
-		settled, err := s.settledAt(ctx)
-		if err != nil || !lag.Known() || float64(lag) <= settled {
-			return err == nil, err
-		}
-		if s.paused || s.ports.Source == nil {
-			return false, nil
-		}
-		s.paused = true
-		return false, s.setRate(ctx, 0)
-	})
+	err := s.poll(s.ctx, drainLimit, "the topology to read what earlier load left",
+		func(ctx context.Context) (bool, error) {
+			lag, told, err := s.lagSince(ctx, since)
+			if err != nil || !told {
+				return false, err
+			}
+			left = lag
+			settled, err := s.settledAt(ctx)
+			if err != nil || !lag.Known() || float64(lag) <= settled {
+				return err == nil, err
+			}
+			if s.paused || s.ports.Source == nil {
+				return false, nil
+			}
+			s.paused = true
+			return false, s.setRate(ctx, 0)
+		})
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
 	if err != nil && left.Known() {
-		step.Notes = append(step.Notes, fmt.Sprintf("%s records of earlier load were still unread when the step began: its figures have them", shortNumber(float64(left))))
+		step.Notes = append(step.Notes,
+			fmt.Sprintf("%s records of earlier load were still unread when the step began: its figures have them",
+				shortNumber(float64(left))))
 	} else if err != nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("how many records of earlier load were unread when the step began is not known: %v", err))
+		step.Notes = append(step.Notes,
+			fmt.Sprintf("how many records of earlier load were unread when the step began is not known: %v", err))
 	}
 	return nil
 }
@@ -230,7 +237,9 @@ func (s *Session) finishQueries() {
 		return left == 0, nil
 	})
 	if err != nil && s.ctx.Err() == nil {
-		s.notes = append(s.notes, fmt.Sprintf("%d queries of earlier load were still under way when the step began: its figures have them", left))
+		s.notes = append(s.notes,
+			fmt.Sprintf("%d queries of earlier load were still under way when the step began: its figures have them",
+				left))
 	}
 }
 

@@ -77,7 +77,8 @@ func network() string {
 			continue
 		}
 		speed := "speed not told by the kernel"
-		if text, err := os.ReadFile("/sys/class/net/" + each.Name + "/speed"); err == nil && !strings.HasPrefix(string(text), "-") {
+		if text, err := os.ReadFile("/sys/class/net/" + each.Name + "/speed"); err == nil &&
+			!strings.HasPrefix(string(text), "-") {
 			speed = strings.TrimSpace(string(text)) + " Mbit/s"
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", each.Name, speed))
@@ -89,7 +90,8 @@ func network() string {
 // bytes; unknown where no worker reported one.
 func (t Topology) Told(heapLimit tuning.Figure) rundir.Told {
 	told := rundir.Told{
-		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java, Plugin: t.Versions.Plugin,
+		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java,
+		Plugin:      t.Versions.Plugin,
 		WorkerFlags: t.flags(), HeapFlags: heapFlags(t.flags()), GCFlags: gcFlags(t.flags()), HeapLimitBytes: heapLimit,
 		Executors: t.parallelism(), Asked: t.resources(), Settings: []rundir.Entry{},
 	}

@@ -13,12 +13,14 @@ import (
 
 func TestSettingsAsTheyWere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bullet.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("b.first: 2\na.second: [x, y]\nkafka.password: hush\ntoken.file: /etc/t\n"), 0o600))
+	require.NoError(t, os.WriteFile(path,
+		[]byte("b.first: 2\na.second: [x, y]\nkafka.password: hush\ntoken.file: /etc/t\n"), 0o600))
 	settings, err := Settings(path, []string{"b.first=3", "some.secret=hush"})
 	require.NoError(t, err)
 	assert.Equal(t, []rundir.Entry{
 		{Key: "b.first", Value: "2"}, {Key: "a.second", Value: "[x y]"}, {Key: "kafka.password", Value: "(not shown)"},
-		{Key: "token.file", Value: "/etc/t"}, {Key: "-c b.first", Value: "3"}, {Key: "-c some.secret", Value: "(not shown)"},
+		{Key: "token.file", Value: "/etc/t"}, {Key: "-c b.first", Value: "3"},
+		{Key: "-c some.secret", Value: "(not shown)"},
 	}, settings)
 }
 

@@ -24,7 +24,8 @@ const KilledTag = "killed"
 
 // Killed is the mark of a topology that is killed at a time since its measurement is over.
 func Killed(topology string, at time.Time) Mark {
-	return Mark{ID: KilledTag, Topology: topology, Start: at, Title: "Killed by bullet-metrics: its trial is over", Tags: []string{KilledTag}}
+	return Mark{ID: KilledTag, Topology: topology, Start: at, Title: "Killed by bullet-metrics: its trial is over",
+		Tags: []string{KilledTag}}
 }
 
 // Marks takes a run's steps as annotations. Collector is one.
@@ -34,7 +35,8 @@ type Marks interface {
 
 // SetMark returns when the mark is on the collector's disk. It may be repeated.
 func (c *Collector) SetMark(ctx context.Context, m Mark) error {
-	body := map[string]any{"id": m.ID, "topology": m.Topology, "time": epochSeconds(m.Start), "title": m.Title, "text": m.Text, "tags": m.Tags}
+	body := map[string]any{"id": m.ID, "topology": m.Topology, "time": epochSeconds(m.Start), "title": m.Title,
+		"text": m.Text, "tags": m.Tags}
 	if !m.End.IsZero() {
 		body["end_time"] = epochSeconds(m.End)
 	}

@@ -87,10 +87,13 @@ func (s *Session) clients(step rundir.Step) rundir.Clients {
 	defer s.mu.Unlock()
 	sum := load.Summarise(s.outcomes, windowOf(step))
 	return rundir.Clients{
-		Submitted: sum.Submitted, Returned: sum.Returned, Failed: sum.Failed, Refused: sum.Refused, Unfinished: sum.Unfinished, CutOff: sum.CutOff, NotSubmitted: sum.NotSubmitted,
-		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated, DueRecords: sum.Due, MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated, ForeignRecords: sum.Foreign,
-		LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs), LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms), LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
-		LowerBounds: sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms),
+		Submitted: sum.Submitted, Returned: sum.Returned, Failed: sum.Failed, Refused: sum.Refused,
+		Unfinished: sum.Unfinished, CutOff: sum.CutOff, NotSubmitted: sum.NotSubmitted,
+		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated, DueRecords: sum.Due,
+		MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated, ForeignRecords: sum.Foreign,
+		LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs), LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms),
+		LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
+		LowerBounds:  sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms),
 	}
 }
 
@@ -102,7 +105,8 @@ func (s *Session) latencies(step rundir.Step) []float64 {
 }
 
 func windowOf(step rundir.Step) load.Window {
-	return load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs), End: time.UnixMilli(step.EndMs)}
+	return load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs),
+		End: time.UnixMilli(step.EndMs)}
 }
 
 func figure(f float64) tuning.Figure {

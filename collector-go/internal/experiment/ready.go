@@ -27,7 +27,8 @@ const (
 
 // poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit
 // has passed.
-func (s *Session) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) (bool, error)) error {
+func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
+	ask func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
 	defer cancel()
 	ticker := time.NewTicker(pollInterval)
@@ -86,7 +87,8 @@ func (s *Session) calibrate(ctx context.Context) (rundir.Calibration, error) {
 			return rundir.Calibration{}, err
 		}
 		c.add(rate, idle)
-		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate, 100*idle, 100*c.targetIdle)
+		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate,
+			100*idle, 100*c.targetIdle)
 	}
 	s.ports.Progress.Say("calibration: %.0f records/s it is", rate)
 	return calibrationReport(c, rate), s.setRate(ctx, rate)
@@ -101,7 +103,8 @@ func (s *Session) canAfford() bool {
 func calibrationReport(c calibration, rate float64) rundir.Calibration {
 	out := rundir.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
 	for _, reading := range c.readings {
-		out.Readings = append(out.Readings, rundir.Reading{RecordsPerSecond: tuning.Figure(reading.rate), HostIdle: figure(reading.idle)})
+		out.Readings = append(out.Readings, rundir.Reading{RecordsPerSecond: tuning.Figure(reading.rate),
+			HostIdle: figure(reading.idle)})
 	}
 	return out
 }

@@ -84,13 +84,15 @@ type SessionPorts struct {
 // workers do not report; Err tells why. Close must be called.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
-		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs), PerSecond: float64(o.Plan.Load.MatchingPerSecond),
-		NoSource: o.Plan.Load.NoSource(), Text: o.Plan.Load.BQL,
+		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs),
+		PerSecond: float64(o.Plan.Load.MatchingPerSecond),
+		NoSource:  o.Plan.Load.NoSource(), Text: o.Plan.Load.BQL,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{o: o, ports: ports, query: query, width: milliseconds(o.Plan.SliceMs), submitted: submitted, workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
+	s := &Session{o: o, ports: ports, query: query, width: milliseconds(o.Plan.SliceMs), submitted: submitted,
+		workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
 	s.ports.Queries = s.asked
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.awaitTopology(); err != nil {
@@ -158,8 +160,10 @@ func (s *Session) SetRate(rate float64) error {
 // Figures are all series of the topology from its submission to a moment; the steps are the caller's to add.
 func (s *Session) Figures(until time.Time) (*rundir.Figures, error) {
 	run := &rundir.Figures{
-		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs,
-		Query: s.query.BQL("…"), Calibration: rundir.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: tuning.Figure(s.rate)},
+		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs,
+		SliceMs: s.o.Plan.ReportSliceMs,
+		Query:   s.query.BQL("…"), Calibration: rundir.Calibration{TargetIdle: tuning.Unknown,
+			RecordsPerSecond: tuning.Figure(s.rate)},
 	}
 	if s.ports.Source == nil {
 		run.Calibration.RecordsPerSecond = tuning.Unknown
@@ -180,7 +184,8 @@ func (s *Session) Figures(until time.Time) (*rundir.Figures, error) {
 func (s *Session) EarlierFigures(topology string, from, until time.Time) (*rundir.Figures, error) {
 	earlier := &Session{o: s.o, ports: s.ports, ctx: s.ctx}
 	earlier.o.Topology = topology
-	run := &rundir.Figures{Topology: topology, SubmittedMs: from.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs}
+	run := &rundir.Figures{Topology: topology, SubmittedMs: from.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs,
+		SliceMs: s.o.Plan.ReportSliceMs}
 	return run, earlier.read(until, from, run)
 }
 

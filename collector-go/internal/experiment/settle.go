@@ -25,7 +25,8 @@ func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time
 // behind names the series whose newest slice ends before end.
 func (s *Session) behind(ctx context.Context, end time.Time, further []string) ([]string, error) {
 	var behind []string
-	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt), s.selector(latencyMetric)}
+	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt),
+		s.selector(latencyMetric)}
 	for i, selector := range append(slices.Clone(needed), further...) {
 		newest, err := s.ports.Slices.Newest(ctx, selector, time.Now())
 		if err != nil {
@@ -33,7 +34,8 @@ func (s *Session) behind(ctx context.Context, end time.Time, further []string) (
 		}
 		for _, series := range newest {
 			if series.EndMs < end.UnixMilli() {
-				behind = append(behind, fmt.Sprintf("%s of %s%s", selector, series.Labels["worker"], series.Labels["task"]))
+				behind = append(behind, fmt.Sprintf("%s of %s%s", selector, series.Labels["worker"],
+					series.Labels["task"]))
 			}
 		}
 		if len(newest) == 0 && i < len(needed) {

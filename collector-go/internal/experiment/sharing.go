@@ -27,8 +27,10 @@ const notOfSystem = `component!="__system"`
 const mostPairs = 100
 
 // GatherSharing reads how a topology's components and workers got on with each other in (from, to].
-func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*rundir.Sharing, error) {
-	g := &sharing{Span: rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}, flows: map[string]*rundir.ComponentFlow{},
+func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*rundir.Sharing,
+	error) {
+	g := &sharing{Span: rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()},
+		flows:  map[string]*rundir.ComponentFlow{},
 		reader: reader{ctx: ctx, stored: collector, topology: topology, from: from.Add(-evidenceLookback), to: to}}
 	g.executions()
 	g.queues()
@@ -53,7 +55,8 @@ type sharing struct {
 func (g *sharing) flow(component string) *rundir.ComponentFlow {
 	if g.flows[component] == nil {
 		u := tuning.Unknown
-		g.flows[component] = &rundir.ComponentFlow{Component: component, TuplesPerSecond: u, QueueWaitMs: u, QueueWaitMostMs: u, ExecuteMs: u}
+		g.flows[component] = &rundir.ComponentFlow{Component: component, TuplesPerSecond: u, QueueWaitMs: u,
+			QueueWaitMostMs: u, ExecuteMs: u}
 	}
 	return g.flows[component]
 }
@@ -214,7 +217,8 @@ func (g *sharing) traffic() {
 		g.Traffic = append(g.Traffic, rundir.Traffic{From: at.from, To: at.to, MessagesPerSecond: n})
 	}
 	slices.SortFunc(g.Traffic, func(a, b rundir.Traffic) int {
-		return cmp.Or(cmp.Compare(b.MessagesPerSecond, a.MessagesPerSecond), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+		return cmp.Or(cmp.Compare(b.MessagesPerSecond, a.MessagesPerSecond), cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To))
 	})
 	if g.TrafficLeftOut = max(0, len(g.Traffic)-mostPairs); g.TrafficLeftOut > 0 {
 		g.Traffic = g.Traffic[:mostPairs]
@@ -228,7 +232,8 @@ func (t Topology) Placement() *rundir.Placement {
 	}
 	p := &rundir.Placement{Unplaced: placed(t.Unplaced)}
 	for _, w := range t.Workers {
-		p.Workers = append(p.Workers, rundir.PlacedWorker{Worker: w.Worker, Host: w.Host, Components: placed(w.Components)})
+		p.Workers = append(p.Workers, rundir.PlacedWorker{Worker: w.Worker, Host: w.Host,
+			Components: placed(w.Components)})
 	}
 	return p
 }

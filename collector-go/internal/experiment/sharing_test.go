@@ -41,8 +41,10 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	for i, task := range []string{"3", "4"} {
 		c.put(queueWaitMetric, always([]float64{0.010, 0.110}[i]), "component", "FilterBolt", "task", task)
 		c.put(queueArrivalsMetric, always([]float64{90, 10}[i]), "component", "FilterBolt", "task", task)
-		c.put(executedMetric, rising([]float64{90, 10}[i]), "component", "FilterBolt", "task", task, "source", "DataSource", "stream", "default")
-		c.put(executeTimeMetric, always([]float64{0.001, 0.011}[i]), "component", "FilterBolt", "task", task, "source", "DataSource", "stream", "default")
+		c.put(executedMetric, rising([]float64{90, 10}[i]), "component", "FilterBolt", "task", task, "source",
+			"DataSource", "stream", "default")
+		c.put(executeTimeMetric, always([]float64{0.001, 0.011}[i]), "component", "FilterBolt", "task", task, "source",
+			"DataSource", "stream", "default")
 	}
 	c.put(queueWaitMetric, always(4.7), "component", "JoinBolt", "task", "5")
 	c.put(queueArrivalsMetric, always(0), "component", "JoinBolt", "task", "5")
@@ -53,7 +55,8 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	s := sharingAt(t, c)
 	require.Len(t, s.Components, 2, "Storm's system bolt is left out")
 	filter := flowOf(t, s, "FilterBolt")
-	for want, got := range map[float64]tuning.Figure{20: filter.QueueWaitMs, 110: filter.QueueWaitMostMs, 2: filter.ExecuteMs, 100: filter.TuplesPerSecond} {
+	for want, got := range map[float64]tuning.Figure{20: filter.QueueWaitMs, 110: filter.QueueWaitMostMs,
+		2: filter.ExecuteMs, 100: filter.TuplesPerSecond} {
 		assert.InDelta(t, want, float64(got), 1e-6)
 	}
 	join := flowOf(t, s, "JoinBolt")
@@ -67,8 +70,10 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 // slices, and told as 0.0002 ms. Storm's capacity is made of the same.
 func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
-	c.put(executedMetric, rising(1000), "component", "FilterBolt", "task", "3", "source", "DataSource", "stream", "default")
-	c.put(executeTimeMetric, always(0.0002), "component", "FilterBolt", "task", "3", "source", "DataSource", "stream", "default")
+	c.put(executedMetric, rising(1000), "component", "FilterBolt", "task", "3", "source", "DataSource",
+		"stream", "default")
+	c.put(executeTimeMetric, always(0.0002), "component", "FilterBolt", "task", "3", "source", "DataSource",
+		"stream", "default")
 	c.put(capacityMetric, always(0.4), "component", "FilterBolt", "task", "3")
 	filter := flowOf(t, sharingAt(t, c), "FilterBolt")
 	assert.False(t, filter.ExecuteMs.Known(), "%v", filter)
@@ -81,8 +86,10 @@ func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	for name, rate := range map[string]float64{"few": 1, "short": 1000} {
 		c := &stored{series: map[string][]Series{}}
-		c.put(executedMetric, rising(rate), "component", "JoinBolt", "task", "3", "source", "FilterBolt", "stream", "default")
-		c.put(executeTimeMetric, always(map[string]float64{"few": 0.010, "short": 1e-6}[name]), "component", "JoinBolt", "task", "3", "source", "FilterBolt", "stream", "default")
+		c.put(executedMetric, rising(rate), "component", "JoinBolt", "task", "3", "source", "FilterBolt",
+			"stream", "default")
+		c.put(executeTimeMetric, always(map[string]float64{"few": 0.010, "short": 1e-6}[name]), "component", "JoinBolt",
+			"task", "3", "source", "FilterBolt", "stream", "default")
 		join := flowOf(t, sharingAt(t, c), "JoinBolt")
 		assert.False(t, join.ExecuteMs.Known(), "%s: %v", name, join)
 		assert.Contains(t, join.Note, "whole milliseconds", name)
@@ -97,7 +104,8 @@ func TestSpoutsAndFewTuplesHaveNoWait(t *testing.T) {
 		c.put(queueWaitMetric, always(1.369), "component", component, "task", "3")
 		c.put(queueArrivalsMetric, always(arrivals), "component", component, "task", "3")
 		if component != "QuerySpout" {
-			c.put(executedMetric, rising(arrivals), "component", component, "task", "3", "source", "x", "stream", "default")
+			c.put(executedMetric, rising(arrivals), "component", component, "task", "3", "source", "x",
+				"stream", "default")
 		}
 	}
 	s := sharingAt(t, c)
@@ -130,7 +138,8 @@ func TestTrafficIsByPair(t *testing.T) {
 
 	delete(c.series, sentMetric)
 	s = sharingAt(t, c)
-	assert.Equal(t, []rundir.Traffic{{From: "a:1", MessagesPerSecond: 1000}}, s.Traffic, "by worker where pairs are not reported")
+	assert.Equal(t, []rundir.Traffic{{From: "a:1", MessagesPerSecond: 1000}}, s.Traffic,
+		"by worker where pairs are not reported")
 }
 
 func rounded(t rundir.Traffic) rundir.Traffic {
@@ -139,11 +148,13 @@ func rounded(t rundir.Traffic) rundir.Traffic {
 }
 
 func TestThePlacementIsRead(t *testing.T) {
-	c, _ := answering(t, `{"status":"success","data":{"name":"b","workers":[{"worker":"h1:6700","host":"h1","components":[{"component":"FilterBolt","tasks":[3,4]},`+
-		`{"component":"","tasks":[7]},{"component":"__system","tasks":[-1]}]}],"unplaced":[{"component":"JoinBolt","tasks":[9]}]}}`)
+	c, _ := answering(t,
+		`{"status":"success","data":{"name":"b","workers":[{"worker":"h1:6700","host":"h1","components":[{"component":"FilterBolt","tasks":[3,4]},`+
+			`{"component":"","tasks":[7]},{"component":"__system","tasks":[-1]}]}],"unplaced":[{"component":"JoinBolt","tasks":[9]}]}}`)
 	topology, err := c.Topology(t.Context(), "b")
 	require.NoError(t, err)
-	assert.Equal(t, &rundir.Placement{Workers: []rundir.PlacedWorker{{Worker: "h1:6700", Host: "h1", Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not told", Tasks: 1}}}},
+	assert.Equal(t, &rundir.Placement{Workers: []rundir.PlacedWorker{{Worker: "h1:6700", Host: "h1",
+		Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not told", Tasks: 1}}}},
 		Unplaced: []rundir.PlacedTasks{{Component: "JoinBolt", Tasks: 1}}}, topology.Placement())
 	assert.Nil(t, Topology{}.Placement(), "it did not tell")
 }
@@ -166,23 +177,29 @@ func (c calculating) Calculate(_ context.Context, expression string, _ time.Time
 func TestTheHooksPercentilesAreKept(t *testing.T) {
 	step := rundir.Step{MeasuredFromMs: evidenceStart.UnixMilli(), EndMs: evidenceStart.UnixMilli() + 60_000}
 	c := &stored{series: map[string][]Series{}}
-	hook := calculating{answers: map[string]tuning.Figure{"histogram_count": 1200, "(0.5,": 3, "(0.75,": 5, "(0.9,": 12, "(0.95,": 20, "(0.99,": 44, "(0.995,": 60, "(0.999,": 90}}
+	hook := calculating{answers: map[string]tuning.Figure{"histogram_count": 1200, "(0.5,": 3, "(0.75,": 5, "(0.9,": 12,
+		"(0.95,": 20, "(0.99,": 44, "(0.995,": 60, "(0.999,": 90}}
 	require.NoError(t, addDetail(t.Context(), c, hook, "bullet", &step))
-	assert.Equal(t, &rundir.Percentiles{Records: 1200, P50Ms: 3, P95Ms: 20, P99Ms: 44, Spectrum: []tuning.Figure{3, 5, 12, 20, 44, 60, 90}}, step.FilterLatency)
+	assert.Equal(t, &rundir.Percentiles{Records: 1200, P50Ms: 3, P95Ms: 20, P99Ms: 44,
+		Spectrum: []tuning.Figure{3, 5, 12, 20, 44, 60, 90}}, step.FilterLatency)
 
 	require.NoError(t, addDetail(t.Context(), c, calculating{}, "bullet", &step))
 	assert.Nil(t, step.FilterLatency, "where the hook is off there are none")
-	require.ErrorContains(t, addDetail(t.Context(), c, calculating{err: errors.New("away")}, "bullet", &step), "percentiles of the filter latency: away")
+	require.ErrorContains(t, addDetail(t.Context(), c, calculating{err: errors.New("away")}, "bullet", &step),
+		"percentiles of the filter latency: away")
 }
 
 func TestAnnotationsAreKeptWithTheRun(t *testing.T) {
-	c, asked := answering(t, `{"status":"success","data":[{"id":"auto-3","topology":"b","time":"2027-01-15T08:00:02.000Z","end_time":"2027-01-15T08:00:05.000Z",`+
-		`"title":"T","text":"- a: 1\n+ a: 2","tags":["config"],"origin":"registry"}]}`)
+	c, asked := answering(t,
+		`{"status":"success","data":[{"id":"auto-3","topology":"b","time":"2027-01-15T08:00:02.000Z","end_time":"2027-01-15T08:00:05.000Z",`+
+			`"title":"T","text":"- a: 1\n+ a: 2","tags":["config"],"origin":"registry"}]}`)
 	var run rundir.Figures
 	from := time.UnixMilli(1_800_000_000_750)
 	gatherMarks(t.Context(), c, "b", from, from.Add(time.Minute), &run)
-	assert.Equal(t, []rundir.Annotation{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T", Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Marks)
-	assert.Contains(t, (*asked)[0], "topology=b&start=2027-01-15T08%3A00%3A00Z&end=2027-01-15T08%3A01%3A00.75Z", "Storm's ids are in whole seconds")
+	assert.Equal(t, []rundir.Annotation{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T",
+		Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Marks)
+	assert.Contains(t, (*asked)[0], "topology=b&start=2027-01-15T08%3A00%3A00Z&end=2027-01-15T08%3A01%3A00.75Z",
+		"Storm's ids are in whole seconds")
 
 	refusing, _ := answering(t, `{"status":"error","error":"no"}`)
 	run.Marks = nil

@@ -34,7 +34,8 @@ func (s *Session) Step(order StepOrder) (rundir.Step, error) {
 
 func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	plan := s.o.Plan
-	step := rundir.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt, Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
+	step := rundir.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt,
+		Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
 		CatchUpRatio: tuning.Unknown, Notes: []string{}}
 	if err := s.prepare(&step); err != nil {
 		return step, err
@@ -154,14 +155,16 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	var open sync.WaitGroup
 	defer open.Wait()
 	if step.QueriesPerSecond > 0 {
-		client, err := load.NewOpenLoop(s.query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.query.Life(), s.o.Plan.MostQueries()), s.observe)
+		client, err := load.NewOpenLoop(s.query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start),
+			s.query.Life(), s.o.Plan.MostQueries()), s.observe)
 		if err != nil {
 			return 0, err
 		}
 		open.Go(func() { client.Run(s.ctx) })
 	}
 	status := func() string {
-		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit(),
+		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value),
+			s.o.Plan.Axis.Unit(),
 			time.Until(end).Round(time.Second), s.asked.before(time.Now()))
 	}
 	var probing sync.WaitGroup
@@ -178,7 +181,8 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 		return 0, err
 	}
 	step.StartMs, step.MeasuredFromMs, step.EndMs = watched.StartMs, watched.MeasuredFromMs, watched.EndMs
-	step.HostIdle, step.Shares, step.RecordsPerSecond, step.RecordsLag = watched.HostIdle, watched.Shares, watched.RecordsPerSecond, watched.RecordsLag
+	step.HostIdle, step.Shares, step.RecordsPerSecond, step.RecordsLag = watched.HostIdle, watched.Shares,
+		watched.RecordsPerSecond, watched.RecordsLag
 	step.MiBPerSecond = step.RecordsPerSecond * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
 	return ended - time.Duration(began.Load()), nil
 }
@@ -198,12 +202,16 @@ func (s *Session) settle(step *rundir.Step, end time.Time) {
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
 	defer cancel()
 	if err := s.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v", err))
+		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v",
+			err))
 	}
-	err := s.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) { return s.asked.before(end) == 0, nil })
+	err := s.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) {
+		return s.asked.before(end) == 0, nil
+	})
 	if err != nil && s.ctx.Err() == nil {
 		step.Overdue = s.asked.before(end)
-		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged", step.Overdue))
+		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged",
+			step.Overdue))
 	}
 }
 
@@ -232,7 +240,9 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 		step.MiBEstimated = step.MiBPerSecond.Known()
 	}
 	goals := tuning.GoalStep{
-		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue, HostIdle: step.HostIdle,
+		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, Asked: step.Queries > 0 ||
+			step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue,
+		HostIdle:  step.HostIdle,
 		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
 	}
 	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)
@@ -240,7 +250,8 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 		e = s.evidenceOfOffer(*step)
 		goals.Evidence, goals.HostIdle = e, e.Host.IdleRatio
 		outcomes, judgement, limitation = tuning.JudgeGoals(s.o.Plan.Goals, goals)
-		step.Notes = append(step.Notes, "what limited the step is told of the time in which records were caught up, since that is what it missed")
+		step.Notes = append(step.Notes,
+			"what limited the step is told of the time in which records were caught up, since that is what it missed")
 	}
 	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
 	step.Evidence, step.Limitation = &e, &limitation
@@ -314,7 +325,8 @@ func (s *Session) measures(step *rundir.Step, figures *rundir.Figures) (tuning.S
 	m.Set(tuning.FilterLatency, tuning.Mean, mean)
 	m.Set(tuning.FilterLatency, tuning.Max, most)
 	latencies := s.latencies(*step)
-	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99, tuning.Max: 1} {
+	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99,
+		tuning.Max: 1} {
 		m.Set(tuning.QueryLatency, statistic, tuning.Figure(load.Percentile(latencies, p)))
 	}
 	m.Set(tuning.QueryLatency, tuning.Mean, step.Clients.LatencyMeanMs)
@@ -339,7 +351,8 @@ func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) e
 		if g.Figure != tuning.FilterLatency || !asked || s.ports.Calculator == nil {
 			continue
 		}
-		expression := fmt.Sprintf("1000 * histogram_quantile(%g, sum(increase(%s[%dms])))", q, s.selector(latencyHistogram), toMs-fromMs)
+		expression := fmt.Sprintf("1000 * histogram_quantile(%g, sum(increase(%s[%dms])))", q,
+			s.selector(latencyHistogram), toMs-fromMs)
 		v, err := s.ports.Calculator.Calculate(s.ctx, expression, time.UnixMilli(toMs))
 		if err != nil {
 			return err

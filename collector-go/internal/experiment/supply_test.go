@@ -14,7 +14,8 @@ func TestTheRateIsThatBetweenTheReports(t *testing.T) {
 	start := time.Unix(1_795_200_000, 0)
 	at := func(after, age time.Duration) look {
 		reported := (after - age).Seconds()
-		return look{at: start.Add(after), source: load.Status{Emitted: int64(1000 * reported), Tasks: []load.TaskStatus{{AgeMs: age.Milliseconds() - 50}, {AgeMs: age.Milliseconds() + 50}}}}
+		return look{at: start.Add(after), source: load.Status{Emitted: int64(1000 * reported),
+			Tasks: []load.TaskStatus{{AgeMs: age.Milliseconds() - 50}, {AgeMs: age.Milliseconds() + 50}}}}
 	}
 	before, after := at(10*time.Second, 100*time.Millisecond), at(25*time.Second, 1100*time.Millisecond)
 	assert.InDelta(t, 1000, emittedPerSecond(before, after), 1e-9)

@@ -16,7 +16,8 @@ func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == rundir.GeneratedRecords
 	prober, err := probe.New(probe.Options{
-		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs), Grace: load.DefaultHeldOptions().Grace,
+		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
+		Grace:     load.DefaultHeldOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
 	}, s.asked, s.observe)
 	var journeys []tuning.Journey
@@ -54,8 +55,10 @@ func (s *Session) local() bool { return s.o.Plan.Launch == "local" }
 // clocks are those of the stages. A local launch makes its records on this host.
 func (s *Session) clocks() map[string]string {
 	clocks := map[string]string{
-		tuning.RecordMade: makerClock, tuning.KafkaReceived: brokerClock, tuning.BulletReceived: sourceClock, tuning.BulletFiltered: filterClock,
-		tuning.QueryReceived: joinClock, tuning.QueryFinished: joinClock, tuning.QuerySubmitted: clientClock, tuning.QueryReturned: clientClock,
+		tuning.RecordMade: makerClock, tuning.KafkaReceived: brokerClock, tuning.BulletReceived: sourceClock,
+		tuning.BulletFiltered: filterClock,
+		tuning.QueryReceived:  joinClock, tuning.QueryFinished: joinClock, tuning.QuerySubmitted: clientClock,
+		tuning.QueryReturned: clientClock,
 	}
 	if s.local() {
 		clocks[tuning.RecordMade] = clientClock

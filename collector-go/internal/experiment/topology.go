@@ -98,7 +98,8 @@ func (t Topology) resources() string {
 func (t Topology) flags() string {
 	collectors := cmp.Or(t.Settings["topology.worker.gc.childopts"], t.Settings["worker.gc.childopts"])
 	var all []string
-	for _, flags := range []string{t.Settings["worker.childopts"], t.Settings["topology.worker.childopts"], collectors} {
+	for _, flags := range []string{t.Settings["worker.childopts"], t.Settings["topology.worker.childopts"],
+		collectors} {
 		if flags != "" {
 			all = append(all, flags)
 		}
@@ -142,7 +143,8 @@ func (t Topology) Asks(partitions int) *rundir.Request {
 	}
 	totals := t.Resources.Totals
 	asked := &rundir.Request{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
-		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores), MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
+		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores),
+		MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
 	}}
 	if _, spouts := t.recordSpout(); spouts.Known() {
 		filters, pending := 0, 0

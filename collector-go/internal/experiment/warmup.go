@@ -40,7 +40,9 @@ func (s *Session) warmUp() error {
 			continue
 		}
 		if s.ctx.Err() == nil {
-			s.notes = append(s.notes, fmt.Sprintf("the start-up of the launch ended after %s, before the CPU that a record costs was seen to be steady: workers may still have been compiling", limit.Round(time.Second)))
+			s.notes = append(s.notes,
+				fmt.Sprintf("the start-up of the launch ended after %s, before the CPU that a record costs was seen to be steady: workers may still have been compiling",
+					limit.Round(time.Second)))
 		}
 		return context.Cause(s.ctx)
 	}

@@ -25,7 +25,8 @@ type usage struct {
 }
 
 // watch waits a step out, and tells what machine and source did in its measured time.
-func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (rundir.Step, error) {
+func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (rundir.Step,
+	error) {
 	if err := s.until(ctx, measured, status); err != nil {
 		return rundir.Step{}, err
 	}
@@ -72,7 +73,8 @@ func shares(before, after look) []rundir.Share {
 }
 
 func (s *Session) look(ctx context.Context) (look, error) {
-	processes := s.ports.Processes() // before the clock and the host: to find the workers may take seconds the first time
+	// before the clock and the host: to find the workers may take seconds the first time
+	processes := s.ports.Processes()
 	host, err := s.ports.Machine.Host()
 	if err != nil {
 		return look{}, err

@@ -43,7 +43,8 @@ func newTrial(seed uint64) *trial {
 	random := rand.New(rand.NewPCG(seed, 5))
 	x := &trial{seed: seed, seconds: 80 + random.IntN(100), step: map[int]int64{}}
 	for i := range 2 + random.IntN(2) {
-		s := &coreSender{place: journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700 + uint32(i), Task: int32(i)}}
+		s := &coreSender{place: journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h",
+			Port: 6700 + uint32(i), Task: int32(i)}}
 		s.epoch[0], s.epoch[1] = byte(i+1), byte(seed)
 		for second := range x.seconds {
 			x.arriving = append(x.arriving, &arriving{s, x.batch(s, random, second), []int{second}})
@@ -63,22 +64,28 @@ func (x *trial) batch(s *coreSender, random *rand.Rand, second int) *sent {
 	shared.Port = 6700
 	b.samples = []sentSample{
 		{s.series("cpu.user_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000), atMs, s.cpuMs},
-		{s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), atMs, float64(random.IntN(1 << 30))},
+		{s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), atMs,
+			float64(random.IntN(1 << 30))},
 		{shared, atMs, float64(random.IntN(1000)) / 7},
 	}
 	if atMs%5000 == 0 {
-		block := sentBlock{firstMs: atMs - 4000, layout: []metric.Raw{s.series("heap.used_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000),
-			s.series("cpu.system_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000)}}
+		block := sentBlock{firstMs: atMs - 4000,
+			layout: []metric.Raw{s.series("heap.used_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge,
+				1000, 10_000),
+				s.series("cpu.system_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000)}}
 		for column := range block.layout {
 			for row := range 5 {
-				block.values = append(block.values, float64(random.IntN(1000))*float64(1-column)+float64(column)*(s.cpuMs/2+float64(row)))
+				block.values = append(block.values, float64(random.IntN(1000))*float64(1-column)+
+					float64(column)*(s.cpuMs/2+float64(row)))
 			}
 		}
 		b.blocks = append(b.blocks, block)
 	}
 	if atMs%10_000 == 0 {
 		s.count += uint64(random.IntN(50))
-		b.histograms = append(b.histograms, sentSample{s.series("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram, metric.Cumulative, 10_000, 0), atMs, float64(s.count)})
+		b.histograms = append(b.histograms,
+			sentSample{s.series("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram,
+				metric.Cumulative, 10_000, 0), atMs, float64(s.count)})
 	}
 	return b
 }
@@ -117,7 +124,8 @@ func (x *trial) tooLate() {
 // play brings everything through a journal and a feed into a store. It returns what the store answers, without the
 // collector's own figures of the collection itself: that is about how samples came.
 func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
-	c := &core{t: t, random: rand.New(rand.NewPCG(x.seed, 11)), disk: disktest.NewMemory(x.seed), acknowledged: map[batchName]bool{}}
+	c := &core{t: t, random: rand.New(rand.NewPCG(x.seed, 11)), disk: disktest.NewMemory(x.seed),
+		acknowledged: map[batchName]bool{}}
 	c.journaled = newJournaled(t)
 	c.clock.Store(t0)
 	for _, a := range x.arriving {
@@ -140,7 +148,9 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 	}
 	for second := range last {
 		c.clock.Add(1000 + x.step[second])
-		c.random.Shuffle(len(due[second]), func(i, j int) { due[second][i], due[second][j] = due[second][j], due[second][i] })
+		c.random.Shuffle(len(due[second]), func(i, j int) {
+			due[second][i], due[second][j] = due[second][j], due[second][i]
+		})
 		for _, a := range due[second] {
 			c.offer(a.sender, a.batch)
 		}
@@ -157,7 +167,8 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 	require.NoError(t, c.journal.Close())
 	require.NoError(t, <-c.ran)
 	books := c.feed.Books()
-	require.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut), "%+v", books)
+	require.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut),
+		"%+v", books)
 	require.Zero(t, books.Open+books.Expired)
 	require.NoError(t, c.store.Close(context.Background()))
 	c.openStore()

@@ -27,7 +27,8 @@ func apart(t *testing.T, raws ...metric.Raw) *pipeline {
 }
 
 func sampled(name string) metric.Raw {
-	return metric.Raw{Name: name, Component: "__system", Task: -1, Shape: metric.ShapeSampler, Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: 10_000}
+	return metric.Raw{Name: name, Component: "__system", Task: -1, Shape: metric.ShapeSampler,
+		Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: 10_000}
 }
 
 // requireBalance: what was read is the sum of all else.
@@ -46,7 +47,8 @@ func requireBalance(t *testing.T, p *pipeline) map[fate]uint64 {
 // A pack as a block is what it is as samples: series that the sampler overrules are left out, all of a block's, and the
 // books balance. A batch that others read too is not changed.
 func TestBlocksComeThroughThePipeline(t *testing.T) {
-	storms := metric.Raw{Name: "memory.heap.used", Component: "__system", Task: -1, Shape: metric.ShapeNumber, IntervalMs: 10_000}
+	storms := metric.Raw{Name: "memory.heap.used", Component: "__system", Task: -1, Shape: metric.ShapeNumber,
+		IntervalMs: 10_000}
 	raws := []metric.Raw{sampled("heap.used_bytes"), storms, sampled("heap.committed_bytes")}
 	blocks, plain := apart(t, raws...), apart(t, raws...)
 	layout := &journal.LayoutDefined{ID: 4, Series: []journal.SeriesID{0, 1, 2}}
@@ -54,9 +56,11 @@ func TestBlocksComeThroughThePipeline(t *testing.T) {
 	values := []float64{1, 2, 3, 10, 11, 12, 5, 6, 7}
 	for sequence := range uint64(20) {
 		first := t0 + int64(sequence)*3000
-		b := block.Block{Columns: 3, Rows: 3, FirstMs: first, StepMs: 1000, Codec: block.Trimmed, Values: block.AppendTrimmed(nil, values)}
+		b := block.Block{Columns: 3, Rows: 3, FirstMs: first, StepMs: 1000, Codec: block.Trimmed,
+			Values: block.AppendTrimmed(nil, values)}
 		raw := append([]byte(nil), b.Values...)
-		blocks.apply(&journal.Batch{Producer: 1, Sequence: sequence, ReceivedMs: first, Blocks: []journal.Block{{Layout: 4, Block: b}, {Layout: 9, Block: b}}})
+		blocks.apply(&journal.Batch{Producer: 1, Sequence: sequence, ReceivedMs: first,
+			Blocks: []journal.Block{{Layout: 4, Block: b}, {Layout: 9, Block: b}}})
 		require.Equal(t, raw, b.Values)
 		batch := &journal.Batch{Producer: 1, Sequence: sequence, ReceivedMs: first}
 		for column := range 3 {
@@ -80,13 +84,15 @@ func TestBlocksComeThroughThePipeline(t *testing.T) {
 
 // Of two names that become one the second is refused, and the collection's own counter counts it.
 func TestCollidingNamesAreCounted(t *testing.T) {
-	first, second := metric.Raw{Name: "a.x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}, metric.Raw{Name: "a_x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}
+	first, second := metric.Raw{Name: "a.x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000},
+		metric.Raw{Name: "a_x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}
 	p := apart(t, first, second)
 	refused := map[slice.Ref]string{}
 	var counted float64
 	for sequence := range uint64(12) {
 		at := t0 + int64(sequence)*10_000
-		p.apply(&journal.Batch{Producer: 1, Sequence: sequence, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{at, at}, Values: []float64{1, 2}})
+		p.apply(&journal.Batch{Producer: 1, Sequence: sequence, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{at, at},
+			Values: []float64{1, 2}})
 		for _, d := range p.closed().Definitions {
 			if ls := d.Series.Labels; d.Series.Name() == "bullet_metrics_collection_refused_samples_total" {
 				refused[d.Ref] = ls.Get("metric") + " " + ls.Get("reason")
@@ -127,7 +133,8 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	books := requireBalance(t, p)
 	assert.Zero(t, books[fate{"left_out", "repeat"}])
 	assert.EqualValues(t, 1, books[fate{"open", ""}])
-	restored, err := restorePipeline(func() []byte { p.closed().Reset(); return slices.Concat(p.snapshot()...) }(), DefaultOptions("memory", ""))
+	restored, err := restorePipeline(func() []byte { p.closed().Reset(); return slices.Concat(p.snapshot()...) }(),
+		DefaultOptions("memory", ""))
 	require.NoError(t, err)
 	assert.Equal(t, books, restored.books())
 
@@ -145,7 +152,8 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 // from then on, and have closed slices that without the restart are open.
 func TestARestartWakesNothing(t *testing.T) {
 	p := apart(t, sampled("heap.used_bytes"), sampled("heap.committed_bytes"))
-	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0}, Values: []float64{1, 1}})
+	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0},
+		Values: []float64{1, 1}})
 	restarted := func() *pipeline {
 		p.closed().Reset()
 		restored, err := restorePipeline(slices.Concat(p.snapshot()...), DefaultOptions("memory", ""))
@@ -159,6 +167,7 @@ func TestARestartWakesNothing(t *testing.T) {
 		p.apply(&journal.Tick{TimeMs: now})
 	}
 	p = restarted()
-	p.apply(&journal.Batch{Producer: 1, Sequence: 2, IDs: []journal.SeriesID{0}, TimesMs: []int64{t0}, Values: []float64{1}})
+	p.apply(&journal.Batch{Producer: 1, Sequence: 2, IDs: []journal.SeriesID{0}, TimesMs: []int64{t0},
+		Values: []float64{1}})
 	require.EqualValues(t, 1, p.books()[fate{"open", ""}])
 }

@@ -59,12 +59,15 @@ type tally struct {
 
 // print writes what make chaos reads.
 func (a *tally) print() {
-	fmt.Printf("tally: samples=%d kills=%d power_losses=%d restarts=%d refused_batches=%d late=%d\n", a.acknowledgedSamples, a.kills, a.powerLosses, a.closes, a.refused, a.late)
+	fmt.Printf("tally: samples=%d kills=%d power_losses=%d restarts=%d refused_batches=%d late=%d\n",
+		a.acknowledgedSamples, a.kills, a.powerLosses, a.closes, a.refused, a.late)
 }
 
 func (a *tally) requireMuch(t *testing.T) {
-	for name, n := range map[string]int{"batches acknowledged": a.acknowledged, "batches refused": a.refused, "slices": a.slices, "parts": a.parts,
-		"kills": a.kills, "losses of power": a.powerLosses, "clean restarts": a.closes, "late samples": a.late, "forgotten ids": a.forgottens} {
+	for name, n := range map[string]int{"batches acknowledged": a.acknowledged, "batches refused": a.refused,
+		"slices": a.slices, "parts": a.parts,
+		"kills": a.kills, "losses of power": a.powerLosses, "clean restarts": a.closes, "late samples": a.late,
+		"forgotten ids": a.forgottens} {
 		require.Greater(t, n, int(*coreSeeds)/4, name)
 	}
 }
@@ -97,7 +100,9 @@ func (c *core) conclude(all *tally) {
 	c.readJournal()
 	books := c.feed.Books()
 	require.NoError(c.t, c.store.Close(context.Background()))
-	require.NoError(c.t, grid.Check(c.disk, "/store", func(damage *gridrun.DamageError) { require.NoError(c.t, damage) }))
+	require.NoError(c.t, grid.Check(c.disk, "/store", func(damage *gridrun.DamageError) {
+		require.NoError(c.t, damage)
+	}))
 
 	c.openStore()
 	got := c.stored()
@@ -207,7 +212,9 @@ func (c *core) deliverAll() {
 func (c *core) until(what string, holds func() bool) {
 	begun := time.Now()
 	for !holds() {
-		require.Less(c.t, time.Since(begun), time.Minute, "never: %s; refused was: %v; journal %v to %v, feed at %v, store at %v", what, c.refusal, c.journal.Oldest(),
+		require.Less(c.t, time.Since(begun), time.Minute,
+			"never: %s; refused was: %v; journal %v to %v, feed at %v, store at %v", what, c.refusal,
+			c.journal.Oldest(),
 			c.journal.Durable(), journal.Position(c.feed.Position()), journal.Position(c.store.Durable()))
 		<-time.After(200 * time.Microsecond)
 	}
@@ -222,7 +229,8 @@ func (c *core) feedCatchesUp() {
 	before, f := c.journal.Durable(), c.feed
 	_ = c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()})
 	c.until("the feed reaches a tick", func() bool {
-		return journal.Position(f.Position()) > before || c.disk.Off() || c.journal.Ready() != nil || c.journal.Durable() == before
+		return journal.Position(f.Position()) > before || c.disk.Off() || c.journal.Ready() != nil ||
+			c.journal.Durable() == before
 	})
 }
 
@@ -275,7 +283,8 @@ func (c *core) stored() map[string][]storetest.Point {
 	require.NoError(c.t, err)
 	defer q.Close()
 	all := map[string][]storetest.Point{}
-	set := q.Select(context.Background(), true, nil, labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
+	set := q.Select(context.Background(), true, nil,
+		labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
 	for set.Next() {
 		key, it := set.At().Labels().String(), set.At().Iterator(nil)
 		require.NotContains(c.t, all, key, "a series is there twice")
@@ -303,7 +312,8 @@ func (c *core) same(want slicesByName, got map[string][]storetest.Point) {
 			last = p.EndMs
 		}
 	}
-	oldestMs := (c.clock.Load() - coreRetention.Milliseconds()) / corePartition.Milliseconds() * corePartition.Milliseconds()
+	partitionMs := corePartition.Milliseconds()
+	oldestMs := (c.clock.Load() - coreRetention.Milliseconds()) / partitionMs * partitionMs
 	for key, points := range want {
 		there := map[int64]bool{}
 		for _, p := range got[key] {
@@ -318,7 +328,8 @@ func (c *core) same(want slicesByName, got map[string][]storetest.Point) {
 // balanced holds the feed's books against what was journaled, and the plain run's.
 func (c *core) balanced(books Books, plain *pipeline) {
 	require.EqualValues(c.t, c.journaled.samples, books.Read)
-	require.Equal(c.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut), "%+v", books)
+	require.Equal(c.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut),
+		"%+v", books)
 	require.Zero(c.t, books.Open)
 	require.Zero(c.t, books.Expired)
 	all := plain.books()

@@ -24,7 +24,8 @@ import (
 const (
 	corePartition = time.Hour
 	coreRetention = 30 * time.Hour
-	coreHold      = 24 * time.Hour // a batch, as long as the journal promises to know it; the plugin holds it for an hour
+	// a batch, as long as the journal promises to know it; the plugin holds it for an hour
+	coreHold = 24 * time.Hour
 )
 
 // core is senders, one disk with a journal, a feed's checkpoints and a store on it, and the ledger of what was
@@ -56,7 +57,9 @@ type core struct {
 
 	kills, powerLosses, closes, abandoned int
 
-	acks, deafFrom int                                   // from this acknowledgement on senders hear of none, as where the process ends before it is sent; 0: they hear of all
+	// from this acknowledgement on senders hear of none, as where the process ends before it is sent; 0: they hear of
+	// all
+	acks, deafFrom int
 	fault          func(call int, op, name string) error // of every disk from its start on; nil for none
 	boots          atomic.Int32                          // starts, also those that failed
 	offLoses       bool                                  // a machine that goes off while it closes has lost its power
@@ -73,12 +76,15 @@ type coreSender struct {
 }
 
 func newCore(t *testing.T, seed uint64) *core {
-	c := &core{t: t, random: rand.New(rand.NewPCG(seed, 11)), disk: disktest.NewMemory(seed), acknowledged: map[batchName]bool{}}
+	c := &core{t: t, random: rand.New(rand.NewPCG(seed, 11)), disk: disktest.NewMemory(seed),
+		acknowledged: map[batchName]bool{}}
 	c.journaled = newJournaled(t)
 	c.clock.Store(t0)
 	c.epochs = seed << 16
 	for i := range 1 + c.random.IntN(3) {
-		c.senders = append(c.senders, &coreSender{place: journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700 + uint32(i), Task: int32(i)}})
+		c.senders = append(c.senders,
+			&coreSender{place: journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h",
+				Port: 6700 + uint32(i), Task: int32(i)}})
 		c.newEpoch(c.senders[i])
 	}
 	c.open()
@@ -211,8 +217,10 @@ func (c *core) second() {
 	_ = c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()})
 }
 
-func (s *coreSender) series(name, component string, task int32, shape metric.Shape, temporality metric.Temporality, intervalMs, spanMs int64) metric.Raw {
-	return metric.Raw{Worker: metric.Worker{Topology: s.place.Topology, Host: s.place.Host, Port: s.place.Port}, Name: name, Component: component,
+func (s *coreSender) series(name, component string, task int32, shape metric.Shape, temporality metric.Temporality,
+	intervalMs, spanMs int64) metric.Raw {
+	return metric.Raw{Worker: metric.Worker{Topology: s.place.Topology, Host: s.place.Host, Port: s.place.Port},
+		Name: name, Component: component,
 		Task: task, Shape: shape, Temporality: temporality, IntervalMs: intervalMs, PackSpanMs: spanMs}
 }
 
@@ -233,7 +241,8 @@ func (c *core) send(s *coreSender) {
 	}
 	s.cpuMs += float64(c.random.IntN(700)) / 3
 	add(s.series("cpu.user_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000), s.cpuMs)
-	add(s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), float64(c.random.IntN(1<<30)))
+	add(s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000),
+		float64(c.random.IntN(1<<30)))
 	if c.random.IntN(8) == 0 {
 		add(s.series("workerCpuUsage", "__system", -1, metric.ShapeNumber, 0, 10_000, 0), 0.25)
 	}
@@ -246,7 +255,9 @@ func (c *core) send(s *coreSender) {
 	}
 	if nowMs%10_000 == 0 {
 		s.count += uint64(c.random.IntN(50))
-		b.histograms = append(b.histograms, sentSample{s.series("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram, metric.Cumulative, 10_000, 0), nowMs, float64(s.count)})
+		b.histograms = append(b.histograms,
+			sentSample{s.series("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram,
+				metric.Cumulative, 10_000, 0), nowMs, float64(s.count)})
 	}
 	s.held = append(s.held, b)
 	c.journaled.sent[b.name] = b
@@ -280,7 +291,9 @@ func (c *core) block(s *coreSender, nowMs int64) sentBlock {
 // forgotten that it has it.
 func (c *core) resend(s *coreSender) {
 	held := len(s.held)
-	s.held = slices.DeleteFunc(s.held, func(b *sent) bool { return c.clock.Load()-b.receivedMs > coreHold.Milliseconds() })
+	s.held = slices.DeleteFunc(s.held, func(b *sent) bool {
+		return c.clock.Load()-b.receivedMs > coreHold.Milliseconds()
+	})
 	c.abandoned += held - len(s.held)
 	for _, b := range slices.Clone(s.held) {
 		c.offer(s, b)
@@ -315,14 +328,16 @@ func (c *core) offer(s *coreSender, b *sent) {
 func (c *core) translate(s *coreSender, b *sent) *journal.Batch {
 	producer, err := c.journal.DefineProducer(s.place)
 	require.NoError(c.t, err)
-	to := &journal.Batch{Producer: producer, Epoch: b.name.epoch, Sequence: b.name.sequence, SentMs: b.receivedMs, ReceivedMs: c.clock.Load()}
+	to := &journal.Batch{Producer: producer, Epoch: b.name.epoch, Sequence: b.name.sequence, SentMs: b.receivedMs,
+		ReceivedMs: c.clock.Load()}
 	define := func(series metric.Raw) journal.SeriesID {
 		id, err := c.journal.Define(series)
 		require.NoError(c.t, err)
 		return id
 	}
 	for _, sample := range b.samples {
-		to.IDs, to.TimesMs, to.Values = append(to.IDs, define(sample.series)), append(to.TimesMs, sample.timeMs), append(to.Values, sample.value)
+		to.IDs, to.TimesMs, to.Values = append(to.IDs, define(sample.series)), append(to.TimesMs, sample.timeMs),
+			append(to.Values, sample.value)
 	}
 	for _, x := range b.blocks {
 		var ids []journal.SeriesID
@@ -331,12 +346,15 @@ func (c *core) translate(s *coreSender, b *sent) *journal.Batch {
 		}
 		layout, err := c.journal.DefineLayout(ids)
 		require.NoError(c.t, err)
-		to.Blocks = append(to.Blocks, journal.Block{Layout: layout, Block: block.Block{Columns: len(ids), Rows: 5, FirstMs: x.firstMs, StepMs: 1000,
-			Codec: block.Trimmed, Values: block.AppendTrimmed(nil, x.values)}})
+		to.Blocks = append(to.Blocks,
+			journal.Block{Layout: layout, Block: block.Block{Columns: len(ids), Rows: 5, FirstMs: x.firstMs,
+				StepMs: 1000,
+				Codec:  block.Trimmed, Values: block.AppendTrimmed(nil, x.values)}})
 	}
 	for _, h := range b.histograms {
 		n := uint64(h.value)
-		to.Histograms = append(to.Histograms, &bulletmetricsv1.HistogramSample{SeriesId: uint32(define(h.series)), TimeMs: h.timeMs, Schema: 3,
+		to.Histograms = append(to.Histograms, &bulletmetricsv1.HistogramSample{SeriesId: uint32(define(h.series)),
+			TimeMs: h.timeMs, Schema: 3,
 			ZeroThreshold: 0.0005, Count: n, ZeroCount: n - n/2, Sum: h.value / 10,
 			PositiveSpans: []*bulletmetricsv1.BucketSpan{{Offset: 2, Length: 1}}, PositiveCounts: []uint64{n / 2}})
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 var (
-	crashFirst = flag.Uint64("crash.first", 1, "the first seed of those whose history the tests of crashes and of I/O errors play")
+	crashFirst = flag.Uint64("crash.first", 1,
+		"the first seed of those whose history the tests of crashes and of I/O errors play")
 	crashSeeds = flag.Uint64("crash.seeds", 1, "how many histories they play, each once a point")
 )
 

@@ -93,11 +93,16 @@ func slicerOptions() slicer.Options {
 // Health has a period of 30 s: often enough to see a worker fall silent within a minute or two, at some eight values a
 // worker. The catalogue has some 130 metrics; a worker has about 80 of them.
 func Health() slicer.Health {
-	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(), Lazy: catalog.Lazy(), Names: slicer.HealthNames{
-		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Rate: catalog.CollectionRate,
-		Missing: catalog.CollectionMissing, Late: catalog.CollectionLate, Refused: catalog.CollectionRefused,
-		WorkerSamples: catalog.CollectionWorkerSamples, WorkerMissing: catalog.CollectionWorkerMissing, WorkerLate: catalog.CollectionWorkerLate,
-		WorkerRefused: catalog.CollectionWorkerRefused, WorkerRatio: catalog.CollectionWorkerRatio, Ahead: catalog.CollectionSkew, AheadLeast: catalog.CollectionSkewLeast, AheadMost: catalog.CollectionSkewMost, Dropped: catalog.CollectionDropped}}
+	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(),
+		Lazy: catalog.Lazy(), Names: slicer.HealthNames{
+			Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples,
+			Rate:    catalog.CollectionRate,
+			Missing: catalog.CollectionMissing, Late: catalog.CollectionLate, Refused: catalog.CollectionRefused,
+			WorkerSamples: catalog.CollectionWorkerSamples, WorkerMissing: catalog.CollectionWorkerMissing,
+			WorkerLate:    catalog.CollectionWorkerLate,
+			WorkerRefused: catalog.CollectionWorkerRefused, WorkerRatio: catalog.CollectionWorkerRatio,
+			Ahead: catalog.CollectionSkew, AheadLeast: catalog.CollectionSkewLeast,
+			AheadMost: catalog.CollectionSkewMost, Dropped: catalog.CollectionDropped}}
 }
 
 // Feed is one store's place in the journal.
@@ -129,7 +134,8 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	if err != nil {
 		return nil, err
 	}
-	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o), leave: make(chan leaving),
+	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o),
+		leave:    make(chan leaving),
 		patience: journal.DefaultPatience()}
 	retention.Join(o.Name, f.hurry)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
@@ -158,7 +164,8 @@ func (f *Feed) restore(cursor journal.Position) error {
 		f.pipeline, err = restorePipeline(state, f.options)
 		return err
 	}, func(path string, err error) {
-		f.options.Logger.Warn("a checkpoint is unusable; using the one before it, with a longer replay", "file", path, "error", err)
+		f.options.Logger.Warn("a checkpoint is unusable; using the one before it, with a longer replay", "file", path,
+			"error", err)
 	})
 	if err == nil {
 		f.position = position
@@ -245,7 +252,8 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 // not give back. What was in there is missing in the store: its samples cannot be counted, the stretch is.
 func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
-		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position, "giving_up_after", f.patience.GiveUp, "error", failure)
+		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position,
+			"giving_up_after", f.patience.GiveUp, "error", failure)
 	}
 	f.figures.failures.Inc()
 	delay, stepOver := f.patience.Failed()
@@ -340,7 +348,8 @@ func (f *Feed) moveCursor(ctx context.Context) {
 	}
 	if err := store.Flush(ctx); err != nil {
 		f.figures.failures.Inc()
-		f.options.Logger.Warn("store append failed, and the journal is nearly full", "store", f.options.Name, "error", err)
+		f.options.Logger.Warn("store append failed, and the journal is nearly full", "store", f.options.Name,
+			"error", err)
 	}
 }
 
@@ -444,7 +453,8 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 func (f *Feed) checkpoint() {
 	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {
 		f.figures.failures.Inc()
-		f.options.Logger.Warn("saving a checkpoint failed; a restart will replay more", "store", f.options.Name, "error", err)
+		f.options.Logger.Warn("saving a checkpoint failed; a restart will replay more", "store", f.options.Name,
+			"error", err)
 	}
 	oldest := f.checkpoints.Prune(journal.Position(f.store.Durable()))
 	if err := f.retention.Need(f.options.Name, oldest); err != nil {

@@ -114,12 +114,15 @@ func (w *world) open() {
 	var err error
 	w.journal, err = journal.Open(w.dir, w.options)
 	require.NoError(w.t, err)
-	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700, Task: 3})
+	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h",
+		Port: 6700, Task: 3})
 	require.NoError(w.t, err)
 	w.ids = nil
 	for _, raw := range []metric.Raw{
-		{Name: "cpu.user_ms", Component: "__system", Task: -1, Shape: metric.ShapeSampler, Temporality: metric.Cumulative, IntervalMs: 1000, PackSpanMs: 10_000},
-		{Name: "heap.used_bytes", Component: "__system", Task: -1, Shape: metric.ShapeSampler, Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: 10_000},
+		{Name: "cpu.user_ms", Component: "__system", Task: -1, Shape: metric.ShapeSampler,
+			Temporality: metric.Cumulative, IntervalMs: 1000, PackSpanMs: 10_000},
+		{Name: "heap.used_bytes", Component: "__system", Task: -1, Shape: metric.ShapeSampler,
+			Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: 10_000},
 		{Name: "bullet_active_queries", Component: "JoinBolt", Task: 7, Shape: metric.ShapeNumber, IntervalMs: 10_000},
 		{Name: "workerCpuUsage", Component: "__system", Task: -1, Shape: metric.ShapeNumber, IntervalMs: 10_000},
 	} {

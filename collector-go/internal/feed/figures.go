@@ -61,11 +61,16 @@ func newFigures(o Options) *figures {
 		Help: "Slices and gap markers that are closed and being handed to the store.",
 	})
 	stage := func(name, help string, least float64) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help, ConstLabels: labels,
-			Buckets: prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160})
+		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help,
+			ConstLabels: labels,
+			Buckets:     prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1,
+			NativeHistogramMaxBucketNumber: 160})
 	}
-	f.extract = stage("extract_duration_seconds", "Time that decoding a batch of the journal and adding it to its slices took, in seconds.", 0.000001)
-	f.write = stage("write_duration_seconds", "Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.", 0.00001)
+	f.extract = stage("extract_duration_seconds",
+		"Time that decoding a batch of the journal and adding it to its slices took, in seconds.", 0.000001)
+	f.write = stage("write_duration_seconds",
+		"Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.",
+		0.00001)
 	f.books.Store(&books{})
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
@@ -83,7 +88,8 @@ func (f *figures) handedOn(slices int, rejected map[string]int) {
 
 // publish takes a reading for scrapes, which come from other goroutines.
 func (f *figures) publish(p *pipeline, position journal.Position) {
-	b := &books{position: position, samples: p.books(), drops: make(map[dropKey]uint64, len(p.ledger.drops)), unknown: p.catalog.Counts().Unknown}
+	b := &books{position: position, samples: p.books(), drops: make(map[dropKey]uint64, len(p.ledger.drops)),
+		unknown: p.catalog.Counts().Unknown}
 	for key, n := range p.ledger.drops {
 		b.drops[key] = n
 	}
@@ -131,16 +137,20 @@ func newDescriptions(store string) descriptions {
 		samples: describe("bullet_metrics_feed_samples",
 			"Samples read from the journal, by what became of them; read = in_slices + open + late + refused + left_out + expired.",
 			"fate", "reason"),
-		position: describe("bullet_metrics_feed_position", "Journal position up to which the store has been given everything."),
+		position: describe("bullet_metrics_feed_position",
+			"Journal position up to which the store has been given everything."),
 		drops: describe("bullet_metrics_producer_dropped_samples_total",
-			"Samples that producers dropped before they reached the collector, as they report it.", "topology", "reason"),
-		unknown: describe("bullet_metrics_feed_unknown_series", "Series stored under their own name, since the catalogue has none for them."),
+			"Samples that producers dropped before they reached the collector, as they report it.",
+			"topology", "reason"),
+		unknown: describe("bullet_metrics_feed_unknown_series",
+			"Series stored under their own name, since the catalogue has none for them."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.drops, f.described.unknown} {
+	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.drops,
+		f.described.unknown} {
 		out <- d
 	}
 }
@@ -157,6 +167,7 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 		gauge(f.described.samples, n, fate.name, fate.reason)
 	}
 	for key, n := range b.drops {
-		out <- prometheus.MustNewConstMetric(f.described.drops, prometheus.CounterValue, float64(n), key.topology, key.reason)
+		out <- prometheus.MustNewConstMetric(f.described.drops, prometheus.CounterValue, float64(n),
+			key.topology, key.reason)
 	}
 }

@@ -82,7 +82,8 @@ type journaled struct {
 }
 
 func newJournaled(t *testing.T) *journaled {
-	return &journaled{t: t, sent: map[batchName]*sent{}, batches: map[batchName]int{}, series: map[journal.SeriesID]metric.Raw{},
+	return &journaled{t: t, sent: map[batchName]*sent{}, batches: map[batchName]int{},
+		series:  map[journal.SeriesID]metric.Raw{},
 		layouts: map[journal.LayoutID][]journal.SeriesID{}, producers: map[journal.ProducerID]bool{}}
 }
 
@@ -189,7 +190,8 @@ func (j *journaled) named(b *journal.Batch) []sentSample {
 		next := 0
 		for cell := range x.Cells() {
 			if x.Present(cell) {
-				all = append(all, sentSample{j.series[j.layouts[x.Layout][cell/x.Rows]], x.TimeMs(cell % x.Rows), values[next]})
+				all = append(all, sentSample{j.series[j.layouts[x.Layout][cell/x.Rows]], x.TimeMs(cell % x.Rows),
+					values[next]})
 				next++
 			}
 		}

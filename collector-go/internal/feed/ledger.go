@@ -42,7 +42,8 @@ type sender struct {
 func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}, owed: map[slice.Ref]gap{}} }
 
 // dropped adds what is new in a sender's cumulative count, and returns it with the reason's name.
-func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string, added uint64) {
+func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string,
+	added uint64) {
 	s := l.sender(epoch)
 	code, name := int32(drop.GetReason()), reasonName(drop.GetReason())
 	if last := s.last[code]; drop.GetTotalSamples() > last {
@@ -101,7 +102,8 @@ func (l *ledger) snapshot() []byte {
 		if g.distribution {
 			kind = 1
 		}
-		data = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(data, uint64(ref)), uint64(g.endMs)), kind)
+		data = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(data, uint64(ref)), uint64(g.endMs)),
+			kind)
 	}
 	return binary.AppendUvarint(data, l.unknownLayouts)
 }
@@ -112,7 +114,8 @@ func (l *ledger) dropKeys() []dropKey {
 		keys = append(keys, key)
 	}
 	sort.Slice(keys, func(i, j int) bool {
-		return keys[i].topology < keys[j].topology || (keys[i].topology == keys[j].topology && keys[i].reason < keys[j].reason)
+		return keys[i].topology < keys[j].topology ||
+			(keys[i].topology == keys[j].topology && keys[i].reason < keys[j].reason)
 	})
 	return keys
 }

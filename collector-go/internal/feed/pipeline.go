@@ -139,7 +139,8 @@ func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
 func (p *pipeline) wakeSamples(id uint32, samples int) bool {
 	verdict, changes := p.catalog.JudgeSamples(id, samples)
 	p.change(changes)
-	if verdict.Reason == catalog.ReasonCollision { // a name of the topology's own hides another: its owner should see it
+	// a name of the topology's own hides another: its owner should see it
+	if verdict.Reason == catalog.ReasonCollision {
 		if rule, known := p.catalog.Rule(id); known {
 			p.slicer.Refused(rule, slicer.RefusedCollision, samples)
 		}
@@ -183,7 +184,8 @@ func (p *pipeline) clocks(b *journal.Batch) {
 	p.slicer.Sent(sender, b.SentMs)
 	p.slicer.Answered(sender, read.GetAcknowledgedTimeMs(), read.GetAcknowledgementSentTimeMs())
 	for _, w := range read.GetWorkers() {
-		p.slicer.HandedOver(metric.Worker{Topology: producer.Topology, Host: w.GetHost(), Port: w.GetPort()}, sender, w.GetHandOverTimeMs(), w.GetTakenTimeMs())
+		p.slicer.HandedOver(metric.Worker{Topology: producer.Topology, Host: w.GetHost(), Port: w.GetPort()}, sender,
+			w.GetHandOverTimeMs(), w.GetTakenTimeMs())
 	}
 }
 

@@ -21,7 +21,8 @@ type Retention struct {
 
 // NewRetention releases through release, which is the journal's.
 func NewRetention(release func(journal.Position) error) *Retention {
-	return &Retention{release: release, needs: map[string]journal.Position{}, hurry: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
+	return &Retention{release: release, needs: map[string]journal.Position{},
+		hurry: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
 }
 
 // Join makes the journal wait for a reader from now on. hurry, which may be nil, asks a reader that has read what lies

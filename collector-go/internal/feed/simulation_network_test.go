@@ -132,7 +132,8 @@ func (c *conn) open() {
 		return
 	}
 	place := c.plugin.place
-	stream, err := c.life.server.Step(&bulletmetricsv1.Open{Topology: place.Topology, TopologyId: place.TopologyID, Host: place.Host, Port: place.Port,
+	stream, err := c.life.server.Step(&bulletmetricsv1.Open{Topology: place.Topology, TopologyId: place.TopologyID,
+		Host: place.Host, Port: place.Port,
 		Task: place.Task, PluginVersion: "1"}, c.say)
 	if err != nil {
 		c.note("refused stream")

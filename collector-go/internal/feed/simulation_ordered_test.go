@@ -60,8 +60,10 @@ func plainly(all slicesByName) map[string]string {
 
 // sorted is a journal in which all is defined and connected first, and each batch comes when it was made.
 func sorted(j *journaled) []journal.Entry {
-	o := &ordering{journaled: j, raw: map[journal.SeriesID]metric.Raw{}, series: map[metric.Raw]journal.SeriesID{}, layoutOf: map[journal.LayoutID]journal.LayoutID{},
-		layouts: map[string]journal.LayoutID{}, producerOf: map[journal.ProducerID]journal.ProducerID{}, producers: map[journal.ProducerDefined]journal.ProducerID{}}
+	o := &ordering{journaled: j, raw: map[journal.SeriesID]metric.Raw{}, series: map[metric.Raw]journal.SeriesID{},
+		layoutOf: map[journal.LayoutID]journal.LayoutID{},
+		layouts:  map[string]journal.LayoutID{}, producerOf: map[journal.ProducerID]journal.ProducerID{},
+		producers: map[journal.ProducerDefined]journal.ProducerID{}}
 	for _, entry := range j.entries {
 		o.take(entry)
 	}

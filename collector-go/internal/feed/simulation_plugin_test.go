@@ -60,7 +60,8 @@ type plugin struct {
 }
 
 func (w *simulated) newPlugin(place journal.ProducerDefined) *plugin {
-	p := &plugin{simulated: w, place: place, link: &link{simulated: w, delayMs: 1 + w.upTo(30)}, driftPM: w.upTo(400) - 200}
+	p := &plugin{simulated: w, place: place, link: &link{simulated: w, delayMs: 1 + w.upTo(30)},
+		driftPM: w.upTo(400) - 200}
 	p.begin()
 	w.plugins = append(w.plugins, p)
 	w.at(w.upTo(1000), "make", p.make)
@@ -185,7 +186,8 @@ func (p *plugin) full(f *bulletmetricsv1.Full) {
 	}
 	if p.sending < before {
 		p.allowed = 1
-		p.fullUntilMs = p.nowMs + max(p.backoff(maxBackoffMs), min(max(int64(f.GetRetryAfterMs()), minBackoffMs), 60_000))
+		p.fullUntilMs = p.nowMs +
+			max(p.backoff(maxBackoffMs), min(max(int64(f.GetRetryAfterMs()), minBackoffMs), 60_000))
 		p.deadlineMs = p.fullUntilMs + answerTimeoutMs
 		p.at(p.fullUntilMs-p.nowMs, "full is over", p.step)
 	}
@@ -211,8 +213,10 @@ func (p *plugin) make() {
 	p.happen["batches"]++
 }
 
-func (p *plugin) raw(name, component string, task int32, shape metric.Shape, temporality metric.Temporality, intervalMs, spanMs int64) metric.Raw {
-	return metric.Raw{Worker: metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port}, Name: name, Component: component,
+func (p *plugin) raw(name, component string, task int32, shape metric.Shape, temporality metric.Temporality, intervalMs,
+	spanMs int64) metric.Raw {
+	return metric.Raw{Worker: metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port},
+		Name: name, Component: component,
 		Task: task, Shape: shape, Temporality: temporality, IntervalMs: intervalMs, PackSpanMs: spanMs}
 }
 
@@ -232,7 +236,8 @@ func (p *plugin) batch() *sent {
 	p.batches++
 	p.cpuMs += float64(p.upTo(700)) / 3
 	add(p.raw("cpu.user_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000), p.cpuMs)
-	add(p.raw("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), float64(p.upTo(1<<30)))
+	add(p.raw("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000),
+		float64(p.upTo(1<<30)))
 	if p.chance(6) {
 		add(p.raw("rare", "FilterBolt", int32(p.upTo(12)), metric.ShapeNumber, 0, 10_000, 0), float64(p.upTo(100)))
 	}
@@ -241,7 +246,9 @@ func (p *plugin) batch() *sent {
 	}
 	if p.batches%10 == 0 {
 		p.count += uint64(p.upTo(50))
-		b.histograms = append(b.histograms, sentSample{p.raw("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram, metric.Cumulative, 10_000, 0), now, float64(p.count)})
+		b.histograms = append(b.histograms,
+			sentSample{p.raw("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram, metric.Cumulative,
+				10_000, 0), now, float64(p.count)})
 	}
 	return b
 }
@@ -270,9 +277,11 @@ func (p *plugin) block(now int64) sentBlock {
 func (p *plugin) transmit(b *sent) {
 	wire := &p.wire
 	proto.Reset(wire)
-	wire.Epoch, wire.Sequence, wire.OldestHeldSequence, wire.SendTimeMs = p.epoch[:], b.name.sequence, p.held[0].name.sequence, p.now()
+	wire.Epoch, wire.Sequence, wire.OldestHeldSequence, wire.SendTimeMs = p.epoch[:], b.name.sequence,
+		p.held[0].name.sequence, p.now()
 	if p.expired > 0 {
-		wire.Drops = []*bulletmetricsv1.Drop{{Reason: bulletmetricsv1.DropReason_DROP_REASON_EXPIRED, TotalSamples: p.expired}}
+		wire.Drops = []*bulletmetricsv1.Drop{{Reason: bulletmetricsv1.DropReason_DROP_REASON_EXPIRED,
+			TotalSamples: p.expired}}
 	}
 	wire.Samples = &bulletmetricsv1.SampleColumns{BaseTimeMs: b.receivedMs}
 	for _, s := range b.samples {
@@ -281,16 +290,19 @@ func (p *plugin) transmit(b *sent) {
 		wire.Samples.Values = append(wire.Samples.Values, s.value)
 	}
 	for _, x := range b.blocks {
-		wire.Blocks = append(wire.Blocks, &bulletmetricsv1.Block{LayoutId: p.layout(x.layout), FirstTimeMs: x.firstMs, StepMs: 1000, Count: 5,
+		wire.Blocks = append(wire.Blocks, &bulletmetricsv1.Block{LayoutId: p.layout(x.layout), FirstTimeMs: x.firstMs,
+			StepMs: 1000, Count: 5,
 			Codec: bulletmetricsv1.ValueCodec_VALUE_CODEC_TRIMMED, Values: block.AppendTrimmed(nil, x.values)})
 	}
 	for _, h := range b.histograms {
 		n := uint64(h.value)
-		wire.Histograms = append(wire.Histograms, &bulletmetricsv1.HistogramSample{SeriesId: p.define(h.series), TimeMs: h.timeMs, Schema: 3,
+		wire.Histograms = append(wire.Histograms, &bulletmetricsv1.HistogramSample{SeriesId: p.define(h.series),
+			TimeMs: h.timeMs, Schema: 3,
 			ZeroThreshold: 0.0005, Count: n, ZeroCount: n - n/2, Sum: h.value / 10,
 			PositiveSpans: []*bulletmetricsv1.BucketSpan{{Offset: 2, Length: 1}}, PositiveCounts: []uint64{n / 2}})
 	}
-	encoded, err := proto.Marshal(&bulletmetricsv1.ExportRequest{Message: &bulletmetricsv1.ExportRequest_Batch{Batch: wire}})
+	encoded, err := proto.Marshal(
+		&bulletmetricsv1.ExportRequest{Message: &bulletmetricsv1.ExportRequest_Batch{Batch: wire}})
 	require.NoError(p.t, err)
 	p.note("send", b.name.sequence)
 	p.happen["sent"]++
@@ -304,7 +316,8 @@ func (p *plugin) define(r metric.Raw) uint32 {
 		p.ids++
 		id = p.ids
 		p.series[r] = id
-		p.wire.Series = append(p.wire.Series, &bulletmetricsv1.SeriesDefinition{Id: id, Host: r.Worker.Host, Port: r.Worker.Port, Component: r.Component,
+		p.wire.Series = append(p.wire.Series, &bulletmetricsv1.SeriesDefinition{Id: id, Host: r.Worker.Host,
+			Port: r.Worker.Port, Component: r.Component,
 			Task: r.Task, Name: r.Name, IntervalMs: uint32(r.IntervalMs), PackSpanMs: uint32(r.PackSpanMs),
 			Shape: bulletmetricsv1.Shape(r.Shape), Temporality: bulletmetricsv1.Temporality(r.Temporality)})
 	}

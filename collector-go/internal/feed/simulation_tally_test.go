@@ -28,9 +28,12 @@ func (h happenings) add(other happenings) {
 
 // requireMuch holds that each kind of thing happened, in proportion to the seeds.
 func (h happenings) requireMuch(t *testing.T) {
-	for _, what := range []string{"acknowledged", "duplicates", "expired", "samples", "slices", "late", "rejected", "forgotten",
-		"kills", "killed_writing", "power_losses", "closes", "workers", "failures", "disk_errors", "read_errors", "fills", "fulls",
-		"streams", "cuts", "partitions", "asymmetric", "flaps", "half_open", "timeouts", "clock_steps", "leaps", "calm_hours",
+	for _, what := range []string{"acknowledged", "duplicates", "expired", "samples", "slices", "late", "rejected",
+		"forgotten",
+		"kills", "killed_writing", "power_losses", "closes", "workers", "failures", "disk_errors", "read_errors",
+		"fills", "fulls",
+		"streams", "cuts", "partitions", "asymmetric", "flaps", "half_open", "timeouts", "clock_steps", "leaps",
+		"calm_hours",
 		"store_away", "answers_lost", "sent_twice", "out_of_order", "store_rejected", "ordered", "fresh"} {
 		require.Greater(t, h[what], h["seeds"]/40, what)
 	}

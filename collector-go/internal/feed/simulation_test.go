@@ -31,7 +31,8 @@ func TestSimulation(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a fifth of the time else
 	for seed := first; seed <= last; seed++ {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { simulate(t, seed, all) }) {
-			t.Fatalf("repeat it with: go test ./internal/feed -run TestSimulation -sim.seed=%d (and -sim.trace to see what happens)", seed)
+			t.Fatalf("repeat it with: go test ./internal/feed -run TestSimulation -sim.seed=%d (and -sim.trace to see what happens)",
+				seed)
 		}
 	}
 	fmt.Println(all.line())
@@ -105,7 +106,8 @@ func (w *simulated) allDelivered() {
 	}
 	limit := w.nowMs + 3_600_000/2
 	for held() > 0 || !w.feedsAreThere() {
-		require.Less(w.t, w.nowMs, limit, "%d batches are held, %v; journal: %v; feeds %v", held(), w.positions(), w.life.journal.Ready(), w.life.journal.Durable())
+		require.Less(w.t, w.nowMs, limit, "%d batches are held, %v; journal: %v; feeds %v", held(), w.positions(),
+			w.life.journal.Ready(), w.life.journal.Durable())
 		for _, p := range w.plugins {
 			p.step()
 		}
@@ -186,7 +188,8 @@ func (w *simulated) booksBalance(plain *pipeline) {
 	for _, s := range w.last.feeds {
 		books := s.feed.Books()
 		require.EqualValues(w.t, w.journaled.samples, books.Read, s.name)
-		require.Equal(w.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut), "%s: %+v", s.name, books)
+		require.Equal(w.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+
+			sumOf(books.LeftOut), "%s: %+v", s.name, books)
 		require.Zero(w.t, books.Expired, s.name)
 		require.Equal(w.t, all[fate{"open", ""}], books.Open, s.name)
 		require.Equal(w.t, all[fate{"in_slices", ""}], books.InSlices, s.name)

@@ -71,7 +71,8 @@ func (e *events) Pop() any {
 }
 
 func newSimulated(t *testing.T, seed uint64, shown bool) *simulated {
-	w := &simulated{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), disk: disktest.NewMemory(seed), nowMs: t0, shown: shown,
+	w := &simulated{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), disk: disktest.NewMemory(seed),
+		nowMs: t0, shown: shown,
 		epochs: seed << 16, journaled: newJournaled(t), acknowledged: map[batchName]int64{}, happen: happenings{}}
 	w.journaled.rejects = func(s sentSample, receivedMs int64) bool {
 		return s.timeMs > receivedMs+doorAhead.Milliseconds() || s.timeMs < max(0, receivedMs-doorAge.Milliseconds())
@@ -82,7 +83,8 @@ func newSimulated(t *testing.T, seed uint64, shown bool) *simulated {
 		w.receivers = append(w.receivers, newReceiver(w, kinds[kind]))
 	}
 	for i := range 1 + w.random.IntN(3) {
-		w.newPlugin(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700 + uint32(i), Task: int32(i)})
+		w.newPlugin(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700 + uint32(i),
+			Task: int32(i)})
 	}
 	w.start()
 	return w

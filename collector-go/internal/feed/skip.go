@@ -47,7 +47,8 @@ func (leftBehind) Error() string { return "the journal lets go of what the store
 // obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the
 // journal keeps what it would have let go of, and asks again. interrupted means that the store was being offered what
 // it does not accept.
-func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, interrupted bool) (*journal.Reader, error) {
+func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, interrupted bool) (*journal.Reader,
+	error) {
 	before := f.position
 	var err error
 	switch {
@@ -57,7 +58,8 @@ func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, i
 		f.checkpoint()
 	case interrupted:
 		err = f.giveUpClosed(ctx)
-	default: // no checkpoint holds slices that wait to be handed over: with the next tick they are, or that is interrupted
+	// no checkpoint holds slices that wait to be handed over: with the next tick they are, or that is interrupted
+	default:
 		f.hurried.Store(true)
 	}
 	word.done <- err
@@ -182,7 +184,8 @@ func (p *pipeline) dropClosed() int {
 		p.ledger.owe(ref, gap{closed.HistogramEndsMs[i], true})
 	}
 	closed.Refs, closed.EndsMs, closed.Values = closed.Refs[:0], closed.EndsMs[:0], closed.Values[:0]
-	closed.HistogramRefs, closed.HistogramEndsMs, closed.Histograms = closed.HistogramRefs[:0], closed.HistogramEndsMs[:0], closed.Histograms[:0]
+	closed.HistogramRefs, closed.HistogramEndsMs, closed.Histograms = closed.HistogramRefs[:0],
+		closed.HistogramEndsMs[:0], closed.Histograms[:0]
 	return n
 }
 
@@ -215,10 +218,12 @@ func (p *pipeline) payGaps() {
 		switch {
 		case !owed:
 		case g.distribution:
-			closed.HistogramRefs, closed.HistogramEndsMs = append(closed.HistogramRefs, ref), append(closed.HistogramEndsMs, g.endMs)
+			closed.HistogramRefs, closed.HistogramEndsMs = append(closed.HistogramRefs, ref),
+				append(closed.HistogramEndsMs, g.endMs)
 			closed.Histograms = append(closed.Histograms, nil)
 		default:
-			closed.Refs, closed.EndsMs, closed.Values = append(closed.Refs, ref), append(closed.EndsMs, g.endMs), append(closed.Values, staleNaN)
+			closed.Refs, closed.EndsMs, closed.Values = append(closed.Refs, ref), append(closed.EndsMs, g.endMs),
+				append(closed.Values, staleNaN)
 		}
 		delete(p.ledger.owed, ref)
 	}

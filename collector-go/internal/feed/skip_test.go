@@ -165,7 +165,8 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 	assert.Equal(t, feeds[0].Books().Read, books.Read, "what was missed is counted")
 	assert.Greater(t, books.Expired, uint64(1000))
 	assert.Less(t, books.Expired, books.Read)
-	assert.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut), "%+v", books)
+	assert.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut),
+		"%+v", books)
 	for _, f := range feeds {
 		f.stop(t)
 	}
@@ -184,7 +185,8 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 		if is && same == bits {
 			continue
 		}
-		if !isTotal(key) && !strings.Contains(key, "bullet_metrics_collection_") { // a total lacks what was missed; these report it
+		// a total lacks what was missed; these report it
+		if !isTotal(key) && !strings.Contains(key, "bullet_metrics_collection_") {
 			partial[at] = true
 		}
 	}

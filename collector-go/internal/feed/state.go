@@ -46,7 +46,8 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
 	}
 	p.change(slices.DeleteFunc(p.catalog.Resume(), func(c catalog.Change) bool {
-		return c.Verdict.Outcome == catalog.Stored && !p.slicer.Defined(c.ID) // its next sample defines it, as without a restart
+		// its next sample defines it, as without a restart
+		return c.Verdict.Outcome == catalog.Stored && !p.slicer.Defined(c.ID)
 	}))
 	return p, nil
 }

@@ -25,7 +25,8 @@ type document struct {
 
 // notPages are directories whose pages are not ours, or not for readers; "pages" are the runbooks of the binary, which
 // are those of docs/runbooks.
-var notPages = map[string]bool{".git": true, "build": true, "dist": true, "out": true, "node_modules": true, "target": true, "testdata": true, "vendor": true, "pages": true}
+var notPages = map[string]bool{".git": true, "build": true, "dist": true, "out": true, "node_modules": true,
+	"target": true, "testdata": true, "vendor": true, "pages": true}
 
 // documents are all pages below the repository's root, by their path from there.
 func documents(t *testing.T, root string) map[string]*document {
@@ -116,7 +117,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			_, err = os.Stat(filepath.Join(root, to))
 			assert.NoError(t, err, "%s links to %s", name, link)
 			if linked := pages[to]; linked != nil && target.Fragment != "" {
-				assert.True(t, linked.anchors[target.Fragment], "%s links to %s, but %s has no such heading", name, link, to)
+				assert.True(t, linked.anchors[target.Fragment], "%s links to %s, but %s has no such heading",
+					name, link, to)
 			}
 		}
 	}

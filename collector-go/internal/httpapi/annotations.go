@@ -76,7 +76,8 @@ func momentOf(ms int64) moment {
 }
 
 func shown(a registry.Annotation) annotation {
-	out := annotation{ID: a.ID, Topology: a.Topology, Time: momentOf(a.TimeMs), EndTime: momentOf(a.EndMs), Title: a.Title, Text: a.Text, Tags: a.Tags,
+	out := annotation{ID: a.ID, Topology: a.Topology, Time: momentOf(a.TimeMs), EndTime: momentOf(a.EndMs),
+		Title: a.Title, Text: a.Text, Tags: a.Tags,
 		Origin: a.Origin.String()}
 	if out.Tags == nil {
 		out.Tags = []string{}
@@ -96,7 +97,8 @@ func (a *api) annotations(r request) answer {
 		return invalidParameter("limit", err)
 	}
 	found := a.options.Registry.Annotations(registry.Filter{
-		Topology: r.FormValue("topology"), FromMs: start.UnixMilli(), ToMs: end.UnixMilli(), Tags: r.Form["tag"], Limit: cmp.Or(limit, annotationsListed),
+		Topology: r.FormValue("topology"), FromMs: start.UnixMilli(), ToMs: end.UnixMilli(), Tags: r.Form["tag"],
+		Limit: cmp.Or(limit, annotationsListed),
 	})
 	all := make([]annotation, 0, len(found))
 	for _, one := range found {
@@ -109,7 +111,8 @@ func (a *api) annotations(r request) answer {
 // call it: JSON takes a browser's permission that this server never gives, beside what Local refuses.
 func (a *api) annotate(r request) answer {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return answer{err: &apiError{errorMediaType, errors.New("send the annotation as JSON, with Content-Type: application/json")}}
+		return answer{err: &apiError{errorMediaType,
+			errors.New("send the annotation as JSON, with Content-Type: application/json")}}
 	}
 	asked, err := readAnnotation(r)
 	if err != nil {

@@ -34,14 +34,17 @@ func (a *api) collection(r request) answer {
 	case err != nil:
 		return answer{err: failed(err)}
 	case len(whole.Workers) == 0:
-		return notFound(fmt.Errorf("nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported", name, whole.Start, whole.End))
+		return notFound(fmt.Errorf(
+			"nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported",
+			name, whole.Start, whole.End))
 	}
 	return answer{data: whole}
 }
 
 // Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so
 // long.
-func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
+func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) (
+	[]collection.Value, error) {
 	return func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
 		q, err := engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, holds), expr, at)
 		if err != nil {

@@ -54,7 +54,8 @@ func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim), expfmt.NewFormat(expfmt.TypeProtoText),
+	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim),
+		expfmt.NewFormat(expfmt.TypeProtoText),
 		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
 	w.Header().Set("Content-Type", string(format))
 	encoder := expfmt.NewEncoder(w, format)
@@ -165,8 +166,9 @@ func (l *last) metric() *dto.Metric {
 func nativeHistogram(h *histogram.FloatHistogram) *dto.Histogram {
 	return &dto.Histogram{
 		SampleCountFloat: proto.Float64(h.Count), SampleSum: proto.Float64(h.Sum),
-		Schema: proto.Int32(h.Schema), ZeroThreshold: proto.Float64(h.ZeroThreshold), ZeroCountFloat: proto.Float64(h.ZeroCount),
-		PositiveSpan: bucketSpans(h.PositiveSpans), PositiveCount: h.PositiveBuckets,
+		Schema: proto.Int32(h.Schema), ZeroThreshold: proto.Float64(h.ZeroThreshold),
+		ZeroCountFloat: proto.Float64(h.ZeroCount),
+		PositiveSpan:   bucketSpans(h.PositiveSpans), PositiveCount: h.PositiveBuckets,
 		NegativeSpan: bucketSpans(h.NegativeSpans), NegativeCount: h.NegativeBuckets,
 	}
 }

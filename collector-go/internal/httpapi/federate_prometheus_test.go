@@ -21,6 +21,7 @@ func TestRealPrometheusFederates(t *testing.T) {
 	t.Cleanup(ours.Close)
 	real := startPrometheus(t, exportBlocks(t, s), "", maxSamples)
 	for _, f := range federations {
-		assert.Equal(t, spaced(federated(t, real, f.match, f.accept)), spaced(federated(t, ours.URL, f.match, f.accept)), "%v as %q", f.match, f.accept)
+		assert.Equal(t, spaced(federated(t, real, f.match, f.accept)),
+			spaced(federated(t, ours.URL, f.match, f.accept)), "%v as %q", f.match, f.accept)
 	}
 }

@@ -26,16 +26,20 @@ func openRecent(t testing.TB, now time.Time) *grid.Store {
 	f := &fixture{refs: map[string]slice.Ref{}}
 	nowMs := now.Truncate(10 * time.Second).UnixMilli()
 	for ms := nowMs - 600_000; ms <= nowMs-30_000; ms += 10_000 {
-		f.number(ms, float64(ms%7919), model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", "h:1")
+		f.number(ms, float64(ms%7919), model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet",
+			"worker", "h:1")
 		f.number(ms, 0.1, model.MetricNameLabel, "bullet_active_queries", "topology", "<b>&\"\\\n\u2028ü\U0001F600")
-		f.distribution(ms, latencies((ms-nowMs)/10_000+100), model.MetricNameLabel, "bullet_filter_latency_seconds", "topology", "bullet")
+		f.distribution(ms, latencies((ms-nowMs)/10_000+100), model.MetricNameLabel, "bullet_filter_latency_seconds",
+			"topology", "bullet")
 		switch {
 		case ms < nowMs-400_000:
 			f.number(ms, 1, model.MetricNameLabel, "bullet_old", "topology", "bullet")
 		case ms < nowMs-60_000:
-			f.number(ms, 1, model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", "h:2", "instance", "of its own")
+			f.number(ms, 1, model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker",
+				"h:2", "instance", "of its own")
 		case ms == nowMs-60_000:
-			f.number(ms, math.Float64frombits(value.StaleNaN), model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", "h:2", "instance", "of its own")
+			f.number(ms, math.Float64frombits(value.StaleNaN), model.MetricNameLabel, "bullet_worker_heap_used_bytes",
+				"topology", "bullet", "worker", "h:2", "instance", "of its own")
 		}
 	}
 	s, err := grid.Open(t.TempDir(), grid.DefaultOptions())
@@ -55,8 +59,10 @@ var federations = []struct {
 }{
 	{[]string{`{__name__=~".+"}`}, ""},
 	{[]string{`bullet_worker_heap_used_bytes`, `bullet_active_queries`, `{worker="h:1"}`}, "text/plain"},
-	{[]string{`{__name__=~".+"}`}, "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
-	{[]string{`{__name__=~".+"}`}, "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text"},
+	{[]string{`{__name__=~".+"}`},
+		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
+	{[]string{`{__name__=~".+"}`},
+		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text"},
 	{[]string{`bullet_old`}, ""},
 	{[]string{`up{`}, ""},
 	{nil, ""},

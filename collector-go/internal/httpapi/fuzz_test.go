@@ -38,10 +38,12 @@ func FuzzParameters(f *testing.F) {
 		handler.ServeHTTP(recorder, r)
 		if !strings.HasPrefix(recorder.Header().Get("Content-Type"), "application/json") {
 			if recorder.Code == http.StatusNoContent {
-				assert.Equal(t, "/api/v1/query_exemplars", path, "only an expression without a selector is answered with nothing")
+				assert.Equal(t, "/api/v1/query_exemplars", path,
+					"only an expression without a selector is answered with nothing")
 				return
 			}
-			assert.Contains(t, []int{301, 307, 404, 405}, recorder.Code, "only a path that nobody serves is not answered in JSON")
+			assert.Contains(t, []int{301, 307, 404, 405}, recorder.Code,
+				"only a path that nobody serves is not answered in JSON")
 			return
 		}
 		var answer struct{ Status, ErrorType, Error string }

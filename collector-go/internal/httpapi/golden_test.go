@@ -65,11 +65,15 @@ func (f *fixture) worker(ms, i, w int64) {
 		return // a gap
 	}
 	f.number(ms, heap, model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", worker)
-	f.number(ms, 1, model.MetricNameLabel, "bullet_worker_info", "topology", "bullet", "worker", worker, "pid", fmt.Sprint(4711+w))
-	f.number(ms, float64((i+w)%300)*1.7, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", worker)
-	f.number(ms, float64(i)*0.3, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "system", "topology", "bullet", "worker", worker)
+	f.number(ms, 1, model.MetricNameLabel, "bullet_worker_info", "topology", "bullet", "worker", worker, "pid",
+		fmt.Sprint(4711+w))
+	f.number(ms, float64((i+w)%300)*1.7, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user",
+		"topology", "bullet", "worker", worker)
+	f.number(ms, float64(i)*0.3, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "system", "topology",
+		"bullet", "worker", worker)
 	if w < 2 {
-		f.distribution(ms, latencies(i+w), model.MetricNameLabel, "bullet_filter_latency_seconds", "topology", "bullet", "worker", worker)
+		f.distribution(ms, latencies(i+w), model.MetricNameLabel, "bullet_filter_latency_seconds", "topology", "bullet",
+			"worker", worker)
 	}
 }
 
@@ -85,7 +89,8 @@ func latencies(i int64) *histogram.Histogram {
 
 // strange are values and labels that JSON and HTML do not like.
 func (f *fixture) strange() {
-	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-9, 1e21, 123456789.123456789, math.SmallestNonzeroFloat64, math.MaxFloat64} {
+	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-9, 1e21,
+		123456789.123456789, math.SmallestNonzeroFloat64, math.MaxFloat64} {
 		ms := firstMs + int64(i)*20_000
 		f.number(ms, v, model.MetricNameLabel, "storm_strange", "topology", "<b>&\"\\\n\u2028ü\U0001F600")
 		f.number(ms, v, model.MetricNameLabel, "storm.dotted name", "tëst label", "ä/b", "topology", "t")
@@ -98,7 +103,8 @@ func (f *fixture) ref(names ...string) slice.Ref {
 	if !known {
 		ref = slice.Ref(len(f.refs))
 		f.refs[key] = ref
-		f.columns.Definitions = append(f.columns.Definitions, slice.Definition{Ref: ref, Series: metric.Series{Labels: labels.FromStrings(names...)}})
+		f.columns.Definitions = append(f.columns.Definitions,
+			slice.Definition{Ref: ref, Series: metric.Series{Labels: labels.FromStrings(names...)}})
 	}
 	return ref
 }
@@ -110,7 +116,8 @@ func (f *fixture) number(ms int64, v float64, names ...string) {
 
 func (f *fixture) distribution(ms int64, h *histogram.Histogram, names ...string) {
 	c := &f.columns
-	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, f.ref(names...)), append(c.HistogramEndsMs, ms), append(c.Histograms, h)
+	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, f.ref(names...)),
+		append(c.HistogramEndsMs, ms), append(c.Histograms, h)
 }
 
 // openFixture is a store that holds the fixture in blocks, where series are in order, as Prometheus' are that reads the

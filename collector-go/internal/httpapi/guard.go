@@ -43,7 +43,8 @@ func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
 		release, err := a.requests.Take(caller.Name)
 		if err != nil {
 			a.options.note(access.Places, r, "request: "+err.Error())
-			a.turnAway(w, r, &access.Refusal{Reason: access.Places, Detail: "too many requests at a time: " + err.Error()})
+			a.turnAway(w, r, &access.Refusal{Reason: access.Places, Detail: "too many requests at a time: " +
+				err.Error()})
 			return
 		}
 		defer release()

@@ -43,7 +43,8 @@ func allRoutes(t *testing.T, guard *access.Guard) (http.Handler, []*http.Request
 		o.Guard, o.Page, o.Runs, o.Why = guard, http.NotFoundHandler(), nil, nil
 		for _, r := range newAPI(*o).routes() {
 			method, path, _ := strings.Cut(r.pattern, " ")
-			made = append(made, httptest.NewRequest(method, "http://localhost"+strings.NewReplacer("{name}", "x", "{$}", "").Replace(path), nil))
+			made = append(made, httptest.NewRequest(method, "http://localhost"+strings.NewReplacer("{name}", "x", "{$}",
+				"").Replace(path), nil))
 		}
 	})
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions} {
@@ -71,7 +72,8 @@ func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 	for _, r := range routes {
 		what := r.Method + " " + r.URL.Path
 		for _, headers := range [][]string{
-			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "http://evil.example"}, {"Origin", "null"},
+			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "http://evil.example"},
+			{"Origin", "null"},
 			{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
 			{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
 		} {
@@ -82,7 +84,8 @@ func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 		foreign := r.Clone(r.Context())
 		foreign.Host = "rebound.example"
 		assert.Equal(t, http.StatusForbidden, responseTo(h, foreign).StatusCode, what)
-		for _, headers := range [][]string{{}, {"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "same-origin", "Origin", "http://localhost"}, {"Origin", "http://localhost"}} {
+		for _, headers := range [][]string{{}, {"Sec-Fetch-Site", "none"},
+			{"Sec-Fetch-Site", "same-origin", "Origin", "http://localhost"}, {"Origin", "http://localhost"}} {
 			answer := responseTo(h, r, headers...)
 			assert.NotEqual(t, http.StatusForbidden, answer.StatusCode, "%s %v", what, headers)
 			assert.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), what)
@@ -95,10 +98,13 @@ func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 func TestALinkLeadsToPagesAlone(t *testing.T) {
 	h, _ := allRoutes(t, nil)
 	link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
-	for path, code := range map[string]int{"/": http.StatusNotFound, "/graph?g0.expr=up": http.StatusFound, "/metrics": http.StatusForbidden, "/api/v1/query?query=up": http.StatusForbidden} {
-		assert.Equal(t, code, responseTo(h, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil), link...).StatusCode, path)
+	for path, code := range map[string]int{"/": http.StatusNotFound, "/graph?g0.expr=up": http.StatusFound,
+		"/metrics": http.StatusForbidden, "/api/v1/query?query=up": http.StatusForbidden} {
+		assert.Equal(t, code, responseTo(h, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil),
+			link...).StatusCode, path)
 	}
-	assert.Equal(t, http.StatusForbidden, responseTo(h, httptest.NewRequest(http.MethodPost, "http://localhost/", nil), link...).StatusCode)
+	assert.Equal(t, http.StatusForbidden, responseTo(h, httptest.NewRequest(http.MethodPost, "http://localhost/", nil),
+		link...).StatusCode)
 }
 
 // The page receives what an alert's link asks, and nothing of it leads elsewhere.
@@ -123,10 +129,12 @@ func TestEveryRouteAsksWho(t *testing.T) {
 		what := r.Method + " " + r.URL.Path
 		open := strings.HasPrefix(r.URL.Path, "/-/")
 		writes := r.Method == http.MethodPost && r.URL.Path == "/api/v1/annotations"
-		for token, turnedAway := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "reader": http.StatusForbidden, "writer": http.StatusForbidden} {
+		for token, turnedAway := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized,
+			"reader": http.StatusForbidden, "writer": http.StatusForbidden} {
 			code := responseTo(h, r, "Authorization", map[bool]string{true: "Bearer " + token}[token != ""]).StatusCode
 			if may := open || token == "reader" && !writes || token == "writer" && writes; may {
-				assert.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, code, "%s of %q", what, token)
+				assert.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, code, "%s of %q",
+					what, token)
 			} else {
 				assert.Equal(t, turnedAway, code, "%s of %q", what, token)
 			}
@@ -144,9 +152,11 @@ func TestWhatToShowIsSaid(t *testing.T) {
 	})
 	answer := responseTo(h, httptest.NewRequest(http.MethodGet, "http://localhost/", nil))
 	assert.Equal(t, http.StatusUnauthorized, answer.StatusCode)
-	assert.Equal(t, []string{`Basic realm="Bullet Metrics", charset="UTF-8"`, "Bearer"}, answer.Header.Values("WWW-Authenticate"))
+	assert.Equal(t, []string{`Basic realm="Bullet Metrics", charset="UTF-8"`, "Bearer"},
+		answer.Header.Values("WWW-Authenticate"))
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/-/ready", nil)
-	assert.Equal(t, "503\nContent-Type: text/plain; charset=utf-8\n\nService Unavailable\n", call(t, h, r), "why is for readers")
+	assert.Equal(t, "503\nContent-Type: text/plain; charset=utf-8\n\nService Unavailable\n", call(t, h, r),
+		"why is for readers")
 	r.SetBasicAuth("a", "password")
 	assert.Contains(t, call(t, h, r), reason)
 }
@@ -200,7 +210,8 @@ func TestSlowBodiesAreCut(t *testing.T) {
 		c, err := dialer.DialContext(t.Context(), "tcp", address)
 		require.NoError(t, err)
 		defer c.Close()
-		_, _ = fmt.Fprintf(c, "POST /api/v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nq")
+		_, _ = fmt.Fprintf(c,
+			"POST /api/v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nq")
 		slow = append(slow, c)
 	}
 	require.Equal(t, http.StatusOK, statusOf(t, from(t, "127.0.0.3", nil), "http://"+address+"/api/v1/query?query=1"))
@@ -289,7 +300,9 @@ func TestQueriesAreShared(t *testing.T) {
 	}), options)
 	require.NoError(t, err)
 	tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "hostile read", "good read")
-	h := handlerOver(t, empty{}, func(o *Options) { o.Engine, o.Guard = engine, guardOf(t, access.Options{TokenFile: tokens}) })
+	h := handlerOver(t, empty{}, func(o *Options) {
+		o.Engine, o.Guard = engine, guardOf(t, access.Options{TokenFile: tokens})
+	})
 	answers := make(chan int, 7)
 	ask := func(token string) {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/api/v1/query?query=up&time=1", nil)
@@ -315,8 +328,9 @@ func TestHandshakes(t *testing.T) {
 	ours, foreign := accesstest.NewAuthority(t, "ours"), accesstest.NewAuthority(t, "foreign")
 	ours.Issue(dir, "server", hour)
 	file := filepath.Join(dir, "web.yml")
-	require.NoError(t, os.WriteFile(file, []byte("tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: "+ours.File(dir)+
-		", client_auth_type: RequireAndVerifyClientCert}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: "+ours.File(dir)+
+			", client_auth_type: RequireAndVerifyClientCert}\n"), 0o600))
 	figures := prometheus.NewRegistry()
 	guard := guardOf(t, access.Options{WebConfigFile: file, Registerer: figures})
 	address := serve(t, empty{}, func(o *Options) { o.Guard = guard })
@@ -328,9 +342,11 @@ func TestHandshakes(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, "HTTP/2.0 200 OK", response.Proto+" "+response.Status)
 	for name, client := range map[string]*http.Client{
-		"tls_certificate": with(), "another": with(foreign.Pair("reader", hour)), "expired": with(ours.Pair("reader", time.Now().Add(-time.Minute))),
-		"tls_version": from(t, "127.0.0.1", &tls.Config{RootCAs: ours.Pool(), MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}),
-		"tls_client":  from(t, "127.0.0.1", &tls.Config{RootCAs: foreign.Pool()}),
+		"tls_certificate": with(), "another": with(foreign.Pair("reader", hour)),
+		"expired": with(ours.Pair("reader", time.Now().Add(-time.Minute))),
+		"tls_version": from(t, "127.0.0.1", &tls.Config{RootCAs: ours.Pool(), MinVersion: tls.VersionTLS11,
+			MaxVersion: tls.VersionTLS11}),
+		"tls_client": from(t, "127.0.0.1", &tls.Config{RootCAs: foreign.Pool()}),
 	} {
 		response, err := client.Get("https://" + address + "/metrics")
 		if err == nil {

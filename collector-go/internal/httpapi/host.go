@@ -15,8 +15,10 @@ import (
 // rebinding), and requests that another site's page makes. hosts are the names (without port) that are its own beside
 // localhost; an address is no name. navigable reports which requests a link on another site may be. refused is called
 // with each that is refused.
-func Local(hosts []string, navigable func(*http.Request) bool, refused func(access.Reason, *http.Request, string), next http.Handler) http.Handler {
-	allowed := map[string]bool{"localhost": true, "": true} // a client that names none speaks HTTP/1.0, and is no browser
+func Local(hosts []string, navigable func(*http.Request) bool, refused func(access.Reason, *http.Request, string),
+	next http.Handler) http.Handler {
+	// a client that names none speaks HTTP/1.0, and is no browser
+	allowed := map[string]bool{"localhost": true, "": true}
 	for _, h := range hosts {
 		allowed[canonicalHost(h)] = true
 	}
@@ -24,7 +26,9 @@ func Local(hosts []string, navigable func(*http.Request) bool, refused func(acce
 		host := canonicalHost(r.Host)
 		if !allowed[host] && net.ParseIP(host) == nil {
 			refused(access.ForeignHost, r, "called by the name "+host)
-			http.Error(w, fmt.Sprintf("This server does not answer to the name %q. http.allowed_hosts lists further names.", host), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf(
+				"This server does not answer to the name %q. http.allowed_hosts lists further names.", host),
+				http.StatusForbidden)
 			return
 		}
 		if from, cross := crossSite(r, hosts); cross && !(isLink(r) && navigable(r)) {
@@ -63,7 +67,8 @@ func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 // isLink reports whether a browser asks for a page of its own, as after a click: the site that it comes from sees
 // nothing of the answer.
 func isLink(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+		r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // canonicalHost is a host without port, brackets and a closing dot, in lower case.

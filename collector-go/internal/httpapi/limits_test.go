@@ -35,7 +35,8 @@ func TestNestedTooDeep(t *testing.T) {
 			requireRefused(t, h, r)
 		}
 		for _, path := range []string{"/api/v1/label/a/values", "/api/v1/rules", "/federate"} {
-			requireRefused(t, h, httptest.NewRequest(http.MethodGet, "http://localhost"+path+"?"+url.Values{"match[]": {text}}.Encode(), nil))
+			requireRefused(t, h, httptest.NewRequest(http.MethodGet, "http://localhost"+path+"?"+
+				url.Values{"match[]": {text}}.Encode(), nil))
 		}
 	}
 }
@@ -53,7 +54,8 @@ func TestTooLong(t *testing.T) {
 	h := handlerOver(t, empty{})
 	got := get(t, h, "http://localhost/api/v1/query?query="+strings.Repeat("a", 64<<10+1))
 	assert.Equal(t, "400\nContent-Type: application/json\n\n"+
-		`{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": query is more than 65536 bytes long; shorten it, or raise query.max_length"}`+"\n", got)
+		`{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": query is more than 65536 bytes long; shorten it, or raise query.max_length"}`+"\n",
+		got)
 }
 
 // greedy is a querier whose every selector finds more than a query may read.
@@ -64,9 +66,12 @@ func (greedy) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...*
 }
 
 func TestReadsTooMuch(t *testing.T) {
-	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return greedy{storage.NoopQuerier()}, nil }))
+	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
+		return greedy{storage.NoopQuerier()}, nil
+	}))
 	const why = "query reads more than 500000 series; select fewer series or a shorter time, or raise query.max_series"
-	for _, target := range []string{"/api/v1/query?query=up&time=1", "/api/v1/query_range?query=up&start=1&end=2&step=1", "/api/v1/series?match[]=up", "/federate?match[]=up"} {
+	for _, target := range []string{"/api/v1/query?query=up&time=1",
+		"/api/v1/query_range?query=up&start=1&end=2&step=1", "/api/v1/series?match[]=up", "/federate?match[]=up"} {
 		got := get(t, h, "http://localhost"+target)
 		assert.True(t, strings.HasPrefix(got, "422\n"), got)
 		assert.Contains(t, got, why, target)

@@ -39,7 +39,8 @@ var pageFigures = []struct{ figure, expression string }{
 	{"busy", `max by (component) (avg_over_time(storm_capacity_ratio{topology="bullet",component!~"__.*"}[900s]))`},
 	{"queue", `max by (component) (avg_over_time(storm_receive_queue_sojourn_seconds{topology="bullet",component!~"__.*"}[900s]))`},
 	{"records-read", `sum(rate(bullet_source_records_total{topology="bullet"}[910s]))`},
-	{"records-filtered", `sum(rate(storm_executed_total{topology="bullet",component="FilterBolt",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"}[910s]))`},
+	{"records-filtered",
+		`sum(rate(storm_executed_total{topology="bullet",component="FilterBolt",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"}[910s]))`},
 	{"lag", `sum(avg_over_time(bullet_source_lag_records{topology="bullet"}[900s]))`},
 	{"held", `max by (component, reason) (rate(storm_skipped_seconds_total{topology="bullet",component!~"__.*",reason!="inactive"}[910s]))`},
 	{"gc", `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology="bullet"}[910s]))`},
@@ -66,9 +67,11 @@ func BenchmarkPage(b *testing.B) {
 		paint(b, server.URL)
 	}
 	day := func(expression string) url.Values {
-		return url.Values{"query": {expression}, "start": {fmt.Sprint(benchFirst/1000 + pageStep)}, "end": {fmt.Sprint(benchFirst/1000 + benchDay/1000)}, "step": {fmt.Sprint(pageStep)}}
+		return url.Values{"query": {expression}, "start": {fmt.Sprint(benchFirst/1000 + pageStep)},
+			"end": {fmt.Sprint(benchFirst/1000 + benchDay/1000)}, "step": {fmt.Sprint(pageStep)}}
 	}
-	hour := day(`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="bullet"}[70s])))`) // of longer times the page asks for the kept one
+	// of longer times the page asks for the kept one
+	hour := day(`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="bullet"}[70s])))`)
 	hour.Set("start", fmt.Sprint((benchFirst+benchDay)/1000-3600))
 	hour.Set("step", "60")
 	var all []url.Values
@@ -120,7 +123,8 @@ func askOnce(address string, form url.Values) error {
 // paint has a browser show the day, and prints how long it took.
 func paint(b *testing.B, address string) {
 	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
-	browser := exec.Command("node", "browser/paint.bench.mjs", address+"/#"+url.Values{"topology": {"bullet"}, "from": {at(benchFirst)}, "to": {at(benchFirst + benchDay)}}.Encode())
+	browser := exec.Command("node", "browser/paint.bench.mjs", address+"/#"+url.Values{"topology": {"bullet"},
+		"from": {at(benchFirst)}, "to": {at(benchFirst + benchDay)}}.Encode())
 	browser.Dir = "../page"
 	out, err := browser.CombinedOutput()
 	require.NoError(b, err, "%s", out)
@@ -164,7 +168,8 @@ func fillDay(b *testing.B, store *grid.Store) {
 	var distributions []slice.Ref
 	define := func(kind metric.Kind, value func(t float64) float64, names ...string) {
 		ref := slice.Ref(len(c.Definitions))
-		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: 10_000, Series: metric.Series{Kind: kind, Labels: labels.FromStrings(append(names, "topology", "bullet")...)}})
+		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: 10_000,
+			Series: metric.Series{Kind: kind, Labels: labels.FromStrings(append(names, "topology", "bullet")...)}})
 		if value == nil {
 			distributions = append(distributions, ref)
 			return
@@ -173,56 +178,83 @@ func fillDay(b *testing.B, store *grid.Store) {
 	}
 	for w := range benchWorkers {
 		worker, k := fmt.Sprintf("host-%d:6700", w), float64(w%37+1)
-		define(metric.KindCounter, func(t float64) float64 { return 0.02*k*t + float64(int64(t)%70)*0.01 }, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "worker", worker, "mode", "user")
-		define(metric.KindCounter, func(t float64) float64 { return 0.004 * k * t }, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "worker", worker, "mode", "system")
-		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t*k*1e5)%1e9 + 2e8) }, model.MetricNameLabel, "bullet_worker_heap_used_bytes", "worker", worker)
+		define(metric.KindCounter, func(t float64) float64 { return 0.02*k*t + float64(int64(t)%70)*0.01 },
+			model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "worker", worker, "mode", "user")
+		define(metric.KindCounter, func(t float64) float64 { return 0.004 * k * t }, model.MetricNameLabel,
+			"bullet_worker_cpu_seconds_total", "worker", worker, "mode", "system")
+		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t*k*1e5)%1e9 + 2e8) },
+			model.MetricNameLabel, "bullet_worker_heap_used_bytes", "worker", worker)
 		for _, collector := range []string{"G1 Young Generation", "G1 Old Generation"} {
-			define(metric.KindCounter, func(t float64) float64 { return float64(int64(t*k/40)) * 0.012 }, model.MetricNameLabel, "bullet_worker_gc_seconds_total", "worker", worker, "collector", collector)
+			define(metric.KindCounter, func(t float64) float64 { return float64(int64(t*k/40)) * 0.012 },
+				model.MetricNameLabel, "bullet_worker_gc_seconds_total", "worker", worker, "collector", collector)
 		}
-		define(metric.KindGauge, func(t float64) float64 { return 0.001*k + float64(int64(t)%90)*0.001 }, model.MetricNameLabel, "bullet_filter_latency_mean_seconds", "worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w))
+		define(metric.KindGauge, func(t float64) float64 { return 0.001*k + float64(int64(t)%90)*0.001 },
+			model.MetricNameLabel, "bullet_filter_latency_mean_seconds", "worker", worker, "component", "FilterBolt",
+			"task", fmt.Sprint(w))
 		task := []string{"worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w)}
 		of := func(name string, more ...string) []string {
 			return append(append([]string{model.MetricNameLabel, name}, task...), more...)
 		}
-		define(metric.KindGauge, func(t float64) float64 { return 0.02*k + float64(int64(t)%50)*0.002 }, of("storm_capacity_ratio")...)
-		define(metric.KindGauge, func(t float64) float64 { return 0.001 * k }, of("storm_receive_queue_sojourn_seconds")...)
-		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 40 * k)) }, of("storm_executed_total", "source", "DataSource", "stream", "default")...)
-		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t)) }, of("storm_executed_total", "source", "TickSpout", "stream", "default")...)
-		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 2)) }, of("storm_emitted_total", "stream", "default")...)
-		define(metric.KindDistribution, nil, model.MetricNameLabel, "bullet_filter_latency_seconds", "worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w))
+		define(metric.KindGauge, func(t float64) float64 { return 0.02*k + float64(int64(t)%50)*0.002 },
+			of("storm_capacity_ratio")...)
+		define(metric.KindGauge, func(t float64) float64 { return 0.001 * k },
+			of("storm_receive_queue_sojourn_seconds")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 40 * k)) },
+			of("storm_executed_total", "source", "DataSource", "stream", "default")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t)) },
+			of("storm_executed_total", "source", "TickSpout", "stream", "default")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 2)) },
+			of("storm_emitted_total", "stream", "default")...)
+		define(metric.KindDistribution, nil, model.MetricNameLabel, "bullet_filter_latency_seconds", "worker", worker,
+			"component", "FilterBolt", "task", fmt.Sprint(w))
 	}
 	for task := range 10 {
-		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) / 3600) }, model.MetricNameLabel, "bullet_active_queries", "worker", fmt.Sprintf("host-%d:6700", task), "component", "JoinBolt", "task", fmt.Sprint(1000+task))
+		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) / 3600) }, model.MetricNameLabel,
+			"bullet_active_queries", "worker", fmt.Sprintf("host-%d:6700", task), "component", "JoinBolt", "task",
+			fmt.Sprint(1000+task))
 	}
 	for task := range 100 {
 		of := func(name string, more ...string) []string {
-			return append([]string{model.MetricNameLabel, name, "worker", fmt.Sprintf("host-%d:6700", task), "component", "DataSource", "task", fmt.Sprint(2000 + task)}, more...)
+			return append([]string{model.MetricNameLabel, name, "worker", fmt.Sprintf("host-%d:6700", task),
+				"component", "DataSource", "task", fmt.Sprint(2000 + task)}, more...)
 		}
-		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 200)) }, of("bullet_source_records_total")...)
-		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 200)) }, of("storm_emitted_total", "stream", "default")...)
-		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) % 900) }, of("bullet_source_lag_records")...)
-		define(metric.KindCounter, func(t float64) float64 { return 0.03 * t }, of("storm_skipped_seconds_total", "reason", "max_spout_pending")...)
-		define(metric.KindCounter, func(t float64) float64 { return 0 }, of("storm_skipped_seconds_total", "reason", "backpressure")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 200)) },
+			of("bullet_source_records_total")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 200)) },
+			of("storm_emitted_total", "stream", "default")...)
+		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) % 900) },
+			of("bullet_source_lag_records")...)
+		define(metric.KindCounter, func(t float64) float64 { return 0.03 * t },
+			of("storm_skipped_seconds_total", "reason", "max_spout_pending")...)
+		define(metric.KindCounter, func(t float64) float64 { return 0 },
+			of("storm_skipped_seconds_total", "reason", "backpressure")...)
 	}
-	define(metric.KindGauge, func(t float64) float64 { return 0.05 + float64(int64(t)%600)*0.0002 }, model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate2m")
-	define(metric.KindGauge, func(t float64) float64 { return 0.3 + float64(int64(t)%90)*0.001 }, model.MetricNameLabel, "topology:bullet_host_cpu_stolen_cores:max_rate2m")
+	define(metric.KindGauge, func(t float64) float64 { return 0.05 + float64(int64(t)%600)*0.0002 },
+		model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate2m")
+	define(metric.KindGauge, func(t float64) float64 { return 0.3 + float64(int64(t)%90)*0.001 }, model.MetricNameLabel,
+		"topology:bullet_host_cpu_stolen_cores:max_rate2m")
 	define(metric.KindGauge, func(float64) float64 { return 1 }, model.MetricNameLabel, "bullet_topology_info")
 	for ms := int64(10_000); ms <= benchDay; ms += 10_000 {
 		for _, l := range lines {
-			c.Refs, c.EndsMs, c.Values = append(c.Refs, l.ref), append(c.EndsMs, benchFirst+ms), append(c.Values, l.value(float64(ms)/1000))
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, l.ref), append(c.EndsMs, benchFirst+ms),
+				append(c.Values, l.value(float64(ms)/1000))
 		}
 		if ms > benchDay-7_200_000 {
 			for _, ref := range distributions {
 				n := ms / 10_000
-				c.HistogramRefs, c.HistogramEndsMs = append(c.HistogramRefs, ref), append(c.HistogramEndsMs, benchFirst+ms)
-				c.Histograms = append(c.Histograms, &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005, ZeroCount: uint64(n), Count: uint64(103 * n), Sum: 7.5 * float64(n),
-					PositiveSpans: []histogram.Span{{Offset: -56, Length: 8}}, PositiveBuckets: []int64{5 * n, 15 * n, 20 * n, -20 * n, -10 * n, -5 * n, -4 * n, 0}})
+				c.HistogramRefs, c.HistogramEndsMs = append(c.HistogramRefs, ref),
+					append(c.HistogramEndsMs, benchFirst+ms)
+				c.Histograms = append(c.Histograms, &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005,
+					ZeroCount: uint64(n), Count: uint64(103 * n), Sum: 7.5 * float64(n),
+					PositiveSpans:   []histogram.Span{{Offset: -56, Length: 8}},
+					PositiveBuckets: []int64{5 * n, 15 * n, 20 * n, -20 * n, -10 * n, -5 * n, -4 * n, 0}})
 			}
 		}
 		_, err := store.Append(b.Context(), uint64(ms), c)
 		require.NoError(b, err)
 		c.Reset()
-		if ms%600_000 == 0 { // as a collector does that is handed over to once a second, so that parts are merged as they are there
+		// as a collector does that is handed over to once a second, so that parts are merged as they are there
+		if ms%600_000 == 0 {
 			require.NoError(b, store.Flush(b.Context()))
 		}
 	}

@@ -34,7 +34,8 @@ import (
 func buildPrometheus(t *testing.T) string {
 	into, err := filepath.Abs("../../../build/tools")
 	require.NoError(t, err)
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", into+string(filepath.Separator),
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
+		into+string(filepath.Separator),
 		"github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus/cmd/promtool")
 	build.Dir = "../../tools/prometheus"
 	out, err := build.CombinedOutput()
@@ -51,7 +52,8 @@ func exportBlocks(t *testing.T, s *grid.Store) string {
 	require.True(t, ok)
 	const widthMs = 600_000
 	for ; oldest <= newest; oldest += widthMs {
-		require.NoError(t, blocks.Export(t.Context(), s, dir, oldest, min(oldest+widthMs-1, newest), func(blocks.Written) {}))
+		require.NoError(t, blocks.Export(t.Context(), s, dir, oldest, min(oldest+widthMs-1, newest),
+			func(blocks.Written) {}))
 	}
 	return dir
 }
@@ -61,8 +63,10 @@ func exportBlocks(t *testing.T, s *grid.Store) string {
 func startPrometheus(t *testing.T, dir, config string, samples int) string {
 	file := filepath.Join(t.TempDir(), "prometheus.yml")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
-	p := exec.Command(filepath.Join(buildPrometheus(t), "prometheus"), "--config.file", file, "--storage.tsdb.path", dir,
-		"--storage.tsdb.retention.time", "100y", "--web.listen-address", "127.0.0.1:0", fmt.Sprint("--query.max-samples=", samples))
+	p := exec.Command(filepath.Join(buildPrometheus(t), "prometheus"), "--config.file", file,
+		"--storage.tsdb.path", dir,
+		"--storage.tsdb.retention.time", "100y", "--web.listen-address", "127.0.0.1:0",
+		fmt.Sprint("--query.max-samples=", samples))
 	stderr, err := p.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())
@@ -134,7 +138,8 @@ func TestRealPrometheusOnGeneratedExpressions(t *testing.T) {
 		at := fmt.Sprint(1_700_000_000 + g.IntN(7200))
 		for _, a := range []ask{
 			{method: http.MethodGet, path: "/api/v1/query", form: url.Values{"query": {expression}, "time": {at}}},
-			{method: http.MethodPost, path: "/api/v1/query_range", form: url.Values{"query": {expression}, "start": {"1700001000"}, "end": {at}, "step": {"137"}}},
+			{method: http.MethodPost, path: "/api/v1/query_range",
+				form: url.Values{"query": {expression}, "start": {"1700001000"}, "end": {at}, "step": {"137"}}},
 		} {
 			real := answered(t, a, servers.real)
 			require.Equal(t, rounded(real), rounded(answered(t, a, servers.ours)), expression)
@@ -167,7 +172,8 @@ type generator struct{ *rand.Rand }
 func (g generator) of(options ...string) string { return options[g.IntN(len(options))] }
 
 func (g generator) selector() string {
-	return g.of("bullet_worker_heap_used_bytes", "bullet_worker_cpu_seconds_total", "bullet_filter_latency_seconds", "bullet_worker_info") +
+	return g.of("bullet_worker_heap_used_bytes", "bullet_worker_cpu_seconds_total", "bullet_filter_latency_seconds",
+		"bullet_worker_info") +
 		g.of("", "", `{worker="host-1:6700"}`, `{worker=~"host-[12].*"}`, `{topology="bullet",worker!="host-0:6700"}`)
 }
 
@@ -179,7 +185,8 @@ func (g generator) window() string {
 // which it hands them on, is not defined: Prometheus itself answers one way and then another.
 func (g generator) expression() string {
 	if g.IntN(9) == 0 {
-		return g.of("topk", "bottomk") + "(" + g.of("1", "2") + ", " + g.of("", "2 * ", "100 - ") + "bullet_worker_heap_used_bytes)"
+		return g.of("topk", "bottomk") + "(" + g.of("1", "2") + ", " + g.of("", "2 * ", "100 - ") +
+			"bullet_worker_heap_used_bytes)"
 	}
 	return g.vector(3)
 }
@@ -191,17 +198,20 @@ func (g generator) vector(depth int) string {
 	inner := g.vector(depth - 1)
 	switch g.IntN(8) {
 	case 0:
-		return g.of("rate", "increase", "delta", "resets", "changes", "irate", "idelta", "deriv") + "(" + g.window() + ")"
+		return g.of("rate", "increase", "delta", "resets", "changes", "irate", "idelta", "deriv") + "(" +
+			g.window() + ")"
 	case 1:
 		return g.of("avg", "min", "max", "sum", "count", "last", "stddev", "present") + "_over_time(" + g.window() + ")"
 	case 2:
-		return g.of("sum", "avg", "max", "min", "count", "group", "stddev") + g.of("", " by (worker)", " without (mode)", " by (topology, mode)") + "(" + inner + ")"
+		return g.of("sum", "avg", "max", "min", "count", "group", "stddev") +
+			g.of("", " by (worker)", " without (mode)", " by (topology, mode)") + "(" + inner + ")"
 	case 3:
 		return inner + g.of(" + ", " - ", " * ", " / ", " > ", " <= ", " != bool ", " % ") + g.of("2", "0.5", "1e6")
 	case 4:
 		return "(" + inner + ")" + g.of(" or ", " and ", " unless ") + "(" + g.vector(depth-1) + ")"
 	case 5:
-		return g.of("abs", "ceil", "sqrt", "ln", "timestamp", "sort", "absent", "histogram_count", "histogram_sum", "histogram_avg") + "(" + inner + ")"
+		return g.of("abs", "ceil", "sqrt", "ln", "timestamp", "sort", "absent", "histogram_count", "histogram_sum",
+			"histogram_avg") + "(" + inner + ")"
 	case 6:
 		return "histogram_quantile(" + g.of("0.5", "0.99", "1") + ", " + inner + ")"
 	}
@@ -216,7 +226,8 @@ func TestRealPrometheusMetadata(t *testing.T) {
 			"bullet_worker_heap_used_bytes 1\n# TYPE bullet_created_queries counter\n# HELP bullet_created_queries Queries <created> & \"quoted\".\nbullet_created_queries_total 1\n# EOF\n")
 	}))
 	t.Cleanup(target.Close)
-	config := "scrape_configs: [{job_name: a, scrape_interval: 1s, static_configs: [{targets: ['" + strings.TrimPrefix(target.URL, "http://") + "']}]}]"
+	config := "scrape_configs: [{job_name: a, scrape_interval: 1s, static_configs: [{targets: ['" +
+		strings.TrimPrefix(target.URL, "http://") + "']}]}]"
 	real := startPrometheus(t, t.TempDir(), config, maxSamples)
 	ours := httptest.NewServer(newHandler(t, openFixture(t), func(o *Options) {
 		o.Metadata = described{
@@ -231,7 +242,8 @@ func TestRealPrometheusMetadata(t *testing.T) {
 	for !strings.Contains(answered(t, all, real), "bullet_created_queries") {
 		require.NoError(t, ctx.Err(), "Prometheus did not scrape")
 	}
-	for _, form := range []url.Values{nil, {"metric": {"bullet_worker_heap_used_bytes"}}, {"metric": {"nothing"}}, {"limit": {"0"}}, {"limit_per_metric": {"1"}}} {
+	for _, form := range []url.Values{nil, {"metric": {"bullet_worker_heap_used_bytes"}}, {"metric": {"nothing"}},
+		{"limit": {"0"}}, {"limit_per_metric": {"1"}}} {
 		all.form = form
 		assert.Equal(t, answered(t, all, real), answered(t, all, ours.URL), form)
 	}

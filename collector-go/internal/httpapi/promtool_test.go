@@ -20,7 +20,8 @@ func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 	servers := startBoth(t)
 	promtool := filepath.Join(buildPrometheus(t), "promtool")
 	ask := func(server, arguments string) (text string, failed bool) {
-		out, err := exec.CommandContext(t.Context(), promtool, strings.Fields(strings.ReplaceAll(arguments, "SERVER", server))...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), promtool,
+			strings.Fields(strings.ReplaceAll(arguments, "SERVER", server))...).CombinedOutput()
 		return strings.ReplaceAll(string(out), server, "SERVER"), err != nil
 	}
 	for _, test := range []struct {
@@ -29,16 +30,20 @@ func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 		fails     bool
 	}{
 		{"query instant SERVER bullet_worker_heap_used_bytes --time=1700003600", "host-1:6700", false},
-		{"query instant SERVER sum(rate(bullet_filter_latency_seconds[5m])) --time=1700003600 --format=json", "buckets", false},
+		{"query instant SERVER sum(rate(bullet_filter_latency_seconds[5m])) --time=1700003600 --format=json",
+			"buckets", false},
 		{"query instant SERVER quantile(1.5,bullet_worker_heap_used_bytes) --time=1700003600", "+Inf", false},
 		{"query instant SERVER sum( --time=1700003600", "parse error", true},
 		{"query range SERVER bullet_worker_info --start=1700003500 --end=1700003600 --step=20s", "pid", false},
-		{"query range SERVER bullet_worker_info --start=1700003500 --end=1700003600 --step=1us --format=json", "", true},
+		{"query range SERVER bullet_worker_info --start=1700003500 --end=1700003600 --step=1us --format=json", "",
+			true},
 		{"query series SERVER --match=bullet_worker_info --start=1700000000 --end=1700003600", "pid", false},
 		{"query series SERVER --match={a=\"\"}", "non-empty", true},
 		{"query labels SERVER worker --start=1700000000 --end=1700003600", "host-2:6700", false},
-		{"query labels SERVER __name__ --match=bullet_worker_info --start=1700000000 --end=1700003600", "bullet_worker_info", false},
-		{"query analyze --server=SERVER --type=histogram --match=bullet_filter_latency_seconds --time=1700003600 --duration=5m", "bullet_filter_latency_seconds", false},
+		{"query labels SERVER __name__ --match=bullet_worker_info --start=1700000000 --end=1700003600",
+			"bullet_worker_info", false},
+		{"query analyze --server=SERVER --type=histogram --match=bullet_filter_latency_seconds --time=1700003600 --duration=5m",
+			"bullet_filter_latency_seconds", false},
 		{"check healthy --url=SERVER", "SUCCESS", false},
 		{"check ready --url=SERVER", "SUCCESS", false},
 	} {

@@ -72,10 +72,12 @@ func (a *api) queryRange(r request) answer {
 		return invalidParameter("step", err)
 	}
 	if step <= 0 {
-		return invalidParameter("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
+		return invalidParameter("step",
+			errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
 	}
 	if end.Sub(start)/step > maxPoints {
-		return badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
+		return badData(errors.New(
+			"exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
 	}
 	return a.evaluate(r, limit, func(ctx context.Context, o promql.QueryOpts) (promql.Query, error) {
 		return a.options.Engine.Range(ctx, o, r.FormValue("query"), start, end, step)
@@ -102,7 +104,8 @@ func (a *api) exemplars(r request) answer {
 }
 
 // evaluate runs the query that prepare makes, within the request's timeout.
-func (a *api) evaluate(r request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (result answer) {
+func (a *api) evaluate(r request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (
+	result answer) {
 	ctx := r.Context()
 	if text := r.FormValue("timeout"); text != "" {
 		timeout, err := parseDuration(text)
@@ -141,7 +144,9 @@ func (a *api) evaluated(r request, limit int, q promql.Query, res *promql.Result
 	if wanted := r.FormValue("stats"); wanted != "" {
 		data.Stats = stats.NewQueryStats(q.Stats())
 		if wanted != statsTrue && wanted != statsAll {
-			warnings = warnings.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use %q or %q", wanted, statsTrue, statsAll))
+			warnings = warnings.Add(
+				fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use %q or %q",
+					wanted, statsTrue, statsAll))
 		}
 	}
 	return answer{data: data, warnings: warnings, done: q.Close}

@@ -65,14 +65,16 @@ func startReported(t *testing.T) *reported {
 	w.clockMs += 10_000
 	w.send(nil)
 	// What was appended before this is applied when it is.
-	_, err = w.registry.Annotate(t.Context(), registry.Annotation{ID: "warm-up", Topology: "bullet", Title: "Warm-up", Tags: []string{"step"}})
+	_, err = w.registry.Annotate(t.Context(), registry.Annotation{ID: "warm-up", Topology: "bullet", Title: "Warm-up",
+		Tags: []string{"step"}})
 	require.NoError(t, err)
 	return w
 }
 
 func (w *reported) begin(id, host string, task int32) {
 	var err error
-	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: id, Host: host, Port: 6700, Task: task})
+	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: id, Host: host,
+		Port: 6700, Task: task})
 	require.NoError(w.t, err)
 	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: w.producer, TimeMs: w.clockMs}))
 }
@@ -80,13 +82,16 @@ func (w *reported) begin(id, host string, task int32) {
 // send sends a batch in which every task but the consumer's reports.
 func (w *reported) send(notes *pb.Batch) {
 	w.sequence++
-	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: w.clockMs, ReceivedMs: w.clockMs + 3, Notes: notes}
+	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: w.clockMs,
+		ReceivedMs: w.clockMs + 3, Notes: notes}
 	for _, s := range []struct {
 		host, component string
 		task            int32
-	}{{"worker-1", "__system", -1}, {"worker-1", "DataSource", 1}, {"worker-1", "FilterBolt", 3}, {"worker-2", "__system", -1}, {"worker-2", "DataSource", 2},
+	}{{"worker-1", "__system", -1}, {"worker-1", "DataSource", 1}, {"worker-1", "FilterBolt", 3},
+		{"worker-2", "__system", -1}, {"worker-2", "DataSource", 2},
 		{"worker-2", "FilterBolt", 4}, {"worker-2", "JoinBolt", 5}} {
-		id, err := w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: s.host, Port: 6700}, Component: s.component, Task: s.task, Name: "x",
+		id, err := w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: s.host, Port: 6700},
+			Component: s.component, Task: s.task, Name: "x",
 			IntervalMs: 10_000})
 		require.NoError(w.t, err)
 		b.IDs, b.TimesMs, b.Values = append(b.IDs, id), append(b.TimesMs, w.clockMs), append(b.Values, 1)
@@ -98,17 +103,23 @@ func (w *reported) send(notes *pb.Batch) {
 }
 
 func reportedTopology(pending, bullet string) *pb.TopologyInfo {
-	component := func(kind pb.ComponentKind, name string, parallelism uint32, cpu, on, off float64, tasks []int32, inputs ...*pb.ComponentInput) *pb.ComponentInfo {
-		return &pb.ComponentInfo{Kind: kind, Name: name, Parallelism: parallelism, CpuPercent: cpu, OnHeapMib: on, OffHeapMib: off, Tasks: tasks, Inputs: inputs}
+	component := func(kind pb.ComponentKind, name string, parallelism uint32, cpu, on, off float64, tasks []int32,
+		inputs ...*pb.ComponentInput) *pb.ComponentInfo {
+		return &pb.ComponentInfo{Kind: kind, Name: name, Parallelism: parallelism, CpuPercent: cpu, OnHeapMib: on,
+			OffHeapMib: off, Tasks: tasks, Inputs: inputs}
 	}
 	const spout, bolt = pb.ComponentKind_COMPONENT_KIND_SPOUT, pb.ComponentKind_COMPONENT_KIND_BOLT
 	return &pb.TopologyInfo{
 		Name: "bullet", StormVersion: "2.8.3", BulletVersion: bullet, JavaVersion: "17.0.12", PluginVersion: "0.1.0",
-		Settings: map[string]string{"topology.max.spout.pending": pending, "topology.workers": "2", "topology.worker.childopts": "-XX:+UseG1GC"},
+		Settings: map[string]string{"topology.max.spout.pending": pending, "topology.workers": "2",
+			"topology.worker.childopts": "-XX:+UseG1GC"},
 		Components: []*pb.ComponentInfo{
 			component(spout, "DataSource", 2, 50, 256, 160, []int32{1, 2}),
-			component(bolt, "FilterBolt", 2, 100, 256, 160, []int32{3, 4}, &pb.ComponentInput{Component: "DataSource", Stream: "default", Grouping: "shuffle"}),
-			component(bolt, "JoinBolt", 1, 100, 512, 160, []int32{5}, &pb.ComponentInput{Component: "FilterBolt", Stream: "default", Grouping: "fields", Fields: []string{"id"}}),
+			component(bolt, "FilterBolt", 2, 100, 256, 160, []int32{3, 4},
+				&pb.ComponentInput{Component: "DataSource", Stream: "default", Grouping: "shuffle"}),
+			component(bolt, "JoinBolt", 1, 100, 512, 160, []int32{5},
+				&pb.ComponentInput{Component: "FilterBolt", Stream: "default", Grouping: "fields",
+					Fields: []string{"id"}}),
 			component(bolt, "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer", 1, 10, 128, 0, []int32{12}),
 		},
 	}
@@ -122,7 +133,8 @@ func reportedWorkers(pid uint64) []*pb.WorkerInfo {
 }
 
 func (w *reported) handler(change ...func(*Options)) http.Handler {
-	return handlerOver(w.t, empty{}, append(change, func(o *Options) { o.Registry, o.Hosts = w.registry, []string{"example.com"} })...)
+	return handlerOver(w.t, empty{},
+		append(change, func(o *Options) { o.Registry, o.Hosts = w.registry, []string{"example.com"} })...)
 }
 
 // The page's examples are what the API answers: a block of it is a request, a blank line and the answer.
@@ -186,15 +198,19 @@ func TestAWebPageElsewhereCannotAnnotate(t *testing.T) {
 		headers []string
 		code    int
 	}{
-		"a program":                     {nil, http.StatusOK},
-		"our own page":                  {[]string{"Origin", "http://localhost:9320", "Sec-Fetch-Site", "same-origin"}, http.StatusOK},
-		"an older browser on our page":  {[]string{"Origin", "http://localhost:9320"}, http.StatusOK},
-		"another page":                  {[]string{"Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
-		"another port":                  {[]string{"Origin", "http://localhost:8080", "Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
-		"an older browser elsewhere":    {[]string{"Origin", "http://evil.example"}, http.StatusForbidden},
-		"a page without an origin":      {[]string{"Origin", "null"}, http.StatusForbidden},
-		"a form, which needs no leave":  {[]string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
-		"a form of another kind":        {[]string{"Content-Type", "application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType},
+		"a program": {nil, http.StatusOK},
+		"our own page": {[]string{"Origin", "http://localhost:9320", "Sec-Fetch-Site", "same-origin"},
+			http.StatusOK},
+		"an older browser on our page": {[]string{"Origin", "http://localhost:9320"}, http.StatusOK},
+		"another page": {[]string{"Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"},
+			http.StatusForbidden},
+		"another port": {[]string{"Origin", "http://localhost:8080", "Sec-Fetch-Site", "same-site"},
+			http.StatusForbidden},
+		"an older browser elsewhere":   {[]string{"Origin", "http://evil.example"}, http.StatusForbidden},
+		"a page without an origin":     {[]string{"Origin", "null"}, http.StatusForbidden},
+		"a form, which needs no leave": {[]string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
+		"a form of another kind": {[]string{"Content-Type", "application/x-www-form-urlencoded"},
+			http.StatusUnsupportedMediaType},
 		"JSON with a charset":           {[]string{"Content-Type", "application/json; charset=utf-8"}, http.StatusOK},
 		"a content type that is broken": {[]string{"Content-Type", ";"}, http.StatusUnsupportedMediaType},
 	} {
@@ -216,7 +232,8 @@ func TestATokenIsAskedForWhereThereAreTokens(t *testing.T) {
 	})
 	code, answer := post(h, `{"topology":"bullet","title":"x"}`)
 	assert.Equal(t, http.StatusUnauthorized, code)
-	assert.Equal(t, `{"status":"error","errorType":"unauthorized","error":"no token: send the header \"authorization: Bearer \u003ctoken\u003e\""}`, answer)
+	assert.Equal(t, `{"status":"error","errorType":"unauthorized","error":"no token: send the header \"authorization: Bearer \u003ctoken\u003e\""}`,
+		answer)
 	code, _ = post(h, `{"topology":"bullet","title":"x"}`, "Authorization", "Bearer wrong")
 	assert.Equal(t, http.StatusUnauthorized, code)
 	code, _ = post(h, `{"topology":"bullet","title":"x"}`, "Authorization", "Bearer reader")
@@ -255,7 +272,8 @@ func TestWhatIsWrongWithAnAnnotationIsAnswered(t *testing.T) {
 func TestAnnotationsAreSelected(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
-	code, answer := post(h, `{"id":"s1","topology":"bullet","title":"One","time":1800000700,"end_time":"2027-01-15T08:12:00Z","tags":["step","demo"]}`)
+	code, answer := post(h,
+		`{"id":"s1","topology":"bullet","title":"One","time":1800000700,"end_time":"2027-01-15T08:12:00Z","tags":["step","demo"]}`)
 	require.Equal(t, http.StatusOK, code, answer)
 	code, answer = post(h, `{"id":"s2","topology":"other","title":"Two","time":1800000710.5,"tags":["step"]}`)
 	require.Equal(t, http.StatusOK, code, answer)
@@ -279,17 +297,21 @@ func TestAnnotationsAreSelected(t *testing.T) {
 		}
 		assert.Equal(t, want, strings.Join(titles, ","), query)
 	}
-	assertRefused(t, h, "/api/v1/annotations?start=x", http.StatusBadRequest, `invalid parameter "start": invalid time value for 'start': cannot parse "x" to a valid timestamp`)
-	assertRefused(t, h, "/api/v1/annotations?limit=-1", http.StatusBadRequest, `invalid parameter "limit": limit must be non-negative`)
+	assertRefused(t, h, "/api/v1/annotations?start=x", http.StatusBadRequest,
+		`invalid parameter "start": invalid time value for 'start': cannot parse "x" to a valid timestamp`)
+	assertRefused(t, h, "/api/v1/annotations?limit=-1", http.StatusBadRequest,
+		`invalid parameter "limit": limit must be non-negative`)
 }
 
 func TestATopologyThatIsNotKnownIsNotFound(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
-	assertRefused(t, h, "/api/v1/topologies/x", http.StatusNotFound, `no topology "x" has reported; /api/v1/topologies lists those that have`)
+	assertRefused(t, h, "/api/v1/topologies/x", http.StatusNotFound,
+		`no topology "x" has reported; /api/v1/topologies lists those that have`)
 	assertRefused(t, h, "/api/v1/topologies/bullet?id=x", http.StatusNotFound,
 		`no run of topology "bullet" has the id "x"; /api/v1/topologies/{name} lists those that are remembered`)
-	assert.Contains(t, get(t, h, "/api/v1/topologies/bullet?id=bullet-1-1799999000"), `"topology.max.spout.pending":"30"`)
+	assert.Contains(t, get(t, h, "/api/v1/topologies/bullet?id=bullet-1-1799999000"),
+		`"topology.max.spout.pending":"30"`)
 }
 
 func assertRefused(t *testing.T, h http.Handler, target string, code int, why string) {

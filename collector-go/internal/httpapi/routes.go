@@ -52,7 +52,8 @@ var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET 
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
-	query, queryRange, labelNames, series := a.whole(a.query), a.whole(a.queryRange), a.whole(a.labelNames), a.whole(a.series)
+	query, queryRange, labelNames, series := a.whole(a.query), a.whole(a.queryRange), a.whole(a.labelNames),
+		a.whole(a.series)
 	routes := []route{
 		get("/api/v1/query", query), post("/api/v1/query", query),
 		get("/api/v1/query_range", queryRange), post("/api/v1/query_range", queryRange),
@@ -62,23 +63,28 @@ func (a *api) routes() []route {
 		get("/api/v1/label/{name}/values", a.whole(a.labelValues)),
 		get("/api/v1/series", series), post("/api/v1/series", series),
 		get("/api/v1/metadata", a.metadata),
-		get("/api/v1/rules", a.whole(a.rules)), get("/api/v1/alerts", a.whole(a.alerts)), get("/api/v1/alertmanagers", a.alertmanagers),
+		get("/api/v1/rules", a.whole(a.rules)), get("/api/v1/alerts", a.whole(a.alerts)),
+		get("/api/v1/alertmanagers", a.alertmanagers),
 		get("/api/v1/collection/{name}", a.whole(a.collection)),
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
 		get("/api/v1/status/flags", a.flags),
-		{"GET /metrics", access.Read, promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},
+		{"GET /metrics", access.Read,
+			promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10,
+				Timeout: 30 * time.Second})},
 		{"GET /federate", access.Read, httputil.CompressionHandler{Handler: a.wholePage(a.federate)}},
 		{"GET /-/healthy", everybody, http.HandlerFunc(healthy)},
 		{"GET /-/ready", everybody, http.HandlerFunc(a.ready)},
 		get("/api/v1/runs", a.runs),
 	}
 	if a.options.Page != nil {
-		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page}, route{"GET /page/", access.Read, a.options.Page},
+		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page},
+			route{"GET /page/", access.Read, a.options.Page},
 			route{"GET /graph", access.Read, http.HandlerFunc(graph)})
 	}
 	if a.options.Runbooks != nil {
-		routes = append(routes, route{"GET /runbooks/{page...}", access.Read, http.StripPrefix("/runbooks", a.options.Runbooks)})
+		routes = append(routes, route{"GET /runbooks/{page...}", access.Read,
+			http.StripPrefix("/runbooks", a.options.Runbooks)})
 	}
 	if a.options.Runs != nil {
 		routes = append(routes, route{"GET /runs/{name}/{$}", access.Read, a.options.Runs})
@@ -89,7 +95,8 @@ func (a *api) routes() []route {
 	if a.options.Registry != nil {
 		routes = append(routes,
 			get("/api/v1/topologies", a.whole(a.topologies)), get("/api/v1/topologies/{name}", a.whole(a.topology)),
-			get("/api/v1/annotations", a.whole(a.annotations)), route{"POST /api/v1/annotations", access.Write, a.serve(a.annotate)})
+			get("/api/v1/annotations", a.whole(a.annotations)), route{"POST /api/v1/annotations", access.Write,
+				a.serve(a.annotate)})
 	}
 	return routes
 }
@@ -121,7 +128,8 @@ func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) 
 		return next
 	}
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "bullet_metrics_http_request_seconds", Help: "How long requests took to answer, by route and status code, in seconds.",
+		Name:    "bullet_metrics_http_request_seconds",
+		Help:    "How long requests took to answer, by route and status code, in seconds.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
 	}, []string{"route", "code"})
 	r.MustRegister(took)
@@ -130,6 +138,7 @@ func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) 
 		if pattern == "" {
 			pattern = "none"
 		}
-		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}), next).ServeHTTP(w, req)
+		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}),
+			next).ServeHTTP(w, req)
 	})
 }

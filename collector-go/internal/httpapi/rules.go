@@ -196,7 +196,8 @@ func (a *api) rules(r request) answer {
 		found.Groups = append(found.Groups, shown)
 	}
 	if !reached {
-		return invalidParameter("group_next_token", fmt.Errorf("invalid group_next_token '%v'. were rule groups changed?", w.nextToken))
+		return invalidParameter("group_next_token",
+			fmt.Errorf("invalid group_next_token '%v'. were rule groups changed?", w.nextToken))
 	}
 	return answer{data: found}
 }
@@ -219,7 +220,8 @@ func pageToken(group *rules.Group) string {
 
 func (w wanted) show(group *rules.Group) ruleGroup {
 	shown := ruleGroup{
-		Name: group.Name(), File: group.File(), Interval: group.Interval().Seconds(), Limit: group.Limit(), Rules: []any{},
+		Name: group.Name(), File: group.File(), Interval: group.Interval().Seconds(), Limit: group.Limit(),
+		Rules:          []any{},
 		EvaluationTime: group.GetEvaluationTime().Seconds(), LastEvaluation: group.GetLastEvaluation(),
 	}
 	for _, rule := range group.Rules(w.matchers...) {
@@ -242,8 +244,10 @@ func (w wanted) show(group *rules.Group) ruleGroup {
 
 func (w wanted) showAlerting(rule *rules.AlertingRule) alertingRule {
 	shown := alertingRule{
-		State: rule.State().String(), Name: rule.Name(), Query: rule.Query().String(), Duration: rule.HoldDuration().Seconds(),
-		KeepFiringFor: rule.KeepFiringFor().Seconds(), Labels: rule.Labels(), Annotations: rule.Annotations(), Health: rule.Health(),
+		State: rule.State().String(), Name: rule.Name(), Query: rule.Query().String(),
+		Duration:      rule.HoldDuration().Seconds(),
+		KeepFiringFor: rule.KeepFiringFor().Seconds(), Labels: rule.Labels(), Annotations: rule.Annotations(),
+		Health:    rule.Health(),
 		LastError: text(rule.LastError()), EvaluationTime: rule.GetEvaluationDuration().Seconds(),
 		LastEvaluation: rule.GetEvaluationTimestamp(), Type: "alerting",
 	}
@@ -255,8 +259,10 @@ func (w wanted) showAlerting(rule *rules.AlertingRule) alertingRule {
 
 func showRecording(rule *rules.RecordingRule) recordingRule {
 	return recordingRule{
-		Name: rule.Name(), Query: rule.Query().String(), Labels: rule.Labels(), Health: rule.Health(), LastError: text(rule.LastError()),
-		EvaluationTime: rule.GetEvaluationDuration().Seconds(), LastEvaluation: rule.GetEvaluationTimestamp(), Type: "recording",
+		Name: rule.Name(), Query: rule.Query().String(), Labels: rule.Labels(), Health: rule.Health(),
+		LastError:      text(rule.LastError()),
+		EvaluationTime: rule.GetEvaluationDuration().Seconds(), LastEvaluation: rule.GetEvaluationTimestamp(),
+		Type: "recording",
 	}
 }
 

@@ -55,7 +55,9 @@ func startBothWithRules(t *testing.T) both {
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	config := fmt.Sprintf("rule_files: [%q]\nalerting: {alertmanagers: [{path_prefix: /am, static_configs: [{targets: ['127.0.0.1:9']}]}]}\n", path)
+	config := fmt.Sprintf(
+		"rule_files: [%q]\nalerting: {alertmanagers: [{path_prefix: /am, static_configs: [{targets: ['127.0.0.1:9']}]}]}\n",
+		path)
 	return both{ours: server.URL, real: startPrometheus(t, exportBlocks(t, s), config, maxSamples)}
 }
 
@@ -69,7 +71,8 @@ func TestRulesAndAlertsAreAnsweredAsPrometheusDoes(t *testing.T) {
 		require.NoError(t, err)
 		return moments.ReplaceAllString(show(t, r), `"$1":0`)
 	}
-	for _, base := range []string{servers.ours, servers.real} { // every group has been evaluated twice: alerts are restored
+	// every group has been evaluated twice: alerts are restored
+	for _, base := range []string{servers.ours, servers.real} {
 		require.Eventually(t, func() bool {
 			answer := ask(base, "/api/v1/rules")
 			return !strings.Contains(answer, `"health":"unknown"`) && strings.Contains(answer, "exceeded limit of 1") &&
@@ -78,9 +81,12 @@ func TestRulesAndAlertsAreAnsweredAsPrometheusDoes(t *testing.T) {
 	}
 	var pages []string
 	for _, path := range []string{
-		"/api/v1/rules", "/api/v1/rules?type=alert", "/api/v1/rules?type=record", "/api/v1/rules?type=RECORD", "/api/v1/rules?exclude_alerts=true",
-		"/api/v1/rules?rule_name[]=HeapHigh&rule_name[]=Quiet", "/api/v1/rules?rule_group[]=alerts", "/api/v1/rules?file[]=/no/such",
-		"/api/v1/rules?match[]=%7Bseverity%3D%22critical%22%7D", "/api/v1/rules?group_limit=1", "/api/v1/rules?group_limit=2&type=alert",
+		"/api/v1/rules", "/api/v1/rules?type=alert", "/api/v1/rules?type=record", "/api/v1/rules?type=RECORD",
+		"/api/v1/rules?exclude_alerts=true",
+		"/api/v1/rules?rule_name[]=HeapHigh&rule_name[]=Quiet", "/api/v1/rules?rule_group[]=alerts",
+		"/api/v1/rules?file[]=/no/such",
+		"/api/v1/rules?match[]=%7Bseverity%3D%22critical%22%7D", "/api/v1/rules?group_limit=1",
+		"/api/v1/rules?group_limit=2&type=alert",
 		"/api/v1/rules?group_limit=1&group_next_token=wrong", "/api/v1/alerts", "/api/v1/alertmanagers",
 	} {
 		real := ask(servers.real, path)

@@ -4,7 +4,8 @@ import (
 	"errors"
 )
 
-var errNoRuns = errors.New("runs.dir is not set: set it to the directory that bullet-metrics tune run writes to, such as out/tune")
+var errNoRuns = errors.New(
+	"runs.dir is not set: set it to the directory that bullet-metrics tune run writes to, such as out/tune")
 
 // runs answers /runs: the runs of experiments with their verdicts, the newest first, and where their reports are.
 func (a *api) runs(request) answer {

@@ -29,7 +29,8 @@ func (a *api) labelNames(r request) answer {
 	if invalid != nil {
 		return *invalid
 	}
-	return s.words(r.Context(), func(ctx context.Context, hints *storage.LabelHints, m ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return s.words(r.Context(), func(ctx context.Context, hints *storage.LabelHints, m ...*labels.Matcher) ([]string,
+		annotations.Annotations, error) {
 		return s.querier.LabelNames(ctx, hints, m...)
 	})
 }
@@ -47,7 +48,8 @@ func (a *api) labelValues(r request) answer {
 	if invalid != nil {
 		return *invalid
 	}
-	return s.words(r.Context(), func(ctx context.Context, hints *storage.LabelHints, m ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return s.words(r.Context(), func(ctx context.Context, hints *storage.LabelHints, m ...*labels.Matcher) ([]string,
+		annotations.Annotations, error) {
 		return s.querier.LabelValues(ctx, name, hints, m...)
 	})
 }
@@ -83,7 +85,8 @@ func (a *api) selected(r request, wrong func(error) answer) (*selection, *answer
 		invalid := unparsed(err, wrong)
 		return nil, &invalid
 	}
-	s := &selection{limit: limit, selectors: selectors, minMs: timestamp.FromTime(start), maxMs: timestamp.FromTime(end)}
+	s := &selection{limit: limit, selectors: selectors, minMs: timestamp.FromTime(start),
+		maxMs: timestamp.FromTime(end)}
 	if s.querier, err = a.options.Engine.Querier(s.minMs, s.maxMs); err != nil {
 		return nil, &answer{err: failed(err)}
 	}
@@ -93,7 +96,8 @@ func (a *api) selected(r request, wrong func(error) answer) (*selection, *answer
 func (s *selection) close() { _ = s.querier.Close() }
 
 // words collects sorted names or values over all selectors.
-func (s *selection) words(ctx context.Context, ask func(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error)) answer {
+func (s *selection) words(ctx context.Context, ask func(context.Context, *storage.LabelHints, ...*labels.Matcher) (
+	[]string, annotations.Annotations, error)) answer {
 	selectors := s.selectors
 	if len(selectors) == 0 {
 		selectors = [][]*labels.Matcher{nil}

@@ -94,7 +94,8 @@ type Options struct {
 
 // DefaultOptions returns the limits described at Options; the required parts are the caller's.
 func DefaultOptions() Options {
-	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 20 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
+	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 20 * time.Second, MaxConnections: 512, MaxRequests: 256,
+		RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
 }
 
 // Validate returns an error that names the invalid option.
@@ -142,7 +143,8 @@ func NewServer(options Options) (*Server, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          log.New(serverLog{options}, "", 0),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsAConnection, SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsAConnection, SendPingTimeout: pingAfter,
+			PingTimeout: pingTimeout},
 	}}
 	s.figures()
 	return s, nil
@@ -186,11 +188,14 @@ func (s *Server) shutDown() error {
 
 func (s *Server) figures() {
 	s.refused = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "bullet_metrics_http_refused_connections_total", Help: "Connections closed at once: there were enough, or their address had its share.",
+		Name: "bullet_metrics_http_refused_connections_total",
+		Help: "Connections closed at once: there were enough, or their address had its share.",
 	})
 	if r := s.options.Registerer; r != nil {
-		r.MustRegister(s.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections", Help: "Open connections."},
-			func() float64 { return float64(s.connections.Taken()) }))
+		r.MustRegister(s.refused,
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections",
+				Help: "Open connections."},
+				func() float64 { return float64(s.connections.Taken()) }))
 	}
 }
 

@@ -91,9 +91,11 @@ func TestErrorsOfTheStore(t *testing.T) {
 // An error of the store is distinguished from one of the query.
 func TestErrorWhileReading(t *testing.T) {
 	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
-		return storage.NewMergeQuerier([]storage.Querier{breaking{storage.NoopQuerier()}}, nil, storage.ChainedSeriesMerge), nil
+		return storage.NewMergeQuerier([]storage.Querier{breaking{storage.NoopQuerier()}}, nil,
+			storage.ChainedSeriesMerge), nil
 	}))
-	want := "500\nContent-Type: application/json\n\n" + `{"status":"error","errorType":"internal","error":"expanding series: a block is broken"}` + "\n"
+	want := "500\nContent-Type: application/json\n\n" +
+		`{"status":"error","errorType":"internal","error":"expanding series: a block is broken"}` + "\n"
 	assert.Equal(t, want, get(t, h, "http://localhost/api/v1/query?query=up&time=1"))
 }
 
@@ -109,12 +111,14 @@ func TestClientThatWentAway(t *testing.T) {
 	h := handlerOver(t, store)
 	answer := make(chan string)
 	go func() {
-		answer <- call(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/query?query=up&time=1", nil))
+		answer <- call(t, h, httptest.NewRequestWithContext(ctx, http.MethodGet,
+			"http://localhost/api/v1/query?query=up&time=1", nil))
 	}()
 	<-store.asked
 	cancel()
 	close(store.go_)
-	assert.Contains(t, <-answer, "499\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"canceled\"")
+	assert.Contains(t, <-answer,
+		"499\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"canceled\"")
 }
 
 // endless reads until its time is over.
@@ -126,9 +130,13 @@ func (endless) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...
 }
 
 func TestQueryThatTakesTooLong(t *testing.T) {
-	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return endless{storage.NoopQuerier()}, nil }))
-	for _, target := range []string{"query?query=up&time=1&timeout=300ms", "query_range?query=up&start=1&end=2&step=1&timeout=0.3"} {
-		assert.Equal(t, "503\nContent-Type: application/json\n\n"+`{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}`+"\n",
+	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
+		return endless{storage.NoopQuerier()}, nil
+	}))
+	for _, target := range []string{"query?query=up&time=1&timeout=300ms",
+		"query_range?query=up&start=1&end=2&step=1&timeout=0.3"} {
+		assert.Equal(t, "503\nContent-Type: application/json\n\n"+
+			`{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}`+"\n",
 			get(t, h, "http://localhost/api/v1/"+target))
 	}
 }
@@ -141,18 +149,22 @@ func TestRequestThatTakesTooLong(t *testing.T) {
 func TestBodyThatIsTooLarge(t *testing.T) {
 	h := handlerOver(t, failing{errors.New("not asked")}, func(o *Options) { o.MaxBodyBytes = 100 })
 	for _, path := range []string{"/api/v1/query", "/api/v1/series", "/api/v1/labels"} {
-		r := httptest.NewRequest(http.MethodPost, "http://localhost"+path, strings.NewReader(url.Values{"query": {strings.Repeat("a", 200)}}.Encode()))
+		r := httptest.NewRequest(http.MethodPost, "http://localhost"+path,
+			strings.NewReader(url.Values{"query": {strings.Repeat("a", 200)}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		assert.Contains(t, call(t, h, r), "413\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"bad_data\"", path)
+		assert.Contains(t, call(t, h, r),
+			"413\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"bad_data\"", path)
 	}
 }
 
 func TestHostHeader(t *testing.T) {
 	h := handlerOver(t, empty{}, func(o *Options) { o.Hosts = []string{"Metrics.Example.com"} })
 	for host, code := range map[string]string{
-		"localhost": "200", "localhost:9320": "200", "LOCALHOST.": "200", "127.0.0.1:9320": "200", "[::1]:9320": "200", "10.1.2.3": "200",
+		"localhost": "200", "localhost:9320": "200", "LOCALHOST.": "200", "127.0.0.1:9320": "200", "[::1]:9320": "200",
+		"10.1.2.3":            "200",
 		"metrics.example.com": "200", "metrics.example.com:9320": "200", "metrics.example.com.:1": "200",
-		"evil.example": "403", "localhost.evil.example:9320": "403", "metrics.example.com.evil": "403", "127.0.0.1.evil": "403",
+		"evil.example": "403", "localhost.evil.example:9320": "403", "metrics.example.com.evil": "403",
+		"127.0.0.1.evil": "403",
 	} {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/-/healthy", nil)
 		r.Host = host
@@ -166,11 +178,15 @@ func TestHostHeader(t *testing.T) {
 func TestHealthAndPage(t *testing.T) {
 	reason := "the journal is full"
 	h := handlerOver(t, empty{}, func(o *Options) { o.Ready = func() string { return reason } })
-	assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics is Healthy.\n", get(t, h, "http://localhost/-/healthy"))
-	assert.Equal(t, "503\nContent-Type: text/plain; charset=utf-8\n\nService Unavailable: the journal is full\n", get(t, h, "http://localhost/-/ready"))
-	assert.Equal(t, "200", get(t, h, "http://localhost/api/v1/query?query=1&time=1")[:3], "a full journal is when people ask")
+	assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics is Healthy.\n",
+		get(t, h, "http://localhost/-/healthy"))
+	assert.Equal(t, "503\nContent-Type: text/plain; charset=utf-8\n\nService Unavailable: the journal is full\n",
+		get(t, h, "http://localhost/-/ready"))
+	assert.Equal(t, "200", get(t, h, "http://localhost/api/v1/query?query=1&time=1")[:3],
+		"a full journal is when people ask")
 	reason = ""
-	assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics is Ready.\n", get(t, h, "http://localhost/-/ready"))
+	assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics is Ready.\n",
+		get(t, h, "http://localhost/-/ready"))
 	assert.Contains(t, get(t, h, "http://localhost/api/v1/runs"), "runs.dir is not set")
 	assert.Equal(t, "404", get(t, h, "http://localhost/nothing")[:3])
 }
@@ -188,27 +204,33 @@ func TestOwnFigures(t *testing.T) {
 func TestStatus(t *testing.T) {
 	h := handlerOver(t, empty{}, func(o *Options) { o.Version.Revision, o.StorageRetention = "abc", "15d" })
 	build := get(t, h, "http://localhost/api/v1/status/buildinfo")
-	assert.Regexp(t, `"data":\{"version":"(3\.15\.0)?","revision":"abc","branch":"","buildUser":"","buildDate":"","goVersion":"go1\.`, build)
+	assert.Regexp(t, `"data":\{"version":"(3\.15\.0)?","revision":"abc","branch":"","buildUser":"","buildDate":"","goVersion":"go1\.`,
+		build)
 	// A test binary does not know the modules that it is made of, the program does.
 	assert.Regexp(t, `"data":\{"startTime":"20.*Z","CWD":"/.*","hostname":".+","serverTime":"20.*Z","reloadConfigSuccess":true,.*"GOMAXPROCS":\d+,.*"storageRetention":"15d"\}`,
 		get(t, h, "http://localhost/api/v1/status/runtimeinfo"))
 }
 
 func TestReleaseOfALibrary(t *testing.T) {
-	for module, release := range map[string]string{"v0.315.0": "3.15.0", "v0.301.2": "3.1.2", "(devel)": "", "v2.1.0": ""} {
+	for module, release := range map[string]string{"v0.315.0": "3.15.0", "v0.301.2": "3.1.2", "(devel)": "",
+		"v2.1.0": ""} {
 		assert.Equal(t, release, releaseOf(module), module)
 	}
 }
 
 func TestMetadata(t *testing.T) {
 	h := handlerOver(t, empty{}, func(o *Options) {
-		o.Metadata = described{"b_bytes": {Type: "gauge", Unit: "bytes", Help: "<B>"}, "a_total": {Type: "counter", Help: "A."}}
+		o.Metadata = described{"b_bytes": {Type: "gauge", Unit: "bytes", Help: "<B>"},
+			"a_total": {Type: "counter", Help: "A."}}
 	})
-	a, b := `"a_total":[{"type":"counter","unit":"","help":"A."}]`, `"b_bytes":[{"type":"gauge","unit":"bytes","help":"\u003cB\u003e"}]`
+	a, b := `"a_total":[{"type":"counter","unit":"","help":"A."}]`,
+		`"b_bytes":[{"type":"gauge","unit":"bytes","help":"\u003cB\u003e"}]`
 	for parameters, want := range map[string]string{
-		"": a + "," + b, "?metric=b_bytes": b, "?metric=c": "", "?limit=1": a, "?limit=0": "", "?limit_per_metric=1": a + "," + b, "?limit=-1": a + "," + b,
+		"": a + "," + b, "?metric=b_bytes": b, "?metric=c": "", "?limit=1": a, "?limit=0": "",
+		"?limit_per_metric=1": a + "," + b, "?limit=-1": a + "," + b,
 	} {
-		assert.Equal(t, "200\nContent-Type: application/json\n\n{\"status\":\"success\",\"data\":{"+want+"}}\n", get(t, h, "http://localhost/api/v1/metadata"+parameters), parameters)
+		assert.Equal(t, "200\nContent-Type: application/json\n\n{\"status\":\"success\",\"data\":{"+want+"}}\n",
+			get(t, h, "http://localhost/api/v1/metadata"+parameters), parameters)
 	}
 }
 
@@ -259,7 +281,8 @@ func run(t *testing.T, shutdown time.Duration) (store waiting, stop context.Canc
 	ended, answer = make(chan error, 1), make(chan error, 1)
 	go func() { ended <- server.Run(ctx, listener) }()
 	go func() {
-		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+"/api/v1/query?query=up&time=1", nil))
+		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest(http.MethodGet,
+			"http://"+listener.Addr().String()+"/api/v1/query?query=up&time=1", nil))
 		if err == nil {
 			_, err = io.Copy(io.Discard, response.Body)
 			response.Body.Close()
@@ -317,7 +340,8 @@ func TestAnswersWaitForWhatWasAcknowledgedBeforeTheStart(t *testing.T) {
 	get := func(path string) string {
 		return call(t, h, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil))
 	}
-	data := []string{"/api/v1/query?query=up", "/api/v1/query_range?query=up&start=1&end=2&step=1", "/api/v1/series?match[]=up", "/api/v1/labels", "/api/v1/label/a/values",
+	data := []string{"/api/v1/query?query=up", "/api/v1/query_range?query=up&start=1&end=2&step=1",
+		"/api/v1/series?match[]=up", "/api/v1/labels", "/api/v1/label/a/values",
 		"/api/v1/alerts", "/api/v1/rules", "/federate?match[]=up"}
 	for _, path := range data {
 		answer := get(path)

@@ -15,7 +15,8 @@ func (a *api) topology(r request) answer {
 	case ok:
 		return answer{data: found}
 	case id != "":
-		return notFound(fmt.Errorf("no run of topology %q has the id %q; /api/v1/topologies/{name} lists those that are remembered", name, id))
+		return notFound(fmt.Errorf(
+			"no run of topology %q has the id %q; /api/v1/topologies/{name} lists those that are remembered", name, id))
 	}
 	return notFound(fmt.Errorf("no topology %q has reported; /api/v1/topologies lists those that have", name))
 }

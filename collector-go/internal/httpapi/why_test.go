@@ -45,6 +45,7 @@ func TestWhy(t *testing.T) {
 	code, body = ask("alert=Slow&topology=bullet&window=1h&time=1700000000")
 	assert.Equal(t, http.StatusOK, code)
 	assert.Contains(t, body, `{"status":"success","data":{"alert":{"name":"Slow"`)
-	assert.Equal(t, why.Question{Alert: "Slow", Topology: "bullet", Window: time.Hour, At: time.Unix(1_700_000_000, 0).UTC(), Now: asked.Now}, asked)
+	assert.Equal(t, why.Question{Alert: "Slow", Topology: "bullet", Window: time.Hour,
+		At: time.Unix(1_700_000_000, 0).UTC(), Now: asked.Now}, asked)
 	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
 }

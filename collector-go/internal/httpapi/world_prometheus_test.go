@@ -28,7 +28,8 @@ import (
 )
 
 var (
-	worldSeed      = flag.Int64("world.seed", 1, "seed of the generated series and questions that our API and a real Prometheus are compared over")
+	worldSeed = flag.Int64("world.seed", 1,
+		"seed of the generated series and questions that our API and a real Prometheus are compared over")
 	worldQuestions = flag.Int("world.questions", 2000, "how many questions they are asked")
 )
 
@@ -43,7 +44,8 @@ func agedWorld(seed uint64, partition time.Duration) *gridtest.World {
 	}
 	monthsAgo := ago(80*day, hour)
 	monthsAgo.MonthsLate = true
-	return gridtest.NewAgedWorld(seed, partition, monthsAgo, ago(30*day, hour), ago(10*day, hour), ago(3*day, 2*hour), ago(8*hour, 8*hour))
+	return gridtest.NewAgedWorld(seed, partition, monthsAgo, ago(30*day, hour), ago(10*day, hour), ago(3*day, 2*hour),
+		ago(8*hour, 8*hour))
 }
 
 // openWorld is a store that took a world over many hand-overs, was written and opened again between them, and holds the
@@ -79,7 +81,8 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 	w := agedWorld(uint64(*worldSeed), options.Partition)
 	store := openWorld(t, w, options)
 	dir, exported := t.TempDir(), 0
-	require.NoError(t, blocks.Export(t.Context(), store, dir, w.FirstMs, w.LastMs+time.Hour.Milliseconds(), func(w blocks.Written) { exported += w.Slices }))
+	require.NoError(t, blocks.Export(t.Context(), store, dir, w.FirstMs, w.LastMs+time.Hour.Milliseconds(),
+		func(w blocks.Written) { exported += w.Slices }))
 	points := 0
 	for _, s := range w.Series {
 		points += len(s.Points)
@@ -100,7 +103,8 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 	had, long := []gridtest.Question{}, w.Spec()
 	long.Extremes = true // so that levels are read
 	n := *worldQuestions
-	for _, q := range append(gridtest.Questions(*worldSeed, n-n/5, w.Spec()), gridtest.Questions(*worldSeed, n/5, long)...) {
+	for _, q := range append(gridtest.Questions(*worldSeed, n-n/5, w.Spec()),
+		gridtest.Questions(*worldSeed, n/5, long)...) {
 		ours, real := worldAnswer(t, servers.ours, q), worldAnswer(t, servers.real, q)
 		if strings.Contains(real, `"metric"`) {
 			answered++
@@ -115,13 +119,16 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 		case varies:
 			undecided++
 		default:
-			require.Equal(t, real, ours, "%s from %d to %d every %s", q.Expr, q.Start.UnixMilli(), q.End.UnixMilli(), q.Step)
+			require.Equal(t, real, ours, "%s from %d to %d every %s", q.Expr, q.Start.UnixMilli(),
+				q.End.UnixMilli(), q.Step)
 		}
 	}
-	t.Logf("%d of %d questions had an answer; %d had several, of which both gave one; %d had several of which they gave none in common", answered, *worldQuestions, varied, undecided)
+	t.Logf("%d of %d questions had an answer; %d had several, of which both gave one; %d had several of which they gave none in common",
+		answered, *worldQuestions, varied, undecided)
 	tally := gridtest.Tally{}
 	tally.Questions(had, w.LastMs)
-	for _, name := range []string{"instant", "range", "rate", "_over_time", "subquery", "offset", "@", "aggregation", "histogram function", "timestamp",
+	for _, name := range []string{"instant", "range", "rate", "_over_time", "subquery", "offset", "@", "aggregation",
+		"histogram function", "timestamp",
 		"age of a day", "age of a week", "age of a month", "age of months"} {
 		assert.GreaterOrEqual(t, tally[name], n/100, name)
 	}
@@ -150,7 +157,8 @@ func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 	path, form := "/api/v1/query", url.Values{"query": {q.Expr}, "time": {seconds(q.Start)}}
 	if q.Step > 0 {
 		path = "/api/v1/query_range"
-		form = url.Values{"query": {q.Expr}, "start": {seconds(q.Start)}, "end": {seconds(q.End)}, "step": {strconv.FormatFloat(q.Step.Seconds(), 'f', -1, 64)}}
+		form = url.Values{"query": {q.Expr}, "start": {seconds(q.Start)}, "end": {seconds(q.End)},
+			"step": {strconv.FormatFloat(q.Step.Seconds(), 'f', -1, 64)}}
 	}
 	response, err := http.PostForm(base+path, form)
 	require.NoError(t, err)
@@ -185,7 +193,9 @@ func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 	}
 	lines = append(lines, found...)
 	for _, of := range [][]string{answer.Warnings, answer.Infos} {
-		of = slices.DeleteFunc(of, func(text string) bool { return strings.Contains(text, "conflicting counter resets") })
+		of = slices.DeleteFunc(of, func(text string) bool {
+			return strings.Contains(text, "conflicting counter resets")
+		})
 		slices.Sort(of)
 		lines = append(lines, "warned of: "+strings.Join(of, "; "))
 	}

@@ -134,7 +134,8 @@ func (a *admission) release() {
 
 // notesOf is what a batch holds beside samples; nil where that is nothing.
 func notesOf(b *pb.Batch) *pb.Batch {
-	if len(b.GetDrops())+len(b.GetGaps())+len(b.GetWorkers())+len(b.GetAnnotations()) == 0 && b.GetTopology() == nil && b.GetClocks() == nil && !b.GetClosing() {
+	if len(b.GetDrops())+len(b.GetGaps())+len(b.GetWorkers())+len(b.GetAnnotations()) == 0 && b.GetTopology() == nil &&
+		b.GetClocks() == nil && !b.GetClosing() {
 		return nil
 	}
 	return &pb.Batch{Drops: b.GetDrops(), Gaps: b.GetGaps(), Topology: b.GetTopology(), Workers: b.GetWorkers(),
@@ -143,7 +144,8 @@ func notesOf(b *pb.Batch) *pb.Batch {
 
 // admitColumns takes samples; where all are good, as nearly always, their values stay where they are.
 func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
-	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(), columns.GetValues()
+	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(),
+		columns.GetValues()
 	if len(ids) == 0 {
 		return
 	}
@@ -194,11 +196,13 @@ func (a *admission) admitPlace(id uint32, s slot, timeMs int64, t *table) bool {
 		}
 	case timeMs > a.allowed.newestMs:
 		if example := a.reject(pb.RejectionReason_REJECTION_REASON_FUTURE); example != nil {
-			*example = fmt.Sprintf("%.40q at %d ms is %d ms ahead of what is taken", t.name(s), timeMs, timeMs-a.allowed.newestMs)
+			*example = fmt.Sprintf("%.40q at %d ms is %d ms ahead of what is taken", t.name(s), timeMs,
+				timeMs-a.allowed.newestMs)
 		}
 	case timeMs < a.allowed.oldestMs:
 		if example := a.reject(pb.RejectionReason_REJECTION_REASON_TOO_OLD); example != nil {
-			*example = fmt.Sprintf("%.40q at %d ms: the oldest that is taken is at %d ms", t.name(s), timeMs, a.allowed.oldestMs)
+			*example = fmt.Sprintf("%.40q at %d ms: the oldest that is taken is at %d ms", t.name(s), timeMs,
+				a.allowed.oldestMs)
 		}
 	default:
 		return true

@@ -42,8 +42,10 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	d.Key, d.PackSpanMs, d.Temporality = []string{"a", "usedBytes"}, 60_000, pb.Temporality_TEMPORALITY_CUMULATIVE
 	raw, err := rawSeries("t", d)
 	require.NoError(t, err)
-	require.Equal(t, metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h1", Port: 6700}, Component: "FilterBolt", Task: 3,
-		Name: "memory/heap", Key: "a\x00usedBytes", Shape: metric.ShapeNumber, Temporality: metric.Cumulative, IntervalMs: 10_000,
+	require.Equal(t, metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h1", Port: 6700},
+		Component: "FilterBolt", Task: 3,
+		Name: "memory/heap", Key: "a\x00usedBytes", Shape: metric.ShapeNumber, Temporality: metric.Cumulative,
+		IntervalMs: 10_000,
 		PackSpanMs: 60_000}, raw)
 }
 
@@ -87,7 +89,8 @@ var roomy = tableLimits{series: 1000, layouts: 100, layoutColumns: 10_000}
 func TestTableIsBounded(t *testing.T) {
 	j := newSlowJournal()
 	table := testTable(j, tableLimits{series: 2})
-	require.NoError(t, table.add([]*pb.SeriesDefinition{series(1, "a"), series(2, "b"), series(3, "c"), series(1, "a")}))
+	require.NoError(t, table.add([]*pb.SeriesDefinition{series(1, "a"), series(2, "b"), series(3, "c"),
+		series(1, "a")}))
 	require.Equal(t, 2, table.slots.known)
 	require.Equal(t, pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT, table.refusal(table.slots.get(3)))
 	require.NotZero(t, table.slots.get(2).id)
@@ -110,7 +113,8 @@ func TestSlots(t *testing.T) {
 		for id, at := range twin {
 			require.Equal(t, at, s.get(id))
 		}
-		require.Zero(t, s.get(rapid.Uint32Range(5000, 6000).Filter(func(id uint32) bool { return twin[id] == slot{} }).Draw(t, "other")))
+		require.Zero(t, s.get(
+			rapid.Uint32Range(5000, 6000).Filter(func(id uint32) bool { return twin[id] == slot{} }).Draw(t, "other")))
 	})
 }
 
@@ -145,14 +149,18 @@ func TestSkewIsTheLeastDifference(t *testing.T) {
 func FuzzBatch(f *testing.F) {
 	for _, b := range []*pb.Batch{
 		{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1, Series: []*pb.SeriesDefinition{series(1, "a")},
-			Samples: &pb.SampleColumns{BaseTimeMs: 1e12, SeriesIds: []uint32{1, 2}, TimeOffsetsMs: []int64{0, -5}, Values: []float64{1, math.NaN()}}},
+			Samples: &pb.SampleColumns{BaseTimeMs: 1e12, SeriesIds: []uint32{1, 2}, TimeOffsetsMs: []int64{0, -5},
+				Values: []float64{1, math.NaN()}}},
 		{Epoch: make([]byte, 16), Sequence: 9, OldestHeldSequence: 3,
-			Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Component: "c", Name: "n", Shape: pb.Shape_SHAPE_HISTOGRAM}},
+			Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Component: "c", Name: "n",
+				Shape: pb.Shape_SHAPE_HISTOGRAM}},
 			Histograms: []*pb.HistogramSample{{SeriesId: 1, TimeMs: 1e12, Count: 2, PositiveCounts: []uint64{2},
 				PositiveSpans: []*pb.BucketSpan{{Offset: 4, Length: 1}}}}},
-		{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1, Series: []*pb.SeriesDefinition{series(1, "a"), series(2, "b")},
+		{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1, Series: []*pb.SeriesDefinition{series(1, "a"),
+			series(2, "b")},
 			Layouts: []*pb.Layout{{Id: 1, SeriesIds: []uint32{2, 1, 7}}},
-			Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: 1e12, StepMs: 1000, Count: 2, Codec: pb.ValueCodec_VALUE_CODEC_TRIMMED, Presence: []byte{0x1f},
+			Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: 1e12, StepMs: 1000, Count: 2,
+				Codec: pb.ValueCodec_VALUE_CODEC_TRIMMED, Presence: []byte{0x1f},
 				Values: block.AppendTrimmed(nil, []float64{1, 2, 3, math.NaN(), 5})}}},
 	} {
 		encoded, err := proto.Marshal(b)

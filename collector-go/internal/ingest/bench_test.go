@@ -87,9 +87,11 @@ func benchmarkStreams(b *testing.B, streams, size int, blocks bool) {
 		}
 		if blocks {
 			batch.Layouts = []*pb.Layout{layout}
-			batch.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: time.Now().UnixMilli(), Count: 1, Codec: 2, Values: block.AppendTrimmed(nil, values)}}
+			batch.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: time.Now().UnixMilli(), Count: 1, Codec: 2,
+				Values: block.AppendTrimmed(nil, values)}}
 		} else {
-			batch.Samples = &pb.SampleColumns{BaseTimeMs: time.Now().UnixMilli(), SeriesIds: layout.SeriesIds, TimeOffsetsMs: make([]int64, size), Values: values}
+			batch.Samples = &pb.SampleColumns{BaseTimeMs: time.Now().UnixMilli(), SeriesIds: layout.SeriesIds,
+				TimeOffsetsMs: make([]int64, size), Values: values}
 		}
 		s.batch(batch)
 		s.acknowledged(1)
@@ -126,7 +128,8 @@ func BenchmarkAdmit(b *testing.B) {
 
 func benchmarkAdmit(b *testing.B, size int, form string) {
 	now := time.Now()
-	first, batch := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1}, &pb.Batch{Epoch: make([]byte, 16), Sequence: 2, OldestHeldSequence: 1}
+	first, batch := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1},
+		&pb.Batch{Epoch: make([]byte, 16), Sequence: 2, OldestHeldSequence: 1}
 	columns, layout, values := &pb.SampleColumns{BaseTimeMs: now.UnixMilli()}, &pb.Layout{Id: 1}, make([]float64, size)
 	for i := range size {
 		first.Series = append(first.Series, series(uint32(i+1), fmt.Sprintf("metric-%d", i)))
@@ -134,7 +137,8 @@ func benchmarkAdmit(b *testing.B, size int, form string) {
 		values[i] = float64(i % 1000)
 	}
 	first.Layouts = []*pb.Layout{layout}
-	of := &pb.Block{LayoutId: 1, FirstTimeMs: now.UnixMilli(), Count: 1, Codec: 1, Values: block.AppendDoubles(nil, values)}
+	of := &pb.Block{LayoutId: 1, FirstTimeMs: now.UnixMilli(), Count: 1, Codec: 1,
+		Values: block.AppendDoubles(nil, values)}
 	first.Blocks = []*pb.Block{of}
 	switch form {
 	case "columns":
@@ -143,7 +147,8 @@ func benchmarkAdmit(b *testing.B, size int, form string) {
 	case "doubles":
 		batch.Blocks = first.Blocks
 	default:
-		batch.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: now.UnixMilli(), Count: 1, Codec: 2, Values: block.AppendTrimmed(nil, values)}}
+		batch.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: now.UnixMilli(), Count: 1, Codec: 2,
+			Values: block.AppendTrimmed(nil, values)}}
 	}
 	table := testTable(newSlowJournal(), tableLimits{series: size, layouts: 1, layoutColumns: size})
 	allowed := timeRange{newestMs: now.UnixMilli()}
@@ -151,7 +156,8 @@ func benchmarkAdmit(b *testing.B, size int, form string) {
 	pass := func(raw []byte) {
 		in := &incoming{}
 		in.decode(raw)
-		if in.refused != nil || a.check(in.request.GetBatch(), table) != nil || a.admit(in.request.GetBatch(), table, allowed, now) != nil || a.rejected != nil {
+		if in.refused != nil || a.check(in.request.GetBatch(), table) != nil ||
+			a.admit(in.request.GetBatch(), table, allowed, now) != nil || a.rejected != nil {
 			b.Fatal("not taken")
 		}
 		a.release()

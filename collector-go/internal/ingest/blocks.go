@@ -18,10 +18,12 @@ func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 		return block.Block{}, fmt.Errorf("codec %d is not known", b.GetCodec())
 	}
 	if b.GetCount() > block.MaxRows || b.GetStepMs() > block.MaxStepMs {
-		return block.Block{}, fmt.Errorf("count %d or step_ms %d is above %d and %d", b.GetCount(), b.GetStepMs(), block.MaxRows, block.MaxStepMs)
+		return block.Block{}, fmt.Errorf("count %d or step_ms %d is above %d and %d", b.GetCount(), b.GetStepMs(),
+			block.MaxRows, block.MaxStepMs)
 	}
-	out := block.Block{Columns: columns, Rows: int(b.GetCount()), FirstMs: b.GetFirstTimeMs(), StepMs: int64(b.GetStepMs()),
-		Codec: block.Codec(b.GetCodec()), Values: b.GetValues()}
+	out := block.Block{Columns: columns, Rows: int(b.GetCount()), FirstMs: b.GetFirstTimeMs(),
+		StepMs: int64(b.GetStepMs()),
+		Codec:  block.Codec(b.GetCodec()), Values: b.GetValues()}
 	if len(b.GetTimeOffsetsMs()) > 0 {
 		out.OffsetsMs = b.GetTimeOffsetsMs()
 	}

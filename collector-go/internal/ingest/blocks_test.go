@@ -136,7 +136,8 @@ func threeSeries() *pb.Batch {
 
 // blockOf is two rows of three series, from nowMs on.
 func blockOf(nowMs int64, values ...float64) *pb.Block {
-	return &pb.Block{LayoutId: layoutOf3, FirstTimeMs: nowMs, StepMs: 1000, Count: uint32(len(values) / 3), Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES,
+	return &pb.Block{LayoutId: layoutOf3, FirstTimeMs: nowMs, StepMs: 1000, Count: uint32(len(values) / 3),
+		Codec:  pb.ValueCodec_VALUE_CODEC_DOUBLES,
 		Values: block.AppendDoubles(nil, values)}
 }
 
@@ -156,7 +157,8 @@ func TestAGoodBlockIsHandedOnAsItCame(t *testing.T) {
 		require.Same(t, &b.Blocks[0].Values[0], &given[0].Values[0], "the values were not copied")
 		b = &pb.Batch{}
 	}
-	want := []cell{{"a", now, 1}, {"a", now + 1000, 2}, {"b", now, 3}, {"b", now + 1000, 4}, {"c", now, 5}, {"c", now + 1000, 6}}
+	want := []cell{{"a", now, 1}, {"a", now + 1000, 2}, {"b", now, 3}, {"b", now + 1000, 4}, {"c", now, 5},
+		{"c", now + 1000, 6}}
 	require.Equal(t, append(want, want...), k.cells())
 	require.Equal(t, uint64(12), s.Books().Journaled)
 	require.Zero(t, s.Books().Balance())
@@ -188,10 +190,16 @@ func TestCellsAreRejectedByName(t *testing.T) {
 		},
 			want:  map[pb.RejectionReason]uint64{pb.RejectionReason_REJECTION_REASON_FUTURE: 3},
 			taken: []cell{{"a", now, 1}, {"b", now, 3}, {"c", now, 5}}},
-		"unknown series": {change: func(b *pb.Batch) { b.Series = b.Series[:2]; b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3)} },
+		"unknown series": {change: func(b *pb.Batch) {
+			b.Series = b.Series[:2]
+			b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3)}
+		},
 			want:  map[pb.RejectionReason]uint64{pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES: 1},
 			taken: []cell{{"a", now, 1}, {"b", now, 2}}},
-		"bad series": {change: func(b *pb.Batch) { b.Series[0].Name = ""; b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3)} },
+		"bad series": {change: func(b *pb.Batch) {
+			b.Series[0].Name = ""
+			b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3)}
+		},
 			want:  map[pb.RejectionReason]uint64{pb.RejectionReason_REJECTION_REASON_BAD_SERIES: 1},
 			taken: []cell{{"b", now, 2}, {"c", now, 3}}},
 		"series limit": {change: func(b *pb.Batch) { b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3)} }, limit: 2,
@@ -208,7 +216,8 @@ func TestCellsAreRejectedByName(t *testing.T) {
 		"missing cells and two reasons": {change: func(b *pb.Batch) {
 			b.Series = b.Series[:2]
 			b.Blocks = []*pb.Block{blockOf(now, 1, nan, 3, 4, 5, 6)}
-			b.Blocks[0].Presence, b.Blocks[0].Values = []byte{0b110111}, block.AppendDoubles(nil, []float64{1, nan, 3, 5, 6})
+			b.Blocks[0].Presence, b.Blocks[0].Values = []byte{0b110111},
+				block.AppendDoubles(nil, []float64{1, nan, 3, 5, 6})
 		},
 			want: map[pb.RejectionReason]uint64{pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER: 1,
 				pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES: 2},
@@ -245,8 +254,9 @@ func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		columns, rows := rapid.IntRange(1, 6).Draw(t, "columns"), rapid.IntRange(1, 5).Draw(t, "rows")
 		definitions, asColumns := &pb.Batch{Layouts: []*pb.Layout{{Id: 1}}}, &pb.SampleColumns{}
-		of := &pb.Block{LayoutId: 1, Count: uint32(rows), StepMs: uint32(rapid.SampledFrom([]int{1000, 400_000, 50_000_000}).Draw(t, "step")),
-			Codec: pb.ValueCodec(rapid.IntRange(1, 2).Draw(t, "codec")), Presence: make([]byte, (columns*rows+7)/8)}
+		of := &pb.Block{LayoutId: 1, Count: uint32(rows),
+			StepMs: uint32(rapid.SampledFrom([]int{1000, 400_000, 50_000_000}).Draw(t, "step")),
+			Codec:  pb.ValueCodec(rapid.IntRange(1, 2).Draw(t, "codec")), Presence: make([]byte, (columns*rows+7)/8)}
 		of.FirstTimeMs = now.UnixMilli() - rapid.SampledFrom([]int64{0, 86_000_000, 90_000_000}).Draw(t, "age")
 		var values []float64
 		for column := range columns {
@@ -307,11 +317,13 @@ func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 	defer l.Close()
 	now := time.Now().UnixMilli()
 	first := threeSeries()
-	first.Series = append(first.Series, &pb.SeriesDefinition{Id: 4, Host: "h", Component: "c", Name: "latency", Shape: pb.Shape_SHAPE_HISTOGRAM})
+	first.Series = append(first.Series, &pb.SeriesDefinition{Id: 4, Host: "h", Component: "c", Name: "latency",
+		Shape: pb.Shape_SHAPE_HISTOGRAM})
 	first.Layouts = append(first.Layouts, &pb.Layout{Id: 6, SeriesIds: []uint32{3, 1}})
 	send := func(b *pb.Batch) {
-		b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3), {LayoutId: 6, FirstTimeMs: now, Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES,
-			Values: block.AppendDoubles(nil, []float64{4, 5})}}
+		b.Blocks = []*pb.Block{blockOf(now, 1, 2, 3),
+			{LayoutId: 6, FirstTimeMs: now, Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES,
+				Values: block.AppendDoubles(nil, []float64{4, 5})}}
 		b.Samples = samples(2, 9)
 		b.Samples.BaseTimeMs = now
 		b.Histograms = []*pb.HistogramSample{{SeriesId: 4, TimeMs: now, Count: 1, ZeroCount: 1}}
@@ -327,7 +339,8 @@ func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 		send(&pb.Batch{})
 		require.Equal(t, want, k.cells())
 		require.Len(t, k.batches, 1)
-		require.Equal(t, uint32(k.ids[metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h"}, Component: "c", Name: "latency",
+		require.Equal(t, uint32(k.ids[metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h"}, Component: "c",
+			Name:  "latency",
 			Shape: metric.ShapeHistogram}]), k.batches[0].Histograms[0].GetSeriesId())
 	}
 	require.Zero(t, s.Books().Balance())
@@ -384,15 +397,22 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 	service := c.dial()
 	now := time.Now().UnixMilli()
 	for message, change := range map[string]func(*pb.Batch){
-		"batch.blocks[0].layout_id 7 was not defined":    func(b *pb.Batch) { b.Blocks[0].LayoutId = 7 },
-		"batch.blocks[0]: values has 24 bytes":           func(b *pb.Batch) { b.Blocks[0].Count = 2; b.Blocks[0].StepMs = 1 },
-		"batch.blocks[0]: codec 0 is not known":          func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
-		"batch.blocks[0]: codec -7 is not known":         func(b *pb.Batch) { b.Blocks[0].Codec = -7 },
-		"batch.blocks[0]: count 5000":                    func(b *pb.Batch) { b.Blocks[0].Count = 5000 },
-		"batch.layouts.id is 0":                          func(b *pb.Batch) { b.Layouts[0].Id = 0 },
-		"has 0 series_ids":                               func(b *pb.Batch) { b.Layouts[0].SeriesIds = nil },
-		"lists the series id 2 twice":                    func(b *pb.Batch) { b.Layouts[0].SeriesIds = []uint32{2, 1, 2} },
-		"batch.layouts.id 5 is defined again with other": func(b *pb.Batch) { b.Layouts = append(b.Layouts, &pb.Layout{Id: 5, SeriesIds: []uint32{1}}) },
+		"batch.blocks[0].layout_id 7 was not defined": func(b *pb.Batch) { b.Blocks[0].LayoutId = 7 },
+		"batch.blocks[0]: values has 24 bytes": func(b *pb.Batch) {
+			b.Blocks[0].Count = 2
+			b.Blocks[0].StepMs = 1
+		},
+		"batch.blocks[0]: codec 0 is not known":  func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
+		"batch.blocks[0]: codec -7 is not known": func(b *pb.Batch) { b.Blocks[0].Codec = -7 },
+		"batch.blocks[0]: count 5000":            func(b *pb.Batch) { b.Blocks[0].Count = 5000 },
+		"batch.layouts.id is 0":                  func(b *pb.Batch) { b.Layouts[0].Id = 0 },
+		"has 0 series_ids":                       func(b *pb.Batch) { b.Layouts[0].SeriesIds = nil },
+		"lists the series id 2 twice": func(b *pb.Batch) {
+			b.Layouts[0].SeriesIds = []uint32{2, 1, 2}
+		},
+		"batch.layouts.id 5 is defined again with other": func(b *pb.Batch) {
+			b.Layouts = append(b.Layouts, &pb.Layout{Id: 5, SeriesIds: []uint32{1}})
+		},
 		"batch.blocks have more than 1048576 cells": func(b *pb.Batch) {
 			b.Layouts[0].SeriesIds = nil
 			for id := range uint32(1024) {

@@ -63,13 +63,16 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		return make.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
 	}
 	l := &ledger{
-		books:        Books{Rejected: map[pb.RejectionReason]uint64{}},
-		received:     counter("received_samples_total", "Samples received in batches that were not answered with Full."),
+		books: Books{Rejected: map[pb.RejectionReason]uint64{}},
+		received: counter("received_samples_total",
+			"Samples received in batches that were not answered with Full."),
 		journaled:    counter("journaled_samples_total", "Samples made durable."),
 		deduplicated: counter("deduplicated_samples_total", "Samples of batches that had been taken before."),
-		surplus:      counter("surplus_definitions_total", "Definitions of series beyond what one stream may have; they are not kept."),
+		surplus: counter("surplus_definitions_total",
+			"Definitions of series beyond what one stream may have; they are not kept."),
 		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
-			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."}, []string{"topology", "reason"}),
+			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."},
+			[]string{"topology", "reason"}),
 		topologies: map[string]bool{},
 		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rate_limited_batches_total",
 			Help: "Batches that wait at their sender since their topology sends more samples a second than limits.samples_per_second_per_topology, by topology."},
@@ -84,8 +87,10 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		streams: make.NewGauge(prometheus.GaugeOpts{Name: prefix + "streams", Help: "Open streams."}),
 		streamEnds: counters("stream_ends_total", "Streams that ended, by gRPC status code.",
 			"code"),
-		connectionsRefused: counter("refused_connections_total", "Connections closed at once: there were enough, or their address had its share."),
-		connectionsSlow:    counter("slow_connections_total", "Connections cut in the middle of a message, since the rest of it did not come."),
+		connectionsRefused: counter("refused_connections_total",
+			"Connections closed at once: there were enough, or their address had its share."),
+		connectionsSlow: counter("slow_connections_total",
+			"Connections cut in the middle of a message, since the rest of it did not come."),
 		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",
 			Help: "How far the collector's clock is ahead of a producer's worker, the least transit time of the last minutes included, in seconds.",
 		}, []string{"topology", "worker"}),
@@ -96,7 +101,8 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 	for reason := 1; reason <= maxReason; reason++ {
 		l.rejected[reason] = rejected.WithLabelValues(reasonLabel(pb.RejectionReason(reason)))
 	}
-	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full, or skipped after a full.", "outcome")
+	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full, or skipped after a full.",
+		"outcome")
 	l.taken, l.duplicates = batches.WithLabelValues("journaled"), batches.WithLabelValues("duplicate")
 	l.full, l.skipped = batches.WithLabelValues("full"), batches.WithLabelValues("skipped")
 	return l

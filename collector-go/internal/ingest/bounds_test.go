@@ -34,7 +34,8 @@ func TestBoundsAreOfTheSchema(t *testing.T) {
 			require.NotNil(t, field, b.name)
 			require.Equal(t, path+string(field.Name()), b.name)
 			require.Equal(t, field.IsPacked(), b.packed, b.name)
-			require.Equal(t, b.bytes > 0, field.Kind() == protoreflect.StringKind && b.name != "batch.series.key" || b.name == "batch.epoch", b.name)
+			require.Equal(t, b.bytes > 0, field.Kind() == protoreflect.StringKind && b.name != "batch.series.key" ||
+				b.name == "batch.epoch", b.name)
 			if b.inner != nil {
 				walk(b.inner, field.Message(), b.name+".")
 			}
@@ -42,7 +43,8 @@ func TestBoundsAreOfTheSchema(t *testing.T) {
 		for i := range message.Fields().Len() { // what repeats is bounded, but for numbers that are as large in memory
 			field := message.Fields().Get(i)
 			if field.IsList() || field.IsMap() {
-				require.True(t, of[field.Number()] != nil && of[field.Number()].most > 0 || field.Kind() == protoreflect.DoubleKind, field.FullName())
+				require.True(t, of[field.Number()] != nil && of[field.Number()].most > 0 ||
+					field.Kind() == protoreflect.DoubleKind, field.FullName())
 			}
 		}
 	}
@@ -67,27 +69,39 @@ func repeated[T any](n int, one T) (all []T) {
 func worst() map[string]*pb.Batch {
 	const most = 1_200_000
 	return map[string]*pb.Batch{
-		"batch.workers has more than 4096 entries":       {Workers: repeated(most/2, &pb.WorkerInfo{})},
-		"batch.workers.tasks has more than 131072":       {Workers: []*pb.WorkerInfo{{Tasks: make([]int32, most)}}},
-		"batch.drops has more than 64":                   {Drops: repeated(most/2, &pb.Drop{})},
-		"batch.gaps has more than 1024":                  {Gaps: repeated(most/2, &pb.Gap{})},
-		"batch.series has more than 65536":               {Series: repeated(most/2, &pb.SeriesDefinition{})},
-		"batch.series.key has more than 524288":          {Series: []*pb.SeriesDefinition{{Key: make([]string, most/2)}}},
-		"batch.annotations has more than 256":            {Annotations: repeated(most/2, &pb.Annotation{})},
-		"batch.annotations.text has 3145728 bytes":       {Annotations: []*pb.Annotation{{Text: strings.Repeat("x", 3<<20)}}},
-		"batch.annotations.title has 300 bytes":          {Annotations: []*pb.Annotation{{Title: strings.Repeat("x", 300)}}},
-		"batch.annotations.tags has more than 4096":      {Annotations: []*pb.Annotation{{Tags: make([]string, most/2)}}},
-		"batch.topology.storm_version has 3145728 bytes": {Topology: &pb.TopologyInfo{StormVersion: strings.Repeat("x", 3<<20)}},
-		"batch.topology.plugin_version has 129 bytes":    {Topology: &pb.TopologyInfo{PluginVersion: strings.Repeat("x", 129)}},
-		"batch.topology.components has more than 4096":   {Topology: &pb.TopologyInfo{Components: repeated(most/2, &pb.ComponentInfo{})}},
-		"batch.topology.components.inputs has more than": {Topology: &pb.TopologyInfo{Components: []*pb.ComponentInfo{{Inputs: repeated(most/2-8, &pb.ComponentInput{})}}}},
-		"batch.topology.settings.value has 20000 bytes":  {Topology: &pb.TopologyInfo{Settings: map[string]string{"a": strings.Repeat("x", 20_000)}}},
-		"batch.samples.time_offsets_ms has more than":    {Samples: &pb.SampleColumns{TimeOffsetsMs: make([]int64, most)}},
-		"batch.histograms has more than":                 {Histograms: repeated(most/2, &pb.HistogramSample{})},
-		"batch.histograms.positive_spans has more than":  {Histograms: []*pb.HistogramSample{{PositiveSpans: repeated(most/2-8, &pb.BucketSpan{})}}},
-		"batch.layouts has more than":                    {Layouts: repeated(most/2, &pb.Layout{})},
-		"batch.layouts.series_ids has more than":         {Layouts: []*pb.Layout{{SeriesIds: make([]uint32, most)}}},
-		"batch.blocks has more than":                     {Blocks: repeated(most/2, &pb.Block{})},
+		"batch.workers has more than 4096 entries": {Workers: repeated(most/2, &pb.WorkerInfo{})},
+		"batch.workers.tasks has more than 131072": {Workers: []*pb.WorkerInfo{{Tasks: make([]int32, most)}}},
+		"batch.drops has more than 64":             {Drops: repeated(most/2, &pb.Drop{})},
+		"batch.gaps has more than 1024":            {Gaps: repeated(most/2, &pb.Gap{})},
+		"batch.series has more than 65536":         {Series: repeated(most/2, &pb.SeriesDefinition{})},
+		"batch.series.key has more than 524288": {
+			Series: []*pb.SeriesDefinition{{Key: make([]string, most/2)}}},
+		"batch.annotations has more than 256": {Annotations: repeated(most/2, &pb.Annotation{})},
+		"batch.annotations.text has 3145728 bytes": {
+			Annotations: []*pb.Annotation{{Text: strings.Repeat("x", 3<<20)}}},
+		"batch.annotations.title has 300 bytes": {
+			Annotations: []*pb.Annotation{{Title: strings.Repeat("x", 300)}}},
+		"batch.annotations.tags has more than 4096": {
+			Annotations: []*pb.Annotation{{Tags: make([]string, most/2)}}},
+		"batch.topology.storm_version has 3145728 bytes": {
+			Topology: &pb.TopologyInfo{StormVersion: strings.Repeat("x", 3<<20)}},
+		"batch.topology.plugin_version has 129 bytes": {
+			Topology: &pb.TopologyInfo{PluginVersion: strings.Repeat("x", 129)}},
+		"batch.topology.components has more than 4096": {
+			Topology: &pb.TopologyInfo{Components: repeated(most/2, &pb.ComponentInfo{})}},
+		"batch.topology.components.inputs has more than": {
+			Topology: &pb.TopologyInfo{
+				Components: []*pb.ComponentInfo{{Inputs: repeated(most/2-8, &pb.ComponentInput{})}}}},
+		"batch.topology.settings.value has 20000 bytes": {
+			Topology: &pb.TopologyInfo{Settings: map[string]string{"a": strings.Repeat("x", 20_000)}}},
+		"batch.samples.time_offsets_ms has more than": {
+			Samples: &pb.SampleColumns{TimeOffsetsMs: make([]int64, most)}},
+		"batch.histograms has more than": {Histograms: repeated(most/2, &pb.HistogramSample{})},
+		"batch.histograms.positive_spans has more than": {
+			Histograms: []*pb.HistogramSample{{PositiveSpans: repeated(most/2-8, &pb.BucketSpan{})}}},
+		"batch.layouts has more than":            {Layouts: repeated(most/2, &pb.Layout{})},
+		"batch.layouts.series_ids has more than": {Layouts: []*pb.Layout{{SeriesIds: make([]uint32, most)}}},
+		"batch.blocks has more than":             {Blocks: repeated(most/2, &pb.Block{})},
 	}
 }
 
@@ -116,9 +130,11 @@ func TestABoundEndsTheStream(t *testing.T) {
 	c := start(t, nil)
 	service := c.dial()
 	for message, b := range map[string]*pb.Batch{
-		"batch.drops has more than 64 entries in one request":      {Sequence: 1, Drops: repeated(65, &pb.Drop{})},
-		"batch.annotations.title has 300 bytes, at most 256 are":   {Sequence: 1, Annotations: []*pb.Annotation{{Title: strings.Repeat("x", 300)}}},
-		"batch.topology.storm_version has 200 bytes, at most 128 ": {Sequence: 1, Topology: &pb.TopologyInfo{StormVersion: strings.Repeat("x", 200)}},
+		"batch.drops has more than 64 entries in one request": {Sequence: 1, Drops: repeated(65, &pb.Drop{})},
+		"batch.annotations.title has 300 bytes, at most 256 are": {Sequence: 1,
+			Annotations: []*pb.Annotation{{Title: strings.Repeat("x", 300)}}},
+		"batch.topology.storm_version has 200 bytes, at most 128 ": {Sequence: 1,
+			Topology: &pb.TopologyInfo{StormVersion: strings.Repeat("x", 200)}},
 	} {
 		s := opened(t, service)
 		s.batch(b)
@@ -131,7 +147,8 @@ func TestABoundEndsTheStream(t *testing.T) {
 func TestDefinitionsLeaveLittle(t *testing.T) {
 	kept := func(b *pb.Batch) (left, sent int) {
 		sent = len(encoded(t, b))
-		table := testTable(newSlowJournal(), tableLimits{series: 250_000, layouts: maxStreamLayouts, layoutColumns: maxStreamLayoutColumns})
+		table := testTable(newSlowJournal(), tableLimits{series: 250_000, layouts: maxStreamLayouts,
+			layoutColumns: maxStreamLayoutColumns})
 		var a admission
 		b.Epoch, b.OldestHeldSequence, b.Sequence = make([]byte, 16), 1, 1
 		runtime.GC()
@@ -168,7 +185,8 @@ func TestDefinitionsLeaveLittle(t *testing.T) {
 // Beyond its limit of layouts a stream ends so that a new one can go on.
 func TestLayoutsOfAStreamAreBounded(t *testing.T) {
 	table := testTable(newSlowJournal(), tableLimits{series: 10, layouts: 2, layoutColumns: 5})
-	require.NoError(t, table.addLayouts([]*pb.Layout{{Id: 1, SeriesIds: []uint32{1, 2}}, {Id: 1, SeriesIds: []uint32{1, 2}}, {Id: 2, SeriesIds: []uint32{1}}}))
+	require.NoError(t, table.addLayouts([]*pb.Layout{{Id: 1, SeriesIds: []uint32{1, 2}},
+		{Id: 1, SeriesIds: []uint32{1, 2}}, {Id: 2, SeriesIds: []uint32{1}}}))
 	require.ErrorIs(t, table.addLayouts([]*pb.Layout{{Id: 3, SeriesIds: []uint32{1}}}), errLayouts)
 	table = testTable(newSlowJournal(), tableLimits{series: 10, layouts: 2, layoutColumns: 5})
 	require.ErrorIs(t, table.addLayouts([]*pb.Layout{{Id: 1, SeriesIds: []uint32{1, 2, 3, 4, 5, 6}}}), errLayouts)

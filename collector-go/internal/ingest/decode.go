@@ -98,7 +98,8 @@ func (in *incoming) decodeBatch(encoded []byte) error {
 		}
 		rest = at
 	}
-	if 2*inBlocks < len(encoded) { // the journal keeps blocks for a while: they must not keep a message that is much larger
+	// the journal keeps blocks for a while: they must not keep a message that is much larger
+	if 2*inBlocks < len(encoded) {
 		for _, of := range b.Blocks {
 			of.Values, of.Presence = bytes.Clone(of.Values), bytes.Clone(of.Presence)
 		}

@@ -36,9 +36,11 @@ func likeProto(t *testing.T, in *incoming, raw []byte) {
 // oddRequests are requests of every kind, some of which no sender of ours would write.
 func oddRequests(t testing.TB) map[string][]byte {
 	full := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1 << 63, OldestHeldSequence: 7, SendTimeMs: -5,
-		Series: []*pb.SeriesDefinition{series(1, "heap"), series(2, "cpu")}, Samples: samples(1, 1, 2, 3), Drops: []*pb.Drop{{Reason: 1, TotalSamples: 2}},
+		Series: []*pb.SeriesDefinition{series(1, "heap"), series(2, "cpu")}, Samples: samples(1, 1, 2, 3),
+		Drops:   []*pb.Drop{{Reason: 1, TotalSamples: 2}},
 		Layouts: []*pb.Layout{{Id: 1, SeriesIds: []uint32{1, 2}}},
-		Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: -1, StepMs: 9, Count: 3, TimeOffsetsMs: []int32{0, -3, 1 << 30}, Presence: []byte{7}, Codec: 1, Values: make([]byte, 24)},
+		Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: -1, StepMs: 9, Count: 3, TimeOffsetsMs: []int32{0, -3, 1 << 30},
+			Presence: []byte{7}, Codec: 1, Values: make([]byte, 24)},
 			{LayoutId: 2, Codec: -4, Values: []byte{1}}, {}}}
 	field := func(to []byte, number protowire.Number, message []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), message)
@@ -48,11 +50,13 @@ func oddRequests(t testing.TB) map[string][]byte {
 	}
 	parts, err := proto.Marshal(full)
 	require.NoError(t, err)
-	other, err := proto.Marshal(&pb.Batch{Sequence: 4, Epoch: []byte{1}, Samples: samples(2, 9), Topology: &pb.TopologyInfo{Name: "t"}})
+	other, err := proto.Marshal(&pb.Batch{Sequence: 4, Epoch: []byte{1}, Samples: samples(2, 9),
+		Topology: &pb.TopologyInfo{Name: "t"}})
 	require.NoError(t, err)
 	mixed := slices.Concat(parts, other, varint(nil, 77, 5), field(nil, 2, []byte("no number")), parts)
 	notPacked := varint(varint(varint(nil, 5, 4), 5, 1<<40|3), 1, 1<<40|1)
-	group := protowire.AppendTag(varint(protowire.AppendTag(nil, 9, protowire.StartGroupType), 1, 1), 9, protowire.EndGroupType)
+	group := protowire.AppendTag(varint(protowire.AppendTag(nil, 9, protowire.StartGroupType), 1, 1), 9,
+		protowire.EndGroupType)
 	open, err := proto.Marshal(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t"}}})
 	require.NoError(t, err)
 	large := &pb.Batch{Sequence: 1, Blocks: []*pb.Block{{LayoutId: 1, Values: make([]byte, 80_000)}}}
@@ -68,7 +72,8 @@ func oddRequests(t testing.TB) map[string][]byte {
 		"fields in turns":     field(nil, 2, mixed),
 		"offsets not packed":  field(nil, 2, field(nil, 14, notPacked)),
 		"offsets both ways":   field(nil, 2, field(nil, 14, append(field(nil, 5, []byte{2, 4}), notPacked...))),
-		"unknown in a block":  field(nil, 2, field(nil, 14, append(varint(field(nil, 8, []byte{1}), 200, 3), group...))),
+		"unknown in a block": field(nil, 2,
+			field(nil, 14, append(varint(field(nil, 8, []byte{1}), 200, 3), group...))),
 		"block not a message": field(nil, 2, field(nil, 14, []byte{0x08})),
 		"block of a number":   field(nil, 2, varint(nil, 14, 3)),
 		"numbers of bytes":    field(nil, 2, field(nil, 14, field(nil, 1, []byte{3}))),
@@ -76,8 +81,9 @@ func oddRequests(t testing.TB) map[string][]byte {
 		"cut":                 encoded(t, full)[:60],
 		"a long varint":       field(nil, 2, append([]byte{0x10}, bytes.Repeat([]byte{0xff}, 10)...)),
 		"number out of range": field(nil, 2, protowire.AppendVarint(nil, 1<<33)),
-		"number too large":    field(nil, 2, field(nil, 14, protowire.AppendVarint(protowire.AppendVarint(nil, (1<<29)<<3), 1))),
-		"text is not UTF-8":   encodedBatch(field(nil, 5, field(nil, 2, []byte{0xff}))),
+		"number too large": field(nil, 2,
+			field(nil, 14, protowire.AppendVarint(protowire.AppendVarint(nil, (1<<29)<<3), 1))),
+		"text is not UTF-8": encodedBatch(field(nil, 5, field(nil, 2, []byte{0xff}))),
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 func TestBatchesReachTheJournal(t *testing.T) {
 	c := start(t, nil)
 	s := opened(t, c.dial())
-	histogram := &pb.HistogramSample{SeriesId: 2, TimeMs: time.Now().UnixMilli(), Schema: 3, Count: 5, ZeroCount: 1, Sum: 2,
+	histogram := &pb.HistogramSample{SeriesId: 2, TimeMs: time.Now().UnixMilli(), Schema: 3, Count: 5,
+		ZeroCount: 1, Sum: 2,
 		PositiveSpans: []*pb.BucketSpan{{Offset: -3, Length: 2}}, PositiveCounts: []uint64{1, 3}}
 	s.batch(&pb.Batch{Sequence: 1, SendTimeMs: time.Now().UnixMilli(), Series: []*pb.SeriesDefinition{series(1, "heap"),
 		{Id: 2, Host: "h1", Port: 6700, Component: "JoinBolt", Name: "latency", Shape: pb.Shape_SHAPE_HISTOGRAM}},
@@ -100,7 +101,8 @@ func TestABatchSentAgainIsTakenOnce(t *testing.T) {
 	second.batch(&pb.Batch{Sequence: 2, OldestHeldSequence: 1, Samples: samples(9, 3)})
 	second.acknowledged(2)
 	require.Len(t, c.batches(), 2)
-	require.Equal(t, Books{Received: 5, Journaled: 3, Deduplicated: 2, Rejected: map[pb.RejectionReason]uint64{}}, c.server.Books())
+	require.Equal(t, Books{Received: 5, Journaled: 3, Deduplicated: 2, Rejected: map[pb.RejectionReason]uint64{}},
+		c.server.Books())
 }
 
 func TestBadSamplesAreRejectedByName(t *testing.T) {
@@ -117,7 +119,8 @@ func TestBadSamplesAreRejectedByName(t *testing.T) {
 	columns.TimeOffsetsMs = append(columns.TimeOffsetsMs, 0)
 	columns.Values = append(columns.Values, 1)
 	s.batch(&pb.Batch{Sequence: 1, Samples: columns, Series: []*pb.SeriesDefinition{
-		series(1, "heap"), series(2, ""), {Id: 3, Host: "h1", Component: "JoinBolt", Name: "latency", Shape: pb.Shape_SHAPE_HISTOGRAM},
+		series(1, "heap"), series(2, ""), {Id: 3, Host: "h1", Component: "JoinBolt", Name: "latency",
+			Shape: pb.Shape_SHAPE_HISTOGRAM},
 		series(4, "third"), series(5, "one too many")},
 		Histograms: []*pb.HistogramSample{{SeriesId: 3, TimeMs: time.Now().UnixMilli(), Count: 3}}})
 	got := map[pb.RejectionReason]uint64{}
@@ -139,7 +142,8 @@ func TestBadSamplesAreRejectedByName(t *testing.T) {
 	require.Equal(t, uint64(1), books.Journaled)
 	require.Zero(t, books.Balance())
 	require.Equal(t, []float64{1}, c.batches()[0].Values, "the rest of the batch is taken")
-	require.Equal(t, 2.0, testutil.ToFloat64(c.server.ledger.rejected[pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER]))
+	require.Equal(t, 2.0,
+		testutil.ToFloat64(c.server.ledger.rejected[pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER]))
 }
 
 // TestAStreamThatBreaksTheProtocolEndsAlone sends each kind of nonsense on a stream of its own beside a good one.
@@ -157,12 +161,16 @@ func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 		batch   *pb.Batch
 		message string
 	}{
-		"unequal columns":   {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1, Samples: unequal}, "columns must be of equal length"},
-		"short epoch":       {&pb.Batch{Epoch: epoch[:3], Sequence: 1, OldestHeldSequence: 1}, "batch.epoch has 3 bytes"},
-		"no sequence":       {&pb.Batch{Epoch: epoch}, "batch.sequence is 0"},
-		"no oldest held":    {&pb.Batch{Epoch: epoch, Sequence: 3}, "batch.oldest_held_sequence is 0"},
-		"oldest held ahead": {&pb.Batch{Epoch: epoch, Sequence: 3, OldestHeldSequence: 4}, "batch.oldest_held_sequence is 4"},
-		"id 0":              {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1, Series: []*pb.SeriesDefinition{series(0, "x")}}, "ids start at 1"},
+		"unequal columns": {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1, Samples: unequal},
+			"columns must be of equal length"},
+		"short epoch": {&pb.Batch{Epoch: epoch[:3], Sequence: 1, OldestHeldSequence: 1},
+			"batch.epoch has 3 bytes"},
+		"no sequence":    {&pb.Batch{Epoch: epoch}, "batch.sequence is 0"},
+		"no oldest held": {&pb.Batch{Epoch: epoch, Sequence: 3}, "batch.oldest_held_sequence is 0"},
+		"oldest held ahead": {&pb.Batch{Epoch: epoch, Sequence: 3, OldestHeldSequence: 4},
+			"batch.oldest_held_sequence is 4"},
+		"id 0": {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1,
+			Series: []*pb.SeriesDefinition{series(0, "x")}}, "ids start at 1"},
 		"id redefined": {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1,
 			Series: []*pb.SeriesDefinition{series(1, "x"), series(1, "y")}}, "defined again"},
 	} {

@@ -96,7 +96,8 @@ func export(t testing.TB, service pb.IngestServiceClient, options ...grpc.CallOp
 	c := &client{t: t, stream: stream, epoch: make([]byte, 16)}
 	_, err = rand.Read(c.epoch)
 	require.NoError(t, err)
-	c.send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "bullet", TopologyId: "bullet-1-2", Host: "h1",
+	c.send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "bullet",
+		TopologyId: "bullet-1-2", Host: "h1",
 		Port: 6700, Task: 7, PluginVersion: "1"}}})
 	return c
 }
@@ -156,8 +157,9 @@ func (c *client) fails(code codes.Code, message string) *status.Status {
 }
 
 func series(id uint32, name string) *pb.SeriesDefinition {
-	return &pb.SeriesDefinition{Id: id, Host: "h1", Port: 6700, Component: "FilterBolt", Task: 3, Name: name, IntervalMs: 10_000,
-		Shape: pb.Shape_SHAPE_NUMBER}
+	return &pb.SeriesDefinition{Id: id, Host: "h1", Port: 6700, Component: "FilterBolt", Task: 3, Name: name,
+		IntervalMs: 10_000,
+		Shape:      pb.Shape_SHAPE_NUMBER}
 }
 
 // samples of one series, now.

@@ -53,8 +53,10 @@ func TestMutualTLS(t *testing.T) {
 	ours, foreign := accesstest.NewAuthority(t, "ours"), accesstest.NewAuthority(t, "foreign")
 	cert, key := ours.Issue(dir, "server", hour)
 	figures := prometheus.NewRegistry()
-	c := start(t, guarded(t, access.Options{TLS: access.TLSFiles{Cert: cert, Key: key, ClientCA: ours.File(dir)}, Registerer: figures,
-		TokenFile: accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "cert:good write t", "cert:leaked none", "cert:* write")}))
+	c := start(t, guarded(t, access.Options{TLS: access.TLSFiles{Cert: cert, Key: key, ClientCA: ours.File(dir)},
+		Registerer: figures,
+		TokenFile: accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "cert:good write t", "cert:leaked none",
+			"cert:* write")}))
 	with := func(pairs ...tls.Certificate) *tls.Config {
 		return &tls.Config{RootCAs: ours.Pool(), Certificates: pairs}
 	}
@@ -64,24 +66,29 @@ func TestMutualTLS(t *testing.T) {
 	twelve := with(good)
 	twelve.MaxVersion = tls.VersionTLS12
 	require.NoError(t, attempt(t, c.dial(overTLS(twelve)), "t"))
-	export(t, c.dial(overTLS(with(good)))).fails(codes.PermissionDenied, `the certificate good is not for topology "bullet"`)
+	export(t, c.dial(overTLS(with(good)))).fails(codes.PermissionDenied,
+		`the certificate good is not for topology "bullet"`)
 	export(t, c.dial(overTLS(with(ours.Pair("leaked", hour))))).fails(codes.Unauthenticated, "may do nothing here")
 	for name, config := range map[string]*tls.Config{
-		"TLS 1.1":             {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11},
+		"TLS 1.1": {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good},
+			MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11},
 		"no certificate":      with(),
 		"certificate of else": with(foreign.Pair("good", hour)),
 		"expired":             with(ours.Pair("good", time.Now().Add(-time.Hour))),
 		"wrong server":        {RootCAs: foreign.Pool(), Certificates: []tls.Certificate{good}},
-		"wrong server name":   {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good}, ServerName: "elsewhere.example"},
+		"wrong server name": {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good},
+			ServerName: "elsewhere.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, attempt(t, c.dial(overTLS(config)), "t"))
 		})
 	}
 	require.Error(t, attempt(t, c.dial(grpc.WithTransportCredentials(insecure.NewCredentials())), "t"), "plain text")
-	for _, reason := range []string{"tls_version", "tls_certificate", "tls_client", "tls_plain_text", "topology", "certificate"} {
+	for _, reason := range []string{"tls_version", "tls_certificate", "tls_client", "tls_plain_text", "topology",
+		"certificate"} {
 		// a client may read of its end before the handshake's error is counted
-		require.Eventually(t, func() bool { return refusals(t, figures, reason) > 0 }, patience, time.Millisecond, reason)
+		require.Eventually(t, func() bool { return refusals(t, figures, reason) > 0 }, patience,
+			time.Millisecond, reason)
 	}
 }
 
@@ -93,7 +100,8 @@ func refusals(t *testing.T, figures *prometheus.Registry, reason string) float64
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if family.GetName() == "bullet_metrics_refused_total" && l.GetName() == "reason" && l.GetValue() == reason {
+				if family.GetName() == "bullet_metrics_refused_total" && l.GetName() == "reason" &&
+					l.GetValue() == reason {
 					return m.GetCounter().GetValue()
 				}
 			}
@@ -112,7 +120,9 @@ func TestCertificatesRotate(t *testing.T) {
 	changed := c.server.o.Guard.Changed()
 	next.Issue(dir, "server", hour)
 	<-changed
-	require.Eventually(t, func() bool { return attempt(t, c.dial(overTLS(&tls.Config{RootCAs: next.Pool()})), "t") == nil }, patience, 10*time.Millisecond)
+	require.Eventually(t,
+		func() bool { return attempt(t, c.dial(overTLS(&tls.Config{RootCAs: next.Pool()})), "t") == nil }, patience,
+		10*time.Millisecond)
 	s.batch(&pb.Batch{Sequence: 1})
 	s.acknowledged(1)
 }
@@ -152,7 +162,8 @@ func TestRevocationEndsOpenStreams(t *testing.T) {
 	path, change := tokens(t, "kept write", "revoked write", "narrowed write")
 	c := start(t, change)
 	service := c.dial()
-	kept, revoked, narrowed := opened(t, service, with("kept")), opened(t, service, with("revoked")), opened(t, service, with("narrowed"))
+	kept, revoked, narrowed := opened(t, service, with("kept")), opened(t, service, with("revoked")),
+		opened(t, service, with("narrowed"))
 	revoked.batch(&pb.Batch{Sequence: 1})
 	revoked.acknowledged(1)
 	accesstest.TokenFile(t, path, "kept write", "narrowed write other")

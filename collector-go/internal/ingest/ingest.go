@@ -71,10 +71,12 @@ func New(j Journal, o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	connections := quota.New(o.MaxConnections)
-	s := &Server{journal: j, o: o, log: o.Logger, connections: connections, ledger: newLedger(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
+	s := &Server{journal: j, o: o, log: o.Logger, connections: connections,
+		ledger: newLedger(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
 	s.rates = newRates(o.MaxTopologySamplesPerSecond)
 	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
-	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, places: quota.New(o.MaxStreams), online: map[journal.ProducerID]*producer{}}
+	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, places: quota.New(o.MaxStreams),
+		online: map[journal.ProducerID]*producer{}}
 	return s, nil
 }
 
@@ -143,7 +145,8 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 			return nil, m.err
 		}
 		if m.in.request.GetOpen() == nil {
-			return nil, status.Error(codes.InvalidArgument, "the first request of a stream must be an Open; this is none, or cannot be decoded")
+			return nil, status.Error(codes.InvalidArgument,
+				"the first request of a stream must be an Open; this is none, or cannot be decoded")
 		}
 		if err := checkOpen(m.in.request.GetOpen()); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -162,8 +165,9 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
 
 func (s *Server) connect(open *pb.Open) (*producer, error) {
-	p, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(), TopologyID: open.GetTopologyId(),
-		Host: open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
+	p, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(),
+		TopologyID: open.GetTopologyId(),
+		Host:       open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
 	switch {
 	case errors.Is(err, journal.ErrClosed):
 		return nil, errClosing

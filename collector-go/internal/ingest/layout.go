@@ -80,7 +80,8 @@ func (t *table) addLayout(d *pb.Layout) error {
 		return nil
 	}
 	if len(t.layouts.byID) >= t.limits.layouts || t.layouts.listed+len(d.GetSeriesIds()) > t.limits.layoutColumns {
-		return fmt.Errorf("%w: %d layouts, %d series in all: open a new stream and define those that are in use", errLayouts, t.limits.layouts,
+		return fmt.Errorf("%w: %d layouts, %d series in all: open a new stream and define those that are in use",
+			errLayouts, t.limits.layouts,
 			t.limits.layoutColumns)
 	}
 	if t.layouts.byID == nil {
@@ -98,7 +99,8 @@ func checkLayout(d *pb.Layout) error {
 	case d.GetId() == 0:
 		return errors.New("batch.layouts.id is 0: ids start at 1")
 	case len(ids) == 0 || len(ids) > block.MaxColumns:
-		return fmt.Errorf("batch.layouts.id %d has %d series_ids, from 1 to %d are allowed", d.GetId(), len(ids), block.MaxColumns)
+		return fmt.Errorf("batch.layouts.id %d has %d series_ids, from 1 to %d are allowed", d.GetId(), len(ids),
+			block.MaxColumns)
 	}
 	sorted := slices.Sorted(slices.Values(ids))
 	for i := 1; i < len(sorted); i++ {

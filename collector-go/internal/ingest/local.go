@@ -36,7 +36,8 @@ func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %s", status.Convert(err).Message())
 	}
-	return &Local{server: s, producer: p, epoch: epoch, answers: newAnswers(), table: newTable(open.GetTopology(), s.tableLimits(), s)}, nil
+	return &Local{server: s, producer: p, epoch: epoch, answers: newAnswers(),
+		table: newTable(open.GetTopology(), s.tableLimits(), s)}, nil
 }
 
 // Send takes a batch, whose epoch and sequence it sets, and returns when it is durable. rejected is what the door
@@ -70,7 +71,8 @@ func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection
 
 // hand gives a batch to the journal and waits for the disk.
 func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
-	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newBooking(l.server, l.answers), arrived)
+	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newBooking(l.server, l.answers),
+		arrived)
 	if err != nil {
 		l.admission.restore()
 		return nil, err

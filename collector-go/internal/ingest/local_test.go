@@ -27,7 +27,8 @@ func (j *busyJournal) Append(b *journal.Batch, done func(error)) (bool, error) {
 }
 
 func localBatch(values ...float64) *pb.Batch {
-	b := &pb.Batch{Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Component: "c", Name: "n"}}, Samples: &pb.SampleColumns{Values: values}}
+	b := &pb.Batch{Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Component: "c", Name: "n"}},
+		Samples: &pb.SampleColumns{Values: values}}
 	for range values {
 		b.Samples.SeriesIds = append(b.Samples.SeriesIds, 1)
 		b.Samples.TimeOffsetsMs = append(b.Samples.TimeOffsetsMs, 0)

@@ -20,7 +20,8 @@ const (
 func checkText(field, s string) error {
 	switch {
 	case len(s) > maxNameBytes:
-		return fmt.Errorf("%s has %d bytes, at most %d are allowed; it starts with %.40q", field, len(s), maxNameBytes, s)
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed; it starts with %.40q", field, len(s),
+			maxNameBytes, s)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("%s is not UTF-8: %.40q", field, s)
 	case strings.Contains(s, metric.KeySeparator):
@@ -83,7 +84,8 @@ func checkDefinition(d *pb.SeriesDefinition) error {
 		return err
 	}
 	if len(d.GetKey()) > maxKeyDepth {
-		return fmt.Errorf("series.key of %.40q has %d parts, at most %d are allowed", d.GetName(), len(d.GetKey()), maxKeyDepth)
+		return fmt.Errorf("series.key of %.40q has %d parts, at most %d are allowed", d.GetName(), len(d.GetKey()),
+			maxKeyDepth)
 	}
 	for _, key := range d.GetKey() {
 		if err := checkName("series.key", key); err != nil {
@@ -91,7 +93,8 @@ func checkDefinition(d *pb.SeriesDefinition) error {
 		}
 	}
 	if pb.Shape_name[int32(d.GetShape())] == "" || pb.Temporality_name[int32(d.GetTemporality())] == "" {
-		return fmt.Errorf("series %.40q has the unknown shape %d or temporality %d", d.GetName(), d.GetShape(), d.GetTemporality())
+		return fmt.Errorf("series %.40q has the unknown shape %d or temporality %d", d.GetName(), d.GetShape(),
+			d.GetTemporality())
 	}
 	return nil
 }

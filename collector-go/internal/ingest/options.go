@@ -97,7 +97,8 @@ func (o Options) Validate() error {
 		{"MaxTopologySeries", int64(o.MaxTopologySeries)},
 		{"MaxAhead", int64(o.MaxAhead)}, {"OpenTimeout", int64(o.OpenTimeout)}, {"DrainTimeout", int64(o.DrainTimeout)},
 		{"MaxConnections", int64(o.MaxConnections)}, {"MaxStreamsPerConnection", int64(o.MaxStreamsPerConnection)},
-		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"MessageGrace", int64(o.MessageGrace)}, {"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},
+		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"MessageGrace", int64(o.MessageGrace)},
+		{"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},
 		{"MaxIdle", int64(o.MaxIdle)}, {"MaxWatches", int64(o.MaxWatches)}, {"WatchTime", int64(o.WatchTime)},
 	} {
 		if bound.value <= 0 {
@@ -105,7 +106,8 @@ func (o Options) Validate() error {
 		}
 	}
 	if o.MaxTopologySamplesPerSecond < 0 {
-		return fmt.Errorf("ingest: MaxTopologySamplesPerSecond is %d, must not be negative", o.MaxTopologySamplesPerSecond)
+		return fmt.Errorf("ingest: MaxTopologySamplesPerSecond is %d, must not be negative",
+			o.MaxTopologySamplesPerSecond)
 	}
 	if o.MaxAge < 0 {
 		return fmt.Errorf("ingest: MaxAge is %v, must not be negative", o.MaxAge)

@@ -32,7 +32,8 @@ func newWired(t testing.TB) *wired {
 }
 
 func (w *wired) headers(stream uint32, end bool) *wired {
-	require.NoError(w.t, w.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x82}, EndHeaders: true, EndStream: end}))
+	require.NoError(w.t, w.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x82},
+		EndHeaders: true, EndStream: end}))
 	return w
 }
 
@@ -65,22 +66,50 @@ func TestPace(t *testing.T) {
 		after      []byte // comes late, in a frame of its own
 		cut        bool
 	}{
-		"a whole message, then silence":                        {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)) }},
-		"an empty message":                                     {in: func(w *wired) { w.headers(1, false).data(1, prefixed(0)) }},
-		"two messages in one frame":                            {in: func(w *wired) { w.headers(1, false).data(1, append(prefixed(7), prefixed(9)...)) }},
-		"half of a prefix":                                     {in: func(w *wired) { w.headers(1, false).data(1, []byte{0, 0}) }, cut: true},
-		"half of a message":                                    {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, cut: true},
-		"half of the second message":                           {in: func(w *wired) { w.headers(1, false).data(1, append(prefixed(7), prefixed(9)[:8]...)) }, cut: true},
-		"padding is no part of a message":                      {in: func(w *wired) { w.headers(1, false).padded(1, prefixed(100)[:50], 200) }, cut: true},
-		"a whole message with padding":                         {in: func(w *wired) { w.headers(1, false).padded(1, prefixed(100), 200) }},
-		"its rest comes late":                                  {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, after: prefixed(1000)[500:]},
-		"a byte of its rest comes late":                        {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, after: []byte{1}, cut: true},
-		"a large one that comes at the rate":                   {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1 << 20)[:700<<10]) }},
-		"half a message of a stream that its sender gave up":   {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]).reset(1) }},
-		"half a message of a stream that the server ended":     {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) { w.headers(1, true) }},
-		"half a message of a stream that the server reset":     {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) { w.reset(1) }},
-		"half a message beside a stream that the server ended": {in: func(w *wired) { w.headers(1, false).headers(3, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) { w.reset(3) }, cut: true},
-		"data of a stream that never began":                    {in: func(w *wired) { w.data(1, prefixed(1000)[:500]) }},
+		"a whole message, then silence": {in: func(w *wired) {
+			w.headers(1, false).data(1, prefixed(1000))
+		}},
+		"an empty message": {in: func(w *wired) {
+			w.headers(1, false).data(1, prefixed(0))
+		}},
+		"two messages in one frame": {in: func(w *wired) {
+			w.headers(1, false).data(1, append(prefixed(7), prefixed(9)...))
+		}},
+		"half of a prefix": {
+			in: func(w *wired) { w.headers(1, false).data(1, []byte{0, 0}) }, cut: true},
+		"half of a message": {
+			in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, cut: true},
+		"half of the second message": {
+			in: func(w *wired) { w.headers(1, false).data(1, append(prefixed(7), prefixed(9)[:8]...)) }, cut: true},
+		"padding is no part of a message": {
+			in: func(w *wired) { w.headers(1, false).padded(1, prefixed(100)[:50], 200) }, cut: true},
+		"a whole message with padding": {in: func(w *wired) {
+			w.headers(1, false).padded(1, prefixed(100), 200)
+		}},
+		"its rest comes late": {
+			in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, after: prefixed(1000)[500:]},
+		"a byte of its rest comes late": {
+			in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, after: []byte{1}, cut: true},
+		"a large one that comes at the rate": {in: func(w *wired) {
+			w.headers(1, false).data(1, prefixed(1 << 20)[:700<<10])
+		}},
+		"half a message of a stream that its sender gave up": {in: func(w *wired) {
+			w.headers(1, false).data(1, prefixed(1000)[:500]).reset(1)
+		}},
+		"half a message of a stream that the server ended": {
+			in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) {
+				w.headers(1, true)
+			}},
+		"half a message of a stream that the server reset": {
+			in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) {
+				w.reset(1)
+			}},
+		"half a message beside a stream that the server ended": {
+			in:     func(w *wired) { w.headers(1, false).headers(3, false).data(1, prefixed(1000)[:500]) },
+			server: func(w *wired) { w.reset(3) }, cut: true},
+		"data of a stream that never began": {in: func(w *wired) {
+			w.data(1, prefixed(1000)[:500])
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := rand.Uint64()
@@ -140,12 +169,15 @@ func TestAMessageWithoutARestIsCut(t *testing.T) {
 	require.NoError(t, framer.WriteSettings())
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for _, field := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", pb.IngestService_Export_FullMethodName}, {":authority", c.address},
+	for _, field := range [][2]string{{":method", "POST"}, {":scheme", "http"},
+		{":path", pb.IngestService_Export_FullMethodName}, {":authority", c.address},
 		{"content-type", "application/grpc"}, {"te", "trailers"}} {
 		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
 	}
-	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}))
-	open, err := proto.Marshal(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "slow", Host: "h"}}})
+	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(),
+		EndHeaders: true}))
+	open, err := proto.Marshal(
+		&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "slow", Host: "h"}}})
 	require.NoError(t, err)
 	require.NoError(t, framer.WriteData(1, false, append(prefixed(len(open))[:5], open...)))
 	require.NoError(t, framer.WriteData(1, false, prefixed(1 << 20)[:100]))

@@ -41,23 +41,32 @@ func TestTheSchemaStatesOurNumbers(t *testing.T) {
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
 	for _, states := range []string{
 		"a text has at most " + grouped(maxNameBytes) + " bytes",
-		"at most " + grouped(maxDefinitions) + " definitions, " + grouped(maxBatchLayouts) + " layouts and " + grouped(maxBatchBlocks) + " blocks of together " +
-			grouped(maxBatchCells) + " cells, " + grouped(maxBatchSamples) + " samples in columns, " + grouped(maxBatchHistograms) + " histograms of together " +
-			grouped(maxBatchBuckets) + " buckets, " + grouped(maxDrops) + " drops, " + grouped(maxGaps) + " gaps, " + grouped(maxWorkers) + " workers, " +
+		"at most " + grouped(maxDefinitions) + " definitions, " + grouped(maxBatchLayouts) + " layouts and " +
+			grouped(maxBatchBlocks) + " blocks of together " +
+			grouped(maxBatchCells) + " cells, " + grouped(maxBatchSamples) + " samples in columns, " +
+			grouped(maxBatchHistograms) + " histograms of together " +
+			grouped(maxBatchBuckets) + " buckets, " + grouped(maxDrops) + " drops, " + grouped(maxGaps) + " gaps, " +
+			grouped(maxWorkers) + " workers, " +
 			grouped(maxAnnotations) + " annotations",
 		"at most " + fmt.Sprint(maxKeyDepth) + " and none empty",
 		"Port of that worker, at most " + grouped(maxPort),
 		"each version has at most " + grouped(maxVersionBytes) + " bytes",
-		"at most " + grouped(maxComponents) + ", with " + grouped(maxTasks) + " tasks and " + grouped(maxInputs) + " inputs in all",
+		"at most " + grouped(maxComponents) + ", with " + grouped(maxTasks) + " tasks and " + grouped(maxInputs) +
+			" inputs in all",
 		"At most " + grouped(maxSettings) + ", each value of at most " + fmt.Sprint(maxSettingBytes>>10) + " KiB",
 		"One line, at most " + grouped(maxTitleBytes) + " bytes", "at most " + fmt.Sprint(maxTextBytes>>10) + " KiB",
-		"At most " + fmt.Sprint(maxTags/maxAnnotations) + ", each of at most " + fmt.Sprint(maxTagBytes) + " bytes", "At most " + fmt.Sprint(maxAnnotationID) + " bytes",
+		"At most " + fmt.Sprint(maxTags/maxAnnotations) + ", each of at most " + fmt.Sprint(maxTagBytes) + " bytes",
+		"At most " + fmt.Sprint(maxAnnotationID) + " bytes",
 		"The Open must come within " + seconds(o.OpenTimeout),
-		fmt.Sprintf("The collector takes %d streams in all and %d a connection", o.MaxStreams, o.MaxStreamsPerConnection),
-		"silent for " + seconds(o.PingAfter) + " and closes it when no answer comes within " + seconds(o.PingTimeout), "a client may ping every " + seconds(leastPing),
+		fmt.Sprintf("The collector takes %d streams in all and %d a connection", o.MaxStreams,
+			o.MaxStreamsPerConnection),
+		"silent for " + seconds(o.PingAfter) + " and closes it when no answer comes within " + seconds(o.PingTimeout),
+		"a client may ping every " + seconds(leastPing),
 		"A connection without a stream is closed after " + seconds(o.MaxIdle),
-		"as many layouts as one may (" + grouped(maxStreamLayouts) + ", or " + grouped(maxStreamLayoutColumns) + " series in all of them)",
-		fmt.Sprintf("more than %d hours behind the collector's clock or more than %d minutes ahead of it", int(o.MaxAge.Hours()), int(o.MaxAhead.Minutes())),
+		"as many layouts as one may (" + grouped(maxStreamLayouts) + ", or " + grouped(maxStreamLayoutColumns) +
+			" series in all of them)",
+		fmt.Sprintf("more than %d hours behind the collector's clock or more than %d minutes ahead of it",
+			int(o.MaxAge.Hours()), int(o.MaxAhead.Minutes())),
 		"as many series as it may have (" + grouped(o.MaxTopologySeries) + " unless set otherwise",
 	} {
 		require.True(t, strings.Contains(comments.String(), states), states)
@@ -71,12 +80,15 @@ func TestWhatABatchMayBe(t *testing.T) {
 	s := opened(t, c.dial())
 	s.batch(&pb.Batch{Sequence: 3})
 	s.acknowledged(3)
-	s.batch(&pb.Batch{Sequence: 900, Series: []*pb.SeriesDefinition{series(1, "heap")}, Samples: samples(1, 1, 2), Gaps: []*pb.Gap{{StartTimeMs: 1, EndTimeMs: 2}}})
+	s.batch(&pb.Batch{Sequence: 900, Series: []*pb.SeriesDefinition{series(1, "heap")}, Samples: samples(1, 1, 2),
+		Gaps: []*pb.Gap{{StartTimeMs: 1, EndTimeMs: 2}}})
 	s.acknowledged(900)
 	again := opened(t, c.dial())
 	again.epoch = s.epoch
-	again.batch(&pb.Batch{Sequence: 900, Series: []*pb.SeriesDefinition{series(7, "heap")}, Layouts: []*pb.Layout{{Id: 1, SeriesIds: []uint32{7}}},
-		Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: time.Now().UnixMilli(), Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: make([]byte, 8)}}})
+	again.batch(&pb.Batch{Sequence: 900, Series: []*pb.SeriesDefinition{series(7, "heap")},
+		Layouts: []*pb.Layout{{Id: 1, SeriesIds: []uint32{7}}},
+		Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: time.Now().UnixMilli(), Count: 1,
+			Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: make([]byte, 8)}}})
 	again.batch(&pb.Batch{Sequence: 901, OldestHeldSequence: 900, Samples: samples(7, 3)})
 	require.Empty(t, again.acknowledged(901))
 	batches := c.batches()

@@ -12,7 +12,8 @@ import (
 )
 
 func rawOf(topology string, task int) metric.Raw {
-	return metric.Raw{Worker: metric.Worker{Topology: topology, Host: "h"}, Component: "c", Name: "n", Task: int32(task)}
+	return metric.Raw{Worker: metric.Worker{Topology: topology, Host: "h"}, Component: "c", Name: "n",
+		Task: int32(task)}
 }
 
 // takeAll defines series of a topology until one is turned away, and returns how many were taken.

@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	maxHeaderBytes   = 16 << 10
-	requestOverhead  = 64              // of an ExportRequest over its Batch
-	streamBuffer     = 512 << 10       // flow control; fixed, so that gRPC does not grow it by its own estimate; it is widened by quarters
+	maxHeaderBytes  = 16 << 10
+	requestOverhead = 64 // of an ExportRequest over its Batch
+	// flow control; fixed, so that gRPC does not grow it by its own estimate; it is widened by quarters
+	streamBuffer     = 512 << 10
 	connectionBuffer = 4 << 20         // of all streams; gRPC widens it as bytes come, so that it holds no memory
 	readBuffer       = 64 << 10        // of a connection: four frames a read
 	leastPing        = 5 * time.Second // between a client's own pings

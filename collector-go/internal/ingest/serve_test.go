@@ -92,8 +92,11 @@ func TestConnectionsWithoutAStreamAreClosed(t *testing.T) {
 // dialFrom connects from one of this host's own addresses.
 func (c *collector) dialFrom(address string) *grpc.ClientConn {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	connection, err := grpc.NewClient("passthrough:///"+c.address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", to) }))
+	connection, err := grpc.NewClient("passthrough:///"+c.address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", to)
+		}))
 	require.NoError(c.t, err)
 	c.t.Cleanup(func() { connection.Close() })
 	return connection
@@ -156,7 +159,8 @@ func TestWatchingHealthIsBounded(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 
 	short := start(t, func(o *Options) { o.WatchTime = 100 * time.Millisecond })
-	stream, err := grpc_health_v1.NewHealthClient(short.dialFrom("127.0.0.2")).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+	stream, err := grpc_health_v1.NewHealthClient(short.dialFrom("127.0.0.2")).Watch(ctx,
+		&grpc_health_v1.HealthCheckRequest{})
 	require.NoError(t, err)
 	for err == nil {
 		_, err = stream.Recv()

@@ -68,7 +68,9 @@ func (j *slowJournal) Append(b *journal.Batch, done func(error)) (bool, error) {
 	if j.full {
 		return false, &journal.FullError{Reason: "queue", RetryAfter: 1}
 	}
-	duplicate := j.durable[b.Sequence] > 0 || slices.ContainsFunc(j.queue, func(a slowAppend) bool { return a.sequence == b.Sequence })
+	duplicate := j.durable[b.Sequence] > 0 || slices.ContainsFunc(j.queue, func(a slowAppend) bool {
+		return a.sequence == b.Sequence
+	})
 	j.queue = append(j.queue, slowAppend{b.Sequence, duplicate, done})
 	return duplicate, nil
 }
@@ -243,7 +245,8 @@ func (m *model) finish() {
 	m.journal.full = false
 	last := m.last
 	for step := 0; len(m.held) > 0 && m.held[0] <= last; step++ {
-		require.Less(m.t, step, 10_000, "batches %v do not get through; flights %+v, refused %d", m.held, m.stream.window.flights,
+		require.Less(m.t, step, 10_000, "batches %v do not get through; flights %+v, refused %d", m.held,
+			m.stream.window.flights,
 			m.stream.window.refused)
 		if m.next <= m.last {
 			m.send()

@@ -37,7 +37,8 @@ type stream struct {
 	closed bool          // nothing is taken any more
 }
 
-func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string, e *entry) *stream {
+func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string,
+	e *entry) *stream {
 	return &stream{server: s, grpc: g, producer: p, entry: e, answers: newAnswers(), room: make(chan struct{}, 1),
 		table: newTable(topology, s.tableLimits(), s)}
 }
@@ -225,7 +226,8 @@ func (s *stream) take(in *incoming) error {
 	}
 	b := in.request.GetBatch()
 	if b == nil {
-		return broken(codes.InvalidArgument, errors.New("a request after Open must be a Batch; this is none, or cannot be decoded"))
+		return broken(codes.InvalidArgument,
+			errors.New("a request after Open must be a Batch; this is none, or cannot be decoded"))
 	}
 	if err := s.check(b); errors.Is(err, errLayouts) {
 		return &brokenError{refuse(time.Second, "%v", err)}
@@ -291,7 +293,8 @@ const mostRenewals = 3
 
 // admitAndAppend admits a checked batch and gives it to the journal. Where the journal has forgotten what the batch
 // refers to, it is defined again.
-func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, booking *booking, arrived time.Time) (*tally, error) {
+func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, booking *booking, arrived time.Time) (
+	*tally, error) {
 	for renewals := 0; ; renewals++ {
 		err := a.admit(b, t, s.clock.allowed(arrived), arrived)
 		if err == nil {
@@ -407,7 +410,8 @@ func (s *stream) answer() error {
 		return nil
 	}
 	acknowledgement.SentTimeMs = s.server.o.Now().UnixMilli()
-	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: acknowledgement}})
+	return s.grpc.Send(&pb.ExportResponse{
+		Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: acknowledgement}})
 }
 
 // land takes the journal's answers, and returns what is to be said.

@@ -44,14 +44,16 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 	}
 	j.inFlight[key] = struct{}{}
 	j.state.nowMs = b.ReceivedMs
-	j.enqueue(queued{kind: kindOf(b), payload: tail, entry: b, done: done, key: key, of: key.origin.topology, bytes: size})
+	j.enqueue(queued{kind: kindOf(b), payload: tail, entry: b, done: done, key: key, of: key.origin.topology,
+		bytes: size})
 	return false, nil
 }
 
 // checkedTail returns a batch's tail (see encodeTail), or an error that names what in the batch is invalid.
 func checkedTail(b *Batch) ([]byte, error) {
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
-		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs), len(b.Values))
+		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs),
+			len(b.Values))
 	}
 	if b.Sequence > math.MaxInt64 {
 		return nil, fmt.Errorf("journal: append: sequence %d is out of range", b.Sequence)

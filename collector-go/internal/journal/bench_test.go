@@ -23,14 +23,16 @@ func benchBatch(b *testing.B, j *Journal, size int) *Batch {
 	require.NoError(b, err)
 	batch := &Batch{Producer: producer, Epoch: Epoch{1}, SentMs: 1_500_000_000_000, ReceivedMs: 1_500_000_000_005}
 	for i := range size {
-		id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: 6700}, Component: "FilterBolt",
-			Task: int32(i), Name: "bullet_filter_latency"})
+		id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: 6700},
+			Component: "FilterBolt",
+			Task:      int32(i), Name: "bullet_filter_latency"})
 		require.NoError(b, err)
 		value := float64(i * 37 % 5000)
 		if i%5 == 0 {
 			value /= 7
 		}
-		batch.IDs, batch.TimesMs, batch.Values = append(batch.IDs, id), append(batch.TimesMs, batch.SentMs-int64(i%3)*1000), append(batch.Values, value)
+		batch.IDs, batch.TimesMs, batch.Values = append(batch.IDs, id),
+			append(batch.TimesMs, batch.SentMs-int64(i%3)*1000), append(batch.Values, value)
 	}
 	return batch
 }
@@ -193,19 +195,23 @@ func (f *flatFile) WriteAt(p []byte, off int64) (int, error) {
 
 // benchBlock is a producer's batch of one block of a row, whole numbers and others.
 func benchBlock(b *testing.B, j *Journal, port uint32, columns int) *Batch {
-	producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1", Host: "h", Port: port, Task: 4})
+	producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1", Host: "h",
+		Port: port, Task: 4})
 	require.NoError(b, err)
 	ids, values := make([]SeriesID, columns), make([]float64, columns)
 	for i := range ids {
-		ids[i], err = j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: port}, Component: "FilterBolt",
-			Task: int32(i), Name: "bullet_filter_latency"})
+		ids[i], err = j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: port},
+			Component: "FilterBolt",
+			Task:      int32(i), Name: "bullet_filter_latency"})
 		require.NoError(b, err)
 		values[i] = float64(i*37%5000) / 7
 	}
 	layout, err := j.DefineLayout(ids)
 	require.NoError(b, err)
-	return &Batch{Producer: producer, Epoch: Epoch{byte(port), byte(port >> 8)}, SentMs: 1_500_000_000_000, ReceivedMs: 1_500_000_000_005,
-		Blocks: []Block{{Layout: layout, Block: block.Block{Columns: columns, Rows: 1, FirstMs: 1_500_000_000_000, Codec: block.Doubles,
+	return &Batch{Producer: producer, Epoch: Epoch{byte(port), byte(port >> 8)}, SentMs: 1_500_000_000_000,
+		ReceivedMs: 1_500_000_000_005,
+		Blocks: []Block{{Layout: layout, Block: block.Block{Columns: columns, Rows: 1, FirstMs: 1_500_000_000_000,
+			Codec:  block.Doubles,
 			Values: block.AppendDoubles(nil, values)}}}}
 }
 
@@ -309,8 +315,10 @@ func BenchmarkReader(b *testing.B) {
 func BenchmarkHead(b *testing.B) {
 	s := newState()
 	for i := range 500_000 {
-		raw := metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: uint32(i % 500)}, Component: "FilterBolt", Task: int32(i), Name: "bullet_filter_latency"}
-		s.dict.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(i + 1), Series: raw}, usedHour: 400_000}, s.dict.hashSeries(&raw))
+		raw := metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: uint32(i % 500)},
+			Component: "FilterBolt", Task: int32(i), Name: "bullet_filter_latency"}
+		s.dict.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(i + 1), Series: raw}, usedHour: 400_000},
+			s.dict.hashSeries(&raw))
 	}
 	b.Run("locked", func(b *testing.B) {
 		for b.Loop() {
@@ -330,7 +338,8 @@ func BenchmarkDefineSeries(b *testing.B) {
 	const workers, each = 1000, 100
 	raws := make([]metric.Raw, 0, workers*each)
 	for i := range workers * each {
-		raws = append(raws, metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: fmt.Sprint("host_", i/each), Port: 6700}, Component: "__system",
+		raws = append(raws, metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: fmt.Sprint("host_", i/each),
+			Port: 6700}, Component: "__system",
 			Task: -1, Name: fmt.Sprint("cpu.field_", i%each), Shape: metric.ShapeNumber, IntervalMs: 10_000})
 	}
 	var j *Journal

@@ -47,7 +47,8 @@ func appendBlocks(to []byte, b *Batch) []byte {
 // sizesHold reports whether a block's parts are as long as its columns and rows say. Its values are not looked at.
 func sizesHold(x *block.Block) bool {
 	switch {
-	case x.Columns < 1 || x.Columns > block.MaxColumns, x.Rows < 1 || x.Rows > block.MaxRows, x.Cells() > block.MaxCells,
+	case x.Columns < 1 || x.Columns > block.MaxColumns, x.Rows < 1 || x.Rows > block.MaxRows,
+		x.Cells() > block.MaxCells,
 		x.OffsetsMs != nil && len(x.OffsetsMs) != x.Rows,
 		x.Presence != nil && len(x.Presence) != (x.Cells()+7)/8,
 		x.Codec > formCodec:

@@ -25,7 +25,8 @@ type Finding struct {
 	Segment  string // the file's name
 	From, To int64  // offsets in it
 	Missing  bool   // the file is not there; it was To bytes long, and may have held anything
-	Kind     string // of the record that is damaged, such as "batch" or "series", where its header can be read; else empty
+	// of the record that is damaged, such as "batch" or "series", where its header can be read; else empty
+	Kind string
 
 	// What was lost came to the collector between these, ms since the Unix epoch; 0 where nothing whole lies before or
 	// behind.
@@ -57,7 +58,8 @@ func (f Finding) cost() string {
 		return "the records in it are lost"
 	case kindBatch.String():
 		return "one batch is lost"
-	case kindSeries.String(), kindLayouts.String(), kindProducers.String(), kindSegment.String(), kindEpochs.String(), kindForgotten.String():
+	case kindSeries.String(), kindLayouts.String(), kindProducers.String(), kindSegment.String(), kindEpochs.String(),
+		kindForgotten.String():
 		return "a " + f.Kind + " record, which is written twice: nothing is lost while the other copy is whole"
 	}
 	return "one " + f.Kind + " mark is lost"

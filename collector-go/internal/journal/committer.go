@@ -36,7 +36,8 @@ type committer struct {
 
 func newCommitter(j *Journal) *committer {
 	return &committer{j: j,
-		work: make(chan struct{}, 1), plenty: make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{})}
+		work: make(chan struct{}, 1), plenty: make(chan struct{}, 1), closing: make(chan struct{}),
+		stopped: make(chan struct{})}
 }
 
 // begin opens the first segment, or notes why not, and starts the goroutine.
@@ -224,7 +225,8 @@ func (c *committer) stillThere(now time.Time) error {
 	case err != nil:
 		return fmt.Errorf("journal: look for %s: %w", segmentName(c.number), err)
 	case !linked:
-		return fmt.Errorf("journal: %s was removed or renamed while it was written to; what it held and no store has yet is lost, unless it is back at the next start", segmentName(c.number))
+		return fmt.Errorf("journal: %s was removed or renamed while it was written to; what it held and no store has yet is lost, unless it is back at the next start",
+			segmentName(c.number))
 	}
 	c.looked = now
 	return nil

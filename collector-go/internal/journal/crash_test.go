@@ -32,7 +32,8 @@ func TestCrashAtEveryCall(t *testing.T) {
 // crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call; false when it got
 // through.
 func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed), acknowledged: map[batchKey]bool{}, store: newReading()}
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed),
+		acknowledged: map[batchKey]bool{}, store: newReading()}
 	w.senders = []*sender{{producer: place, epoch: Epoch{1}}, {producer: place, epoch: Epoch{2}}}
 	fs := w.fs
 	fs.SetFault(func(n int, op, name string) error {

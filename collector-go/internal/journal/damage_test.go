@@ -43,7 +43,8 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 		}
 	}
 	require.NoError(t, j.Close())
-	w := &written{fs: fs, file: fs.Bytes(filepath.Join("/journal", segmentName(1))), batches: map[batchKey][2]int64{}, ends: map[int64]bool{},
+	w := &written{fs: fs, file: fs.Bytes(filepath.Join("/journal", segmentName(1))), batches: map[batchKey][2]int64{},
+		ends:    map[int64]bool{},
 		samples: map[batchKey]int{}}
 	scan := scanner{file: bytes.NewReader(w.file), number: 1, off: magicBytes, end: int64(len(w.file))}
 	for {
@@ -82,7 +83,9 @@ func TestDamagedTail(t *testing.T) {
 	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		at := size - 1 - random.Int64N(damagedTail)
-		change, lost := flip(at, byte(1+random.IntN(255))), func(place [2]int64) bool { return place[0] <= at && at < place[1] }
+		change, lost := flip(at, byte(1+random.IntN(255))), func(place [2]int64) bool {
+			return place[0] <= at && at < place[1]
+		}
 		between := false // a file that ends between two records is that of a journal which ended there
 		if seed%2 == 0 {
 			change, lost, between = truncate(at), func(place [2]int64) bool { return place[1] > at }, w.ends[at]
@@ -95,7 +98,8 @@ func TestDamagedTail(t *testing.T) {
 
 // named finds the damaged place, unless it is between two records, in what Check reports, and returns how many samples
 // it destroyed.
-func (w *written) named(t *testing.T, change func([]byte) []byte, lost func(place [2]int64) bool, at int64, between bool) (destroyed int) {
+func (w *written) named(t *testing.T, change func([]byte) []byte, lost func(place [2]int64) bool, at int64,
+	between bool) (destroyed int) {
 	whole := len(w.batches)
 	for key, place := range w.batches {
 		if lost(place) {
@@ -165,7 +169,8 @@ func TestCheckNamesTheDamage(t *testing.T) {
 	report, err = Check("/journal", w.damagedCopy(flip(place[0]+20, 1)))
 	require.NoError(t, err)
 	require.Equal(t, 59, report.Batches)
-	require.Equal(t, []Finding{{Segment: segmentName(1), From: place[0], To: place[1], Kind: "batch", AfterMs: 1_000_032, BeforeMs: 1_000_034}},
+	require.Equal(t, []Finding{{Segment: segmentName(1), From: place[0], To: place[1], Kind: "batch",
+		AfterMs: 1_000_032, BeforeMs: 1_000_034}},
 		report.Findings)
 	require.Equal(t, fmt.Sprintf("0000000001.segment: bytes %d to %d are damaged or half-written: one batch is lost, "+
 		"after 1970-01-01T00:16:40Z, before 1970-01-01T00:16:40Z", place[0], place[1]), report.Findings[0].String())
@@ -207,7 +212,8 @@ func TestARecordInsideATextIsNotTaken(t *testing.T) {
 	b = appendRecord(b, positionOf(1, int64(len(b))), kindStarted, append(bytes.Repeat([]byte{1}, 20), forged...))
 	b[9] ^= 1 // the length
 	b = append(b, make([]byte, 50)...)
-	scan := scanner{file: bytes.NewReader(b), number: 1, off: magicBytes, end: int64(len(b)), damaged: func(int64, int64) {}}
+	scan := scanner{file: bytes.NewReader(b), number: 1, off: magicBytes, end: int64(len(b)),
+		damaged: func(int64, int64) {}}
 	_, err := scan.next()
 	require.Error(t, err)
 }
@@ -233,7 +239,8 @@ func TestAMissingSegmentIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Damaged)
 	f := report.Findings[0]
-	require.Equal(t, Finding{Segment: "0000000003.segment", To: lost.end, Missing: true, AfterMs: f.AfterMs, BeforeMs: f.BeforeMs}, f)
+	require.Equal(t, Finding{Segment: "0000000003.segment", To: lost.end, Missing: true, AfterMs: f.AfterMs,
+		BeforeMs: f.BeforeMs}, f)
 	require.Less(t, f.AfterMs, f.BeforeMs)
 	require.Contains(t, f.String(), "0000000003.segment: is missing, of ")
 	require.Equal(t, 100-int(f.BeforeMs-f.AfterMs-1), report.Batches)

@@ -49,7 +49,8 @@ func (j *Journal) define(series *metric.Raw, hour int64, mostNew int) SeriesID {
 	if d.known >= j.o.MaxSeries || j.state.nextSeries >= maxID {
 		return 0
 	}
-	row := d.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: j.state.nextSeries, Series: *series}, usedHour: hour}, hash)
+	row := d.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: j.state.nextSeries, Series: *series}, usedHour: hour},
+		hash)
 	j.state.nextSeries++
 	j.fresh.series = append(j.fresh.series, used[SeriesDefined]{&row.SeriesDefined, row.usedHour})
 	return row.ID
@@ -97,7 +98,8 @@ func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
 	if !j.roomForLayout(len(series)) || j.state.nextLayout >= maxID {
 		return 0, ErrLayoutLimit
 	}
-	row := j.state.dict.addLayout(layoutRow{LayoutDefined: LayoutDefined{ID: j.state.nextLayout, Series: series}, usedHour: j.nowHour()})
+	row := j.state.dict.addLayout(layoutRow{LayoutDefined: LayoutDefined{ID: j.state.nextLayout, Series: series},
+		usedHour: j.nowHour()})
 	j.state.nextLayout++
 	j.fresh.layouts = append(j.fresh.layouts, used[LayoutDefined]{&row.LayoutDefined, row.usedHour})
 	j.showDictionary()

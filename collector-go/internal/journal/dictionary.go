@@ -143,7 +143,8 @@ func (d *dictionary) unlist(row *seriesRow) {
 // the one before.
 func (d *dictionary) intern(r *metric.Raw) {
 	l := &d.last
-	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host}, {&r.Component, &l.Component},
+	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host},
+		{&r.Component, &l.Component},
 		{&r.Name, &l.Name}, {&r.Key, &l.Key}} {
 		if *text.of != *text.last {
 			*text.last = unique.Make(*text.of).Value()
@@ -240,7 +241,8 @@ func (s *state) use(b *Batch, hour int64) (*producerRow, error) {
 			return nil, missing("layout", uint32(block.Layout), uint32(s.nextLayout))
 		}
 		if block.Columns != len(layout.Series) {
-			return nil, fmt.Errorf("%w: block of %d columns, layout %d has %d", errPayload, block.Columns, block.Layout, len(layout.Series))
+			return nil, fmt.Errorf("%w: block of %d columns, layout %d has %d", errPayload, block.Columns, block.Layout,
+				len(layout.Series))
 		}
 		layout.usedHour = hour
 	}

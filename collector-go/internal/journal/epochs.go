@@ -104,7 +104,8 @@ func (e epochs) encode() [][]byte {
 		keys = append(keys, s)
 	}
 	slices.SortFunc(keys, func(a, b origin) int {
-		return cmp.Or(bytes.Compare(a.epoch[:], b.epoch[:]), strings.Compare(a.topology, b.topology), cmp.Compare(a.form(), b.form()))
+		return cmp.Or(bytes.Compare(a.epoch[:], b.epoch[:]), strings.Compare(a.topology, b.topology),
+			cmp.Compare(a.form(), b.form()))
 	})
 	var payloads [][]byte
 	for part := range slices.Chunk(keys, rowsPerRecord) {

@@ -25,7 +25,8 @@ func encodeForgotten(f *Forgotten) []byte {
 // decodeForgotten is the inverse of encodeForgotten.
 func decodeForgotten(payload []byte) (*Forgotten, error) {
 	c := varint.Of(payload)
-	f := &Forgotten{Series: decodeIDs[SeriesID](&c), Layouts: decodeIDs[LayoutID](&c), Producers: decodeIDs[ProducerID](&c)}
+	f := &Forgotten{Series: decodeIDs[SeriesID](&c), Layouts: decodeIDs[LayoutID](&c),
+		Producers: decodeIDs[ProducerID](&c)}
 	f.TimeMs = c.Int()
 	return f, payloadError(c.Done())
 }
@@ -159,8 +160,10 @@ func (j *Journal) giveUp(f *Forgotten) {
 	}
 	f.TimeMs = j.state.nowMs
 	j.state.dict.retire(f)
-	j.log.Info("journal forgot what was idle", "series", len(f.Series), "layouts", len(f.Layouts), "producers", len(f.Producers))
-	for what, n := range map[string]int{"series": len(f.Series), "layout": len(f.Layouts), "producer": len(f.Producers)} {
+	j.log.Info("journal forgot what was idle", "series", len(f.Series), "layouts", len(f.Layouts), "producers",
+		len(f.Producers))
+	for what, n := range map[string]int{"series": len(f.Series), "layout": len(f.Layouts),
+		"producer": len(f.Producers)} {
 		j.figures.forgotten.WithLabelValues(what).Add(float64(n))
 	}
 	j.showDictionary()

@@ -79,7 +79,8 @@ func (h *house) batch(hour int64, p ProducerID, ids []SeriesID, layouts ...Block
 }
 
 func row(layout LayoutID, columns int) Block {
-	return Block{Layout: layout, Block: block.Block{Columns: columns, Rows: 1, Codec: block.Doubles, Values: make([]byte, 8*columns)}}
+	return Block{Layout: layout, Block: block.Block{Columns: columns, Rows: 1, Codec: block.Doubles,
+		Values: make([]byte, 8*columns)}}
 }
 
 func (h *house) refused(b *Batch) error {
@@ -105,7 +106,8 @@ func (h *house) forgotten() (all Forgotten) {
 	h.awaitWritten()
 	for _, p := range fromTheStart(h.t, h.j) {
 		if f, ok := p.entry.(*Forgotten); ok {
-			all.Series, all.Layouts, all.Producers = append(all.Series, f.Series...), append(all.Layouts, f.Layouts...), append(all.Producers, f.Producers...)
+			all.Series, all.Layouts, all.Producers = append(all.Series, f.Series...), append(all.Layouts, f.Layouts...),
+				append(all.Producers, f.Producers...)
 		}
 	}
 	return all

@@ -29,34 +29,44 @@ func writeGolden(t *testing.T, dir string) {
 	for run := range uint64(2) {
 		j, err := Open(dir, DefaultOptions())
 		require.NoError(t, err)
-		producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1-1500000000", Host: "10.0.0.1", Port: 6700, Task: 12})
+		producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1-1500000000",
+			Host: "10.0.0.1", Port: 6700, Task: 12})
 		require.NoError(t, err)
-		b := &Batch{Producer: producer, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 40 + run, SentMs: 1_500_000_000_123, ReceivedMs: 1_500_000_000_130}
+		b := &Batch{Producer: producer, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 40 + run, SentMs: 1_500_000_000_123,
+			ReceivedMs: 1_500_000_000_130}
 		for i, v := range []float64{0, 1, -1, 1.5, 850, 1e300, math.Pi, 4_294_967_296, 0} {
-			id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "10.0.0.2", Port: 6701}, Component: "FilterBolt",
-				Task: int32(i) - 1, Name: "memory/heap", Key: "usedBytes", Shape: metric.ShapeMap, Temporality: metric.Gauge,
-				IntervalMs: 10_000, PackSpanMs: 60_000})
+			id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "10.0.0.2", Port: 6701},
+				Component: "FilterBolt",
+				Task:      int32(i) - 1, Name: "memory/heap", Key: "usedBytes", Shape: metric.ShapeMap,
+				Temporality: metric.Gauge,
+				IntervalMs:  10_000, PackSpanMs: 60_000})
 			require.NoError(t, err)
-			b.IDs, b.TimesMs, b.Values = append(b.IDs, id), append(b.TimesMs, b.SentMs-int64(i*i)*100+7), append(b.Values, v)
+			b.IDs, b.TimesMs, b.Values = append(b.IDs, id), append(b.TimesMs, b.SentMs-int64(i*i)*100+7),
+				append(b.Values, v)
 		}
 		b.Histograms = []*bulletmetricsv1.HistogramSample{{SeriesId: uint32(b.IDs[2]), TimeMs: 1_500_000_000_000}}
 		b.Notes = &bulletmetricsv1.Batch{Drops: []*bulletmetricsv1.Drop{{TotalSamples: 3}}}
 		layout, err := j.DefineLayout([]SeriesID{b.IDs[4], b.IDs[1], b.IDs[2]})
 		require.NoError(t, err)
 		b.Blocks = []Block{
-			{Layout: layout, Block: block.Block{Columns: 3, Rows: 2, FirstMs: b.SentMs - 1000, StepMs: 1000, Codec: block.Doubles,
+			{Layout: layout, Block: block.Block{Columns: 3, Rows: 2, FirstMs: b.SentMs - 1000, StepMs: 1000,
+				Codec:  block.Doubles,
 				Values: block.AppendDoubles(nil, []float64{1, 2, 3, 4, 5, math.Pi})}},
-			{Layout: layout, Block: block.Block{Columns: 3, Rows: 3, FirstMs: b.SentMs - 9000, StepMs: 1000, OffsetsMs: []int32{3, 0, -7},
-				Presence: []byte{0xFE, 0}, Codec: block.Trimmed, Values: block.AppendTrimmed(nil, []float64{1, 2, 3, 4, 5, math.E, 0})}},
+			{Layout: layout, Block: block.Block{Columns: 3, Rows: 3, FirstMs: b.SentMs - 9000, StepMs: 1000,
+				OffsetsMs: []int32{3, 0, -7},
+				Presence:  []byte{0xFE, 0}, Codec: block.Trimmed,
+				Values: block.AppendTrimmed(nil, []float64{1, 2, 3, 4, 5, math.E, 0})}},
 		}
 		if run == 0 {
 			defineIdle(t, j, 1_500_000_000_000-40*hourMs)
 		}
-		for _, mark := range []Entry{&Started{TimeMs: 1_500_000_000_000}, &Connected{Producer: producer, TimeMs: 1_500_000_000_001}} {
+		for _, mark := range []Entry{&Started{TimeMs: 1_500_000_000_000},
+			&Connected{Producer: producer, TimeMs: 1_500_000_000_001}} {
 			require.NoError(t, j.Mark(mark))
 		}
 		appended(t, j, b)
-		for _, mark := range []Entry{&Tick{TimeMs: 1_500_000_001_000}, &Disconnected{Producer: producer, TimeMs: 1_500_000_001_001}} {
+		for _, mark := range []Entry{&Tick{TimeMs: 1_500_000_001_000},
+			&Disconnected{Producer: producer, TimeMs: 1_500_000_001_001}} {
 			require.NoError(t, j.Mark(mark))
 		}
 		require.NoError(t, j.Close())
@@ -66,7 +76,8 @@ func writeGolden(t *testing.T, dir string) {
 // defineIdle defines one of each that nobody uses, so that it will be forgotten.
 func defineIdle(t *testing.T, j *Journal, atMs int64) {
 	require.NoError(t, j.Mark(&Tick{TimeMs: atMs}))
-	_, err := j.DefineProducer(ProducerDefined{Topology: "idle", TopologyID: "idle-1-1400000000", Host: "10.0.0.9", Port: 6700, Task: 3})
+	_, err := j.DefineProducer(ProducerDefined{Topology: "idle", TopologyID: "idle-1-1400000000", Host: "10.0.0.9",
+		Port: 6700, Task: 3})
 	require.NoError(t, err)
 	id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "idle", Host: "10.0.0.9", Port: 6700}, Name: "idle"})
 	require.NoError(t, err)
@@ -88,16 +99,19 @@ func describe(t *testing.T, j *Journal) string {
 		require.NoError(t, err)
 		if s, ok := entry.(*SeriesDefined); ok {
 			r := s.Series
-			fmt.Fprintf(&text, "%v Series %d %s %s %s %d %s %q shape %d temporality %d interval %d span %d\n", at, s.ID, r.Topology, r.Worker,
+			fmt.Fprintf(&text, "%v Series %d %s %s %s %d %s %q shape %d temporality %d interval %d span %d\n", at, s.ID,
+				r.Topology, r.Worker,
 				r.Component, r.Task, r.Name, r.Key, r.Shape, r.Temporality, r.IntervalMs, r.PackSpanMs)
 			continue
 		}
 		if b, ok := entry.(*Batch); ok {
 			for _, block := range b.Blocks {
 				fmt.Fprintf(&text, "%v Block of layout %d: %d rows of %d columns from %d by %d, offsets %v, presence %x, codec %d, values %v\n", at,
-					block.Layout, block.Rows, block.Columns, block.FirstMs, block.StepMs, block.OffsetsMs, block.Presence, block.Codec, block.Floats(nil))
+					block.Layout, block.Rows, block.Columns, block.FirstMs, block.StepMs, block.OffsetsMs,
+					block.Presence, block.Codec, block.Floats(nil))
 			}
-			fmt.Fprintf(&text, "%v Batch %d %x %d %d %d %v %v %v %d histograms, first of series %d; %d dropped\n", at, b.Producer, b.Epoch, b.Sequence,
+			fmt.Fprintf(&text, "%v Batch %d %x %d %d %d %v %v %v %d histograms, first of series %d; %d dropped\n", at,
+				b.Producer, b.Epoch, b.Sequence,
 				b.SentMs, b.ReceivedMs, b.IDs, b.TimesMs, b.Values, len(b.Histograms), b.Histograms[0].GetSeriesId(),
 				b.Notes.GetDrops()[0].GetTotalSamples())
 			continue
@@ -123,7 +137,8 @@ func TestGoldenSegments(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "entries.txt"))
 		j, err := Open(dir, DefaultOptions())
 		require.NoError(t, err)
-		require.True(t, appended(t, j, &Batch{Producer: 1, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 41, ReceivedMs: 1_500_000_002_000}),
+		require.True(t, appended(t, j, &Batch{Producer: 1, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 41,
+			ReceivedMs: 1_500_000_002_000}),
 			"known from the file")
 		require.NoError(t, j.Close())
 		golden := filepath.Join(version, "entries.txt")
@@ -153,15 +168,17 @@ func TestTheFormatHasNotChanged(t *testing.T) {
 func TestBatchesComeBackAsTheyWere(t *testing.T) {
 	var again Batch
 	rapid.Check(t, func(t *rapid.T) {
-		b := &Batch{Producer: ProducerID(rapid.Uint32().Draw(t, "producer")), Sequence: rapid.Uint64().Draw(t, "sequence"),
-			SentMs: rapid.Int64().Draw(t, "sent"), ReceivedMs: rapid.Int64().Draw(t, "received")}
+		b := &Batch{Producer: ProducerID(rapid.Uint32().Draw(t, "producer")),
+			Sequence: rapid.Uint64().Draw(t, "sequence"),
+			SentMs:   rapid.Int64().Draw(t, "sent"), ReceivedMs: rapid.Int64().Draw(t, "received")}
 		copy(b.Epoch[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "epoch"))
 		n := rapid.IntRange(0, 50).Draw(t, "n")
 		b.IDs, b.TimesMs, b.Values = make([]SeriesID, n), make([]int64, n), make([]float64, n)
 		for i := range n {
 			b.IDs[i] = SeriesID(rapid.Uint32().Draw(t, "id"))
 			b.TimesMs[i] = rapid.Int64().Draw(t, "time")
-			b.Values[i] = rapid.OneOf(rapid.Float64(), rapid.Map(rapid.IntRange(-1000, 100_000), func(i int) float64 { return float64(i) })).Draw(t, "value")
+			b.Values[i] = rapid.OneOf(rapid.Float64(),
+				rapid.Map(rapid.IntRange(-1000, 100_000), func(i int) float64 { return float64(i) })).Draw(t, "value")
 		}
 		tail, err := encodeTail(b)
 		require.NoError(t, err)
@@ -183,8 +200,9 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 func FuzzPayload(f *testing.F) {
 	b := &Batch{Producer: 1, Sequence: 2, IDs: []SeriesID{1, 2}, TimesMs: []int64{5, 6}, Values: []float64{1, 2.5}}
 	f.Add(byte(kindBatch), appendBatch(nil, b, emptyTail))
-	b.Blocks = []Block{{Layout: 1, Block: block.Block{Columns: 2, Rows: 2, StepMs: 1, OffsetsMs: []int32{0, -1}, Presence: []byte{7},
-		Codec: block.Doubles, Values: make([]byte, 24)}}}
+	b.Blocks = []Block{{Layout: 1, Block: block.Block{Columns: 2, Rows: 2, StepMs: 1, OffsetsMs: []int32{0, -1},
+		Presence: []byte{7},
+		Codec:    block.Doubles, Values: make([]byte, 24)}}}
 	f.Add(byte(kindBlocks), appendBatch(nil, b, emptyTail))
 	row := &SeriesDefined{ID: 3, Series: metric.Raw{Name: "n", Worker: metric.Worker{Topology: "t"}}}
 	f.Add(byte(kindSeries), encodeSeries([]used[SeriesDefined]{{row, 5}}))
@@ -255,7 +273,8 @@ func FuzzSegment(f *testing.F) {
 		}
 		require.Equal(t, int64(len(b)), covered)
 
-		again := &scanner{file: scan.file, number: 1, off: magicBytes, end: int64(len(b)), damaged: func(int64, int64) {}}
+		again := &scanner{file: scan.file, number: 1, off: magicBytes, end: int64(len(b)),
+			damaged: func(int64, int64) {}}
 		end, _, err := newState().replaySegment(again)
 		if err != nil {
 			require.ErrorIs(t, err, errNewerVersion)
@@ -313,9 +332,12 @@ func TestListsOnlyWhatIsKnown(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(t, "rows") {
 			id += SeriesID(rapid.IntRange(1, 9000).Draw(t, "step"))
 			rows = append(rows, used[SeriesDefined]{&SeriesDefined{ID: id, Series: metric.Raw{
-				Worker:    metric.Worker{Topology: text.Draw(t, "topology"), Host: text.Draw(t, "host"), Port: rapid.Uint32().Draw(t, "port")},
-				Component: text.Draw(t, "component"), Task: rapid.Int32().Draw(t, "task"), Name: text.Draw(t, "name"), Key: text.Draw(t, "key"),
-				Shape: metric.Shape(rapid.Uint8().Draw(t, "shape")), IntervalMs: rapid.Int64().Draw(t, "interval"), PackSpanMs: rapid.Int64().Draw(t, "pack"),
+				Worker: metric.Worker{Topology: text.Draw(t, "topology"), Host: text.Draw(t, "host"),
+					Port: rapid.Uint32().Draw(t, "port")},
+				Component: text.Draw(t, "component"), Task: rapid.Int32().Draw(t, "task"), Name: text.Draw(t, "name"),
+				Key:   text.Draw(t, "key"),
+				Shape: metric.Shape(rapid.Uint8().Draw(t, "shape")), IntervalMs: rapid.Int64().Draw(t, "interval"),
+				PackSpanMs: rapid.Int64().Draw(t, "pack"),
 			}}, int64(rapid.IntRange(0, 1<<20).Draw(t, "hour"))})
 			if is := rapid.IntRange(0, 9).Draw(t, "known") > 0; is {
 				known.add(uint32(id))

@@ -23,7 +23,8 @@ func TestSmallBatchesShareAWrite(t *testing.T) {
 		sequence++
 		b := oneBatch(t, j, sequence)
 		if notes > 0 {
-			b.Notes = &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{{Text: string(make([]byte, notes))}}}
+			b.Notes = &bulletmetricsv1.Batch{
+				Annotations: []*bulletmetricsv1.Annotation{{Text: string(make([]byte, notes))}}}
 		}
 		of := sequence
 		_, err := j.Append(b, func(err error) {

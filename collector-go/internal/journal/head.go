@@ -34,7 +34,8 @@ type head struct {
 
 func (h head) encode() []byte {
 	var to []byte
-	for _, v := range []uint64{h.version, uint64(h.number), uint64(h.previous), uint64(h.nextSeries), uint64(h.nextProducer),
+	for _, v := range []uint64{h.version, uint64(h.number), uint64(h.previous), uint64(h.nextSeries),
+		uint64(h.nextProducer),
 		h.series, h.producers, h.epochs} {
 		to = binary.AppendUvarint(to, v)
 	}
@@ -104,9 +105,12 @@ func (s *state) snapshot(number uint32, previous Position) *snapshot {
 	for row := range s.dict.producers.all() {
 		rows.producers = append(rows.producers, used[ProducerDefined]{&row.ProducerDefined, row.usedHour})
 	}
-	return &snapshot{rows: rows, epochs: s.epochs.encode(), head: head{version: formatVersion, number: number, previous: previous,
-		nextSeries: s.nextSeries, nextLayout: s.nextLayout, nextProducer: s.nextProducer, series: uint64(len(rows.series)),
-		layouts: uint64(len(rows.layouts)), producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs)), timeMs: s.nowMs}}
+	return &snapshot{rows: rows, epochs: s.epochs.encode(), head: head{version: formatVersion, number: number,
+		previous:   previous,
+		nextSeries: s.nextSeries, nextLayout: s.nextLayout, nextProducer: s.nextProducer,
+		series:  uint64(len(rows.series)),
+		layouts: uint64(len(rows.layouts)), producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs)),
+		timeMs: s.nowMs}}
 }
 
 // encode is the beginning of a segment's file: magic and head, the head copiesOnDisk times.

@@ -108,8 +108,10 @@ func (j *Journal) keepLock() error {
 		return err
 	}
 	names, err := j.fs.ReadDir(j.dir)
-	if err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, segmentSuffix) }) {
-		err = fmt.Errorf("journal: %s has become another journal's: end this collector, or give it its directory back", j.dir)
+	if err == nil && slices.ContainsFunc(names,
+		func(name string) bool { return strings.HasSuffix(name, segmentSuffix) }) {
+		err = fmt.Errorf("journal: %s has become another journal's: end this collector, or give it its directory back",
+			j.dir)
 	}
 	if err != nil {
 		_ = lock.Close()
@@ -122,7 +124,8 @@ func (j *Journal) keepLock() error {
 
 func newJournal(dir string, o Options) *Journal {
 	j := &Journal{dir: dir, o: o, fs: o.FS, log: o.Logger, figures: newFigures(o.Registerer),
-		state: newState(), inFlight: map[batchName]struct{}{}, changed: make(chan struct{}), readers: map[*Reader]Position{}}
+		state: newState(), inFlight: map[batchName]struct{}{}, changed: make(chan struct{}),
+		readers: map[*Reader]Position{}}
 	if j.fs == nil {
 		j.fs = disk.System{}
 	}
@@ -162,7 +165,8 @@ func (j *Journal) Ready() error {
 	case j.failure != nil:
 		return fmt.Errorf("journal: %s accepts no writes: %w", j.dir, j.failure)
 	case j.bytes >= j.o.MaxBytes:
-		return fmt.Errorf("journal: %s has reached its %d bytes: a store is behind, or MaxBytes is too small", j.dir, j.o.MaxBytes)
+		return fmt.Errorf("journal: %s has reached its %d bytes: a store is behind, or MaxBytes is too small", j.dir,
+			j.o.MaxBytes)
 	}
 	return nil
 }

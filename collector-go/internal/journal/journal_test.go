@@ -89,8 +89,9 @@ func TestOnARealDisk(t *testing.T) {
 	j, err = Open(dir, DefaultOptions())
 	require.NoError(t, err)
 	require.True(t, appended(t, j, b), "known after a restart")
-	again, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: "FilterBolt",
-		Task: 0, Name: "m5"})
+	again, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700},
+		Component: "FilterBolt",
+		Task:      0, Name: "m5"})
 	require.NoError(t, err)
 	require.Equal(t, id, again)
 	reader, err = j.Reader(middle)
@@ -191,7 +192,8 @@ func TestFullQueue(t *testing.T) {
 	require.Equal(t, o.RetryInterval, full.RetryAfter)
 	require.Positive(t, taken)
 	second := 0 // of another topology, which finds room
-	for s := (&sender{producer: ProducerDefined{Topology: "another", Host: "h", Port: 1}, epoch: Epoch{9}}); ; second++ {
+	for s := (&sender{producer: ProducerDefined{Topology: "another", Host: "h", Port: 1},
+		epoch: Epoch{9}}); ; second++ {
 		if _, err := j.Append(batchOf(t, j, s, uint64(second+1)), func(err error) { answers <- err }); err != nil {
 			break
 		}
@@ -476,7 +478,8 @@ func TestAppendRefusesWhatCannotBe(t *testing.T) {
 	_, err = j.Append(b, nil)
 	require.ErrorContains(t, err, "sequence")
 	b = oneBatch(t, j, 7)
-	b.Notes = &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{{Text: string(make([]byte, maxRecordBytes))}}}
+	b.Notes = &bulletmetricsv1.Batch{
+		Annotations: []*bulletmetricsv1.Annotation{{Text: string(make([]byte, maxRecordBytes))}}}
 	_, err = j.Append(b, nil)
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.Error(t, j.Mark(b))

@@ -58,9 +58,11 @@ type sender struct {
 func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch {
 	producer, err := j.DefineProducer(s.producer)
 	require.NoError(t, err)
-	b := &Batch{Producer: producer, Epoch: s.epoch, Sequence: sequence, SentMs: 1_000_000, ReceivedMs: 1_000_000 + int64(sequence)}
+	b := &Batch{Producer: producer, Epoch: s.epoch, Sequence: sequence, SentMs: 1_000_000, ReceivedMs: 1_000_000 +
+		int64(sequence)}
 	for i := range sequence%40 + 1 {
-		id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: s.producer.Topology, Host: "h", Port: s.producer.Port},
+		id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: s.producer.Topology, Host: "h",
+			Port: s.producer.Port},
 			Component: "FilterBolt", Task: int32(i), Name: fmt.Sprintf("m%d", (sequence+i)%97)})
 		require.NoError(t, err)
 		b.IDs = append(b.IDs, id)
@@ -78,8 +80,9 @@ func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch 
 // blockOf is a block of two rows of the same values, the last cell missing.
 func blockOf(sequence uint64, values []float64) block.Block {
 	cells := 2 * len(values)
-	x := block.Block{Columns: len(values), Rows: 2, FirstMs: int64(sequence * 1000), StepMs: 10, Presence: bytes.Repeat([]byte{0xff}, (cells+7)/8),
-		Codec: block.Trimmed}
+	x := block.Block{Columns: len(values), Rows: 2, FirstMs: int64(sequence * 1000), StepMs: 10,
+		Presence: bytes.Repeat([]byte{0xff}, (cells+7)/8),
+		Codec:    block.Trimmed}
 	x.Presence[(cells-1)/8] = byte(1)<<((cells-1)%8) - 1
 	var all []float64
 	for _, v := range values {
@@ -164,8 +167,10 @@ func (r *reading) check(t require.TestingT, b *Batch) {
 	}
 	for _, got := range b.Blocks {
 		want := blockOf(b.Sequence, b.Values)
-		if !slices.Equal(b.IDs, r.layouts[got.Layout]) || !bytes.Equal(want.Values, got.Values) || !bytes.Equal(want.Presence, got.Presence) ||
-			want.FirstMs != got.FirstMs || want.Columns != got.Columns || want.Rows != got.Rows || want.StepMs != got.StepMs || want.Codec != got.Codec {
+		if !slices.Equal(b.IDs, r.layouts[got.Layout]) || !bytes.Equal(want.Values, got.Values) ||
+			!bytes.Equal(want.Presence, got.Presence) ||
+			want.FirstMs != got.FirstMs || want.Columns != got.Columns || want.Rows != got.Rows ||
+			want.StepMs != got.StepMs || want.Codec != got.Codec {
 			require.Fail(t, "block is not what was sent", "%v", got)
 		}
 	}
@@ -188,8 +193,9 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed), acknowledged: map[batchKey]bool{},
-		store: newReading()}
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed),
+		acknowledged: map[batchKey]bool{},
+		store:        newReading()}
 	for i := range 3 {
 		s := &sender{producer: ProducerDefined{Topology: "t", Host: "h", Port: uint32(6700 + i), Task: int32(i)}}
 		binary.BigEndian.PutUint64(s.epoch[:], seed<<8|uint64(i))
@@ -252,7 +258,9 @@ func (w *world) settle() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.senders {
-		s.held = slices.DeleteFunc(s.held, func(sequence uint64) bool { return w.acknowledged[batchKey{s.epoch, sequence}] })
+		s.held = slices.DeleteFunc(s.held, func(sequence uint64) bool {
+			return w.acknowledged[batchKey{s.epoch, sequence}]
+		})
 	}
 }
 

@@ -58,16 +58,17 @@ const Gather = 5 * time.Millisecond
 // DefaultOptions are those of a collector for one large topology.
 func DefaultOptions() Options {
 	return Options{
-		SegmentBytes:     64 << 20,    // about ten million samples; a restart reads at most one segment
-		MaxBytes:         8 << 30,     // a day of 15,000 samples a second
-		QueueBytes:       32 << 20,    // more than a second of any disk
-		MaxSeries:        500_000,     // four topologies of 1,162 executors; about 150 MB
-		MaxLayoutColumns: 4 << 20,     // each series in a few layouts; 16 MB
-		MaxLayouts:       65_536,      // a few for each worker of 10,000
-		MaxProducers:     65_536,      // every place where a consumer task ran in a day
-		MaxEpochs:        65_536,      // restarts of senders in 24 h
-		RingBytes:        16 << 20,    // a second of two million samples: a reader that is further behind reads the file
-		RetryInterval:    time.Second, // a full disk is looked at once a second
+		SegmentBytes:     64 << 20, // about ten million samples; a restart reads at most one segment
+		MaxBytes:         8 << 30,  // a day of 15,000 samples a second
+		QueueBytes:       32 << 20, // more than a second of any disk
+		MaxSeries:        500_000,  // four topologies of 1,162 executors; about 150 MB
+		MaxLayoutColumns: 4 << 20,  // each series in a few layouts; 16 MB
+		MaxLayouts:       65_536,   // a few for each worker of 10,000
+		MaxProducers:     65_536,   // every place where a consumer task ran in a day
+		MaxEpochs:        65_536,   // restarts of senders in 24 h
+		// a second of two million samples: a reader that is further behind reads the file
+		RingBytes:     16 << 20,
+		RetryInterval: time.Second, // a full disk is looked at once a second
 	}
 }
 

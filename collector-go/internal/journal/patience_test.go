@@ -28,5 +28,6 @@ func TestPatience(t *testing.T) {
 	assert.False(t, p.Failing())
 	fail()
 	s := time.Second
-	assert.Equal(t, []step{{s, false}, {2 * s, false}, {4 * s, false}, {4 * s, true}, {s, true}, {s, true}, {s, false}}, steps)
+	assert.Equal(t, []step{{s, false}, {2 * s, false}, {4 * s, false}, {4 * s, true}, {s, true}, {s, true}, {s, false}},
+		steps)
 }

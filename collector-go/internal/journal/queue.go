@@ -71,7 +71,8 @@ const shareOfFree = 2
 // full reports whether a topology has its share of a queue of so many bytes.
 func (q *queue) full(topology string, most int64) bool {
 	has := q.shares[topology]
-	return has.bytes > 0 && has.bytes >= shareOfFree*(most-q.bytes) || has.records > 0 && has.records >= shareOfFree*(maxQueuedRecords-len(q.records))
+	return has.bytes > 0 && has.bytes >= shareOfFree*(most-q.bytes) || has.records > 0 &&
+		has.records >= shareOfFree*(maxQueuedRecords-len(q.records))
 }
 
 // count adds to a topology's share.
@@ -190,17 +191,20 @@ func (d *definitions) records() []queued {
 	}
 	for start := 0; start < len(d.layouts); {
 		end, columns := start, 0
-		for end < len(d.layouts) && (end == start || end-start < rowsPerRecord && columns+len(d.layouts[end].row.Series) <= columnsPerRecord) {
+		for end < len(d.layouts) && (end == start || end-start < rowsPerRecord &&
+			columns+len(d.layouts[end].row.Series) <= columnsPerRecord) {
 			columns += len(d.layouts[end].row.Series)
 			end++
 		}
 		part := definitions{layouts: d.layouts[start:end]}
-		records = append(records, queued{kind: kindLayouts, payload: encodeLayouts(part.layouts), defined: part.entries()})
+		records = append(records, queued{kind: kindLayouts, payload: encodeLayouts(part.layouts),
+			defined: part.entries()})
 		start = end
 	}
 	for start := 0; start < len(d.producers); start += rowsPerRecord {
 		part := definitions{producers: d.producers[start:min(start+rowsPerRecord, len(d.producers))]}
-		records = append(records, queued{kind: kindProducers, payload: encodeProducers(part.producers), defined: part.entries()})
+		records = append(records, queued{kind: kindProducers, payload: encodeProducers(part.producers),
+			defined: part.entries()})
 	}
 	return records
 }

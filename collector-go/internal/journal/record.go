@@ -40,7 +40,8 @@ func (k kind) batch() bool { return k == kindBatch || k == kindBlocks }
 
 // String is the kind as the format's page names it.
 func (k kind) String() string {
-	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick", "started", "layouts",
+	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick",
+		"started", "layouts",
 		"forgotten", "batch", "producers", "epochs"}
 	if int(k) < len(names) {
 		return names[k]

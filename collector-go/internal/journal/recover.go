@@ -102,7 +102,8 @@ func (j *Journal) rebuild(found []segment) (start int, err error) {
 		if complete || start == 0 {
 			break
 		}
-		j.log.Warn("journal segment has no whole head; going back to the one before", "segment", segmentName(found[start].number))
+		j.log.Warn("journal segment has no whole head; going back to the one before", "segment",
+			segmentName(found[start].number))
 	}
 	for i := start + 1; i < len(found); i++ {
 		if _, err := j.replayFile(&found[i], j.state); err != nil {
@@ -175,7 +176,8 @@ func (c *committer) settleSegment(s *segment) error {
 				return err
 			}
 			c.j.figures.cutBytes.Add(float64(cut))
-			c.j.log.Warn("journal cut a segment behind its last whole record", "segment", segmentName(s.number), "bytes", cut)
+			c.j.log.Warn("journal cut a segment behind its last whole record", "segment", segmentName(s.number),
+				"bytes", cut)
 			s.size = s.end
 		}
 		tail := make([]byte, min(s.end, settleBytes))

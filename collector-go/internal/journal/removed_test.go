@@ -39,7 +39,9 @@ func TestAnotherTakesItsDirectory(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	other, err := Open(dir, o)
 	require.NoError(t, err)
-	require.NoError(t, appendUntil(t, other, &sender{producer: place, epoch: Epoch{2}}, func(error) bool { return true }))
+	require.NoError(t, appendUntil(t, other, &sender{producer: place, epoch: Epoch{2}}, func(error) bool {
+		return true
+	}))
 	before, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 
@@ -49,7 +51,9 @@ func TestAnotherTakesItsDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	require.NoError(t, other.Close())
-	err = appendUntil(t, j, s, func(err error) bool { return err != nil && !strings.Contains(err.Error(), "in use by") })
+	err = appendUntil(t, j, s, func(err error) bool {
+		return err != nil && !strings.Contains(err.Error(), "in use by")
+	})
 	require.ErrorContains(t, err, "another journal's")
 	require.NoError(t, j.Close())
 }

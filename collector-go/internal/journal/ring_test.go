@@ -79,7 +79,8 @@ func plain(t testing.TB, all []placed) (plain []any) {
 			continue
 		}
 		c := *b
-		c.IDs, c.TimesMs, c.Values = append([]SeriesID{}, b.IDs...), append([]int64{}, b.TimesMs...), append([]float64{}, b.Values...)
+		c.IDs, c.TimesMs, c.Values = append([]SeriesID{}, b.IDs...), append([]int64{}, b.TimesMs...),
+			append([]float64{}, b.Values...)
 		c.Blocks = append([]Block{}, b.Blocks...)
 		c.Histograms, c.Notes = nil, nil
 		plain = append(plain, p.at, c, len(b.Histograms))
@@ -150,7 +151,8 @@ func TestMemoryAndFileAgree(t *testing.T) {
 				} else {
 					b.IDs, b.TimesMs, b.Values = ids, make([]int64, len(ids)), make([]float64, len(ids))
 					for _, id := range ids {
-						b.Histograms = append(b.Histograms, &bulletmetricsv1.HistogramSample{SeriesId: uint32(id), Count: 3})
+						b.Histograms = append(b.Histograms,
+							&bulletmetricsv1.HistogramSample{SeriesId: uint32(id), Count: 3})
 					}
 					b.Notes = &bulletmetricsv1.Batch{Drops: []*bulletmetricsv1.Drop{{TotalSamples: 4}}}
 				}
@@ -188,7 +190,8 @@ func TestDefinitionsHaveOnePlace(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	full := oneBatch(t, j, 1)
-	full.Notes = &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{{Text: strings.Repeat("a segment", 1000)}}}
+	full.Notes = &bulletmetricsv1.Batch{
+		Annotations: []*bulletmetricsv1.Annotation{{Text: strings.Repeat("a segment", 1000)}}}
 	appended(t, j, full)
 	had := available(t, r)
 	for sequence := range uint64(3) {

@@ -17,7 +17,8 @@ import (
 // loss of power may give its ids to others.
 func TestWhatIsHandedOutSurvivesPowerLoss(t *testing.T) {
 	named := func(name string) metric.Raw {
-		return metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: "FilterBolt", Task: 3, Name: name, IntervalMs: 10_000}
+		return metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: "FilterBolt", Task: 3,
+			Name: name, IntervalMs: 10_000}
 	}
 	for seed := uint64(1); seed <= 16; seed++ {
 		o := DefaultOptions()

@@ -30,7 +30,8 @@ func NewCollectorActivity(address, topology string) (*CollectorActivity, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &CollectorActivity{asked, fmt.Sprintf(`bullet_active_queries{topology=%s,component="JoinBolt"}`, strconv.Quote(topology))}, nil
+	return &CollectorActivity{asked, fmt.Sprintf(`bullet_active_queries{topology=%s,component="JoinBolt"}`,
+		strconv.Quote(topology))}, nil
 }
 
 // Close ends idle connections.

@@ -61,12 +61,15 @@ func TestAnswersOfTheEngineAreReadAndJudged(t *testing.T) {
 
 func TestAGroupsHolesShowToTheRecord(t *testing.T) {
 	query := GroupByQuery{Groups: 2, Aggregate: Aggregate{Duration: 10 * time.Second, PerSecond: 10}}
-	answer := answerOf(t, json.RawMessage(`{"part":"0","count":45,"first":1000.0,"last":1098.0}`), json.RawMessage(`{"part":"1","count":50,"first":1001.0,"last":1099.0}`))
+	answer := answerOf(t, json.RawMessage(`{"part":"0","count":45,"first":1000.0,"last":1098.0}`),
+		json.RawMessage(`{"part":"1","count":50,"first":1001.0,"last":1099.0}`))
 	check, err := query.Check(answer, "p", time.Unix(100, 0), time.Unix(110, 0))
 	require.NoError(t, err)
-	assert.Equal(t, Check{Records: 95, Due: 80, Missing: 5}, check, "five holes in one group, which the other does not fill")
+	assert.Equal(t, Check{Records: 95, Due: 80, Missing: 5}, check,
+		"five holes in one group, which the other does not fill")
 
-	answer = answerOf(t, json.RawMessage(`{"part":"0","count":20,"first":1000.0,"last":1038.0}`), json.RawMessage(`{"part":"1","count":50,"first":1001.0,"last":1099.0}`))
+	answer = answerOf(t, json.RawMessage(`{"part":"0","count":20,"first":1000.0,"last":1038.0}`),
+		json.RawMessage(`{"part":"1","count":50,"first":1001.0,"last":1099.0}`))
 	check, err = query.Check(answer, "p", time.Unix(100, 0), time.Unix(110, 0))
 	require.NoError(t, err)
 	assert.Equal(t, 26, check.Missing, "1040 to 1090 of those due, the even ones")
@@ -102,7 +105,8 @@ func TestAQueryIsHeldToWhatWasMadeSinceItArrived(t *testing.T) {
 
 func TestTopKNamesTheFrequentOnes(t *testing.T) {
 	query := TopKQuery{K: 3, Aggregate: Aggregate{Duration: 100 * time.Second, PerSecond: 10}}
-	answer := answerOf(t, json.RawMessage(`{"part":"0","count":250}`), json.RawMessage(`{"part":"1","count":250}`), json.RawMessage(`{"part":"3","count":125}`))
+	answer := answerOf(t, json.RawMessage(`{"part":"0","count":250}`), json.RawMessage(`{"part":"1","count":250}`),
+		json.RawMessage(`{"part":"3","count":125}`))
 	check, err := query.Check(answer, "p", time.Unix(1000, 0), time.Unix(1100, 0))
 	require.NoError(t, err)
 	assert.Equal(t, 125, check.Foreign)
@@ -127,11 +131,13 @@ func TestResiduesAreThoseOfTheSlowTwin(t *testing.T) {
 
 func TestAnswersThatAreNoneOfTheClass(t *testing.T) {
 	for class, answer := range map[Class]string{
-		Raw: `{"probe":7}`, GroupBy: `{"count":1}`, CountDistinct: `{"x":1}`, Distribution: `{"Count":"many"}`, TopK: `{"count":1}`,
+		Raw: `{"probe":7}`, GroupBy: `{"count":1}`, CountDistinct: `{"x":1}`, Distribution: `{"Count":"many"}`,
+		TopK: `{"count":1}`,
 	} {
 		query, err := NewQuery(class, Parameters{})
 		require.NoError(t, err)
-		_, err = query.Check(Answer{Records: []json.RawMessage{json.RawMessage(answer)}}, "p", time.Unix(0, 0), time.Unix(10, 0))
+		_, err = query.Check(Answer{Records: []json.RawMessage{json.RawMessage(answer)}}, "p", time.Unix(0, 0),
+			time.Unix(10, 0))
 		assert.Error(t, err, class)
 	}
 }
@@ -143,7 +149,8 @@ func TestClasses(t *testing.T) {
 		assert.Equal(t, want, class)
 	}
 	_, err := ParseClass("median")
-	assert.EqualError(t, err, `no class of queries is called "median"; there are raw, group, count_distinct, distribution, top_k`)
+	assert.EqualError(t, err,
+		`no class of queries is called "median"; there are raw, group, count_distinct, distribution, top_k`)
 	for _, class := range Classes() {
 		_, err := NewQuery(class, Parameters{Limit: -1, Duration: time.Millisecond})
 		assert.Error(t, err, class)

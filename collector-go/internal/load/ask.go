@@ -32,7 +32,8 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 	answer, err := d.target.Query(ctx, d.query.BQL(probe))
 	finished := time.Now()
 	outcome := Outcome{
-		Class: d.query.Class(), Slot: slot, Probe: probe, IntendedMs: s.intended.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
+		Class: d.query.Class(), Slot: slot, Probe: probe, IntendedMs: s.intended.UnixMilli(),
+		SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
 		LatencyUs: finished.Sub(s.intended).Microseconds(), LateUs: max(0, submitted.Sub(s.ready).Microseconds()),
 		End: d.end(ctx, err, finished.Sub(submitted)), Generated: generated(d.query.ProbeRate(), submitted, finished),
 	}

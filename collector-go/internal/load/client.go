@@ -40,7 +40,8 @@ func (f *inFlight) end() { f.now-- }
 
 func newCounts(due, submitted int, now inFlight, ends map[End]int) Counts {
 	return Counts{
-		Due: due, Submitted: submitted, InFlight: now.now, MostInFlight: now.most, Waiting: max(0, due-submitted-ends[NotSubmitted]),
+		Due: due, Submitted: submitted, InFlight: now.now, MostInFlight: now.most,
+		Waiting:  max(0, due-submitted-ends[NotSubmitted]),
 		Returned: ends[Returned], Failed: ends[Failed], TimedOut: ends[TimedOut],
 		Unfinished: ends[Unfinished], CutOff: ends[CutOff], NotSubmitted: ends[NotSubmitted],
 	}

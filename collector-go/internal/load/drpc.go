@@ -45,7 +45,8 @@ func (d *DRPC) Query(ctx context.Context, bql string) (Answer, error) {
 		return Answer{}, err
 	}
 	var text bytes.Buffer
-	if err := d.gateway.exchange(ctx, http.MethodPost, d.path, "text/plain", strings.NewReader(argument), (*rawText)(&text)); err != nil {
+	if err := d.gateway.exchange(ctx, http.MethodPost, d.path, "text/plain", strings.NewReader(argument),
+		(*rawText)(&text)); err != nil {
 		return Answer{}, err
 	}
 	return drpcAnswer(text.Bytes())

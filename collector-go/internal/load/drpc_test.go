@@ -26,14 +26,21 @@ func TestDRPC(t *testing.T) {
 		status       int
 		answer, want string
 	}{
-		"an answer as it is":          {200, clip, ""},
-		"Bullet's message":            {200, `{"id":"q","content":"` + serialized(clip) + `","metadata":{"signal":"COMPLETE"}}`, ""},
-		"as older Bullets write it":   {200, `{"id":"q","content":"{\"records\":[{\"probe\":\"p\",\"probe_sequence\":17}]}","metadata":{}}`, ""},
-		"the topology fails it":       {200, `{"id":"q","content":"` + serialized(`{"records":[],"meta":{"errors":[{"error":"too fast"}]}}`) + `","metadata":{"signal":"FAIL"}}`, "too fast"},
-		"the server fails it":         {500, "DRPCExecutionException(msg:Request timed out)", "500 Internal Server Error: DRPCExecutionException(msg:Request timed out)"},
-		"no JSON":                     {200, "failed", "no JSON"},
-		"a Java object of other kind": {200, `{"id":"q","content":"` + base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x73")) + `"}`, "no serialized Java string"},
-		"cut":                         {200, `{"id":"q","content":"` + base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x74\x00\x05a")) + `"}`, "has 1 bytes and says 5"},
+		"an answer as it is": {200, clip, ""},
+		"Bullet's message": {200, `{"id":"q","content":"` + serialized(clip) +
+			`","metadata":{"signal":"COMPLETE"}}`, ""},
+		"as older Bullets write it": {200,
+			`{"id":"q","content":"{\"records\":[{\"probe\":\"p\",\"probe_sequence\":17}]}","metadata":{}}`, ""},
+		"the topology fails it": {200, `{"id":"q","content":"` +
+			serialized(`{"records":[],"meta":{"errors":[{"error":"too fast"}]}}`) + `","metadata":{"signal":"FAIL"}}`,
+			"too fast"},
+		"the server fails it": {500, "DRPCExecutionException(msg:Request timed out)",
+			"500 Internal Server Error: DRPCExecutionException(msg:Request timed out)"},
+		"no JSON": {200, "failed", "no JSON"},
+		"a Java object of other kind": {200, `{"id":"q","content":"` +
+			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x73")) + `"}`, "no serialized Java string"},
+		"cut": {200, `{"id":"q","content":"` +
+			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x74\x00\x05a")) + `"}`, "has 1 bytes and says 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

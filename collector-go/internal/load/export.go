@@ -50,7 +50,8 @@ func writeCSV(w io.Writer, h *hdrhistogram.Histogram) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"percentile", "latency_seconds", "count"}) // Flush's error is the first one
 	for _, p := range Points(h) {
-		_ = out.Write([]string{strconv.FormatFloat(math.Round(p.Share*1e8)/1e6, 'f', -1, 64), strconv.FormatFloat(p.Seconds, 'f', 6, 64), strconv.FormatInt(p.Count, 10)})
+		_ = out.Write([]string{strconv.FormatFloat(math.Round(p.Share*1e8)/1e6, 'f', -1, 64),
+			strconv.FormatFloat(p.Seconds, 'f', 6, 64), strconv.FormatInt(p.Count, 10)})
 	}
 	out.Flush()
 	return out.Error()
@@ -60,7 +61,8 @@ func writeLog(w io.Writer, h *hdrhistogram.Histogram, from, to time.Time) error 
 	log := hdrhistogram.NewHistogramLogWriter(w)
 	h.SetStartTimeMs(from.UnixMilli())
 	h.SetEndTimeMs(to.UnixMilli())
-	for _, write := range []func() error{log.OutputLogFormatVersion, func() error { return log.OutputStartTime(from.UnixMilli()) }, log.OutputLegend,
+	for _, write := range []func() error{log.OutputLogFormatVersion,
+		func() error { return log.OutputStartTime(from.UnixMilli()) }, log.OutputLegend,
 		func() error { return log.OutputIntervalHistogram(h) }} {
 		if err := write(); err != nil {
 			return err

@@ -16,7 +16,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(record))
 	f.Add([]byte(`{"id":"a","content":"{}","metadata":{"signal":"FAIL"}}`))
 	f.Add([]byte(`{"content":"` + base64.StdEncoding.EncodeToString([]byte(java)) + `"}`))
-	f.Add([]byte(`{"content":"` + base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x7c\xff\xff\xff\xff\xff\xff\xff\xff{}")) + `"}`))
+	f.Add([]byte(`{"content":"` +
+		base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x7c\xff\xff\xff\xff\xff\xff\xff\xff{}")) + `"}`))
 	f.Add([]byte(strings.Repeat(`{"records":[`, 20_000)))
 	at := time.UnixMilli(1_700_000_000_000)
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -31,7 +32,8 @@ func FuzzAnswers(f *testing.F) {
 			size += len(record)
 		}
 		require.LessOrEqual(t, size, len(text))
-		for _, query := range []Query{RawQuery{}, GroupByQuery{}, CountDistinctQuery{}, DistributionQuery{}, TopKQuery{}, TextQuery{}} {
+		for _, query := range []Query{RawQuery{}, GroupByQuery{}, CountDistinctQuery{}, DistributionQuery{},
+			TopKQuery{}, TextQuery{}} {
 			_, _ = query.Check(answer, "p", at, at.Add(time.Second))
 		}
 	})

@@ -58,7 +58,8 @@ type Answer struct {
 // Query submits a BQL text and returns when the query has finished. How long it may take is for ctx to say.
 func (g *Gateway) Query(ctx context.Context, bql string) (Answer, error) {
 	var answer Answer
-	err := g.exchange(ctx, http.MethodPost, "/api/bullet/queries/http-query", "text/plain", strings.NewReader(bql), &answer)
+	err := g.exchange(ctx, http.MethodPost, "/api/bullet/queries/http-query", "text/plain",
+		strings.NewReader(bql), &answer)
 	return answer, err
 }
 

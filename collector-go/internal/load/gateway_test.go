@@ -43,7 +43,8 @@ func TestGatewayControl(t *testing.T) {
 	})
 	want := Control{RecordsPerSecond: 1500, Probes: DefaultRawQuery().Probes(2)}
 	require.NoError(t, gateway.SetControl(context.Background(), want))
-	assert.JSONEq(t, `{"records_per_second":1500,"probes":[{"value":"probe-0","per_second":0.4},{"value":"probe-1","per_second":0.4}]}`, kept)
+	assert.JSONEq(t, `{"records_per_second":1500,"probes":[{"value":"probe-0","per_second":0.4},{"value":"probe-1","per_second":0.4}]}`,
+		kept)
 	got, err := gateway.Control(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
@@ -57,8 +58,12 @@ func TestGatewayErrorsSayWhat(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"refused": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "unknown stream", http.StatusBadRequest) }, "400 Bad Request: unknown stream"},
-		"garbage": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "not the JSON expected"},
+		"refused": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "unknown stream",
+				http.StatusBadRequest)
+		}, "400 Bad Request: unknown stream"},
+		"garbage": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") },
+			"not the JSON expected"},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"meta":"`)
 			io.WriteString(w, strings.Repeat("x", maxAnswerBytes))

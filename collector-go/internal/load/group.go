@@ -21,7 +21,8 @@ func (GroupByQuery) Class() Class { return GroupBy }
 // BQL implements Query.
 func (q GroupByQuery) BQL(probe string) string {
 	group := fmt.Sprintf("probe_sequence %% %d", q.Groups)
-	return fmt.Sprintf("SELECT %s AS part, COUNT(*) AS count, MIN(probe_sequence) AS first, MAX(probe_sequence) AS last %s GROUP BY %[1]s", group, q.from(probe))
+	return fmt.Sprintf("SELECT %s AS part, COUNT(*) AS count, MIN(probe_sequence) AS first, MAX(probe_sequence) AS last %s GROUP BY %[1]s",
+		group, q.from(probe))
 }
 
 // Validate implements Query.

@@ -71,7 +71,8 @@ func TestHeldSubmitsAgainWhatReturned(t *testing.T) {
 	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
 	held.Hold(3)
 	first := gate.await(t, 3)
-	assert.ElementsMatch(t, []string{DefaultRawQuery().BQL("probe-0"), DefaultRawQuery().BQL("probe-1"), DefaultRawQuery().BQL("probe-2")}, first)
+	assert.ElementsMatch(t, []string{DefaultRawQuery().BQL("probe-0"), DefaultRawQuery().BQL("probe-1"),
+		DefaultRawQuery().BQL("probe-2")}, first)
 
 	gate.finish <- nil
 	assert.Contains(t, first, gate.await(t, 1)[0], "the slot that became free asks again")
@@ -93,7 +94,8 @@ func TestHeldLetsSuperfluousQueriesEnd(t *testing.T) {
 	gate.await(t, 4)
 	drained := make(chan error)
 	go func() { drained <- held.Drain(context.Background()) }()
-	require.Eventually(t, func() bool { held.mu.Lock(); defer held.mu.Unlock(); return held.target == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { held.mu.Lock(); defer held.mu.Unlock(); return held.target == 0 },
+		10*time.Second, time.Millisecond)
 	for range 4 {
 		gate.finish <- nil
 	}
@@ -134,7 +136,8 @@ func TestFailureIsCountedAndBackedOff(t *testing.T) {
 	held.Hold(1)
 	gate.await(t, 1)
 	gate.finish <- errors.New("503")
-	require.Eventually(t, func() bool { _, _, failed := held.Progress(); return failed == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, _, failed := held.Progress(); return failed == 1 }, 10*time.Second,
+		time.Millisecond)
 	held.Close()
 	held.Close()
 	assert.Empty(t, gate.started)

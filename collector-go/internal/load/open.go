@@ -34,7 +34,8 @@ const maxProbes = 1000
 
 // DefaultOpenOptions bound the queries under way to what a gateway holds by default.
 func DefaultOpenOptions(rate float64, duration time.Duration) OpenOptions {
-	return OpenOptions{Rate: rate, Duration: duration, MostInFlight: 2000, Probes: 10, Grace: DefaultHeldOptions().Grace}
+	return OpenOptions{Rate: rate, Duration: duration, MostInFlight: 2000, Probes: 10,
+		Grace: DefaultHeldOptions().Grace}
 }
 
 // Validate tells which option makes no sense.
@@ -140,7 +141,8 @@ func (o *OpenLoop) dueBy(moment time.Time) int {
 	if o.options.Duration > 0 && moment.Sub(o.began) > o.options.Duration {
 		moment = o.began.Add(o.options.Duration)
 	}
-	n := max(0, int(moment.Sub(o.began).Seconds()*o.options.Rate)-1) // at or below; the loop sets right what rounding did
+	// at or below; the loop sets right what rounding did
+	n := max(0, int(moment.Sub(o.began).Seconds()*o.options.Rate)-1)
 	for !o.intended(n).After(moment) && o.within(o.intended(n)) {
 		n++
 	}
@@ -202,8 +204,10 @@ func (o *OpenLoop) leave(k int, end time.Time) {
 func (o *OpenLoop) miss(k int, end time.Time) {
 	intended := o.intended(k)
 	outcome := Outcome{
-		Class: o.query.Class(), Slot: k, Probe: probeValue(o.options.Prefix, k%o.options.Probes), IntendedMs: intended.UnixMilli(),
-		SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
+		Class: o.query.Class(), Slot: k, Probe: probeValue(o.options.Prefix, k%o.options.Probes),
+		IntendedMs:  intended.UnixMilli(),
+		SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()),
+		End: NotSubmitted,
 	}
 	o.count(func() { o.counts[NotSubmitted]++ })
 	o.observe(outcome)

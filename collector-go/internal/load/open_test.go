@@ -63,7 +63,8 @@ func TestAStallShowsInTheTail(t *testing.T) {
 			time.Sleep(50*time.Millisecond - min(took, 50*time.Millisecond)) // 20 a second, as long as nothing stalls
 		}
 		slices.Sort(latencies)
-		t.Logf("a closed-loop client asks %d times and sees a p99 of %.0f ms", len(latencies), Percentile(latencies, 0.99))
+		t.Logf("a closed-loop client asks %d times and sees a p99 of %.0f ms", len(latencies),
+			Percentile(latencies, 0.99))
 		assert.Less(t, Percentile(latencies, 0.99), 500.0, "the stall hides behind the one query that it held up")
 	})
 }
@@ -120,7 +121,8 @@ func TestWhatIsNeverSubmittedIsToldOf(t *testing.T) {
 		loop.Run(t.Context())
 		assert.Equal(t, 30, ledger.count(TimedOut))
 		assert.Equal(t, 70, ledger.count(NotSubmitted))
-		assert.Equal(t, Counts{Due: 100, Submitted: 30, MostInFlight: 30, TimedOut: 30, NotSubmitted: 70}, loop.Counts())
+		assert.Equal(t, Counts{Due: 100, Submitted: 30, MostInFlight: 30, TimedOut: 30, NotSubmitted: 70},
+			loop.Counts())
 		for _, o := range ledger.outcomes {
 			if o.End == NotSubmitted {
 				assert.Equal(t, 10*time.Second-time.Duration(o.Slot)*100*time.Millisecond, o.Latency())
@@ -147,7 +149,8 @@ func TestWhatIsSkippedCounts(t *testing.T) {
 			}
 		}
 		assert.InDelta(t, 20, slowest, 1)
-		assert.Equal(t, Counts{Due: 1200, Submitted: 1160, MostInFlight: 1, Returned: 1160, NotSubmitted: 40}, loop.Counts())
+		assert.Equal(t, Counts{Due: 1200, Submitted: 1160, MostInFlight: 1, Returned: 1160, NotSubmitted: 40},
+			loop.Counts())
 	})
 }
 

@@ -41,7 +41,8 @@ func (q RawQuery) Validate() error {
 
 // BQL is the query's text for one probe.
 func (q RawQuery) BQL(probe string) string {
-	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' LIMIT %d", q.Duration.Milliseconds(), probe, q.Limit)
+	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' LIMIT %d", q.Duration.Milliseconds(),
+		probe, q.Limit)
 }
 
 // ProbeValue names the probe of a slot.

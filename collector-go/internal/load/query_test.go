@@ -11,7 +11,8 @@ import (
 )
 
 func TestBQL(t *testing.T) {
-	assert.Equal(t, "SELECT * FROM STREAM(30000, TIME) WHERE probe = 'probe-7' LIMIT 10", DefaultRawQuery().BQL(ProbeValue(7)))
+	assert.Equal(t, "SELECT * FROM STREAM(30000, TIME) WHERE probe = 'probe-7' LIMIT 10",
+		DefaultRawQuery().BQL(ProbeValue(7)))
 }
 
 func TestQueryValidate(t *testing.T) {
@@ -86,7 +87,8 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			check, err := query.Check(answerOf(t, c.records...), "p", time.Unix(100, 0), time.Unix(100, 0).Add(c.life))
 			require.NoError(t, err)
-			assert.Equal(t, []int{c.missing, c.repeated, c.foreign}, []int{check.Missing, check.Repeated, check.Foreign}, "missing, repeated, foreign")
+			assert.Equal(t, []int{c.missing, c.repeated, c.foreign},
+				[]int{check.Missing, check.Repeated, check.Foreign}, "missing, repeated, foreign")
 			assert.Equal(t, len(c.records), check.Records)
 		})
 	}

@@ -13,7 +13,8 @@ const followLimit = 10 * time.Second
 // Order has the source make records for queries, beside what it makes for others. background, if not nil, is the rate
 // of the other records. It returns when all of the source's tasks follow, with what takes the order back; records that
 // the source made already stay.
-func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (takeBack func(context.Context) error, err error) {
+func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (takeBack func(context.Context) error,
+	err error) {
 	before, err := g.Control(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask the record source what it makes: %w", err)
@@ -47,7 +48,9 @@ func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64
 
 // follow waits until the source's tasks do what was last asked of them.
 func (g *Gateway) follow(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, followLimit, fmt.Errorf("the record source did not follow within %s; see that the topology runs and polls %s", followLimit, g.base))
+	ctx, cancel := context.WithTimeoutCause(ctx, followLimit,
+		fmt.Errorf("the record source did not follow within %s; see that the topology runs and polls %s",
+			followLimit, g.base))
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -28,10 +28,12 @@ func (e *StatusError) Error() string {
 // as the gateway does at its most queries, or 503 (Service Unavailable).
 func Refused(err error) bool {
 	var status *StatusError
-	return errors.As(err, &status) && (status.Code == http.StatusTooManyRequests || status.Code == http.StatusServiceUnavailable)
+	return errors.As(err, &status) && (status.Code == http.StatusTooManyRequests ||
+		status.Code == http.StatusServiceUnavailable)
 }
 
 func refusal(request *http.Request, response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // what of it came says enough
-	return &StatusError{Method: request.Method, URL: request.URL.String(), Code: response.StatusCode, Status: response.Status, Text: strings.TrimSpace(string(text))}
+	return &StatusError{Method: request.Method, URL: request.URL.String(), Code: response.StatusCode,
+		Status: response.Status, Text: strings.TrimSpace(string(text))}
 }

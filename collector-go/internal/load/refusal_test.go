@@ -14,9 +14,12 @@ import (
 
 // Both targets tell that they have no room from that a query failed.
 func TestWhatIsRefusedIsToldApart(t *testing.T) {
-	for code, refused := range map[int]bool{http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true, http.StatusInternalServerError: false, http.StatusBadRequest: false} {
+	for code, refused := range map[int]bool{http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true,
+		http.StatusInternalServerError: false, http.StatusBadRequest: false} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "the limit is 2000", code) }))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "the limit is 2000", code)
+			}))
 			defer server.Close()
 			gateway, drpc := NewGateway(server.URL, 1), NewDRPC(server.URL, "f", 1, PlainBQL)
 			defer gateway.Close()
@@ -40,7 +43,8 @@ func TestAStatusIsAnErrorOfItsOwn(t *testing.T) {
 	_, err := gateway.Status(context.Background())
 	var status *StatusError
 	require.ErrorAs(t, err, &status)
-	assert.Equal(t, StatusError{Method: "GET", URL: server.URL + "/api/source/status", Code: 404, Status: "404 Not Found", Text: "404 page not found"}, *status)
+	assert.Equal(t, StatusError{Method: "GET", URL: server.URL + "/api/source/status", Code: 404,
+		Status: "404 Not Found", Text: "404 page not found"}, *status)
 	assert.False(t, Refused(err))
 	assert.False(t, Refused(nil))
 }

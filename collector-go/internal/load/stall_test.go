@@ -71,13 +71,16 @@ func TestAStallOverHTTPShowsInTheTail(t *testing.T) {
 	require.NoError(t, held.Drain(t.Context()))
 
 	seen, hidden := open.Result(), closed.Result()
-	t.Logf("a stall of %s in %s: open loop, %g/s: %d queries, p50 %.1f ms, p99 %.0f ms, client late by %.1f ms (p99); closed loop: %d queries, p99 %.1f ms", stall, length, rate,
-		seen.Returned, 1000*seen.Latency.P50, 1000*seen.Latency.P99, 1000*seen.Lateness.P99, hidden.Returned, 1000*hidden.Latency.P99)
+	t.Logf("a stall of %s in %s: open loop, %g/s: %d queries, p50 %.1f ms, p99 %.0f ms, client late by %.1f ms (p99); closed loop: %d queries, p99 %.1f ms",
+		stall, length, rate,
+		seen.Returned, 1000*seen.Latency.P50, 1000*seen.Latency.P99, 1000*seen.Lateness.P99, hidden.Returned,
+		1000*hidden.Latency.P99)
 	require.Equal(t, int(rate*length.Seconds()), seen.Returned)
 	assert.GreaterOrEqual(t, seen.Latency.P99, 0.75*stall.Seconds())
 	assert.GreaterOrEqual(t, hidden.Latency.Most, 0.75*stall.Seconds(), "one of its queries was held up")
 	// By counts, since a busy machine stretches every time: of the queries that fell due in the stall one of the closed
 	// loop's waited.
-	assert.GreaterOrEqual(t, openHeldUp.Load(), int64(rate*stall.Seconds()/4), "those that fell due in the stall's first half")
+	assert.GreaterOrEqual(t, openHeldUp.Load(), int64(rate*stall.Seconds()/4),
+		"those that fell due in the stall's first half")
 	assert.LessOrEqual(t, closedHeldUp.Load(), openHeldUp.Load()/4, "the stall hides behind that one")
 }

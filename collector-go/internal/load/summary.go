@@ -13,7 +13,8 @@ type Window struct{ Start, Measured, End time.Time }
 // time began. When it was submitted is not asked, nor whether it was: a stall that delays queries, or keeps them from
 // being submitted, would hide them.
 func (w Window) Holds(o Outcome) bool {
-	return o.IntendedMs >= w.Start.UnixMilli() && o.IntendedMs < w.End.UnixMilli() && o.FinishedMs >= w.Measured.UnixMilli()
+	return o.IntendedMs >= w.Start.UnixMilli() && o.IntendedMs < w.End.UnixMilli() &&
+		o.FinishedMs >= w.Measured.UnixMilli()
 }
 
 // Summary is what became of the queries of a window. Averages of nothing are NaN.
@@ -60,7 +61,8 @@ func Summarise(outcomes []Outcome, window Window) Summary {
 	}
 	latencies := Latencies(outcomes, window)
 	s.AverageResultSize = float64(records) / float64(s.Returned) // NaN when none returned
-	s.LatencyMeanMs, s.LatencyP50Ms, s.LatencyP99Ms = mean(latencies), Percentile(latencies, 0.5), Percentile(latencies, 0.99)
+	s.LatencyMeanMs, s.LatencyP50Ms, s.LatencyP99Ms = mean(latencies), Percentile(latencies, 0.5),
+		Percentile(latencies, 0.99)
 	slices.Sort(lateness)
 	s.LatenessP99Ms = Percentile(lateness, 0.99)
 	return s

@@ -10,7 +10,8 @@ import (
 
 func TestSummarise(t *testing.T) {
 	at := func(submitted, took int64, end End, records int) Outcome {
-		return Outcome{IntendedMs: submitted - 10, SubmittedMs: submitted, FinishedMs: submitted + took, LateUs: 2000, End: end, Records: records}
+		return Outcome{IntendedMs: submitted - 10, SubmittedMs: submitted, FinishedMs: submitted + took, LateUs: 2000,
+			End: end, Records: records}
 	}
 	outcomes := []Outcome{
 		at(509, 9000, Returned, 1),    // meant to start in the step before
@@ -38,15 +39,18 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 	window := Window{time.UnixMilli(0), time.UnixMilli(1000), time.UnixMilli(2000)}
 	outcomes := []Outcome{
 		{IntendedMs: 1100, SubmittedMs: 1100, FinishedMs: 1110, LatencyUs: 10_000, End: Returned},
-		{IntendedMs: 1900, SubmittedMs: 2300, FinishedMs: 2310, LatencyUs: 410_000, LateUs: 400_000, End: Returned}, // submitted after the window
+		// submitted after the window
+		{IntendedMs: 1900, SubmittedMs: 2300, FinishedMs: 2310, LatencyUs: 410_000, LateUs: 400_000, End: Returned},
 		{IntendedMs: 1200, SubmittedMs: 1200, FinishedMs: 46_200, LatencyUs: 45_000_000, End: TimedOut},
 		{IntendedMs: 1300, SubmittedMs: 1300, FinishedMs: 41_300, LatencyUs: 40_000_000, End: Unfinished},
 		{IntendedMs: 1400, SubmittedMs: 2000, FinishedMs: 2000, LatencyUs: 600_000, End: NotSubmitted},
 		{IntendedMs: 1500, SubmittedMs: 1500, FinishedMs: 1501, LatencyUs: 1000, End: Failed, Refused: true},
 	}
 	s := Summarise(outcomes, window)
-	assert.Equal(t, Summary{Submitted: 5, Returned: 2, Failed: 2, Unfinished: 1, NotSubmitted: 1, Refused: 1, LowerBounds: 3,
-		LatencyMeanMs: (10 + 410 + 45_000 + 40_000 + 600) / 5.0, LatencyP50Ms: 600, LatencyP99Ms: 45_000, LatenessP99Ms: 400}, s)
+	assert.Equal(t, Summary{Submitted: 5, Returned: 2, Failed: 2, Unfinished: 1, NotSubmitted: 1, Refused: 1,
+		LowerBounds:   3,
+		LatencyMeanMs: (10 + 410 + 45_000 + 40_000 + 600) / 5.0, LatencyP50Ms: 600, LatencyP99Ms: 45_000,
+		LatenessP99Ms: 400}, s)
 	assert.Equal(t, []float64{10, 410, 600, 40_000, 45_000}, Latencies(outcomes, window))
 }
 
@@ -54,8 +58,10 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 func TestSummariseCountsWhatWasDue(t *testing.T) {
 	s := Summarise([]Outcome{
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Due: 10, Missing: 1},
-		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 1, Generated: 3, Missing: 2},          // too short to tell
-		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Due: 4, Missing: 9},  // no more than all
+		// too short to tell
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 1, Generated: 3, Missing: 2},
+		// no more than all
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Due: 4, Missing: 9},
 		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Due: 10, Missing: 10}, // has no answer
 	}, Window{End: time.UnixMilli(10)})
 	assert.Equal(t, []int{20, 14, 5}, []int{s.Generated, s.Due, s.Missing})

@@ -158,7 +158,8 @@ func (t *Tally) Result() Result {
 		Returned: t.ends[Returned], Failed: t.ends[Failed], TimedOut: t.ends[TimedOut], Unfinished: t.ends[Unfinished],
 		CutOff: t.ends[CutOff], NotSubmitted: t.ends[NotSubmitted], Refused: t.refused,
 		Latency: quantiles(t.latencies), LowerBounds: t.lower, Lateness: quantiles(t.lateness),
-		Records: t.records, Judged: t.judged, Incomplete: t.incomplete, Due: t.due, Missing: t.missing, Repeated: t.repeated, Foreign: t.foreign,
+		Records: t.records, Judged: t.judged, Incomplete: t.incomplete, Due: t.due, Missing: t.missing,
+		Repeated: t.repeated, Foreign: t.foreign,
 	}
 	for _, text := range slices.Sorted(maps.Keys(t.errors)) {
 		r.Errors = append(r.Errors, ErrorCount{text, t.errors[text]})

@@ -57,8 +57,10 @@ func TestThresholds(t *testing.T) {
 	}
 	tally.Add(Outcome{End: Failed, Error: "429"})
 	for text, kept := range map[string]bool{
-		"p99<200ms": true, "p99 < 0.1s": false, "p(99.9)<=151ms": true, "p(95)>1s": false, "failed<1%": true, "failed<0.005": false,
-		"completeness>=0.999": true, "completeness>=100%": true, "returned>=100": true, "not_submitted<1": true, "max<1m": true, "client_late_p99<1s": true,
+		"p99<200ms": true, "p99 < 0.1s": false, "p(99.9)<=151ms": true, "p(95)>1s": false, "failed<1%": true,
+		"failed<0.005":        false,
+		"completeness>=0.999": true, "completeness>=100%": true, "returned>=100": true, "not_submitted<1": true,
+		"max<1m": true, "client_late_p99<1s": true,
 	} {
 		threshold, err := ParseThreshold(text)
 		require.NoError(t, err, text)

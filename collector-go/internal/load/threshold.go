@@ -55,12 +55,14 @@ func ParseThreshold(text string) (t Threshold, err error) {
 	t.Text = strings.ReplaceAll(strings.NewReplacer("p(99.9)", "p999", "p(", "p", ")", "").Replace(text), " ", "")
 	parts := thresholdPattern.FindStringSubmatch(t.Text)
 	if parts == nil {
-		return t, fmt.Errorf("%q is no threshold; one is a figure, a sign and a bound, such as p99<200ms or failed<1%%", text)
+		return t, fmt.Errorf("%q is no threshold; one is a figure, a sign and a bound, such as p99<200ms or failed<1%%",
+			text)
 	}
 	t.figure, t.sign = parts[1], parts[2]
 	figure, known := thresholdFigures[t.figure]
 	if !known {
-		return t, fmt.Errorf("threshold %q: no figure is called %q; there are %s", text, t.figure, strings.Join(slices.Sorted(maps.Keys(thresholdFigures)), ", "))
+		return t, fmt.Errorf("threshold %q: no figure is called %q; there are %s", text, t.figure,
+			strings.Join(slices.Sorted(maps.Keys(thresholdFigures)), ", "))
 	}
 	if t.bound, err = strconv.ParseFloat(parts[3], 64); err != nil {
 		return t, fmt.Errorf("threshold %q: %q is no number", text, parts[3])

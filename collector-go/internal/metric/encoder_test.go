@@ -12,7 +12,8 @@ import (
 func drawRaw(t *rapid.T) Raw {
 	text := rapid.SampledFrom([]string{"", "a", "__system", "GC.G1-Young-Generation.time", "über", "\x00"})
 	return Raw{
-		Worker:      Worker{Topology: text.Draw(t, "topology"), Host: text.Draw(t, "host"), Port: rapid.Uint32().Draw(t, "port")},
+		Worker: Worker{Topology: text.Draw(t, "topology"), Host: text.Draw(t, "host"),
+			Port: rapid.Uint32().Draw(t, "port")},
 		Component:   text.Draw(t, "component"),
 		Task:        rapid.Int32().Draw(t, "task"),
 		Name:        text.Draw(t, "name"),
@@ -29,8 +30,10 @@ func TestEncoding(t *testing.T) {
 	const magic = "BMTESTED"
 	rapid.Check(t, func(t *rapid.T) {
 		raw, float, yes := drawRaw(t), rapid.Float64().Draw(t, "float"), rapid.Bool().Draw(t, "bool")
-		rule := Rule{Worker: raw.Worker, MinName: raw.Name, RestartsName: raw.Key, Temporality: raw.Temporality, PerUnit: float, IntervalMs: raw.IntervalMs,
-			Series: Series{Kind: KindCounter, Labels: labels.FromStrings("__name__", "x", "worker", raw.Worker.String())}}
+		rule := Rule{Worker: raw.Worker, MinName: raw.Name, RestartsName: raw.Key, Temporality: raw.Temporality,
+			PerUnit: float, IntervalMs: raw.IntervalMs,
+			Series: Series{Kind: KindCounter, Labels: labels.FromStrings("__name__", "x", "worker",
+				raw.Worker.String())}}
 		e := NewEncoder(magic, 3)
 		e.Raw(raw)
 		e.Float(float)

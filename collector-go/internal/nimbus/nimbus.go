@@ -99,7 +99,8 @@ func ask(ctx context.Context, address string, question []byte) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(length[:])
 	if n > mostBytes {
-		return nil, fmt.Errorf("an answer of %d bytes: is this Nimbus' Thrift port (nimbus.thrift.port), without SASL?", n)
+		return nil, fmt.Errorf(
+			"an answer of %d bytes: is this Nimbus' Thrift port (nimbus.thrift.port), without SASL?", n)
 	}
 	frame := make([]byte, n)
 	if _, err := io.ReadFull(connection, frame); err != nil {

@@ -18,11 +18,17 @@ import (
 // topologies.
 const answer = "80010002" + "0000000e" + "676574436c7573746572496e666f" + "00000001" + // reply, getClusterInfo, 1
 	"0c0000" + // success
-	"0f0001" + "0c" + "00000001" + "0b0001" + "00000001" + "68" + "0d0007" + "0b" + "04" + "00000001" + "00000003" + "637075" + "4059000000000000" + "00" + // supervisors: host h, {cpu: 100}
+	// supervisors: host h, {cpu: 100}
+	"0f0001" + "0c" + "00000001" + "0b0001" + "00000001" + "68" + "0d0007" + "0b" + "04" + "00000001" + "00000003" +
+	"637075" + "4059000000000000" + "00" +
 	"080002" + "0000002a" + // a number that is not used any more
 	"0f0003" + "0c" + "00000002" + // topologies
-	"0b0001" + "00000003" + "622d31" + "0b0002" + "00000001" + "62" + "080003" + "00000007" + "0b0007" + "00000006" + "414354495645" + "020201" + "01" + "00" + // b-1, b, 7 tasks, ACTIVE, a bool
-	"0b0001" + "00000003" + "632d32" + "0b0002" + "00000001" + "63" + "080006" + "0000005a" + "0b0007" + "00000006" + "4b494c4c4544" + "00" + // c-2, c, for 90 s, KILLED
+	// b-1, b, 7 tasks, ACTIVE, a bool
+	"0b0001" + "00000003" + "622d31" + "0b0002" + "00000001" + "62" + "080003" + "00000007" + "0b0007" + "00000006" +
+	"414354495645" + "020201" + "01" + "00" +
+	// c-2, c, for 90 s, KILLED
+	"0b0001" + "00000003" + "632d32" + "0b0002" + "00000001" + "63" + "080006" + "0000005a" + "0b0007" + "00000006" +
+	"4b494c4c4544" + "00" +
 	"00" + "00"
 
 func TestTheTopologiesOfACluster(t *testing.T) {
@@ -57,7 +63,8 @@ func TestTheTopologiesOfACluster(t *testing.T) {
 	found, err = Topologies(t.Context(), []string{"127.0.0.1:1", listener.Addr().String()})
 	require.NoError(t, err)
 	assert.Equal(t, want, found)
-	assert.Equal(t, "0000001b"+"80010001"+"0000000e"+"676574436c7573746572496e666f"+"00000001"+"00", hex.EncodeToString(<-asked))
+	assert.Equal(t, "0000001b"+"80010001"+"0000000e"+"676574436c7573746572496e666f"+"00000001"+"00",
+		hex.EncodeToString(<-asked))
 	_, err = Topologies(t.Context(), []string{"127.0.0.1:1"})
 	assert.ErrorContains(t, err, "ask Nimbus at 127.0.0.1:1")
 }
@@ -72,8 +79,10 @@ func TestATopologysConfAndErrors(t *testing.T) {
 		return frame
 	}
 	trace := "java.lang.RuntimeException: Could not instantiate\n\tat x\nCaused by: java.lang.ClassNotFoundException: a.B\n\tat y"
-	info := reply("getTopologyInfo", "0c0000", "0b0001"+hexText("b-1"), "0d0006"+"0b0f"+"00000001"+hexText("__metrics")+"0c"+"00000002",
-		"0b0001"+hexText("old")+"080002"+"00000001"+"00", "0b0001"+hexText(trace)+"080002"+"00000002"+"0b0003"+hexText("host")+"00", "00")
+	info := reply("getTopologyInfo", "0c0000", "0b0001"+hexText("b-1"), "0d0006"+"0b0f"+"00000001"+hexText("__metrics")+
+		"0c"+"00000002",
+		"0b0001"+hexText("old")+"080002"+"00000001"+"00", "0b0001"+hexText(trace)+"080002"+"00000002"+"0b0003"+
+			hexText("host")+"00", "00")
 	errors, err := topologyErrors(info)
 	require.NoError(t, err)
 	require.Len(t, errors, 2)
@@ -90,7 +99,8 @@ func TestATopologysConfAndErrors(t *testing.T) {
 	}
 	_, err = topologyConf(reply("getTopologyConf", "0c0001"+"00"))
 	assert.ErrorContains(t, err, "refuses")
-	assert.Equal(t, hexText("\x80\x01\x00\x01"+"\x00\x00\x00\x01m"+"\x00\x00\x00\x01"+"\x0b\x00\x01\x00\x00\x00\x03b-1"+"\x00"), hex.EncodeToString(call("m", "b-1")))
+	assert.Equal(t, hexText("\x80\x01\x00\x01"+"\x00\x00\x00\x01m"+"\x00\x00\x00\x01"+"\x0b\x00\x01\x00\x00\x00\x03b-1"+
+		"\x00"), hex.EncodeToString(call("m", "b-1")))
 }
 
 func hexText(text string) string { return fmt.Sprintf("%08x%x", len(text), text) }

@@ -11,7 +11,8 @@ import (
 
 // Thrift's binary protocol in a frame (thrift.apache.org, thrift-binary-protocol.md): types, and kinds of messages.
 const (
-	typeStop, typeBool, typeByte, typeDouble, typeI16, typeI32, typeI64, typeString, typeStruct, typeMap, typeSet, typeList = 0, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15
+	typeStop, typeBool, typeByte, typeDouble, typeI16, typeI32, typeI64, typeString, typeStruct, typeMap, typeSet,
+	typeList = 0, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15
 
 	strict                     = 0x8001_0000
 	kindCall, kindReply uint32 = 1, 2

@@ -13,7 +13,9 @@ var baselines = []struct {
 	search func(*world, *rand.Rand) ([]Trial, Point)
 }{
 	{"full grid", func(w *world, _ *rand.Rand) ([]Trial, Point) { return w.inOrder(w.grid.byCost, false, false) }},
-	{"grid, the cheapest first", func(w *world, _ *rand.Rand) ([]Trial, Point) { return w.inOrder(w.grid.byCost, true, false) }},
+	{"grid, the cheapest first", func(w *world, _ *rand.Rand) ([]Trial, Point) {
+		return w.inOrder(w.grid.byCost, true, false)
+	}},
 	{"random", func(w *world, random *rand.Rand) ([]Trial, Point) {
 		return w.inOrder(random.Perm(len(w.grid.points)), false, false)
 	}},

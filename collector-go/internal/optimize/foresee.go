@@ -24,7 +24,8 @@ func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 			verdict = tuning.Fail
 		}
 		way = append(way, next)
-		trials = append(trials, Trial{Point: next.Point, Verdict: verdict, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown})
+		trials = append(trials, Trial{Point: next.Point, Verdict: verdict, LatencyMs: tuning.Unknown,
+			Completeness: tuning.Unknown, CatchUp: tuning.Unknown})
 	}
 	return way, nil
 }

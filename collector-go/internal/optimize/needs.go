@@ -37,7 +37,8 @@ func (k *knowledge) resources() []Resource {
 	}
 	space := k.grid.space
 	for i, level := range k.grid.points[k.best.at] {
-		r := Resource{space.Settings[i].Name, space.Settings[i].As, space.Settings[i].Values[level].Text, tuning.Unknown}
+		r := Resource{space.Settings[i].Name, space.Settings[i].As, space.Settings[i].Values[level].Text,
+			tuning.Unknown}
 		if space.Cost == nil {
 			r.Cost = tuning.Figure(space.Settings[i].Costs[level])
 		}
@@ -61,7 +62,8 @@ func (k *knowledge) needs() []Need {
 		if s.Easier == Less {
 			times, harder, easiest = 0.5, 1, 0
 		}
-		n := Need{Setting: s.Name, As: s.As, Value: s.Values[best[i]].Text, Beyond: tuning.Unknown, Enough: times * tuning.Figure(s.Values[best[i]].Number), Tried: s.Values[easiest].Text}
+		n := Need{Setting: s.Name, As: s.As, Value: s.Values[best[i]].Text, Beyond: tuning.Unknown,
+			Enough: times * tuning.Figure(s.Values[best[i]].Number), Tried: s.Values[easiest].Text}
 		for level := best[i] + harder; level >= 0 && level < len(s.Values); level += harder {
 			if at := k.best.at + (level-best[i])*k.grid.stride[i]; k.ruledOut[at] > 0 {
 				n.Failed, n.Beyond = s.Values[level].Text, times*tuning.Figure(s.Values[level].Number)

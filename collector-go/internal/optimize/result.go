@@ -103,7 +103,8 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 		k.survey()
 		k.prove()
 	}
-	r := &Result{Target: s.target, Configurations: s.Configurations(), Tolerance: s.options.Tolerance, Doubt: k.doubt, Trials: []Record{}, Proof: []Fact{}, Open: k.stillOpen(), Pareto: []Best{}}
+	r := &Result{Target: s.target, Configurations: s.Configurations(), Tolerance: s.options.Tolerance, Doubt: k.doubt,
+		Trials: []Record{}, Proof: []Fact{}, Open: k.stillOpen(), Pareto: []Best{}}
 	r.OpenConfigurations = len(r.Open)
 	if n := k.countOpen(); n > 0 {
 		r.OpenConfigurations = n
@@ -115,7 +116,8 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 	}
 	for _, f := range k.proof {
 		p := s.grid.points[f.at]
-		r.Proof = append(r.Proof, Fact{s.grid.space.Configured(p), s.grid.costs[f.at], f.verdict(), f.covers, f.trials, f.doubt(), s.grid.space.Text(p)})
+		r.Proof = append(r.Proof, Fact{s.grid.space.Configured(p), s.grid.costs[f.at], f.verdict(), f.covers, f.trials,
+			f.doubt(), s.grid.space.Text(p)})
 	}
 	r.Resources, r.TwiceTheLoad = k.resources(), k.needs()
 	if s.grid.space.Cost == nil {
@@ -136,7 +138,8 @@ func (s *Search) records(trials []Trial) []Record {
 		if why == "" {
 			why = s.reasonOf(trials[:i], at)
 		}
-		out = append(out, Record{i + 1, s.grid.space.Configured(t.Point), s.grid.costs[at], attempts[at], t.Verdict, t.LatencyMs, t.Completeness, t.CatchUp,
+		out = append(out, Record{i + 1, s.grid.space.Configured(t.Point), s.grid.costs[at], attempts[at], t.Verdict,
+			t.LatencyMs, t.Completeness, t.CatchUp,
 			t.Limiter, t.Seconds, why, s.grid.space.Text(t.Point)})
 	}
 	return out

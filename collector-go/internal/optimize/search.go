@@ -155,7 +155,8 @@ type fact struct {
 
 // look finds what trials show. What cannot be decided is put aside, and the rest is looked at again.
 func (s *Search) look(trials []Trial) *knowledge {
-	k := &knowledge{Search: s, all: weigh(s.grid, s.target, trials), tried: map[int]*evidence{}, undecided: map[int]string{}}
+	k := &knowledge{Search: s, all: weigh(s.grid, s.target, trials), tried: map[int]*evidence{},
+		undecided: map[int]string{}}
 	for _, e := range k.all {
 		k.tried[e.at] = e
 		if e.trials == 0 && e.unjudged > s.options.InconclusiveRepeats {
@@ -357,7 +358,8 @@ func (k *knowledge) heldOrEasier() []float64 {
 // reason says why a point comes next: how many of the open ones it settles if it holds, and if it fails.
 func (k *knowledge) reason(at, settles, ruled int) string {
 	g := k.grid
-	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", counted(len(k.open), "open configuration"), settles, ruled)
+	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", counted(len(k.open), "open configuration"),
+		settles, ruled)
 	if len(k.all) == 0 {
 		return why
 	}

@@ -31,7 +31,9 @@ func twoSettings(t *testing.T) *Simulation {
 	filter.Relieves, heap.Relieves = []tuning.Limiter{tuning.LimitedByFilterCPU}, []tuning.Limiter{tuning.LimitedByGC}
 	return &Simulation{
 		Space: Space{Settings: []Setting{filter, heap}, BaseCost: 10}, Target: latencyTarget(200), TrialSeconds: 60,
-		Latency: parsed(t, "100 * 3 / filter * (1 + 250 / heap)"), Shares: []Share{{tuning.LimitedByFilterCPU, parsed(t, "3/filter")}, {tuning.LimitedByGC, parsed(t, "400/heap")}},
+		Latency: parsed(t, "100 * 3 / filter * (1 + 250 / heap)"),
+		Shares: []Share{{tuning.LimitedByFilterCPU, parsed(t, "3/filter")},
+			{tuning.LimitedByGC, parsed(t, "400/heap")}},
 	}
 }
 
@@ -49,7 +51,8 @@ func TestTheCheapestIsFoundAndProven(t *testing.T) {
 	s := twoSettings(t)
 	r, trials := run(t, s, DefaultOptions())
 	require.NotNil(t, r.Best)
-	assert.Equal(t, map[string]any{"x.filter": 2.0, "x.heap": 1024.0}, r.Best.Settings, "187 ms at a cost of 13.024; 3 filters with 256 MiB would cost 13.256")
+	assert.Equal(t, map[string]any{"x.filter": 2.0, "x.heap": 1024.0}, r.Best.Settings,
+		"187 ms at a cost of 13.024; 3 filters with 256 MiB would cost 13.256")
 	assert.InDelta(t, 13.024, r.Best.Cost, 1e-9)
 	assert.True(t, r.Proven)
 	assert.Empty(t, r.Open)
@@ -112,7 +115,8 @@ func TestWithoutOrderNothingIsRuledOut(t *testing.T) {
 }
 
 func TestLessCanBeEasier(t *testing.T) {
-	s := &Simulation{Space: Space{Settings: []Setting{setting("rate", Less, -1, 1, 2, 3, 4, 5, 6, 7, 8)}}, Target: latencyTarget(200), Latency: parsed(t, "40 * rate")}
+	s := &Simulation{Space: Space{Settings: []Setting{setting("rate", Less, -1, 1, 2, 3, 4, 5, 6, 7, 8)}},
+		Target: latencyTarget(200), Latency: parsed(t, "40 * rate")}
 	r, trials := run(t, s, DefaultOptions())
 	assert.Equal(t, map[string]any{"x.rate": 5.0}, r.Best.Settings)
 	assert.True(t, r.Proven)
@@ -138,7 +142,8 @@ func TestAToleranceSparesTrials(t *testing.T) {
 	for v := range 256 {
 		values = append(values, float64(v+1))
 	}
-	s := &Simulation{Space: Space{Settings: []Setting{setting("filter", More, 1, values...)}}, Target: latencyTarget(200), Latency: parsed(t, "19900 / filter")}
+	s := &Simulation{Space: Space{Settings: []Setting{setting("filter", More, 1, values...)}},
+		Target: latencyTarget(200), Latency: parsed(t, "19900 / filter")}
 	exact, all := run(t, s, DefaultOptions())
 	assert.InDelta(t, 100, exact.Best.Cost, 0)
 	o := DefaultOptions()
@@ -170,20 +175,25 @@ func TestTheLimiterMovesTheModel(t *testing.T) {
 	search, err := New(s.Space, s.Target, DefaultOptions())
 	require.NoError(t, err)
 	holds := func(limiter tuning.Limiter, filter, heap int) float64 {
-		trial := Trial{Point: Point{2, 0}, Verdict: tuning.Fail, LatencyMs: 400, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: 0, Limiter: limiter}
+		trial := Trial{Point: Point{2, 0}, Verdict: tuning.Fail, LatencyMs: 400, Completeness: tuning.Unknown,
+			CatchUp: tuning.Unknown, Noise: 0, Limiter: limiter}
 		g := search.grid
 		return fit(observations(g, weigh(g, s.Target, []Trial{trial}))).holds(g.places[g.number(Point{filter, heap})])
 	}
 	for _, limiter := range []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC} {
 		moreFilters, moreHeap := holds(limiter, 5, 0)-holds("", 5, 0), holds(limiter, 2, 2)-holds("", 2, 2)
-		assert.Equal(t, limiter == tuning.LimitedByFilterCPU, moreFilters > moreHeap+0.1, "%s: %.2f, %.2f", limiter, moreFilters, moreHeap)
-		assert.Equal(t, limiter == tuning.LimitedByGC, moreHeap > moreFilters+0.1, "%s: %.2f, %.2f", limiter, moreFilters, moreHeap)
+		assert.Equal(t, limiter == tuning.LimitedByFilterCPU, moreFilters > moreHeap+0.1, "%s: %.2f, %.2f", limiter,
+			moreFilters, moreHeap)
+		assert.Equal(t, limiter == tuning.LimitedByGC, moreHeap > moreFilters+0.1, "%s: %.2f, %.2f", limiter,
+			moreFilters, moreHeap)
 	}
 	assert.Less(t, holds(tuning.LimitedByHost, 5, 2), holds("", 5, 2), "nothing helps a host")
 }
 
 func TestNearTheBorderTrialsAreRepeated(t *testing.T) {
-	s := &Simulation{Space: Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3, 4)}}, Target: latencyTarget(200), Noise: 0.1, Latency: parsed(t, "560 / filter")} // 187 ms at 3
+	// 187 ms at 3
+	s := &Simulation{Space: Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3, 4)}},
+		Target: latencyTarget(200), Noise: 0.1, Latency: parsed(t, "560 / filter")}
 	counts := map[int]int{}
 	o := DefaultOptions()
 	o.Repeats = 30
@@ -208,10 +218,12 @@ func TestWhatCannotBeJudgedIsTriedAgainAndThenOpen(t *testing.T) {
 	require.NoError(t, err)
 	first, _, err := search.Next(nil)
 	require.NoError(t, err)
-	trial := Trial{Point: first.Point, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: tuning.Unknown}
+	trial := Trial{Point: first.Point, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown,
+		Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: tuning.Unknown}
 	again, _, err := search.Next([]Trial{trial})
 	require.NoError(t, err)
-	assert.Equal(t, Proposal{Point: first.Point, Attempt: 2, Holds: again.Holds, Why: "the last trial could not be judged"}, again)
+	assert.Equal(t, Proposal{Point: first.Point, Attempt: 2, Holds: again.Holds,
+		Why: "the last trial could not be judged"}, again)
 	third, _, err := search.Next([]Trial{trial, trial})
 	require.NoError(t, err)
 	assert.NotEqual(t, first.Point, third.Point)
@@ -227,7 +239,8 @@ func TestVerdictsThatContradictMonotonicityAreNotBelieved(t *testing.T) {
 	require.NoError(t, err)
 	trial := func(level int, ms, noise tuning.Figure) Trial {
 		verdict := map[bool]tuning.Verdict{true: tuning.OK, false: tuning.Fail}[ms <= 200]
-		return Trial{Point: Point{level}, Verdict: verdict, LatencyMs: ms, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: noise}
+		return Trial{Point: Point{level}, Verdict: verdict, LatencyMs: ms, Completeness: tuning.Unknown,
+			CatchUp: tuning.Unknown, Noise: noise}
 	}
 	next, more, err := search.Next([]Trial{trial(0, 190, 0.1), trial(1, 500, 0.1)})
 	require.NoError(t, err)
@@ -247,9 +260,11 @@ func TestJudge(t *testing.T) {
 		want                           tuning.Verdict
 	}{
 		{200, 0.99, 5, tuning.OK}, {201, 1, 9, tuning.Fail}, {7, 0.98, 9, tuning.Fail}, {7, 1, 4.9, tuning.Fail},
-		{tuning.Unknown, 1, 9, tuning.Inconclusive}, {tuning.Unknown, 0.5, 9, tuning.Fail}, {tuning.Figure(math.Inf(1)), 1, 9, tuning.Fail},
+		{tuning.Unknown, 1, 9, tuning.Inconclusive}, {tuning.Unknown, 0.5, 9, tuning.Fail},
+		{tuning.Figure(math.Inf(1)), 1, 9, tuning.Fail},
 	} {
-		assert.Equal(t, c.want, target.Judge(Trial{LatencyMs: c.latency, Completeness: c.completeness, CatchUp: c.catchUp}), "%+v", c)
+		assert.Equal(t, c.want,
+			target.Judge(Trial{LatencyMs: c.latency, Completeness: c.completeness, CatchUp: c.catchUp}), "%+v", c)
 	}
 }
 
@@ -272,13 +287,15 @@ func TestSpacesThatMakeNoSenseAreRefused(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	v := map[string]float64{"a": 2, "b": 3}
 	for text, want := range map[string]float64{
-		"a + b*2": 8, "-(a-b)/2": 0.5, "max(a, b, 1) - min(a, 9)": 1, "pow(a, b)": 8, "a < b && b == 3": 1, "a >= b || a != 2": 0, "exp(log(b))": 3, "1.5e2": 150,
+		"a + b*2": 8, "-(a-b)/2": 0.5, "max(a, b, 1) - min(a, 9)": 1, "pow(a, b)": 8, "a < b && b == 3": 1,
+		"a >= b || a != 2": 0, "exp(log(b))": 3, "1.5e2": 150,
 	} {
 		got, err := parsed(t, text).Value(v)
 		require.NoError(t, err)
 		assert.InDelta(t, want, got, 1e-12, text)
 	}
-	for _, text := range []string{"", "a +", "f(a)", "a.b", "a[0]", "func() {}", "a % b", "!a", "max()", "pow(1, 2) = 3", `"x"`} {
+	for _, text := range []string{"", "a +", "f(a)", "a.b", "a[0]", "func() {}", "a % b", "!a", "max()",
+		"pow(1, 2) = 3", `"x"`} {
 		_, err := ParseFormula(text)
 		assert.Error(t, err, text)
 	}
@@ -291,24 +308,28 @@ func TestFormulas(t *testing.T) {
 
 // A verdict may have a reason that no figure shows: a worker's restart, failed queries.
 func TestAFailWithoutAFigureThatShowsItCounts(t *testing.T) {
-	search, err := New(Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3)}}, latencyTarget(200), DefaultOptions())
+	search, err := New(Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3)}}, latencyTarget(200),
+		DefaultOptions())
 	require.NoError(t, err)
 	trial := func(verdict tuning.Verdict, ms, noise tuning.Figure) Trial {
-		return Trial{Point: Point{1}, Verdict: verdict, LatencyMs: ms, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: noise}
+		return Trial{Point: Point{1}, Verdict: verdict, LatencyMs: ms, Completeness: tuning.Unknown,
+			CatchUp: tuning.Unknown, Noise: noise}
 	}
 	holds := func(trials ...Trial) float64 { return weigh(search.grid, search.target, trials)[0].holds }
 	unknown := tuning.Unknown
 	assert.Equal(t, 0.0, holds(trial(tuning.Fail, 20, 0)), "certain, though 20 ms would hold")
 	assert.InDelta(t, 0.05, holds(trial(tuning.Fail, 20, 0.02)), 0.01)
 	assert.InDelta(t, 0.5, holds(trial(tuning.Fail, 20, 0.02), trial(tuning.OK, 20, 0.02)), 0.01, "one of each")
-	assert.Less(t, holds(trial(tuning.Fail, unknown, 0.02), trial(tuning.Fail, unknown, 0.02)), 0.01, "two verdicts alone")
+	assert.Less(t, holds(trial(tuning.Fail, unknown, 0.02), trial(tuning.Fail, unknown, 0.02)), 0.01,
+		"two verdicts alone")
 	assert.Greater(t, holds(trial(tuning.OK, unknown, 0.02), trial(tuning.OK, unknown, 0.02)), 0.99)
 	assert.Equal(t, 1.0, holds(trial(tuning.OK, unknown, 0)))
 	assert.Equal(t, 0.5, holds(trial(tuning.OK, unknown, 0), trial(tuning.Fail, unknown, 0)))
 }
 
 func FuzzFormula(f *testing.F) {
-	for _, text := range []string{"a + b*2", "pow(a, -b) / max(a, 0)", "a < b && b >= 1 || a != b", "((((a))))", "f(", "a.b[1](x)", "1e309", "-------a"} {
+	for _, text := range []string{"a + b*2", "pow(a, -b) / max(a, 0)", "a < b && b >= 1 || a != b", "((((a))))", "f(",
+		"a.b[1](x)", "1e309", "-------a"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -55,15 +55,18 @@ func (s *Simulation) Run(p Point, attempt int) (Trial, error) {
 	if len(s.Rows) > 0 {
 		return s.recorded(p, attempt), nil
 	}
-	t := Trial{Point: p, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: tuning.Figure(s.Noise), Seconds: s.TrialSeconds}
+	t := Trial{Point: p, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown,
+		Noise: tuning.Figure(s.Noise), Seconds: s.TrialSeconds}
 	variables := s.Space.Variables(p)
-	for name, load := range map[string]tuning.Figure{"records_per_second": s.Target.RecordsPerSecond, "mib_per_second": s.Target.MiBPerSecond, "queries": s.Target.Queries} {
+	for name, load := range map[string]tuning.Figure{"records_per_second": s.Target.RecordsPerSecond,
+		"mib_per_second": s.Target.MiBPerSecond, "queries": s.Target.Queries} {
 		if load.Known() {
 			variables[name] = float64(load)
 		}
 	}
 	var faults []error
-	for into, formula := range map[*tuning.Figure]*Formula{&t.LatencyMs: s.Latency, &t.Completeness: s.Completeness, &t.CatchUp: s.CatchUp} {
+	for into, formula := range map[*tuning.Figure]*Formula{&t.LatencyMs: s.Latency, &t.Completeness: s.Completeness,
+		&t.CatchUp: s.CatchUp} {
 		if formula == nil {
 			continue
 		}
@@ -111,7 +114,8 @@ func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
 // never easier: what held more holds, what failed with less fails, without figures; the rest is inconclusive.
 func (s *Simulation) recorded(p Point, attempt int) Trial {
 	var exact []Row
-	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Seconds: s.TrialSeconds}
+	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown,
+		CatchUp: tuning.Unknown, Seconds: s.TrialSeconds}
 	for _, row := range s.Rows {
 		if !equal(row.Point, p) {
 			continue
@@ -141,7 +145,8 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 	if attempt > len(exact) { // each row as it was measured, then what might have been
 		s.disturb(&t, float64(t.Noise), p, attempt)
 	}
-	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown { // for a reason that no figure shows, or of figures that nobody kept
+	// for a reason that no figure shows, or of figures that nobody kept
+	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown {
 		t.Verdict = row.Verdict
 	}
 	if t.Verdict == tuning.Fail {
@@ -154,7 +159,8 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 // does not count.
 func (s *Simulation) compare(row Row) (heavier, lighter bool) {
 	heavier, lighter = true, true
-	for _, l := range [][2]tuning.Figure{{row.Queries, s.Target.Queries}, {row.RecordsPerSecond, s.Target.RecordsPerSecond}} {
+	for _, l := range [][2]tuning.Figure{{row.Queries, s.Target.Queries},
+		{row.RecordsPerSecond, s.Target.RecordsPerSecond}} {
 		if l[0].Known() && l[1].Known() {
 			heavier, lighter = heavier && l[0] >= l[1], lighter && l[0] <= l[1]
 		}

@@ -82,7 +82,8 @@ func (s Space) Validate() error {
 			return fmt.Errorf("setting %s: %w", each.Name, err)
 		}
 		if points *= len(each.Values); points > MaxPoints {
-			return fmt.Errorf("the space has more than %d configurations; take larger steps or fewer settings", MaxPoints)
+			return fmt.Errorf("the space has more than %d configurations; take larger steps or fewer settings",
+				MaxPoints)
 		}
 	}
 	if s.Start == nil {

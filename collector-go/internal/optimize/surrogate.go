@@ -10,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// surrogate is a model of the margin over the space: a Gaussian process (Rasmussen and Williams, Gaussian Processes for
-// Machine Learning, chapter
-// 2) with a linear and a squared exponential part, whose length is the most likely of a few. It only says what to try next; no proof rests on it.
+// surrogate is a model of the margin over the space: a Gaussian process (chapter 2 of Rasmussen and Williams, Gaussian
+// Processes for Machine Learning) with a linear and a squared exponential part, whose length is the most likely of a
+// few. It only says what to try next; no proof rests on it.
 type surrogate struct {
 	amplitude, length float64
 	factor            mat.Cholesky
@@ -47,7 +47,9 @@ func observations(g *grid, all []*evidence) (out []observation) {
 		}
 		out = append(out, observation{g.places[e.at], e.margin, e.deviation*e.deviation + leastNoise})
 		if limiter := e.judged[len(e.judged)-1].Limiter; e.verdict() == tuning.Fail && limiter != "" {
-			beyond := g.easiest(g.points[e.at], func(i int) bool { return slices.Contains(g.space.Settings[i].Relieves, limiter) })
+			beyond := g.easiest(g.points[e.at], func(i int) bool {
+				return slices.Contains(g.space.Settings[i].Relieves, limiter)
+			})
 			if n := g.number(beyond); n != e.at {
 				out = append(out, observation{g.places[n], e.margin, guessNoise})
 			}

@@ -42,7 +42,8 @@ var resources = []struct {
 // beyond all that there is loses records.
 func newWorld(t *testing.T, seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 18))
-	sim := &Simulation{Seed: seed, TrialSeconds: 360, Target: Target{tuning.Unknown, tuning.Unknown, tuning.Unknown, 200, 0.99, tuning.Unknown}}
+	sim := &Simulation{Seed: seed, TrialSeconds: 360, Target: Target{tuning.Unknown, tuning.Unknown, tuning.Unknown,
+		200, 0.99, tuning.Unknown}}
 	terms, most := []string{"20"}, []string{"0"}
 	for _, i := range random.Perm(len(resources))[:2+random.IntN(3)] {
 		r := resources[i]
@@ -61,11 +62,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 			used += " * (1 + gc * 100 / heap)"
 		}
 		sim.Shares = append(sim.Shares, Share{r.limiter, parsed(t, used)})
-		terms, most = append(terms, fmt.Sprintf("%.9g * pow(%s, %d)", 180*(0.3+0.7*random.Float64()), used, 3+random.IntN(8))), append(most, used)
+		terms, most = append(terms, fmt.Sprintf("%.9g * pow(%s, %d)", 180*(0.3+0.7*random.Float64()), used,
+			3+random.IntN(8))), append(most, used)
 	}
 	gc := "1"
 	if random.IntN(4) == 0 {
-		sim.Space.Settings = append(sim.Space.Settings, Setting{Name: "x.gc", As: "gc", Easier: Neither, Values: []Value{{"G1", 0}, {"Parallel", 1}, {"ZGC", 2}}, Costs: []float64{0, 0.02, 0.05}})
+		sim.Space.Settings = append(sim.Space.Settings, Setting{Name: "x.gc", As: "gc", Easier: Neither,
+			Values: []Value{{"G1", 0}, {"Parallel", 1}, {"ZGC", 2}}, Costs: []float64{0, 0.02, 0.05}})
 		gc = "(1 - gc / 4)"
 	}
 	named := func(text string) *Formula {
@@ -155,7 +158,8 @@ func (c *tally) add(w *world, trials []Trial, ended bool, best Point) {
 func (c *tally) String() string {
 	n := float64(c.spaces)
 	return fmt.Sprintf("%-26s %4d spaces, %5.1f%% with an answer, %4.1f%% of these wrong; %5.1f trials; %5.1f to the optimum, which %4.1f%% never tried",
-		c.name, c.spaces, 100*float64(c.ended)/n, 100*float64(c.wrong)/float64(max(c.ended, 1)), c.trials/n, c.reached/(n-float64(c.missed)), 100*float64(c.missed)/n)
+		c.name, c.spaces, 100*float64(c.ended)/n, 100*float64(c.wrong)/float64(max(c.ended, 1)), c.trials/n,
+		c.reached/(n-float64(c.missed)), 100*float64(c.missed)/n)
 }
 
 // What is called proven is wrong at most 5 times in 100, in fewer trials than other searches take.

@@ -26,7 +26,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // kinds are the files' types by the ends of their names, whatever the host's tables say.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // file is one of the page's, in both forms in which it is sent.

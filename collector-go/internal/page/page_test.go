@@ -28,7 +28,8 @@ func get(t *testing.T, target string, header ...string) *http.Response {
 }
 
 func TestThePageIsServedUnderAStrictPolicy(t *testing.T) {
-	for target, kind := range map[string]string{"/": "text/html; charset=utf-8", "/page/js/main.js": "text/javascript; charset=utf-8", "/page/page.css": "text/css; charset=utf-8"} {
+	for target, kind := range map[string]string{"/": "text/html; charset=utf-8",
+		"/page/js/main.js": "text/javascript; charset=utf-8", "/page/page.css": "text/css; charset=utf-8"} {
 		r := get(t, target)
 		assert.Equal(t, http.StatusOK, r.StatusCode, target)
 		assert.Equal(t, kind, r.Header.Get("Content-Type"))
@@ -63,7 +64,8 @@ func TestFilesAreCompressed(t *testing.T) {
 
 // What a page's policy forbids, and what would make markup of the wire's text, is not in the files in the first place.
 func TestNothingInlineAndNothingRemote(t *testing.T) {
-	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function|<style|\sstyle=|\son[a-z]+=`)
+	forbidden := regexp.MustCompile(
+		`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function|<style|\sstyle=|\son[a-z]+=`)
 	remote := regexp.MustCompile(`(src|href|from|import|url)\s*[=(]?\s*["'(](https?:)?//`)
 	checked := 0
 	require.NoError(t, fs.WalkDir(embedded, "static", func(name string, entry fs.DirEntry, err error) error {

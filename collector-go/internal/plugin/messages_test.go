@@ -72,7 +72,8 @@ func TestCausesAreThoseOfThePlugin(t *testing.T) {
 		return string(source)
 	}
 	const storm = pluginSource + "/io/github/bulletmetrics/storm/"
-	source := read(storm+"send/OutageLog.java") + read(storm+"sampler/SamplePack.java") + read(storm+"latency/LatencyPack.java") + read("../../../proto/bulletmetrics/v1/service.proto")
+	source := read(storm+"send/OutageLog.java") + read(storm+"sampler/SamplePack.java") +
+		read(storm+"latency/LatencyPack.java") + read("../../../proto/bulletmetrics/v1/service.proto")
 	parts := map[string]bool{}
 	for _, m := range Messages {
 		for _, c := range m.Causes {

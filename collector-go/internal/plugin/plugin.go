@@ -5,8 +5,9 @@ package plugin
 
 // Classes of the plugin's jar.
 const (
-	BulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"      // from Bullet 0.5.0 on
-	EarlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer" // up to Bullet 0.4.3, whose register() takes another type
+	BulletClass = "io.github.bulletmetrics.storm.BulletMetricsConsumer" // from Bullet 0.5.0 on
+	// up to Bullet 0.4.3, whose register() takes another type
+	EarlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer"
 	StormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
 	SamplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
 	HookClass    = "io.github.bulletmetrics.storm.LatencyHook"
@@ -26,7 +27,8 @@ const (
 
 // CollectorSettings are the plugin's own, after Collector.
 func CollectorSettings() []string {
-	return []string{"address", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file", "token.file", "queue.capacity", "series.limit", "parallelism",
+	return []string{"address", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file", "token.file",
+		"queue.capacity", "series.limit", "parallelism",
 		Retain, "sampler.enabled", "latency.enabled"}
 }
 

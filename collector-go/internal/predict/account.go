@@ -17,13 +17,15 @@ func (a *Answers) Document() *document.Document {
 	d := &document.Document{Title: "What a configuration would do that was never run"}
 	within := tuning.ConfidencePercent(a.Confidence)
 	for i, answer := range a.Answers {
-		d.Findings = append(d.Findings, fmt.Sprintf("From %s in %s; intervals of %s.", counted(answer.Steps, "step", "steps"), strings.Join(answer.From, ", "), within))
+		d.Findings = append(d.Findings, fmt.Sprintf("From %s in %s; intervals of %s.",
+			counted(answer.Steps, "step", "steps"), strings.Join(answer.From, ", "), within))
 		for _, p := range answer.Predictions {
 			title := p.title()
 			if len(a.Answers) > 1 {
 				title += fmt.Sprintf(" (%s)", strings.Join(answer.From, ", "))
 			}
-			d.Add(title, document.List(p.beyond()), document.Tabled(p.table(within)), document.List(p.Notes), document.Heading("Components"), document.Tabled(busyTable(p.Busy)),
+			d.Add(title, document.List(p.beyond()), document.Tabled(p.table(within)), document.List(p.Notes),
+				document.Heading("Components"), document.Tabled(busyTable(p.Busy)),
 				document.Heading("What one more costs"), document.Tabled(forecasts(p.Costs, within)))
 		}
 		if f, drawn := answer.figure(i); drawn {
@@ -33,7 +35,8 @@ func (a *Answers) Document() *document.Document {
 	for _, n := range a.Notes {
 		d.Note(n)
 	}
-	d.Note(fmt.Sprintf("Beyond what was measured each doubling adds a scatter of %s to a figure: an assumption, since nothing was measured there.", tuning.Percent(perDoubling)))
+	d.Note(fmt.Sprintf("Beyond what was measured each doubling adds a scatter of %s to a figure: an assumption, since nothing was measured there.",
+		tuning.Percent(perDoubling)))
 	return d
 }
 
@@ -72,7 +75,8 @@ func (p *Prediction) beyond() (lines []string) {
 	case len(lines) == 0:
 		return []string{"within what was measured"}
 	case p.Scatter > 0:
-		lines = append(lines, fmt.Sprintf("so far beyond, the figures scatter by %s more", tuning.Percent(tuning.Figure(p.Scatter))))
+		lines = append(lines, fmt.Sprintf("so far beyond, the figures scatter by %s more",
+			tuning.Percent(tuning.Figure(p.Scatter))))
 	}
 	return lines
 }
@@ -82,7 +86,8 @@ func (p *Prediction) table(within string) document.Table {
 	all := slices.Concat(p.Figures, p.Capacity)
 	if r := p.Request; r != nil {
 		exact := func(name, unit string, v float64) Forecast {
-			return Forecast{name, unit, tuning.Estimate{Value: tuning.Figure(v), Low: tuning.Figure(v), High: tuning.Figure(v), Note: "exact, of the scheduler"}}
+			return Forecast{name, unit, tuning.Estimate{Value: tuning.Figure(v), Low: tuning.Figure(v),
+				High: tuning.Figure(v), Note: "exact, of the scheduler"}}
 		}
 		all = append(all, exact("CPU requested", "cores", r.CPUCores), exact("memory requested", "MiB", r.MemoryMiB))
 	}
@@ -128,7 +133,9 @@ func busyTable(all []Busy) document.Table {
 		document.Text("Component", func(b Busy) string { return b.Component }),
 		document.Number("Executors", "", func(b Busy) string { return tuning.Digits(tuning.Figure(b.Executors)) }),
 		document.Number("Busy", "", func(b Busy) string { return tuning.Percent(b.Value) }),
-		document.Number("Interval", "", func(b Busy) string { return tuning.Percent(b.Low) + " to " + tuning.Percent(b.High) }),
+		document.Number("Interval", "", func(b Busy) string {
+			return tuning.Percent(b.Low) + " to " + tuning.Percent(b.High)
+		}),
 		document.Text("", func(b Busy) string {
 			switch {
 			case b.Low >= 1:
@@ -142,7 +149,8 @@ func busyTable(all []Busy) document.Table {
 
 // figure is the latency over the questions' queries, of each configuration that was asked with several.
 func (a Answer) figure(number int) (f chart.Figure, drawn bool) {
-	plot := chart.Plot{Name: fmt.Sprintf("predicted-latency-%d", number+1), Title: "Predicted filter latency, with its interval", XLabel: "queries", YLabel: "ms", LogY: true, Crop: true,
+	plot := chart.Plot{Name: fmt.Sprintf("predicted-latency-%d", number+1),
+		Title: "Predicted filter latency, with its interval", XLabel: "queries", YLabel: "ms", LogY: true, Crop: true,
 		Limit: chart.NoLimit}
 	byConfiguration := map[string][2]int{}
 	for _, p := range a.Predictions {
@@ -156,11 +164,13 @@ func (a Answer) figure(number int) (f chart.Figure, drawn bool) {
 				colour := chart.Series(len(byConfiguration))
 				at = [2]int{len(plot.Points), len(plot.Points) + 1}
 				byConfiguration[name] = at
-				plot.Points = append(plot.Points, chart.Points{Colour: colour, Low: []float64{}}, chart.Points{Name: p.configuration(), Colour: colour})
+				plot.Points = append(plot.Points, chart.Points{Colour: colour, Low: []float64{}},
+					chart.Points{Name: p.configuration(), Colour: colour})
 			}
 			bars, points := &plot.Points[at[0]], &plot.Points[at[1]]
 			points.X, points.Y = append(points.X, p.Load.Queries), append(points.Y, float64(e.Value))
-			bars.X, bars.Low, bars.High = append(bars.X, p.Load.Queries), append(bars.Low, float64(e.Low)), append(bars.High, float64(e.High))
+			bars.X, bars.Low, bars.High = append(bars.X, p.Load.Queries), append(bars.Low, float64(e.Low)),
+				append(bars.High, float64(e.High))
 			drawn = drawn || len(points.X) > 1
 			if p.LimitMs > 0 {
 				plot.Limit = chart.Limit{At: p.LimitMs, Name: "limit"}
@@ -190,28 +200,42 @@ func (c *Check) Document() *document.Document {
 	all := c.Summaries[len(c.Summaries)-1]
 	d := &document.Document{Title: "Predictions of steps that were measured, each left out", Verdict: c.verdict()}
 	d.Findings = []string{
-		fmt.Sprintf("%s of the steps of %s, each predicted from all steps but it and its repeats: %s inside the interval of %s (goal: %s), the median error is %s, half the median interval %s.", counted(all.Held, "figure", "figures"),
-			counted(c.Launches, "launch", "launches"), tuning.Percent(all.Inside), tuning.ConfidencePercent(c.Confidence), tuning.Percent(CoverageGoal), tuning.Percent(all.MedianError), tuning.Percent(all.HalfWidth)),
-		fmt.Sprintf("Half the median interval is %s median errors (goal: %s). Of normal errors it is 2.9 at 95%%, and 2.4 at 90%%: narrower ones would hold fewer.", tuning.TwoDigits(all.WidthOverError), tuning.Digits(WidthGoal)),
+		fmt.Sprintf("%s of the steps of %s, each predicted from all steps but it and its repeats: %s inside the interval of %s (goal: %s), the median error is %s, half the median interval %s.",
+			counted(all.Held, "figure", "figures"),
+			counted(c.Launches, "launch", "launches"), tuning.Percent(all.Inside),
+			tuning.ConfidencePercent(c.Confidence), tuning.Percent(CoverageGoal), tuning.Percent(all.MedianError),
+			tuning.Percent(all.HalfWidth)),
+		fmt.Sprintf("Half the median interval is %s median errors (goal: %s). Of normal errors it is 2.9 at 95%%, and 2.4 at 90%%: narrower ones would hold fewer.",
+			tuning.TwoDigits(all.WidthOverError), tuning.Digits(WidthGoal)),
 	}
 	if c.Capacity.Held > 0 {
-		d.Findings = append(d.Findings, fmt.Sprintf("%s, each predicted from the other configurations: %s inside, the median error is %s (goal: below %s).", counted(c.Capacity.Held, "capacity", "capacities"),
-			tuning.Percent(c.Capacity.Inside), tuning.Percent(c.Capacity.MedianError), tuning.Percent(CapacityErrorGoal)))
+		d.Findings = append(d.Findings,
+			fmt.Sprintf("%s, each predicted from the other configurations: %s inside, the median error is %s (goal: below %s).",
+				counted(c.Capacity.Held, "capacity", "capacities"),
+				tuning.Percent(c.Capacity.Inside), tuning.Percent(c.Capacity.MedianError),
+				tuning.Percent(CapacityErrorGoal)))
 	}
 	d.Add("By figure", document.Tabled(document.TableOf(c.Summaries,
-		document.Text("Figure", func(s Summary) string { return s.Name }), document.Number("Held out", "", func(s Summary) string { return fmt.Sprint(s.Held) }),
-		document.Number("Inside", "", func(s Summary) string { return tuning.Percent(s.Inside) }), document.Number("Median error", "", func(s Summary) string { return tuning.Percent(s.MedianError) }),
+		document.Text("Figure", func(s Summary) string { return s.Name }),
+		document.Number("Held out", "", func(s Summary) string { return fmt.Sprint(s.Held) }),
+		document.Number("Inside", "", func(s Summary) string { return tuning.Percent(s.Inside) }),
+		document.Number("Median error", "", func(s Summary) string { return tuning.Percent(s.MedianError) }),
 		document.Number("Half the median interval", "", func(s Summary) string { return tuning.Percent(s.HalfWidth) }),
 		document.Number("over the error", "", func(s Summary) string { return tuning.TwoDigits(s.WidthOverError) }))))
 	d.Add("Capacities", document.Tabled(document.TableOf(c.Capacities,
 		document.Text("Configuration", func(h HeldCapacity) string { return h.Configuration }),
-		document.Number("Measured", "", func(h HeldCapacity) string { return h.measured() }), document.Number("Predicted", "", func(h HeldCapacity) string { return roughly(h.Predicted.Value) }),
-		document.Number("Interval", "", func(h HeldCapacity) string { return span(h.Predicted) }), document.Text("Unit", func(h HeldCapacity) string { return h.Unit }),
+		document.Number("Measured", "", func(h HeldCapacity) string { return h.measured() }),
+		document.Number("Predicted", "", func(h HeldCapacity) string { return roughly(h.Predicted.Value) }),
+		document.Number("Interval", "", func(h HeldCapacity) string { return span(h.Predicted) }),
+		document.Text("Unit", func(h HeldCapacity) string { return h.Unit }),
 		document.Text("Inside", func(h HeldCapacity) string { return yes(h.Inside) }))))
 	d.Add("Steps", document.Tabled(document.TableOf(c.Steps,
-		document.Text("Step", func(s HeldStep) string { return s.Step }), document.Text("Figure", func(s HeldStep) string { return string(s.Figure) }),
-		document.Number("Measured", "", func(s HeldStep) string { return tuning.Digits(tuning.Figure(s.Measured)) }), document.Number("Predicted", "", func(s HeldStep) string { return roughly(s.Predicted.Value) }),
-		document.Number("Interval", "", func(s HeldStep) string { return span(s.Predicted) }), document.Text("Unit", func(s HeldStep) string { return s.Unit }),
+		document.Text("Step", func(s HeldStep) string { return s.Step }),
+		document.Text("Figure", func(s HeldStep) string { return string(s.Figure) }),
+		document.Number("Measured", "", func(s HeldStep) string { return tuning.Digits(tuning.Figure(s.Measured)) }),
+		document.Number("Predicted", "", func(s HeldStep) string { return roughly(s.Predicted.Value) }),
+		document.Number("Interval", "", func(s HeldStep) string { return span(s.Predicted) }),
+		document.Text("Unit", func(s HeldStep) string { return s.Unit }),
 		document.Text("Inside", func(s HeldStep) string { return yes(s.Inside) }))))
 	for _, why := range slices.Sorted(maps.Keys(c.LeftOut)) {
 		d.Note(fmt.Sprintf("%s not looked at, %s", counted(c.LeftOut[why], "step", "steps"), why))
@@ -240,10 +264,12 @@ func yes(inside bool) string {
 // met by normal errors.
 func (c *Check) Missed() (all []string) {
 	if s := c.Summaries[len(c.Summaries)-1]; float64(s.Inside) < CoverageGoal {
-		all = append(all, fmt.Sprintf("%s of the figures are inside their interval, less than %s", tuning.Percent(s.Inside), tuning.Percent(CoverageGoal)))
+		all = append(all, fmt.Sprintf("%s of the figures are inside their interval, less than %s",
+			tuning.Percent(s.Inside), tuning.Percent(CoverageGoal)))
 	}
 	if float64(c.Capacity.MedianError) >= CapacityErrorGoal {
-		all = append(all, fmt.Sprintf("the median error of the capacity is %s, not below %s", tuning.Percent(c.Capacity.MedianError), tuning.Percent(CapacityErrorGoal)))
+		all = append(all, fmt.Sprintf("the median error of the capacity is %s, not below %s",
+			tuning.Percent(c.Capacity.MedianError), tuning.Percent(CapacityErrorGoal)))
 	}
 	return all
 }

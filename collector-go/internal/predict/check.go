@@ -75,7 +75,8 @@ const fewSteps = 60
 // the same load in the same world) are left out. The capacity of every configuration is predicted from the other
 // configurations.
 func Validate(sources []*Source, confidence float64) (*Check, error) {
-	c := &Check{Steps: []HeldStep{}, Capacities: []HeldCapacity{}, Confidence: confidence, LeftOut: map[string]int{}, Notes: []string{}}
+	c := &Check{Steps: []HeldStep{}, Capacities: []HeldCapacity{}, Confidence: confidence, LeftOut: map[string]int{},
+		Notes: []string{}}
 	for _, s := range sources {
 		for why, n := range s.LeftOut {
 			c.LeftOut[why] += n
@@ -136,7 +137,8 @@ func (c *Check) step(m *Model, o Observation) {
 	for _, figure := range figures([]Observation{o}) {
 		e, known := m.at(figure, o.Load, o.Setup, scatter(beyond))
 		if v := o.Measured[figure]; known {
-			c.Steps = append(c.Steps, HeldStep{o.Step, figure, figure.Unit(), v, e, tuning.Figure(v) >= e.Low && tuning.Figure(v) <= e.High, beyond})
+			c.Steps = append(c.Steps, HeldStep{o.Step, figure, figure.Unit(), v, e, tuning.Figure(v) >= e.Low &&
+				tuning.Figure(v) <= e.High, beyond})
 		}
 	}
 }
@@ -170,8 +172,10 @@ func (c *Check) capacities(all []Observation, limitMs float64) {
 		at := held[0]
 		m := &Model{observed: rest, latency: latency, confidence: c.Confidence}
 		middle := axis.along(at.Load, *interval.LastOK)
-		draws := latency.capacities(func(v float64) Load { return axis.along(at.Load, v) }, at.Setup, limitMs, scatter(reach(rest, middle, at.Setup)), random(name))
-		h := HeldCapacity{Configuration: name, Unit: axis.name, LastOK: *interval.LastOK, FirstFail: tuning.Unknown, Predicted: m.estimate(draws)}
+		draws := latency.capacities(func(v float64) Load { return axis.along(at.Load, v) }, at.Setup, limitMs,
+			scatter(reach(rest, middle, at.Setup)), random(name))
+		h := HeldCapacity{Configuration: name, Unit: axis.name, LastOK: *interval.LastOK, FirstFail: tuning.Unknown,
+			Predicted: m.estimate(draws)}
 		if interval.FirstFail != nil {
 			h.FirstFail = tuning.Figure(*interval.FirstFail)
 		}
@@ -190,7 +194,9 @@ type loadAxis struct {
 }
 
 func axisOf(of []Observation) (loadAxis, func(Load) float64) {
-	queries, records := func(l Load) float64 { return l.Queries }, func(l Load) float64 { return float64(l.RecordsPerSecond) }
+	queries, records := func(l Load) float64 { return l.Queries }, func(l Load) float64 {
+		return float64(l.RecordsPerSecond)
+	}
 	least := func(value func(Load) float64) (ratio float64) {
 		low, high := math.Inf(1), 0.0
 		for _, o := range of {
@@ -271,7 +277,8 @@ func (t *tally) add(inside bool, off float64, e tuning.Estimate) {
 }
 
 func (t *tally) summary(name string) Summary {
-	s := Summary{Name: name, Held: t.held, Inside: tuning.Figure(float64(t.inside) / float64(t.held)), MedianError: median(t.errors), HalfWidth: median(t.widths)}
+	s := Summary{Name: name, Held: t.held, Inside: tuning.Figure(float64(t.inside) / float64(t.held)),
+		MedianError: median(t.errors), HalfWidth: median(t.widths)}
 	s.WidthOverError = s.HalfWidth / s.MedianError
 	return s
 }

@@ -33,7 +33,8 @@ func opened(t *testing.T, paths ...string) []*Source {
 
 // What is known of the document's own cluster, each step predicted from the others.
 func TestPredictionsOfTheDocumentsTables(t *testing.T) {
-	c, err := Validate(opened(t, tables+"query-scaling-test7.csv", tables+"data-scaling-test6.csv", tables+"concurrency-test3.csv", tables+"concurrency-test4.csv"), 0.95)
+	c, err := Validate(opened(t, tables+"query-scaling-test7.csv", tables+"data-scaling-test6.csv",
+		tables+"concurrency-test3.csv", tables+"concurrency-test4.csv"), 0.95)
 	require.NoError(t, err)
 	assert.Empty(t, c.Missed())
 	assert.Len(t, c.Steps, 22+2*6+5+7)
@@ -42,7 +43,8 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 		assert.True(t, h.Inside, "%+v", h)
 	}
 	text := c.Document().Text()
-	assert.Contains(t, text, "46 figures of the steps of 11 launches, each predicted from all steps but it and its repeats")
+	assert.Contains(t, text,
+		"46 figures of the steps of 11 launches, each predicted from all steps but it and its repeats")
 	assert.Contains(t, text, "[140, 160)")
 	assert.Contains(t, text, "(goals held)")
 	_, err = json.Marshal(c)
@@ -61,15 +63,18 @@ func TestThePageHasEachField(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/predict.md")
 	require.NoError(t, err)
 	fields := 0
-	for _, of := range []reflect.Type{reflect.TypeFor[Answers](), reflect.TypeFor[Answer](), reflect.TypeFor[Prediction](), reflect.TypeFor[Reach](), reflect.TypeFor[Forecast](), reflect.TypeFor[Busy](),
-		reflect.TypeFor[Request](), reflect.TypeFor[Load](), reflect.TypeFor[Setup](), reflect.TypeFor[Check](), reflect.TypeFor[Summary]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[Answers](), reflect.TypeFor[Answer](),
+		reflect.TypeFor[Prediction](), reflect.TypeFor[Reach](), reflect.TypeFor[Forecast](), reflect.TypeFor[Busy](),
+		reflect.TypeFor[Request](), reflect.TypeFor[Load](), reflect.TypeFor[Setup](), reflect.TypeFor[Check](),
+		reflect.TypeFor[Summary]()} {
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 			if name == "" || name == "name" {
 				continue
 			}
 			fields++
-			assert.True(t, strings.Contains(string(page), "`"+name+"`") || strings.Contains(string(page), "`"+name+"[]`"), "docs/predict.md has no %s", name)
+			assert.True(t, strings.Contains(string(page), "`"+name+"`") ||
+				strings.Contains(string(page), "`"+name+"[]`"), "docs/predict.md has no %s", name)
 		}
 	}
 	assert.Greater(t, fields, 40)
@@ -116,7 +121,8 @@ func TestACheckCanMiss(t *testing.T) {
 		if i%5 == 0 {
 			v *= 40
 		}
-		s.Observations = append(s.Observations, Observation{World: "w", Launch: "one", Configuration: "one", Load: Load{float64(i), 1000}, Setup: setupOf(2), Measured: map[Figure]float64{CPU: v}})
+		s.Observations = append(s.Observations, Observation{World: "w", Launch: "one", Configuration: "one",
+			Load: Load{float64(i), 1000}, Setup: setupOf(2), Measured: map[Figure]float64{CPU: v}})
 	}
 	c, err := Validate([]*Source{s}, 0.5)
 	require.NoError(t, err)
@@ -147,9 +153,12 @@ func TestRepeatsLeaveTogether(t *testing.T) {
 		other   Observation
 		repeats bool
 	}{
-		{a, true}, {Observation{World: "w", Configuration: "c", Load: Load{20, 1380}}, true}, {Observation{World: "w", Configuration: "c", Load: Load{20, 3000}}, false},
-		{Observation{World: "w", Configuration: "c", Load: Load{30, 1451}}, false}, {Observation{World: "w", Configuration: "d", Load: Load{20, 1451}}, false},
-		{Observation{World: "v", Configuration: "c", Load: Load{20, 1451}}, false}, {Observation{World: "w", Configuration: "c", Load: Load{20, tuning.Unknown}}, false},
+		{a, true}, {Observation{World: "w", Configuration: "c", Load: Load{20, 1380}}, true},
+		{Observation{World: "w", Configuration: "c", Load: Load{20, 3000}}, false},
+		{Observation{World: "w", Configuration: "c", Load: Load{30, 1451}}, false},
+		{Observation{World: "w", Configuration: "d", Load: Load{20, 1451}}, false},
+		{Observation{World: "v", Configuration: "c", Load: Load{20, 1451}}, false},
+		{Observation{World: "w", Configuration: "c", Load: Load{20, tuning.Unknown}}, false},
 	} {
 		assert.Equal(t, c.repeats, a.repeats(c.other), "%+v", c.other)
 		assert.Equal(t, c.repeats, c.other.repeats(a))
@@ -163,7 +172,8 @@ func TestRepeatsLeaveTogether(t *testing.T) {
 	for _, queries := range []float64{0, 50, 100, 200} {
 		own := math.Exp(random.NormFloat64())
 		for launch := range 3 {
-			s.Observations = append(s.Observations, Observation{World: "w", Launch: fmt.Sprint(launch), Configuration: "c", Load: Load{queries, 1000 + 10*tuning.Figure(launch)}, Setup: setupOf(2),
+			s.Observations = append(s.Observations, Observation{World: "w", Launch: fmt.Sprint(launch),
+				Configuration: "c", Load: Load{queries, 1000 + 10*tuning.Figure(launch)}, Setup: setupOf(2),
 				Measured: map[Figure]float64{CPU: own}})
 		}
 	}

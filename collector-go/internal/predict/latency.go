@@ -43,8 +43,9 @@ const (
 // Priors: more bolts hold about in proportion more; latency scatters by 15%, give or take a factor of 2; utilization by
 // 3%, that of launches alike.
 var latencyPriors = [latencyParameters]normal{
-	ofService: {-0.1, 0.3}, ofWait: {-1, 1.2}, ofOverload: {math.Log(0.003), 1.5}, ofPower: {1, 0.2}, ofLatency: {math.Log(0.15), 0.7},
-	ofStep: {math.Log(0.03), 0.7}, ofLaunch: {math.Log(0.03), 0.9}, ofBusy: {0, 0.3}, ofHeap: {-1.5, 1.5},
+	ofService: {-0.1, 0.3}, ofWait: {-1, 1.2}, ofOverload: {math.Log(0.003), 1.5}, ofPower: {1, 0.2},
+	ofLatency: {math.Log(0.15), 0.7},
+	ofStep:    {math.Log(0.03), 0.7}, ofLaunch: {math.Log(0.03), 0.9}, ofBusy: {0, 0.3}, ofHeap: {-1.5, 1.5},
 }
 
 // mostBusy is the busy share beyond which it shows only that the bolts are full.
@@ -88,7 +89,8 @@ func ms(p []float64, utilization float64) float64 {
 // msSlope is the derivative of the latency's logarithm by the utilization's.
 func msSlope(p []float64, utilization float64) float64 {
 	service := math.Exp(p[ofService])
-	return utilization * service * math.Exp(p[ofWait]) * queueSlope(utilization, math.Exp(p[ofOverload])) / ms(p, utilization)
+	return utilization * service * math.Exp(p[ofWait]) * queueSlope(utilization, math.Exp(p[ofOverload])) / ms(p,
+		utilization)
 }
 
 // latencyTerms are what a filter bolt's work adds up from.
@@ -114,7 +116,8 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	if !known {
 		f.bolts = 0
 	}
-	rows, bolts, logs, busy := make([][]float64, len(of)), make([]capability, len(of)), make([]float64, len(of)), make([]float64, len(of))
+	rows, bolts, logs, busy := make([][]float64, len(of)), make([]capability, len(of)), make([]float64, len(of)),
+		make([]float64, len(of))
 	for i, o := range of {
 		rows[i], bolts[i], logs[i] = f.row(o.Load, o.Setup), f.of(o.Setup), math.Log(o.Measured[Latency]/f.unit)
 		if share := o.Measured[BusyOf(tuning.FilterBolt)] / o.Setup.filterBolts(); share > 0 && share < mostBusy {
@@ -129,7 +132,8 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	if f.heap > 0 {
 		prior = append(prior, latencyPriors[ofHeap])
 	}
-	launches, latencies, shares, units := launchesOf(of), make([]scattered, len(of)), make([]scattered, len(of)), make([]float64, k)
+	launches, latencies, shares, units := launchesOf(of), make([]scattered, len(of)), make([]scattered, len(of)),
+		make([]float64, k)
 	f.launches = len(launches)
 	density := func(p []float64) float64 {
 		q := p[k:]
@@ -142,7 +146,8 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 				shares[i] = scattered{busy[i] - math.Log(u) - q[ofBusy], step, 1}
 			}
 		}
-		v := logPrior(prior, p) + launchesLikelihood(latencies, launches, between) + launchesLikelihood(shares, launches, between)
+		v := logPrior(prior, p) + launchesLikelihood(latencies, launches, between) +
+			launchesLikelihood(shares, launches, between)
 		if math.IsNaN(v) {
 			return math.Inf(-1)
 		}
@@ -182,7 +187,8 @@ func (f *latencyFit) each(reach float64, random *rand.Rand, call func(p []float6
 	for _, p := range f.kept {
 		q := p[k:]
 		scatter := math.Sqrt(math.Exp(2*q[ofStep]) + math.Exp(2*q[ofLaunch]) + reach*reach)
-		call(p, drawn{q, math.Exp(scatter * random.NormFloat64()), math.Exp(math.Exp(q[ofLatency]) * random.NormFloat64())})
+		call(p, drawn{q, math.Exp(scatter * random.NormFloat64()),
+			math.Exp(math.Exp(q[ofLatency]) * random.NormFloat64())})
 	}
 }
 
@@ -210,7 +216,8 @@ func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.R
 
 // capacities are draws of the most load along an axis whose latency is at most a limit; infinite where no load reaches
 // it, 0 where none holds.
-func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach float64, random *rand.Rand) (out []float64) {
+func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach float64, random *rand.Rand) (
+	out []float64) {
 	bolts, units := f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
 		holds := func(v float64) bool {

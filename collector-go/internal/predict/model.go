@@ -150,7 +150,8 @@ func (m *Model) estimate(draws []float64) tuning.Estimate {
 
 // Predict answers a question.
 func (m *Model) Predict(q Question) *Prediction {
-	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, LimitMs: q.LimitMs, Figures: []Forecast{}, Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
+	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, LimitMs: q.LimitMs, Figures: []Forecast{},
+		Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
 	p.Beyond = reach(m.observed, q.Load, q.Setup)
 	p.Scatter = scatter(p.Beyond)
 	m.notes(p, q)
@@ -163,11 +164,14 @@ func (m *Model) Predict(q Question) *Prediction {
 		if !busy {
 			p.Figures = append(p.Figures, Forecast{string(figure), figure.Unit(), e})
 		} else if n := tuning.Figure(q.Setup.Executors[component]); n > 0 {
-			p.Busy = append(p.Busy, Busy{component, float64(n), tuning.Estimate{Value: e.Value / n, Low: e.Low / n, High: e.High / n}})
+			p.Busy = append(p.Busy,
+				Busy{component, float64(n), tuning.Estimate{Value: e.Value / n, Low: e.Low / n, High: e.High / n}})
 		}
 	}
 	if m.latency != nil {
-		p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)), Forecast{"utilization of the filter bolts", "ratio", m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
+		p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)),
+			Forecast{"utilization of the filter bolts", "ratio",
+				m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
 		m.capacities(p, q)
 	}
 	m.unitCosts(p, q)
@@ -212,8 +216,10 @@ func (m *Model) capacities(p *Prediction, q Question) {
 		}
 	}
 	limit := tuning.Digits(tuning.Figure(q.LimitMs))
-	add("queries at "+limit+" ms", "queries", func(v float64) Load { return Load{v, q.Load.RecordsPerSecond} }, perQuery, perMatch)
-	add("records/s at "+limit+" ms", "records/s", func(v float64) Load { return Load{q.Load.Queries, tuning.Figure(v)} }, perRecord, perMatch)
+	add("queries at "+limit+" ms", "queries", func(v float64) Load { return Load{v, q.Load.RecordsPerSecond} },
+		perQuery, perMatch)
+	add("records/s at "+limit+" ms", "records/s",
+		func(v float64) Load { return Load{q.Load.Queries, tuning.Figure(v)} }, perRecord, perMatch)
 }
 
 // unitCosts are what one more query and one more record cost of each figure that adds up.
@@ -243,7 +249,9 @@ func (p *Prediction) machines(q Question) {
 	}
 	for _, f := range p.Figures {
 		if (f.Name == string(CPU) || f.Name == string(CoresHeld)) && q.Machine.CPUCores > 0 {
-			of := func(v tuning.Figure) tuning.Figure { return tuning.Figure(math.Ceil(float64(v / q.Machine.CPUCores))) }
+			of := func(v tuning.Figure) tuning.Figure {
+				return tuning.Figure(math.Ceil(float64(v / q.Machine.CPUCores)))
+			}
 			p.Machines = &tuning.Estimate{Value: of(f.Value), Low: of(f.Low), High: of(f.High), Note: "by " + f.Name}
 			return
 		}
@@ -258,7 +266,8 @@ func (m *Model) answers(q Question) error {
 		}
 	}
 	if q.Load.RecordsPerSecond.Known() {
-		return fmt.Errorf("no answer at %s records/s: the record rate of the steps is not known; give --query-records-per-s", tuning.Digits(q.Load.RecordsPerSecond))
+		return fmt.Errorf("no answer at %s records/s: the record rate of the steps is not known; give --query-records-per-s",
+			tuning.Digits(q.Load.RecordsPerSecond))
 	}
 	return nil
 }
@@ -277,7 +286,9 @@ func (m *Model) notes(p *Prediction, q Question) {
 		case asked > 0 && most <= 0:
 			p.Notes = append(p.Notes, fmt.Sprintf("no step had %s: what one costs is not in the prediction", what))
 		case most > 0 && most <= least*(1+beside) && math.Abs(asked/most-1) > beside:
-			p.Notes = append(p.Notes, fmt.Sprintf("all steps had %s %s: what another number costs is the model's word, and its interval holds every split", tuning.Digits(tuning.Figure(most)), what))
+			p.Notes = append(p.Notes,
+				fmt.Sprintf("all steps had %s %s: what another number costs is the model's word, and its interval holds every split",
+					tuning.Digits(tuning.Figure(most)), what))
 		}
 	}
 	varies("records/s", func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) })
@@ -285,7 +296,9 @@ func (m *Model) notes(p *Prediction, q Question) {
 	varies("filter bolts", func(_ Load, s Setup) float64 { return s.filterBolts() })
 	launches := len(launchesOf(m.observed))
 	if launches < leastLaunches {
-		p.Notes = append(p.Notes, fmt.Sprintf("launches differ from each other by an assumed 4%%, give or take a factor of 2.5: %d were measured", launches))
+		p.Notes = append(p.Notes,
+			fmt.Sprintf("launches differ from each other by an assumed 4%%, give or take a factor of 2.5: %d were measured",
+				launches))
 	}
 }
 

@@ -120,9 +120,12 @@ func (s *Source) add(run *rundir.Run, t rundir.Trial, step rundir.Step, setup Se
 		return
 	}
 	o := Observation{
-		World: world(run), Launch: fmt.Sprintf("%s %d.%d", run.Manifest.ID, t.Number, step.Launch), Configuration: key(setup),
-		Step: fmt.Sprintf("%s, %s, %s %s", filepath.Base(run.Dir), t.Label, tuning.Digits(tuning.Figure(step.Value)), run.Plan.Axis.Unit()),
-		Load: Load{float64(step.Queries), step.RecordsPerSecond}, Setup: setup, Measured: map[Figure]float64{}, Verdict: step.Verdict,
+		World: world(run), Launch: fmt.Sprintf("%s %d.%d", run.Manifest.ID, t.Number, step.Launch),
+		Configuration: key(setup),
+		Step: fmt.Sprintf("%s, %s, %s %s", filepath.Base(run.Dir), t.Label, tuning.Digits(tuning.Figure(step.Value)),
+			run.Plan.Axis.Unit()),
+		Load: Load{float64(step.Queries), step.RecordsPerSecond}, Setup: setup, Measured: map[Figure]float64{},
+		Verdict: step.Verdict,
 	}
 	if !(o.Load.RecordsPerSecond > 0) {
 		o.Load.RecordsPerSecond = tuning.Unknown
@@ -181,12 +184,14 @@ func world(run *rundir.Run) string {
 	if c := m.Cluster; c != nil && run.Plan.Launch == rundir.CommandLaunch {
 		hardware = fmt.Sprintf("%s, %d cores", c.CPUModel, c.Cores)
 	}
-	return fmt.Sprintf("%s; %s of %s bytes; %s %s of %d records or %d ms, %s/s; Storm %s", hardware, m.Records.Schema(), tuning.Digits(m.Records.MeanRecordBytes),
+	return fmt.Sprintf("%s; %s of %s bytes; %s %s of %d records or %d ms, %s/s; Storm %s", hardware, m.Records.Schema(),
+		tuning.Digits(m.Records.MeanRecordBytes),
 		l.Submit, l.Class+l.BQL, l.QueryLimit, l.QueryDurationMs, tuning.Digits(l.MatchingPerSecond), m.Versions.Storm)
 }
 
 // key names a setup.
-func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) } // maps are printed in the order of their keys
+// maps are printed in the order of their keys
+func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
 
 // evidenceBolts are the bolts of which a step knows how many executors they have.
 func evidenceBolts(step rundir.Step) (all []tuning.BoltEvidence) {

@@ -101,8 +101,10 @@ type Observation struct {
 // calibrated rate differs from run to run.
 func (o Observation) repeats(other Observation) bool {
 	near := func(a, b, within float64) bool { return math.Abs(a-b) <= within*math.Max(a, b) }
-	return o.World == other.World && o.Configuration == other.Configuration && near(o.Load.Queries, other.Load.Queries, 0.02) &&
-		(near(float64(o.Load.RecordsPerSecond), float64(other.Load.RecordsPerSecond), 0.1) || !o.Load.RecordsPerSecond.Known() && !other.Load.RecordsPerSecond.Known())
+	return o.World == other.World && o.Configuration == other.Configuration &&
+		near(o.Load.Queries, other.Load.Queries, 0.02) &&
+		(near(float64(o.Load.RecordsPerSecond), float64(other.Load.RecordsPerSecond), 0.1) ||
+			!o.Load.RecordsPerSecond.Known() && !other.Load.RecordsPerSecond.Known())
 }
 
 // positive reports whether a figure can be put on a scale of logarithms.

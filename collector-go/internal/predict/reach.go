@@ -33,9 +33,11 @@ func (r Reach) Text() string {
 	case !r.Times.Known():
 		return fmt.Sprintf("%s %s: never measured", tuning.Digits(tuning.Figure(r.Asked)), r.What)
 	case r.Asked > r.Most:
-		return fmt.Sprintf("%s %s: %.3g x the most measured, %s", tuning.Digits(tuning.Figure(r.Asked)), r.What, float64(r.Times), tuning.Digits(tuning.Figure(r.Most)))
+		return fmt.Sprintf("%s %s: %.3g x the most measured, %s", tuning.Digits(tuning.Figure(r.Asked)), r.What,
+			float64(r.Times), tuning.Digits(tuning.Figure(r.Most)))
 	}
-	return fmt.Sprintf("%s %s: the least measured, %s, is %.3g x that", tuning.Digits(tuning.Figure(r.Asked)), r.What, tuning.Digits(tuning.Figure(r.Least)), float64(r.Times))
+	return fmt.Sprintf("%s %s: the least measured, %s, is %.3g x that", tuning.Digits(tuning.Figure(r.Asked)), r.What,
+		tuning.Digits(tuning.Figure(r.Least)), float64(r.Times))
 }
 
 // dimension is something that steps differ in; 0 or unknown where it is not known.
@@ -69,7 +71,9 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 		maps.Copy(names, o.Setup.Executors)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		all = append(all, dimension{name + " executors", false, func(_ Load, s Setup) float64 { return s.Executors[name] }})
+		all = append(all, dimension{name + " executors", false, func(_ Load, s Setup) float64 {
+			return s.Executors[name]
+		}})
 	}
 	return all
 }

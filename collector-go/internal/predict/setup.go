@@ -36,8 +36,10 @@ const (
 
 // prefixes are the components' settings, the sources of records apart.
 var prefixes = map[string]string{
-	tuning.FilterBolt: "bullet.topology.filter.bolt", "JoinBolt": "bullet.topology.join.bolt", "QuerySpout": "bullet.topology.query.spout",
-	"ResultBolt": "bullet.topology.result.bolt", "LoopBolt": "bullet.topology.loop.bolt", tickSpout: "bullet.topology.tick.spout",
+	tuning.FilterBolt: "bullet.topology.filter.bolt", "JoinBolt": "bullet.topology.join.bolt",
+	"QuerySpout": "bullet.topology.query.spout",
+	"ResultBolt": "bullet.topology.result.bolt", "LoopBolt": "bullet.topology.loop.bolt",
+	tickSpout: "bullet.topology.tick.spout",
 }
 
 const parallelism = ".parallelism"
@@ -126,7 +128,8 @@ func heapOf(options string) (mib float64, known bool) {
 	}
 	last := all[len(all)-1]
 	n, err := strconv.ParseFloat(last[1], 64)
-	return n * map[string]float64{"": 1.0 / (1 << 20), "k": 1.0 / (1 << 10), "m": 1, "g": 1 << 10}[strings.ToLower(last[2])], err == nil
+	return n * map[string]float64{"": 1.0 / (1 << 20), "k": 1.0 / (1 << 10), "m": 1,
+		"g": 1 << 10}[strings.ToLower(last[2])], err == nil
 }
 
 // Whole is the setup of settings that are all there are: Bullet's single tick spout and a metrics consumer beside what

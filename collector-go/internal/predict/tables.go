@@ -37,14 +37,17 @@ func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 		}
 		s.addVolumes(rows)
 	default:
-		return nil, fmt.Errorf("%s is a table of %s, of which no step was measured; name one of filter bolts by queries, data volumes or simultaneous queries", path, about)
+		return nil, fmt.Errorf(
+			"%s is a table of %s, of which no step was measured; name one of filter bolts by queries, data volumes or simultaneous queries",
+			path, about)
 	}
 	return s, nil
 }
 
 // row adds a table's row.
 func (s *Source) row(configuration string, load Load, setup Setup, measured map[Figure]float64) *Observation {
-	s.Observations = append(s.Observations, Observation{World: s.Name, Launch: s.Name + " " + configuration, Configuration: configuration, Load: load, Setup: setup, Measured: measured,
+	s.Observations = append(s.Observations, Observation{World: s.Name, Launch: s.Name + " " + configuration,
+		Configuration: configuration, Load: load, Setup: setup, Measured: measured,
 		Step: fmt.Sprintf("%s, line %d", filepath.Base(s.Name), len(s.Observations)+2)})
 	return &s.Observations[len(s.Observations)-1]
 }
@@ -57,7 +60,8 @@ func (s *Source) addQueries(table *sheet.QueryTable) {
 			continue
 		}
 		s.Setup = Setup{}.With(tuning.FilterBolt, float64(p.FilterBolts))
-		o := s.row(fmt.Sprintf("%d filter bolts", p.FilterBolts), Load{float64(p.Queries), table.RecordsPerS}, s.Setup, map[Figure]float64{Latency: p.LatencyMs})
+		o := s.row(fmt.Sprintf("%d filter bolts", p.FilterBolts), Load{float64(p.Queries), table.RecordsPerS}, s.Setup,
+			map[Figure]float64{Latency: p.LatencyMs})
 		o.Verdict = p.Verdict
 	}
 }
@@ -70,7 +74,8 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 			continue
 		}
 		seen[r.RecordsPerS] = true
-		o := s.row(fmt.Sprintf("for %s records/s", tuning.Digits(tuning.Figure(r.RecordsPerS))), Load{0, tuning.Figure(r.RecordsPerS)}, Setup{}, map[Figure]float64{})
+		o := s.row(fmt.Sprintf("for %s records/s", tuning.Digits(tuning.Figure(r.RecordsPerS))),
+			Load{0, tuning.Figure(r.RecordsPerS)}, Setup{}, map[Figure]float64{})
 		o.put(CoresHeld, tuning.Figure(r.TotalCPUCores))
 		o.put(MemoryHeld, tuning.Figure(r.TotalMemoryMiB))
 	}

@@ -17,12 +17,16 @@ var (
 	perExecutor = term{"an executor", func(_ Load, s Setup) float64 { return s.all() }}
 	perRecord   = term{"a record", func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) }}
 	perQuery    = term{"a query", func(l Load, _ Setup) float64 { return l.Queries }}
-	perMatch    = term{"a record matched with a query", func(l Load, _ Setup) float64 { return l.Queries * float64(l.RecordsPerSecond) }}
+	perMatch    = term{"a record matched with a query", func(l Load, _ Setup) float64 {
+		return l.Queries * float64(l.RecordsPerSecond)
+	}}
 )
 
 // perPressure is what records cost in garbage collection beyond what they cost in much heap: little heap is collected
 // the more often, and each time for less.
-var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 { return float64(l.RecordsPerSecond) / (s.HeapMiB * s.HeapMiB) }}
+var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 {
+	return float64(l.RecordsPerSecond) / (s.HeapMiB * s.HeapMiB)
+}}
 
 // leastHeap is the least heap of a worker where the steps differ in it; 0 where they do not, or it is not known of one.
 func leastHeap(of []Observation) float64 {

@@ -30,8 +30,10 @@ const truthRecords = 2000.0
 // newTruth has figures of the size of a small cluster: at 2,000 records/s one filter bolt is full at 60 to 600 queries.
 func newTruth(random *rand.Rand) truth {
 	return truth{
-		base: between(random, 0.1, 1), executor: between(random, 0.005, 0.05), record: between(random, 5e-5, 4e-4), query: between(random, 1e-4, 4e-3), match: between(random, 2e-7, 2e-6),
-		filterRecord: between(random, 2e-5, 2e-4), filterMatch: between(random, 5e-7, 5e-6), service: between(random, 1, 10), wait: between(random, 0.2, 2), overload: between(random, 1e-3, 1e-2),
+		base: between(random, 0.1, 1), executor: between(random, 0.005, 0.05), record: between(random, 5e-5, 4e-4),
+		query: between(random, 1e-4, 4e-3), match: between(random, 2e-7, 2e-6),
+		filterRecord: between(random, 2e-5, 2e-4), filterMatch: between(random, 5e-7, 5e-6),
+		service: between(random, 1, 10), wait: between(random, 0.2, 2), overload: between(random, 1e-3, 1e-2),
 		step: between(random, 0.02, 0.08), launch: between(random, 0.01, 0.08), latency: between(random, 0.05, 0.25),
 	}
 }
@@ -59,7 +61,8 @@ func (w truth) launches(random *rand.Rand) launched {
 
 func (w truth) measure(l Load, s Setup, in launched, random *rand.Rand) map[Figure]float64 {
 	u := w.utilization(l, s) * in.filter * math.Exp(0.02*random.NormFloat64())
-	return map[Figure]float64{CPU: w.cpu(l, s) * in.cpu * math.Exp(w.step*random.NormFloat64()), Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64())}
+	return map[Figure]float64{CPU: w.cpu(l, s) * in.cpu * math.Exp(w.step*random.NormFloat64()),
+		Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64())}
 }
 
 // capacity is the most queries of a launch.
@@ -81,7 +84,8 @@ func (w truth) observed(random *rand.Rand) (all []Observation) {
 			in := w.launches(random)
 			for _, share := range []float64{0, 0.3, 0.6, 0.9, 1.1} {
 				l := Load{math.Round(share * full), truthRecords}
-				all = append(all, Observation{World: "made up", Launch: fmt.Sprint(bolts, repeat), Configuration: fmt.Sprint(bolts), Load: l, Setup: setupOf(bolts),
+				all = append(all, Observation{World: "made up", Launch: fmt.Sprint(bolts, repeat),
+					Configuration: fmt.Sprint(bolts), Load: l, Setup: setupOf(bolts),
 					Measured: w.measure(l, setupOf(bolts), in, random)})
 			}
 		}
@@ -142,7 +146,8 @@ func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
 	require.NoError(t, err)
 	s := Setup{Executors: map[string]float64{tuning.FilterBolt: 512, "JoinBolt": 2, "DataSource": 648}}
 	l := Load{680, 756_000}
-	p := m.Predict(Question{Load: l, Setup: s, LimitMs: 200, Machine: tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown}})
+	p := m.Predict(Question{Load: l, Setup: s, LimitMs: 200,
+		Machine: tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown}})
 	assert.Equal(t, "756,000 records/s: 378 x the most measured, 2,000", p.Beyond[0].Text())
 	assert.Equal(t, "1,162 executors in all: 145 x the most measured, 8", p.Beyond[2].Text())
 	cpu := p.Figures[2]
@@ -150,7 +155,8 @@ func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
 	truth := tuning.Figure(w.cpu(l, s))
 	assert.True(t, cpu.Low < truth && truth < cpu.High, "%v holds %v", cpu, truth)
 	assert.Greater(t, float64(cpu.High/cpu.Low), 4.0, "so far beyond nothing is sharp")
-	assert.Contains(t, p.Notes, "all steps had 2,000 records/s: what another number costs is the model's word, and its interval holds every split")
+	assert.Contains(t, p.Notes,
+		"all steps had 2,000 records/s: what another number costs is the model's word, and its interval holds every split")
 	assert.True(t, p.Machines.Low < p.Machines.High)
 }
 
@@ -170,7 +176,8 @@ func TestIntervalsWidenWithTheirReach(t *testing.T) {
 	assert.Less(t, 1.2*width(m, most/2), width(m, 8*most))
 	again, err := Fit(observed, 0.95)
 	require.NoError(t, err)
-	assert.Equal(t, m.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}), again.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}))
+	assert.Equal(t, m.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}),
+		again.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}))
 	half, err := Fit(observed, 0.5)
 	require.NoError(t, err)
 	assert.Less(t, width(half, most), 0.6*width(m, most))
@@ -191,8 +198,9 @@ func TestLittleHeapCostsCPUAndCapacity(t *testing.T) {
 	measure := func(l Load, s Setup) map[Figure]float64 {
 		u := w.utilization(l, s) * (1 + 0.8*pressed(s.HeapMiB))
 		cpu := w.cpu(l, s) * (1 + 0.5*pressed(s.HeapMiB))
-		return map[Figure]float64{CPU: cpu * math.Exp(w.step*random.NormFloat64()), Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64()),
-			GC: 0.5 * w.cpu(l, s) * pressed(s.HeapMiB) * math.Exp(w.step*random.NormFloat64())}
+		return map[Figure]float64{CPU: cpu * math.Exp(w.step*random.NormFloat64()),
+			Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64()),
+			GC:      0.5 * w.cpu(l, s) * pressed(s.HeapMiB) * math.Exp(w.step*random.NormFloat64())}
 	}
 	var all []Observation
 	for _, heap := range []float64{128, 256, 512} {
@@ -201,7 +209,8 @@ func TestLittleHeapCostsCPUAndCapacity(t *testing.T) {
 			s.HeapMiB = heap
 			for _, share := range []float64{0, 0.2, 0.4, 0.6, 0.8} {
 				l := Load{math.Round(share * bolts / (w.filterMatch * truthRecords)), truthRecords}
-				all = append(all, Observation{World: "made up", Launch: key(s), Configuration: key(s), Load: l, Setup: s, Measured: measure(l, s)})
+				all = append(all, Observation{World: "made up", Launch: key(s), Configuration: key(s), Load: l,
+					Setup: s, Measured: measure(l, s)})
 			}
 		}
 	}
@@ -210,18 +219,22 @@ func TestLittleHeapCostsCPUAndCapacity(t *testing.T) {
 	at := func(heap float64) *Prediction {
 		s := setupOf(2)
 		s.HeapMiB = heap
-		return m.Predict(Question{Load: Load{math.Round(1 / (w.filterMatch * truthRecords)), truthRecords}, Setup: s, LimitMs: 200})
+		return m.Predict(Question{Load: Load{math.Round(1 / (w.filterMatch * truthRecords)), truthRecords}, Setup: s,
+			LimitMs: 200})
 	}
 	little, between, much := at(128), at(180), at(512)
 	gc := func(p *Prediction) tuning.Figure { return p.Figures[3].Value }
 	require.Equal(t, string(GC), much.Figures[3].Name)
 	assert.Greater(t, float64(little.Capacity[0].Value), 0.0)
-	assert.Less(t, float64(little.Capacity[0].High), float64(much.Capacity[0].Low), "little heap holds clearly fewer queries")
+	assert.Less(t, float64(little.Capacity[0].High), float64(much.Capacity[0].Low),
+		"little heap holds clearly fewer queries")
 	assert.InEpsilon(t, 16, float64(gc(little)/gc(much)), 0.3)
 	s := setupOf(2)
 	s.HeapMiB = 180
-	assert.True(t, between.Capacity[0].Low < between.Capacity[0].Value && between.Capacity[0].Value < much.Capacity[0].Value)
-	for i, truth := range map[int]float64{2: w.cpu(between.Load, s) * (1 + 0.5*pressed(180)), 3: 0.5 * w.cpu(between.Load, s) * pressed(180)} {
+	assert.True(t, between.Capacity[0].Low < between.Capacity[0].Value &&
+		between.Capacity[0].Value < much.Capacity[0].Value)
+	for i, truth := range map[int]float64{2: w.cpu(between.Load, s) * (1 + 0.5*pressed(180)),
+		3: 0.5 * w.cpu(between.Load, s) * pressed(180)} {
 		f := between.Figures[i]
 		assert.True(t, float64(f.Low) <= truth && truth <= float64(f.High), "%v holds %g", f, truth)
 	}

@@ -79,7 +79,8 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 			err = errors.Join(unreadable...)
 		}
 		if err == nil && len(runs) == 0 {
-			err = fmt.Errorf("%s is neither a run's directory nor one of runs: name what tune run wrote, or a CSV file", path)
+			err = fmt.Errorf("%s is neither a run's directory nor one of runs: name what tune run wrote, or a CSV file",
+				path)
 		}
 	}
 	if err != nil {
@@ -141,7 +142,8 @@ func (w *World) Question(a Asked) (q Question, ignored []string, err error) {
 	if a.HeapMiB > 0 {
 		setup.HeapMiB = a.HeapMiB
 	}
-	q = Question{Label: a.Label, Load: Load{a.Queries, a.Records}, Setup: setup, LimitMs: a.LimitMs, Machine: a.Machine, Request: settings.Request(setup, a.Machine)}
+	q = Question{Label: a.Label, Load: Load{a.Queries, a.Records}, Setup: setup, LimitMs: a.LimitMs, Machine: a.Machine,
+		Request: settings.Request(setup, a.Machine)}
 	if !q.Load.RecordsPerSecond.Known() {
 		q.Load.RecordsPerSecond = w.Base.Records
 	}
@@ -198,7 +200,8 @@ func Predict(worlds []*World, asked []Asked, confidence float64) (*Answers, erro
 			}
 			p := m.Predict(q)
 			for _, name := range ignored {
-				p.Notes = append(p.Notes, fmt.Sprintf("%s is not in the model: the prediction is as if it had not changed", name))
+				p.Notes = append(p.Notes,
+					fmt.Sprintf("%s is not in the model: the prediction is as if it had not changed", name))
 			}
 			answer.Predictions = append(answer.Predictions, p)
 		}

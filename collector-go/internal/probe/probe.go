@@ -113,7 +113,8 @@ func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {
 			if outcome.Error != "" {
 				why = outcome.Error
 			}
-			return journeys, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s", mostInARow, len(journeys), why)
+			return journeys, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s",
+				mostInARow, len(journeys), why)
 		}
 	}
 	return journeys, nil
@@ -138,7 +139,8 @@ func (p *Prober) ask(ctx context.Context, number int) (*tuning.Journey, load.Out
 	answer, err := p.target.Query(ctx, p.bql(submitted))
 	finished := time.Now()
 	outcome := load.Outcome{
-		Class: load.Raw, Slot: number, Probe: p.options.Probe, IntendedMs: submitted.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
+		Class: load.Raw, Slot: number, Probe: p.options.Probe, IntendedMs: submitted.UnixMilli(),
+		SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
 		LatencyUs: finished.Sub(submitted).Microseconds(), End: load.Returned, Due: 1, Missing: 1,
 	}
 	var at map[string]float64
@@ -167,7 +169,8 @@ func (p *Prober) bql(now time.Time) string {
 	if !p.options.Generated {
 		return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) LIMIT 1", life)
 	}
-	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' AND probe_sequence = %d LIMIT 1", life, p.options.Probe, nextRecord(p.options.PerSecond, now.Add(Lead)))
+	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' AND probe_sequence = %d LIMIT 1", life,
+		p.options.Probe, nextRecord(p.options.PerSecond, now.Add(Lead)))
 }
 
 // nextRecord is the sequence of a probe's first record after a moment: the source makes record k at k/perSecond seconds
@@ -192,10 +195,12 @@ func stamps(answer load.Answer) (map[string]float64, error) {
 		return nil, fmt.Errorf("the result's metadata: %w", err)
 	}
 	at := map[string]float64{}
-	take(at, record, map[string]string{tuning.RecordMade: MadeField, tuning.KafkaReceived: KafkaField, tuning.BulletReceived: ReceivedField, tuning.BulletFiltered: FilteredField})
+	take(at, record, map[string]string{tuning.RecordMade: MadeField, tuning.KafkaReceived: KafkaField,
+		tuning.BulletReceived: ReceivedField, tuning.BulletFiltered: FilteredField})
 	take(at, meta.Query, map[string]string{tuning.QueryReceived: "Receive Time", tuning.QueryFinished: "Finish Time"})
 	if _, known := at[tuning.QueryReceived]; !known {
-		return nil, errors.New("the result's metadata do not contain the time at which the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
+		return nil, errors.New(
+			"the result's metadata do not contain the time at which the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
 	}
 	return at, nil
 }

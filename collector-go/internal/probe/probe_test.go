@@ -39,7 +39,8 @@ func flowing(queries int) Options {
 const meta = `{"Query":{"Receive Time":1000,"Finish Time":1004,"ID":"x"}}`
 
 func TestAJourneyIsReadFromTheAnswer(t *testing.T) {
-	whole := record(`"event_time_ms":900,"kafka_received_ms":905,"bullet_received_ms":995.0,"bullet_filtered_ms":998,"country":"v-a1"`, meta)
+	whole := record(`"event_time_ms":900,"kafka_received_ms":905,"bullet_received_ms":995.0,"bullet_filtered_ms":998,"country":"v-a1"`,
+		meta)
 	bare := record(`"event_time_ms":-1,"kafka_received_ms":null,"country":"v-a1"`, meta)
 	target := &answers{give: func(n int, _ string) (load.Answer, error) {
 		return map[int]load.Answer{1: whole, 2: bare, 3: {Meta: json.RawMessage(meta)}}[n], nil
@@ -51,7 +52,9 @@ func TestAJourneyIsReadFromTheAnswer(t *testing.T) {
 	journeys, err := p.Run(context.Background())
 	require.NoError(t, err)
 	require.Len(t, journeys, 2, "the third found nothing")
-	for stage, at := range map[string]float64{tuning.RecordMade: 900, tuning.KafkaReceived: 905, tuning.BulletReceived: 995, tuning.BulletFiltered: 998, tuning.QueryReceived: 1000, tuning.QueryFinished: 1004} {
+	for stage, at := range map[string]float64{tuning.RecordMade: 900, tuning.KafkaReceived: 905,
+		tuning.BulletReceived: 995, tuning.BulletFiltered: 998, tuning.QueryReceived: 1000,
+		tuning.QueryFinished: 1004} {
 		assert.Equal(t, at, journeys[0].AtMs[stage], stage)
 	}
 	assert.Len(t, journeys[0].AtMs, len(tuning.Stages))
@@ -75,7 +78,8 @@ func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 		k, err := strconv.ParseInt(found[1], 10, 64)
 		require.NoError(t, err)
 		due := time.UnixMicro(int64(float64(k)*1e6/perSecond) + 1)
-		assert.WithinRange(t, due, time.Now().Add(Lead-100*time.Millisecond), time.Now().Add(Lead+time.Second/perSecond+time.Millisecond))
+		assert.WithinRange(t, due, time.Now().Add(Lead-100*time.Millisecond),
+			time.Now().Add(Lead+time.Second/perSecond+time.Millisecond))
 		return record(fmt.Sprintf(`"event_time_ms":%d`, due.UnixMilli()), meta), nil
 	}
 	o := flowing(20)
@@ -103,7 +107,8 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 	require.NoError(t, err)
 	journeys, err := p.Run(context.Background())
 	assert.Len(t, journeys, 1)
-	assert.ErrorContains(t, err, "stopped after 10 queries in a row without a record (1 had found theirs): 503 queue full")
+	assert.ErrorContains(t, err,
+		"stopped after 10 queries in a row without a record (1 had found theirs): 503 queue full")
 	assert.Equal(t, 13, ended)
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // ErrNoStore means that there is nothing to query: the collector keeps no slices itself.
-var ErrNoStore = errors.New("this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to")
+var ErrNoStore = errors.New(
+	"this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to")
 
 // Absent is a store that is not there: every question to it ends with ErrNoStore.
 var Absent storage.Queryable = absent{}

@@ -80,7 +80,8 @@ func (e *TextError) Error() string {
 	return fmt.Sprintf("query is more than %d %s; shorten it, or raise %s", e.Limit, e.What, e.Setting)
 }
 
-var errPatterns = errors.New("query's patterns are too costly to compile: use fewer wildcards, repetitions and classes, or several queries")
+var errPatterns = errors.New(
+	"query's patterns are too costly to compile: use fewer wildcards, repetitions and classes, or several queries")
 
 // Check reports whether text is short, shallow and cheap enough to be parsed; a *TextError where it is too long or too
 // deep.
@@ -109,7 +110,8 @@ func (e *Engine) Format(ctx context.Context, text string) (pretty string, err er
 		return "", err
 	}
 	if c.length*(1+c.depth) > maxFormat {
-		return "", fmt.Errorf("query is %d bytes long and up to %d levels deep: too large to be formatted", c.length, c.depth)
+		return "", fmt.Errorf("query is %d bytes long and up to %d levels deep: too large to be formatted",
+			c.length, c.depth)
 	}
 	err = e.within(ctx, text, func() error {
 		expr, err := e.parser.ParseExpr(text)

@@ -53,7 +53,8 @@ func TestDepth(t *testing.T) {
 }
 
 // tokens are what texts are made of at random.
-var tokens = []string{"(", ")", "[", "]", "[5m]", "[5m:1m]", "{", "}", "{a=\"b\"}", "x", "1", "1e-5", "abs(", "sum by (a) (", "+", "-", "*", "^", "/", "%", "==", "!=", "<", ">=", " and ", " or ", " unless ", " atan2 ",
+var tokens = []string{"(", ")", "[", "]", "[5m]", "[5m:1m]", "{", "}", "{a=\"b\"}", "x", "1", "1e-5", "abs(",
+	"sum by (a) (", "+", "-", "*", "^", "/", "%", "==", "!=", "<", ">=", " and ", " or ", " unless ", " atan2 ",
 	",", "\"a(\"", "'\\''", "`((`", "#((\n", " ", "\n", "\xff", " offset 1m", " @ 1", "vector(", "and", "a:b", "é"}
 
 // What a text is found to be as deep as is no less than its expression is, whatever it is made of; and nothing takes
@@ -93,7 +94,8 @@ func anyText(r *rand.Rand, depth int) string {
 	case 1:
 		return "-" + a
 	case 2:
-		return "vector(scalar(vector(1))) " + []string{"+", "or", "unless", "^", "atan2", "=="}[r.IntN(6)] + " vector(scalar(" + a + "))"
+		return "vector(scalar(vector(1))) " + []string{"+", "or", "unless", "^", "atan2", "=="}[r.IntN(6)] +
+			" vector(scalar(" + a + "))"
 	case 3:
 		return "sum by (a) (" + a + ")"
 	case 4:
@@ -116,9 +118,12 @@ func TestTooLongOrTooDeepIsRefusedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	for _, n := range []int{300, 10_000, 100_000} {
 		for _, text := range []string{
-			nested("abs(", "x", ")", n), nested("ln(", "x", ")", n), nested("(", "x", ")", n), nested("[", "x", "]", n), nested("{", "x", "}", n), strings.Repeat("(", n),
-			nested("-", "x", "", n), nested("+", "x", "", n), nested("!", "x", "", n), nested("x+", "x", "", n), nested("x or ", "x", "", n), nested("x^", "x", "", n),
-			nested("x", "[1m:]", "[1m:]", n), nested("max_over_time(", "x", "[1m:])", n), nested("sum by (a) (", "x", ")", n), nested("a == ", "x", "", n),
+			nested("abs(", "x", ")", n), nested("ln(", "x", ")", n), nested("(", "x", ")", n), nested("[", "x", "]", n),
+			nested("{", "x", "}", n), strings.Repeat("(", n),
+			nested("-", "x", "", n), nested("+", "x", "", n), nested("!", "x", "", n), nested("x+", "x", "", n),
+			nested("x or ", "x", "", n), nested("x^", "x", "", n),
+			nested("x", "[1m:]", "[1m:]", n), nested("max_over_time(", "x", "[1m:])", n),
+			nested("sum by (a) (", "x", ")", n), nested("a == ", "x", "", n),
 		} {
 			started := time.Now()
 			ctx := t.Context()
@@ -151,10 +156,14 @@ func TestTheDearestThatIsTakenIsCheap(t *testing.T) {
 	require.NoError(t, err)
 	fill := func(part string) string { return strings.Repeat(part, 65_000/len(part)) }
 	for name, text := range map[string]string{
-		"brackets": nested("(", "1", ")", 250), "calls": nested("abs(", "x", ")", 250), "not closed": strings.Repeat("(", 250) + fill(" ")[:60_000], "chain": nested("x or ", "x", "", 250),
-		"arguments": nested("abs(", "label_join(x, \"a\""+strings.Repeat(",\"b\"", 15_000)+")", ")", 250), "grouping": "sum by (" + fill("a,") + "a) (x)", "matchers": "x{" + fill("a=\"b\",") + "}",
-		"name": fill("a"), "words": fill("a b "), "alternatives": "x{a=~\"" + fill("host-1:6700|") + "\"}", "not text": "\"" + fill("\xff"),
-		"wildcards": "x{a=~\"" + fill(".*a") + "\"}", "repeated": "x{" + fill("a=~\"(.*a.*b){500}\",") + "}", "classes": "x{a=~\"" + fill("\\\\pL*") + "\"}", "hidden": "x{a=~\"" + fill("\\x5cpL") + "\"}",
+		"brackets": nested("(", "1", ")", 250), "calls": nested("abs(", "x", ")", 250),
+		"not closed": strings.Repeat("(", 250) + fill(" ")[:60_000], "chain": nested("x or ", "x", "", 250),
+		"arguments": nested("abs(", "label_join(x, \"a\""+strings.Repeat(",\"b\"", 15_000)+")", ")", 250),
+		"grouping":  "sum by (" + fill("a,") + "a) (x)", "matchers": "x{" + fill("a=\"b\",") + "}",
+		"name": fill("a"), "words": fill("a b "), "alternatives": "x{a=~\"" + fill("host-1:6700|") + "\"}",
+		"not text":  "\"" + fill("\xff"),
+		"wildcards": "x{a=~\"" + fill(".*a") + "\"}", "repeated": "x{" + fill("a=~\"(.*a.*b){500}\",") + "}",
+		"classes": "x{a=~\"" + fill("\\\\pL*") + "\"}", "hidden": "x{a=~\"" + fill("\\x5cpL") + "\"}",
 	} {
 		started := time.Now()
 		_, parsing := e.Parse(t.Context(), text)

@@ -109,7 +109,8 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		store: sorted{store}, computes: plan.Computes(store), lookback: options.LookbackDelta, timeout: options.Timeout,
 		parser:    options.parser(),
 		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
-		limits:    plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples, Held: int64(options.MaxSamples)},
+		limits: plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples,
+			Held: int64(options.MaxSamples)},
 	}
 	e.promql = promql.NewEngine(promql.EngineOpts{
 		Logger:                   logger,
@@ -133,7 +134,8 @@ func (e *Engine) Instant(ctx context.Context, opts promql.QueryOpts, expr string
 }
 
 // Range prepares a range query; the caller runs Exec and then Close on it. The step is at least 1 ms.
-func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, start, end time.Time, step time.Duration) (promql.Query, error) {
+func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, start, end time.Time,
+	step time.Duration) (promql.Query, error) {
 	if step < time.Millisecond {
 		return nil, fmt.Errorf("step %s is below 1ms", step)
 	}

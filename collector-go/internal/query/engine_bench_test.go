@@ -49,12 +49,16 @@ func BenchmarkRange(b *testing.B) {
 func fill(b *testing.B, store *grid.Store, workers int, first, lengthMs int64) {
 	c := &slice.Columns{}
 	for w := range workers {
-		l := labels.FromStrings(model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", w))
-		c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(w), Series: metric.Series{Labels: l, Kind: metric.KindCounter}, IntervalMs: 10_000})
+		l := labels.FromStrings(model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user", "topology",
+			"bullet", "worker", fmt.Sprintf("host-%d:6700", w))
+		c.Definitions = append(c.Definitions,
+			slice.Definition{Ref: slice.Ref(w), Series: metric.Series{Labels: l, Kind: metric.KindCounter},
+				IntervalMs: 10_000})
 	}
 	for ms := first; ms < first+lengthMs; ms += 10_000 {
 		for w := range workers {
-			c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(w)), append(c.EndsMs, ms), append(c.Values, float64((ms-first)*int64(w+1))*1e-4)
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(w)), append(c.EndsMs, ms),
+				append(c.Values, float64((ms-first)*int64(w+1))*1e-4)
 		}
 		_, err := store.Append(b.Context(), uint64(ms), c)
 		require.NoError(b, err)

@@ -25,7 +25,8 @@ func (b *blocking) Querier(int64, int64) (storage.Querier, error) { return &bloc
 
 type blockingQuerier struct{ *blocking }
 
-func (q *blockingQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...*labels.Matcher) storage.SeriesSet {
+func (q *blockingQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHints,
+	_ ...*labels.Matcher) storage.SeriesSet {
 	q.asked <- struct{}{}
 	select {
 	case <-q.release:
@@ -35,11 +36,13 @@ func (q *blockingQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectH
 	}
 }
 
-func (q *blockingQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *blockingQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
-func (q *blockingQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *blockingQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return nil, nil, nil
 }
 func (q *blockingQuerier) Close() error { return nil }

@@ -48,14 +48,16 @@ type joinedQuerier struct {
 }
 
 // Select implements storage.Querier. Results of windows are the store's where nothing beside it has any of the series.
-func (q joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	of, computed := plan.From(ctx).Windows(matchers)
 	if !computed {
 		return q.Querier.Select(ctx, sorted, hints, matchers...)
 	}
 	found := &storage.SelectHints{Start: of.FirstMs - of.RangeMs + 1, End: of.LastMs, Func: "series"}
 	for _, beside := range q.all[1:] {
-		if set := beside.Select(plan.With(ctx, nil), false, found, matchers...); set.Next() || len(set.Warnings()) > 0 || set.Err() != nil {
+		if set := beside.Select(plan.With(ctx, nil), false, found, matchers...); set.Next() ||
+			len(set.Warnings()) > 0 || set.Err() != nil {
 			return storage.ErrSeriesSet(plan.ErrNotComputed)
 		}
 	}
@@ -66,18 +68,21 @@ func (q joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.S
 type dispensable struct{ storage.Querier }
 
 // Select implements storage.Querier.
-func (d dispensable) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (d dispensable) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	return dispensableSet{d.Querier.Select(ctx, sortSeries, hints, matchers...)}
 }
 
 // LabelValues implements storage.Querier.
-func (d dispensable) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (d dispensable) LabelValues(ctx context.Context, name string, hints *storage.LabelHints,
+	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	values, warnings, err := d.Querier.LabelValues(ctx, name, hints, matchers...)
 	return values, warned(warnings, err), given(err)
 }
 
 // LabelNames implements storage.Querier.
-func (d dispensable) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (d dispensable) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	names, warnings, err := d.Querier.LabelNames(ctx, hints, matchers...)
 	return names, warned(warnings, err), given(err)
 }
@@ -116,12 +121,14 @@ func (u unreadable) Select(context.Context, bool, *storage.SelectHints, ...*labe
 }
 
 // LabelValues implements storage.Querier.
-func (u unreadable) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (u unreadable) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return nil, nil, u.err
 }
 
 // LabelNames implements storage.Querier.
-func (u unreadable) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (u unreadable) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return nil, nil, u.err
 }
 

@@ -16,8 +16,12 @@ import (
 func TestWhatLiesBesideCanBeDoneWithout(t *testing.T) {
 	store := promqltest.LoadedStorage(t, "load 10s\n  x 1 2 3\n")
 	defer func() { require.NoError(t, store.Close()) }()
-	shut := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return nil, errors.New("it is damaged") })
-	silent := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return unreadable{errors.New("it is damaged")}, nil })
+	shut := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
+		return nil, errors.New("it is damaged")
+	})
+	silent := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
+		return unreadable{errors.New("it is damaged")}, nil
+	})
 	for name, beside := range map[string]storage.Queryable{"shut": shut, "silent": silent} {
 		engine, err := New(Join(store, beside), DefaultOptions())
 		require.NoError(t, err)

@@ -55,7 +55,8 @@ func (e *Engine) planned(ctx context.Context, parse parse, computes bool) (*quer
 	}
 	q := &query{Query: made, plan: plan.New(e.limits)}
 	if s, is := made.Statement().(*parser.EvalStmt); is {
-		at := plan.Instants{FirstMs: milliseconds(s.Start), LastMs: milliseconds(s.End), StepMs: max(1, s.Interval.Milliseconds())}
+		at := plan.Instants{FirstMs: milliseconds(s.Start), LastMs: milliseconds(s.End),
+			StepMs: max(1, s.Interval.Milliseconds())}
 		s.Expr = (&planner{plan: q.plan, at: at, store: store, computes: computes}).visit(s.Expr)
 	}
 	if store.minMs <= store.maxMs {
@@ -113,7 +114,8 @@ func (p *planner) call(n *parser.Call) parser.Expr {
 		return computed
 	}
 	within := *p
-	if strings.HasPrefix(n.Func.Name, "histogram_") || n.Func.Name == "absent" { // of distributions nothing is computed; absent looks at what it is given
+	// of distributions nothing is computed; absent looks at what it is given
+	if strings.HasPrefix(n.Func.Name, "histogram_") || n.Func.Name == "absent" {
 		within.computes = false
 	}
 	for i := range n.Args {
@@ -130,8 +132,10 @@ func (p *planner) shifted(s *parser.VectorSelector) plan.Instants {
 
 // functions are those that the store may compute, by name.
 var functions = map[string]plan.Function{
-	"max_over_time": plan.MaxOverTime, "min_over_time": plan.MinOverTime, "avg_over_time": plan.AvgOverTime, "sum_over_time": plan.SumOverTime,
-	"count_over_time": plan.CountOverTime, "last_over_time": plan.LastOverTime, "rate": plan.Rate, "increase": plan.Increase,
+	"max_over_time": plan.MaxOverTime, "min_over_time": plan.MinOverTime, "avg_over_time": plan.AvgOverTime,
+	"sum_over_time":   plan.SumOverTime,
+	"count_over_time": plan.CountOverTime, "last_over_time": plan.LastOverTime, "rate": plan.Rate,
+	"increase": plan.Increase,
 }
 
 // computed is a selector in the place of a function of windows, of which the store gives the results; nil where it does
@@ -154,7 +158,8 @@ func (p *planner) computed(n *parser.Call) parser.Expr {
 	if metric == "" || (function == plan.Rate || function == plan.Increase) && !isCounter(metric) {
 		return nil
 	}
-	of := plan.Windows{Instants: p.shifted(selector), RangeMs: window.Range.Milliseconds(), OffsetMs: selector.OriginalOffset.Milliseconds(), Function: function}
+	of := plan.Windows{Instants: p.shifted(selector), RangeMs: window.Range.Milliseconds(),
+		OffsetMs: selector.OriginalOffset.Milliseconds(), Function: function}
 	p.plan.Compute(selector.LabelMatchers, of)
 	p.store.minMs, p.store.maxMs = min(p.store.minMs, of.FirstMs-of.RangeMs+1), max(p.store.maxMs, of.LastMs)
 	return &parser.VectorSelector{Name: selector.Name, LabelMatchers: selector.LabelMatchers, PosRange: n.PosRange}

@@ -33,14 +33,16 @@ func (r *reader) ComputesWindows() bool { return true }
 
 type readerQuerier struct{ *reader }
 
-func (q readerQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q readerQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	p := plan.From(ctx)
 	text := "every slice"
 	if at, known := p.Instants(matchers); known {
 		text = fmt.Sprintf("%d to %d every %d", at.FirstMs, at.LastMs, at.StepMs)
 	}
 	if of, known := p.Windows(matchers); known {
-		text = fmt.Sprintf("function %d of %d ms up to %d to %d every %d, %d later", of.Function, of.RangeMs, of.FirstMs, of.LastMs, of.StepMs, of.OffsetMs)
+		text = fmt.Sprintf("function %d of %d ms up to %d to %d every %d, %d later", of.Function, of.RangeMs,
+			of.FirstMs, of.LastMs, of.StepMs, of.OffsetMs)
 	}
 	if q.instants != nil {
 		q.instants[fmt.Sprint(matchers)] = text
@@ -53,11 +55,13 @@ func (q readerQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHint
 	return &one{series: storage.NewListSeries(labels.FromStrings("a", "b"), []chunks.Sample{})}
 }
 
-func (readerQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (readerQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
-func (readerQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (readerQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
@@ -81,34 +85,40 @@ func TestPlans(t *testing.T) {
 		"x":                                 {"x": whole},
 		"sum by (a) (-abs(x)) + 2 > bool 3": {"x": whole},
 		"topk(2, x) or label_replace(y,'a','$1','b','(.*)')": {"x": whole, "y": whole},
-		"x offset 1m":                          {"x": "940000 to 1540000 every 60000"},
-		"x offset -1m":                         {"x": "1060000 to 1660000 every 60000"},
-		"absent(x)":                            {"x": whole},
-		"histogram_quantile(0.9, x)":           {"x": whole},
-		"rate(x[5m])":                          {"x": "every slice"}, // the engine remarks that x is no counter's name
-		"rate(x_total[5m])":                    {"x_total": "function 6 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
-		"x / increase(y_sum[5m] offset 1m)":    {"x": whole, "y_sum": "function 7 of 300000 ms up to 940000 to 1540000 every 60000, 60000 later"},
-		"absent(rate(x_total[5m]))":            {"x_total": "every slice"},
-		"absent(x + rate(y_total[5m]))":        {"x": whole, "y_total": "every slice"},
-		"histogram_count(rate(x_total[5m]))":   {"x_total": "every slice"},
-		"deriv(x[5m])":                         {"x": "every slice"},
-		"max_over_time(x[5m:1m])":              {"x": "every slice"},
-		"max_over_time((x + y)[5m:1m]) + z":    {"x": "every slice", "y": "every slice", "z": whole},
-		"max_over_time(x[5m])":                 {"x": "function 0 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
-		"sum(-min_over_time(x[1h] offset 1m))": {"x": "function 1 of 3600000 ms up to 940000 to 1540000 every 60000, 60000 later"},
-		"max_over_time(x[5m]) + x2":            {"x": "function 0 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later", "x2": whole},
-		"max_over_time(x[5m] @ 5)":             {"x": "every slice"},
-		"max_over_time(x[5m] @ end())":         {"x": "every slice"},
-		"avg_over_time(x[5m])":                 {"x": "function 2 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
-		"rate(max_over_time(x[5m])[5m:1m])":    {"x": "every slice"},
-		"timestamp(max_over_time(x[5m]))":      {"x": "every slice"},
-		"x @ 5":                                {"x": "every slice"},
-		"x @ start()":                          {"x": "every slice"},
-		"sum(x @ end()) + y":                   {"x": "every slice", "y": whole},
-		"timestamp(x)":                         {"x": "every slice"},
-		"timestamp(abs(x))":                    {"x": "every slice"},
-		"histogram_count(x)":                   {"x": "every slice"},
-		"histogram_sum(x) + histogram_avg(y)":  {"x": "every slice", "y": "every slice"},
+		"x offset 1m":                {"x": "940000 to 1540000 every 60000"},
+		"x offset -1m":               {"x": "1060000 to 1660000 every 60000"},
+		"absent(x)":                  {"x": whole},
+		"histogram_quantile(0.9, x)": {"x": whole},
+		"rate(x[5m])":                {"x": "every slice"}, // the engine remarks that x is no counter's name
+		"rate(x_total[5m])": {
+			"x_total": "function 6 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
+		"x / increase(y_sum[5m] offset 1m)": {"x": whole,
+			"y_sum": "function 7 of 300000 ms up to 940000 to 1540000 every 60000, 60000 later"},
+		"absent(rate(x_total[5m]))":          {"x_total": "every slice"},
+		"absent(x + rate(y_total[5m]))":      {"x": whole, "y_total": "every slice"},
+		"histogram_count(rate(x_total[5m]))": {"x_total": "every slice"},
+		"deriv(x[5m])":                       {"x": "every slice"},
+		"max_over_time(x[5m:1m])":            {"x": "every slice"},
+		"max_over_time((x + y)[5m:1m]) + z":  {"x": "every slice", "y": "every slice", "z": whole},
+		"max_over_time(x[5m])": {
+			"x": "function 0 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
+		"sum(-min_over_time(x[1h] offset 1m))": {
+			"x": "function 1 of 3600000 ms up to 940000 to 1540000 every 60000, 60000 later"},
+		"max_over_time(x[5m]) + x2": {
+			"x": "function 0 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later", "x2": whole},
+		"max_over_time(x[5m] @ 5)":     {"x": "every slice"},
+		"max_over_time(x[5m] @ end())": {"x": "every slice"},
+		"avg_over_time(x[5m])": {
+			"x": "function 2 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
+		"rate(max_over_time(x[5m])[5m:1m])":   {"x": "every slice"},
+		"timestamp(max_over_time(x[5m]))":     {"x": "every slice"},
+		"x @ 5":                               {"x": "every slice"},
+		"x @ start()":                         {"x": "every slice"},
+		"sum(x @ end()) + y":                  {"x": "every slice", "y": whole},
+		"timestamp(x)":                        {"x": "every slice"},
+		"timestamp(abs(x))":                   {"x": "every slice"},
+		"histogram_count(x)":                  {"x": "every slice"},
+		"histogram_sum(x) + histogram_avg(y)": {"x": "every slice", "y": "every slice"},
 	} {
 		store := &reader{instants: map[string]string{}}
 		e, err := New(Join(store), DefaultOptions())
@@ -161,7 +171,8 @@ func TestWhatIsNotComputedIsAskedAgain(t *testing.T) {
 	q, err := e.Instant(t.Context(), nil, "rate(x_total[1h])", time.UnixMilli(5_000_000))
 	require.NoError(t, err)
 	require.NoError(t, q.Exec(t.Context()).Err)
-	assert.Equal(t, []string{"function 6 of 3600000 ms up to 5000000 to 5000000 every 1, 0 later", "every slice"}, asked)
+	assert.Equal(t, []string{"function 6 of 3600000 ms up to 5000000 to 5000000 every 1, 0 later", "every slice"},
+		asked)
 	assert.Equal(t, [][2]int64{{1_400_001, 5_000_000}, {1_400_001, 5_000_000}}, store.opened)
 	q.Close()
 }
@@ -199,7 +210,8 @@ type countingQuerier struct {
 	thinned *int
 }
 
-func (q countingQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q countingQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	if _, known := plan.From(ctx).Instants(matchers); known {
 		*q.thinned++
 	}

@@ -24,6 +24,7 @@ func (s sorted) Querier(minMs, maxMs int64) (storage.Querier, error) {
 type sortedQuerier struct{ storage.Querier }
 
 // Select asks for sorted series, whatever the engine asked for.
-func (q sortedQuerier) Select(ctx context.Context, _ bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q sortedQuerier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	return q.Querier.Select(ctx, true, hints, matchers...)
 }

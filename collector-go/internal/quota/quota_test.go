@@ -90,16 +90,18 @@ func TestPlacesBalance(t *testing.T) {
 func TestAddress(t *testing.T) {
 	for peer, key := range map[string]string{
 		"10.1.2.3:4": "10.1.2.3", "10.1.2.3": "10.1.2.3", "[::ffff:10.1.2.3]:4": "10.1.2.3",
-		"[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64", "2001:db8:1:2::9": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64",
-		"@": "@", "": "",
+		"[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64", "2001:db8:1:2::9": "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:1": "fe80::/64",
+		"@":                "@", "": "",
 	} {
 		assert.Equal(t, key, Address(peer), peer)
 	}
 }
 
 func TestLocal(t *testing.T) {
-	for peer, local := range map[string]bool{"127.0.0.1:4": true, "127.9.0.1": true, "[::1]:4": true, "[::ffff:127.0.0.1]:4": true,
-		"10.1.2.3:4": false, "[2001:db8::1]:4": false, "@": false, "": false} {
+	for peer, local := range map[string]bool{"127.0.0.1:4": true, "127.9.0.1": true, "[::1]:4": true,
+		"[::ffff:127.0.0.1]:4": true,
+		"10.1.2.3:4":           false, "[2001:db8::1]:4": false, "@": false, "": false} {
 		assert.Equal(t, local, Local(peer), peer)
 	}
 }

@@ -159,7 +159,8 @@ func (m *marks) oldestOfMost(by func(holding) int) *Annotation {
 
 // within brings a producer's annotation within the bounds.
 func (a Annotation) within(topologyBytes int) Annotation {
-	a.ID, a.Topology, a.Title, a.Text = clip(a.ID, MaxIDBytes), clip(a.Topology, topologyBytes), clip(a.Title, MaxTitleBytes), clip(a.Text, MaxTextBytes)
+	a.ID, a.Topology, a.Title, a.Text = clip(a.ID, MaxIDBytes), clip(a.Topology, topologyBytes),
+		clip(a.Title, MaxTitleBytes), clip(a.Text, MaxTextBytes)
 	a.Tags = slices.Clone(a.Tags[:min(len(a.Tags), MaxTags)])
 	for i, tag := range a.Tags {
 		a.Tags[i] = clip(tag, MaxTagBytes)
@@ -172,11 +173,13 @@ func (a Annotation) problem(topologyBytes int) string {
 	for _, f := range []struct {
 		name, value string
 		most        int
-	}{{"id", a.ID, MaxIDBytes}, {"topology", a.Topology, topologyBytes}, {"title", a.Title, MaxTitleBytes}, {"text", a.Text, MaxTextBytes},
+	}{{"id", a.ID, MaxIDBytes}, {"topology", a.Topology, topologyBytes}, {"title", a.Title, MaxTitleBytes},
+		{"text", a.Text, MaxTextBytes},
 		{"tags", longest(a.Tags), MaxTagBytes}} {
 		switch {
 		case len(f.value) > f.most:
-			return f.name + " is too long: " + number(float64(len(f.value))) + " bytes, at most " + number(float64(f.most))
+			return f.name + " is too long: " + number(float64(len(f.value))) + " bytes, at most " +
+				number(float64(f.most))
 		case !utf8.ValidString(f.value):
 			return f.name + " is not UTF-8"
 		}

@@ -28,7 +28,9 @@ func (s *state) hearClient(p *producer, closing bool) {
 	c := s.clients[key]
 	if c == nil {
 		if len(s.clients) == mostClients {
-			oldest := slices.MinFunc(s.clientKeys(), func(a, b clientKey) int { return cmp.Compare(s.clients[a].heardMs, s.clients[b].heardMs) })
+			oldest := slices.MinFunc(s.clientKeys(), func(a, b clientKey) int {
+				return cmp.Compare(s.clients[a].heardMs, s.clients[b].heardMs)
+			})
 			delete(s.clients, oldest)
 			s.drop("clients", 1)
 		}

@@ -23,7 +23,8 @@ const maxNamed = 3
 // difference describes what changed from one info to the next, in words that fit an axis.
 func difference(before, after *info) []change {
 	var changes []change
-	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after), componentsChanged(before, after)} {
+	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after),
+		componentsChanged(before, after)} {
 		if len(c.lines) > 0 {
 			changes = append(changes, c)
 		}
@@ -42,7 +43,8 @@ func versionsChanged(before, after *info) change {
 	} {
 		if v.before != v.after {
 			named = append(named, v.name)
-			c.lines = append(c.lines, fmt.Sprintf("- %s %s", v.name, cmp.Or(v.before, "unknown")), fmt.Sprintf("+ %s %s", v.name, cmp.Or(v.after, "unknown")))
+			c.lines = append(c.lines, fmt.Sprintf("- %s %s", v.name, cmp.Or(v.before, "unknown")),
+				fmt.Sprintf("+ %s %s", v.name, cmp.Or(v.after, "unknown")))
 		}
 	}
 	c.title = "Another version of " + list(named, "versions")
@@ -104,12 +106,14 @@ func linesByComponent(in *info) map[string][]string {
 
 // line is a component's size and resources in one line.
 func (c Component) line() string {
-	return fmt.Sprintf("%s: parallelism %d, %s, each executor %s%% CPU, %s MiB on-heap, %s MiB off-heap", c.Name, c.Parallelism, plural(len(c.Tasks), "task"),
+	return fmt.Sprintf("%s: parallelism %d, %s, each executor %s%% CPU, %s MiB on-heap, %s MiB off-heap", c.Name,
+		c.Parallelism, plural(len(c.Tasks), "task"),
 		number(c.CPUPercent), number(c.OnHeapMiB), number(c.OffHeapMiB))
 }
 
 func (in Input) line(reader string) string {
-	return fmt.Sprintf("%s reads %s/%s (%s)", reader, in.Component, in.Stream, strings.Join(append([]string{in.Grouping}, in.Fields...), " "))
+	return fmt.Sprintf("%s reads %s/%s (%s)", reader, in.Component, in.Stream,
+		strings.Join(append([]string{in.Grouping}, in.Fields...), " "))
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -15,11 +15,14 @@ type figures struct {
 }
 
 var (
-	topologiesDesc  = prometheus.NewDesc("bullet_metrics_registry_topologies", "Topologies that are known by name.", nil, nil)
-	annotationsDesc = prometheus.NewDesc("bullet_metrics_registry_annotations", "Annotations held, by who made them: set by a producer or a client, or made from a change that was seen.",
+	topologiesDesc = prometheus.NewDesc("bullet_metrics_registry_topologies", "Topologies that are known by name.",
+		nil, nil)
+	annotationsDesc = prometheus.NewDesc("bullet_metrics_registry_annotations",
+		"Annotations held, by who made them: set by a producer or a client, or made from a change that was seen.",
 		[]string{"origin"}, nil)
 	droppedDesc = prometheus.NewDesc("bullet_metrics_registry_dropped_total",
-		"What did not fit the registry's limits, or had to make room, by reason; since the journal's beginning.", []string{"reason"}, nil)
+		"What did not fit the registry's limits, or had to make room, by reason; since the journal's beginning.",
+		[]string{"reason"}, nil)
 )
 
 func newFigures(r *Registry, to prometheus.Registerer) *figures {
@@ -27,9 +30,11 @@ func newFigures(r *Registry, to prometheus.Registerer) *figures {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_registry_" + name, Help: help})
 	}
 	f := &figures{registry: r,
-		failures:     counter("checkpoint_failures_total", "Checkpoints of the registry that could not be saved."),
-		readFailures: counter("read_failures_total", "Reads of the journal by the registry that the disk failed; each is tried again."),
-		unreadable:   counter("unreadable_total", "Parts of the journal that the registry stepped over since the disk did not give them back.")}
+		failures: counter("checkpoint_failures_total", "Checkpoints of the registry that could not be saved."),
+		readFailures: counter("read_failures_total",
+			"Reads of the journal by the registry that the disk failed; each is tried again."),
+		unreadable: counter("unreadable_total",
+			"Parts of the journal that the registry stepped over since the disk did not give them back.")}
 	if to != nil {
 		to.MustRegister(f, f.failures, f.readFailures, f.unreadable)
 	}
@@ -75,14 +80,17 @@ const (
 
 var (
 	tasksDesc = prometheus.NewDesc("bullet_metrics_worker_tasks",
-		"Tasks of a component that reported last from this worker; 0 where all that it had are reported from elsewhere since: it has left.", []string{"topology", "worker", "component"}, nil)
+		"Tasks of a component that reported last from this worker; 0 where all that it had are reported from elsewhere since: it has left.",
+		[]string{"topology", "worker", "component"}, nil)
 	tasksLeftOutDesc = prometheus.NewDesc("bullet_metrics_worker_tasks_left_out_topologies",
-		"Topologies whose tasks bullet_metrics_worker_tasks does not have, since there are too many workers: alerts about workers of theirs that left stay for a day.", nil, nil)
+		"Topologies whose tasks bullet_metrics_worker_tasks does not have, since there are too many workers: alerts about workers of theirs that left stay for a day.",
+		nil, nil)
 	endedDesc = prometheus.NewDesc("bullet_metrics_topology_ended_timestamp_seconds",
 		"When a topology that no longer reports ended, where that is known: killed (reported by an annotation with the tag killed) or stopped (its consumer was closed in order, for whatever reason).",
 		[]string{"topology", "how"}, nil)
 	clientStoppedDesc = prometheus.NewDesc("bullet_metrics_client_stopped_timestamp_seconds",
-		"When a client that measures a topology from outside, such as the canary, said that it ends, for an hour; it is not missed then.", []string{"topology", "worker"}, nil)
+		"When a client that measures a topology from outside, such as the canary, said that it ends, for an hour; it is not missed then.",
+		[]string{"topology", "worker"}, nil)
 )
 
 // collectWhereabouts shows where tasks are and which topologies ended. The registry's mutex is held.
@@ -97,7 +105,8 @@ func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
 		}
 		how, atMs, _ := r.state.ending(t, nowMs, r.options.Times)
 		if how != "" {
-			out <- prometheus.MustNewConstMetric(endedDesc, prometheus.GaugeValue, float64(atMs)/1000, name, string(how))
+			out <- prometheus.MustNewConstMetric(endedDesc, prometheus.GaugeValue, float64(atMs)/1000, name,
+				string(how))
 		}
 		if how == Killed && silentMs > shownForKilled.Milliseconds() {
 			continue
@@ -108,12 +117,14 @@ func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
 			continue
 		}
 		for of, n := range counts {
-			out <- prometheus.MustNewConstMetric(tasksDesc, prometheus.GaugeValue, float64(n), name, of.place.String(), of.component)
+			out <- prometheus.MustNewConstMetric(tasksDesc, prometheus.GaugeValue, float64(n), name, of.place.String(),
+				of.component)
 		}
 	}
 	for key, c := range r.state.clients {
 		if c.stoppedMs != 0 && nowMs-c.stoppedMs <= shownForKilled.Milliseconds() {
-			out <- prometheus.MustNewConstMetric(clientStoppedDesc, prometheus.GaugeValue, float64(c.stoppedMs)/1000, key.topology, key.place.String())
+			out <- prometheus.MustNewConstMetric(clientStoppedDesc, prometheus.GaugeValue, float64(c.stoppedMs)/1000,
+				key.topology, key.place.String())
 		}
 	}
 	out <- prometheus.MustNewConstMetric(tasksLeftOutDesc, prometheus.GaugeValue, float64(leftOut))

@@ -59,7 +59,8 @@ type info struct {
 func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reason string, n int)) *info {
 	text := func(s string) string { return clip(s, l.TextBytes) }
 	in := &info{
-		versions: Versions{text(reported.GetStormVersion()), text(reported.GetBulletVersion()), text(reported.GetJavaVersion()), text(reported.GetPluginVersion())},
+		versions: Versions{text(reported.GetStormVersion()), text(reported.GetBulletVersion()),
+			text(reported.GetJavaVersion()), text(reported.GetPluginVersion())},
 		settings: map[string]string{},
 	}
 	tasks := 0
@@ -85,16 +86,20 @@ func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reas
 
 func newComponent(c *bulletmetricsv1.ComponentInfo, text func(string) string, l Limits) Component {
 	out := Component{
-		Name: text(c.GetName()), Parallelism: int(c.GetParallelism()), Tasks: append([]int32{}, c.GetTasks()...), Inputs: []Input{},
-		CPUPercent: finite(c.GetCpuPercent()), OnHeapMiB: finite(c.GetOnHeapMib()), OffHeapMiB: finite(c.GetOffHeapMib()),
-		Kind: strings.ToLower(strings.TrimPrefix(c.GetKind().String(), "COMPONENT_KIND_")),
+		Name: text(c.GetName()), Parallelism: int(c.GetParallelism()), Tasks: append([]int32{}, c.GetTasks()...),
+		Inputs:     []Input{},
+		CPUPercent: finite(c.GetCpuPercent()), OnHeapMiB: finite(c.GetOnHeapMib()),
+		OffHeapMiB: finite(c.GetOffHeapMib()),
+		Kind:       strings.ToLower(strings.TrimPrefix(c.GetKind().String(), "COMPONENT_KIND_")),
 	}
-	if c.GetKind() != bulletmetricsv1.ComponentKind_COMPONENT_KIND_SPOUT && c.GetKind() != bulletmetricsv1.ComponentKind_COMPONENT_KIND_BOLT {
+	if c.GetKind() != bulletmetricsv1.ComponentKind_COMPONENT_KIND_SPOUT &&
+		c.GetKind() != bulletmetricsv1.ComponentKind_COMPONENT_KIND_BOLT {
 		out.Kind = ""
 	}
 	slices.Sort(out.Tasks)
 	for _, in := range c.GetInputs()[:min(len(c.GetInputs()), l.Components)] {
-		input := Input{Component: text(in.GetComponent()), Stream: text(in.GetStream()), Grouping: text(in.GetGrouping())}
+		input := Input{Component: text(in.GetComponent()), Stream: text(in.GetStream()),
+			Grouping: text(in.GetGrouping())}
 		for _, field := range in.GetFields()[:min(len(in.GetFields()), l.Components)] {
 			input.Fields = append(input.Fields, text(field))
 		}

@@ -83,7 +83,8 @@ func DefaultOptions(dir string) Options {
 // Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	l := o.Limits
-	for _, bound := range []int{l.Topologies, l.Runs, l.Components, l.Settings, l.Workers, l.Tasks, l.Producers, l.TextBytes, l.Annotations, l.AnnotationBytes,
+	for _, bound := range []int{l.Topologies, l.Runs, l.Components, l.Settings, l.Workers, l.Tasks, l.Producers,
+		l.TextBytes, l.Annotations, l.AnnotationBytes,
 		int(l.AnnotationAge), o.CheckpointTicks} {
 		if bound < 1 {
 			return errors.New("registry: every limit must be positive")

@@ -83,7 +83,8 @@ func (r *Registry) restore() error {
 		return err
 	}, func(path string, err error) {
 		unusable++
-		r.options.Logger.Warn("a checkpoint of the registry is unusable; using the one before it, with a longer replay", "file", path, "error", err)
+		r.options.Logger.Warn("a checkpoint of the registry is unusable; using the one before it, with a longer replay",
+			"file", path, "error", err)
 	})
 	r.position = position
 	r.applied.Store(uint64(position))
@@ -128,7 +129,8 @@ func (r *Registry) Run(ctx context.Context) error {
 // not give back: changes that were reported in there are not seen.
 func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
-		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position, "giving_up_after", r.patience.GiveUp, "error", failure)
+		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
+			"giving_up_after", r.patience.GiveUp, "error", failure)
 	}
 	r.figures.readFailures.Inc()
 	delay, stepOver := r.patience.Failed()
@@ -142,7 +144,8 @@ func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure e
 	if stepOver {
 		reader.StepOver()
 		r.figures.unreadable.Inc()
-		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after", r.position, "error", failure)
+		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after",
+			r.position, "error", failure)
 	}
 }
 
@@ -153,7 +156,8 @@ func (r *Registry) openReader() (*journal.Reader, error) {
 	if !errors.Is(err, journal.ErrExpired) {
 		return reader, err
 	}
-	r.options.Logger.Error("the journal no longer has entries that the registry still needed; their changes are lost", "from", r.position,
+	r.options.Logger.Error("the journal no longer has entries that the registry still needed; their changes are lost",
+		"from", r.position,
 		"to", r.journal.Oldest())
 	return r.journal.Reader(0)
 }
@@ -194,7 +198,8 @@ func (r *Registry) checkpoint() {
 	r.mu.Unlock()
 	if err := r.checkpoints.Save(r.position, state); err != nil {
 		r.figures.failures.Inc()
-		r.options.Logger.Warn("saving a checkpoint of the registry failed; a restart will replay more", "directory", filepath.Clean(r.options.Dir), "error", err)
+		r.options.Logger.Warn("saving a checkpoint of the registry failed; a restart will replay more", "directory",
+			filepath.Clean(r.options.Dir), "error", err)
 	}
 	if err := r.retention.Need(name, r.checkpoints.Keep(keptCheckpoints)); err != nil {
 		r.options.Logger.Warn("deleting old journal segments failed", "error", err)

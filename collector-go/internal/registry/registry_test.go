@@ -85,9 +85,11 @@ func (w *world) open() {
 // define gives the world its producer and its series.
 func (w *world) define() {
 	var err error
-	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "t", TopologyID: "t-1-1799999990", Host: "h", Port: 6700, Task: 9})
+	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "t", TopologyID: "t-1-1799999990",
+		Host: "h", Port: 6700, Task: 9})
 	require.NoError(w.t, err)
-	w.series, err = w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: "FilterBolt", Task: 3, Name: "x", IntervalMs: 10_000})
+	w.series, err = w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700},
+		Component: "FilterBolt", Task: 3, Name: "x", IntervalMs: 10_000})
 	require.NoError(w.t, err)
 	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
 }
@@ -120,7 +122,8 @@ func (w *world) crash() {
 
 func (w *world) send(notes *bulletmetricsv1.Batch) {
 	w.sequence++
-	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: w.clock, ReceivedMs: w.clock, Notes: notes,
+	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: w.clock,
+		ReceivedMs: w.clock, Notes: notes,
 		IDs: []journal.SeriesID{w.series}, TimesMs: []int64{w.clock}, Values: []float64{1}}
 	done := make(chan error, 1)
 	_, err := w.journal.Append(b, func(err error) { done <- err })
@@ -142,7 +145,8 @@ func (w *world) info(settings map[string]string) {
 
 // annotated waits until so many annotations can be read, and returns their titles.
 func (w *world) annotated(n int) (titles []string) {
-	require.Eventually(w.t, func() bool { return len(w.registry.Annotations(everything)) >= n }, patience, time.Millisecond)
+	require.Eventually(w.t, func() bool { return len(w.registry.Annotations(everything)) >= n }, patience,
+		time.Millisecond)
 	for _, a := range w.registry.Annotations(everything) {
 		titles = append(titles, a.Title)
 	}
@@ -206,7 +210,8 @@ func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {
 	w := newWorld(t)
 	w.info(map[string]string{"topology.workers": "2"})
-	_, err := w.registry.Annotate(t.Context(), Annotation{ID: "s1", Topology: "t", TimeMs: t0, Title: "Step 1", Tags: []string{"step"}})
+	_, err := w.registry.Annotate(t.Context(), Annotation{ID: "s1", Topology: "t", TimeMs: t0, Title: "Step 1",
+		Tags: []string{"step"}})
 	require.NoError(t, err)
 	w.seconds(200) // over several segments and checkpoints
 	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, patience, time.Millisecond,
@@ -224,7 +229,8 @@ func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {
 	assert.Equal(t, timeText(w.clock), after.LastSeen)
 	assert.Equal(t, []string{"Topology t submitted", "Step 1"}, w.annotated(2))
 	w.info(map[string]string{"topology.workers": "3"})
-	assert.Equal(t, []string{"Topology t submitted", "Step 1", "Changed topology.workers"}, w.annotated(3), "what changed since is still seen")
+	assert.Equal(t, []string{"Topology t submitted", "Step 1", "Changed topology.workers"}, w.annotated(3),
+		"what changed since is still seen")
 	w.close()
 }
 
@@ -269,7 +275,8 @@ func TestADamagedCheckpointCostsNothingButReplay(t *testing.T) {
 		damage(t, file)
 	}
 	w.open()
-	require.Eventually(t, func() bool { return len(w.registry.Topologies()) == 1 }, patience, time.Millisecond, "from what the journal still holds")
+	require.Eventually(t, func() bool { return len(w.registry.Topologies()) == 1 }, patience, time.Millisecond,
+		"from what the journal still holds")
 	w.close()
 }
 
@@ -304,7 +311,8 @@ func TestAnAnnotationIsDurableAndReadableWhenItIsAnswered(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, set.ID, 24)
 	assert.Equal(t, w.clock, set.TimeMs)
-	assert.Equal(t, []Annotation{set}, w.registry.Annotations(Filter{Topology: "t", ToMs: w.clock, Tags: []string{"step"}}))
+	assert.Equal(t, []Annotation{set},
+		w.registry.Annotations(Filter{Topology: "t", ToMs: w.clock, Tags: []string{"step"}}))
 	again, err := w.registry.Annotate(t.Context(), set)
 	require.NoError(t, err)
 	assert.Equal(t, set, again)
@@ -315,7 +323,8 @@ func TestAnAnnotationIsDurableAndReadableWhenItIsAnswered(t *testing.T) {
 	w.crash() // no checkpoint: it is in the journal
 	w.open()
 	w.seconds(1)
-	require.Eventually(t, func() bool { _, ok := w.registry.annotation("t", set.ID); return ok }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { _, ok := w.registry.annotation("t", set.ID); return ok }, patience,
+		time.Millisecond)
 	w.close()
 	_, err = w.registry.Annotate(t.Context(), set)
 	assert.ErrorIs(t, err, journal.ErrClosed)
@@ -328,14 +337,21 @@ func TestWhatIsWrongWithAnAnnotationIsSaid(t *testing.T) {
 	for want, a := range map[string]Annotation{
 		"topology is missing: name the topology that it is about":              {Title: "x"},
 		"title is missing, and there is no annotation of this id that has one": {Topology: "t", ID: "unknown"},
-		"end_time is before time":                                                   {Topology: "t", Title: "x", TimeMs: 2, EndMs: 1},
-		"text is too long: 16385 bytes, at most 16384":                              {Topology: "t", Title: "x", Text: long},
-		"title is not UTF-8":                                                        {Topology: "t", Title: "\xff"},
-		"tags are too many, at most 16":                                             {Topology: "t", Title: "x", Tags: make([]string, MaxTags+1)},
-		"tags is too long: 65 bytes, at most 64":                                    {Topology: "t", Title: "x", Tags: []string{"a", long[:65]}},
-		`id begins with "auto-", which is for the collector's own: choose another`:  {Topology: "t", Title: "x", ID: "auto-1"},
-		"it is older than annotations are kept, or than all of as many as are kept": {Topology: "t", Title: "x", TimeMs: 1, ID: "old"},
-		"id is too long: 16385 bytes, at most 128":                                  {Topology: "t", Title: "x", ID: long},
+		"end_time is before time": {Topology: "t", Title: "x",
+			TimeMs: 2, EndMs: 1},
+		"text is too long: 16385 bytes, at most 16384": {Topology: "t", Title: "x",
+			Text: long},
+		"title is not UTF-8": {Topology: "t", Title: "\xff"},
+		"tags are too many, at most 16": {Topology: "t", Title: "x",
+			Tags: make([]string, MaxTags+1)},
+		"tags is too long: 65 bytes, at most 64": {Topology: "t", Title: "x",
+			Tags: []string{"a", long[:65]}},
+		`id begins with "auto-", which is for the collector's own: choose another`: {Topology: "t", Title: "x",
+			ID: "auto-1"},
+		"it is older than annotations are kept, or than all of as many as are kept": {Topology: "t", Title: "x",
+			TimeMs: 1, ID: "old"},
+		"id is too long: 16385 bytes, at most 128": {Topology: "t",
+			Title: "x", ID: long},
 	} {
 		if want[:2] == "it" {
 			w.seconds(1) // there is a clock to be old by

@@ -63,7 +63,8 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	r.source = journal.ProducerID(d.Uint32())
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		id := journal.ProducerID(d.Uint32())
-		r.senders[id] = &sender{place: decodePlace(d), task: int32(d.Int()), connected: d.Bool(), heardMs: d.Int(), digest: d.Uint()}
+		r.senders[id] = &sender{place: decodePlace(d), task: int32(d.Int()), connected: d.Bool(), heardMs: d.Int(),
+			digest: d.Uint()}
 	}
 	var workers []*worker
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
@@ -138,13 +139,15 @@ func decodeWave(d *metric.Decoder) *wave {
 func decodeInfo(d *metric.Decoder) *info {
 	in := &info{versions: Versions{d.String(), d.String(), d.String(), d.String()}, settings: map[string]string{}}
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
-		c := Component{Name: d.String(), Kind: d.String(), Parallelism: int(d.Uint32()), Tasks: []int32{}, Inputs: []Input{}}
+		c := Component{Name: d.String(), Kind: d.String(), Parallelism: int(d.Uint32()), Tasks: []int32{},
+			Inputs: []Input{}}
 		for m := d.Count(1); m > 0 && d.Err() == nil; m-- {
 			c.Tasks = append(c.Tasks, int32(d.Int()))
 		}
 		c.CPUPercent, c.OnHeapMiB, c.OffHeapMiB = finite(d.Float()), finite(d.Float()), finite(d.Float())
 		for m := d.Count(1); m > 0 && d.Err() == nil; m-- {
-			c.Inputs = append(c.Inputs, Input{Component: d.String(), Stream: d.String(), Grouping: d.String(), Fields: decodeStrings(d)})
+			c.Inputs = append(c.Inputs, Input{Component: d.String(), Stream: d.String(), Grouping: d.String(),
+				Fields: decodeStrings(d)})
 		}
 		in.components = append(in.components, c)
 	}
@@ -157,7 +160,8 @@ func decodeInfo(d *metric.Decoder) *info {
 
 func decodeMarks(d *metric.Decoder, m *marks) {
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
-		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(), Text: d.String(), Tags: decodeStrings(d)}
+		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(),
+			Text: d.String(), Tags: decodeStrings(d)}
 		origin := d.Uint()
 		if origin < uint64(OfRegistry) || origin > uint64(OfAPI) {
 			d.Fail(fmt.Errorf("an annotation of origin %d", origin))

@@ -74,8 +74,9 @@ type task struct {
 }
 
 func newRun(topology, id string, nowMs int64) *run {
-	return &run{topology: topology, id: id, submittedMs: submittedMs(id), firstMs: nowMs, heardMs: nowMs, hearingSinceMs: nowMs,
-		senders: map[journal.ProducerID]*sender{}, workers: map[place]*worker{}, tasks: map[int32]*task{}}
+	return &run{topology: topology, id: id, submittedMs: submittedMs(id), firstMs: nowMs, heardMs: nowMs,
+		hearingSinceMs: nowMs,
+		senders:        map[journal.ProducerID]*sender{}, workers: map[place]*worker{}, tasks: map[int32]*task{}}
 }
 
 // submittedMs reads the submission's time from Storm's id, "name-n-seconds".

@@ -62,7 +62,8 @@ type beat struct {
 }
 
 func newScript(t *testing.T, l Limits) *script {
-	return &script{t: t, s: newState(l, DefaultOptions("x").Times), clock: t0, series: map[metric.Raw]journal.SeriesID{}, layouts: map[string]journal.LayoutID{}, beats: map[string]beat{},
+	return &script{t: t, s: newState(l, DefaultOptions("x").Times), clock: t0,
+		series: map[metric.Raw]journal.SeriesID{}, layouts: map[string]journal.LayoutID{}, beats: map[string]beat{},
 		numbers: map[string]journal.ProducerID{}}
 }
 
@@ -94,7 +95,8 @@ func (p *script) play(line string) string {
 		if f[2] == "-" {
 			f[2], f[3] = "", ""
 		}
-		p.apply(&journal.ProducerDefined{ID: p.numbers[f[1]], Topology: f[2], TopologyID: f[3], Host: w.host, Port: w.port, Task: int32(whole(f[5]))})
+		p.apply(&journal.ProducerDefined{ID: p.numbers[f[1]], Topology: f[2], TopologyID: f[3], Host: w.host,
+			Port: w.port, Task: int32(whole(f[5]))})
 	case "connect":
 		p.apply(&journal.Connected{Producer: p.producer(f[1]), TimeMs: p.clock})
 	case "disconnect":
@@ -162,14 +164,16 @@ func (p *script) report(b beat, timeMs int64) {
 	w := at(b.where)
 	for _, text := range b.tasks {
 		component, task, _ := strings.Cut(text, "/")
-		raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: w.host, Port: w.port}, Component: component, Task: int32(whole(task)), Name: "x", IntervalMs: 10_000}
+		raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: w.host, Port: w.port}, Component: component,
+			Task: int32(whole(task)), Name: "x", IntervalMs: 10_000}
 		id, known := p.series[raw]
 		if !known {
 			id = journal.SeriesID(len(p.series) + 1)
 			p.series[raw] = id
 			p.apply(&journal.SeriesDefined{ID: id, Series: raw})
 		}
-		batch.IDs, batch.TimesMs, batch.Values = append(batch.IDs, id), append(batch.TimesMs, timeMs), append(batch.Values, 1)
+		batch.IDs, batch.TimesMs, batch.Values = append(batch.IDs, id), append(batch.TimesMs, timeMs),
+			append(batch.Values, 1)
 	}
 	if p.blocks && len(batch.IDs) > 0 {
 		p.asBlock(batch, timeMs)
@@ -208,7 +212,8 @@ func (p *script) notes(producer string, notes *bulletmetricsv1.Batch) {
 
 func (p *script) worker(f []string) *bulletmetricsv1.WorkerInfo {
 	w := at(f[0])
-	info := &bulletmetricsv1.WorkerInfo{Host: w.host, Port: w.port, Pid: uint64(whole(f[1])), StartTimeMs: t0 + 1000*whole(f[2])}
+	info := &bulletmetricsv1.WorkerInfo{Host: w.host, Port: w.port, Pid: uint64(whole(f[1])), StartTimeMs: t0 +
+		1000*whole(f[2])}
 	for _, text := range f[3:] {
 		task, ago, timed := strings.Cut(text, "@")
 		info.Tasks = append(info.Tasks, int32(whole(task)))
@@ -241,14 +246,17 @@ func topologyInfo(f []string) *bulletmetricsv1.TopologyInfo {
 			info.Components = append(info.Components, components[of])
 		case "in":
 			v := strings.Split(value, "/")
-			components[of].Inputs = append(components[of].Inputs, &bulletmetricsv1.ComponentInput{Component: v[0], Stream: v[1], Grouping: v[2]})
+			components[of].Inputs = append(components[of].Inputs, &bulletmetricsv1.ComponentInput{Component: v[0],
+				Stream: v[1], Grouping: v[2]})
 		}
 	}
 	return info
 }
 
 func componentInfo(name string, v []string) *bulletmetricsv1.ComponentInfo {
-	c := &bulletmetricsv1.ComponentInfo{Name: name, Kind: bulletmetricsv1.ComponentKind(bulletmetricsv1.ComponentKind_value["COMPONENT_KIND_"+strings.ToUpper(v[0])]),
+	c := &bulletmetricsv1.ComponentInfo{Name: name,
+		Kind: bulletmetricsv1.ComponentKind(bulletmetricsv1.ComponentKind_value["COMPONENT_KIND_"+
+			strings.ToUpper(v[0])]),
 		Parallelism: uint32(whole(v[1]))}
 	first, last, _ := strings.Cut(v[2], "-")
 	for id := whole(first); id <= whole(last); id++ {
@@ -268,7 +276,8 @@ func annotationOf(f []string) *bulletmetricsv1.Annotation {
 		return t0 + 1000*whole(text)
 	}
 	text := func(s string) string { return strings.TrimPrefix(s, "-") }
-	a := &bulletmetricsv1.Annotation{Id: text(f[0]), TimeMs: ms(f[1]), EndTimeMs: ms(f[2]), Title: text(strings.Join(f[4:], " ")), Topology: "t"}
+	a := &bulletmetricsv1.Annotation{Id: text(f[0]), TimeMs: ms(f[1]), EndTimeMs: ms(f[2]),
+		Title: text(strings.Join(f[4:], " ")), Topology: "t"}
 	if f[3] != "-" {
 		a.Tags = strings.Split(f[3], ",")
 	}
@@ -308,7 +317,8 @@ func (p *script) show(f []string) string {
 	case "topology":
 		t, ok := p.registry().Topology(f[1], "")
 		require.True(p.t, ok)
-		say("%s alive=%v versions=%v parallelism=%d cpu=%v memory=%v runs=%d", t.ID, t.Alive, t.Versions, t.Resources.Totals.Parallelism,
+		say("%s alive=%v versions=%v parallelism=%d cpu=%v memory=%v runs=%d", t.ID, t.Alive, t.Versions,
+			t.Resources.Totals.Parallelism,
 			t.Resources.Totals.CPUCores, t.Resources.Totals.TotalMemoryMiB, len(t.Runs))
 		for _, w := range t.Workers {
 			say("worker %s pid=%d alive=%v restarts=%d %v", w.Worker, w.Pid, w.Alive, w.Restarts, w.Components)
@@ -341,7 +351,8 @@ func (p *script) show(f []string) string {
 		for _, c := range conditions {
 			since, err := time.Parse(time.RFC3339, c.Since)
 			require.NoError(p.t, err)
-			say("%s", strings.TrimSpace(fmt.Sprintf("%s since %s %s %s", c.State, seconds(since.UnixMilli()), c.By, c.Annotation)))
+			say("%s", strings.TrimSpace(fmt.Sprintf("%s since %s %s %s", c.State, seconds(since.UnixMilli()), c.By,
+				c.Annotation)))
 		}
 	case "clients":
 		for _, key := range p.s.clientKeys() {

@@ -51,7 +51,8 @@ type sourceKey struct {
 }
 
 func newSources() *sources {
-	return &sources{bySeries: map[journal.SeriesID]*source{}, byLayout: map[journal.LayoutID][]column{}, unique: map[sourceKey]*source{}}
+	return &sources{bySeries: map[journal.SeriesID]*source{}, byLayout: map[journal.LayoutID][]column{},
+		unique: map[sourceKey]*source{}}
 }
 
 func (all *sources) define(e *journal.SeriesDefined) {

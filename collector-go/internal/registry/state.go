@@ -16,8 +16,9 @@ type state struct {
 	limits Limits
 	times  Times
 
-	clockMs    int64 // the collector's, as the journal has it
-	ageClockMs int64 // the same, but that no tick counts for more than longestTick: a step of the clock makes nothing old
+	clockMs int64 // the collector's, as the journal has it
+	// the same, but that no tick counts for more than longestTick: a step of the clock makes nothing old
+	ageClockMs int64
 	topologies map[string]*topology
 	set        *marks // annotations of producers and clients
 	made       *marks // the registry's own
@@ -172,7 +173,8 @@ func (s *state) batch(b *journal.Batch) {
 // annotations takes those that somebody set; on a stream they are about its topology.
 func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, origin Origin) {
 	for _, one := range all {
-		a := Annotation{ID: one.GetId(), Topology: cmp.Or(topology, one.GetTopology()), TimeMs: one.GetTimeMs(), EndMs: one.GetEndTimeMs(),
+		a := Annotation{ID: one.GetId(), Topology: cmp.Or(topology, one.GetTopology()), TimeMs: one.GetTimeMs(),
+			EndMs: one.GetEndTimeMs(),
 			Title: one.GetTitle(), Text: one.GetText(), Tags: one.GetTags(), Origin: origin}.within(s.limits.TextBytes)
 		if a.ID == "" || strings.HasPrefix(a.ID, autoPrefix) {
 			a.ID = fmt.Sprintf("%s%d", autoPrefix, s.nextMade)
@@ -188,7 +190,8 @@ func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, 
 // annotate adds one of the registry's own.
 func (s *state) annotate(topology string, timeMs int64, c change) {
 	text := strings.Join(c.lines, "\n")
-	s.made.put(Annotation{ID: fmt.Sprintf("%s%d", autoPrefix, s.nextMade), Topology: topology, TimeMs: timeMs, Title: c.title, Text: text, Tags: c.tags,
+	s.made.put(Annotation{ID: fmt.Sprintf("%s%d", autoPrefix, s.nextMade), Topology: topology, TimeMs: timeMs,
+		Title: c.title, Text: text, Tags: c.tags,
 		Origin: OfRegistry}.within(s.limits.TextBytes))
 	s.nextMade++
 	s.bound()
@@ -290,7 +293,8 @@ func (s *state) begin(t *topology, r *run) int {
 }
 
 func (s *state) annotateSubmission(t *topology, r *run) {
-	c := change{title: fmt.Sprintf("Topology %s submitted", t.name), tags: []string{"submitted"}, lines: []string{"+ id " + r.id}}
+	c := change{title: fmt.Sprintf("Topology %s submitted", t.name), tags: []string{"submitted"},
+		lines: []string{"+ id " + r.id}}
 	if len(t.runs) > 0 {
 		before := t.current()
 		before.wave = nil

@@ -13,13 +13,16 @@ import (
 func BenchmarkApplyTick(b *testing.B) {
 	o := DefaultOptions("x")
 	s := newState(o.Limits, o.Times)
-	s.apply(&journal.ProducerDefined{ID: 1, Topology: "t", TopologyID: "t-1-1799999990", Host: "worker-0", Port: 6700, Task: 5000})
+	s.apply(&journal.ProducerDefined{ID: 1, Topology: "t", TopologyID: "t-1-1799999990", Host: "worker-0", Port: 6700,
+		Task: 5000})
 	var ids []journal.SeriesID
 	for task := range 1162 {
 		for n := range 20 {
 			id := journal.SeriesID(len(ids) + 1)
-			s.apply(&journal.SeriesDefined{ID: id, Series: metric.Raw{Worker: metric.Worker{Topology: "t", Host: fmt.Sprintf("worker-%d", task%100), Port: 6700},
-				Component: "FilterBolt", Task: int32(task), Name: fmt.Sprint(n), IntervalMs: 10_000}})
+			s.apply(&journal.SeriesDefined{ID: id,
+				Series: metric.Raw{Worker: metric.Worker{Topology: "t", Host: fmt.Sprintf("worker-%d", task%100),
+					Port: 6700},
+					Component: "FilterBolt", Task: int32(task), Name: fmt.Sprint(n), IntervalMs: 10_000}})
 			ids = append(ids, id)
 		}
 	}
@@ -44,7 +47,9 @@ func blocksOf(s *state, ids []journal.SeriesID) (*journal.Batch, func(now int64)
 	for first := 0; first < len(ids); first += 20 {
 		layout := journal.LayoutID(first + 1)
 		s.apply(&journal.LayoutDefined{ID: layout, Series: ids[first : first+20]})
-		batch.Blocks = append(batch.Blocks, journal.Block{Layout: layout, Block: block.Block{Columns: 20, Rows: 1, Codec: block.Doubles, Values: make([]byte, 160)}})
+		batch.Blocks = append(batch.Blocks,
+			journal.Block{Layout: layout, Block: block.Block{Columns: 20, Rows: 1, Codec: block.Doubles,
+				Values: make([]byte, 160)}})
 	}
 	return batch, func(now int64) {
 		for i := range batch.Blocks {

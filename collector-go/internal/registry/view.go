@@ -142,7 +142,8 @@ func (r *Registry) Topology(name, id string) (Topology, bool) {
 	}
 	out := r.view(t.runs[i]).whole()
 	for _, run := range slices.Backward(t.runs) {
-		out.Runs = append(out.Runs, Run{run.id, timeOrNone(run.submittedMs), timeText(run.firstMs), timeText(run.heardMs)})
+		out.Runs = append(out.Runs, Run{run.id, timeOrNone(run.submittedMs), timeText(run.firstMs),
+			timeText(run.heardMs)})
 	}
 	return out, true
 }
@@ -170,8 +171,9 @@ func timeOrNone(ms int64) string {
 func (v view) alive(w *worker, heardMs int64) bool { return v.nowMs-heardMs <= w.silenceMs(v.times) }
 
 func (v view) summary() Summary {
-	s := Summary{Name: v.topology, ID: v.id, Submitted: timeOrNone(v.submittedMs), FirstSeen: timeText(v.firstMs), LastSeen: timeText(v.heardMs),
-		Tasks: len(v.tasks)}
+	s := Summary{Name: v.topology, ID: v.id, Submitted: timeOrNone(v.submittedMs), FirstSeen: timeText(v.firstMs),
+		LastSeen: timeText(v.heardMs),
+		Tasks:    len(v.tasks)}
 	slowest := &worker{}
 	for _, w := range v.workers {
 		if w.present {
@@ -188,7 +190,8 @@ func (v view) summary() Summary {
 }
 
 func (v view) whole() Topology {
-	t := Topology{Summary: v.summary(), Components: []Component{}, Settings: map[string]string{}, Unplaced: v.unplaced(), Workers: v.workersShown(),
+	t := Topology{Summary: v.summary(), Components: []Component{}, Settings: map[string]string{},
+		Unplaced: v.unplaced(), Workers: v.workersShown(),
 		Producers: v.producersShown(), Resources: Resources{Rows: []ResourceRow{}}}
 	if v.info != nil {
 		t.Components, t.Resources = append(t.Components, v.info.components...), v.info.resources()
@@ -206,7 +209,8 @@ func (in *info) resources() Resources {
 			continue
 		}
 		n := float64(c.Parallelism)
-		row := ResourceRow{Component: c.Name, Parallelism: c.Parallelism, CPUCoresTotal: n * c.CPUPercent / 100, OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB,
+		row := ResourceRow{Component: c.Name, Parallelism: c.Parallelism, CPUCoresTotal: n * c.CPUPercent / 100,
+			OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB,
 			TotalMemoryMiB: n * (c.OnHeapMiB + c.OffHeapMiB)}
 		out.Rows = append(out.Rows, row)
 		out.Totals.Parallelism += row.Parallelism
@@ -225,8 +229,10 @@ func (v view) workersShown() []Worker {
 		if !w.present {
 			continue
 		}
-		all = append(all, Worker{Worker: p.String(), Host: p.host, Port: p.port, Pid: w.pid, Started: timeOrNone(w.startMs), KnownSince: timeOrNone(w.sinceMs),
-			FirstSeen: timeText(w.firstMs), LastSeen: timeText(w.lastMs), Alive: v.alive(w, w.heardMs), Restarts: w.restarts, Tasks: w.tasks,
+		all = append(all, Worker{Worker: p.String(), Host: p.host, Port: p.port, Pid: w.pid,
+			Started: timeOrNone(w.startMs), KnownSince: timeOrNone(w.sinceMs),
+			FirstSeen: timeText(w.firstMs), LastSeen: timeText(w.lastMs), Alive: v.alive(w, w.heardMs),
+			Restarts: w.restarts, Tasks: w.tasks,
 			Components: grouped(tasks[p])})
 	}
 	return all

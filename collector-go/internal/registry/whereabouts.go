@@ -94,7 +94,8 @@ func (s *state) ending(t *topology, nowMs int64, times Times) (how Ending, atMs 
 		return "", 0, nil
 	}
 	for _, a := range s.set.sorted { // by time: the last one counts
-		if a.Topology == t.name && slices.Contains(a.Tags, KilledTag) && a.TimeMs >= r.beganMs() && r.heardMs <= a.TimeMs+killLasts.Milliseconds() {
+		if a.Topology == t.name && slices.Contains(a.Tags, KilledTag) && a.TimeMs >= r.beganMs() &&
+			r.heardMs <= a.TimeMs+killLasts.Milliseconds() {
 			how, atMs, by = Killed, a.TimeMs, a
 		}
 	}

@@ -97,7 +97,8 @@ func (r *Registry) write(ctx context.Context, a Annotation) error {
 	_, err = r.journal.Append(&journal.Batch{
 		Producer: producer, Epoch: r.writer.epoch, Sequence: sequence, SentMs: nowMs, ReceivedMs: nowMs,
 		Notes: &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{{
-			Id: a.ID, Topology: a.Topology, TimeMs: a.TimeMs, EndTimeMs: a.EndMs, Title: a.Title, Text: a.Text, Tags: a.Tags,
+			Id: a.ID, Topology: a.Topology, TimeMs: a.TimeMs, EndTimeMs: a.EndMs, Title: a.Title, Text: a.Text,
+			Tags: a.Tags,
 		}}},
 	}, func(err error) { durable <- err })
 	if err == nil {

@@ -35,7 +35,8 @@ func TestMakeGoldenData(t *testing.T) {
 	require.Regexp(t, `^\d+\.\d+\.\d+$`, version, "that of a release")
 
 	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(program, "replay", "../../../topology/captures/capture-storm-1.2.4.jsonl", "--data-dir", dir).CombinedOutput()
+	out, err := exec.Command(program, "replay", "../../../topology/captures/capture-storm-1.2.4.jsonl", "--data-dir",
+		dir).CombinedOutput()
 	require.NoError(t, err, string(out))
 
 	start := time.Now().Add(-readings * time.Second).Truncate(10 * time.Second)
@@ -44,7 +45,8 @@ func TestMakeGoldenData(t *testing.T) {
 		all[i] = reading(start.Add(time.Duration(i)*time.Second), i)
 	}
 	serve := func() *Served {
-		return Start(t, exec.Command(program, "serve", "--data-dir", dir, "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--store-embedded-retention-time", "0s"))
+		return Start(t, exec.Command(program, "serve", "--data-dir", dir, "--grpc-listen", "127.0.0.1:0",
+			"--http-listen", "127.0.0.1:0", "--store-embedded-retention-time", "0s"))
 	}
 	first := serve()
 	s := connect(t, first.GRPC)
@@ -59,7 +61,8 @@ func TestMakeGoldenData(t *testing.T) {
 	await(t, second, `storm_requests_total{topology="golden"}`, start.Add((readings-1)*time.Second))
 	second.Stop(t)
 	r := Release{Version: version, At: start.Add((readings + 10) * time.Second).UTC()}
-	answer, err := exec.Command(program, "query", dir, Selector, "--time", r.At.Format(time.RFC3339), "--output", "json").Output()
+	answer, err := exec.Command(program, "query", dir, Selector, "--time", r.At.Format(time.RFC3339), "--output",
+		"json").Output()
 	require.NoError(t, err)
 	r.Series = Parse(t, answer)
 	require.Greater(t, r.Series.Samples(), 300)
@@ -74,7 +77,8 @@ func await(t *testing.T, s *Served, series string, at time.Time) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
-		response, err := http.Get("http://" + s.HTTP + "/api/v1/query?" + url.Values{"query": {series + "[1h]"}}.Encode())
+		response, err := http.Get("http://" + s.HTTP + "/api/v1/query?" +
+			url.Values{"query": {series + "[1h]"}}.Encode())
 		require.NoError(t, err)
 		answer, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
@@ -108,7 +112,8 @@ func pack(t *testing.T, dir string) []byte {
 		}
 		content, err := os.ReadFile(filepath.Join(dir, path))
 		if err == nil {
-			err = archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o640, Size: int64(len(content))})
+			err = archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o640,
+				Size: int64(len(content))})
 		}
 		if err == nil {
 			_, err = archive.Write(content)

@@ -15,7 +15,8 @@ const readings, stored = 95, 80
 var (
 	depth    = sender.Series{Name: "depth", Interval: time.Second}
 	requests = sender.Series{Name: "requests", Cumulative: true, Interval: time.Second}
-	latency  = sender.Series{Name: "bullet_query_latency_seconds", Key: [2]string{"raw"}, Histogram: true, Cumulative: true, Interval: time.Second}
+	latency  = sender.Series{Name: "bullet_query_latency_seconds", Key: [2]string{"raw"}, Histogram: true,
+		Cumulative: true, Interval: time.Second}
 )
 
 // reading is the i-th of all three.
@@ -24,7 +25,8 @@ func reading(at time.Time, i int) []sender.Sample {
 	return []sender.Sample{
 		{Series: depth, Time: at, Value: float64(i%7) * 1.25},
 		{Series: requests, Time: at, Value: float64(10 * i)},
-		{Series: latency, Time: at, Histogram: &pb.HistogramSample{Schema: 5, ZeroThreshold: 0.0005, Count: 2 * n, Sum: 0.25 * float64(n),
+		{Series: latency, Time: at, Histogram: &pb.HistogramSample{Schema: 5, ZeroThreshold: 0.0005, Count: 2 * n,
+			Sum:           0.25 * float64(n),
 			PositiveSpans: []*pb.BucketSpan{{Offset: -90, Length: 2}}, PositiveCounts: []uint64{n, n}}},
 	}
 }

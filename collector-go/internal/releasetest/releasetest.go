@@ -76,7 +76,8 @@ func Of(t testing.TB, program string) Release {
 	version := strings.TrimSpace(strings.TrimPrefix(string(printed), "bullet-metrics version "))
 	all := All(t)
 	i := slices.IndexFunc(all, func(r Release) bool { return r.Version == version })
-	require.GreaterOrEqual(t, i, 0, "there is no data of release %s: type make golden-data PROGRAM=%s", version, program)
+	require.GreaterOrEqual(t, i, 0, "there is no data of release %s: type make golden-data PROGRAM=%s",
+		version, program)
 	return all[i]
 }
 

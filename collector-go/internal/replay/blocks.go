@@ -92,7 +92,8 @@ func (l *layouts) fillTick(out *pb.Batch, at tick, samples []numbered) {
 			if isNew {
 				out.Layouts = append(out.Layouts, &pb.Layout{Id: layout, SeriesIds: series})
 			}
-			out.Blocks = append(out.Blocks, &pb.Block{LayoutId: layout, FirstTimeMs: at.timeMs, Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_TRIMMED,
+			out.Blocks = append(out.Blocks, &pb.Block{LayoutId: layout, FirstTimeMs: at.timeMs, Count: 1,
+				Codec:  pb.ValueCodec_VALUE_CODEC_TRIMMED,
 				Values: block.AppendTrimmed(nil, values)})
 			return
 		}

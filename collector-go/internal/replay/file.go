@@ -87,7 +87,8 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	var epoch journal.Epoch
 	_, _ = rand.Read(epoch[:]) // never fails (crypto/rand)
 	var err error
-	f.sender, err = p.door.Local(&pb.Open{Topology: f.topology, TopologyId: f.topologyID, Host: host, Port: port, Task: task}, epoch)
+	f.sender, err = p.door.Local(&pb.Open{Topology: f.topology, TopologyId: f.topologyID, Host: host, Port: port,
+		Task: task}, epoch)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
@@ -115,7 +116,8 @@ func (p *Player) settleName(f *File, files []*File) {
 // the one that was played before under the same name, but for one that is being played.
 func (p *Player) taken(f *File, name string, files []*File) bool {
 	for _, other := range files {
-		if other != f && other.sender != nil && other.topology == name && (other.topologyID != f.topologyID || f.topologyID == "") {
+		if other != f && other.sender != nil && other.topology == name &&
+			(other.topologyID != f.topologyID || f.topologyID == "") {
 			return true
 		}
 	}
@@ -150,7 +152,8 @@ func (f *File) add(b *batch) {
 	p := f.point
 	b.unsupported += uint64(p.Unsupported)
 	for _, s := range p.Samples {
-		b.series = append(b.series, metric.Raw{Worker: metric.Worker{Host: p.Host, Port: p.Port}, Component: p.Component, Task: p.Task,
+		b.series = append(b.series, metric.Raw{Worker: metric.Worker{Host: p.Host, Port: p.Port},
+			Component: p.Component, Task: p.Task,
 			Name: p.Name, Key: s.Key, Shape: s.Shape, IntervalMs: p.IntervalMs})
 		b.timesMs = append(b.timesMs, p.TimeMs)
 		b.values = append(b.values, s.Value)
@@ -187,7 +190,8 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 }
 
 func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
-	d := &pb.SeriesDefinition{Id: id, Host: raw.Host, Port: raw.Port, Component: raw.Component, Task: raw.Task, Name: raw.Name,
+	d := &pb.SeriesDefinition{Id: id, Host: raw.Host, Port: raw.Port, Component: raw.Component, Task: raw.Task,
+		Name:       raw.Name,
 		IntervalMs: uint32(raw.IntervalMs), Shape: pb.Shape(raw.Shape)}
 	if raw.Shape == metric.ShapeMap {
 		d.Key = strings.Split(raw.Key, metric.KeySeparator)

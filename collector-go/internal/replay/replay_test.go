@@ -108,7 +108,8 @@ func journalText(t *testing.T, j *journal.Journal) string {
 }
 
 func at(nowMs, ts int64, value string) string {
-	return fmt.Sprintf(`{"now":%d,"ts":%d,"interval":10,"host":"h","port":1,"component":"c","task":1,"name":"n","value":%s}`+"\n", nowMs, ts, value)
+	return fmt.Sprintf(`{"now":%d,"ts":%d,"interval":10,"host":"h","port":1,"component":"c","task":1,"name":"n","value":%s}`+"\n",
+		nowMs, ts, value)
 }
 
 func prepare(id string) string {
@@ -124,7 +125,8 @@ func TestCapturesBecomeAJournal(t *testing.T) {
 		want     string
 	}{
 		{name: "a second is a batch, and the clock is the capture's",
-			captures: map[string]string{"a.jsonl": prepare(run) + at(100_100, 100, "1") + at(100_900, 100, `{"k":2,"s":"x"}`) + at(103_200, 103, `"y"`)},
+			captures: map[string]string{"a.jsonl": prepare(run) + at(100_100, 100, "1") +
+				at(100_900, 100, `{"k":2,"s":"x"}`) + at(103_200, 103, `"y"`)},
 			want: `started 100900
 bullet (bullet-1-1000) connected 100900
 bullet (bullet-1-1000) 100900: n/=1@100 n/k=2@100 dropped 1
@@ -163,8 +165,10 @@ bullet (bullet-3-3000) connected 101500
 bullet (bullet-3-3000) 101500: n/=3@101
 bullet (bullet-3-3000) disconnected 101500`},
 		{name: "a run that the collector has samples of from later on keeps its name",
-			earlier:  map[string][]Run{"bullet": {{ID: other, LastMs: 100_000}}, "b.jsonl": {{ID: "", LastMs: 500_000}}},
-			captures: map[string]string{"a.jsonl": prepare(run) + at(100_000, 100, "1"), "b.jsonl": at(100_500, 100, "2"), "c.jsonl": prepare(run) + at(102_000, 102, "3")},
+			earlier: map[string][]Run{"bullet": {{ID: other, LastMs: 100_000}},
+				"b.jsonl": {{ID: "", LastMs: 500_000}}},
+			captures: map[string]string{"a.jsonl": prepare(run) + at(100_000, 100, "1"),
+				"b.jsonl": at(100_500, 100, "2"), "c.jsonl": prepare(run) + at(102_000, 102, "3")},
 			want: `started 100000
 a.jsonl (bullet-1-1000) connected 100000
 a.jsonl (bullet-1-1000) 100000: n/=1@100
@@ -177,7 +181,8 @@ bullet (bullet-1-1000) connected 102000
 bullet (bullet-1-1000) 102000: n/=3@102
 bullet (bullet-1-1000) disconnected 102000`},
 		{name: "of a long silence two hours pass; a clock that goes back is followed; without one the events' time is it",
-			captures: map[string]string{"a.jsonl": at(100_000, 100, "1") + at(100_000_000, 100_000, "2") + at(99_999_000, 99_999, "3") + at(0, 100_002, "4")},
+			captures: map[string]string{"a.jsonl": at(100_000, 100, "1") + at(100_000_000, 100_000, "2") +
+				at(99_999_000, 99_999, "3") + at(0, 100_002, "4")},
 			want: `started 100000
 a.jsonl () connected 100000
 a.jsonl () 100000: n/=1@100
@@ -206,7 +211,8 @@ func TestATickIsABlock(t *testing.T) {
 		l.fill(out, b, ids)
 		return out
 	}
-	b := &batch{series: []metric.Raw{of(1), of(2), of(1), of(2), of(3)}, timesMs: []int64{5, 5, 5, 5, 5}, values: []float64{1, 2, 3, 4, 5}}
+	b := &batch{series: []metric.Raw{of(1), of(2), of(1), of(2), of(3)}, timesMs: []int64{5, 5, 5, 5, 5},
+		values: []float64{1, 2, 3, 4, 5}}
 	out := fill(b, 1, 2, 3, 4, 5)
 	require.Len(t, out.GetBlocks(), 2)
 	require.Len(t, out.GetLayouts(), 2)
@@ -220,7 +226,9 @@ func TestATickIsABlock(t *testing.T) {
 
 // Lines that cannot be read are reported, the first ones by name.
 func TestOutcome(t *testing.T) {
-	_, outcome := played(t, nil, map[string]string{"a.jsonl": strings.Repeat("x\n", 20) + at(100_000, 100, `{"a":NaN,"b":2,"c":"x"}`) + at(100_000, 900, "1")})
+	_, outcome := played(t, nil,
+		map[string]string{"a.jsonl": strings.Repeat("x\n", 20) + at(100_000, 100, `{"a":NaN,"b":2,"c":"x"}`) +
+			at(100_000, 900, "1")})
 	assert.Equal(t, uint64(3), outcome.Points)
 	assert.Equal(t, map[string]uint64{"not_a_number": 1, "future": 1}, outcome.Refused)
 	assert.Equal(t, uint64(1), outcome.Unsupported)

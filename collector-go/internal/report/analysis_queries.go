@@ -38,7 +38,8 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 		}
 	}
 	slices.Sort(loads)
-	t := document.NewTable(document.Numbers("Queries", ""), document.Numbers("Least cores", ""), document.Numbers("Filter bolts", ""))
+	t := document.NewTable(document.Numbers("Queries", ""), document.Numbers("Least cores", ""),
+		document.Numbers("Filter bolts", ""))
 	for _, load := range loads {
 		least, bolts := math.NaN(), "more than was run"
 		for _, r := range q.Rows {

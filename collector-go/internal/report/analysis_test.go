@@ -18,8 +18,10 @@ import (
 )
 
 func TestHostileComponentsStayText(t *testing.T) {
-	r, err := tuning.AnalyzeResources([]tuning.Component{{Name: `<script>|x`, Parallelism: 2, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown,
-		OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown}}, nil, tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown})
+	r, err := tuning.AnalyzeResources([]tuning.Component{{Name: `<script>|x`, Parallelism: 2, CPUCoresEach: 1,
+		CPUCoresTotal: tuning.Unknown,
+		OnHeapMiB:     1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown}}, nil,
+		tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown})
 	require.NoError(t, err)
 	a := report.OfResources(r)
 	svg, err := a.Figures[0].SVG()
@@ -37,7 +39,8 @@ func queries(t *testing.T) *tuning.Queries {
 	var points []tuning.QueryPoint
 	for row, latencies := range [][]float64{{5, 6, 9, 900}, {300, 400, 900, 1000}, {5, 5, 6, 7}} {
 		for i, ms := range latencies {
-			points = append(points, tuning.QueryPoint{FilterBolts: 4 * (row + 1), Queries: 100 * (row + 1) * (i + 1), LatencyMs: ms,
+			points = append(points, tuning.QueryPoint{FilterBolts: 4 * (row + 1), Queries: 100 * (row + 1) * (i + 1),
+				LatencyMs:        ms,
 				TopologyCPUCores: tuning.Figure(80 + row), TopologyMemoryMiB: tuning.Unknown})
 		}
 	}
@@ -49,7 +52,8 @@ func queries(t *testing.T) *tuning.Queries {
 func TestCapacitiesAsPeopleReadThem(t *testing.T) {
 	a := report.OfQueries(queries(t))
 	out := a.Text()
-	for _, want := range []string{"[300, 400)", "below 200", "at least 1,200", "unknown: a slope needs rows", "900  FAIL"} {
+	for _, want := range []string{"[300, 400)", "below 200", "at least 1,200", "unknown: a slope needs rows",
+		"900  FAIL"} {
 		assert.Contains(t, out, want)
 	}
 	for line := range strings.Lines(out) {
@@ -80,7 +84,8 @@ func TestEveryPointIsDrawn(t *testing.T) {
 		for i := range n {
 			rows = append(rows, tuning.ScalingRow{Size: float64(i + 1), Throughput: 100 * float64(i+1)})
 		}
-		s, err := tuning.AnalyzeScaling(rows, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, 0.25, 0.95)
+		s, err := tuning.AnalyzeScaling(rows, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, 0.25,
+			0.95)
 		require.NoError(t, err)
 		svg, err := report.OfScaling(s).Figures[0].SVG()
 		require.NoError(t, err)
@@ -90,21 +95,26 @@ func TestEveryPointIsDrawn(t *testing.T) {
 }
 
 func TestAnalysesOfOneRow(t *testing.T) {
-	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{{Queries: 100, AverageCPUMsPerMinute: 60_000, AverageResultSize: 8, Workers: 3,
+	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{{Queries: 100, AverageCPUMsPerMinute: 60_000,
+		AverageResultSize: 8, Workers: 3,
 		TotalCPUMsPerMinute: tuning.Unknown, AverageGCMsPerMinute: tuning.Unknown}}, tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
-	d, err := tuning.AnalyzeData([]tuning.DataRow{{DataMiBPerS: 100, RecordsPerS: 20_000, TotalCPUCores: 30, TotalMemoryMiB: 4096}}, 0.95)
+	d, err := tuning.AnalyzeData([]tuning.DataRow{{DataMiBPerS: 100, RecordsPerS: 20_000, TotalCPUCores: 30,
+		TotalMemoryMiB: 4096}}, 0.95)
 	require.NoError(t, err)
-	s, err := tuning.AnalyzeScaling([]tuning.ScalingRow{{Size: 1, Throughput: 5}}, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, 0.25, 0.95)
+	s, err := tuning.AnalyzeScaling([]tuning.ScalingRow{{Size: 1, Throughput: 5}},
+		tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, 0.25, 0.95)
 	require.NoError(t, err)
-	for name, a := range map[string]*document.Document{"concurrency": report.OfConcurrency(c), "data": report.OfData(d), "scaling": report.OfScaling(s)} {
+	for name, a := range map[string]*document.Document{"concurrency": report.OfConcurrency(c), "data": report.OfData(d),
+		"scaling": report.OfScaling(s)} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, chart.WriteFigures(a.Figures, t.TempDir()))
 			text := a.Text() + a.Markdown("")
 			for _, never := range []string{"NaN", "Inf", "%!"} {
 				assert.NotContains(t, text, never)
 			}
-			assert.Contains(t, text, map[string]string{"concurrency": "below 100", "data": "but there are 1", "scaling": "one size shows no scaling"}[name])
+			assert.Contains(t, text, map[string]string{"concurrency": "below 100", "data": "but there are 1",
+				"scaling": "one size shows no scaling"}[name])
 		})
 	}
 	assert.Contains(t, report.OfConcurrency(c).Text(), "180,000", "three workers' total beside their mean")

@@ -17,8 +17,10 @@ func TestTheClocksOfATimeline(t *testing.T) {
 		return h
 	}
 	u := tuning.Unknown
-	timeline := &tuning.Timeline{Queries: 1, Returned: 1, AddedDelay: tuning.Estimate{Value: 1, Low: u, High: u}, FindTime: tuning.Estimate{Value: u, Low: u, High: u},
-		Skews: []tuning.Skew{{From: "this host", To: "the filter bolt's worker", LeastMs: 44, MostMs: -44, Method: "the order of cause and effect in 20 records", ToClocks: 2}},
+	timeline := &tuning.Timeline{Queries: 1, Returned: 1, AddedDelay: tuning.Estimate{Value: 1, Low: u, High: u},
+		FindTime: tuning.Estimate{Value: u, Low: u, High: u},
+		Skews: []tuning.Skew{{From: "this host", To: "the filter bolt's worker", LeastMs: 44, MostMs: -44,
+			Method: "the order of cause and effect in 20 records", ToClocks: 2}},
 		Hosts: []tuning.HostClock{host("host-a", -12, -4), host("host-b", 20, 31)}}
 	text := report.OfTimeline(timeline).Markdown("")
 	for _, want := range []string{
@@ -29,5 +31,6 @@ func TestTheClocksOfATimeline(t *testing.T) {
 		assert.Contains(t, text, want)
 	}
 	timeline.Hosts = timeline.Hosts[:1]
-	assert.Contains(t, report.OfTimeline(timeline).Markdown(""), "one host, whose clock is no more than 4 ms behind the collector's.")
+	assert.Contains(t, report.OfTimeline(timeline).Markdown(""),
+		"one host, whose clock is no more than 4 ms behind the collector's.")
 }

@@ -15,7 +15,8 @@ func TestTheAnswerNamesWhatLimited(t *testing.T) {
 		"  a: limited by filter CPU, GC": {"filter CPU", "cannot tell", "GC", "nothing"},
 		"  a: limited by the host":       {"the host"},
 		"  a: nothing was at its limit":  {"nothing"},
-		"  a: what limited it is not known: evidence is missing or contradicts itself; the report names it": {"nothing", "cannot tell"},
+		"  a: what limited it is not known: evidence is missing or contradicts itself; the report names it": {"nothing",
+			"cannot tell"},
 	} {
 		r := RunReport{Rows: []RowReport{{Label: "a", Limiters: limiters}}}
 		assert.Equal(t, []string{want}, r.Answer(), "%q", limiters)
@@ -29,6 +30,7 @@ func TestALimiterIsNamedOnce(t *testing.T) {
 		return TrialStep{Step: rundir.Step{Value: value, StartMs: int64(value), Verdict: tuning.Fail, Limitation: &l}}
 	}
 	row := RowReport{}
-	row.add(TrialReport{Steps: []TrialStep{step(1, tuning.LimitedByHost), step(2, tuning.LimitedByGC, tuning.LimitedByHost)}})
+	row.add(TrialReport{Steps: []TrialStep{step(1, tuning.LimitedByHost),
+		step(2, tuning.LimitedByGC, tuning.LimitedByHost)}})
 	assert.Equal(t, []string{"the host", "garbage collection"}, row.Limiters)
 }

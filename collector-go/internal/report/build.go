@@ -14,7 +14,8 @@ func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
 	}
 	r := &Report{
 		Axis: axisNames[plan.Axis], Topology: run.Topology,
-		StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs, Goals: goalsReport(goalsOf(plan)), TimesMs: sliceEnds(run),
+		StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs, Goals: goalsReport(goalsOf(plan)),
+		TimesMs:     sliceEnds(run),
 		Calibration: run.Calibration, Collection: collected(run), Query: run.Query,
 		Settings: run.Settings, Placement: run.Placement, Marks: run.Marks, Asked: run.Asked,
 		percentiles: run.HasPercentiles(), durationMs: plan.Load.QueryDurationMs,
@@ -24,7 +25,9 @@ func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
 		worker.RestartsMs = w.RestartsMs(r.StartedMs, run.Steps[len(run.Steps)-1].EndMs)
 		r.Workers = append(r.Workers, worker)
 	}
-	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure { return rundir.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning) })
+	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure {
+		return rundir.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
+	})
 	r.FilterLatencyMeanMs = each(r.TimesMs,
 		func(t int64) Figure { return rundir.Average(filterLatencyMs(run, t-run.SliceMs, t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs,
@@ -79,7 +82,9 @@ func workerReport(w rundir.Worker, timesMs []int64, sliceMs int64) WorkerReport 
 	report := WorkerReport{
 		Worker: w.Name, Pids: w.Pids, CPUMsPerMinute: perMinute(w.CPUSeconds), GCMsPerMinute: perMinute(w.GCSeconds),
 		CPUUserMsPerMinute: perMinute(w.CPUUserSeconds), CPUSystemMsPerMinute: perMinute(w.CPUSystemSeconds),
-		HeapUsedBytes: each(timesMs, func(t int64) Figure { return rundir.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes) }),
+		HeapUsedBytes: each(timesMs, func(t int64) Figure {
+			return rundir.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes)
+		}),
 		CPUCores: each(timesMs,
 			func(t int64) Figure { return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs) }),
 	}
@@ -130,14 +135,18 @@ func stepReport(run *rundir.Figures, step rundir.Step, axis rundir.Axis) StepRep
 		Queries: step.Queries, Label: stepName(axis, step), Workers: len(cpu), AverageCPUMsPerMinute: meanCPU,
 		AverageCPUCores: meanCPU / Figure(minuteMs), TotalCPUMsPerMinute: totalOrUnknown(cpu),
 		TotalCPUUserMsPerMinute: totalOrUnknown(user), TotalCPUSystemMsPerMinute: totalOrUnknown(system),
-		AverageGCMsPerMinute: rundir.Average(gc), GCShareOfCPU: rundir.Average(gc) / meanCPU, TotalGCMsPerMinute: totalOrUnknown(gc),
+		AverageGCMsPerMinute: rundir.Average(gc), GCShareOfCPU: rundir.Average(gc) / meanCPU,
+		TotalGCMsPerMinute:   totalOrUnknown(gc),
 		AverageHeapUsedBytes: rundir.Average(heap), TotalHeapUsedBytes: totalOrUnknown(heap),
-		AverageResultSize: step.Clients.AverageResultSize, FilterLatencyMeanMs: rundir.Average(filterLatencyMs(run, from, to)),
-		HostIdle: step.HostIdle, QueriesRunningMean: measured.Mean(run.QueriesRunning), Clients: step.Clients,
+		AverageResultSize:   step.Clients.AverageResultSize,
+		FilterLatencyMeanMs: rundir.Average(filterLatencyMs(run, from, to)),
+		HostIdle:            step.HostIdle, QueriesRunningMean: measured.Mean(run.QueriesRunning),
+		Clients:          step.Clients,
 		RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: step.MiBPerSecond, RecordsLag: step.RecordsLag,
 		Shares:  step.Shares,
 		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
 		Sharing: step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
-		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == rundir.CostStep, launch: step.Launch, slices: least,
+		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == rundir.CostStep,
+		launch: step.Launch, slices: least,
 	}
 }

@@ -90,7 +90,9 @@ func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table 
 	}
 	last := p.Steps[len(p.Steps)-1]
 	t.Columns[0].Head = last.Name
-	addFigures(&t, slices.DeleteFunc(slices.Clone(last.Figures), func(f compare.FigureChange) bool { return f.Worse == "" }))
+	addFigures(&t, slices.DeleteFunc(slices.Clone(last.Figures), func(f compare.FigureChange) bool {
+		return f.Worse == ""
+	}))
 	return t
 }
 

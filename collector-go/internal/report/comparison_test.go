@@ -40,7 +40,8 @@ func figureOf(t *testing.T, s compare.StepChange, name string) compare.FigureCha
 // storyLines are what differs in Test 4's story: the filter bolts' heap, and that of the workers in effect.
 var storyLines = []string{
 	"- bullet.topology.filter.bolt.memory.on.heap.load: 384", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024",
-	"- worker.heap_flags: -Xmx4096m", "+ worker.heap_flags: -Xmx3072m", "- worker.heap_limit: 4096 MiB", "+ worker.heap_limit: 3072 MiB",
+	"- worker.heap_flags: -Xmx4096m", "+ worker.heap_flags: -Xmx3072m", "- worker.heap_limit: 4096 MiB",
+	"+ worker.heap_limit: 3072 MiB",
 }
 
 // Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers
@@ -57,11 +58,13 @@ func TestTheStoryOfTest4(t *testing.T) {
 
 	require.Len(t, p.Steps, 4)
 	for _, s := range p.Steps {
-		total, mean, gc := figureOf(t, s, "CPU of all workers"), figureOf(t, s, "CPU, mean of a worker"), figureOf(t, s, "GC of all workers")
+		total, mean, gc := figureOf(t, s, "CPU of all workers"), figureOf(t, s, "CPU, mean of a worker"),
+			figureOf(t, s, "GC of all workers")
 		truth := littleHeap.total(int(s.Value)) * 60_000
 		now := muchHeap.total(int(s.Value)) * 60_000
 		assert.InEpsilon(t, truth, float64(total.Before), 0.05)
-		assert.True(t, total.Clear && total.Change.Low <= tuning.Figure(now-truth) && tuning.Figure(now-truth) <= total.Change.High, "%s: %v holds %g", s.Name, total.Change, now-truth)
+		assert.True(t, total.Clear && total.Change.Low <= tuning.Figure(now-truth) &&
+			tuning.Figure(now-truth) <= total.Change.High, "%s: %v holds %g", s.Name, total.Change, now-truth)
 		assert.Less(t, float64(total.Change.High-total.Change.Low), 0.15*truth, "an interval that tells something")
 		assert.Less(t, mean.Ratio.Value, total.Ratio.Value-0.2, "the mean falls by more than the cost")
 		workers := figureOf(t, s, "workers")
@@ -94,11 +97,13 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	require.NoError(t, err)
 	a := c.Document()
 	text := a.Text()
-	for _, want := range []string{"3 values differ, none of them one of the document's eight controlled variables", "bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
+	for _, want := range []string{"3 values differ, none of them one of the document's eight controlled variables",
+		"bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
 		"the same", "cores"} {
 		assert.Contains(t, text, want)
 	}
-	assert.Contains(t, text, "\nConfiguration diff\n  "+strings.Join(storyLines, "\n  ")+"\n\nWhat differs, by controlled variable\n")
+	assert.Contains(t, text, "\nConfiguration diff\n  "+strings.Join(storyLines, "\n  ")+
+		"\n\nWhat differs, by controlled variable\n")
 	assert.Contains(t, a.Markdown(""), "\n## Configuration diff\n\n```diff\n"+strings.Join(storyLines, "\n")+"\n```\n")
 	assert.Contains(t, text, "nobody can tell whether they moved: how free the cluster is.")
 	out := t.TempDir()
@@ -133,7 +138,8 @@ func TestOneLaunchASideHasNoIntervals(t *testing.T) {
 			assert.False(t, f.Clear || f.Change.Low.Known(), "%s, %s: %v", s.Name, f.Name, f.Difference)
 		}
 	}
-	assert.Contains(t, c.Document().Text(), "one launch against one: how much a launch differs from the next was not measured")
+	assert.Contains(t, c.Document().Text(),
+		"one launch against one: how much a launch differs from the next was not measured")
 }
 
 // Configurations that were measured at other places are compared at those that they share: that moves no variable.
@@ -169,8 +175,12 @@ func TestCapacitiesAreCompared(t *testing.T) {
 		before, after, cell, says string
 		overlap                   bool
 	}{
-		"another":  {before, after, "| as it is | [200, 300) | at least 300 | queries | no |", "Capacity: [200, 300) before, at least 300 after (queries): the intervals do not overlap, so that the capacity is another.", false},
-		"the same": {before, before, "| as it is | [200, 300) | [200, 300) | queries | yes |", "Capacity: [200, 300) before, [200, 300) after (queries): the intervals overlap, so that the capacity may be the same.", true},
+		"another": {before, after, "| as it is | [200, 300) | at least 300 | queries | no |",
+			"Capacity: [200, 300) before, at least 300 after (queries): the intervals do not overlap, so that the capacity is another.",
+			false},
+		"the same": {before, before, "| as it is | [200, 300) | [200, 300) | queries | yes |",
+			"Capacity: [200, 300) before, [200, 300) after (queries): the intervals overlap, so that the capacity may be the same.",
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			compared, err := report.Compare(c.before, c.after, 0.95)
@@ -219,7 +229,8 @@ func TestTrialsOfOneRunAreCompared(t *testing.T) {
 	p := c.Configurations[0]
 	assert.Equal(t, []tuning.Variable{tuning.Parallelism}, p.Moved)
 	require.Len(t, p.Steps, 4)
-	assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK}, []tuning.Verdict{p.Steps[3].VerdictBefore, p.Steps[3].VerdictAfter})
+	assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK},
+		[]tuning.Verdict{p.Steps[3].VerdictBefore, p.Steps[3].VerdictAfter})
 }
 
 func TestATrialThatIsNotThereIsToldWithThoseThatAre(t *testing.T) {

@@ -31,13 +31,17 @@ func TestARunComparesItsConfigurations(t *testing.T) {
 	assert.Equal(t, storyLines, c.Lines)
 	for _, want := range []string{
 		"## 1024 MiB against 384 MiB", "Before is 384 MiB, after is 1024 MiB, of the same run.",
-		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |", "\n```diff\n" + strings.Join(storyLines, "\n") + "\n```\n",
-		"| 0 queries | CPU of all workers | ms/min |", "| GC of all workers | ms/min |", "| heap used, all workers | MiB |", "| heap used, mean of a worker | MiB |",
-		"| 100 queries | G1 Young Generation |", "GC time is wall time", "figures/changes-1024-MiB.svg", "One launch against one: how much a launch differs from the next was not measured, so that there are no intervals.",
+		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |", "\n```diff\n" +
+			strings.Join(storyLines, "\n") + "\n```\n",
+		"| 0 queries | CPU of all workers | ms/min |", "| GC of all workers | ms/min |",
+		"| heap used, all workers | MiB |", "| heap used, mean of a worker | MiB |",
+		"| 100 queries | G1 Young Generation |", "GC time is wall time", "figures/changes-1024-MiB.svg",
+		"One launch against one: how much a launch differs from the next was not measured, so that there are no intervals.",
 	} {
 		assert.Contains(t, text, want)
 	}
-	all, mean := figureOf(t, c.Steps[0], "heap used, all workers"), figureOf(t, c.Steps[0], "heap used, mean of a worker")
+	all, mean := figureOf(t, c.Steps[0], "heap used, all workers"),
+		figureOf(t, c.Steps[0], "heap used, mean of a worker")
 	assert.InDelta(t, 5*float64(mean.Before), float64(all.Before), 1)
 	assert.InDelta(t, 8*float64(mean.After), float64(all.After), 1)
 	assert.NotContains(t, text, "could not be compared")

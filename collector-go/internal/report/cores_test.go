@@ -14,8 +14,10 @@ import (
 // 98% busy.
 func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []rundir.Component{
-		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128), instances("JoinBolt", 1, 0.2, 256, 128)}}
-	for _, at := range []cell{{value: 10, cores: 1.1, busy: 0.5}, {value: 20, cores: 1.63, busy: 0.85}, {value: 30, cores: 1.9, busy: 0.98, latencyMs: 900}} {
+		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128),
+		instances("JoinBolt", 1, 0.2, 256, 128)}}
+	for _, at := range []cell{{value: 10, cores: 1.1, busy: 0.5}, {value: 20, cores: 1.63, busy: 0.85},
+		{value: 30, cores: 1.9, busy: 0.98, latencyMs: 900}} {
 		at.latencyMs, at.recordsPerS, at.mibPerS, at.verdict = max(5, at.latencyMs), 1000, 1.8, tuning.OK
 		if at.latencyMs > 200 {
 			at.verdict = tuning.Fail
@@ -25,7 +27,9 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{c}))
 	require.NotNil(t, r.Judged.Queries)
 	assert.InDelta(t, 1.63, float64(r.Judged.Queries.Rows[0].TopologyCPUCores), 1e-9, "at the last step that held")
-	assert.Contains(t, text, "cores are those that the workers used at the last step that held, 1.63, beside 1.28 declared")
+	assert.Contains(t, text,
+		"cores are those that the workers used at the last step that held, 1.63, beside 1.28 declared")
 	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
-	assert.Contains(t, r.Judged.Sizing.YAML, "bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
+	assert.Contains(t, r.Judged.Sizing.YAML,
+		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
 }

@@ -15,7 +15,8 @@ import (
 func mirrored(cores ...float64) column {
 	c := column{label: "as it is", memoryMiB: 100}
 	for i, queries := range []float64{0, 20, 60, 60, 20, 0} {
-		c.cells = append(c.cells, cell{kind: rundir.CostStep, value: queries, latencyMs: 5, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK, cores: cores[i]})
+		c.cells = append(c.cells, cell{kind: rundir.CostStep, value: queries, latencyMs: 5, recordsPerS: 1000,
+			mibPerS: 1.8, verdict: tuning.OK, cores: cores[i]})
 	}
 	return c
 }
@@ -25,7 +26,9 @@ func mirrored(cores ...float64) column {
 func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	c := mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)
 	c.cells[2].verdict = tuning.Fail // no matter to the capacity
-	for _, step := range []cell{{value: 100, cores: 1.6, verdict: tuning.OK}, {value: 200, cores: 1.7, verdict: tuning.Fail}, {value: 100, cores: 1.5, verdict: tuning.OK}, {value: 200, cores: 1.9, verdict: tuning.OK}} {
+	for _, step := range []cell{{value: 100, cores: 1.6, verdict: tuning.OK},
+		{value: 200, cores: 1.7, verdict: tuning.Fail}, {value: 100, cores: 1.5, verdict: tuning.OK},
+		{value: 200, cores: 1.9, verdict: tuning.OK}} {
 		step.latencyMs, step.recordsPerS, step.mibPerS = 5, 1000, 1.8
 		c.cells = append(c.cells, step)
 	}
@@ -40,7 +43,8 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	for _, s := range cost.Steps {
 		verdicts[s.Queries] = s.Verdict
 	}
-	assert.Equal(t, map[int]tuning.Verdict{0: tuning.Baseline, 20: tuning.OK, 60: tuning.OK, 100: tuning.OK, 200: tuning.Inconclusive}, verdicts)
+	assert.Equal(t, map[int]tuning.Verdict{0: tuning.Baseline, 20: tuning.OK, 60: tuning.OK, 100: tuning.OK,
+		200: tuning.Inconclusive}, verdicts)
 	assert.Equal(t, 2*5, strings.Count(text, "| OK (for the cost) |"), "in the first table, and in that of the steps")
 	assert.Contains(t, text, "| FAIL (for the cost) |")
 	answer := strings.Join(r.Answer(), "\n")
@@ -50,7 +54,8 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 
 // Each time that a load was measured in one launch is a point of the cost's fit, so that its drift is in the interval.
 func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
-	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)}))
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries,
+		[]column{mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)}))
 	require.Len(t, r.Judged.Concurrency, 1)
 	c := r.Judged.Concurrency[0]
 	assert.Equal(t, 6, c.TotalFitWhileComplete.Points)
@@ -61,7 +66,8 @@ func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 
 // The seen case: the topology did less from step to step, whatever the load.
 func TestAReportHasNoCostBelowNothing(t *testing.T) {
-	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries,
+		[]column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
 	assert.False(t, r.Judged.Concurrency[0].MarginalTotal.Value.Known())
 	assert.Contains(t, text, "Each query adds: not determined: the fitted slope of ")
 	data, err := r.JSON()
@@ -85,7 +91,8 @@ func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 	assert.NotContains(t, text, "MiB/s are an estimate")
 	r, text = written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{estimated}))
 	assert.InDelta(t, 1.8, float64(r.Volume.MiBPerSecond), 1e-9)
-	assert.Contains(t, text, "MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
+	assert.Contains(t, text,
+		"MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
 }
 
 // Nobody was to find anything: a result size of 0.00 is no figure of such queries.

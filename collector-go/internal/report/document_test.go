@@ -49,15 +49,20 @@ type column struct {
 func (c column) asks() *rundir.Request {
 	u := tuning.Unknown
 	if c.components == nil {
-		return &rundir.Request{Components: []rundir.Component{{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores), OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
+		return &rundir.Request{Components: []rundir.Component{
+			{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores),
+				OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
 			Totals: tuning.StatedTotals{Parallelism: u, CPUCores: u, MemoryMiB: u}}
 	}
-	return &rundir.Request{Components: c.components, Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores), MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
+	return &rundir.Request{Components: c.components,
+		Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores),
+			MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
 }
 
 // instances are a component by what each of them takes.
 func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) rundir.Component {
-	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)), OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
+	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)),
+		OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
 		MemoryMiB: report.Figure(float64(n) * (onHeapMiB + offHeapMiB))}
 }
 
@@ -68,7 +73,9 @@ func (c column) rest(name string, n int, offHeapMiB float64) rundir.Component {
 		cores, memory = cores-float64(other.CPUCoresTotal), memory-float64(other.MemoryMiB)
 	}
 	cores = math.Round(10*cores) / 10
-	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores), OnHeapMiB: report.Figure(memory/float64(n) - offHeapMiB), OffHeapMiB: report.Figure(offHeapMiB), MemoryMiB: report.Figure(memory)}
+	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores),
+		OnHeapMiB: report.Figure(memory/float64(n) - offHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
+		MemoryMiB: report.Figure(memory)}
 }
 
 // asRun writes configurations as a run's directory.
@@ -76,20 +83,26 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	u := tuning.Unknown
-	plan := rundir.Plan{Experiment: "document", Title: "The document's own figures", Analysis: analysis, Axis: axis, SliceMs: 10_000, ReportSliceMs: 10_000, WarmUpMs: 10_000, SustainMs: 50_000,
-		Goals: []tuning.Goal{{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}}, Search: tuning.FullSearch, MinHostIdle: 0.05, Launch: "command",
-		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400, TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
+	plan := rundir.Plan{Experiment: "document", Title: "The document's own figures", Analysis: analysis, Axis: axis,
+		SliceMs: 10_000, ReportSliceMs: 10_000, WarmUpMs: 10_000, SustainMs: 50_000,
+		Goals:  []tuning.Goal{{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}},
+		Search: tuning.FullSearch, MinHostIdle: 0.05, Launch: "command",
+		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400,
+			TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
 	for i, c := range columns {
 		trial := rundir.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1}
 		if c.repeatOf > 0 {
 			trial.Configuration, trial.Repeat = c.repeatOf, i+2-c.repeatOf
 		}
 		if c.filterBolts > 0 {
-			trial.Settings = []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: strconv.Itoa(c.filterBolts)}}
+			trial.Settings = []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism",
+				Value: strconv.Itoa(c.filterBolts)}}
 		}
 		plan.Trials = append(plan.Trials, trial)
 	}
-	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan, rundir.Manifest{ID: "document-1", StartedMs: originMs, Machine: rundir.Machine{Cores: 48, UsableCores: 47, MemoryBytes: 256 << 30}})
+	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan,
+		rundir.Manifest{ID: "document-1", StartedMs: originMs, Machine: rundir.Machine{Cores: 48, UsableCores: 47,
+			MemoryBytes: 256 << 30}})
 	require.NoError(t, err)
 	defer w.Close()
 	result := rundir.Result{FinishedMs: originMs + 3_600_000, Verdict: tuning.OK, Notes: []string{}}
@@ -97,14 +110,19 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		trial := plan.Trials[i]
 		require.NoError(t, w.BeginTrial(trial, nil, rundir.Arguments{}))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialStarted, Trial: i + 1, Launch: 1}))
-		run := &rundir.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000, FilterLatencySeconds: make([]rundir.Slices, 1),
-			Asked: c.asks()}
+		run := &rundir.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000,
+			FilterLatencySeconds: make([]rundir.Slices, 1),
+			Asked:                c.asks()}
 		var measured []rundir.Step
 		used, worker := 0.0, rundir.Worker{Name: "host:6700", Pids: []int{4711}}
 		for n, at := range c.cells {
 			start := originMs + int64(n)*60_000
-			step := rundir.Step{Number: n + 1, Kind: cmp.Or(at.kind, rundir.LoadStep), Value: at.value, Attempt: 1, Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
-				QueriesPerSecond: u, RecordsPerSecond: report.Figure(at.recordsPerS), RecordsPerSecondAsked: u, MiBPerSecond: report.Figure(at.mibPerS), CatchUpRatio: u, Clients: rundir.Clients{AverageResultSize: 10}, HostIdle: 0.4, CPUCores: u, Verdict: at.verdict, Reasons: []string{}}
+			step := rundir.Step{Number: n + 1, Kind: cmp.Or(at.kind, rundir.LoadStep), Value: at.value, Attempt: 1,
+				Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
+				QueriesPerSecond: u, RecordsPerSecond: report.Figure(at.recordsPerS), RecordsPerSecondAsked: u,
+				MiBPerSecond: report.Figure(at.mibPerS), CatchUpRatio: u,
+				Clients: rundir.Clients{AverageResultSize: 10}, HostIdle: 0.4, CPUCores: u, Verdict: at.verdict,
+				Reasons: []string{}}
 			if axis == rundir.Queries {
 				step.Queries = int(at.value)
 			}
@@ -144,8 +162,10 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		require.NoError(t, w.SaveFigures(trial, *run))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))
 		capacity := tuning.IntervalOf(rundir.Measured(measured))
-		result.Trials = append(result.Trials, rundir.TrialResult{Number: i + 1, Label: c.label, State: rundir.Finished, Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
-		result.Rows = append(result.Rows, rundir.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity, Verdict: tuning.OK})
+		result.Trials = append(result.Trials, rundir.TrialResult{Number: i + 1, Label: c.label, State: rundir.Finished,
+			Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
+		result.Rows = append(result.Rows, rundir.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity,
+			Verdict: tuning.OK})
 	}
 	require.NoError(t, w.SaveResult(result))
 	return dir
@@ -196,12 +216,15 @@ func test7(t *testing.T) (columns []column) {
 	for _, row := range documentTable(t, "query-scaling-test7.csv") {
 		bolts := int(numberIn(t, row, "filter_bolts"))
 		if len(columns) == 0 || columns[len(columns)-1].filterBolts != bolts {
-			c := column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts, cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib"),
-				components: []rundir.Component{instances("DataSource", 16, 1, 1024, 192), instances("FilterBolt", bolts, 1, 1024, 192)}}
+			c := column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts,
+				cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib"),
+				components: []rundir.Component{instances("DataSource", 16, 1, 1024, 192),
+					instances("FilterBolt", bolts, 1, 1024, 192)}}
 			c.components = append(c.components, c.rest("__acker", 256, 0))
 			columns = append(columns, c)
 		}
-		at := cell{value: numberIn(t, row, "queries"), latencyMs: numberIn(t, row, "average_latency_ms"), recordsPerS: 68_400, mibPerS: 105, verdict: tuning.OK}
+		at := cell{value: numberIn(t, row, "queries"), latencyMs: numberIn(t, row, "average_latency_ms"),
+			recordsPerS: 68_400, mibPerS: 105, verdict: tuning.OK}
 		if at.latencyMs > 200 {
 			at.verdict = tuning.Fail
 		}
@@ -222,13 +245,16 @@ func TestTheReportOfTest7(t *testing.T) {
 	require.NotNil(t, r.Judged.Queries)
 	assert.InDelta(t, 28.68, float64(r.Judged.Queries.Fit.QueriesPerCore), 0.01, "as tune analyze says")
 	assert.Contains(t, text, "| 4 | 78.3 | 112,256 | [50, 60) | 40 | yes | 32 | 36% |")
-	assert.Contains(t, text, "| T2 | 8 filter bolts | bullet.topology.filter.bolt.parallelism: 4 → 8 |", "what was changed between the trials")
+	assert.Contains(t, text, "| T2 | 8 filter bolts | bullet.topology.filter.bolt.parallelism: 4 → 8 |",
+		"what was changed between the trials")
 	assert.Contains(t, text, "figures/trials.svg")
 	assert.NotContains(t, text, "n 2)", "nothing was repeated")
-	for _, want := range []string{"| 50 | 78.3 | 4 |", "| 500 | ", "| 550 | – | more than was run |", "figures/queries-demand.svg", "The most was held by 20 filter bolts: [500, 550) simultaneous queries."} {
+	for _, want := range []string{"| 50 | 78.3 | 4 |", "| 500 | ", "| 550 | – | more than was run |",
+		"figures/queries-demand.svg", "The most was held by 20 filter bolts: [500, 550) simultaneous queries."} {
 		assert.Contains(t, text, want)
 	}
-	assert.Contains(t, text, "# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
+	assert.Contains(t, text,
+		"# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
 // test6 are the document's volumes: each configuration holds its own rate and the one before, and fails at the next.
@@ -237,16 +263,21 @@ func test6(t *testing.T) (columns []column) {
 	t.Helper()
 	volumes := map[float64]column{}
 	var order []float64
-	bulletsName := map[string]string{"DataSource spout": "DataSpout", "DataSource bolt": "DataSource", "Filter bolt": "FilterBolt"}
+	bulletsName := map[string]string{"DataSource spout": "DataSpout", "DataSource bolt": "DataSource",
+		"Filter bolt": "FilterBolt"}
 	for _, row := range documentTable(t, "data-scaling-test6.csv") {
 		rate := numberIn(t, row, "records_per_s")
 		c, found := volumes[rate]
 		if !found {
 			order = append(order, rate)
-			c = column{label: fmt.Sprintf("for %.0f", rate), cores: numberIn(t, row, "total_cpu_cores"), memoryMiB: numberIn(t, row, "total_memory_mib"), cells: []cell{
-				{value: rate, latencyMs: 5, recordsPerS: rate, mibPerS: numberIn(t, row, "data_mib_per_s"), verdict: tuning.OK}}}
+			c = column{label: fmt.Sprintf("for %.0f", rate), cores: numberIn(t, row, "total_cpu_cores"),
+				memoryMiB: numberIn(t, row, "total_memory_mib"), cells: []cell{
+					{value: rate, latencyMs: 5, recordsPerS: rate, mibPerS: numberIn(t, row, "data_mib_per_s"),
+						verdict: tuning.OK}}}
 		}
-		c.components = append(c.components, instances(bulletsName[row["component"]], int(numberIn(t, row, "parallelism")), numberIn(t, row, "cpu_cores_each"), numberIn(t, row, "on_heap_mib"), 192))
+		c.components = append(c.components,
+			instances(bulletsName[row["component"]], int(numberIn(t, row, "parallelism")),
+				numberIn(t, row, "cpu_cores_each"), numberIn(t, row, "on_heap_mib"), 192))
 		volumes[rate] = c
 	}
 	for rate, c := range volumes {
@@ -256,8 +287,10 @@ func test6(t *testing.T) (columns []column) {
 	for i, rate := range order {
 		c := volumes[rate]
 		if i > 0 { // the configuration before fails at this rate, a larger one holds it too
-			columns[i-1].cells = append(columns[i-1].cells, cell{value: rate, latencyMs: 900, recordsPerS: rate * 0.8, mibPerS: c.cells[0].mibPerS * 0.8, verdict: tuning.Fail})
-			c.cells = append([]cell{{value: order[i-1], latencyMs: 4, recordsPerS: order[i-1], mibPerS: columns[i-1].cells[0].mibPerS, verdict: tuning.OK}}, c.cells...)
+			columns[i-1].cells = append(columns[i-1].cells, cell{value: rate, latencyMs: 900, recordsPerS: rate * 0.8,
+				mibPerS: c.cells[0].mibPerS * 0.8, verdict: tuning.Fail})
+			c.cells = append([]cell{{value: order[i-1], latencyMs: 4, recordsPerS: order[i-1],
+				mibPerS: columns[i-1].cells[0].mibPerS, verdict: tuning.OK}}, c.cells...)
 		}
 		columns = append(columns, c)
 	}
@@ -282,21 +315,29 @@ func TestTheReportOfTest6(t *testing.T) {
 
 // The delays of Test 1: a record that waits in Kafka before anybody asks, and Bullet's own 1.66 ms.
 func TestTheReportOfTest1(t *testing.T) {
-	timeline := &tuning.Timeline{Queries: 100, Returned: 100, AddedDelay: tuning.Estimate{Value: 1.66, Low: 1.5, High: 1.8}, FindTime: tuning.Estimate{Value: 10.3, Low: 9, High: 11.6},
+	timeline := &tuning.Timeline{Queries: 100, Returned: 100, AddedDelay: tuning.Estimate{Value: 1.66, Low: 1.5,
+		High: 1.8}, FindTime: tuning.Estimate{Value: 10.3, Low: 9, High: 11.6},
 		Skews: []tuning.Skew{{From: "kafka-1", To: "host-a", LeastMs: 0.1, MostMs: 0.7, Method: "round trips"}}}
 	for _, row := range documentTable(t, "latency-test1.csv") {
 		mean := tuning.Figure(numberIn(t, row, "delay_ms"))
-		timeline.Stages = append(timeline.Stages, tuning.Stage{Name: row["stage"], Host: "host-a", Count: 100, MeanMs: mean, DeviationMs: 0.2 * max(mean, -mean), LeastMs: mean - 0.5*max(mean, -mean), MedianMs: mean, MostMs: mean + 0.5*max(mean, -mean)})
+		timeline.Stages = append(timeline.Stages, tuning.Stage{Name: row["stage"], Host: "host-a", Count: 100,
+			MeanMs: mean, DeviationMs: 0.2 * max(mean, -mean), LeastMs: mean - 0.5*max(mean, -mean), MedianMs: mean,
+			MostMs: mean + 0.5*max(mean, -mean)})
 	}
 	starved := &tuning.Timeline{Queries: 100, Returned: 7, AddedDelay: tuning.Estimate{Value: 812}}
-	r, text := written(t, asRun(t, rundir.OfTimeline, rundir.Queries, []column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
-		{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved}, {value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
+	r, text := written(t,
+		asRun(t, rundir.OfTimeline, rundir.Queries,
+			[]column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
+				{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved},
+				{value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
 	require.Len(t, r.Judged.Timelines, 1, "of a step that was repeated the last one")
 	first, _, _ := strings.Cut(text, "\n## ")
-	assert.Contains(t, first, "| Configuration | Verdict | Added delay, mean ms | Time to find a record, mean ms | Records found |")
+	assert.Contains(t, first,
+		"| Configuration | Verdict | Added delay, mean ms | Time to find a record, mean ms | Records found |")
 	assert.Contains(t, first, "| as it is | OK | 1.66 (95%: 1.5 to 1.8) | 10.3 (95%: 9 to 11.6) | 100 of 100 |")
 	assert.NotContains(t, first, "Capacity", "a timeline has none")
-	for _, want := range []string{"| Kafka Received | host-a | 100 | -710.8 |", "Delay that Bullet adds: 1.66 ms (95%: 1.5 to 1.8).", "| host-a | kafka-1 | 0.1 | 0.7 | round trips |",
+	for _, want := range []string{"| Kafka Received | host-a | 100 | -710.8 |",
+		"Delay that Bullet adds: 1.66 ms (95%: 1.5 to 1.8).", "| host-a | kafka-1 | 0.1 | 0.7 | round trips |",
 		"figures/timeline-stages.svg"} {
 		assert.Contains(t, text, want)
 	}
@@ -305,19 +346,23 @@ func TestTheReportOfTest1(t *testing.T) {
 // Of two launches of one configuration the report has the mean and, beside it, how far they are apart.
 func TestRepeatsHaveASpread(t *testing.T) {
 	cells := func(latencyMs, more float64, last tuning.Verdict) []cell {
-		return []cell{{value: 100, latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK}, {value: 200, latencyMs: more, recordsPerS: 1000, mibPerS: 1.8, verdict: last}}
+		return []cell{{value: 100, latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK},
+			{value: 200, latencyMs: more, recordsPerS: 1000, mibPerS: 1.8, verdict: last}}
 	}
 	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{
 		{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells(10, 90, tuning.OK)},
-		{label: "4 filter bolts", filterBolts: 4, repeatOf: 1, cores: 80, memoryMiB: 1000, cells: cells(14, 250, tuning.Fail)}}))
+		{label: "4 filter bolts", filterBolts: 4, repeatOf: 1, cores: 80, memoryMiB: 1000,
+			cells: cells(14, 250, tuning.Fail)}}))
 	require.Len(t, r.Judged.Repeats, 2)
 	latency := r.Judged.Repeats[0].Figures[0]
 	assert.Equal(t, "filter latency, mean", latency.Name)
 	assert.Equal(t, 2, latency.Launches)
-	for want, got := range map[float64]report.Figure{12: latency.Mean, 10: latency.Least, 14: latency.Most, 2.8284: latency.Deviation} {
+	for want, got := range map[float64]report.Figure{12: latency.Mean, 10: latency.Least, 14: latency.Most,
+		2.8284: latency.Deviation} {
 		assert.InDelta(t, want, float64(got), 1e-3)
 	}
-	for _, want := range []string{"| 4 filter bolts | 100 | OK | 12 (10 to 14, n 2) |", "| 4 filter bolts | 200 | OK, FAIL | 170 (90 to 250, n 2) |",
+	for _, want := range []string{"| 4 filter bolts | 100 | OK | 12 (10 to 14, n 2) |",
+		"| 4 filter bolts | 200 | OK, FAIL | 170 (90 to 250, n 2) |",
 		"| Capacity of each repeat |", "| at least 200; [100, 200) |", "| T2 | 4 filter bolts (repeat 2) |  |"} {
 		assert.Contains(t, text, want)
 	}
@@ -327,16 +372,20 @@ func TestRepeatsHaveASpread(t *testing.T) {
 func TestARecommendationOnAnUnstableKneeSaysSo(t *testing.T) {
 	var cells []cell
 	for i, latencyMs := range []float64{5, 5.1, 60, 61, 62, 180, 900} {
-		at := cell{value: float64(100 * (i + 1)), latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK}
+		at := cell{value: float64(100 * (i + 1)), latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8,
+			verdict: tuning.OK}
 		if latencyMs > 200 {
 			at.verdict = tuning.Fail
 		}
 		cells = append(cells, at)
 	}
-	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells}}))
+	r, text := written(t,
+		asRun(t, rundir.OfQueries, rundir.Queries,
+			[]column{{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells}}))
 	knee := r.Judged.Queries.Rows[0].Knee
 	require.NotNil(t, knee)
 	require.False(t, knee.Stable)
-	assert.Contains(t, text, "The recommendation for 4 filter bolts rests on a knee that is not stable: take it for a guess.")
+	assert.Contains(t, text,
+		"The recommendation for 4 filter bolts rests on a knee that is not stable: take it for a guess.")
 	assert.Contains(t, text, "# which is not stable: without one of the points it would be more than a step elsewhere")
 }

@@ -41,7 +41,8 @@ func (r *RunReport) withCosts(configuration int) []measured {
 		i := slices.IndexFunc(all, func(m measured) bool { return m.value == value })
 		if i < 0 {
 			i = len(all)
-			all = append(all, measured{value: value, verdicts: []tuning.Verdict{tuning.Inconclusive}, steps: cost.steps})
+			all = append(all, measured{value: value, verdicts: []tuning.Verdict{tuning.Inconclusive},
+				steps: cost.steps})
 			if len(cost.mirrored) > 0 {
 				all[i].verdicts[0] = tuning.OK
 			}
@@ -87,7 +88,8 @@ func launchCosts(steps []*StepReport) []tuning.LaunchCost {
 	all := []tuning.LaunchCost{}
 	for _, s := range steps {
 		all = append(all, tuning.LaunchCost{
-			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute, Slices: s.slices,
+			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute,
+			Slices: s.slices,
 		})
 	}
 	return all

@@ -62,8 +62,10 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 	if len(curves) == 0 {
 		return nil
 	}
-	plot := spectrumPlot(figureName, "Filter latency, percentile by percentile, of each step", "ms, logarithmic", curves...)
+	plot := spectrumPlot(figureName, "Filter latency, percentile by percentile, of each step",
+		"ms, logarithmic", curves...)
 	plot.LogY = true
 	return []document.Block{document.Drawn(plot.Figure()), document.Tabled(t),
-		document.Paragraph("By the latency hook's histogram (%s), over all records of the step's measured time.", hookHistogram)}
+		document.Paragraph("By the latency hook's histogram (%s), over all records of the step's measured time.",
+			hookHistogram)}
 }

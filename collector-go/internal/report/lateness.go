@@ -11,7 +11,8 @@ type window int64
 
 // window is that of the queries whose steps these are.
 func (r *Report) window() window {
-	if r.durationMs > 0 && r.anyStep(func(s StepReport) bool { return s.Clients.LatencyP99Ms >= Figure(r.durationMs) }) {
+	if r.durationMs > 0 &&
+		r.anyStep(func(s StepReport) bool { return s.Clients.LatencyP99Ms >= Figure(r.durationMs) }) {
 		return window(r.durationMs)
 	}
 	return 0

@@ -76,8 +76,9 @@ func (s stepOf) figures() map[string][]Figure {
 
 func (s stepOf) collector(name string) compare.Collector {
 	out := compare.Collector{
-		Name:             name,
-		TotalMsPerMinute: s.rises(func(w rundir.Worker) rundir.Slices { return w.Collector(name).Seconds }, totalOrUnknown),
+		Name: name,
+		TotalMsPerMinute: s.rises(func(w rundir.Worker) rundir.Slices { return w.Collector(name).Seconds },
+			totalOrUnknown),
 	}
 	if step := gcStep(s.run, s.step, name); step.Workers > 0 {
 		out.Step = &step

@@ -110,7 +110,8 @@ func (s size) measuredCores() (Figure, string) {
 // lastOK is the trial's step that held the most; nil where none did.
 func (t TrialReport) lastOK() (last *TrialStep) {
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == rundir.LoadStep && (last == nil || s.Value >= last.Value) {
+		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == rundir.LoadStep &&
+			(last == nil || s.Value >= last.Value) {
 			last = s
 		}
 	}

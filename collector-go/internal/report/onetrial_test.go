@@ -15,9 +15,11 @@ import (
 func onePlan() rundir.Plan {
 	u := tuning.Unknown
 	return rundir.Plan{
-		Experiment: "one", Title: "One trial", Analysis: rundir.OfConcurrency, Axis: rundir.Queries, Launch: rundir.LocalLaunch, MinHostIdle: 0.05,
-		Goals:  []tuning.Goal{{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: u, AtLeast: 9.9}},
-		Load:   rundir.Asked{Class: "raw", QueryLimit: 10, QueryDurationMs: 10_000, QueriesPerSecond: u, RecordsPerSecond: u, TargetIdle: 0.4, CatchUpFactor: u, MatchingPerSecond: 0.4, MeanRecordBytes: 1843},
+		Experiment: "one", Title: "One trial", Analysis: rundir.OfConcurrency, Axis: rundir.Queries,
+		Launch: rundir.LocalLaunch, MinHostIdle: 0.05,
+		Goals: []tuning.Goal{{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: u, AtLeast: 9.9}},
+		Load: rundir.Asked{Class: "raw", QueryLimit: 10, QueryDurationMs: 10_000, QueriesPerSecond: u,
+			RecordsPerSecond: u, TargetIdle: 0.4, CatchUpFactor: u, MatchingPerSecond: 0.4, MeanRecordBytes: 1843},
 		Trials: []rundir.PlannedTrial{{Number: 1, Label: "one", Configuration: 1, Repeat: 1}},
 	}
 }
@@ -26,7 +28,8 @@ func onePlan() rundir.Plan {
 func oneTrial(t *testing.T, figures *rundir.Figures) *report.RunReport {
 	t.Helper()
 	dir, plan := filepath.Join(t.TempDir(), "run"), onePlan()
-	w, err := rundir.Create(dir, []byte("experiment: one\n"), plan, rundir.Manifest{ID: "one-1", Versions: rundir.Versions{Bullet: "two | parts <of> it"}})
+	w, err := rundir.Create(dir, []byte("experiment: one\n"), plan,
+		rundir.Manifest{ID: "one-1", Versions: rundir.Versions{Bullet: "two | parts <of> it"}})
 	require.NoError(t, err)
 	defer w.Close()
 	trial := plan.Trials[0]

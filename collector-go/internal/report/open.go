@@ -117,7 +117,8 @@ func (r *RunReport) mibCaveat() []string {
 	if bytes := r.plan.Load.MeanRecordBytes; bytes.Known() {
 		size = " (" + tuning.Digits(bytes) + " bytes)"
 	}
-	return []string{"MiB/s are an estimate: records/s times the stated mean size of a record" + size + ", since the source counts no bytes."}
+	return []string{"MiB/s are an estimate: records/s times the stated mean size of a record" + size +
+		", since the source counts no bytes."}
 }
 
 // rows puts the launches of each configuration together; what was not finished is as far as it came.
@@ -129,8 +130,9 @@ func (r *RunReport) rows(result *rundir.Result) {
 			i = len(r.Rows)
 			r.Rows = append(r.Rows,
 				RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
-					Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown,
-					Repeats: []tuning.Interval{}})
+					Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{},
+					LeastHostIdle: Unknown,
+					Repeats:       []tuning.Interval{}})
 		}
 		r.Rows[i].add(t)
 	}

@@ -55,7 +55,8 @@ func overlayPanels(before, after *Report) []chart.Panel {
 			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, rundir.Average)...),
 		panel(gcPanel, "GC time of all workers",
 			workers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)...),
-		latencyPanel(before.Goals.FilterLatencyLimitMs, both(func(r *Report) []Figure { return r.FilterLatencyMeanMs })...),
+		latencyPanel(before.Goals.FilterLatencyLimitMs,
+			both(func(r *Report) []Figure { return r.FilterLatencyMeanMs })...),
 	}
 }
 

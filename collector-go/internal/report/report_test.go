@@ -133,19 +133,24 @@ func TestTheKeysOfASingleTrialsReport(t *testing.T) {
 	require.NoError(t, err)
 	var r map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(text, &r))
-	for _, key := range []string{"title", "topology", "verdict", "started_ms", "slice_ms", "goals", "steps", "times_ms", "workers", "queries_running", "filter_latency_mean_ms",
-		"filter_latency_slowest_task_ms", "calibration", "collection", "query", "manifest", "settings", "axis", "gc", "asked", "marks", "caveats", "capacity", "cost", "limiters"} {
+	for _, key := range []string{"title", "topology", "verdict", "started_ms", "slice_ms", "goals", "steps", "times_ms",
+		"workers", "queries_running", "filter_latency_mean_ms",
+		"filter_latency_slowest_task_ms", "calibration", "collection", "query", "manifest", "settings", "axis", "gc",
+		"asked", "marks", "caveats", "capacity", "cost", "limiters"} {
 		assert.Contains(t, r, key)
 	}
 	var steps, workers []map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(r["steps"], &steps))
-	for _, key := range []string{"queries", "workers", "average_cpu_ms_per_minute", "average_cpu_cores", "total_cpu_ms_per_minute", "average_gc_ms_per_minute", "gc_share_of_cpu",
-		"average_heap_used_bytes", "average_result_size", "filter_latency_mean_ms", "verdict", "reasons", "host_idle", "queries_running_mean", "clients", "records_per_second",
+	for _, key := range []string{"queries", "workers", "average_cpu_ms_per_minute", "average_cpu_cores",
+		"total_cpu_ms_per_minute", "average_gc_ms_per_minute", "gc_share_of_cpu",
+		"average_heap_used_bytes", "average_result_size", "filter_latency_mean_ms", "verdict", "reasons", "host_idle",
+		"queries_running_mean", "clients", "records_per_second",
 		"mib_per_second", "records_lag", "shares", "start_ms", "measured_from_ms", "end_ms"} {
 		assert.Contains(t, steps[1], key)
 	}
 	require.NoError(t, json.Unmarshal(r["workers"], &workers))
-	for _, key := range []string{"worker", "pid", "pids", "cpu_ms_per_minute", "cpu_cores", "heap_used_bytes", "gc_ms_per_minute"} {
+	for _, key := range []string{"worker", "pid", "pids", "cpu_ms_per_minute", "cpu_cores", "heap_used_bytes",
+		"gc_ms_per_minute"} {
 		assert.Contains(t, workers[0], key)
 	}
 	assert.JSONEq(t, `"One trial"`, string(r["title"]))
@@ -183,7 +188,8 @@ func TestCPUIsToldTogetherAndApart(t *testing.T) {
 	total := func(perSecond float64) (s rundir.Slices) {
 		return gauge(-50_000, func(seconds float64) float64 { return 100 + perSecond*seconds })
 	}
-	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4), CPUSystemSeconds: total(0.1)}}
+	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4),
+		CPUSystemSeconds: total(0.1)}}
 	r := build(t, run)
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -193,12 +199,14 @@ func TestCPUIsToldTogetherAndApart(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(text, &decoded))
 	i := indexOf(t, r.TimesMs, originMs+100_000)
-	for name, want := range map[string]float64{"cpu_ms_per_minute": 30_000, "cpu_user_ms_per_minute": 24_000, "cpu_system_ms_per_minute": 6_000} {
+	for name, want := range map[string]float64{"cpu_ms_per_minute": 30_000, "cpu_user_ms_per_minute": 24_000,
+		"cpu_system_ms_per_minute": 6_000} {
 		var values []*float64
 		require.NoError(t, json.Unmarshal(decoded.Workers[0][name], &values), name)
 		assert.InDelta(t, want, *values[i], 1e-6, name)
 	}
-	for name, want := range map[string]float64{"total_cpu_ms_per_minute": 30_000, "total_cpu_user_ms_per_minute": 24_000, "total_cpu_system_ms_per_minute": 6_000} {
+	for name, want := range map[string]float64{"total_cpu_ms_per_minute": 30_000,
+		"total_cpu_user_ms_per_minute": 24_000, "total_cpu_system_ms_per_minute": 6_000} {
 		var v float64
 		require.NoError(t, json.Unmarshal(decoded.Steps[1][name], &v), name)
 		assert.InDelta(t, want, v, 1e-6, name)

@@ -44,7 +44,8 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 	assert.Empty(t, table.Notes, "no column that is not used")
 	assert.Equal(t, fmt.Sprint(r.Tables().Volumes), fmt.Sprint(rows))
 	assert.Equal(t, []any{"DataSpout", 16, report.Figure(0.5), report.Figure(1024), report.Figure(192)},
-		[]any{rows[0].Component.Name, rows[0].Component.Parallelism, rows[0].Component.CPUCoresEach, rows[0].Component.OnHeapMiB, rows[0].Component.OffHeapMiB})
+		[]any{rows[0].Component.Name, rows[0].Component.Parallelism, rows[0].Component.CPUCoresEach,
+			rows[0].Component.OnHeapMiB, rows[0].Component.OffHeapMiB})
 	again, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
 	require.NoError(t, err)
 	assert.Equal(t, asText(t, r.Judged.Data), asText(t, again))
@@ -54,15 +55,18 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 
 // Where a topology told nothing of itself the table has volumes alone, and no memory is made up.
 func TestDataOfARunThatToldNoComponents(t *testing.T) {
-	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond, []column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
-		{value: 1000, latencyMs: 5, recordsPerS: 1001.5, mibPerS: 2, verdict: tuning.OK}, {value: 2000, latencyMs: 900, recordsPerS: 1500, mibPerS: 3, verdict: tuning.Fail}}}})
+	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond,
+		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
+			{value: 1000, latencyMs: 5, recordsPerS: 1001.5, mibPerS: 2, verdict: tuning.OK},
+			{value: 2000, latencyMs: 900, recordsPerS: 1500, mibPerS: 3, verdict: tuning.Fail}}}})
 	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) { run.Asked = nil })
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	assert.Empty(t, r.Tables().Volumes, "neither asked for nor used cores are known")
 
 	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
-		run.Asked = &rundir.Request{Components: []rundir.Component{{Name: "FilterBolt", Parallelism: 3, CPUCoresTotal: 3, OnHeapMiB: tuning.Unknown, OffHeapMiB: tuning.Unknown, MemoryMiB: tuning.Unknown}},
+		run.Asked = &rundir.Request{Components: []rundir.Component{{Name: "FilterBolt", Parallelism: 3,
+			CPUCoresTotal: 3, OnHeapMiB: tuning.Unknown, OffHeapMiB: tuning.Unknown, MemoryMiB: tuning.Unknown}},
 			Totals: tuning.StatedTotals{Parallelism: 3, CPUCores: 3, MemoryMiB: tuning.Unknown}}
 	})
 	r, out := reported(t, dir)
@@ -94,14 +98,21 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, asText(t, r.Judged.Queries), asText(t, again))
 	row := again.Rows[1]
-	assert.Equal(t, []float64{80, 140}, []float64{*row.Capacity.LastOK, *row.Capacity.FirstFail}, "140 queries failed for another reason than their latency")
-	assert.Contains(t, again.Notes, "8 filter bolts: left out, since they say nothing of the topology: 100 queries (limited), 120 queries (inconclusive)")
+	assert.Equal(t, []float64{80, 140}, []float64{*row.Capacity.LastOK, *row.Capacity.FirstFail},
+		"140 queries failed for another reason than their latency")
+	assert.Contains(t, again.Notes,
+		"8 filter bolts: left out, since they say nothing of the topology: 100 queries (limited), 120 queries (inconclusive)")
 }
 
 func TestStepsOfARunAreReadBack(t *testing.T) {
-	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
-		{value: 0, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK}, {value: 100, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
-		{value: 200, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK}, {value: 300, latencyMs: 5, recordsPerS: 1000, verdict: tuning.Limited}}}})
+	dir := asRun(t, rundir.OfConcurrency, rundir.Queries,
+		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
+			{value: 0, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
+			{value: 100, latencyMs: 5, recordsPerS: 1000,
+				verdict: tuning.OK},
+			{value: 200, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
+			{value: 300, latencyMs: 5, recordsPerS: 1000,
+				verdict: tuning.Limited}}}})
 	cpu := rundir.Slices{}
 	for i := range 25 {
 		put(&cpu, originMs+int64(i)*10_000, float64(7*i+i*i))
@@ -143,6 +154,7 @@ func TestTheDocumentsRuns(t *testing.T) {
 		require.NoError(t, err)
 		now, err := report.OpenRunReport(dir)
 		require.NoError(t, err)
-		assert.Equal(t, asText(t, now.Judged), asText(t, then.Judged), "type: UPDATE_GOLDEN=1 go test ./internal/report -run DocumentsRuns")
+		assert.Equal(t, asText(t, now.Judged), asText(t, then.Judged),
+			"type: UPDATE_GOLDEN=1 go test ./internal/report -run DocumentsRuns")
 	}
 }

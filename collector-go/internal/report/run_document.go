@@ -57,7 +57,8 @@ func (r *RunReport) document() *document.Document {
 	d.Add("Repeats", r.repeatBlocks()...)
 	d.Add("Recommended", r.recommendation()...)
 	d.Add("Sizing", r.sizingBlocks()...)
-	d.Add("What was asked", document.Paragraph("%s", r.lead()), document.List(r.goals()), document.Paragraph("%s", r.steps()),
+	d.Add("What was asked", document.Paragraph("%s", r.lead()), document.List(r.goals()),
+		document.Paragraph("%s", r.steps()),
 		document.Paragraph("Load: %s.", r.Load))
 	d.Add("Caveats", document.List(r.Caveats))
 	d.Add("The trials one after the other", r.successionBlocks()...)
@@ -128,7 +129,8 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	steps := t.Report.stepBlocks()
 	parts.Add("Steps", steps[:2]...)
 	parts.Add("What the steps ran against", steps[2])
-	parts.Add("Over time", document.Drawn(t.timeline().Figure()), document.Paragraph("Each figure alone: %s.", t.panelNames()))
+	parts.Add("Over time", document.Drawn(t.timeline().Figure()),
+		document.Paragraph("Each figure alone: %s.", t.panelNames()))
 	parts.Add("Annotations on this axis", t.Report.annotationBlocks()...)
 	parts.Add("Filter latency, percentile by percentile", t.Report.spectrumBlocks(t.figureName("spectrum"))...)
 	parts.Add("Queries", t.Report.queryBlocks()...)

@@ -94,12 +94,15 @@ func (r *RunReport) Answer() (lines []string) {
 		}
 	}
 	for _, row := range r.Rows {
-		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool { return name == noLimiter || name == unknownLimiter })
+		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
+			return name == noLimiter || name == unknownLimiter
+		})
 		switch {
 		case len(known) > 0:
 			lines = append(lines, "  "+row.Label+": limited by "+strings.Join(known, ", "))
 		case slices.Contains(row.Limiters, unknownLimiter):
-			lines = append(lines, "  "+row.Label+": what limited it is not known: evidence is missing or contradicts itself; the report names it")
+			lines = append(lines, "  "+row.Label+
+				": what limited it is not known: evidence is missing or contradicts itself; the report names it")
 		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, noLimiter):
 			lines = append(lines, "  "+row.Label+": nothing was at its limit")
 		}

@@ -34,11 +34,14 @@ func TestTheClustersMachinesAreCounted(t *testing.T) {
 	text := markdownOfRun(t, dir)
 	for _, want := range []string{
 		"Machines: 5, limited by cpu (219.5 cores / 47 = 4.67",
-		"| Machines of the cluster | 20 |", "| Each machine: Processors | 48 x a made-up processor |", "| Each machine: Usable cores | 47 of 48 |", "| Each machine: Memory | 256.0 GiB |",
-		"| Each machine: Network | 25 Gbit/s |", "| Host of the load: Processors | 4 x a made-up small processor |", "| Host of the load: Usable cores | 4 of 4 |",
+		"| Machines of the cluster | 20 |", "| Each machine: Processors | 48 x a made-up processor |",
+		"| Each machine: Usable cores | 47 of 48 |", "| Each machine: Memory | 256.0 GiB |",
+		"| Each machine: Network | 25 Gbit/s |", "| Host of the load: Processors | 4 x a made-up small processor |",
+		"| Host of the load: Usable cores | 4 of 4 |",
 		"| Kafka | 4.1.1 |", "| Java of the host of the load | 17.0.12 |", "| Compression ratio | 1.2 |",
 		"| Launched by | storm jar bullet-topology.jar --name test4-01 -c 'kafka.password=(not shown)' -c 'topology.worker.childopts=-XX:+UseG1GC -Xmx1g' |",
-		"| Heap flags in effect | -Xmx4096m |", "| Heap limit of a worker | 4096 MiB |", "| kafka.password | (not shown) |",
+		"| Heap flags in effect | -Xmx4096m |", "| Heap limit of a worker | 4096 MiB |",
+		"| kafka.password | (not shown) |",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -46,7 +49,8 @@ func TestTheClustersMachinesAreCounted(t *testing.T) {
 
 	edited(t, dir, rundir.ManifestFile, func(m *rundir.Manifest) { m.Cluster = nil })
 	text = markdownOfRun(t, dir)
-	assert.Contains(t, text, "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines.")
+	assert.Contains(t, text,
+		"Machines needed: not known, since nothing is known of the cluster's: give cluster.machines.")
 	assert.Contains(t, text, "| Machines of the cluster | not known: give cluster.machines in the experiment's file |")
 	assert.NotContains(t, text, "limited by cpu (")
 }
@@ -61,6 +65,8 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 	assert.NotContains(t, text, "heap flags in effect | -Xmx384m | -Xmx384m", "they share it")
 
 	dir := copied(t, sampleRun)
-	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ToldFile, func(told *rundir.Told) { told.HeapFlags = "-Xmx96m" })
+	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ToldFile, func(told *rundir.Told) {
+		told.HeapFlags = "-Xmx96m"
+	})
 	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")
 }

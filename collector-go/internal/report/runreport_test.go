@@ -30,7 +30,8 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	require.NoError(t, err)
 	out := t.TempDir()
 	require.NoError(t, r.Write(out))
-	for _, file := range []string{"report.html", "report.md", "report.json", "queries.csv", "figures/queries-latency.svg", "figures/queries-capacity.png", "figures/trial-01-timeline.svg"} {
+	for _, file := range []string{"report.html", "report.md", "report.json", "queries.csv",
+		"figures/queries-latency.svg", "figures/queries-capacity.png", "figures/trial-01-timeline.svg"} {
 		assert.FileExists(t, filepath.Join(out, file))
 	}
 	markdown, err := os.ReadFile(filepath.Join(out, "report.md"))
@@ -50,13 +51,15 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	}
 	first, rest, _ := strings.Cut(string(markdown), "\n## ")
 	for _, want := range []string{
-		"\n\nThe most was held by 2 filter bolts: at least 80 simultaneous queries. 1 filter bolts, 80 queries: mean filter latency 812.5 ms is above 200 ms.", "](figures/queries-latency.svg)",
+		"\n\nThe most was held by 2 filter bolts: at least 80 simultaneous queries. 1 filter bolts, 80 queries: mean filter latency 812.5 ms is above 200 ms.",
+		"](figures/queries-latency.svg)",
 		"| Configuration | Verdict | Capacity, simultaneous queries | Limited by | Least host idle | Records/s | MiB/s |\n",
 	} {
 		assert.Contains(t, first, want, "on the first screen")
 	}
 	first, _, _ = strings.Cut(rest, "## Query scaling")
-	for _, want := range []string{"Steps that were not OK", "## Can these figures be believed?", "| Trial | Collection | Missing slices |"} {
+	for _, want := range []string{"Steps that were not OK", "## Can these figures be believed?",
+		"| Trial | Collection | Missing slices |"} {
 		assert.Contains(t, first, want, "on the first page")
 	}
 	var decoded struct {

@@ -93,7 +93,9 @@ func workerTable(p *rundir.Placement) document.Table {
 	})
 	return document.TableOf(all[:min(len(all), mostPlaced)],
 		document.Text("Host", func(w rundir.PlacedWorker) string { return w.Host }),
-		document.Number("Workers of the host", "", func(w rundir.PlacedWorker) string { return strconv.Itoa(on[w.Host]) }),
+		document.Number("Workers of the host", "", func(w rundir.PlacedWorker) string {
+			return strconv.Itoa(on[w.Host])
+		}),
 		document.Text("Worker", func(w rundir.PlacedWorker) string { return w.Worker }),
 		document.Number("Tasks", "", func(w rundir.PlacedWorker) string {
 			total := 0
@@ -147,7 +149,9 @@ func (r *Report) flowNotes() (notes []string) {
 		}
 	}
 	for _, note := range slices.Sorted(maps.Keys(of)) {
-		notes = append(notes, fmt.Sprintf("%s (in a step at least): %s.", strings.Join(slices.SortedFunc(slices.Values(of[note]), ownFirst), ", "), note))
+		notes = append(notes,
+			fmt.Sprintf("%s (in a step at least): %s.",
+				strings.Join(slices.SortedFunc(slices.Values(of[note]), ownFirst), ", "), note))
 	}
 	return notes
 }

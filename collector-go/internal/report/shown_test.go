@@ -34,7 +34,8 @@ func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
 	_, first, found := strings.Cut(text, "## Can these figures be believed?")
 	require.True(t, found)
 	first, _, _ = strings.Cut(first, "\n## ")
-	for _, want := range []string{"### Share of the load client's host's processors in each trial's step with the least idle", "| Process | as it is: 300 queries |", "| idle | 30% |\n| workers | 60% |\n| collector | 1.0% |",
+	for _, want := range []string{"### Share of the load client's host's processors in each trial's step with the least idle",
+		"| Process | as it is: 300 queries |", "| idle | 30% |\n| workers | 60% |\n| collector | 1.0% |",
 		"No worker runs on that host; the cluster's own hosts are not looked at."} {
 		assert.Contains(t, first, want)
 	}
@@ -70,7 +71,8 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 		require.NoError(t, err)
 		assertXML(t, svg)
 		assert.Contains(t, string(svg), "1  Changed topology.max.spout.pending", "the legend of %s", name)
-		assert.Equal(t, 2*(panels+1), strings.Count(string(svg), "stroke-dasharray:5,2,1,2"), "two marks in each panel of %s, and two keys", name)
+		assert.Equal(t, 2*(panels+1), strings.Count(string(svg), "stroke-dasharray:5,2,1,2"),
+			"two marks in each panel of %s, and two keys", name)
 	}
 	assert.Len(t, r.Trials[0].Report.Marks, 4, "the data have all")
 }
@@ -79,7 +81,8 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 func TestARestartIsMarkedOnce(t *testing.T) {
 	marks := func(atMs int64) int {
 		run := synthetic()
-		run.Marks = []rundir.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again", Tags: []string{"restart"}}}
+		run.Marks = []rundir.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again",
+			Tags: []string{"restart"}}}
 		dir := t.TempDir()
 		require.NoError(t, build(t, run).WriteFigures(dir))
 		svg, err := os.ReadFile(filepath.Join(dir, "latency.svg"))
@@ -105,7 +108,8 @@ func TestWhoSharesWhatIsTold(t *testing.T) {
 		"| DataSource | 4 | host-0:6700, host-1:6700, host-2:6700, host-3:6700 | host-0, host-1 |",
 		"| FilterBolt | 16 | 5 | host-0, host-1 |\n| JoinBolt | 2 | host-0:6700, host-1:6700 | host-0 |\n| __acker | 5 |",
 		"| host-0 | 3 | host-0:6700 | 6 | DataSource 1, FilterBolt 3, JoinBolt 1, __acker 1 |",
-		"| FilterBolt | 0.2 / 1.1 | 3.5 / 1.6 | 14 / 2.1 | 30 / 2.6 |", "DataSource (in a step at least): queue wait not known: to a spout come acks.",
+		"| FilterBolt | 0.2 / 1.1 | 3.5 / 1.6 | 14 / 2.1 | 30 / 2.6 |",
+		"DataSource (in a step at least): queue wait not known: to a spout come acks.",
 		"| host-0:6700 | host-1:6700 | 812.0 | 912.0 | 1,012.0 | 1,112.0 |",
 		"Messages a second from worker to worker",
 	} {
@@ -116,10 +120,12 @@ func TestWhoSharesWhatIsTold(t *testing.T) {
 // A Storm that does not tell pairs apart is said to tell of each worker alone.
 func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 	run := synthetic()
-	run.Steps[1].Sharing = &rundir.Sharing{Traffic: []rundir.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}}, TrafficLeftOut: 3}
+	run.Steps[1].Sharing = &rundir.Sharing{Traffic: []rundir.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}},
+		TrafficLeftOut: 3}
 	text := markdown(t, run)
 	assert.Contains(t, text, "| 127.0.0.1:6700 | all others | – | 41.0 | – | – |")
-	assert.Contains(t, text, "Messages a second that each worker had to send to all others: this Storm does not tell them apart by receiver. 3 pairs with less in report.json.")
+	assert.Contains(t, text,
+		"Messages a second that each worker had to send to all others: this Storm does not tell them apart by receiver. 3 pairs with less in report.json.")
 }
 
 // Between two launches there is nothing, and that is known: what is missing is counted within them.
@@ -131,11 +137,13 @@ func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 			run.Steps[i].Launch = first
 			if i >= 2 {
 				s := &run.Steps[i]
-				s.Launch, s.StartMs, s.MeasuredFromMs, s.EndMs = second, s.StartMs+pause, s.MeasuredFromMs+pause, s.EndMs+pause
+				s.Launch, s.StartMs, s.MeasuredFromMs, s.EndMs = second, s.StartMs+pause, s.MeasuredFromMs+pause,
+					s.EndMs+pause
 			}
 		}
 		for i := range run.Workers {
-			for _, s := range []*rundir.Slices{&run.Workers[i].CPUSeconds, &run.Workers[i].GCSeconds, &run.Workers[i].HeapUsedBytes} {
+			for _, s := range []*rundir.Slices{&run.Workers[i].CPUSeconds, &run.Workers[i].GCSeconds,
+				&run.Workers[i].HeapUsedBytes} {
 				for n := range s.TimesMs {
 					if s.TimesMs[n] >= originMs+120_000 {
 						s.TimesMs[n] += pause
@@ -183,7 +191,8 @@ func TestTheTimeBeyondAQuerysOwnDuration(t *testing.T) {
 func TestTheSpectrumOfAStep(t *testing.T) {
 	run := synthetic()
 	assert.NotContains(t, markdown(t, run), "percentile by percentile")
-	run.Steps[1].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 4, P99Ms: 5, Spectrum: []report.Figure{1, 2, 3, 4, 5, 6, 7.5}}
+	run.Steps[1].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 4, P99Ms: 5,
+		Spectrum: []report.Figure{1, 2, 3, 4, 5, 6, 7.5}}
 	text := markdown(t, run)
 	assert.Contains(t, text, "| Records | p50 ms | p75 ms | p90 ms | p95 ms | p99 ms | p99.5 ms | p99.9 ms |")
 	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 7.5 |")

@@ -24,7 +24,8 @@ type Single struct {
 // Single is the run's only trial; an error where no step of it was measured, or there are several.
 func (r *RunReport) Single() (*Single, error) {
 	if len(r.Trials) != 1 || r.Trials[0].Report == nil {
-		return nil, fmt.Errorf("%d of %d trials have figures, and one alone is to be shown", len(r.reported()), len(r.Trials))
+		return nil, fmt.Errorf("%d of %d trials have figures, and one alone is to be shown", len(r.reported()),
+			len(r.Trials))
 	}
 	figures := *r.Trials[0].Report
 	figures.Title, figures.Verdict = r.Title, r.Verdict

@@ -139,8 +139,10 @@ func (s *succession) panels() []chart.Panel {
 		}
 		return out
 	}
-	result := panel(chart.Panel{Name: "result", YLabel: s.window.unit(), Text: chart.Plain, Log: s.window == 0, Limit: chart.NoLimit},
-		s.window.head()+", each step's queries: p99 (dashed: p50)", dashedLine(beyond(s.resultP50)), plain(chart.Ink, beyond(s.resultP99)))
+	result := panel(chart.Panel{Name: "result", YLabel: s.window.unit(), Text: chart.Plain, Log: s.window == 0,
+		Limit: chart.NoLimit},
+		s.window.head()+", each step's queries: p99 (dashed: p50)", dashedLine(beyond(s.resultP50)),
+		plain(chart.Ink, beyond(s.resultP99)))
 	return []chart.Panel{filter, result}
 }
 

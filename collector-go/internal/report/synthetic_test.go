@@ -17,19 +17,27 @@ const storedMs = int64(10_000)
 func synthetic() *rundir.Figures {
 	run := &rundir.Figures{
 		Topology: "bullet", SubmittedMs: originMs - 70_000, CollectedMs: originMs + 260_000,
-		StoredSliceMs: storedMs, SliceMs: storedMs, Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
-		Settings:    []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "2"}},
-		Calibration: rundir.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1800, Readings: []rundir.Reading{{RecordsPerSecond: 1000, HostIdle: 0.6}, {RecordsPerSecond: 1800, HostIdle: 0.42}}},
+		StoredSliceMs: storedMs, SliceMs: storedMs,
+		Query:    "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
+		Settings: []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "2"}},
+		Calibration: rundir.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1800,
+			Readings: []rundir.Reading{{RecordsPerSecond: 1000, HostIdle: 0.6},
+				{RecordsPerSecond: 1800, HostIdle: 0.42}}},
 	}
 	for i, queries := range []int{0, 10, 20, 40} {
 		run.Steps = append(run.Steps, step(i, queries))
 	}
-	run.Workers = []rundir.Worker{worker("127.0.0.1:6700", 4711, 0, nil), worker("127.0.0.1:6701", 4712, 8, []int64{130_000, 140_000})}
+	run.Workers = []rundir.Worker{worker("127.0.0.1:6700", 4711, 0, nil),
+		worker("127.0.0.1:6701", 4712, 8, []int64{130_000, 140_000})}
 	for i := range run.Workers {
 		w := &run.Workers[i]
 		w.StartsMs = []int64{originMs - 65_000}
-		w.Collectors = []rundir.Collector{{Name: "G1 Old Generation", Seconds: gauge(-50_000, func(float64) float64 { return 0 }), Collections: gauge(-50_000, func(float64) float64 { return 0 })},
-			{Name: "G1 Young Generation", Seconds: w.GCSeconds, Collections: gauge(-50_000, func(t float64) float64 { return math.Floor((t + 50) / 3) })}}
+		w.Collectors = []rundir.Collector{{Name: "G1 Old Generation",
+			Seconds:     gauge(-50_000, func(float64) float64 { return 0 }),
+			Collections: gauge(-50_000, func(float64) float64 { return 0 })},
+			{Name: "G1 Young Generation", Seconds: w.GCSeconds, Collections: gauge(-50_000, func(t float64) float64 {
+				return math.Floor((t + 50) / 3)
+			})}}
 	}
 	run.Workers[1].StartsMs = append(run.Workers[1].StartsMs, originMs+125_000)
 	run.Asked = &rundir.Request{Components: []rundir.Component{
@@ -40,7 +48,9 @@ func synthetic() *rundir.Figures {
 	run.Asked.Spouts = &pending
 	run.QueriesRunning = gauge(-50_000, func(t float64) float64 { return math.Max(0, 10*math.Floor(t/60)) })
 	run.FilterLatencySeconds = []rundir.Slices{
-		gauge(-40_000, func(t float64) float64 { return 0.002 + 0.00001*t }), gauge(-40_000, func(t float64) float64 { return 0.003 + 0.00003*t }),
+		gauge(-40_000, func(t float64) float64 { return 0.002 + 0.00001*t }), gauge(-40_000, func(t float64) float64 {
+			return 0.003 + 0.00003*t
+		}),
 	}
 	return run
 }
@@ -48,17 +58,25 @@ func synthetic() *rundir.Figures {
 func step(i, queries int) rundir.Step {
 	start := originMs + int64(i)*60_000
 	s := rundir.Step{
-		Verdict: tuning.OK, Attempt: 1, Launch: 1, QueriesPerSecond: report.Unknown, CatchUpRatio: report.Unknown, MiBPerSecond: 3, Queries: queries, StartMs: start, MeasuredFromMs: start + 20_000, EndMs: start + 60_000, HostIdle: report.Figure(0.4 - 0.07*float64(i)),
-		Clients:          rundir.Clients{AverageResultSize: report.Unknown, LatencyMeanMs: report.Unknown, LatencyP50Ms: report.Unknown, LatencyP99Ms: report.Unknown},
-		RecordsPerSecond: 1798, Shares: []rundir.Share{{Process: "worker 6700", Pid: 4711, Ratio: 0.2}, {Process: "everything else", Ratio: 0.03}},
+		Verdict: tuning.OK, Attempt: 1, Launch: 1, QueriesPerSecond: report.Unknown, CatchUpRatio: report.Unknown,
+		MiBPerSecond: 3, Queries: queries, StartMs: start, MeasuredFromMs: start + 20_000, EndMs: start + 60_000,
+		HostIdle: report.Figure(0.4 - 0.07*float64(i)),
+		Clients: rundir.Clients{AverageResultSize: report.Unknown, LatencyMeanMs: report.Unknown,
+			LatencyP50Ms: report.Unknown, LatencyP99Ms: report.Unknown},
+		RecordsPerSecond: 1798, Shares: []rundir.Share{{Process: "worker 6700", Pid: 4711, Ratio: 0.2},
+			{Process: "everything else", Ratio: 0.03}},
 	}
 	e := tuning.NoEvidence()
-	e.Queries.Endpoint, e.Queries.Submitted, e.Queries.ActiveMean, e.Queries.ActiveMost = tuning.EndpointGateway, tuning.Figure(queries), tuning.Figure(queries), tuning.Figure(queries)
-	e.Bolts = []tuning.BoltEvidence{{Component: tuning.FilterBolt, Executors: 2, BusyMean: 0.2 + 0.02*tuning.Figure(i), BusyMost: 0.3 + 0.02*tuning.Figure(i), QueueMost: 0, WorkersCPU: 0.9}}
-	e.GC.ShareOfTime, e.Workers.Restarts, e.Host.Cores, e.Source.LagGrowth, e.Source.RecordsPerSecond = 0.02, 0, 2, 0, 1798
+	e.Queries.Endpoint, e.Queries.Submitted, e.Queries.ActiveMean, e.Queries.ActiveMost = tuning.EndpointGateway,
+		tuning.Figure(queries), tuning.Figure(queries), tuning.Figure(queries)
+	e.Bolts = []tuning.BoltEvidence{{Component: tuning.FilterBolt, Executors: 2, BusyMean: 0.2 + 0.02*tuning.Figure(i),
+		BusyMost: 0.3 + 0.02*tuning.Figure(i), QueueMost: 0, WorkersCPU: 0.9}}
+	e.GC.ShareOfTime, e.Workers.Restarts, e.Host.Cores, e.Source.LagGrowth, e.Source.RecordsPerSecond = 0.02,
+		0, 2, 0, 1798
 	s.Evidence = &e
 	if queries > 0 {
-		s.Clients = rundir.Clients{Submitted: 4 * queries, Returned: 4 * queries, AverageResultSize: 10, LatencyMeanMs: 10_200, LatencyP50Ms: 10_100, LatencyP99Ms: 10_900}
+		s.Clients = rundir.Clients{Submitted: 4 * queries, Returned: 4 * queries, AverageResultSize: 10,
+			LatencyMeanMs: 10_200, LatencyP50Ms: 10_100, LatencyP99Ms: 10_900}
 	}
 	return s
 }

@@ -74,10 +74,12 @@ func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
 // panels are the report's figures from top to bottom.
 func (r *Report) panels() []chart.Panel {
 	asked := chart.Line{Colour: chart.Muted, Values: values(r.held()), Plain: true}
-	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs), line(chart.Ink, r.FilterLatencyMeanMs))
+	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs),
+		line(chart.Ink, r.FilterLatencyMeanMs))
 	latency.Title += " (dashed: the slowest task)"
 	return slices.Concat([]chart.Panel{
-		panel(queriesPanel, "Queries running: sum over the JoinBolt's tasks (grey: asked for)", asked, line(chart.Ink, r.QueriesRunning)),
+		panel(queriesPanel, "Queries running: sum over the JoinBolt's tasks (grey: asked for)", asked,
+			line(chart.Ink, r.QueriesRunning)),
 		panel(cpuPanel, "CPU time per worker, user and system together",
 			r.byWorker(func(w WorkerReport) []Figure { return w.CPUMsPerMinute })...),
 	}, r.cpuParts(), []chart.Panel{
@@ -96,7 +98,8 @@ func (r *Report) cpuParts() []chart.Panel {
 		return nil
 	}
 	system := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUSystemMsPerMinute }, totalOrUnknown)
-	parts := panel(cpuPanel, "CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user), dashedLine(system))
+	parts := panel(cpuPanel, "CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user),
+		dashedLine(system))
 	parts.Name = "cpu-parts"
 	return []chart.Panel{parts}
 }

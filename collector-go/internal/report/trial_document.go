@@ -40,7 +40,8 @@ func writeFiles(dir string, files map[string][]byte) error {
 // stepBlocks are what the steps came to, why, and what they ran against.
 func (r *Report) stepBlocks() []document.Block {
 	return []document.Block{
-		document.Tabled(r.stepTable()), document.List(append(r.reasons(), r.doubts()...)), document.Tabled(r.evidenceTable()),
+		document.Tabled(r.stepTable()), document.List(append(r.reasons(), r.doubts()...)),
+		document.Tabled(r.evidenceTable()),
 	}
 }
 

@@ -91,7 +91,8 @@ func destination(link string) string {
 }
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(relinked{}, 100))))
+	goldmark.WithParserOptions(parser.WithAutoHeadingID(),
+		parser.WithASTTransformers(util.Prioritized(relinked{}, 100))))
 
 var page = template.Must(template.New("runbook").Parse(`<!doctype html>
 <html lang="en">

@@ -67,7 +67,10 @@ func TestEveryPageIsServed(t *testing.T) {
 			require.NoError(t, err)
 			switch {
 			case link.Host != "":
-				assert.FileExists(t, filepath.Join("../../..", strings.TrimPrefix(link.Path, "/bullet-metrics/bullet-metrics/blob/main/")), "%s of %s", m[1], name)
+				assert.FileExists(t,
+					filepath.Join("../../..",
+						strings.TrimPrefix(link.Path, "/bullet-metrics/bullet-metrics/blob/main/")),
+					"%s of %s", m[1], name)
 			case link.Path == "../":
 			default:
 				code, page := get(t, "/"+strings.TrimPrefix(link.Path, "./"))

@@ -34,7 +34,8 @@ func (p Plan) Estimate() (about, most time.Duration) {
 		launch += p.CostTime()
 		startUp := time.Duration(p.StartUpMs) * time.Millisecond
 		about += launch + min(startUp, warmedUp) + time.Duration(p.Needs(len(t.Steps)))*p.StepTime()
-		most += launch + startUp + time.Duration(len(t.Steps)*(1+max(p.InconclusiveRepeats, p.confirmations())))*p.StepTime()
+		most += launch + startUp +
+			time.Duration(len(t.Steps)*(1+max(p.InconclusiveRepeats, p.confirmations())))*p.StepTime()
 	}
 	return about, most
 }
@@ -54,7 +55,8 @@ func (p Plan) confirmations() int {
 // StepTime is about how long one step takes.
 func (p Plan) StepTime() time.Duration {
 	ms := time.Millisecond
-	return time.Duration(p.WarmUpMs+p.SustainMs+p.Load.CatchUpMs)*ms + max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
+	return time.Duration(p.WarmUpMs+p.SustainMs+p.Load.CatchUpMs)*ms +
+		max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
 }
 
 // Needs is how many of n steps the search takes when none has to be repeated; of a step search, which ends at the first

@@ -19,18 +19,21 @@ func FuzzLoad(f *testing.F) {
 		require.NoError(f, err)
 		return string(text)
 	}
-	plan, manifest, progress, result := read(rundir.PlanFile), read(rundir.ManifestFile), read(rundir.ProgressFile), read(rundir.ResultFile)
+	plan, manifest, progress, result := read(rundir.PlanFile), read(rundir.ManifestFile), read(rundir.ProgressFile),
+		read(rundir.ResultFile)
 	f.Add(plan, manifest, progress, result)
 	f.Add(plan, manifest, progress[:len(progress)-20], result)
 	f.Add("{}", "{}", `{"kind":"step_finished","trial":-1}`+"\n", "")
-	f.Add(plan, "{}", `{"kind":"step_finished","trial":1,"file":"../sample/plan.json"}`+"\n", strings.Repeat("[", 20_000))
+	f.Add(plan, "{}", `{"kind":"step_finished","trial":1,"file":"../sample/plan.json"}`+"\n",
+		strings.Repeat("[", 20_000))
 	f.Add(plan, manifest, `{"kind":"step_finished","trial":-1}`+"\n", result)
 	f.Add(plan, strings.Repeat(`{"a":`, 20_000), "", "{}")
 	dir := f.TempDir()
 	require.NoError(f, os.CopyFS(dir, os.DirFS(sample)))
 	f.Fuzz(func(t *testing.T, plan, manifest, progress, result string) {
 		for name, text := range map[string]string{
-			rundir.PlanFile: plan, rundir.ManifestFile: manifest, rundir.ProgressFile: progress, rundir.ResultFile: result,
+			rundir.PlanFile: plan, rundir.ManifestFile: manifest, rundir.ProgressFile: progress,
+			rundir.ResultFile: result,
 		} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}

@@ -229,7 +229,8 @@ const leastProbes = 10
 func (a Asked) Describe(axis Axis) string {
 	var parts []string
 	if axis != RecordsPerSecond {
-		records := "records at a rate calibrated to leave " + short(100*float64(a.TargetIdle)) + "% of the host idle without queries"
+		records := "records at a rate calibrated to leave " + short(100*float64(a.TargetIdle)) +
+			"% of the host idle without queries"
 		if a.NoSource() {
 			records = "the records that the topology reads, at their own rate"
 		} else if a.RecordsPerSecond.Known() {
@@ -237,7 +238,8 @@ func (a Asked) Describe(axis Axis) string {
 		}
 		parts = append(parts, records)
 	}
-	way, life := map[string]string{"gateway": "the gateway", "drpc": "DRPC"}[a.Submit], time.Duration(a.QueryDurationMs)*time.Millisecond
+	way, life := map[string]string{"gateway": "the gateway", "drpc": "DRPC"}[a.Submit],
+		time.Duration(a.QueryDurationMs)*time.Millisecond
 	queries := fmt.Sprintf("%s queries of %d records or %s through %s", a.Class, a.QueryLimit, life, way)
 	if a.BQL != "" {
 		queries = fmt.Sprintf("the file's own BQL for %s at most through %s", life, way)
@@ -253,7 +255,8 @@ func (a Asked) Describe(axis Axis) string {
 		if a.TimelineRecords == GeneratedRecords {
 			which = "a record that is generated once it runs"
 		}
-		queries = fmt.Sprintf("%d %s queries through %s, one after the other, each for %s, %s at most", a.TimelineQueries, a.Class, way, which, life)
+		queries = fmt.Sprintf("%d %s queries through %s, one after the other, each for %s, %s at most",
+			a.TimelineQueries, a.Class, way, which, life)
 	}
 	return strings.Join(append(parts, queries), "; ")
 }

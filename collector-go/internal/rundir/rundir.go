@@ -30,11 +30,12 @@ const (
 
 // The files of a trial, relative to its directory.
 const (
-	SettingsFile  = "bullet_settings.yaml" // the Bullet YAML as it was, byte for byte
-	ArgumentsFile = "arguments.json"       // what was laid over it, as a list of "key=value", and how the topology was launched
-	FiguresFile   = "run.json"             // internal/report's Run: all series and steps of the trial
-	OutcomesFile  = "outcomes.jsonl"       // a line for each query that ended
-	SeriesFile    = "series.json"          // what the experiment asked to have recorded besides
+	SettingsFile = "bullet_settings.yaml" // the Bullet YAML as it was, byte for byte
+	// what was laid over it, as a list of "key=value", and how the topology was launched
+	ArgumentsFile = "arguments.json"
+	FiguresFile   = "run.json"       // internal/report's Run: all series and steps of the trial
+	OutcomesFile  = "outcomes.jsonl" // a line for each query that ended
+	SeriesFile    = "series.json"    // what the experiment asked to have recorded besides
 	StepsDir      = "steps"
 	LogsDir       = "logs"
 )
@@ -153,12 +154,17 @@ func (r *Run) only(name string) error {
 		}
 		r.Trials, r.Plan.Trials = r.Trials[i:i+1], r.Plan.Trials[i:i+1]
 		if r.Result != nil {
-			r.Result.Trials = slices.DeleteFunc(r.Result.Trials, func(own TrialResult) bool { return own.Number != t.Number })
-			r.Result.Rows = slices.DeleteFunc(r.Result.Rows, func(row RowResult) bool { return row.Configuration != t.Configuration })
+			r.Result.Trials = slices.DeleteFunc(r.Result.Trials, func(own TrialResult) bool {
+				return own.Number != t.Number
+			})
+			r.Result.Rows = slices.DeleteFunc(r.Result.Rows, func(row RowResult) bool {
+				return row.Configuration != t.Configuration
+			})
 		}
 		return nil
 	}
-	return fmt.Errorf("%s: the run has no trial %q; it has %s", filepath.Join(r.Dir, TrialsDir, name), name, strings.Join(names, ", "))
+	return fmt.Errorf("%s: the run has no trial %q; it has %s", filepath.Join(r.Dir, TrialsDir, name), name,
+		strings.Join(names, ", "))
 }
 
 func readJSON(path string, into any) error {
@@ -193,7 +199,8 @@ func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 			continue
 		}
 		if event.Trial < 0 || event.Trial > len(trials) {
-			return nil, fmt.Errorf("%s speaks of trial %d, of which %s has %d", filepath.Join(dir, ProgressFile), event.Trial, PlanFile, len(trials))
+			return nil, fmt.Errorf("%s speaks of trial %d, of which %s has %d", filepath.Join(dir, ProgressFile),
+				event.Trial, PlanFile, len(trials))
 		}
 		if err := trials[event.Trial-1].follow(dir, event); err != nil {
 			return nil, err

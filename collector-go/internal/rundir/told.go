@@ -38,9 +38,11 @@ type Told struct {
 
 // Add puts what a topology told into a run's manifest.
 func (m *Manifest) Add(told Told) {
-	m.Versions.Storm, m.Versions.Bullet, m.Versions.WorkerJava, m.Versions.Plugin = told.Storm, told.Bullet, told.WorkerJava, told.Plugin
+	m.Versions.Storm, m.Versions.Bullet, m.Versions.WorkerJava, m.Versions.Plugin = told.Storm, told.Bullet,
+		told.WorkerJava, told.Plugin
 	m.WorkerFlags, m.GCFlags = told.WorkerFlags, told.GCFlags
-	m.Further = []Entry{{"Topology id", told.TopologyID}, {"Executors", told.Executors}, {"Asked of the scheduler", told.Asked}}
+	m.Further = []Entry{{"Topology id", told.TopologyID}, {"Executors", told.Executors},
+		{"Asked of the scheduler", told.Asked}}
 }
 
 // SaveTold writes what a trial's topology told, in place of what an earlier launch of it did.

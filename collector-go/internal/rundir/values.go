@@ -63,7 +63,8 @@ func (r *Run) Values(t Trial) (map[string]string, error) {
 // addMeasured adds what was found out about the surroundings: the record rate, and what others took of the machine.
 func (r *Run) addMeasured(t Trial, values map[string]string) {
 	for _, e := range r.Events {
-		if e.Kind == RateCalibrated && e.RecordsPerSecond != nil && !r.Plan.Load.RecordsPerSecond.Known() && r.Plan.Axis != RecordsPerSecond {
+		if e.Kind == RateCalibrated && e.RecordsPerSecond != nil && !r.Plan.Load.RecordsPerSecond.Known() &&
+			r.Plan.Axis != RecordsPerSecond {
 			values[tuning.CalibratedRate] = strconv.FormatFloat(*e.RecordsPerSecond, 'f', 0, 64)
 		}
 	}
@@ -88,7 +89,8 @@ func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'f', 
 // add adds what was in effect. The settings themselves are those of the file and its arguments.
 func (t *Told) add(values map[string]string) {
 	for key, value := range map[string]string{
-		"worker.heap_flags": t.HeapFlags, "worker.gc_flags": t.GCFlags, "versions.storm": t.Storm, "versions.bullet": t.Bullet, "versions.java": t.WorkerJava, "versions.plugin": t.Plugin,
+		"worker.heap_flags": t.HeapFlags, "worker.gc_flags": t.GCFlags, "versions.storm": t.Storm,
+		"versions.bullet": t.Bullet, "versions.java": t.WorkerJava, "versions.plugin": t.Plugin,
 	} {
 		if value != "" {
 			values[key] = value
@@ -129,7 +131,8 @@ func (p Plan) labels() map[string][]string {
 func (p Plan) addLoad(values map[string]string) {
 	l := p.Load
 	values["load.class"], values["load.submit"] = l.Class, l.Submit
-	values["load.query"] = fmt.Sprintf("%d records or %s, %s matching records/s", l.QueryLimit, time.Duration(l.QueryDurationMs)*time.Millisecond, short(float64(l.MatchingPerSecond)))
+	values["load.query"] = fmt.Sprintf("%d records or %s, %s matching records/s", l.QueryLimit,
+		time.Duration(l.QueryDurationMs)*time.Millisecond, short(float64(l.MatchingPerSecond)))
 	if l.BQL != "" {
 		values["load.query"] = l.BQL
 	}
@@ -140,7 +143,8 @@ func (p Plan) addLoad(values map[string]string) {
 	} else if l.RecordsPerSecond.Known() {
 		values["data.records_per_second"] = short(float64(l.RecordsPerSecond))
 	} else if l.TargetIdle.Known() {
-		values["data.records_per_second"] = fmt.Sprintf("calibrated to leave %s%% of the host idle", short(100*float64(l.TargetIdle)))
+		values["data.records_per_second"] = fmt.Sprintf("calibrated to leave %s%% of the host idle",
+			short(100*float64(l.TargetIdle)))
 	}
 	values[p.Axis.key()] = strings.Join(p.stepValues(), ", ")
 	values["launch.kind"] = p.Launch
@@ -148,7 +152,8 @@ func (p Plan) addLoad(values map[string]string) {
 		values[tuning.OfSource+"kafka_partitions"] = strconv.Itoa(p.KafkaPartitions)
 	}
 	values["steps.search"] = string(p.Search)
-	values["steps.warm_up"], values["steps.sustain"] = (time.Duration(p.WarmUpMs) * time.Millisecond).String(), (time.Duration(p.SustainMs) * time.Millisecond).String()
+	values["steps.warm_up"], values["steps.sustain"] = (time.Duration(p.WarmUpMs) * time.Millisecond).String(),
+		(time.Duration(p.SustainMs) * time.Millisecond).String()
 	for _, g := range p.Goals {
 		values["goals."+string(g.Figure)+"."+string(g.Statistic)] = g.String()
 	}
@@ -170,14 +175,16 @@ func short(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // key is the name of the value that the axis varies.
 func (a Axis) key() string {
-	return map[Axis]string{Queries: "load.queries", QueriesPerSecond: "load.queries_per_second", RecordsPerSecond: "data.records_per_second"}[a]
+	return map[Axis]string{Queries: "load.queries", QueriesPerSecond: "load.queries_per_second",
+		RecordsPerSecond: "data.records_per_second"}[a]
 }
 
 // add adds what is known of versions, records and machines. The hardware is that of the cluster; the host of the load,
 // where it is another, is told apart.
 func (m Manifest) add(launch string, values map[string]string) {
 	v := m.Versions
-	for name, text := range map[string]string{"bullet_metrics": v.BulletMetrics, "bullet": v.Bullet, "storm": v.Storm, "kafka": v.Kafka, "java": v.WorkerJava, "plugin": v.Plugin} {
+	for name, text := range map[string]string{"bullet_metrics": v.BulletMetrics, "bullet": v.Bullet, "storm": v.Storm,
+		"kafka": v.Kafka, "java": v.WorkerJava, "plugin": v.Plugin} {
 		values[tuning.OfVersions+name] = text
 	}
 	m.Records.add(values)
@@ -189,7 +196,8 @@ func (m Manifest) add(launch string, values map[string]string) {
 	values["load_host.java"] = v.Java
 	if c := m.Cluster; c != nil {
 		addCount(values, tuning.OfMachine+"count", c.Machines)
-		one := Machine{CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes, Network: c.Network}
+		one := Machine{CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes,
+			Network: c.Network}
 		one.add(tuning.OfMachine, values)
 		if c.BusyByOthers.Known() {
 			values[tuning.BusyByOthers] = percent(float64(c.BusyByOthers))
@@ -228,5 +236,6 @@ func (r Records) add(values map[string]string) {
 
 // Schema is the shape of the records in words.
 func (r Records) Schema() string {
-	return fmt.Sprintf("%d fields (%d strings, %d longs, %d maps, %d lists of maps)", r.Fields, r.Strings, r.Longs, r.Maps, r.ListsOfMaps)
+	return fmt.Sprintf("%d fields (%d strings, %d longs, %d maps, %d lists of maps)", r.Fields, r.Strings, r.Longs,
+		r.Maps, r.ListsOfMaps)
 }

@@ -17,10 +17,15 @@ func TestTheValuesOfATrial(t *testing.T) {
 	values, err := run.Values(run.Trials[1])
 	require.NoError(t, err)
 	for key, want := range map[string]string{
-		"bullet.topology.filter.bolt.parallelism": "2", "topology.workers": "2", "launch.worker_heap": "384 MiB", "launch.kind": "local",
-		"steps.values": "0, 20, 40, 80", "data.records_per_second": "calibrated to leave 40% of the host idle", tuning.CalibratedRate: "1500", tuning.BusyByOthers: "5.0%",
-		"records.schema": "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps)", tuning.MeanRecord: "1843 bytes", "records.compression_ratio": "1.2",
-		"machine.cores": "2", "machine.usable_cores": "2", "machine.memory": "8.0 GiB", "versions.storm": "2.8.4", "versions.java": "17.0.9",
+		"bullet.topology.filter.bolt.parallelism": "2", "topology.workers": "2", "launch.worker_heap": "384 MiB",
+		"launch.kind":  "local",
+		"steps.values": "0, 20, 40, 80", "data.records_per_second": "calibrated to leave 40% of the host idle",
+		tuning.CalibratedRate: "1500", tuning.BusyByOthers: "5.0%",
+		"records.schema": "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps)", tuning.MeanRecord: "1843 bytes",
+		"records.compression_ratio": "1.2",
+		"machine.cores":             "2", "machine.usable_cores": "2", "machine.memory": "8.0 GiB",
+		"versions.storm":    "2.8.4",
+		"versions.java":     "17.0.9",
 		"worker.heap_flags": "-Xmx384m", "worker.gc_flags": "-XX:+UseG1GC", "worker.heap_limit": "384 MiB",
 	} {
 		assert.Equal(t, want, values[key], key)
@@ -49,7 +54,8 @@ func TestTheHardwareIsTheClusters(t *testing.T) {
 	assert.Empty(t, tuning.Moved(changes), "the topology runs elsewhere")
 
 	then = rundir.Values(plan, nil, withCluster(manifest, 48, 0.7))
-	assert.Equal(t, []string{"20", "48", "47", "70.0%"}, []string{then["machine.count"], then["machine.cores"], then["machine.usable_cores"], then[tuning.BusyByOthers]})
+	assert.Equal(t, []string{"20", "48", "47", "70.0%"}, []string{then["machine.count"], then["machine.cores"],
+		then["machine.usable_cores"], then[tuning.BusyByOthers]})
 	changes = tuning.DiffSettings(then, rundir.Values(plan, nil, withCluster(manifest, 64, 0.9)))
 	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.ClusterLoad}, tuning.Moved(changes))
 }

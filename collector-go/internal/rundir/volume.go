@@ -63,7 +63,8 @@ func (p Plan) Volume() string {
 	}
 	text := span(low, high, "records/s")
 	if bytes := p.Load.MeanRecordBytes; bytes.Known() {
-		text += ", " + span(low*bytes/(1<<20), high*bytes/(1<<20), "MiB/s") + fmt.Sprintf(" (%s bytes a record)", tuning.Digits(bytes))
+		text += ", " + span(low*bytes/(1<<20), high*bytes/(1<<20), "MiB/s") + fmt.Sprintf(" (%s bytes a record)",
+			tuning.Digits(bytes))
 	}
 	return text
 }

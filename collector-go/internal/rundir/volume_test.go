@@ -12,9 +12,11 @@ import (
 // A step counts for as long as it was measured; its warm-up and steps without a rate count for nothing.
 func TestTheVolumeIsAveragedOverMeasuredTime(t *testing.T) {
 	step := func(records, mib tuning.Figure, seconds int64) rundir.Step {
-		return rundir.Step{StartMs: 1, MeasuredFromMs: 20_000, EndMs: 20_000 + 1000*seconds, RecordsPerSecond: records, MiBPerSecond: mib}
+		return rundir.Step{StartMs: 1, MeasuredFromMs: 20_000, EndMs: 20_000 + 1000*seconds, RecordsPerSecond: records,
+			MiBPerSecond: mib}
 	}
-	got := rundir.AverageVolume([]rundir.Step{step(1000, 2, 30), step(2000, tuning.Unknown, 10), step(tuning.Unknown, 9, 0), step(tuning.Unknown, tuning.Unknown, 50)})
+	got := rundir.AverageVolume([]rundir.Step{step(1000, 2, 30), step(2000, tuning.Unknown, 10),
+		step(tuning.Unknown, 9, 0), step(tuning.Unknown, tuning.Unknown, 50)})
 	assert.InDelta(t, 1250, float64(got.RecordsPerSecond), 1e-9)
 	assert.InDelta(t, 2, float64(got.MiBPerSecond), 1e-9)
 	none := rundir.AverageVolume(nil)
@@ -34,10 +36,16 @@ func TestThePlansVolume(t *testing.T) {
 		plan rundir.Plan
 		want string
 	}{
-		"given":      {rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{RecordsPerSecond: 68_400, MeanRecordBytes: 1843}, Trials: steps(1, 10)}, "68,400 records/s, 120.2 MiB/s (1,843 bytes a record)"},
-		"calibrated": {rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{RecordsPerSecond: tuning.Unknown, MeanRecordBytes: 1843}, Trials: steps(1, 10)}, ""},
-		"the axis":   {rundir.Plan{Axis: rundir.RecordsPerSecond, Load: rundir.Asked{RecordsPerSecond: tuning.Unknown, MeanRecordBytes: 1 << 20}, Trials: steps(500, 4000, 1500)}, "500 to 4,000 records/s, 500 to 4,000 MiB/s (1,048,576 bytes a record)"},
-		"no size":    {rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{RecordsPerSecond: 5000, MeanRecordBytes: tuning.Unknown}}, "5,000 records/s"},
+		"given": {rundir.Plan{Axis: rundir.Queries,
+			Load: rundir.Asked{RecordsPerSecond: 68_400, MeanRecordBytes: 1843}, Trials: steps(1, 10)},
+			"68,400 records/s, 120.2 MiB/s (1,843 bytes a record)"},
+		"calibrated": {rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{RecordsPerSecond: tuning.Unknown,
+			MeanRecordBytes: 1843}, Trials: steps(1, 10)}, ""},
+		"the axis": {rundir.Plan{Axis: rundir.RecordsPerSecond, Load: rundir.Asked{RecordsPerSecond: tuning.Unknown,
+			MeanRecordBytes: 1 << 20}, Trials: steps(500, 4000, 1500)},
+			"500 to 4,000 records/s, 500 to 4,000 MiB/s (1,048,576 bytes a record)"},
+		"no size": {rundir.Plan{Axis: rundir.Queries,
+			Load: rundir.Asked{RecordsPerSecond: 5000, MeanRecordBytes: tuning.Unknown}}, "5,000 records/s"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, c.plan.Volume()) })
 	}

@@ -29,10 +29,13 @@ func Create(dir string, experiment []byte, plan Plan, manifest Manifest) (*Write
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, PlanFile)); err == nil {
-		return nil, fmt.Errorf("%s holds a run already; give another directory with --out, or go on with that run: tune run --resume %[1]s", dir)
+		return nil, fmt.Errorf(
+			"%s holds a run already; give another directory with --out, or go on with that run: tune run --resume %[1]s",
+			dir)
 	}
 	w := &Writer{dir: dir}
-	if err := errors.Join(writeSynced(filepath.Join(dir, ExperimentFile), experiment), w.SaveManifest(manifest)); err != nil {
+	if err := errors.Join(writeSynced(filepath.Join(dir, ExperimentFile), experiment),
+		w.SaveManifest(manifest)); err != nil {
 		return nil, err
 	}
 	// The plan comes last: a directory that has one is a run's.
@@ -84,7 +87,8 @@ func (w *Writer) BeginTrial(t PlannedTrial, settings []byte, arguments Arguments
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeSynced(filepath.Join(dir, SettingsFile), settings), writeSynced(filepath.Join(dir, ArgumentsFile), text))
+	return errors.Join(writeSynced(filepath.Join(dir, SettingsFile), settings),
+		writeSynced(filepath.Join(dir, ArgumentsFile), text))
 }
 
 // FinishStep writes a step's file and then says so in progress.jsonl.
@@ -97,7 +101,8 @@ func (w *Writer) FinishStep(t PlannedTrial, s Step, atMs int64) error {
 	if err := writeSynced(filepath.Join(w.dir, file), text); err != nil {
 		return err
 	}
-	return w.Tell(Event{AtMs: atMs, Kind: StepFinished, Trial: t.Number, Launch: s.Launch, Step: s.Number, Attempt: s.Attempt, Value: &s.Value,
+	return w.Tell(Event{AtMs: atMs, Kind: StepFinished, Trial: t.Number, Launch: s.Launch, Step: s.Number,
+		Attempt: s.Attempt, Value: &s.Value,
 		File: file, SHA256: checksum(text), Verdict: s.Verdict})
 }
 

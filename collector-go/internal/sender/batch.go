@@ -31,7 +31,8 @@ type Sample struct {
 // definition is a series as the wire names it.
 func (o Options) definition(id uint32, s Series) *pb.SeriesDefinition {
 	d := &pb.SeriesDefinition{
-		Id: id, Host: o.Host, Component: o.Component, Task: -1, Name: s.Name, IntervalMs: uint32(s.Interval.Milliseconds()),
+		Id: id, Host: o.Host, Component: o.Component, Task: -1, Name: s.Name,
+		IntervalMs:  uint32(s.Interval.Milliseconds()),
 		Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER,
 	}
 	for _, key := range s.Key {

@@ -37,7 +37,8 @@ func (l *layouts) of(series []uint32) uint32 {
 // inBlocks is a batch whose samples of one time, where there are several, are a block of one row each. What it does not
 // change it shares.
 func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
-	out := &pb.Batch{Epoch: b.GetEpoch(), Sequence: b.GetSequence(), Histograms: b.GetHistograms(), Samples: &pb.SampleColumns{}, Closing: b.GetClosing()}
+	out := &pb.Batch{Epoch: b.GetEpoch(), Sequence: b.GetSequence(), Histograms: b.GetHistograms(),
+		Samples: &pb.SampleColumns{}, Closing: b.GetClosing()}
 	from := b.GetSamples()
 	for begin := 0; begin < len(from.GetValues()); {
 		end := runOf(from, begin)
@@ -53,7 +54,8 @@ func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
 				out.Samples.Values = append(out.Samples.Values, from.GetValues()[i])
 			}
 		} else {
-			out.Blocks = append(out.Blocks, &pb.Block{LayoutId: layout, FirstTimeMs: timeMs, Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_TRIMMED,
+			out.Blocks = append(out.Blocks, &pb.Block{LayoutId: layout, FirstTimeMs: timeMs, Count: 1,
+				Codec:  pb.ValueCodec_VALUE_CODEC_TRIMMED,
 				Values: block.AppendTrimmed(nil, from.GetValues()[begin:end])})
 		}
 		begin = end

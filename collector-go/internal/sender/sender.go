@@ -47,7 +47,8 @@ func New(o Options) (*Sender, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Sender{options: o, epoch: make([]byte, 16), ids: map[Series]uint32{}, arrived: make(chan struct{}, 1), drained: make(chan struct{})}
+	s := &Sender{options: o, epoch: make([]byte, 16), ids: map[Series]uint32{}, arrived: make(chan struct{}, 1),
+		drained: make(chan struct{})}
 	_, _ = rand.Read(s.epoch) // never fails: crypto/rand
 	return s, nil
 }
@@ -193,6 +194,7 @@ func (s *Sender) Flush(ctx context.Context) error {
 	case <-drained:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%d batches were not delivered to the collector at %s (%s): %w", waiting, s.options.Address, why, ctx.Err())
+		return fmt.Errorf("%d batches were not delivered to the collector at %s (%s): %w", waiting, s.options.Address,
+			why, ctx.Err())
 	}
 }

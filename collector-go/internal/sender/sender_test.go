@@ -111,7 +111,8 @@ func flush(t *testing.T, s *Sender) {
 	require.NoError(t, s.Flush(ctx))
 }
 
-var temperature = Series{Name: "bullet_query_result_completeness_ratio", Key: [2]string{"raw"}, Interval: 10 * time.Second}
+var temperature = Series{Name: "bullet_query_result_completeness_ratio", Key: [2]string{"raw"},
+	Interval: 10 * time.Second}
 
 func value(v float64) []Sample { return []Sample{{Series: temperature, Time: time.Now(), Value: v}} }
 
@@ -126,8 +127,10 @@ func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
 	s.Offer(value(3))
 	second := open(t, dir, address, nil)
 	flush(t, s)
-	s.Offer([]Sample{{Series: Series{Name: "bullet_query_latency_seconds", Key: [2]string{"raw"}, Histogram: true, Cumulative: true, Interval: 10 * time.Second}, Time: time.Now(),
-		Histogram: &pb.HistogramSample{Schema: 5, ZeroThreshold: 0.0005, Count: 2, Sum: 3, PositiveSpans: []*pb.BucketSpan{{Offset: 3, Length: 1}}, PositiveCounts: []uint64{2}}}})
+	s.Offer([]Sample{{Series: Series{Name: "bullet_query_latency_seconds", Key: [2]string{"raw"}, Histogram: true,
+		Cumulative: true, Interval: 10 * time.Second}, Time: time.Now(),
+		Histogram: &pb.HistogramSample{Schema: 5, ZeroThreshold: 0.0005, Count: 2, Sum: 3,
+			PositiveSpans: []*pb.BucketSpan{{Offset: 3, Length: 1}}, PositiveCounts: []uint64{2}}}})
 	s.Close()
 	flush(t, s)
 
@@ -138,7 +141,8 @@ func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
 		for _, id := range b.IDs {
 			raw := series[id].Series
 			assert.Equal(t, "canary-host:0", raw.Worker.String())
-			assert.Equal(t, []string{"canary", "bullet_query_result_completeness_ratio", "raw"}, []string{raw.Component, raw.Name, raw.Key})
+			assert.Equal(t, []string{"canary", "bullet_query_result_completeness_ratio", "raw"},
+				[]string{raw.Component, raw.Name, raw.Key})
 		}
 	}
 	assert.Equal(t, []float64{1, 2, 3}, values)
@@ -161,7 +165,8 @@ func TestTheQueueIsBoundedAndWhatItLosesIsReported(t *testing.T) {
 	for i := range 5 {
 		s.Offer(value(float64(i)))
 	}
-	require.Eventually(t, func() bool { return s.Figures().LastError != "" }, patience, time.Millisecond, "it reports that nobody is there")
+	require.Eventually(t, func() bool { return s.Figures().LastError != "" }, patience, time.Millisecond,
+		"it reports that nobody is there")
 	d := open(t, dir, address, nil)
 	flush(t, s)
 	batches, _ := d.batches(t)
@@ -180,7 +185,8 @@ func TestWhatTheCollectorRejectsIsCounted(t *testing.T) {
 	address := freeAddress(t)
 	open(t, t.TempDir(), address, nil)
 	s := start(t, DefaultOptions(address, "bullet", "h", "canary"))
-	s.Offer([]Sample{{Series: temperature, Time: time.Now().Add(time.Hour), Value: 1}, {Series: temperature, Time: time.Now(), Value: 1}})
+	s.Offer([]Sample{{Series: temperature, Time: time.Now().Add(time.Hour), Value: 1},
+		{Series: temperature, Time: time.Now(), Value: 1}})
 	flush(t, s)
 	f := s.Figures()
 	assert.Equal(t, []uint64{2, 1, 1}, []uint64{f.Offered, f.Acknowledged, f.Rejected})
@@ -199,7 +205,8 @@ func TestATokenIsSentAndAWrongOneIsSaid(t *testing.T) {
 	address, dir := freeAddress(t), t.TempDir()
 	tokens, token := filepath.Join(dir, "tokens"), filepath.Join(dir, "token")
 	secret := "a-secret-of-more-than-32-characters-0123456789"
-	require.NoError(t, os.WriteFile(tokens, []byte(fmt.Sprintf("%x write bullet\n", sha256.Sum256([]byte(secret)))), 0o600))
+	require.NoError(t, os.WriteFile(tokens, []byte(fmt.Sprintf("%x write bullet\n", sha256.Sum256([]byte(secret)))),
+		0o600))
 	require.NoError(t, os.WriteFile(token, []byte("wrong-"+secret+"\n"), 0o600))
 	open(t, t.TempDir(), address, func(o *ingest.Options) { o.Guard = guard(t, access.Options{TokenFile: tokens}) })
 	o := DefaultOptions(address, "bullet", "h", "canary")
@@ -219,7 +226,8 @@ func TestTLSWithACAOfOnesOwn(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	der, err := x509.MarshalPKCS8PrivateKey(web.TLS.Certificates[0].PrivateKey)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(cert,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600))
 	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
 	address := freeAddress(t)
 	open(t, t.TempDir(), address, func(o *ingest.Options) {
@@ -234,7 +242,8 @@ func TestTLSWithACAOfOnesOwn(t *testing.T) {
 	o.TLS.CA = "" // the system's roots do not know it
 	stranger := start(t, o)
 	stranger.Offer(value(1))
-	require.Eventually(t, func() bool { return strings.Contains(stranger.Figures().LastError, "certificate") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(stranger.Figures().LastError, "certificate") },
+		patience, time.Millisecond)
 }
 
 // What comes at one time is one block to a collector that takes blocks, and columns to an older one: the same samples.
@@ -245,7 +254,8 @@ func TestBlocksAreSentWhereTheyAreTaken(t *testing.T) {
 	named := func(name string, after time.Duration, v float64) Sample {
 		return Sample{Series: Series{Name: name}, Time: at.Add(after), Value: v}
 	}
-	s.Offer([]Sample{named("a", 0, 1), named("b", 0, 2.5), named("a", time.Second, 3), named("a", time.Second, 4), named("b", time.Second, 5)})
+	s.Offer([]Sample{named("a", 0, 1), named("b", 0, 2.5), named("a", time.Second, 3), named("a", time.Second, 4),
+		named("b", time.Second, 5)})
 	old := s.next(streamKnows{})
 	assert.Equal(t, []float64{1, 2.5, 3, 4, 5}, old.GetSamples().GetValues())
 	assert.Empty(t, old.GetLayouts())
@@ -254,7 +264,8 @@ func TestBlocksAreSentWhereTheyAreTaken(t *testing.T) {
 	require.Len(t, b.GetLayouts(), 1)
 	assert.Equal(t, []uint32{1, 2}, b.GetLayouts()[0].GetSeriesIds())
 	for i, want := range [][]float64{{1, 2.5}, {4, 5}} {
-		of := block.Block{Columns: 2, Rows: 1, Codec: block.Codec(b.GetBlocks()[i].GetCodec()), Values: b.GetBlocks()[i].GetValues()}
+		of := block.Block{Columns: 2, Rows: 1, Codec: block.Codec(b.GetBlocks()[i].GetCodec()),
+			Values: b.GetBlocks()[i].GetValues()}
 		require.NoError(t, of.Check())
 		assert.Equal(t, want, of.Floats(nil))
 		assert.Equal(t, at.UnixMilli()+int64(1000*i), b.GetBlocks()[i].GetFirstTimeMs())
@@ -271,7 +282,8 @@ func TestBlocksReachTheJournal(t *testing.T) {
 	s := start(t, DefaultOptions(address, "bullet", "h", "canary"))
 	for range 2 {
 		now := time.Now()
-		s.Offer([]Sample{{Series: Series{Name: "a"}, Time: now, Value: 1}, {Series: Series{Name: "b"}, Time: now, Value: 2}})
+		s.Offer([]Sample{{Series: Series{Name: "a"}, Time: now, Value: 1},
+			{Series: Series{Name: "b"}, Time: now, Value: 2}})
 		flush(t, s)
 	}
 	assert.Equal(t, uint64(4), s.Figures().Acknowledged)

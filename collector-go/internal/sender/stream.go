@@ -122,7 +122,8 @@ func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportRe
 	}
 }
 
-func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer, t streamKnows) error {
+func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer,
+	t streamKnows) error {
 	for {
 		batch := s.next(t)
 		if batch == nil {

@@ -23,7 +23,8 @@ func About(path string) (Measurement, error) {
 	if err != nil {
 		return "", err
 	}
-	t := &Table{name: path, places: map[string]int{}, columns: []Column{{Name: tuning.ColumnFilterBolts}, {Name: tuning.ColumnDataRate}, {Name: tuning.ColumnComponent}}}
+	t := &Table{name: path, places: map[string]int{}, columns: []Column{{Name: tuning.ColumnFilterBolts},
+		{Name: tuning.ColumnDataRate}, {Name: tuning.ColumnComponent}}}
 	head, err := t.records(data)
 	if err != nil {
 		return "", err

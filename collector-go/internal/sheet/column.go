@@ -45,7 +45,9 @@ const (
 func (c Column) parse(text string) (tuning.Figure, error) {
 	switch {
 	case strings.Contains(text, ","):
-		return tuning.Unknown, fmt.Errorf("%q has a comma; write %s, without thousands separators and with a point for decimals", text, strings.ReplaceAll(text, ",", ""))
+		return tuning.Unknown,
+			fmt.Errorf("%q has a comma; write %s, without thousands separators and with a point for decimals", text,
+				strings.ReplaceAll(text, ",", ""))
 	case strings.ContainsAny(text, "xXpP_"):
 		return tuning.Unknown, fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5", text)
 	}
@@ -54,11 +56,13 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return tuning.Unknown, fmt.Errorf("%q is not a finite number; leave out the row that was not measured", text)
 	case err != nil:
-		return tuning.Unknown, fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5, without a unit", text)
+		return tuning.Unknown,
+			fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5, without a unit", text)
 	case v < 0:
 		return tuning.Unknown, fmt.Errorf("%s is negative; a %s is at least 0", text, c.Name)
 	case v > largestNumber:
-		return tuning.Unknown, fmt.Errorf("%s is more than any %s; at most %g is taken", text, c.Name, float64(largestNumber))
+		return tuning.Unknown, fmt.Errorf("%s is more than any %s; at most %g is taken", text, c.Name,
+			float64(largestNumber))
 	case c.Kind == Whole && (v != math.Trunc(v) || v > largestWhole):
 		return tuning.Unknown, fmt.Errorf("%s is not a whole number up to %d", text, largestWhole)
 	}

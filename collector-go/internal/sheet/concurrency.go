@@ -20,10 +20,13 @@ func Concurrency(path string) (*Table, []tuning.ConcurrencyRow, error) {
 	var rows []tuning.ConcurrencyRow
 	for i := range t.Len() {
 		rows = append(rows, tuning.ConcurrencyRow{
-			Queries: t.Whole(i, tuning.ColumnSimultaneousQueries), AverageCPUMsPerMinute: t.Figure(i, tuning.ColumnAverageCPU),
-			AverageResultSize: t.Figure(i, tuning.ColumnAverageResultSize), Workers: t.Figure(i, tuning.ColumnWorkers),
-			TotalCPUMsPerMinute: t.Figure(i, tuning.ColumnTotalCPU), AverageGCMsPerMinute: t.Figure(i, tuning.ColumnAverageGC),
-			Verdict: t.verdict(i)})
+			Queries:               t.Whole(i, tuning.ColumnSimultaneousQueries),
+			AverageCPUMsPerMinute: t.Figure(i, tuning.ColumnAverageCPU),
+			AverageResultSize:     t.Figure(i, tuning.ColumnAverageResultSize),
+			Workers:               t.Figure(i, tuning.ColumnWorkers),
+			TotalCPUMsPerMinute:   t.Figure(i, tuning.ColumnTotalCPU),
+			AverageGCMsPerMinute:  t.Figure(i, tuning.ColumnAverageGC),
+			Verdict:               t.verdict(i)})
 	}
 	return t, rows, nil
 }

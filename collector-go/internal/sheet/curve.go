@@ -42,7 +42,8 @@ func Scaling(path string) (*Curve, error) {
 	}
 	seen := map[tuning.ScalingRow]bool{}
 	for i := range t.Len() {
-		row := tuning.ScalingRow{Size: float64(t.Figure(i, c.Names.Size)), Throughput: float64(t.Figure(i, c.Names.Throughput))}
+		row := tuning.ScalingRow{Size: float64(t.Figure(i, c.Names.Size)),
+			Throughput: float64(t.Figure(i, c.Names.Throughput))}
 		if t.Has(tuning.ColumnComponent) && seen[row] {
 			continue
 		}
@@ -58,5 +59,6 @@ func (t *Table) oneOf(names []string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%s: line 1: none of the columns %s is there%s", t.name, strings.Join(names, ", "), t.near(names[0]))
+	return "", fmt.Errorf("%s: line 1: none of the columns %s is there%s", t.name, strings.Join(names, ", "),
+		t.near(names[0]))
 }

@@ -5,9 +5,12 @@ import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 var dataColumns = []Column{
 	{Name: tuning.ColumnDataRate, Kind: Number}, {Name: tuning.ColumnRecordRate, Kind: Number},
 	// A topology may set neither CPU nor heap of a component, and may not state its components or its memory at all.
-	{Name: tuning.ColumnComponent, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnParallelism, Kind: Whole, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnComponent, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnParallelism, Kind: Whole,
+		Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnTotalCPU6, Kind: Number}, {Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
 }
@@ -31,8 +34,10 @@ func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 	}
 	var rows []tuning.DataRow
 	for i := range t.Len() {
-		row := tuning.DataRow{DataMiBPerS: float64(t.Figure(i, tuning.ColumnDataRate)), RecordsPerS: float64(t.Figure(i, tuning.ColumnRecordRate)),
-			TotalCPUCores: float64(t.Figure(i, tuning.ColumnTotalCPU6)), TotalMemoryMiB: float64(t.Figure(i, tuning.ColumnTotalMemory))}
+		row := tuning.DataRow{DataMiBPerS: float64(t.Figure(i, tuning.ColumnDataRate)),
+			RecordsPerS:    float64(t.Figure(i, tuning.ColumnRecordRate)),
+			TotalCPUCores:  float64(t.Figure(i, tuning.ColumnTotalCPU6)),
+			TotalMemoryMiB: float64(t.Figure(i, tuning.ColumnTotalMemory))}
 		if column != "" {
 			row.Component = t.component(i, column, cpu)
 			row.Component.TotalMemoryMiB = tuning.Unknown // here the column is the volume's

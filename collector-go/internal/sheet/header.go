@@ -23,7 +23,8 @@ func (t *Table) header(head []string) error {
 	for i, cell := range head {
 		name := strings.ToLower(strings.TrimSpace(cell))
 		if earlier, twice := t.places[name]; twice {
-			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: %s is there twice, first as column %d", t.name, i+1, name, earlier+1))
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: %s is there twice, first as column %d", t.name,
+				i+1, name, earlier+1))
 			continue
 		}
 		t.places[name] = i
@@ -38,7 +39,8 @@ func (t *Table) header(head []string) error {
 		near, distance := nearest(c.Name, strangers)
 		switch {
 		case distance <= slip(c.Name):
-			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?", t.name, t.places[near]+1, near, c.Name))
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?", t.name,
+				t.places[near]+1, near, c.Name))
 		case !c.Optional:
 			missing = append(missing, c.Name)
 		}
@@ -70,7 +72,8 @@ func (t *Table) Missing(columns ...string) error {
 	if len(columns) > 1 {
 		verb = "columns %s are missing"
 	}
-	return fmt.Errorf("%s: line 1: "+verb+"; the table needs the columns %s", t.name, strings.Join(columns, ", "), strings.Join(t.required(), ", "))
+	return fmt.Errorf("%s: line 1: "+verb+"; the table needs the columns %s", t.name, strings.Join(columns, ", "),
+		strings.Join(t.required(), ", "))
 }
 
 // near points to the column that is spelled most like one that is missing; "" where none resembles it.

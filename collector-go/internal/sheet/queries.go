@@ -7,8 +7,10 @@ import (
 )
 
 var queryColumns = []Column{
-	{Name: tuning.ColumnFilterBolts, Kind: Whole}, {Name: tuning.ColumnQueries, Kind: Whole}, {Name: tuning.ColumnLatency, Kind: Number},
-	{Name: tuning.ColumnTopologyCPU, Kind: Number}, {Name: tuning.ColumnTopologyMemory, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnFilterBolts, Kind: Whole}, {Name: tuning.ColumnQueries, Kind: Whole},
+	{Name: tuning.ColumnLatency, Kind: Number},
+	{Name: tuning.ColumnTopologyCPU, Kind: Number}, {Name: tuning.ColumnTopologyMemory, Kind: Number, Optional: true,
+		MayBeEmpty: true},
 	{Name: tuning.ColumnRecordRate, Kind: Number, Optional: true},
 	verdictColumn,
 }
@@ -31,7 +33,8 @@ func Queries(path string) (*QueryTable, error) {
 	for i := range t.Len() {
 		q.Points = append(q.Points, tuning.QueryPoint{
 			FilterBolts: t.Whole(i, tuning.ColumnFilterBolts), Queries: t.Whole(i, tuning.ColumnQueries),
-			LatencyMs: float64(t.Figure(i, tuning.ColumnLatency)), TopologyCPUCores: t.Figure(i, tuning.ColumnTopologyCPU),
+			LatencyMs:         float64(t.Figure(i, tuning.ColumnLatency)),
+			TopologyCPUCores:  t.Figure(i, tuning.ColumnTopologyCPU),
 			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), Verdict: t.verdict(i)})
 		rate := t.Figure(i, tuning.ColumnRecordRate)
 		if i > 0 && rate.Known() && rate != q.RecordsPerS {

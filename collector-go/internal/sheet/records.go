@@ -25,7 +25,8 @@ func read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the table: %w", err)
 	}
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%s: larger than %d MiB; a table of measurements has hundreds of rows", path, maxBytes>>20)
+		return nil, fmt.Errorf("%s: larger than %d MiB; a table of measurements has hundreds of rows", path,
+			maxBytes>>20)
 	}
 	return data, nil
 }
@@ -45,7 +46,9 @@ func (t *Table) records(data []byte) (head []string, err error) {
 		}
 		var broken *csv.ParseError
 		if errors.As(err, &broken) {
-			return nil, fmt.Errorf("%s: line %d: %w; put a field that holds a comma or a quote in quotes, and double the quotes within it", t.name, broken.Line, broken.Err)
+			return nil, fmt.Errorf(
+				"%s: line %d: %w; put a field that holds a comma or a quote in quotes, and double the quotes within it",
+				t.name, broken.Line, broken.Err)
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -59,11 +62,13 @@ func (t *Table) records(data []byte) (head []string, err error) {
 		line, _ := reader.FieldPos(0)
 		t.rows, t.lines = append(t.rows, fields), append(t.lines, line)
 		if len(t.rows) > maxRows {
-			return nil, fmt.Errorf("%s: line %d: more than %d rows; give averages of each step, not samples", t.name, line, maxRows)
+			return nil, fmt.Errorf("%s: line %d: more than %d rows; give averages of each step, not samples", t.name,
+				line, maxRows)
 		}
 	}
 	if head == nil {
-		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name, strings.Join(t.required(), ","))
+		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name,
+			strings.Join(t.required(), ","))
 	}
 	if len(t.rows) == 0 {
 		return nil, fmt.Errorf("%s: line 1 names columns, but there are no rows below it", t.name)

@@ -23,15 +23,18 @@ const columnCPU = "cpu_cores"
 
 // ErrCPUUnsaid is a column cpu_cores of which nobody said what it means; ErrCPUSaidTwice one whose name says otherwise.
 var (
-	ErrCPUUnsaid    = errors.New("give --cpu total where it is each component's total, or --cpu each where it is one instance's")
+	ErrCPUUnsaid = errors.New(
+		"give --cpu total where it is each component's total, or --cpu each where it is one instance's")
 	ErrCPUSaidTwice = errors.New("leave out --cpu, which is for a column cpu_cores")
 )
 
 var resourceColumns = []Column{
 	{Name: tuning.ColumnComponent}, {Name: tuning.ColumnParallelism, Kind: Whole, MayBeEmpty: true},
-	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnTotalMemory, Kind: Number, Optional: true, MayBeEmpty: true},
 }
 
@@ -65,10 +68,12 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 			continue
 		}
 		if r.Stated != nil {
-			return nil, fmt.Errorf("%s: a second row of totals; keep one (first in line %d)", t.at(i, tuning.ColumnComponent), r.statedLine)
+			return nil, fmt.Errorf("%s: a second row of totals; keep one (first in line %d)",
+				t.at(i, tuning.ColumnComponent), r.statedLine)
 		}
 		r.statedLine = t.lines[i]
-		r.Stated = &tuning.StatedTotals{Parallelism: t.Figure(i, tuning.ColumnParallelism), CPUCores: t.Figure(i, column),
+		r.Stated = &tuning.StatedTotals{Parallelism: t.Figure(i, tuning.ColumnParallelism),
+			CPUCores:  t.Figure(i, column),
 			CPUColumn: column, MemoryMiB: t.Figure(i, tuning.ColumnTotalMemory)}
 	}
 	return r, t.emptyCells(r.rows, column)
@@ -80,7 +85,8 @@ func (t *Table) emptyCells(rows []int, cpuColumn string) error {
 	for _, i := range rows {
 		for _, column := range []string{tuning.ColumnParallelism, cpuColumn} {
 			if !t.Figure(i, column).Known() {
-				wrong = append(wrong, fmt.Errorf("%s: the cell is empty; only a row of totals may leave it out", t.at(i, column)))
+				wrong = append(wrong, fmt.Errorf("%s: the cell is empty; only a row of totals may leave it out",
+					t.at(i, column)))
 			}
 		}
 	}
@@ -118,7 +124,8 @@ func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 		}
 	}
 	if len(there) == 0 {
-		return "", cpu, fmt.Errorf("%w, or %s, or %s", t.Missing(tuning.ColumnCPUTotal), tuning.ColumnCPUEach, columnCPU)
+		return "", cpu, fmt.Errorf("%w, or %s, or %s", t.Missing(tuning.ColumnCPUTotal),
+			tuning.ColumnCPUEach, columnCPU)
 	}
 	if len(there) > 1 {
 		return "", cpu, fmt.Errorf("%s: line 1: both %s are there; keep one", t.name, strings.Join(there, " and "))
@@ -127,17 +134,20 @@ func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 	said := map[string]CPU{tuning.ColumnCPUTotal: CPUTotal, tuning.ColumnCPUEach: CPUEach}[column]
 	switch {
 	case said == CPUUnsaid && cpu == CPUUnsaid:
-		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s does not say what it counts; %w", t.name, t.places[column]+1, column, ErrCPUUnsaid)
+		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s does not say what it counts; %w", t.name,
+			t.places[column]+1, column, ErrCPUUnsaid)
 	case said == CPUUnsaid:
 		return column, cpu, nil
 	case cpu != CPUUnsaid && cpu != said:
-		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s is not %q; %w", t.name, t.places[column]+1, column, cpu, ErrCPUSaidTwice)
+		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s is not %q; %w", t.name, t.places[column]+1, column, cpu,
+			ErrCPUSaidTwice)
 	}
 	return column, said, nil
 }
 
 func (t *Table) component(row int, column string, cpu CPU) tuning.Component {
-	c := tuning.Component{Name: t.Text(row, tuning.ColumnComponent), Parallelism: t.Whole(row, tuning.ColumnParallelism),
+	c := tuning.Component{Name: t.Text(row, tuning.ColumnComponent),
+		Parallelism:   t.Whole(row, tuning.ColumnParallelism),
 		CPUCoresTotal: tuning.Unknown, CPUCoresEach: tuning.Unknown, OnHeapMiB: t.Figure(row, tuning.ColumnOnHeap),
 		OffHeapMiB: t.Figure(row, tuning.ColumnOffHeap), TotalMemoryMiB: t.Figure(row, tuning.ColumnTotalMemory)}
 	if cpu == CPUTotal {

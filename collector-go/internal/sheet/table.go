@@ -57,8 +57,9 @@ func (t *Table) check() error {
 	for i, fields := range t.rows {
 		t.figures = append(t.figures, map[string]tuning.Figure{})
 		if len(fields) > len(t.places) || len(fields) < len(t.places) && !blank(fields) {
-			wrong = append(wrong, fmt.Errorf("%s: line %d has %d fields, but line 1 names %d columns; put a field that holds a comma in quotes",
-				t.name, t.lines[i], len(fields), len(t.places)))
+			wrong = append(wrong,
+				fmt.Errorf("%s: line %d has %d fields, but line 1 names %d columns; put a field that holds a comma in quotes",
+					t.name, t.lines[i], len(fields), len(t.places)))
 			continue
 		}
 		for _, c := range t.columns {

@@ -12,7 +12,8 @@ import (
 
 func TestVerdictsOfATable(t *testing.T) {
 	head := "filter_bolts,queries,average_latency_ms,topology_cpu_cores,verdict\n"
-	table, err := sheet.Queries(file(t, head+"4,10,8,78.3,OK\n4,20,8,78.3,fail\n4,30,8,78.3,Limited\n4,40,8,78.3, inconclusive \n4,50,8,78.3,\n"))
+	table, err := sheet.Queries(
+		file(t, head+"4,10,8,78.3,OK\n4,20,8,78.3,fail\n4,30,8,78.3,Limited\n4,40,8,78.3, inconclusive \n4,50,8,78.3,\n"))
 	require.NoError(t, err)
 	var got []tuning.Verdict
 	for _, p := range table.Points {
@@ -21,7 +22,8 @@ func TestVerdictsOfATable(t *testing.T) {
 	assert.Equal(t, []tuning.Verdict{tuning.OK, tuning.Fail, tuning.Limited, tuning.Inconclusive, ""}, got)
 
 	_, err = sheet.Queries(file(t, head+"4,10,8,78.3,passed\n4,20,8,78.3,2\n"))
-	assert.ErrorContains(t, err, `line 2, column 5 (verdict): "passed" is no verdict; write OK, FAIL, limited or inconclusive`)
+	assert.ErrorContains(t, err,
+		`line 2, column 5 (verdict): "passed" is no verdict; write OK, FAIL, limited or inconclusive`)
 	assert.ErrorContains(t, err, "line 3, column 5 (verdict)")
 
 	steps := "simultaneous_queries,average_cpu_ms_per_minute,average_result_size,verdict\n"

@@ -127,7 +127,8 @@ func within(root *os.Root, name string) bool {
 }
 
 func runOf(root *os.Root, name string, run *rundir.Run) Run {
-	out := Run{Name: name, Experiment: run.Plan.Experiment, Title: run.Plan.Title, Started: moment(run.Manifest.StartedMs), Capacity: []string{}}
+	out := Run{Name: name, Experiment: run.Plan.Experiment, Title: run.Plan.Title,
+		Started: moment(run.Manifest.StartedMs), Capacity: []string{}}
 	finished, failed, all := run.Progress()
 	out.Trials = fmt.Sprintf("%d of %d", finished, all)
 	if failed > 0 {
@@ -170,7 +171,8 @@ func (s *Shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	report, at, err := s.report(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoRun):
-		http.Error(w, "There is no report of such a run. /api/v1/runs lists the runs; bullet-metrics tune report DIR writes a run's report again.", http.StatusNotFound)
+		http.Error(w, "There is no report of such a run. /api/v1/runs lists the runs; bullet-metrics tune report DIR writes a run's report again.",
+			http.StatusNotFound)
 	case err != nil:
 		s.logger.Warn("a run's report could not be read", "run", name, "error", err)
 		http.Error(w, "The report could not be read; the collector's log says why.", http.StatusInternalServerError)
@@ -198,7 +200,8 @@ func (s *Shelf) report(name string) ([]byte, time.Time, error) {
 			continue
 		}
 		if info.Size() > maxBytes {
-			return nil, time.Time{}, fmt.Errorf("%s of %s has %d bytes, and at most %d are shown", report, name, info.Size(), maxBytes)
+			return nil, time.Time{}, fmt.Errorf("%s of %s has %d bytes, and at most %d are shown", report, name,
+				info.Size(), maxBytes)
 		}
 		text, err := root.ReadFile(path.Join(name, report))
 		return text, info.ModTime(), err

@@ -82,7 +82,8 @@ func ask(s *Shelf, path string) *httptest.ResponseRecorder {
 
 func TestReportsAreServedInASandbox(t *testing.T) {
 	s := New(shelved(t), nil)
-	for path, want := range map[string]string{"/runs/sample/": "<p>the sample's report", "/runs/demo/": "<p>the demo's report"} {
+	for path, want := range map[string]string{"/runs/sample/": "<p>the sample's report",
+		"/runs/demo/": "<p>the demo's report"} {
 		w := ask(s, path)
 		assert.Equal(t, http.StatusOK, w.Code)
 		assert.Equal(t, want, w.Body.String())
@@ -102,7 +103,8 @@ func TestNothingElseIsServed(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "half"), 0o755))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "report.html"), filepath.Join(dir, "half", "report.html")))
 	s := New(dir, nil)
-	for _, path := range []string{"/runs/linked/", "/runs/half/", "/runs/other/", "/runs/%2e%2e/", "/runs/..%2f..%2fetc/", "/runs/%2e/", "/runs/none/"} {
+	for _, path := range []string{"/runs/linked/", "/runs/half/", "/runs/other/", "/runs/%2e%2e/",
+		"/runs/..%2f..%2fetc/", "/runs/%2e/", "/runs/none/"} {
 		w := ask(s, path)
 		assert.NotEqual(t, http.StatusOK, w.Code, path)
 		assert.NotContains(t, w.Body.String(), "secret", path)

@@ -12,7 +12,8 @@ import (
 // missing is called for each series that is not defined, with how many samples of it there are: it defines the series,
 // and returns true, or counts them, and returns false. AddBlock itself returns false, and counts nothing, where the
 // layout is not defined or has not as many series as the block has columns.
-func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64, missing func(id uint32, samples int) bool) bool {
+func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
+	missing func(id uint32, samples int) bool) bool {
 	l := s.layouts[layout]
 	if l == nil || len(l.series) != b.Columns {
 		return false

@@ -24,7 +24,8 @@ func rectangle(series []uint32, samples []worldSample, stepMs int64) (*block.Blo
 	}
 	slices.Sort(times)
 	times = slices.Compact(times)
-	b := &block.Block{Columns: len(series), Rows: len(times), FirstMs: times[0], StepMs: stepMs, Presence: make([]byte, (len(series)*len(times)+7)/8), Codec: block.Doubles}
+	b := &block.Block{Columns: len(series), Rows: len(times), FirstMs: times[0], StepMs: stepMs,
+		Presence: make([]byte, (len(series)*len(times)+7)/8), Codec: block.Doubles}
 	for row, ms := range times {
 		b.OffsetsMs = append(b.OffsetsMs, int32(ms-b.FirstMs-int64(row)*stepMs))
 	}
@@ -93,7 +94,8 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 			})
 		}
 		batches := w.shuffled(t, rapid.SampledFrom([]int64{30_000, 200_000}).Draw(t, "lateness"))
-		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(batches)-1), 0, 5, rapid.ID[int]).Draw(t, "sent twice") {
+		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(batches)-1), 0, 5, rapid.ID[int]).Draw(t,
+			"sent twice") {
 			again := batches[i]
 			again.producer, again.sequence = 1-again.producer, again.sequence+1000
 			batches = slices.Insert(batches, i, again)
@@ -102,7 +104,8 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(t, "bounded") == 0 {
 			o.MaxOpenSamples = 40
 		}
-		plain, blocks := &collected{out: stored{}, names: map[uint32]string{}}, &collected{out: stored{}, names: map[uint32]string{}}
+		plain, blocks := &collected{out: stored{}, names: map[uint32]string{}},
+			&collected{out: stored{}, names: map[uint32]string{}}
 		for _, c := range []*collected{plain, blocks} {
 			var err error
 			c.slicer, err = New(o)
@@ -197,7 +200,8 @@ func TestLayoutsFollowTheirSeries(t *testing.T) {
 	add := func() {
 		sequence++
 		s.Begin(1, sequence)
-		require.True(t, s.AddBlock(9, &block.Block{Columns: 4, Rows: 2, FirstMs: worldStartMs + int64(sequence)*2000, StepMs: 1000},
+		require.True(t, s.AddBlock(9, &block.Block{Columns: 4, Rows: 2, FirstMs: worldStartMs + int64(sequence)*2000,
+			StepMs: 1000},
 			[]float64{1, 2, 3, 4, 5, 6, 7, 8}, define))
 		s.End()
 	}
@@ -245,7 +249,8 @@ func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 			return true
 		}
 		s.Begin(1, 1)
-		s.AddBlock(9, &block.Block{Columns: 2, Rows: 3, FirstMs: worldStartMs, StepMs: 1000}, make([]float64, 6), missing)
+		s.AddBlock(9, &block.Block{Columns: 2, Rows: 3, FirstMs: worldStartMs, StepMs: 1000},
+			make([]float64, 6), missing)
 		s.End()
 		require.Equal(t, map[uint32]int{0: 3}, counted)
 		require.EqualValues(t, 3, s.Counts().Open)
@@ -266,7 +271,8 @@ func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
 	}
 	s.Begin(1, 1)
 	for worker := range uint32(3) {
-		s.AddBlock(worker, &block.Block{Columns: 1, Rows: 70, FirstMs: worldStartMs, StepMs: 500}, make([]float64, 70), nil)
+		s.AddBlock(worker, &block.Block{Columns: 1, Rows: 70, FirstMs: worldStartMs, StepMs: 500},
+			make([]float64, 70), nil)
 	}
 	s.End()
 	c := s.Counts()
@@ -330,7 +336,8 @@ func TestTheDefaultsHoldAMinuteOfPacks(t *testing.T) {
 	for pack := range 12 {
 		for worker := range uint32(workers) {
 			s.Begin(1, uint64(pack*workers)+uint64(worker))
-			s.AddBlock(worker, &block.Block{Columns: columns, Rows: 10, FirstMs: 960_000_000 + 1000 + int64(pack)*10_000, StepMs: 1000}, values, nil)
+			s.AddBlock(worker, &block.Block{Columns: columns, Rows: 10, FirstMs: 960_000_000 + 1000 +
+				int64(pack)*10_000, StepMs: 1000}, values, nil)
 			s.End()
 		}
 		s.Closed().Reset()

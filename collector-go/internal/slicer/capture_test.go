@@ -79,7 +79,8 @@ func (r *replay) apply(changes []catalog.Change) {
 
 func (r *replay) point(sequence uint64, p *capture.Point) {
 	r.slicer.Begin(1, sequence)
-	raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: p.Host, Port: p.Port}, Component: p.Component, Task: p.Task,
+	raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: p.Host, Port: p.Port}, Component: p.Component,
+		Task: p.Task,
 		Name: p.Name, IntervalMs: p.IntervalMs}
 	for _, s := range p.Samples {
 		raw.Key, raw.Shape = s.Key, s.Shape
@@ -138,9 +139,11 @@ func TestCaptures(t *testing.T) {
 		refused []string // values that make no sense
 	}{
 		{file: "capture-storm-2.8.4.jsonl",
-			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "CGroupMemoryLimit", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
+			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "CGroupMemoryLimit", "memory.non-heap.max",
+				"memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max", "memory.total.max"}},
-		{file: "capture-cluster-2.8.4.jsonl", unknown: []string{"storm_my_mean", "storm_my_multi", "storm_my_spout_count"},
+		{file: "capture-cluster-2.8.4.jsonl", unknown: []string{"storm_my_mean", "storm_my_multi",
+			"storm_my_spout_count"},
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max", "memory.total.max"}},
 		{file: "capture-replay-2.8.3.jsonl", // a worker is killed in its midst
@@ -152,7 +155,8 @@ func TestCaptures(t *testing.T) {
 		{file: "capture-storm-2.2.0.jsonl",
 			refused: []string{"memory.non-heap.max", "memory.non-heap.usage", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max"}},
-		{file: "capture-storm-1.2.4.jsonl", unknown: []string{"storm_my_mean", "storm_my_multi", "storm_my_spout_count"},
+		{file: "capture-storm-1.2.4.jsonl", unknown: []string{"storm_my_mean", "storm_my_multi",
+			"storm_my_spout_count"},
 			refused: []string{"memory/nonHeap"}},
 	}
 	for _, test := range tests {

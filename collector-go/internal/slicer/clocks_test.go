@@ -54,14 +54,16 @@ func TestClocksAreBoundedFromBothSides(t *testing.T) {
 		sure        int64
 	}{
 		"one host, samples of Storm's tick cut to seconds": {740, same(5, clockReading{0, 1, 5_000}), -1, 1, 0},
-		"a slow way":                           {740, same(5, clockReading{0, 700, 0}), -700, 700, 0},
-		"ahead by less than the way":           {10, same(5, clockReading{600, 700, 0}), -100, 1300, 0},
-		"ahead":                                {10, same(5, clockReading{600, 2, 0}), 598, 602, 598},
-		"behind":                               {10, same(5, clockReading{-600, 2, 0}), -602, -598, -598},
-		"behind, and nothing was answered":     {10, same(5, clockReading{-600, 2, -1}), -602, forever, 0},
-		"the freshest of both ways counts":     {10, []clockReading{{0, 900, 0}, {0, 3, 0}, {0, 500, 0}}, -3, 3, 0},
-		"a clock that was just set":            {10, append(same(6, clockReading{5_000, 2, 0}), clockReading{0, 2, 0}), -2, 2, 0},
-		"a clock that was set: the newer time": {10, append(same(6, clockReading{5_000, 2, 0}), same(7, clockReading{0, 2, 0})...), -2, 2, 0},
+		"a slow way":                       {740, same(5, clockReading{0, 700, 0}), -700, 700, 0},
+		"ahead by less than the way":       {10, same(5, clockReading{600, 700, 0}), -100, 1300, 0},
+		"ahead":                            {10, same(5, clockReading{600, 2, 0}), 598, 602, 598},
+		"behind":                           {10, same(5, clockReading{-600, 2, 0}), -602, -598, -598},
+		"behind, and nothing was answered": {10, same(5, clockReading{-600, 2, -1}), -602, forever, 0},
+		"the freshest of both ways counts": {10, []clockReading{{0, 900, 0}, {0, 3, 0}, {0, 500, 0}}, -3, 3, 0},
+		"a clock that was just set": {10, append(same(6, clockReading{5_000, 2, 0}), clockReading{0, 2, 0}),
+			-2, 2, 0},
+		"a clock that was set: the newer time": {10,
+			append(same(6, clockReading{5_000, 2, 0}), same(7, clockReading{0, 2, 0})...), -2, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := playClock(t, c.age, c.readings)
@@ -78,7 +80,8 @@ func TestAHostHasOneClock(t *testing.T) {
 	s, err := New(o)
 	require.NoError(t, err)
 	sender := metric.Worker{Topology: "t", Host: "h", Port: 6700}
-	neighbour, other := metric.Worker{Topology: "t", Host: "h", Port: 6701}, metric.Worker{Topology: "t", Host: "g", Port: 6700}
+	neighbour, other := metric.Worker{Topology: "t", Host: "h", Port: 6701},
+		metric.Worker{Topology: "t", Host: "g", Port: 6700}
 	const at = int64(1_800_000_000_000)
 	s.Begin(1, 1)
 	s.Received(at)
@@ -88,7 +91,8 @@ func TestAHostHasOneClock(t *testing.T) {
 	s.HandedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of Storm's way, 590 in the sender's queue
 	s.touch(s.source(other), at+4_000-1_500)
 	assert.Equal(t, bounds{997, 1_002}, s.clockOf(s.source(neighbour)))
-	assert.Equal(t, bounds{3_000 - 10 + 997, forever}, s.clockOf(s.source(other)), "the sender's own clock is taken into account")
+	assert.Equal(t, bounds{3_000 - 10 + 997, forever}, s.clockOf(s.source(other)),
+		"the sender's own clock is taken into account")
 
 	// Containers may share a name and no clock: then a worker's own samples count.
 	s.touch(s.source(neighbour), at+9_000)

@@ -112,13 +112,15 @@ func (s *Slicer) foldTogether(t *track, inputs []*input, lanes []lane, rows []st
 		n++
 		dueMs = min(dueMs, endMs+t.missMs)
 		if len(rows) == 1 && !x.spread {
-			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs), append(to.Values, rows[0].values[at])
+			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs),
+				append(to.Values, rows[0].values[at])
 			continue
 		}
 		mean, least, greatest := m.of(rows, at%pageSlots)
 		to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs), append(to.Values, mean)
 		if x.spread {
-			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref+1, x.ref+2), append(to.EndsMs, endMs, endMs), append(to.Values, least, greatest)
+			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref+1, x.ref+2), append(to.EndsMs, endMs, endMs),
+				append(to.Values, least, greatest)
 		}
 	}
 	s.counts.InSlices += uint64(n * len(rows))

@@ -68,7 +68,8 @@ func (s *Slicer) aloneInput(in *input) {
 // aloneOn is alone for the workers of a host.
 func (s *Slicer) aloneOn(host string) {
 	for _, c := range slices.Clone(s.cohorts) {
-		if c.leader.worker.Host == host || slices.ContainsFunc(c.followers, func(f follower) bool { return f.source.worker.Host == host }) {
+		if c.leader.worker.Host == host ||
+			slices.ContainsFunc(c.followers, func(f follower) bool { return f.source.worker.Host == host }) {
 			s.dissolve(c)
 		}
 	}
@@ -80,7 +81,8 @@ func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 	for row := range b.Rows {
 		timeMs := b.TimeMs(row)
 		endMs := t.endOf(timeMs)
-		to := c.sheets.add(endMs, t.row(endMs, timeMs), t.rows, b.Columns, origin{timeMs, s.batch.sequence, s.batch.producer.id})
+		to := c.sheets.add(endMs, t.row(endMs, timeMs), t.rows, b.Columns,
+			origin{timeMs, s.batch.sequence, s.batch.producer.id})
 		if b.Rows == 1 {
 			copy(to, values)
 			continue
@@ -90,7 +92,8 @@ func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 		}
 	}
 	s.opened(t, len(c.followers)*len(t.inputs)*b.Rows)
-	for _, run := range c.singly { // in the order of the layout, since the first who closes a slice speaks for its topology
+	// in the order of the layout, since the first who closes a slice speaks for its topology
+	for _, run := range c.singly {
 		s.addRunOf(c.layout, run, b, values)
 	}
 }
@@ -103,7 +106,8 @@ func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
 		return false
 	}
 	r, pages := t.source.room, (b.Rows+t.rows)*(t.columns()+1)
-	if s.pages+pages > s.options.pages(s.options.MaxOpenSamples) || r.pages+pages > s.options.pages(s.options.MaxTopologyOpenSamples) {
+	if s.pages+pages > s.options.pages(s.options.MaxOpenSamples) ||
+		r.pages+pages > s.options.pages(s.options.MaxTopologyOpenSamples) {
 		return false
 	}
 	for row := range b.Rows {
@@ -171,8 +175,9 @@ type mark struct {
 }
 
 func (s *Slicer) mark(src *source) mark {
-	m := mark{slices: len(s.closed.Refs), definitions: len(s.closed.Definitions), retired: len(s.closed.Retired), histograms: len(s.closed.HistogramRefs),
-		counts: s.counts, ended: len(src.ended)}
+	m := mark{slices: len(s.closed.Refs), definitions: len(s.closed.Definitions), retired: len(s.closed.Retired),
+		histograms: len(s.closed.HistogramRefs),
+		counts:     s.counts, ended: len(src.ended)}
 	for tallies := range src.health.tallies {
 		m.reasons += len(tallies)
 	}
@@ -192,8 +197,10 @@ func (s *Slicer) mark(src *source) mark {
 // where more than slices came of it: a definition, a refusal, a late sample.
 func (s *Slicer) follow(c *cohort, from *mark) bool {
 	now := s.mark(c.leader)
-	if now.definitions != from.definitions || now.retired != from.retired || now.histograms != from.histograms || now.refused != from.refused ||
-		now.counts.Late != from.counts.Late || now.ended != from.ended || now.writers != from.writers || now.reasons != from.reasons {
+	if now.definitions != from.definitions || now.retired != from.retired || now.histograms != from.histograms ||
+		now.refused != from.refused ||
+		now.counts.Late != from.counts.Late || now.ended != from.ended || now.writers != from.writers ||
+		now.reasons != from.reasons {
 		return false
 	}
 	own, all := s.writeFollowers(c, from)
@@ -247,7 +254,8 @@ func (s *Slicer) writeFollowers(c *cohort, from *mark) (own int, all bool) {
 		w, known := c.of[ref]
 		switch {
 		case known:
-			list = append(list, again{refs: c.refs[w.place], written: w, endMs: s.closed.EndsMs[i], value: s.closed.Values[i]})
+			list = append(list, again{refs: c.refs[w.place], written: w, endMs: s.closed.EndsMs[i],
+				value: s.closed.Values[i]})
 		case slices.ContainsFunc(c.leader.room.infos, func(in *info) bool { return in.hasRef && in.ref == ref }):
 			own++
 		default:
@@ -268,7 +276,8 @@ func (s *Slicer) writeFollowers(c *cohort, from *mark) (own int, all bool) {
 	to := &s.closed
 	n := len(list) * len(c.followers)
 	at := len(to.Refs)
-	to.Refs, to.EndsMs, to.Values = slices.Grow(to.Refs, n)[:at+n], slices.Grow(to.EndsMs, n)[:at+n], slices.Grow(to.Values, n)[:at+n]
+	to.Refs, to.EndsMs, to.Values = slices.Grow(to.Refs, n)[:at+n], slices.Grow(to.EndsMs, n)[:at+n],
+		slices.Grow(to.Values, n)[:at+n]
 	for i := range c.followers {
 		column := c.followers[i].column
 		refs, ends, values := to.Refs[at:at+len(list)], to.EndsMs[at:at+len(list)], to.Values[at:at+len(list)]

@@ -19,7 +19,8 @@ type counting struct {
 // counts reports whether totals can hold a counter.
 func counts(in *input) bool {
 	c := &in.out.counter
-	return c.begun && c.from == in && len(c.recent) == 0 && in.track.source.starts.packMs+in.track.source.starts.intervalMs == 0
+	return c.begun && c.from == in && len(c.recent) == 0 && in.track.source.starts.packMs+
+		in.track.source.starts.intervalMs == 0
 }
 
 // begin takes the followers' counters.
@@ -93,7 +94,8 @@ func (x *totals) fold(c *cohort, from *sheet) bool {
 
 // copyOf is a copy, which can be gone back to.
 func (x *totals) copyOf(to *totals) {
-	to.last, to.total, to.offset = append(to.last[:0], x.last...), append(to.total[:0], x.total...), append(to.offset[:0], x.offset...)
+	to.last, to.total, to.offset = append(to.last[:0], x.last...), append(to.total[:0], x.total...),
+		append(to.offset[:0], x.offset...)
 	to.slots = append(to.slots[:0], x.slots...)
 }
 

@@ -67,7 +67,8 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 	last := leader
 	for run := range l.tracks {
 		src := l.tracks[run].track.source
-		if run <= at || src.order < last.order || src.room != leader.room || s.clocks[src.worker.Host] != s.clocks[leader.worker.Host] || !s.simple(l, run, false) || !l.alike(at, run) {
+		if run <= at || src.order < last.order || src.room != leader.room ||
+			s.clocks[src.worker.Host] != s.clocks[leader.worker.Host] || !s.simple(l, run, false) || !l.alike(at, run) {
 			c.singly = append(c.singly, run)
 			continue
 		}
@@ -91,7 +92,8 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	t := l.tracks[run].track
 	src := t.source
-	if src.cohort != nil || len(src.tracks) != 1 || len(src.ended) > 0 || len(src.starts.known) > 0 || len(t.free) > 0 || len(t.lanes) != len(t.inputs) {
+	if src.cohort != nil || len(src.tracks) != 1 || len(src.ended) > 0 || len(src.starts.known) > 0 ||
+		len(t.free) > 0 || len(t.lanes) != len(t.inputs) {
 		return false
 	}
 	cells := l.cellsOf(run)
@@ -100,7 +102,8 @@ func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	}
 	for i, cell := range cells {
 		in := t.inputs[i]
-		if l.inputs[cell.column] != in || int(cell.column) != int(cells[0].column)+i || in.folding != foldGauge && !counts(in) ||
+		if l.inputs[cell.column] != in || int(cell.column) != int(cells[0].column)+i || in.folding != foldGauge &&
+			!counts(in) ||
 			in.out.owner != in || in.out.users != 1 || !t.lanes[i].seated || !t.lanes[i].announced {
 			return false
 		}
@@ -121,15 +124,18 @@ func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 // alike reports whether the series of two runs are sliced, and counted for collection health, alike.
 func (l *layout) alike(first, second int) bool {
 	x, y := l.tracks[first].track, l.tracks[second].track
-	if x.widthMs != y.widthMs || x.intervalMs != y.intervalMs || x.packMs != y.packMs || len(x.inputs) != len(y.inputs) ||
+	if x.widthMs != y.widthMs || x.intervalMs != y.intervalMs || x.packMs != y.packMs ||
+		len(x.inputs) != len(y.inputs) ||
 		x.source.starts.packMs != y.source.starts.packMs || x.source.starts.intervalMs != y.source.starts.intervalMs ||
 		len(x.source.health.metrics) != len(y.source.health.metrics) {
 		return false
 	}
 	for i, a := range x.inputs {
 		b := y.inputs[i]
-		if a.rule.Least != b.rule.Least || a.rule.Most != b.rule.Most || a.perUnit != b.perUnit || a.folding != b.folding || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
-			(a.health == nil) != (b.health == nil) || a.health != nil && x.source.health.place(a.health) != y.source.health.place(b.health) {
+		if a.rule.Least != b.rule.Least || a.rule.Most != b.rule.Most || a.perUnit != b.perUnit ||
+			a.folding != b.folding || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
+			(a.health == nil) != (b.health == nil) || a.health != nil &&
+			x.source.health.place(a.health) != y.source.health.place(b.health) {
 			return false
 		}
 	}
@@ -309,7 +315,8 @@ func (s *Slicer) putRow(t *track, b *bucket, r *sheetRow, column int) {
 		to := s.strip(t, b, page, r.row)
 		if to == nil {
 			for slot := first; slot < first+slots; slot++ {
-				b.samples = append(b.samples, sample{r.origin.timeMs, r.values[column+slot], r.origin.sequence, uint32(slot), r.origin.producer})
+				b.samples = append(b.samples, sample{r.origin.timeMs, r.values[column+slot], r.origin.sequence,
+					uint32(slot), r.origin.producer})
 			}
 			continue
 		}

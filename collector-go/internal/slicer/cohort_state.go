@@ -80,7 +80,8 @@ func (x *state) write(src *source) {
 	h.aheadMs, h.writtenTo, t.closedTo, t.dueMs = x.aheadMs, x.writtenTo, x.closedTo, x.dueMs
 	for i := range x.lanes {
 		from, to := &x.lanes[i], &t.lanes[i]
-		to.lastEnd, to.lastMs, to.heardMs, to.missed, to.live = from.lastEnd, from.lastMs, from.heardMs, from.missed, from.live
+		to.lastEnd, to.lastMs, to.heardMs, to.missed, to.live = from.lastEnd, from.lastMs, from.heardMs,
+			from.missed, from.live
 	}
 	for i, m := range h.metrics {
 		*m.flow, *m.calm = x.metrics[i].flow, x.metrics[i].calm
@@ -105,9 +106,11 @@ func (x *state) write(src *source) {
 }
 
 func (x *state) equal(y *state) bool {
-	return x.eventMs == y.eventMs && x.heardMs == y.heardMs && x.closeMs == y.closeMs && x.batch == y.batch && x.carrier == y.carrier &&
+	return x.eventMs == y.eventMs && x.heardMs == y.heardMs && x.closeMs == y.closeMs && x.batch == y.batch &&
+		x.carrier == y.carrier &&
 		x.aheadMs == y.aheadMs && x.writtenTo == y.writtenTo && x.closedTo == y.closedTo && x.dueMs == y.dueMs &&
-		slices.Equal(x.carriers, y.carriers) && slices.Equal(x.lanes, y.lanes) && slices.Equal(x.metrics, y.metrics) && slices.Equal(x.infos, y.infos) &&
+		slices.Equal(x.carriers, y.carriers) && slices.Equal(x.lanes, y.lanes) && slices.Equal(x.metrics, y.metrics) &&
+		slices.Equal(x.infos, y.infos) &&
 		slices.Equal(x.health, y.health) && slices.Equal(x.counted, y.counted) && slices.Equal(x.reasons, y.reasons)
 }
 

@@ -37,10 +37,12 @@ type fleet struct {
 func drawFleet(t *rapid.T) *fleet {
 	f := &fleet{
 		random:  rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
-		workers: rapid.SampledFrom([]int{leastInStep, 12, 21}).Draw(t, "workers"), metrics: rapid.SampledFrom([]int{1, 3, 10, pageSlots + 5}).Draw(t, "metrics"),
+		workers: rapid.SampledFrom([]int{leastInStep, 12, 21}).Draw(t, "workers"),
+		metrics: rapid.SampledFrom([]int{1, 3, 10, pageSlots + 5}).Draw(t, "metrics"),
 		everyMs: rapid.SampledFrom([]int64{1000, 5000, 10_000, 15_000}).Draw(t, "everyMs"),
 		nowMs:   worldStartMs, clockMs: worldStartMs, rules: map[uint32]metric.Rule{}, counted: map[uint32]float64{},
-		plain: &collected{out: stored{}, names: map[uint32]string{}}, blocks: &collected{out: stored{}, names: map[uint32]string{}},
+		plain:  &collected{out: stored{}, names: map[uint32]string{}},
+		blocks: &collected{out: stored{}, names: map[uint32]string{}},
 	}
 	f.options = withHealth()
 	if rapid.IntRange(0, 4).Draw(t, "unhealthy") == 0 {
@@ -58,7 +60,8 @@ func drawFleet(t *rapid.T) *fleet {
 		rule.Least = -5
 		switch {
 		case i%f.metrics%5 == 3 && counters:
-			rule.Temporality, rule.Series.Kind, rule.MinName, rule.MaxName = metric.Cumulative, metric.KindCounter, "", ""
+			rule.Temporality, rule.Series.Kind, rule.MinName, rule.MaxName = metric.Cumulative,
+				metric.KindCounter, "", ""
 		case i%f.metrics%5 == 4 && counters:
 			rule.Temporality, rule.Series.Kind, rule.MinName, rule.MaxName = metric.Delta, metric.KindCounter, "", ""
 		}
@@ -113,7 +116,8 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 		s.Received(f.nowMs + 250)
 	})
 	for n, series := range f.layouts {
-		b := &block.Block{Columns: len(series), Rows: rows, FirstMs: f.nowMs - int64(rows-1)*f.everyMs, StepMs: f.everyMs, Codec: block.Doubles}
+		b := &block.Block{Columns: len(series), Rows: rows, FirstMs: f.nowMs - int64(rows-1)*f.everyMs,
+			StepMs: f.everyMs, Codec: block.Doubles}
 		values := make([]float64, b.Cells())
 		for i := range values {
 			values[i] = f.value()

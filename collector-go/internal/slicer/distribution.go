@@ -83,7 +83,8 @@ const maxIndex = 1 << 20
 
 // plausible reports whether a reading is of the kind that is merged here. That its counts add up was checked on ingest.
 func plausible(h *histogram.Histogram) bool {
-	if !histogram.IsExponentialSchema(h.Schema) || len(h.NegativeBuckets) > 0 || math.IsNaN(h.Sum) || !(h.ZeroThreshold >= 0) {
+	if !histogram.IsExponentialSchema(h.Schema) || len(h.NegativeBuckets) > 0 || math.IsNaN(h.Sum) ||
+		!(h.ZeroThreshold >= 0) {
 		return false
 	}
 	var index int64
@@ -104,7 +105,8 @@ func plausible(h *histogram.Histogram) bool {
 
 func readDistribution(r *reading) distribution {
 	h := r.histogram
-	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount, count: h.Count, sum: h.Sum,
+	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount,
+		count: h.Count, sum: h.Sum,
 		negatives: r.negatives, buckets: make([]indexed, 0, len(h.PositiveBuckets))}
 	var index int32
 	var count int64
@@ -224,7 +226,8 @@ func upperBound(index, schema int32) float64 {
 // histogram is the distribution in the form of the stores. Runs of up to two empty buckets are written out, as
 // Prometheus does, since a span costs more.
 func (d *distribution) histogram() *histogram.Histogram {
-	h := &histogram.Histogram{Schema: d.schema, ZeroThreshold: d.zeroThreshold, ZeroCount: d.zeroCount, Count: d.count, Sum: d.sum}
+	h := &histogram.Histogram{Schema: d.schema, ZeroThreshold: d.zeroThreshold, ZeroCount: d.zeroCount,
+		Count: d.count, Sum: d.sum}
 	var previous int64
 	next := int32(0) // the index behind the last bucket written
 	put := func(count uint64) {

@@ -37,7 +37,8 @@ func (c *column) read(b *bucket, rows []strip, at int) bool {
 	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
 	for i := range rows {
 		if p := &rows[i]; p.taken>>at&1 != 0 {
-			c.timesMs, c.samples = append(c.timesMs, b.origins[b.originOf(p, uint32(at))-1].timeMs), append(c.samples, p.values[at])
+			c.timesMs, c.samples = append(c.timesMs, b.origins[b.originOf(p, uint32(at))-1].timeMs),
+				append(c.samples, p.values[at])
 		}
 	}
 	c.measure()

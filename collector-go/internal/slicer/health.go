@@ -30,22 +30,25 @@ type Health struct {
 // worker's own one each period.
 type HealthNames struct {
 	Interval string // gauge, seconds: as the source reports it
-	Seen     string // gauge, seconds: the longest time between two samples of a series; written from the first time that it differs from Interval
-	Samples  string // counter: samples in slices
-	Rate     string // gauge, samples a second: how Samples goes on up to its next value
-	Missing  string // counter: samples that should be in slices and are not
-	Late     string // counter: samples whose slice was closed when they came
-	Refused  string // counter: samples that were of no use
+	// gauge, seconds: the longest time between two samples of a series; written from the first time that it differs
+	// from Interval
+	Seen    string
+	Samples string // counter: samples in slices
+	Rate    string // gauge, samples a second: how Samples goes on up to its next value
+	Missing string // counter: samples that should be in slices and are not
+	Late    string // counter: samples whose slice was closed when they came
+	Refused string // counter: samples that were of no use
 
 	WorkerSamples string // counters: the sums over all metrics of a worker
 	WorkerMissing string
 	WorkerLate    string
 	WorkerRefused string
 	WorkerRatio   string // gauge: the greatest of Seen over Interval, of its steady metrics
-	Ahead         string // gauge, seconds: by how much a worker's clock is ahead of the collector's beyond doubt: 0 where it may be right
-	AheadLeast    string // gauge, seconds: by how much at least; it is bounded by the freshest of what came
-	AheadMost     string // gauge, seconds: by how much at most, where something bounds it
-	Dropped       string // counter: samples that the plugin reports as dropped, by the worker that its consumer runs in
+	// gauge, seconds: by how much a worker's clock is ahead of the collector's beyond doubt: 0 where it may be right
+	Ahead      string
+	AheadLeast string // gauge, seconds: by how much at least; it is bounded by the freshest of what came
+	AheadMost  string // gauge, seconds: by how much at most, where something bounds it
+	Dropped    string // counter: samples that the plugin reports as dropped, by the worker that its consumer runs in
 }
 
 // OtherMetrics stands for the metrics of a worker beyond Health.MaxMetrics.
@@ -90,7 +93,8 @@ type metricHealth struct {
 
 // series are a metric's series but for the refused.
 func (m *metricHealth) series() []*healthSeries {
-	return []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.rateSeries, &m.missingSeries, &m.lateSeries}
+	return []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.rateSeries, &m.missingSeries,
+		&m.lateSeries}
 }
 
 // tally is a count by reason.
@@ -174,7 +178,9 @@ func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {
 
 // add counts under a reason; the list stays in their order.
 func add(to *[]tally, reason string, n uint64) {
-	at, found := slices.BinarySearchFunc(*to, reason, func(t tally, reason string) int { return cmp.Compare(t.reason, reason) })
+	at, found := slices.BinarySearchFunc(*to, reason, func(t tally, reason string) int {
+		return cmp.Compare(t.reason, reason)
+	})
 	if !found {
 		*to = slices.Insert(*to, at, tally{reason: reason})
 	}

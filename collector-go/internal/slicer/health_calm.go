@@ -77,7 +77,8 @@ func (c *calm) goesOn(f *flow, endMs int64) bool {
 // settle notes what is written of a metric, which is the one at a place, so that the next periods need not look.
 func (s *Slicer) settle(m *metricHealth, place int) {
 	written := []*healthSeries{&m.samplesSeries, &m.intervalSeries, &m.seenSeries}
-	m.stirred = m.lastEnd == 0 || m.missingSeries.live || m.missingSeries.value != float64(m.missing) || m.lateSeries.live || m.lateSeries.value != float64(m.late) ||
+	m.stirred = m.lastEnd == 0 || m.missingSeries.live || m.missingSeries.value != float64(m.missing) ||
+		m.lateSeries.live || m.lateSeries.value != float64(m.late) ||
 		m.intervalMs > 0 && float64(m.intervalMs)/1000 != m.intervalSeries.value || m.seenMs > 0 && m.seenChanged()
 	for i := range m.refused {
 		r := &m.refused[i]

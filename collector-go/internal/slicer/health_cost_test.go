@@ -72,8 +72,10 @@ func TestWhatHealthCosts(t *testing.T) {
 	for id := range uint32(workers * metrics) {
 		name := fmt.Sprintf("m%d", id%metrics)
 		o.Health.Steady[name] = true
-		s.Define(id, metric.Rule{Worker: metric.Worker{Topology: "t", Host: fmt.Sprint("w", id/metrics), Port: 1}, PerUnit: 1, Most: 1e300, IntervalMs: 10_000, Temporality: metric.Gauge,
-			Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "worker", fmt.Sprint(id/metrics))}})
+		s.Define(id, metric.Rule{Worker: metric.Worker{Topology: "t", Host: fmt.Sprint("w", id/metrics), Port: 1},
+			PerUnit: 1, Most: 1e300, IntervalMs: 10_000, Temporality: metric.Gauge,
+			Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "worker",
+				fmt.Sprint(id/metrics))}})
 	}
 	k := newKept()
 	worst := 0.0
@@ -91,7 +93,8 @@ func TestWhatHealthCosts(t *testing.T) {
 			k.take(s.Closed())
 			for _, src := range s.sources {
 				for _, m := range src.health.metrics {
-					if h := k.totals["/"+src.worker.String()+"/"+m.name]; h != nil && m.checkedTo == src.health.writtenTo {
+					if h := k.totals["/"+src.worker.String()+"/"+m.name]; h != nil &&
+						m.checkedTo == src.health.writtenTo {
 						worst = max(worst, math.Abs(float64(m.checked)-h.total-h.rate*float64(m.checkedTo-h.atMs)/1000))
 					}
 				}

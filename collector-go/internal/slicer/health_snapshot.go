@@ -108,7 +108,8 @@ func (r *reader) oldHealth(h *health) {
 		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd = r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
-		for _, t := range []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.missingSeries, &m.lateSeries} {
+		for _, t := range []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.missingSeries,
+			&m.lateSeries} {
 			r.oldHealthSeries(h, t)
 		}
 		m.refused = r.tallies()

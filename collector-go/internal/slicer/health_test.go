@@ -12,9 +12,13 @@ import (
 )
 
 func testHealth(periodMs int64) Health {
-	return Health{PeriodMs: periodMs, MaxMetrics: 3, Steady: map[string]bool{"cpu": true, "heap": true, "executed": true}, Lazy: map[string]bool{"executed": true}, Names: HealthNames{Interval: "interval", Seen: "seen",
-		Samples: "samples", Rate: "rate", Missing: "missing", Late: "late", Refused: "refused", Ahead: "ahead", AheadLeast: "ahead_least", AheadMost: "ahead_most", Dropped: "dropped",
-		WorkerSamples: "all_samples", WorkerMissing: "all_missing", WorkerLate: "all_late", WorkerRefused: "all_refused", WorkerRatio: "ratio"}}
+	return Health{PeriodMs: periodMs, MaxMetrics: 3, Steady: map[string]bool{"cpu": true, "heap": true,
+		"executed": true}, Lazy: map[string]bool{"executed": true},
+		Names: HealthNames{Interval: "interval", Seen: "seen",
+			Samples: "samples", Rate: "rate", Missing: "missing", Late: "late", Refused: "refused", Ahead: "ahead",
+			AheadLeast: "ahead_least", AheadMost: "ahead_most", Dropped: "dropped",
+			WorkerSamples: "all_samples", WorkerMissing: "all_missing", WorkerLate: "all_late",
+			WorkerRefused: "all_refused", WorkerRatio: "ratio"}}
 }
 
 func withHealth() Options {
@@ -58,11 +62,15 @@ func TestCollectionHealthAgreesWithTheTwin(t *testing.T) {
 			for _, m := range src.health.metrics {
 				key := src.worker.String() + " " + m.name
 				require.Equal(t, samples[key], m.samples, key)
-				require.True(t, m.missing >= missing[key] || s.options.Health.Lazy[m.name], "%s misses %d, not %d", key, m.missing, missing[key])
-				require.LessOrEqual(t, m.missing, missing[key]+60, "%s: beside what it misses before its end is marked, of a minute at most", key)
-				ls := labels.FromStrings("__name__", "missing", "metric", m.name, "topology", "t", "worker", src.worker.String()).String()
+				require.True(t, m.missing >= missing[key] || s.options.Health.Lazy[m.name], "%s misses %d, not %d", key,
+					m.missing, missing[key])
+				require.LessOrEqual(t, m.missing, missing[key]+60,
+					"%s: beside what it misses before its end is marked, of a minute at most", key)
+				ls := labels.FromStrings("__name__", "missing", "metric", m.name, "topology", "t", "worker",
+					src.worker.String()).String()
 				require.LessOrEqual(t, last(t, got[ls]), float64(m.missing))
-				require.True(t, len(got[ls]) == 0 || len(got[ls]) > 1 && strings.HasSuffix(got[ls][0], " 0"), "%s starts at 0: %v", key, got[ls])
+				require.True(t, len(got[ls]) == 0 || len(got[ls]) > 1 && strings.HasSuffix(got[ls][0], " 0"),
+					"%s starts at 0: %v", key, got[ls])
 			}
 		}
 	})

@@ -89,7 +89,8 @@ func (s *Slicer) writeSums(src *source, ratio float64, stirred bool, endMs int64
 	value(&h.missing, names.WorkerMissing, "", metric.KindCounter, float64(missing))
 	value(&h.late, names.WorkerLate, "", metric.KindCounter, float64(late))
 	for i := range h.refused {
-		value(&h.refused[i].series, names.WorkerRefused, h.refused[i].reason, metric.KindCounter, float64(h.refused[i].n))
+		value(&h.refused[i].series, names.WorkerRefused, h.refused[i].reason, metric.KindCounter,
+			float64(h.refused[i].n))
 	}
 	if ratio > 0 || !comes { // 60 s apart, nothing lies between two samples in every other period
 		value(&h.ratio, names.WorkerRatio, "", metric.KindGauge, ratio)
@@ -109,7 +110,9 @@ func (h *health) sumRefused() {
 
 func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
-	ahead, least, most := about{src: src, name: names.Ahead, kind: metric.KindGauge}, about{src: src, name: names.AheadLeast, kind: metric.KindGauge}, about{src: src, name: names.AheadMost, kind: metric.KindGauge}
+	ahead, least, most := about{src: src, name: names.Ahead, kind: metric.KindGauge},
+		about{src: src, name: names.AheadLeast, kind: metric.KindGauge},
+		about{src: src, name: names.AheadMost, kind: metric.KindGauge}
 	if h.aheadMs != never {
 		clock := s.clockOf(src)
 		h.aheadMs = never
@@ -159,7 +162,8 @@ func (s *Slicer) writeMetric(src *source, m *metricHealth, place int, endMs int6
 			s.endMetric(src, m, endMs)
 		} else {
 			s.writeSamples(m, count(names.Samples, ""), gauge(names.Rate), place, endMs)
-			if v := float64(m.intervalMs) / 1000; v > 0 && (v != m.intervalSeries.value || s.due(&m.intervalSeries, place, endMs)) {
+			if v := float64(m.intervalMs) / 1000; v > 0 &&
+				(v != m.intervalSeries.value || s.due(&m.intervalSeries, place, endMs)) {
 				s.writeValue(&m.intervalSeries, gauge(names.Interval), endMs, v)
 			}
 			if m.seenMs > 0 && (m.seenChanged() || !m.seenGoesUnsaid() && s.due(&m.seenSeries, place, endMs)) {
@@ -268,9 +272,11 @@ func (m *metricHealth) seenGoesUnsaid() bool { return m.intervalMs > 0 && !m.see
 // rate.
 func (s *Slicer) endMetric(src *source, m *metricHealth, endMs int64) {
 	names := &s.options.Health.Names
-	total, rate := about{src, names.Samples, m.name, "", metric.KindCounter}, about{src, names.Rate, m.name, "", metric.KindGauge}
+	total, rate := about{src, names.Samples, m.name, "", metric.KindCounter},
+		about{src, names.Rate, m.name, "", metric.KindGauge}
 	before := endMs - s.options.Health.PeriodMs
-	if t := &m.samplesSeries; t.live && t.lastEnd < before && (t.value != float64(m.samples) || m.rateSeries.value != 0) {
+	if t := &m.samplesSeries; t.live && t.lastEnd < before &&
+		(t.value != float64(m.samples) || m.rateSeries.value != 0) {
 		s.writeValue(t, total, before, float64(m.samples))
 		s.writeValue(&m.rateSeries, rate, before, 0)
 	}
@@ -322,8 +328,9 @@ func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64)
 	}
 	if !t.announced {
 		t.announced = true
-		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: t.ref, IntervalMs: s.options.Health.PeriodMs,
-			Series: metric.Series{Kind: what.kind, Labels: what.labels()}})
+		s.closed.Definitions = append(s.closed.Definitions,
+			slice.Definition{Ref: t.ref, IntervalMs: s.options.Health.PeriodMs,
+				Series: metric.Series{Kind: what.kind, Labels: what.labels()}})
 	}
 	s.write(t.ref, endMs, v)
 	t.live, t.lastEnd, t.value = true, endMs, v

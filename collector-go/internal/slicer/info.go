@@ -107,7 +107,8 @@ func (s *Slicer) writeInfo(in *info, endMs int64, v float64) {
 	}
 	if !in.announced {
 		in.announced = true
-		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: in.ref, Series: in.series, IntervalMs: in.widthMs})
+		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: in.ref, Series: in.series,
+			IntervalMs: in.widthMs})
 	}
 	s.write(in.ref, endMs, v)
 	if in.live = v == 1; !in.live {

@@ -27,7 +27,8 @@ type input struct {
 }
 
 func newInput(id uint32, rule metric.Rule) *input {
-	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, everyMs: rule.IntervalMs, folding: foldingOf(&rule)}
+	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, everyMs: rule.IntervalMs,
+		folding: foldingOf(&rule)}
 }
 
 // inputs are the inputs by id, in pages: ids are dense at first, and thin out as series come and go.
@@ -196,7 +197,8 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 		s.refuse(in, RefusedNonsense)
 	default:
 		if b := s.place(in, timeMs); b != nil {
-			b.histograms = append(b.histograms, reading{timeMs, s.batch.sequence, in.slot, s.batch.producer.id, h, negatives})
+			b.histograms = append(b.histograms, reading{timeMs, s.batch.sequence, in.slot, s.batch.producer.id,
+				h, negatives})
 			s.opened(in.track, 1)
 		}
 	}

@@ -157,7 +157,8 @@ func (l *layout) addTrack(t *track, columns []uint32) {
 			l.groups = append(l.groups, cellGroup{page: page})
 			last = page
 		}
-		l.cells = append(l.cells, cell{least: in.rule.Least, most: in.rule.Most, column: column, at: in.slot % pageSlots})
+		l.cells = append(l.cells, cell{least: in.rule.Least, most: in.rule.Most, column: column,
+			at: in.slot % pageSlots})
 		l.groups[len(l.groups)-1].end = len(l.cells)
 	}
 	first, begin := 0, 0

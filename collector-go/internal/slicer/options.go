@@ -64,13 +64,16 @@ func (o Options) Validate() error {
 	case o.LatenessMs < 0 || o.LatenessMs > maxWidthMs:
 		return fmt.Errorf("lateness %d ms: choose 0 to %d ms", o.LatenessMs, maxWidthMs)
 	case o.BacklogMs < 0 || o.KeepMs < o.BacklogMs:
-		return fmt.Errorf("backlog %d ms, keep %d ms: neither may be negative, and keep no less than backlog", o.BacklogMs, o.KeepMs)
+		return fmt.Errorf("backlog %d ms, keep %d ms: neither may be negative, and keep no less than backlog",
+			o.BacklogMs, o.KeepMs)
 	case o.MaxTickStepMs < 1:
 		return fmt.Errorf("most of one tick %d ms: choose at least the time between two ticks", o.MaxTickStepMs)
 	case o.Health.PeriodMs < 0 || o.Health.PeriodMs > maxWidthMs || o.Health.PeriodMs > 0 && o.Health.MaxMetrics < 1:
-		return fmt.Errorf("collection health every %d ms, of %d metrics of a worker: choose 0 to %d ms, and at least 1 metric", o.Health.PeriodMs, o.Health.MaxMetrics, maxWidthMs)
+		return fmt.Errorf("collection health every %d ms, of %d metrics of a worker: choose 0 to %d ms, and at least 1 metric",
+			o.Health.PeriodMs, o.Health.MaxMetrics, maxWidthMs)
 	case o.MaxSeries < 1 || o.MaxOpenSamples < 1 || o.MaxTopologyOpenSamples < 1 || o.MaxBuckets < 1:
-		return fmt.Errorf("limits of %d series, %d open samples, %d of a topology, and %d buckets: each must be at least 1", o.MaxSeries, o.MaxOpenSamples, o.MaxTopologyOpenSamples, o.MaxBuckets)
+		return fmt.Errorf("limits of %d series, %d open samples, %d of a topology, and %d buckets: each must be at least 1",
+			o.MaxSeries, o.MaxOpenSamples, o.MaxTopologyOpenSamples, o.MaxBuckets)
 	}
 	return nil
 }

@@ -64,7 +64,8 @@ func (s *Slicer) announce(o *output) {
 		s.nextRef += slice.Ref(len(parts))
 	}
 	for i, part := range parts {
-		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: o.ref + slice.Ref(i), Series: part, IntervalMs: o.widthMs})
+		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: o.ref + slice.Ref(i), Series: part,
+			IntervalMs: o.widthMs})
 	}
 }
 

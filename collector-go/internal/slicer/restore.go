@@ -21,7 +21,8 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
 	}
 	if v < oldest || v > version {
-		return nil, fmt.Errorf("restore the slicer: its format is version %d, this program knows %d to %d", v, oldest, version)
+		return nil, fmt.Errorf("restore the slicer: its format is version %d, this program knows %d to %d", v,
+			oldest, version)
 	}
 	r := reader{Decoder: d, s: s, version: v}
 	r.all()
@@ -144,7 +145,8 @@ func (r *reader) source() {
 	for range r.Count(1) {
 		src.starts.known = append(src.starts.known, start{ms: r.Int(), seenMs: r.Int()})
 	}
-	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers, "a worker has too many starts or carriers")
+	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers,
+		"a worker has too many starts or carriers")
 	src.infos, src.ended = r.infos(src), r.infos(src)
 	if r.version >= 2 {
 		r.health(&src.health)
@@ -157,7 +159,8 @@ func (r *reader) source() {
 func (r *reader) track(src *source) {
 	t := &track{source: src, widthMs: r.Int(), intervalMs: r.Int(), packMs: r.Int(), closedTo: r.Int()}
 	if !r.demand(t.widthMs >= 1 && t.widthMs <= maxGridMs && t.intervalMs >= 1 && t.intervalMs <= t.widthMs &&
-		t.packMs >= 0 && t.packMs <= maxWidthMs && t.closedTo >= 0 && t.closedTo <= 2*maxTimeMs, "a track's times make no sense") {
+		t.packMs >= 0 && t.packMs <= maxWidthMs && t.closedTo >= 0 && t.closedTo <= 2*maxTimeMs,
+		"a track's times make no sense") {
 		return
 	}
 	closedTo := t.closedTo
@@ -257,7 +260,8 @@ func (r *reader) output(o *output) {
 }
 
 func (r *reader) distribution() distribution {
-	d := distribution{schema: int32(r.Int()), zeroThreshold: r.Float(), zeroCount: r.Uint(), count: r.Uint(), sum: r.Float(), negatives: r.Uint()}
+	d := distribution{schema: int32(r.Int()), zeroThreshold: r.Float(), zeroCount: r.Uint(), count: r.Uint(),
+		sum: r.Float(), negatives: r.Uint()}
 	r.demand(d.schema >= minSchema && d.schema <= maxSchema, "a distribution's schema is not one")
 	previous := int64(-maxIndex - 1)
 	for range r.Count(1) {
@@ -285,7 +289,8 @@ func (r *reader) bucket(t *track) *bucket {
 		return nil
 	}
 	for range r.Count(1) {
-		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(), producer: r.Uint32()}
+		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(),
+			producer: r.Uint32()}
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a sample is in the wrong slice") {
 			return nil
 		}
@@ -319,7 +324,8 @@ func (r *reader) grid(t *track, b *bucket) bool {
 	}
 	for range r.Count(1) {
 		column, row, taken, alike := r.Uint(), r.Uint(), r.Uint32(), r.Bool()
-		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0, "a page of an open slice is out of place") {
+		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0,
+			"a page of an open slice is out of place") {
 			return false
 		}
 		p := r.s.strip(t, b, int(column), int(row)) // nil where the options leave less room than those of the snapshot

@@ -9,9 +9,13 @@ import "math/bits"
 
 // strip is what a row holds of pageSlots adjacent slots.
 type strip struct {
-	values []float64 // by slot: as many as a page of these slots has; those that are not taken have no meaning. nil where there is no page
-	taken  uint32    // the slots of which a sample is there, a bit each
-	by     uint32    // their origin: 1 + its place among the bucket's; where they have several, mixed and the place of these among the bucket's
+	// by slot: as many as a page of these slots has; those that are not taken have no meaning. nil where there is no
+	// page
+	values []float64
+	taken  uint32 // the slots of which a sample is there, a bit each
+	// their origin: 1 + its place among the bucket's; where they have several, mixed and the place of these among the
+	// bucket's
+	by uint32
 }
 
 // mixed marks the place of a strip's origins.
@@ -93,7 +97,8 @@ func (b *bucket) origin(o origin) uint32 {
 		if b.origins[i] == o {
 			return uint32(i + 1)
 		}
-		if b.origins[i].sequence != o.sequence || b.origins[i].producer != o.producer { // of an earlier batch, as those before it
+		// of an earlier batch, as those before it
+		if b.origins[i].sequence != o.sequence || b.origins[i].producer != o.producer {
 			break
 		}
 	}
@@ -129,7 +134,8 @@ func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 		charge += ((column+1)*t.rows - len(b.strips)) * stripBytes / pageBytes
 	}
 	r := t.source.room
-	if s.pages+charge > s.options.pages(s.options.MaxOpenSamples) || r.pages+charge > s.options.pages(s.options.MaxTopologyOpenSamples) {
+	if s.pages+charge > s.options.pages(s.options.MaxOpenSamples) ||
+		r.pages+charge > s.options.pages(s.options.MaxTopologyOpenSamples) {
 		return nil
 	}
 	s.pages += charge

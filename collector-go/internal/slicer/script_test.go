@@ -138,7 +138,9 @@ func (p *player) do(words []string) (said []string) {
 	case "withdraw":
 		said = append(said, fmt.Sprintf("withdrawn %d", s.Withdraw(p.id(words[1]))))
 	case "describe":
-		s.Describe(p.worker(words[1]), metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings(append([]string{"__name__", words[2]}, pairs(words[3:])...)...)})
+		s.Describe(p.worker(words[1]),
+			metric.Series{Kind: metric.KindGauge,
+				Labels: labels.FromStrings(append([]string{"__name__", words[2]}, pairs(words[3:])...)...)})
 	case "dropped":
 		s.Dropped(p.worker(words[1]), words[2], uint64(p.id(words[3])))
 	case "close":
@@ -151,7 +153,8 @@ func (p *player) do(words []string) (said []string) {
 		return []string{p.counts()}
 	case "known":
 		c := s.Counts()
-		return []string{fmt.Sprintf("series %d sources %d producers %d topologies %d", c.Series, c.Sources, len(s.producers), len(s.topologies))}
+		return []string{fmt.Sprintf("series %d sources %d producers %d topologies %d", c.Series, c.Sources,
+			len(s.producers), len(s.topologies))}
 	default:
 		p.t.Fatalf("no such line: %v", words)
 	}
@@ -280,7 +283,8 @@ func (p *player) block(words []string) (said []string) {
 	first, rest, _ := strings.Cut(rest, "+")
 	step, rows, _ := strings.Cut(rest, "*")
 	cells := words[4:]
-	b := block.Block{Rows: int(p.id(rows)), FirstMs: p.ms(first), StepMs: p.ms(step), Presence: make([]byte, (len(cells)+7)/8)}
+	b := block.Block{Rows: int(p.id(rows)), FirstMs: p.ms(first), StepMs: p.ms(step),
+		Presence: make([]byte, (len(cells)+7)/8)}
 	b.Columns = len(cells) / b.Rows
 	var values []float64
 	for cell, word := range cells {
@@ -333,7 +337,8 @@ func (p *player) closed() (said []string) {
 		said = append(said, fmt.Sprintf("%v %s %s", float64(c.EndsMs[i])/1000, p.names[ref], text(c.Values[i])))
 	}
 	for i, ref := range c.HistogramRefs {
-		said = append(said, fmt.Sprintf("%v %s %s", float64(c.HistogramEndsMs[i])/1000, p.names[ref], histogramText(c.Histograms[i])))
+		said = append(said, fmt.Sprintf("%v %s %s", float64(c.HistogramEndsMs[i])/1000, p.names[ref],
+			histogramText(c.Histograms[i])))
 	}
 	c.Reset()
 	return said

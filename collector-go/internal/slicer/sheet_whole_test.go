@@ -11,7 +11,8 @@ import (
 // Sheets fold to the bits that each column by itself folds to, with zeros of either sign, however many rows there are.
 func TestASheetFoldsAsItsColumnsDo(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	some := []float64{0, math.Copysign(0, -1), 1, -1, math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 0.1, 1e300}
+	some := []float64{0, math.Copysign(0, -1), 1, -1, math.MaxFloat64, -math.MaxFloat64,
+		math.SmallestNonzeroFloat64, 0.1, 1e300}
 	const columns = columnsTogether + 7
 	for rows := 2; rows < 12; rows++ {
 		x := randomSheet(random, rows, columns, some)

@@ -61,9 +61,11 @@ func BenchmarkSlicer(b *testing.B) {
 }
 
 func benchRule(worker, id int, everyMs int64) metric.Rule {
-	rule := metric.Rule{Worker: metric.Worker{Topology: "t", Host: fmt.Sprint("w", worker), Port: 6700}, PerUnit: 1, Most: 1e300, IntervalMs: everyMs,
+	rule := metric.Rule{Worker: metric.Worker{Topology: "t", Host: fmt.Sprint("w", worker), Port: 6700}, PerUnit: 1,
+		Most: 1e300, IntervalMs: everyMs,
 		Temporality: metric.Gauge, MinName: "m_min", MaxName: "m_max",
-		Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "m", "worker", fmt.Sprint(worker), "id", fmt.Sprint(id))}}
+		Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "m", "worker",
+			fmt.Sprint(worker), "id", fmt.Sprint(id))}}
 	if id%2 == 0 {
 		rule.Temporality, rule.Series.Kind, rule.MinName, rule.MaxName = metric.Cumulative, metric.KindCounter, "", ""
 	}
@@ -101,7 +103,8 @@ func BenchmarkBlocks(b *testing.B) {
 				s.DefineLayout(uint32(worker), series)
 			}
 			values := make([]float64, shape.columns*shape.rows)
-			rectangle := &block.Block{Columns: shape.columns, Rows: shape.rows, StepMs: shape.every, FirstMs: 1_000_000_000}
+			rectangle := &block.Block{Columns: shape.columns, Rows: shape.rows, StepMs: shape.every,
+				FirstMs: 1_000_000_000}
 			sequence := uint64(0)
 			send := func() (samples int) {
 				for i := range values {
@@ -231,9 +234,11 @@ func BenchmarkManyWorkers(b *testing.B) {
 
 func fleetRule(worker, number int, everyMs int64) metric.Rule {
 	name := fmt.Sprint("cpu_", number)
-	return metric.Rule{Worker: metric.Worker{Topology: "bench", Host: fmt.Sprint("host_", worker), Port: 6700}, PerUnit: 1, Least: -math.MaxFloat64, Most: math.MaxFloat64,
+	return metric.Rule{Worker: metric.Worker{Topology: "bench", Host: fmt.Sprint("host_", worker), Port: 6700},
+		PerUnit: 1, Least: -math.MaxFloat64, Most: math.MaxFloat64,
 		IntervalMs: everyMs, Temporality: metric.Gauge, MinName: name + "_min", MaxName: name + "_max",
-		Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "topology", "bench", "worker", fmt.Sprint("host_", worker))}}
+		Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "topology", "bench",
+			"worker", fmt.Sprint("host_", worker))}}
 }
 
 // processorTime is what the process has used, ns: on a busy machine it is a better measure than wall time.

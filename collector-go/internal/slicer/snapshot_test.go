@@ -98,7 +98,8 @@ func TestGoldenSnapshots(t *testing.T) {
 	require.NoError(t, err)
 	s, err = Restore(old, o)
 	require.NoError(t, err)
-	require.Equal(t, golden(t, goldenHealth).Counts().InSlices, s.Counts().InSlices, "what is written of the collection is less now")
+	require.Equal(t, golden(t, goldenHealth).Counts().InSlices, s.Counts().InSlices,
+		"what is written of the collection is less now")
 
 	old, err = os.ReadFile("testdata/slicer-v3.snapshot")
 	require.NoError(t, err)
@@ -107,7 +108,8 @@ func TestGoldenSnapshots(t *testing.T) {
 	require.Equal(t, golden(t, goldenRecent).Counts().InSlices, s.Counts().InSlices)
 	p := &player{t: t, options: o, slicer: s, sequence: 100, names: map[slice.Ref]string{}}
 	said := p.do(strings.Fields("batch 7: 1@320=5"))
-	require.Contains(t, said, "210 all_samples,topology=t 16", "its counts go on, and what is new begins with what it is")
+	require.Contains(t, said, "210 all_samples,topology=t 16",
+		"its counts go on, and what is new begins with what it is")
 	require.Contains(t, said, "210 samples,metric=heap,topology=t 5")
 	require.NotContains(t, strings.Join(said, "\n"), "NaN")
 
@@ -123,7 +125,8 @@ func TestGoldenSnapshots(t *testing.T) {
 	require.NoError(t, err)
 	s, err = Restore(old, o)
 	require.NoError(t, err)
-	require.Equal(t, golden(t, goldenClocks).Counts().InSlices, s.Counts().InSlices, "what was seen of a metric that is well was written then")
+	require.Equal(t, golden(t, goldenClocks).Counts().InSlices, s.Counts().InSlices,
+		"what was seen of a metric that is well was written then")
 
 	const file = "testdata/slicer-v5-unsaid.snapshot"
 	want := golden(t, goldenClocks).Snapshot()
@@ -164,7 +167,8 @@ batch 7: 1@49=7 2@49=5`, "\n") {
 	}
 	p.options.WidthMs = 20_000
 	p.options.Widths = map[string]int64{"cpu": 30_000}
-	assert.Equal(t, []string{"20 heap gap", "20 heap_min gap", "20 heap_max gap", "60 heap 6", "60 heap_min 5", "60 heap_max 7", "60 cpu 5"},
+	assert.Equal(t, []string{"20 heap gap", "20 heap_min gap", "20 heap_max gap", "60 heap 6", "60 heap_min 5",
+		"60 heap_max 7", "60 cpu 5"},
 		append(p.do([]string{"restart"}), p.do([]string{"close"})...))
 	assert.Equal(t, "in_slices 6 open 0 late 0 refused map[]", p.counts())
 }

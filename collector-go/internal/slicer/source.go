@@ -53,7 +53,8 @@ func (s *Slicer) producer(id uint32) *producer {
 func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
-		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs, health: health{aheadMs: never}}
+		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs,
+			health: health{aheadMs: never}}
 		if n := len(s.sources); n > 0 {
 			src.order = s.sources[n-1].order + 1
 		}

@@ -11,8 +11,9 @@ import (
 // then the start time decides. When a slice closes, all samples of the start time up to its end have come (or are
 // late), so queries of starts are limited to those: then the answer does not depend on the order of arrival.
 type starts struct {
-	known      []start
-	packMs     int64 // the pack span of the series that reports starts; its samples may arrive that much later than others
+	known []start
+	// the pack span of the series that reports starts; its samples may arrive that much later than others
+	packMs     int64
 	intervalMs int64 // how far apart its samples are: a start may be reported that much after a counter's first value
 }
 

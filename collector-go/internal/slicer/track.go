@@ -158,7 +158,9 @@ func (s *Slicer) bucket(t *track, endMs int64) *bucket {
 	if t.hot != nil && t.hot.endMs == endMs {
 		return t.hot
 	}
-	at, found := slices.BinarySearchFunc(t.open, endMs, func(b *bucket, end int64) int { return cmp.Compare(b.endMs, end) })
+	at, found := slices.BinarySearchFunc(t.open, endMs, func(b *bucket, end int64) int {
+		return cmp.Compare(b.endMs, end)
+	})
 	if !found {
 		t.open = slices.Insert(t.open, at, s.scratch.take(endMs))
 	}

@@ -34,7 +34,8 @@ type ordered struct {
 }
 
 func newTwin(w *world, o Options) *twin {
-	tw := &twin{world: w, options: o, eventMs: map[metric.Worker]int64{}, closedTo: map[string]int64{}, byID: map[uint32][]ordered{}, out: stored{}}
+	tw := &twin{world: w, options: o, eventMs: map[metric.Worker]int64{}, closedTo: map[string]int64{},
+		byID: map[uint32][]ordered{}, out: stored{}}
 	for _, b := range w.batches {
 		for i, x := range b.samples {
 			tw.byID[x.id] = append(tw.byID[x.id], ordered{x, b.producer, b.sequence, i})
@@ -329,7 +330,9 @@ func drawSteps(t *rapid.T, w *world) []step {
 	steps := []step{{kind: "connect", n: 0}, {kind: "connect", n: 1}}
 	for _, b := range w.shuffled(t, 60_000) {
 		steps = append(steps, step{kind: "batch", batch: b}, step{kind: "tick", n: b.last() + 2000})
-		switch kind := rapid.SampledFrom([]string{"", "", "", "", "connect", "disconnect", "started", "detach", "withdraw", "describe", "tick", "beats", "idle", "again", "faster", "refused", "dropped"}).Draw(t, "kind"); kind {
+		switch kind := rapid.SampledFrom([]string{"", "", "", "", "connect", "disconnect", "started", "detach",
+			"withdraw", "describe", "tick", "beats", "idle", "again", "faster", "refused", "dropped"}).Draw(t,
+			"kind"); kind {
 		case "":
 		case "detach", "withdraw", "again", "faster", "refused":
 			steps = append(steps, step{kind: kind, n: int64(rapid.SampledFrom(sortedIDs(w.rules)).Draw(t, "id"))})
@@ -418,8 +421,12 @@ func (p *stepper) do(t require.TestingT, x step) {
 		s.Withdraw(uint32(x.n))
 	case "describe":
 		rule := p.world.rules[0]
-		s.Describe(rule.Worker, metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "info", "worker", rule.Worker.String(), "pid", fmt.Sprint(x.n))})
-		s.Describe(rule.Worker, metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "topology_info", "id", fmt.Sprint(x.n))})
+		s.Describe(rule.Worker,
+			metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "info", "worker",
+				rule.Worker.String(), "pid", fmt.Sprint(x.n))})
+		s.Describe(rule.Worker,
+			metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "topology_info", "id",
+				fmt.Sprint(x.n))})
 	case "close":
 		s.CloseAll()
 	}

@@ -19,7 +19,8 @@ func resources(r Request) []Line {
 	}
 	const of = "topology.metrics.consumer."
 	share := func(aThousand int) int { return (r.Executors*aThousand + 999) / 1000 }
-	why := fmt.Sprintf("what the resource-aware scheduler is to reserve for a consumer of %d executors; register() counts them by Bullet's settings", r.Executors)
+	why := fmt.Sprintf("what the resource-aware scheduler is to reserve for a consumer of %d executors; register() counts them by Bullet's settings",
+		r.Executors)
 	return []Line{
 		{of + "resources.onheap.memory.mb", leastHeapMiB + share(heapMiBAThousand), why},
 		{of + "resources.offheap.memory.mb", offHeapMiB, why},

@@ -65,10 +65,12 @@ func For(r Request) (Snippet, error) {
 
 func check(r Request) error {
 	if !r.Storm.from(1, 0, 3) || r.Storm.from(2, 9, 0) {
-		return fmt.Errorf("nothing is known of Storm %s: name a version from 1.0.3 to 2.8, the nearest to yours", r.Storm)
+		return fmt.Errorf("nothing is known of Storm %s: name a version from 1.0.3 to 2.8, the nearest to yours",
+			r.Storm)
 	}
 	if !r.Plain && (!r.Bullet.from(0, 3, 0) || r.Bullet.from(2, 0, 0)) {
-		return fmt.Errorf("nothing is known of Bullet %s: name a version from 0.3 to 1.3, or ask for a topology without Bullet", r.Bullet)
+		return fmt.Errorf("nothing is known of Bullet %s: name a version from 0.3 to 1.3, or ask for a topology without Bullet",
+			r.Bullet)
 	}
 	if r.Executors < 0 {
 		return fmt.Errorf("%d executors: write how many the topology has", r.Executors)
@@ -104,7 +106,8 @@ func (s *Snippet) bullet(r Request) {
 	}
 	s.Automatic = append(s.Automatic, storm(r)...)
 	s.Automatic = append(s.Automatic, Line{"topology.auto.task.hooks", []string{plugin.HookClass},
-		"latencies of records and queries as distributions; " + plugin.Collector + "latency.enabled: false leaves it out"})
+		"latencies of records and queries as distributions; " + plugin.Collector +
+			"latency.enabled: false leaves it out"})
 	s.Automatic = append(s.Automatic, resources(r)...)
 }
 
@@ -124,12 +127,14 @@ func (s *Snippet) plain(r Request) {
 }
 
 func builtIn() Line {
-	return Line{plugin.BuiltIn, true, "false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
+	return Line{plugin.BuiltIn, true,
+		"false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
 }
 
 // collector says where the samples go.
 func collector(r Request) []Line {
-	lines := []Line{{plugin.Collector + "address", r.Addresses, "where bullet-metrics serve listens for gRPC; several are tried in order"}}
+	lines := []Line{{plugin.Collector + "address", r.Addresses,
+		"where bullet-metrics serve listens for gRPC; several are tried in order"}}
 	if r.TLS {
 		lines = append(lines, Line{plugin.Collector + "tls.enabled", true,
 			"the samples leave the machine; tls.ca.file beside it where the collector's certificate is not of a public authority"})
@@ -196,19 +201,22 @@ func whyRetained(r Request) string {
 func whyInterval(r Request) string {
 	why := fmt.Sprintf("as wide as a slice, s; %d by default", 60)
 	if r.Storm.from(2, 3, 0) {
-		return why + fmt.Sprintf(", and never above %d: from 2.3 on a longer one is scheduled twice", plugin.MostIntervalSeconds)
+		return why + fmt.Sprintf(", and never above %d: from 2.3 on a longer one is scheduled twice",
+			plugin.MostIntervalSeconds)
 	}
 	return why
 }
 
 // notes are what both kinds have in common.
 func (s *Snippet) notes(r Request) {
-	s.Notes = append(s.Notes, "First put bullet-metrics-storm.jar on the class path of the submitter and of every worker: Storm's extlib/.")
+	s.Notes = append(s.Notes,
+		"First put bullet-metrics-storm.jar on the class path of the submitter and of every worker: Storm's extlib/.")
 	if len(s.Automatic) > 0 {
 		s.Notes = append(s.Notes, undoes(r.Bullet))
 	}
 	if !r.Plain && !r.Bullet.from(0, 5, 0) {
-		s.Notes = append(s.Notes, plugin.EarlyClass+" is for Bullet up to 0.4.3 only: when you move to a later one, name "+plugin.BulletClass+
+		s.Notes = append(s.Notes, plugin.EarlyClass+
+			" is for Bullet up to 0.4.3 only: when you move to a later one, name "+plugin.BulletClass+
 			", or submitting will end with a NoClassDefFoundError.")
 	}
 	if !r.TLS && !local(r.Addresses) {
@@ -216,8 +224,9 @@ func (s *Snippet) notes(r Request) {
 			"An address of another machine, without TLS: the collector listens there only with TLS (docs/security.md), or with --grpc-insecure.")
 	}
 	if !r.Plain && r.Bullet.from(1, 0, 0) != r.Storm.from(2, 0, 0) {
-		s.Notes = append(s.Notes, fmt.Sprintf("Bullet %s was not built for Storm %s: Bullet before 1.0 is for Storm 1, from 1.0 on for 2.2 and later.",
-			r.Bullet, r.Storm))
+		s.Notes = append(s.Notes,
+			fmt.Sprintf("Bullet %s was not built for Storm %s: Bullet before 1.0 is for Storm 1, from 1.0 on for 2.2 and later.",
+				r.Bullet, r.Storm))
 	}
 }
 

@@ -36,7 +36,8 @@ func names(lines []Line) (all []string) {
 // Which lines a version gets: pasted, and set by register().
 func TestLinesByVersion(t *testing.T) {
 	const always = "topology.metrics.consumer.register topology.worker.metrics topology.builtin.metrics.bucket.size.secs"
-	const tick, width, kryo = " topology.enable.v2.metrics.tick", " topology.v2.metrics.tick.interval.seconds", " topology.kryo.register"
+	const tick, width, kryo = " topology.enable.v2.metrics.tick", " topology.v2.metrics.tick.interval.seconds",
+		" topology.kryo.register"
 	const bullet = "bullet.topology.metrics.enable bullet.topology.metrics.built.in.enable bullet.topology.metrics.classes bullet.topology.metrics.collector.address"
 	const hook = " topology.auto.task.hooks"
 	const reserved = " topology.metrics.consumer.resources.onheap.memory.mb topology.metrics.consumer.resources.offheap.memory.mb" +
@@ -108,7 +109,8 @@ func TestForSaysWhatIsWrong(t *testing.T) {
 		{"2.8", "1.3", []string{"a\"b:1"}, 0, "write host:port"},
 		{"2.8", "1.3", here, -1, "how many the topology has"},
 	} {
-		_, err := For(Request{Storm: version(t, c.storm), Bullet: version(t, c.bullet), Addresses: c.addresses, Executors: c.executors})
+		_, err := For(Request{Storm: version(t, c.storm), Bullet: version(t, c.bullet), Addresses: c.addresses,
+			Executors: c.executors})
 		assert.ErrorContains(t, err, c.says)
 	}
 	for _, text := range []string{"", "2", "2.x", "2.8.3.1", "-1.0", "2..3", "v2.8"} {
@@ -121,7 +123,8 @@ func TestRetainedGrowsWithTheTopology(t *testing.T) {
 	r := Request{Storm: version(t, "2.8"), Bullet: version(t, "1.3"), Addresses: []string{"a:1"}, Executors: 1_250}
 	small, err := For(r)
 	require.NoError(t, err)
-	assert.NotContains(t, names(small.Lines), "bullet.topology.metrics.collector.max.retain.metric.tuples", "register() sets 10,000 itself")
+	assert.NotContains(t, names(small.Lines), "bullet.topology.metrics.collector.max.retain.metric.tuples",
+		"register() sets 10,000 itself")
 	r.Executors = 1_251
 	large, err := For(r)
 	require.NoError(t, err)
@@ -159,7 +162,8 @@ func TestNotesSayWhatToMind(t *testing.T) {
 		{"2.2", "0.9.1", "127.0.0.1:4320", false, false, true},
 		{"1.2.4", "0.9.1", "127.0.0.1:4320", false, false, false},
 	} {
-		s, err := For(Request{Storm: version(t, c.storm), Bullet: version(t, c.bullet), Addresses: []string{c.address}, TLS: c.tls})
+		s, err := For(Request{Storm: version(t, c.storm), Bullet: version(t, c.bullet), Addresses: []string{c.address},
+			TLS: c.tls})
 		require.NoError(t, err)
 		notes := strings.Join(s.Notes, "\n")
 		assert.Equal(t, c.saysTLS, strings.Contains(notes, noTLS), c)
@@ -175,8 +179,10 @@ func TestThePluginIsAsSaid(t *testing.T) {
 		require.NoError(t, err, "a class that is printed must exist")
 		return string(text)
 	}
-	assert.Contains(t, source(plugin.BulletClass), "public static void register(Config stormConfig, BulletStormConfig bulletConfig)")
-	assert.Contains(t, source(plugin.EarlyClass), "public static void register(Config stormConfig, BulletConfig bulletConfig)")
+	assert.Contains(t, source(plugin.BulletClass),
+		"public static void register(Config stormConfig, BulletStormConfig bulletConfig)")
+	assert.Contains(t, source(plugin.EarlyClass),
+		"public static void register(Config stormConfig, BulletConfig bulletConfig)")
 	assert.Contains(t, source(plugin.EarlyClass), "import com.yahoo.bullet.BulletConfig;")
 	source(plugin.StormClass)
 	source(plugin.SamplerClass)
@@ -184,12 +190,14 @@ func TestThePluginIsAsSaid(t *testing.T) {
 	about := source("io.github.bulletmetrics.storm.Settings")
 	assert.Contains(t, about, `PREFIX = "`+plugin.Collector+`"`)
 	assert.Contains(t, about, "DEFAULT_RETAIN_TUPLES = 10_000;")
-	for _, name := range []string{"address", "tls.enabled", "tls.ca.file", "latency.enabled", "max.retain.metric.tuples"} {
+	for _, name := range []string{"address", "tls.enabled", "tls.ca.file", "latency.enabled",
+		"max.retain.metric.tuples"} {
 		assert.Contains(t, about, `PREFIX + "`+name+`"`)
 	}
 	needs := source("io.github.bulletmetrics.storm.ConsumerResources")
-	for name, value := range map[string]int{"LEAST_HEAP_MIB": leastHeapMiB, "HEAP_MIB_A_THOUSAND": heapMiBAThousand, "OFF_HEAP_MIB": offHeapMiB,
-		"LEAST_CPU": leastCPU, "CPU_A_THOUSAND": cpuAThousand} {
+	for name, value := range map[string]int{"LEAST_HEAP_MIB": leastHeapMiB, "HEAP_MIB_A_THOUSAND": heapMiBAThousand,
+		"OFF_HEAP_MIB": offHeapMiB,
+		"LEAST_CPU":    leastCPU, "CPU_A_THOUSAND": cpuAThousand} {
 		assert.Contains(t, needs, fmt.Sprintf("static final int %s = %d;", name, value))
 	}
 	registration := source("io.github.bulletmetrics.storm.Registration")

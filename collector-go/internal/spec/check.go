@@ -30,12 +30,14 @@ type checker struct {
 }
 
 func (c *checker) fault(field, format string, args ...any) {
-	c.faults = append(c.faults, fmt.Errorf("%s:%s: %s: %s", c.file.path, c.file.places.near(field), field, fmt.Sprintf(format, args...)))
+	c.faults = append(c.faults, fmt.Errorf("%s:%s: %s: %s", c.file.path, c.file.places.near(field), field,
+		fmt.Sprintf(format, args...)))
 }
 
 func (c *checker) oneOf(field, value string, known ...string) {
 	if !slices.Contains(known, value) {
-		c.fault(field, "%q is none of %s; did you mean %q?", value, strings.Join(known, ", "), yamlfile.Nearest(value, known...))
+		c.fault(field, "%q is none of %s; did you mean %q?", value, strings.Join(known, ", "),
+			yamlfile.Nearest(value, known...))
 	}
 }
 
@@ -60,7 +62,8 @@ func (f *File) Check() error {
 	if f.Test < 0 || f.Test > 7 {
 		c.fault("test", "%d is none of the document's tests, 1 to 7; leave it out if it is none", f.Test)
 	}
-	c.oneOf("analysis", f.Analysis, string(rundir.OfTimeline), string(rundir.OfConcurrency), string(rundir.OfData), string(rundir.OfQueries))
+	c.oneOf("analysis", f.Analysis, string(rundir.OfTimeline), string(rundir.OfConcurrency), string(rundir.OfData),
+		string(rundir.OfQueries))
 	c.oneOf("on_fail", f.OnFail, FailFails, FailBrackets)
 	c.goals()
 	c.topology()
@@ -187,10 +190,12 @@ func (c *checker) steps() {
 			c.fault("load.class", "%s queries return no record to follow; a timeline asks raw ones", c.file.Load.Class)
 		}
 		if s.TimelineRecords == string(rundir.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0) {
-			c.fault("load.matching_per_second", "it is 0, and steps.timeline_records is generated: no record would be made for a query to find")
+			c.fault("load.matching_per_second",
+				"it is 0, and steps.timeline_records is generated: no record would be made for a query to find")
 		}
 	}
-	c.oneOf("steps.axis", s.Axis, string(rundir.Queries), string(rundir.QueriesPerSecond), string(rundir.RecordsPerSecond))
+	c.oneOf("steps.axis", s.Axis, string(rundir.Queries), string(rundir.QueriesPerSecond),
+		string(rundir.RecordsPerSecond))
 	c.oneOf("steps.search", s.Search, tuning.Texts(tuning.SearchKinds())...)
 	c.values("steps.values", s.Values, !c.everyConfigurationHasSteps())
 	width := c.file.Launch.SliceWidth
@@ -221,7 +226,8 @@ func (c *checker) expectedCapacity(s Steps) {
 	switch {
 	case s.ExpectedCapacity == 0:
 	case s.Axis != string(rundir.Queries) || s.Kind != string(rundir.LoadStep):
-		c.fault("steps.expected_capacity", "it is for load steps along queries: it says at which loads it is measured what a query costs")
+		c.fault("steps.expected_capacity",
+			"it is for load steps along queries: it says at which loads it is measured what a query costs")
 	case len(tuning.MirroredLoads(s.ExpectedCapacity)) == 0 || s.ExpectedCapacity > maxQueries:
 		c.fault("steps.expected_capacity", "%v is not between 4 and %d queries", s.ExpectedCapacity, maxQueries)
 	}
@@ -236,13 +242,15 @@ func (c *checker) catchUp(u CatchUp) {
 		c.fault("steps.catch_up", "give both, factor and sustain")
 	}
 	if asked && u.Factor == 0 {
-		c.fault("steps.catch_up", "a goal asks for the catch-up ratio: say how many times the rate is offered, and for how long")
+		c.fault("steps.catch_up",
+			"a goal asks for the catch-up ratio: say how many times the rate is offered, and for how long")
 	}
 }
 
 func (c *checker) everyConfigurationHasSteps() bool {
 	for _, axis := range c.file.Grid {
-		if len(axis.Configurations) > 0 && !slices.ContainsFunc(axis.Configurations, func(each Configuration) bool { return len(each.Steps) == 0 }) {
+		if len(axis.Configurations) > 0 && !slices.ContainsFunc(axis.Configurations,
+			func(each Configuration) bool { return len(each.Steps) == 0 }) {
 			return true
 		}
 	}
@@ -262,7 +270,8 @@ func (c *checker) load() {
 			c.fault("load.drpc", "a local launch starts a DRPC server of its own; leave it out")
 		}
 		if l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil {
-			c.fault("load.submit", "the producer of launch.local.kafka starts when the topology asks the gateway for queries; use gateway, or leave kafka out")
+			c.fault("load.submit",
+				"the producer of launch.local.kafka starts when the topology asks the gateway for queries; use gateway, or leave kafka out")
 		}
 		if l.Submit == SubmitByDRPC && l.DRPCThreads > 0 {
 			c.atLeast("load.drpc_threads", float64(l.DRPCThreads), leastDRPCThreads)
@@ -300,7 +309,8 @@ func (c *checker) launch() {
 	case l.Local != nil:
 		c.atLeast("launch.local.workers", float64(l.Local.Workers), 1)
 		if l.Local.WorkerHeap.MiB() < 64 {
-			c.fault("launch.local.worker_heap", "%d MiB is less than the 64 MiB that a worker needs", l.Local.WorkerHeap.MiB())
+			c.fault("launch.local.worker_heap", "%d MiB is less than the 64 MiB that a worker needs",
+				l.Local.WorkerHeap.MiB())
 		}
 		if k := l.Local.Kafka; k != nil {
 			least := 1.0
@@ -330,23 +340,28 @@ func (c *checker) command(l Command) {
 		for i, word := range part.words {
 			for _, found := range placeholder.FindAllString(word, -1) {
 				if !slices.Contains(placeholders, found) {
-					c.fault(fmt.Sprintf("%s[%d]", part.field, i), "unknown placeholder %s; there are %s", found, strings.Join(placeholders, ", "))
+					c.fault(fmt.Sprintf("%s[%d]", part.field, i), "unknown placeholder %s; there are %s", found,
+						strings.Join(placeholders, ", "))
 				}
 			}
 		}
 	}
-	if !slices.ContainsFunc(l.Submit, func(word string) bool { return strings.Contains(word, "{name}") }) && len(l.Submit) > 0 {
-		c.fault("launch.command.submit", "it does not say {name}: each trial has a name of its own, by which its figures are found")
+	if !slices.ContainsFunc(l.Submit, func(word string) bool { return strings.Contains(word, "{name}") }) &&
+		len(l.Submit) > 0 {
+		c.fault("launch.command.submit",
+			"it does not say {name}: each trial has a name of its own, by which its figures are found")
 	}
 	if l.Collector == "" {
-		c.fault("launch.command.collector", "it is missing; give the address of the collector's HTTP, host:port or https://host:port")
+		c.fault("launch.command.collector",
+			"it is missing; give the address of the collector's HTTP, host:port or https://host:port")
 	}
 	if l.Gateway == "" && c.needsGateway() {
 		c.fault("launch.command.gateway", "it is missing; give the address of the query gateway, host:port")
 	}
 	c.atLeast("launch.command.gateway_capacity", float64(l.GatewayCapacity), 0)
 	if l.GatewayCapacity > 0 && c.file.Load.Submit == SubmitByDRPC {
-		c.fault("launch.command.gateway_capacity", "queries do not go through the gateway; say in load.drpc_threads how many DRPC holds")
+		c.fault("launch.command.gateway_capacity",
+			"queries do not go through the gateway; say in load.drpc_threads how many DRPC holds")
 	}
 	c.atLeast("launch.command.workers", float64(l.Workers), 1)
 	c.atLeast("launch.command.partitions", float64(l.Partitions), 0)

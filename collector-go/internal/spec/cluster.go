@@ -62,8 +62,10 @@ func (c *checker) cluster() {
 // Manifest is what the file tells of what runs: its records, the cluster and Kafka. All else is found out.
 func (f *File) Manifest() rundir.Manifest {
 	r := f.Records
-	m := rundir.Manifest{Versions: rundir.Versions{Kafka: f.Cluster.KafkaVersion}, Machine: rundir.Machine{UsableCores: tuning.Unknown},
-		Records: rundir.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps, ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: r.meanSize(),
+	m := rundir.Manifest{Versions: rundir.Versions{Kafka: f.Cluster.KafkaVersion},
+		Machine: rundir.Machine{UsableCores: tuning.Unknown},
+		Records: rundir.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps,
+			ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: r.meanSize(),
 			CompressionRatio: tuning.Unknown}}
 	if r.CompressionRatio > 0 {
 		m.Records.CompressionRatio = tuning.Figure(r.CompressionRatio)
@@ -72,7 +74,8 @@ func (f *File) Manifest() rundir.Manifest {
 	if machines == (Machines{}) && !f.Cluster.BusyByOthers.Given {
 		return m
 	}
-	m.Cluster = &rundir.Cluster{Machines: machines.Count, CPUModel: machines.CPUModel, Cores: machines.Cores, UsableCores: tuning.Unknown, MemoryBytes: int64(machines.Memory),
+	m.Cluster = &rundir.Cluster{Machines: machines.Count, CPUModel: machines.CPUModel, Cores: machines.Cores,
+		UsableCores: tuning.Unknown, MemoryBytes: int64(machines.Memory),
 		Network: machines.Network, BusyByOthers: tuning.Unknown}
 	if usable := cmp.Or(machines.UsableCores, float64(machines.Cores)); usable > 0 {
 		m.Cluster.UsableCores = tuning.Figure(usable)

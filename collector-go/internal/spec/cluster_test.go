@@ -17,11 +17,16 @@ const onACluster = elsewhere + "\nload: {records_per_second: 5}\n"
 // What is measured on the local cluster cannot be told, and what is told of a cluster must be possible.
 func TestFaultsOfACluster(t *testing.T) {
 	for name, c := range map[string]struct{ new, want string }{
-		"machines that are measured": {local + "\ncluster: {machines: {cores: 48}}", "cluster: it tells of machines, and launch.local runs on this one"},
-		"a Kafka that is not there":  {local + "\ncluster: {kafka_version: 4.1.1}", "cluster: it tells of a Kafka that is there, and launch.local has none"},
-		"machines without cores":     {onACluster + "cluster: {machines: {memory: 256GiB}}", "cluster.machines.cores: it is missing"},
-		"more cores than there are":  {onACluster + "cluster: {machines: {cores: 48, usable_cores: 49}}", "cluster.machines.usable_cores: 49 are more than the 48 cores of a machine"},
-		"a share of the cluster":     {onACluster + "cluster: {busy_by_others: 70}", `cluster.busy_by_others: "70" is not a share`},
+		"machines that are measured": {local + "\ncluster: {machines: {cores: 48}}",
+			"cluster: it tells of machines, and launch.local runs on this one"},
+		"a Kafka that is not there": {local + "\ncluster: {kafka_version: 4.1.1}",
+			"cluster: it tells of a Kafka that is there, and launch.local has none"},
+		"machines without cores": {onACluster + "cluster: {machines: {memory: 256GiB}}",
+			"cluster.machines.cores: it is missing"},
+		"more cores than there are": {onACluster + "cluster: {machines: {cores: 48, usable_cores: 49}}",
+			"cluster.machines.usable_cores: 49 are more than the 48 cores of a machine"},
+		"a share of the cluster": {onACluster + "cluster: {busy_by_others: 70}",
+			`cluster.busy_by_others: "70" is not a share`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := spec.Parse("mine.yaml", []byte(strings.Replace(whole, local, c.new, 1)))
@@ -41,7 +46,8 @@ records: {compression_ratio: 1.2}`, 1)
 	assert.Equal(t, 64, f.Plan().KafkaPartitions)
 	m := f.Manifest()
 	assert.Equal(t, "3.9.0", m.Versions.Kafka)
-	assert.Equal(t, &rundir.Cluster{Machines: 20, CPUModel: "some", Cores: 48, UsableCores: 48, MemoryBytes: 256 << 30, Network: "25 Gbit/s", BusyByOthers: 0.7}, m.Cluster)
+	assert.Equal(t, &rundir.Cluster{Machines: 20, CPUModel: "some", Cores: 48, UsableCores: 48, MemoryBytes: 256 << 30,
+		Network: "25 Gbit/s", BusyByOthers: 0.7}, m.Cluster)
 	assert.InDelta(t, 1.2, float64(m.Records.CompressionRatio), 0)
 
 	f, err = spec.Parse("mine.yaml", []byte(strings.Replace(whole, "384MiB}", "384MiB, kafka: {partitions: 4}}", 1)))

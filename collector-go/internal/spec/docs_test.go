@@ -57,11 +57,13 @@ func TestThePageHasEveryField(t *testing.T) {
 	fields, figures, found := strings.Cut(string(page), "**Figures of goals.**")
 	require.True(t, found)
 	documented := firstCells(fields)
-	assert.Equal(t, fieldsOf(reflect.TypeFor[File](), ""), documented, "docs/experiments.md tells of the fields in the order of spec.File")
+	assert.Equal(t, fieldsOf(reflect.TypeFor[File](), ""), documented,
+		"docs/experiments.md tells of the fields in the order of spec.File")
 	var known []string
 	for _, figure := range tuning.GoalFigures() {
 		known = append(known, string(figure))
-		assert.Contains(t, figures, fmt.Sprintf("| `%s` | %s |", figure, strings.Join(tuning.Texts(figure.Statistics()), ", ")))
+		assert.Contains(t, figures,
+			fmt.Sprintf("| `%s` | %s |", figure, strings.Join(tuning.Texts(figure.Statistics()), ", ")))
 	}
 	assert.Equal(t, known, firstCells(figures))
 }

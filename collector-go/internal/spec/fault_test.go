@@ -49,53 +49,87 @@ func TestAWholeFileIsRead(t *testing.T) {
 // Each case changes one line of a whole file; the fault names its line, column and field, and what to do.
 func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
-		"unknown field":            {"  values: [10, 20]", "  valeus: [10, 20]", `mine.yaml:11:3: unknown field "steps.valeus"; did you mean "steps.values"?`},
-		"unknown field at the top": {"title: Mine", "titel: Mine", `mine.yaml:2:1: unknown field "titel"; did you mean "title"?`},
-		"unknown field in a list":  {"statistic: mean", "statistik: mean", `did you mean "goals[0].statistic"?`},
-		"twice":                    {"title: Mine", "title: Mine\ntitle: Yours", "already defined"},
-		"a time":                   {"  sustain: 30s", "  sustain: 30", `mine.yaml:13:12: steps.sustain: "30" is not a time; write one such as 30s or 5m`},
-		"a share":                  {"title: Mine", "title: Mine\nmin_host_idle: 500", `mine.yaml:3:16: min_host_idle: "500" is not a share`},
-		"a size":                   {"384MiB", "384", `launch.local.worker_heap: "384" is not a size`},
-		"a number":                 {"workers: 2", "workers: two", `launch.local.workers: "two" is not a whole number`},
-		"a list":                   {"[10, 20]", "10", "mine.yaml:11:11: steps.values: this is a list"},
-		"a mapping":                {"  local: {workers: 2, worker_heap: 384MiB}", "  local: here", "launch.local: this has fields"},
-		"an anchor":                {"title: Mine", "title: &t Mine", "anchors, aliases and tags are not read"},
-		"no value":                 {"title: Mine", "title:", "title: there is no value"},
-		"a word":                   {"analysis: queries", "analysis: query", `mine.yaml:3:11: analysis: "query" is none of timeline, concurrency, data, queries; did you mean "queries"?`},
-		"a figure":                 {"figure: filter_latency", "figure: filter_lateness", `goals[0].figure: "filter_lateness" is none of`},
-		"a statistic":              {"statistic: mean", "statistic: p90", `goals[0].statistic: "p90" is none of mean, p50, p95, p99, max`},
-		"no statistic":             {"statistic: mean, ", "", "the statistic of filter_latency must be named"},
-		"no limit":                 {", at_most: 200ms", "", "goals[0]: give one of at_most and at_least"},
-		"a limit's unit":           {"200ms", "200", `goals[0]: "200" is not a time`},
-		"slices":                   {"sustain: 30s", "sustain: 35s", "steps.sustain: 35s is not a number of whole slices of 10s"},
-		"twice in a list":          {"[10, 20]", "[10, 10]", "mine.yaml:11:16: steps.values[1]: 10 is there twice"},
-		"too many queries":         {"[10, 20]", "[10, 2000]", "is not a whole number of queries up to 1000"},
-		"half a query":             {"  sustain: 30s", "  sustain: 30s\n  start_up_queries: 0.5", "mine.yaml:14:21: steps.start_up_queries: 0.5 is not a whole number of queries up to 1000"},
-		"a share above 1":          {"at_most: 200ms}", "at_most: 200ms}\n  - {figure: completeness, statistic: mean, at_least: 99.9}", "mine.yaml:6:5: goals[1]: completeness is a share: give at most 1"},
-		"a limit below 0":          {"at_most: 200ms}", "at_most: 200ms}\n  - {figure: result_size, statistic: mean, at_least: -1}", "mine.yaml:6:5: goals[1]: -1 is below 0, where no result_size is"},
-		"no steps":                 {"  values: [10, 20]\n", "", "steps.values: it is missing"},
-		"no launch":                {"  local: {workers: 2, worker_heap: 384MiB}", "  slice_width: 10s", "launch: give one of local and command"},
-		"a placeholder": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{nmae}\"], kill: [storm], collector: a, gateway: b, workers: 1}",
+		"unknown field": {"  values: [10, 20]", "  valeus: [10, 20]",
+			`mine.yaml:11:3: unknown field "steps.valeus"; did you mean "steps.values"?`},
+		"unknown field at the top": {"title: Mine", "titel: Mine",
+			`mine.yaml:2:1: unknown field "titel"; did you mean "title"?`},
+		"unknown field in a list": {"statistic: mean", "statistik: mean", `did you mean "goals[0].statistic"?`},
+		"twice":                   {"title: Mine", "title: Mine\ntitle: Yours", "already defined"},
+		"a time": {"  sustain: 30s", "  sustain: 30",
+			`mine.yaml:13:12: steps.sustain: "30" is not a time; write one such as 30s or 5m`},
+		"a share": {"title: Mine", "title: Mine\nmin_host_idle: 500",
+			`mine.yaml:3:16: min_host_idle: "500" is not a share`},
+		"a size":   {"384MiB", "384", `launch.local.worker_heap: "384" is not a size`},
+		"a number": {"workers: 2", "workers: two", `launch.local.workers: "two" is not a whole number`},
+		"a list":   {"[10, 20]", "10", "mine.yaml:11:11: steps.values: this is a list"},
+		"a mapping": {"  local: {workers: 2, worker_heap: 384MiB}", "  local: here",
+			"launch.local: this has fields"},
+		"an anchor": {"title: Mine", "title: &t Mine", "anchors, aliases and tags are not read"},
+		"no value":  {"title: Mine", "title:", "title: there is no value"},
+		"a word": {"analysis: queries", "analysis: query",
+			`mine.yaml:3:11: analysis: "query" is none of timeline, concurrency, data, queries; did you mean "queries"?`},
+		"a figure": {"figure: filter_latency", "figure: filter_lateness",
+			`goals[0].figure: "filter_lateness" is none of`},
+		"a statistic": {"statistic: mean", "statistic: p90",
+			`goals[0].statistic: "p90" is none of mean, p50, p95, p99, max`},
+		"no statistic":   {"statistic: mean, ", "", "the statistic of filter_latency must be named"},
+		"no limit":       {", at_most: 200ms", "", "goals[0]: give one of at_most and at_least"},
+		"a limit's unit": {"200ms", "200", `goals[0]: "200" is not a time`},
+		"slices": {"sustain: 30s", "sustain: 35s",
+			"steps.sustain: 35s is not a number of whole slices of 10s"},
+		"twice in a list":  {"[10, 20]", "[10, 10]", "mine.yaml:11:16: steps.values[1]: 10 is there twice"},
+		"too many queries": {"[10, 20]", "[10, 2000]", "is not a whole number of queries up to 1000"},
+		"half a query": {"  sustain: 30s", "  sustain: 30s\n  start_up_queries: 0.5",
+			"mine.yaml:14:21: steps.start_up_queries: 0.5 is not a whole number of queries up to 1000"},
+		"a share above 1": {"at_most: 200ms}",
+			"at_most: 200ms}\n  - {figure: completeness, statistic: mean, at_least: 99.9}",
+			"mine.yaml:6:5: goals[1]: completeness is a share: give at most 1"},
+		"a limit below 0": {"at_most: 200ms}",
+			"at_most: 200ms}\n  - {figure: result_size, statistic: mean, at_least: -1}",
+			"mine.yaml:6:5: goals[1]: -1 is below 0, where no result_size is"},
+		"no steps": {"  values: [10, 20]\n", "", "steps.values: it is missing"},
+		"no launch": {"  local: {workers: 2, worker_heap: 384MiB}", "  slice_width: 10s",
+			"launch: give one of local and command"},
+		"a placeholder": {"  local: {workers: 2, worker_heap: 384MiB}",
+			"  command: {submit: [storm, \"{nmae}\"], kill: [storm], collector: a, gateway: b, workers: 1}",
 			"launch.command.submit[1]: unknown placeholder {nmae}; there are {name}, {conf}, {settings}, {workers}"},
-		"the name":                             {"experiment: mine", "experiment: My Experiment", "experiment: \"My Experiment\" is not a name"},
-		"catch-up":                             {"figure: filter_latency, statistic: mean, at_most: 200ms", "figure: catch_up, statistic: mean, at_least: 5", "a goal asks for the catch-up ratio"},
-		"a timeline's records":                 {"  values: [10, 20]", "  kind: timeline\n  timeline_records: generate\n  values: [1]", `steps.timeline_records: "generate" is none of flowing, generated; did you mean "generated"?`},
-		"partitions":                           {"worker_heap: 384MiB}", "worker_heap: 384MiB, kafka: {partitions: 0}}", "launch.local.kafka.partitions: 0 is not at least 1"},
-		"partitions of a broker that is there": {"worker_heap: 384MiB}", "worker_heap: 384MiB, kafka: {bootstrap: \"k:9092\", partitions: -1}}", "launch.local.kafka.partitions: -1 is not at least 0"},
-		"a capacity": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, gateway_capacity: -1}",
+		"the name": {"experiment: mine", "experiment: My Experiment",
+			"experiment: \"My Experiment\" is not a name"},
+		"catch-up": {"figure: filter_latency, statistic: mean, at_most: 200ms",
+			"figure: catch_up, statistic: mean, at_least: 5", "a goal asks for the catch-up ratio"},
+		"a timeline's records": {"  values: [10, 20]",
+			"  kind: timeline\n  timeline_records: generate\n  values: [1]",
+			`steps.timeline_records: "generate" is none of flowing, generated; did you mean "generated"?`},
+		"partitions": {"worker_heap: 384MiB}", "worker_heap: 384MiB, kafka: {partitions: 0}}",
+			"launch.local.kafka.partitions: 0 is not at least 1"},
+		"partitions of a broker that is there": {"worker_heap: 384MiB}",
+			"worker_heap: 384MiB, kafka: {bootstrap: \"k:9092\", partitions: -1}}",
+			"launch.local.kafka.partitions: -1 is not at least 0"},
+		"a capacity": {"  local: {workers: 2, worker_heap: 384MiB}",
+			"  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, gateway_capacity: -1}",
 			"launch.command.gateway_capacity: -1 is not at least 0"},
-		"partitions of a command's Kafka": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, partitions: -1}",
+		"partitions of a command's Kafka": {"  local: {workers: 2, worker_heap: 384MiB}",
+			"  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, partitions: -1}",
 			"launch.command.partitions: -1 is not at least 0"},
-		"servers of a local DRPC": {local, local + "\nload: {submit: drpc, drpc: [\"d:1\"]}", "load.drpc: a local launch starts a DRPC server of its own; leave it out"},
+		"servers of a local DRPC": {local, local + "\nload: {submit: drpc, drpc: [\"d:1\"]}",
+			"load.drpc: a local launch starts a DRPC server of its own; leave it out"},
 		"threads of a local DRPC": {local, local + "\nload: {submit: drpc, drpc_threads: 4}", "load.drpc_threads"},
-		"a local DRPC and Kafka":  {local, "  local: {workers: 2, worker_heap: 384MiB, kafka: {partitions: 2}}\nload: {submit: drpc}", "load.submit: the producer of launch.local.kafka starts when"},
-		"a capacity with DRPC": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, gateway_capacity: 5}\nload: {submit: drpc, drpc: [\"d:1\"]}",
+		"a local DRPC and Kafka": {local,
+			"  local: {workers: 2, worker_heap: 384MiB, kafka: {partitions: 2}}\nload: {submit: drpc}",
+			"load.submit: the producer of launch.local.kafka starts when"},
+		"a capacity with DRPC": {"  local: {workers: 2, worker_heap: 384MiB}",
+			"  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, gateway_capacity: 5}\nload: {submit: drpc, drpc: [\"d:1\"]}",
 			"launch.command.gateway_capacity: queries do not go through the gateway; say in load.drpc_threads how many DRPC holds"},
-		"calibrated elsewhere": {local, elsewhere, "mine.yaml:1:1: load.records_per_second: calibrated needs the host of the workers, and with launch.command only the load client's is measured; give a number"},
-		"no gateway":           {local, strings.Replace(elsewhere, "gateway: b, ", "", 1) + "\nload: {records_per_second: 5}", "launch.command.gateway: it is missing"},
-		"a source":             {local, local + "\nload: {source: nome}", `load.source: "nome" is none of gateway, none; did you mean "none"?`},
-		"no source at home":    {local, local + "\nload: {source: none}", "load.source: the topology of a local launch has a source of ours"},
-		"a setting twice":      {"    bullet.topology.filter.bolt.parallelism: 4", "    a: 4\n    a: 5", "already defined"},
+		"calibrated elsewhere": {local, elsewhere,
+			"mine.yaml:1:1: load.records_per_second: calibrated needs the host of the workers, and with launch.command only the load client's is measured; give a number"},
+		"no gateway": {local, strings.Replace(elsewhere, "gateway: b, ", "", 1) +
+			"\nload: {records_per_second: 5}", "launch.command.gateway: it is missing"},
+		"a source": {local, local + "\nload: {source: nome}",
+			`load.source: "nome" is none of gateway, none; did you mean "none"?`},
+		"no source at home": {local, local + "\nload: {source: none}",
+			"load.source: the topology of a local launch has a source of ours"},
+		"a setting twice": {"    bullet.topology.filter.bolt.parallelism: 4", "    a: 4\n    a: 5",
+			"already defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(whole, c.old, c.new, 1)
@@ -141,13 +175,21 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	assert.Zero(t, told.Manifest().Records.Strings)
 	assert.Equal(t, []string{"there/ca.pem", "/etc/token"}, []string{f.CA(), f.Token()})
 	for name, c := range map[string]struct{ old, new, want string }{
-		"a result size":          {"figure: source_lag, at_most: 1000", "figure: result_size, statistic: mean, at_least: 9", "goals[1].figure: with load.source none nobody knows how many records a query must find"},
-		"a catch-up":             {"values: [10, 20]", "values: [10, 20], catch_up: {factor: 5, sustain: 1m}", "steps.catch_up: with load.source none"},
-		"steps by records":       {"values: [10, 20]", "values: [10, 20], axis: records_per_second", "steps.axis: with load.source none nobody sets the records a second"},
-		"generated":              {"values: [10, 20]", "values: [1], kind: timeline, timeline_records: generated", "steps.timeline_records: with load.source none no record is made"},
-		"own BQL and a timeline": {"values: [10, 20]}\nload: {", "values: [1], kind: timeline}\nload: {bql: SELECT, ", "load.bql: a timeline asks queries of its own"},
-		"own BQL and a source":   {"source: none", "bql: SELECT", "load.bql: the records that are made are for the queries of load.class"},
-		"a rate":                 {"source: none", "source: none, records_per_second: 100", "load.records_per_second: with load.source none nobody makes records"},
+		"a result size": {"figure: source_lag, at_most: 1000",
+			"figure: result_size, statistic: mean, at_least: 9",
+			"goals[1].figure: with load.source none nobody knows how many records a query must find"},
+		"a catch-up": {"values: [10, 20]", "values: [10, 20], catch_up: {factor: 5, sustain: 1m}",
+			"steps.catch_up: with load.source none"},
+		"steps by records": {"values: [10, 20]", "values: [10, 20], axis: records_per_second",
+			"steps.axis: with load.source none nobody sets the records a second"},
+		"generated": {"values: [10, 20]", "values: [1], kind: timeline, timeline_records: generated",
+			"steps.timeline_records: with load.source none no record is made"},
+		"own BQL and a timeline": {"values: [10, 20]}\nload: {", "values: [1], kind: timeline}\nload: {bql: SELECT, ",
+			"load.bql: a timeline asks queries of its own"},
+		"own BQL and a source": {"source: none", "bql: SELECT",
+			"load.bql: the records that are made are for the queries of load.class"},
+		"a rate": {"source: none", "source: none, records_per_second: 100",
+			"load.records_per_second: with load.source none nobody makes records"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(live, c.old, c.new, 1)
@@ -159,13 +201,15 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 }
 
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
-	_, err := spec.Parse("mine.yaml", []byte(strings.NewReplacer("title", "titel", "30s", "soon", "workers:", "werkers:").Replace(whole)))
+	_, err := spec.Parse("mine.yaml",
+		[]byte(strings.NewReplacer("title", "titel", "30s", "soon", "workers:", "werkers:").Replace(whole)))
 	require.Error(t, err)
 	assert.Len(t, strings.Split(err.Error(), "\n"), 3, err.Error())
 }
 
 func TestFilesThatAreNone(t *testing.T) {
-	for text, want := range map[string]string{"": "is empty", "a: [": "mine.yaml: [", "- 1": "this has fields", "a: 1\n---\nb: 2": "more than one"} {
+	for text, want := range map[string]string{"": "is empty", "a: [": "mine.yaml: [", "- 1": "this has fields",
+		"a: 1\n---\nb: 2": "more than one"} {
 		_, err := spec.Parse("mine.yaml", []byte(text))
 		require.ErrorContains(t, err, want, text)
 	}
@@ -188,8 +232,9 @@ func TestSettingsKeepWhatTheySay(t *testing.T) {
 	for _, e := range f.Plan().Trials[0].Settings {
 		got[e.Key] = e.Value
 	}
-	assert.Equal(t, map[string]string{"whole": "4", "float": "256.0", "truth": "true", "text": `"-XX:+UseG1GC -Xmx96m"`, "number.as.text": `"4"`,
-		"list": `[a, "http://b:1/c"]`, "map": "{default: 5}", "none": "null"}, got)
+	assert.Equal(t, map[string]string{"whole": "4", "float": "256.0", "truth": "true", "text": `"-XX:+UseG1GC -Xmx96m"`,
+		"number.as.text": `"4"`,
+		"list":           `[a, "http://b:1/c"]`, "map": "{default: 5}", "none": "null"}, got)
 }
 
 func TestTheGridIsMultipliedOut(t *testing.T) {
@@ -208,7 +253,8 @@ steps:
 	for _, trial := range plan.Trials {
 		labels = append(labels, trial.Name())
 	}
-	assert.Equal(t, []string{"01-bolts-1-heap-small", "02-bolts-1-heap-large", "03-bolts-2-heap-small", "04-bolts-2-heap-large",
+	assert.Equal(t, []string{"01-bolts-1-heap-small", "02-bolts-1-heap-large", "03-bolts-2-heap-small",
+		"04-bolts-2-heap-large",
 		"05-bolts-1-heap-small", "06-bolts-1-heap-large", "07-bolts-2-heap-small", "08-bolts-2-heap-large"}, labels)
 	assert.Len(t, plan.Trials[1].Steps, 1)
 	assert.Len(t, plan.Trials[2].Steps, 2)

@@ -16,12 +16,18 @@ import (
 func (f *File) Plan() rundir.Plan {
 	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
 	plan := rundir.Plan{
-		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: rundir.Analysis(f.Analysis), MinHostIdle: tuning.Figure(f.MinHostIdle),
-		Search: tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats, Confirm: f.Steps.Confirm,
-		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp), FailFails: f.OnFail == FailFails,
-		Axis: rundir.Axis(f.Steps.Axis),
-		Load: f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain), SliceMs: ms(f.Launch.SliceWidth),
-		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: rundir.CommandLaunch, KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record, Caveats: append([]string{}, f.Caveats...),
+		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: rundir.Analysis(f.Analysis),
+		MinHostIdle: tuning.Figure(f.MinHostIdle),
+		Search:      tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats,
+		Confirm:   f.Steps.Confirm,
+		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp),
+		FailFails: f.OnFail == FailFails,
+		Axis:      rundir.Axis(f.Steps.Axis),
+		Load:      f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain),
+		SliceMs:       ms(f.Launch.SliceWidth),
+		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: rundir.CommandLaunch,
+		KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record,
+		Caveats: append([]string{}, f.Caveats...),
 	}
 	if f.Launch.Local != nil {
 		plan.Launch = rundir.LocalLaunch
@@ -30,7 +36,8 @@ func (f *File) Plan() rundir.Plan {
 		plan.Goals = append(plan.Goals, g.goal())
 	}
 	if !slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.FailedQueries }) {
-		plan.Goals = append(plan.Goals, tuning.Goal{Figure: tuning.FailedQueries, Statistic: tuning.Mean, AtMost: 0, AtLeast: tuning.Unknown})
+		plan.Goals = append(plan.Goals, tuning.Goal{Figure: tuning.FailedQueries, Statistic: tuning.Mean, AtMost: 0,
+			AtLeast: tuning.Unknown})
 	}
 	configurations := f.configurations()
 	for repeat := range f.Steps.Repeats {
@@ -71,9 +78,11 @@ func (f *File) startUpQueries(plan rundir.Plan) int {
 func (f *File) asked() rundir.Asked {
 	l, unknown := f.Load, tuning.Unknown
 	asked := rundir.Asked{
-		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: unknown, RecordsPerSecond: unknown, TargetIdle: unknown, CatchUpFactor: unknown,
-		QueryLimit: l.Records, QueryDurationMs: time.Duration(l.Duration).Milliseconds(), MatchingPerSecond: tuning.Figure(l.MatchingPerSecond),
-		MeanRecordBytes: f.Records.meanSize(),
+		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: unknown, RecordsPerSecond: unknown,
+		TargetIdle: unknown, CatchUpFactor: unknown,
+		QueryLimit: l.Records, QueryDurationMs: time.Duration(l.Duration).Milliseconds(),
+		MatchingPerSecond: tuning.Figure(l.MatchingPerSecond),
+		MeanRecordBytes:   f.Records.meanSize(),
 	}
 	if l.QueriesPerSecond > 0 {
 		asked.QueriesPerSecond = tuning.Figure(l.QueriesPerSecond)
@@ -86,17 +95,21 @@ func (f *File) asked() rundir.Asked {
 		asked.RecordsPerSecond = tuning.Figure(l.RecordsPerSecond.PerSecond)
 	}
 	if f.Steps.CatchUp.Factor > 0 {
-		asked.CatchUpFactor, asked.CatchUpMs = tuning.Figure(f.Steps.CatchUp.Factor), time.Duration(f.Steps.CatchUp.Sustain).Milliseconds()
+		asked.CatchUpFactor, asked.CatchUpMs = tuning.Figure(f.Steps.CatchUp.Factor),
+			time.Duration(f.Steps.CatchUp.Sustain).Milliseconds()
 	}
 	if f.Steps.Kind == string(rundir.TimelineStep) {
-		asked.TimelineQueries, asked.TimelineRecords = f.Steps.TimelineQueries, rundir.TimelineRecords(f.Steps.TimelineRecords)
+		asked.TimelineQueries, asked.TimelineRecords = f.Steps.TimelineQueries,
+			rundir.TimelineRecords(f.Steps.TimelineRecords)
 	}
 	return asked
 }
 
 func (g Goal) goal() tuning.Goal {
 	figure := tuning.GoalFigure(g.Figure)
-	goal := tuning.Goal{Figure: figure, Statistic: tuning.Statistic(cmp.Or(g.Statistic, string(figure.Statistics()[0]))), AtMost: tuning.Unknown, AtLeast: tuning.Unknown}
+	goal := tuning.Goal{Figure: figure,
+		Statistic: tuning.Statistic(cmp.Or(g.Statistic, string(figure.Statistics()[0]))), AtMost: tuning.Unknown,
+		AtLeast: tuning.Unknown}
 	limit, _ := g.limit() // checked
 	if g.AtMost.Given {
 		goal.AtMost = tuning.Figure(limit)
@@ -108,9 +121,11 @@ func (g Goal) goal() tuning.Goal {
 
 // configurations are the points of the grid; the last axis turns fastest.
 func (f *File) configurations() []rundir.PlannedTrial {
-	base := rundir.PlannedTrial{Label: f.Experiment, Point: []rundir.Coordinate{}, Settings: entries(f.Topology.Settings)}
+	base := rundir.PlannedTrial{Label: f.Experiment, Point: []rundir.Coordinate{},
+		Settings: entries(f.Topology.Settings)}
 	if f.Launch.Local != nil {
-		base.Workers, base.WorkerHeapMiB = cmp.Or(workers(f.Topology.Settings), f.Launch.Local.Workers), f.Launch.Local.WorkerHeap.MiB()
+		base.Workers, base.WorkerHeapMiB = cmp.Or(workers(f.Topology.Settings), f.Launch.Local.Workers),
+			f.Launch.Local.WorkerHeap.MiB()
 	} else if f.Launch.Command != nil {
 		base.Workers = f.Launch.Command.Workers
 	}
@@ -160,7 +175,8 @@ func (f *File) at(point rundir.PlannedTrial, axis string, c Configuration) rundi
 	if c.Value.Given {
 		value = tuning.Figure(c.Value.Value)
 	}
-	point.Point = append(append([]rundir.Coordinate{}, point.Point...), rundir.Coordinate{Axis: axis, Label: c.Label, Value: value})
+	point.Point = append(append([]rundir.Coordinate{}, point.Point...), rundir.Coordinate{Axis: axis, Label: c.Label,
+		Value: value})
 	point.Settings = append(append([]rundir.Entry{}, point.Settings...), entries(c.Settings)...)
 	point.Workers = cmp.Or(workers(c.Settings), point.Workers)
 	if len(c.Steps) > 0 {

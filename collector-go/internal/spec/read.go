@@ -30,7 +30,8 @@ func Read(path string) (*File, []byte, error) {
 // Parse is Read of a text that came from path.
 func Parse(path string, text []byte) (*File, error) {
 	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s: an experiment's file has at most %d bytes, this one %d", path, maxFileBytes, len(text))
+		return nil, fmt.Errorf("%s: an experiment's file has at most %d bytes, this one %d", path,
+			maxFileBytes, len(text))
 	}
 	document, err := yamlfile.Document(path, text)
 	if err != nil {
@@ -94,7 +95,8 @@ func place(node ast.Node) string {
 }
 
 func (r *reader) fault(node ast.Node, field, format string, args ...any) {
-	r.faults = append(r.faults, fmt.Errorf("%s:%s: %s%s", r.path, place(node), lead(field), fmt.Sprintf(format, args...)))
+	r.faults = append(r.faults, fmt.Errorf("%s:%s: %s%s", r.path, place(node), lead(field),
+		fmt.Sprintf(format, args...)))
 }
 
 func lead(field string) string {
@@ -174,7 +176,8 @@ func (r *reader) fields(v reflect.Value, field string, node ast.Node) {
 		i := slices.Index(names(v.Type()), name)
 		switch {
 		case i < 0:
-			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within, strings.TrimPrefix(field+"."+yamlfile.Nearest(name, names(v.Type())...), "."))
+			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within,
+				strings.TrimPrefix(field+"."+yamlfile.Nearest(name, names(v.Type())...), "."))
 		case seen[name]:
 			r.fault(entry.Key, within, "it is there twice; keep one")
 		default:

@@ -35,31 +35,38 @@ func (c *checker) source() {
 	}
 	byRecords := f.Steps.Axis == string(rundir.RecordsPerSecond)
 	if f.Launch.Command != nil && f.Load.RecordsPerSecond.Calibrated && !byRecords {
-		c.fault("load.records_per_second", "%s needs the host of the workers, and with launch.command only the load client's is measured; give a number of records a second", calibrated)
+		c.fault("load.records_per_second",
+			"%s needs the host of the workers, and with launch.command only the load client's is measured; give a number of records a second",
+			calibrated)
 	}
 }
 
 func (c *checker) noSource() {
 	f := c.file
 	if f.Launch.Local != nil {
-		c.fault("load.source", "the topology of a local launch has a source of ours; leave it out, or launch by a command")
+		c.fault("load.source",
+			"the topology of a local launch has a source of ours; leave it out, or launch by a command")
 	}
 	for i, g := range f.Goals {
 		switch tuning.GoalFigure(g.Figure) {
 		case tuning.ResultSize, tuning.Completeness:
-			c.fault(fmt.Sprintf("goals[%d].figure", i), "with load.source none nobody knows how many records a query must find; leave the goal out")
+			c.fault(fmt.Sprintf("goals[%d].figure", i),
+				"with load.source none nobody knows how many records a query must find; leave the goal out")
 		case tuning.CatchUp:
-			c.fault(fmt.Sprintf("goals[%d].figure", i), "with load.source none nobody can offer more records; leave the goal out")
+			c.fault(fmt.Sprintf("goals[%d].figure", i),
+				"with load.source none nobody can offer more records; leave the goal out")
 		}
 	}
 	if f.Steps.CatchUp.Factor > 0 {
 		c.fault("steps.catch_up", "with load.source none nobody can offer more records; leave it out")
 	}
 	if f.Steps.Axis == string(rundir.RecordsPerSecond) {
-		c.fault("steps.axis", "with load.source none nobody sets the records a second; ascend along queries or queries_per_second")
+		c.fault("steps.axis",
+			"with load.source none nobody sets the records a second; ascend along queries or queries_per_second")
 	}
 	if f.Steps.Kind == string(rundir.TimelineStep) && f.Steps.TimelineRecords == string(rundir.GeneratedRecords) {
-		c.fault("steps.timeline_records", "with load.source none no record is made for a query to find; look for %s ones", rundir.FlowingRecords)
+		c.fault("steps.timeline_records",
+			"with load.source none no record is made for a query to find; look for %s ones", rundir.FlowingRecords)
 	}
 	if f.Load.BQL != "" && f.Steps.Kind == string(rundir.TimelineStep) {
 		c.fault("load.bql", "a timeline asks queries of its own; leave it out")

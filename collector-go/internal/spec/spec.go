@@ -179,10 +179,13 @@ const DefaultWait = Duration(10 * time.Minute)
 func defaults() *File {
 	return &File{
 		OnFail: FailFails, MinHostIdle: 0.05,
-		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}, // the generator's
-		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute), Search: "full", Confirm: true, StartUp: Duration(2 * time.Minute), Repeats: 1, InconclusiveRepeats: 1,
+		// the generator's
+		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3},
+		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute),
+			Search: "full", Confirm: true, StartUp: Duration(2 * time.Minute), Repeats: 1, InconclusiveRepeats: 1,
 			TimelineQueries: 100, TimelineRecords: string(rundir.FlowingRecords)},
-		Load: Load{Submit: SubmitByGateway, Source: SourceByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
+		Load: Load{Submit: SubmitByGateway, Source: SourceByGateway, Class: "raw",
+			RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
 			Duration: Duration(30 * time.Second), MatchingPerSecond: 0.4},
 		Launch: Launch{SliceWidth: Duration(10 * time.Second), SliceLateness: Duration(5 * time.Second)},
 	}

@@ -31,7 +31,8 @@ func (s *Stack) awaitCluster(ctx context.Context) error {
 func (s *Stack) know(ready up) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.daemons, s.nimbus, s.drpc = ready.Pids, net.JoinHostPort(ready.Host, strconv.Itoa(ready.Port)), net.JoinHostPort(ready.Host, strconv.Itoa(ready.DRPC))
+	s.daemons, s.nimbus, s.drpc = ready.Pids, net.JoinHostPort(ready.Host, strconv.Itoa(ready.Port)),
+		net.JoinHostPort(ready.Host, strconv.Itoa(ready.DRPC))
 }
 
 // follow keeps the processes of the cluster known, until it ends: a Supervisor that ended is started again.
@@ -41,10 +42,12 @@ func (s *Stack) follow(cluster *Process) {
 		case line := <-cluster.ready:
 			var again up
 			if err := json.Unmarshal(line, &again); err != nil {
-				s.log.Warn("the local cluster printed a line that is not understood", "line", string(line), "error", err)
+				s.log.Warn("the local cluster printed a line that is not understood", "line", string(line),
+					"error", err)
 				continue
 			}
-			s.log.Warn("a process of the local cluster ended and was started again; why is in its logs", "dir", s.options.clusterDir())
+			s.log.Warn("a process of the local cluster ended and was started again; why is in its logs", "dir",
+				s.options.clusterDir())
 			s.know(again)
 		case <-cluster.done:
 			return
@@ -103,7 +106,8 @@ func (s *Stack) Kill(ctx context.Context, name string) error {
 // Rebalance spreads a topology over another number of workers, and returns when Nimbus has taken it: the workers
 // follow.
 func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
-	_, err := s.java(ctx, "rebalance topology "+name, s.localStorm("rebalance", "--topology", name, "--workers", strconv.Itoa(workers)))
+	_, err := s.java(ctx, "rebalance topology "+name, s.localStorm("rebalance", "--topology", name, "--workers",
+		strconv.Itoa(workers)))
 	return err
 }
 

@@ -78,7 +78,8 @@ func (s *Stack) revive(dead *Process) (again bool, err error) {
 	}
 	s.restarts++
 	s.collector = p
-	s.log.Warn("the collector died and was started again on its data directory", "how", fmt.Sprint(dead.err), "pid", p.Pid(), "restarts", s.restarts)
+	s.log.Warn("the collector died and was started again on its data directory", "how", fmt.Sprint(dead.err), "pid",
+		p.Pid(), "restarts", s.restarts)
 	return true, nil
 }
 

@@ -37,7 +37,8 @@ func (s *Stack) kafkaDir() string { return filepath.Join(s.options.Dir, "kafka")
 func (s *Stack) startsKafka() bool { return s.options.Kafka != nil && s.options.Kafka.Bootstrap == "" }
 
 func (s *Stack) localKafka(verb string, more ...string) []string {
-	return append([]string{"-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", s.options.built("local-kafka.jar"), verb, "--dir", s.kafkaDir()}, more...)
+	return append([]string{"-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar",
+		s.options.built("local-kafka.jar"), verb, "--dir", s.kafkaDir()}, more...)
 }
 
 // startKafka starts the broker, if it is ours, and returns when its topic is there.
@@ -46,8 +47,9 @@ func (s *Stack) startKafka(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	s.kafka, err = s.launch(command{name: "local-kafka", path: s.options.Java, log: s.logPath("local-kafka"), holdStdin: true,
-		args: s.localKafka("up", "--home", s.options.built("kafka"), "--stop-with-stdin")})
+	s.kafka, err = s.launch(command{name: "local-kafka", path: s.options.Java, log: s.logPath("local-kafka"),
+		holdStdin: true,
+		args:      s.localKafka("up", "--home", s.options.built("kafka"), "--stop-with-stdin")})
 	if err != nil {
 		return err
 	}
@@ -65,8 +67,9 @@ func (s *Stack) startKafka(ctx context.Context) error {
 	own := *s.options.Kafka
 	own.Bootstrap = ready.Bootstrap
 	s.options.Kafka = &own
-	_, err = s.java(ctx, "create the topic of the broker at "+own.Bootstrap, s.localKafka("create-topic", "--topic", kafkaTopic,
-		"--partitions", strconv.Itoa(own.Partitions), "-c", "message.timestamp.type=LogAppendTime"))
+	_, err = s.java(ctx, "create the topic of the broker at "+own.Bootstrap,
+		s.localKafka("create-topic", "--topic", kafkaTopic,
+			"--partitions", strconv.Itoa(own.Partitions), "-c", "message.timestamp.type=LogAppendTime"))
 	return err
 }
 
@@ -76,7 +79,8 @@ func (s *Stack) StartSource(ctx context.Context) error {
 	if s.options.Kafka == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, sourceStartLimit, fmt.Errorf("no query spout asked the gateway for queries within %s", sourceStartLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, sourceStartLimit,
+		fmt.Errorf("no query spout asked the gateway for queries within %s", sourceStartLimit))
 	defer cancel()
 	ticker := time.NewTicker(10 * pollInterval)
 	defer ticker.Stop()
@@ -106,9 +110,12 @@ func (s *Stack) StartSource(ctx context.Context) error {
 // producerCommand writes nothing until the gateway says at which rates.
 func (s *Stack) producerCommand() command {
 	o := s.options
-	return command{name: "producer", path: o.Java, log: s.logPath("producer"), args: []string{"-Xmx128m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
-		"io.github.bulletmetrics.topology.source.RecordProducer", "--bootstrap-server", o.Kafka.Bootstrap, "--topic", kafkaTopic, "--rate", "0",
-		"--control-url", "http://" + o.GatewayListen + "/api/source/control", "-c", "linger.ms=2"}}
+	return command{name: "producer", path: o.Java, log: s.logPath("producer"),
+		args: []string{"-Xmx128m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
+			"io.github.bulletmetrics.topology.source.RecordProducer", "--bootstrap-server",
+			o.Kafka.Bootstrap, "--topic",
+			kafkaTopic, "--rate", "0",
+			"--control-url", "http://" + o.GatewayListen + "/api/source/control", "-c", "linger.ms=2"}}
 }
 
 func (s *Stack) currentProducer() *Process {

@@ -40,7 +40,8 @@ func TestTheProducerLivesWithItsTopology(t *testing.T) {
 	s, err := Enter(within(t), o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 
-	assert.NotContains(t, strings.Join(s.producerCommand().args, " "), "compression", "manifests say that it compresses nothing")
+	assert.NotContains(t, strings.Join(s.producerCommand().args, " "), "compression",
+		"manifests say that it compresses nothing")
 	require.NoError(t, s.StartSource(within(t)))
 	assert.EqualValues(t, 2, asked.Load(), "not before the topology asked")
 	first := s.currentProducer()

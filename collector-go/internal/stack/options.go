@@ -52,7 +52,8 @@ type Options struct {
 // addresses that users know.
 func DefaultOptions(dir, buildDir string) Options {
 	return Options{
-		Dir: dir, DataDir: filepath.Join(dir, "data"), BuildDir: buildDir, Program: filepath.Join(buildDir, "bullet-metrics"), Java: java(),
+		Dir: dir, DataDir: filepath.Join(dir, "data"), BuildDir: buildDir,
+		Program: filepath.Join(buildDir, "bullet-metrics"), Java: java(),
 		GRPCListen: "127.0.0.1:4320", HTTPListen: "127.0.0.1:9320", GatewayListen: "127.0.0.1:9901",
 		SliceWidth: 10 * time.Second, SliceLateness: 5 * time.Second,
 		Topology: "bullet", BulletConf: "topology/bullet-topology/conf/bullet_settings.yaml",
@@ -73,13 +74,15 @@ func (o Options) Validate() error {
 	if o.Workers < 1 || o.WorkerHeapMiB < 64 {
 		return errors.New("at least one worker with at least 64 MiB of heap is needed")
 	}
-	parts := []string{o.Program, o.BulletConf, o.built("local-storm.jar"), o.built("storm"), o.built("bullet-topology.jar"), o.built("bullet-metrics-storm.jar")}
+	parts := []string{o.Program, o.BulletConf, o.built("local-storm.jar"), o.built("storm"),
+		o.built("bullet-topology.jar"), o.built("bullet-metrics-storm.jar")}
 	if o.Kafka != nil && o.Kafka.Bootstrap == "" {
 		parts = append(parts, o.built("local-kafka.jar"), o.built("kafka"))
 	}
 	for _, path := range parts {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("%s is missing: type make build at the repository's root, and run the demo from there", path)
+			return fmt.Errorf("%s is missing: type make build at the repository's root, and run the demo from there",
+				path)
 		}
 	}
 	return nil
@@ -115,14 +118,17 @@ func (s *Stack) collectorCommand() command {
 }
 
 func (s *Stack) localStorm(verb string, more ...string) []string {
-	return append([]string{"-XX:TieredStopAtLevel=1", "-jar", s.options.built("local-storm.jar"), verb, "--dir", s.options.clusterDir()}, more...)
+	return append([]string{"-XX:TieredStopAtLevel=1", "-jar", s.options.built("local-storm.jar"), verb, "--dir",
+		s.options.clusterDir()}, more...)
 }
 
 func (s *Stack) clusterCommand() command {
 	o := s.options
-	c := command{name: "local-storm", path: o.Java, log: s.logPath("local-storm"), holdStdin: true, args: s.localStorm("up",
-		"--home", o.built("storm"), "--slots", strconv.Itoa(o.Workers), "--worker-heap-mib", strconv.Itoa(o.WorkerHeapMiB),
-		"--extlib", o.built("bullet-metrics-storm.jar"), "--stop-with-stdin")}
+	c := command{name: "local-storm", path: o.Java, log: s.logPath("local-storm"), holdStdin: true,
+		args: s.localStorm("up",
+			"--home", o.built("storm"), "--slots", strconv.Itoa(o.Workers), "--worker-heap-mib",
+			strconv.Itoa(o.WorkerHeapMiB),
+			"--extlib", o.built("bullet-metrics-storm.jar"), "--stop-with-stdin")}
 	if o.DRPCThreads > 0 {
 		c.args = append(c.args, "--drpc", "--drpc-threads", strconv.Itoa(o.DRPCThreads))
 	}
@@ -132,14 +138,17 @@ func (s *Stack) clusterCommand() command {
 func (s *Stack) gatewayCommand() command {
 	o := s.options
 	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
-		"io.github.bulletmetrics.topology.gateway.QueryGateway", "--bullet-conf", o.BulletConf, "--listen", o.GatewayListen}
-	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: slices.Concat(args, o.GatewayFlags, o.settingArgs())}
+		"io.github.bulletmetrics.topology.gateway.QueryGateway", "--bullet-conf", o.BulletConf, "--listen",
+		o.GatewayListen}
+	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"),
+		args: slices.Concat(args, o.GatewayFlags, o.settingArgs())}
 }
 
 func (s *Stack) submitCommand(name string, settings []string) command {
 	o := s.options
 	o.Settings = append(slices.Clone(o.Settings), settings...)
-	args := s.localStorm("submit", "--jar", o.built("bullet-topology.jar"), "--main", "io.github.bulletmetrics.topology.BulletTopology",
+	args := s.localStorm("submit", "--jar", o.built("bullet-topology.jar"), "--main",
+		"io.github.bulletmetrics.topology.BulletTopology",
 		"--name", name, "--", "--bullet-conf", o.BulletConf)
 	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settingArgs()...)}
 }
@@ -153,11 +162,14 @@ func (o Options) AllSettings() []string {
 		"bullet.topology.generator.control.url=http://" + o.GatewayListen + "/api/source/control",
 	}
 	if o.DRPCThreads > 0 {
-		all = append(all, "bullet.pubsub.class.name=com.yahoo.bullet.storm.drpc.DRPCPubSub", "bullet.query.window.disable=true")
+		all = append(all, "bullet.pubsub.class.name=com.yahoo.bullet.storm.drpc.DRPCPubSub",
+			"bullet.query.window.disable=true")
 	}
 	if o.Kafka != nil {
-		all = append(all, "bullet.dsl.connector.kafka.bootstrap.servers="+strconv.Quote(o.Kafka.Bootstrap), "bullet.dsl.connector.kafka.topics=["+kafkaTopic+"]",
-			"bullet.topology.generator.records.per.second="+firstProducedPerSecond) // what the gateway asks of the producer at first
+		all = append(all, "bullet.dsl.connector.kafka.bootstrap.servers="+strconv.Quote(o.Kafka.Bootstrap),
+			"bullet.dsl.connector.kafka.topics=["+kafkaTopic+"]",
+			// what the gateway asks of the producer at first
+			"bullet.topology.generator.records.per.second="+firstProducedPerSecond)
 	}
 	return append(all, o.Settings...)
 }

@@ -18,7 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // sh starts a shell script; the test ends what it leaves.
 func sh(t *testing.T, script string, holdStdin bool) *Process {
 	t.Helper()
-	p, err := command{name: "script", path: "/bin/sh", args: []string{"-c", script}, log: filepath.Join(t.TempDir(), "logs", "script.log"), holdStdin: holdStdin}.start()
+	p, err := command{name: "script", path: "/bin/sh", args: []string{"-c", script},
+		log: filepath.Join(t.TempDir(), "logs", "script.log"), holdStdin: holdStdin}.start()
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		select {
@@ -67,7 +68,8 @@ func TestStopEscalatesToTheWholeGroup(t *testing.T) {
 	var child struct{ Child int }
 	require.NoError(t, p.awaitReady(t.Context(), never, &child))
 	assert.False(t, p.stop(10*time.Millisecond, nil))
-	assert.True(t, awaitGone([]identity{{Pid: child.Child, StartTicks: startOf(child.Child)}}, never), "the child is gone with its group")
+	assert.True(t, awaitGone([]identity{{Pid: child.Child, StartTicks: startOf(child.Child)}}, never),
+		"the child is gone with its group")
 }
 
 func TestHasteCutsTheGraceShort(t *testing.T) {

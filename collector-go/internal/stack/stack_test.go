@@ -19,7 +19,8 @@ import (
 func build(t *testing.T, program string) Options {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"local-storm.jar", "storm", "bullet-topology.jar", "bullet-metrics-storm.jar", "bullet.yaml"} {
+	for _, name := range []string{"local-storm.jar", "storm", "bullet-topology.jar", "bullet-metrics-storm.jar",
+		"bullet.yaml"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 	}
 	o := DefaultOptions(filepath.Join(dir, "out"), dir)
@@ -47,7 +48,8 @@ func TestADRPCServerIsStartedWhereItIsAskedFor(t *testing.T) {
 	assert.NotContains(t, strings.Join(s.AllSettings(), " "), "DRPCPubSub")
 	s.options.DRPCThreads = 40
 	assert.Subset(t, s.clusterCommand().args, []string{"--drpc", "--drpc-threads", "40"})
-	assert.Subset(t, s.AllSettings(), []string{"bullet.pubsub.class.name=com.yahoo.bullet.storm.drpc.DRPCPubSub", "bullet.query.window.disable=true"})
+	assert.Subset(t, s.AllSettings(), []string{"bullet.pubsub.class.name=com.yahoo.bullet.storm.drpc.DRPCPubSub",
+		"bullet.query.window.disable=true"})
 }
 
 func TestABusyPortIsNamedWithItsFlag(t *testing.T) {

@@ -23,7 +23,8 @@ func TestVersionsOfWhatRuns(t *testing.T) {
 	assert.Empty(t, o.KafkaVersion(), "one that is there is not ours")
 
 	o.Java = filepath.Join(o.BuildDir, "java")
-	require.NoError(t, os.WriteFile(o.Java, []byte("#!/bin/sh\necho 'openjdk version \"17.0.9\" 2023-10-17' >&2\necho more >&2\n"), 0o755))
+	require.NoError(t, os.WriteFile(o.Java,
+		[]byte("#!/bin/sh\necho 'openjdk version \"17.0.9\" 2023-10-17' >&2\necho more >&2\n"), 0o755))
 	java, err := o.JavaVersion(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, `openjdk version "17.0.9" 2023-10-17`, java)

@@ -23,7 +23,8 @@ func TestOneRunAtATimeHoldsADirectory(t *testing.T) {
 }
 
 func TestLeftoversAreEndedAndNothingElse(t *testing.T) {
-	left, stubborn, stranger := sh(t, `exec sleep 60`, false), sh(t, `exec sleep 60`, false), sh(t, `exec sleep 60`, false)
+	left, stubborn, stranger := sh(t, `exec sleep 60`, false), sh(t, `exec sleep 60`, false),
+		sh(t, `exec sleep 60`, false)
 	dir := t.TempDir()
 	killed, err := enter(dir)
 	require.NoError(t, err)

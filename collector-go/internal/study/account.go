@@ -20,13 +20,16 @@ import (
 // Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil
 // for none), what it costs, the way there, the proof, what is open, cost against latency, and what twice the load would
 // take. further are findings of whoever ran the trials.
-func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string, further ...string) *document.Document {
-	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name, targetText(r.Target)), Verdict: verdict(r)}
+func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string,
+	further ...string) *document.Document {
+	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name,
+		targetText(r.Target)), Verdict: verdict(r)}
 	d.Findings = append(findings(r, costUnit), further...)
 	if r.Best != nil {
 		d.Add("Best, as settings", document.Verbatim(settingsText("", r.Best.Settings, nil)))
 		if start != nil {
-			d.Add("Against the start", document.Diff(settingsText("- ", start, r.Best.Settings)+settingsText("+ ", r.Best.Settings, start)))
+			d.Add("Against the start",
+				document.Diff(settingsText("- ", start, r.Best.Settings)+settingsText("+ ", r.Best.Settings, start)))
 		}
 	}
 	if r.Best != nil {
@@ -37,7 +40,8 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 	d.Add("Open", document.Tabled(openTable(r)))
 	d.Add("Pareto front: nothing that was tried is both cheaper and quicker", document.Tabled(paretoTable(r)))
 	if len(r.TwiceTheLoad) > 0 {
-		d.Add("For twice the load", document.Paragraph("If what the load needs of a setting grows as the load does: what was shown not to be enough, and what is, twice over (half, where less is easier)."),
+		d.Add("For twice the load",
+			document.Paragraph("If what the load needs of a setting grows as the load does: what was shown not to be enough, and what is, twice over (half, where less is easier)."),
 			document.Tabled(needTable(r)))
 	}
 	d.Figures = []chart.Figure{front(r, costUnit).Figure()}
@@ -112,9 +116,11 @@ func findings(r *optimize.Result, costUnit string) (out []string) {
 		seconds += t.Seconds
 	}
 	out = append(out, strings.ToUpper(Outcome(r)[:1])+Outcome(r)[1:]+".")
-	out = append(out, fmt.Sprintf("%s of %s, %s.", counted(len(r.Trials), "trial"), counted(r.Configurations, "configuration"), Took(seconds)))
+	out = append(out, fmt.Sprintf("%s of %s, %s.", counted(len(r.Trials), "trial"),
+		counted(r.Configurations, "configuration"), Took(seconds)))
 	if r.Doubt > 0 {
-		out = append(out, fmt.Sprintf("The probability that noise turned a verdict that this rests on: %s%%.", tuning.TwoDigits(tuning.Figure(100*r.Doubt))))
+		out = append(out, fmt.Sprintf("The probability that noise turned a verdict that this rests on: %s%%.",
+			tuning.TwoDigits(tuning.Figure(100*r.Doubt))))
 	}
 	return out
 }
@@ -254,7 +260,8 @@ func paretoTable(r *optimize.Result) document.Table {
 
 // front draws latency over cost: what held, what failed, and the front.
 func front(r *optimize.Result, costUnit string) chart.Plot {
-	held, failed := chart.Points{Name: "held", Colour: chart.Series(0)}, chart.Points{Name: "failed", Colour: chart.Series(1)}
+	held, failed := chart.Points{Name: "held", Colour: chart.Series(0)},
+		chart.Points{Name: "failed", Colour: chart.Series(1)}
 	for _, t := range r.Trials {
 		if !t.LatencyMs.Known() {
 			continue
@@ -275,6 +282,7 @@ func front(r *optimize.Result, costUnit string) chart.Plot {
 	if r.Target.LatencyMs.Known() {
 		limit = chart.Limit{At: float64(r.Target.LatencyMs), Name: "goal"}
 	}
-	return chart.Plot{Name: "optimize-front", Title: "Latency over cost of each trial", XLabel: strings.TrimSuffix("cost, "+costUnit, ", "), YLabel: "latency, ms",
+	return chart.Plot{Name: "optimize-front", Title: "Latency over cost of each trial",
+		XLabel: strings.TrimSuffix("cost, "+costUnit, ", "), YLabel: "latency, ms",
 		LogY: true, Crop: true, Limit: limit, Points: []chart.Points{held, failed, line}}
 }

@@ -20,14 +20,16 @@ func TestThePageHasEachField(t *testing.T) {
 		for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
 			of = of.Elem()
 		}
-		if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[File]().PkgPath() || of == reflect.TypeFor[Formula]() {
+		if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[File]().PkgPath() ||
+			of == reflect.TypeFor[Formula]() {
 			return
 		}
 		for i := range of.NumField() {
 			field := of.Field(i)
 			if name := field.Tag.Get("yaml"); name != "" {
 				fields++
-				assert.True(t, strings.Contains(string(page), "`"+name+"`") || strings.Contains(string(page), "."+name+"`"), "docs/optimize.md has no %s", name)
+				assert.True(t, strings.Contains(string(page), "`"+name+"`") ||
+					strings.Contains(string(page), "."+name+"`"), "docs/optimize.md has no %s", name)
 			}
 			if field.Anonymous || field.Tag.Get("yaml") != "" {
 				walk(field.Type)

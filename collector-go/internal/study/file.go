@@ -128,7 +128,8 @@ func (f *File) Space() (optimize.Space, error) {
 // OptimizeTarget is the target as the search takes it.
 func (f *File) OptimizeTarget() optimize.Target {
 	t := optimize.Target{
-		RecordsPerSecond: figure(f.Target.RecordsPerSecond), MiBPerSecond: figure(f.Target.MiBPerSecond), Queries: figure(f.Target.Queries),
+		RecordsPerSecond: figure(f.Target.RecordsPerSecond), MiBPerSecond: figure(f.Target.MiBPerSecond),
+		Queries:   figure(f.Target.Queries),
 		LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: figure(f.Target.CatchUp),
 	}
 	if f.Target.Latency != nil {
@@ -170,8 +171,10 @@ func (f *File) TrialSeconds() float64 { return time.Duration(f.trialTime(0)).Sec
 
 // limiters are the names that files use, as reports have them.
 var limiters = []tuning.Limiter{
-	tuning.LimitedByFilterCPU, tuning.LimitedByBoltCPU, tuning.LimitedByBoltBusy, tuning.LimitedByGC, tuning.LimitedByRestart, tuning.LimitedByPending,
-	tuning.LimitedBySpouts, tuning.LimitedByPartitions, tuning.LimitedByDRPC, tuning.LimitedByEndpoint, tuning.LimitedByClient, tuning.LimitedByHost,
+	tuning.LimitedByFilterCPU, tuning.LimitedByBoltCPU, tuning.LimitedByBoltBusy, tuning.LimitedByGC,
+	tuning.LimitedByRestart, tuning.LimitedByPending,
+	tuning.LimitedBySpouts, tuning.LimitedByPartitions, tuning.LimitedByDRPC, tuning.LimitedByEndpoint,
+	tuning.LimitedByClient, tuning.LimitedByHost,
 	tuning.LimitedByCollector, tuning.LimitedBySilence,
 }
 

@@ -30,9 +30,12 @@ func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 		}
 		for _, name := range columns {
 			cells = append(cells, map[string]string{
-				"records_per_second": figureCell(target.RecordsPerSecond), "queries": figureCell(target.Queries), "latency_ms": figureCell(t.LatencyMs),
-				"completeness": figureCell(t.Completeness), "catch_up": figureCell(t.CatchUp), "noise": figureCell(t.Noise),
-				"verdict": cell(string(t.Verdict)), "limiter": limiterCell(t.Limiter), "seconds": figureCell(tuning.Figure(t.Seconds)),
+				"records_per_second": figureCell(target.RecordsPerSecond), "queries": figureCell(target.Queries),
+				"latency_ms":   figureCell(t.LatencyMs),
+				"completeness": figureCell(t.Completeness), "catch_up": figureCell(t.CatchUp),
+				"noise":   figureCell(t.Noise),
+				"verdict": cell(string(t.Verdict)), "limiter": limiterCell(t.Limiter),
+				"seconds": figureCell(tuning.Figure(t.Seconds)),
 			}[name])
 		}
 		line("    - [%s]", strings.Join(cells, ", "))

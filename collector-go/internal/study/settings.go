@@ -69,13 +69,19 @@ func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 		if err := each.complete(); err != nil {
 			faults = append(faults, places.Fault(field, "%s", err))
 		}
-		if slices.Contains(known, each.As) || slices.Contains(optimize.Functions(), each.As) || !token.IsIdentifier(each.As) {
-			faults = append(faults, places.Fault(field+".as", "%q is taken, or is not a word of letters, digits and underscores; give another", each.As))
+		if slices.Contains(known, each.As) || slices.Contains(optimize.Functions(), each.As) ||
+			!token.IsIdentifier(each.As) {
+			faults = append(faults,
+				places.Fault(field+".as",
+					"%q is taken, or is not a word of letters, digits and underscores; give another", each.As))
 		}
 		known = append(known, each.As)
 		other := slices.IndexFunc(s.Settings[:i], func(before Setting) bool { return before.Name == each.Name })
 		if other >= 0 && (each.Written == "" || s.Settings[other].Written == "") {
-			faults = append(faults, places.Fault(field+".name", "%s is there twice; give both a written, such as \"-Xmx{}m\": what they write is joined", each.Name))
+			faults = append(faults,
+				places.Fault(field+".name",
+					"%s is there twice; give both a written, such as \"-Xmx{}m\": what they write is joined",
+					each.Name))
 		}
 	}
 	formulas := map[string]*Formula{"cost": s.Cost}
@@ -99,7 +105,8 @@ func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 func unknownNames(places *yamlfile.Places, field string, f Formula, known []string) (faults []error) {
 	for _, name := range f.Names() {
 		if !slices.Contains(known, name) {
-			faults = append(faults, places.Fault(field, "there is no %q; did you mean %q?", name, yamlfile.Nearest(name, known...)))
+			faults = append(faults, places.Fault(field, "there is no %q; did you mean %q?", name,
+				yamlfile.Nearest(name, known...)))
 		}
 	}
 	return faults
@@ -116,8 +123,10 @@ func (s *Setting) complete() error {
 	if s.Easier == "" {
 		s.Easier = string(optimize.Neither)
 	}
-	if known := []string{string(optimize.More), string(optimize.Less), string(optimize.Neither)}; !slices.Contains(known, s.Easier) {
-		return fmt.Errorf("easier: %q is none of %s; did you mean %q?", s.Easier, strings.Join(known, ", "), yamlfile.Nearest(s.Easier, known...))
+	if known := []string{string(optimize.More), string(optimize.Less), string(optimize.Neither)}; !slices.Contains(
+		known, s.Easier) {
+		return fmt.Errorf("easier: %q is none of %s; did you mean %q?", s.Easier, strings.Join(known, ", "),
+			yamlfile.Nearest(s.Easier, known...))
 	}
 	if s.Written != "" && !strings.Contains(s.Written, "{}") {
 		return fmt.Errorf("written: %q has no {} in the place of the value", s.Written)
@@ -207,13 +216,15 @@ func (s *Settings) start() (optimize.Point, error) {
 		return nil, nil
 	}
 	if len(s.Start) != len(s.Settings) {
-		return nil, fmt.Errorf("it has %d values for %d settings; give one for each, in their order", len(s.Start), len(s.Settings))
+		return nil, fmt.Errorf("it has %d values for %d settings; give one for each, in their order", len(s.Start),
+			len(s.Settings))
 	}
 	var p optimize.Point
 	for i, v := range s.Start {
 		level := s.Settings[i].level(v)
 		if level < 0 {
-			return nil, fmt.Errorf("%s is no value of %s; there are %s", v, s.Settings[i].As, strings.Join(s.Settings[i].Values, ", "))
+			return nil, fmt.Errorf("%s is no value of %s; there are %s", v, s.Settings[i].As,
+				strings.Join(s.Settings[i].Values, ", "))
 		}
 		p = append(p, level)
 	}
@@ -233,7 +244,8 @@ func (s *Setting) level(text string) int {
 func (s *Settings) space() optimize.Space {
 	out := optimize.Space{BaseCost: s.BaseCost}
 	for _, each := range s.Settings {
-		to := optimize.Setting{Name: each.Name, As: each.As, Easier: optimize.Easier(each.Easier), Costs: each.Costs, Written: each.Written}
+		to := optimize.Setting{Name: each.Name, As: each.As, Easier: optimize.Easier(each.Easier), Costs: each.Costs,
+			Written: each.Written}
 		for _, l := range *each.Relieves {
 			to.Relieves = append(to.Relieves, tuning.Limiter(l))
 		}

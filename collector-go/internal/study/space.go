@@ -49,7 +49,8 @@ type Table struct {
 }
 
 // Columns of a table beside the settings.
-var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict", "limiter", "seconds"}
+var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict",
+	"limiter", "seconds"}
 
 // ReadSpace reads a space given as data. All faults come at once, with file, line, column and field.
 func ReadSpace(path string) (*Space, error) {
@@ -91,8 +92,9 @@ func (f *File) Simulation(from *Space) (*optimize.Simulation, error) {
 	if err := f.sameSettings(from); err != nil {
 		return nil, err
 	}
-	s := &optimize.Simulation{Space: settings.space(), Target: f.OptimizeTarget(), Noise: float64(from.Noise), NoiseUnstated: from.Unstated,
-		Seed: uint64(from.Seed), TrialSeconds: time.Duration(f.trialTime(from.TrialTime)).Seconds()}
+	s := &optimize.Simulation{Space: settings.space(), Target: f.OptimizeTarget(), Noise: float64(from.Noise),
+		NoiseUnstated: from.Unstated,
+		Seed:          uint64(from.Seed), TrialSeconds: time.Duration(f.trialTime(from.TrialTime)).Seconds()}
 	if from.Table != nil {
 		rows, err := from.rows(settings)
 		s.Rows = rows
@@ -112,11 +114,14 @@ func (f *File) sameSettings(from *Space) error {
 	}
 	for i, each := range f.Settings.Settings {
 		if !slices.Contains(names, each.As) {
-			faults = append(faults, f.places.Fault(fmt.Sprintf("settings[%d]", i), "%s has no setting %q; did you mean %q?", from.path, each.As, yamlfile.Nearest(each.As, names...)))
+			faults = append(faults, f.places.Fault(fmt.Sprintf("settings[%d]", i),
+				"%s has no setting %q; did you mean %q?", from.path, each.As, yamlfile.Nearest(each.As, names...)))
 		}
 	}
 	if len(faults) == 0 && len(names) != len(f.Settings.Settings) {
-		faults = append(faults, f.places.Fault("settings", "there are %d, and %d in %s: %s; give the same, or none here", len(f.Settings.Settings), len(names), from.path, strings.Join(names, ", ")))
+		faults = append(faults,
+			f.places.Fault("settings", "there are %d, and %d in %s: %s; give the same, or none here",
+				len(f.Settings.Settings), len(names), from.path, strings.Join(names, ", ")))
 	}
 	return errors.Join(faults...)
 }
@@ -160,7 +165,8 @@ func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 		{"catch_up", into.Target.CatchUp.Known(), into.CatchUp},
 	} {
 		if goal.has && goal.given == nil {
-			faults = append(faults, s.places.Fault("formula."+goal.field, "is missing, and the target has a goal for it"))
+			faults = append(faults,
+				s.places.Fault("formula."+goal.field, "is missing, and the target has a goal for it"))
 		}
 	}
 	return errors.Join(faults...)
@@ -175,7 +181,9 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	var faults []error
 	for i, name := range s.Table.Columns {
 		if !slices.Contains(known, name) || slices.Contains(s.Table.Columns[:i], name) {
-			faults = append(faults, s.places.Fault(fmt.Sprintf("table.columns[%d]", i), "unknown column %q, or one that is there twice; did you mean %q?", name, yamlfile.Nearest(name, known...)))
+			faults = append(faults, s.places.Fault(fmt.Sprintf("table.columns[%d]", i),
+				"unknown column %q, or one that is there twice; did you mean %q?", name,
+				yamlfile.Nearest(name, known...)))
 		}
 	}
 	for _, each := range settings.Settings {
@@ -189,7 +197,8 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	for i, cells := range s.Table.Rows {
 		field := fmt.Sprintf("table.rows[%d]", i)
 		if len(cells) != len(s.Table.Columns) {
-			faults = append(faults, s.places.Fault(field, "%d cells for %d columns: %s", len(cells), len(s.Table.Columns), strings.Join(s.Table.Columns, ", ")))
+			faults = append(faults, s.places.Fault(field, "%d cells for %d columns: %s", len(cells),
+				len(s.Table.Columns), strings.Join(s.Table.Columns, ", ")))
 			continue
 		}
 		row, may, err := s.row(settings, field, cells)
@@ -207,9 +216,11 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 // row reads one; may is false where its configuration is not one that may be tried.
 func (s *Space) row(settings *Settings, field string, cells []string) (row optimize.Row, may bool, err error) {
 	unknown := tuning.Unknown
-	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown, Latency: unknown,
+	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown,
+		Latency:      unknown,
 		Completeness: unknown, CatchUp: unknown, Noise: unknown, Seconds: unknown}
-	into := map[string]*tuning.Figure{"records_per_second": &row.RecordsPerSecond, "queries": &row.Queries, "latency_ms": &row.Latency,
+	into := map[string]*tuning.Figure{"records_per_second": &row.RecordsPerSecond, "queries": &row.Queries,
+		"latency_ms":   &row.Latency,
 		"completeness": &row.Completeness, "catch_up": &row.CatchUp, "noise": &row.Noise, "seconds": &row.Seconds}
 	may = true
 	var faults []error
@@ -224,12 +235,15 @@ func (s *Space) row(settings *Settings, field string, cells []string) (row optim
 		case into[name] != nil:
 			v, is := number(cell)
 			if !is || v < 0 {
-				faults = append(faults, s.places.Fault(place, "%s: %q is not a number of at least 0; write \"\" for what is not known", name, cell))
+				faults = append(faults,
+					s.places.Fault(place, "%s: %q is not a number of at least 0; write \"\" for what is not known",
+						name, cell))
 			}
 			*into[name] = tuning.Figure(v)
 		case name == "verdict":
 			row.Verdict = tuning.Verdict(cell)
-			if !slices.Contains([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited}, row.Verdict) {
+			if !slices.Contains([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited},
+				row.Verdict) {
 				faults = append(faults, s.places.Fault(place, "%q is none of OK, FAIL, inconclusive, limited", cell))
 			}
 		default:

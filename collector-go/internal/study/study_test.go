@@ -73,11 +73,13 @@ func TestASpaceIsRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, trial.CatchUp.Known())
 	trial.CatchUp = 0
-	assert.Equal(t, optimize.Trial{Point: optimize.Point{0, 0, 1}, Verdict: tuning.Fail, LatencyMs: 400, Completeness: 1 - 0.1*(200.0/128-1),
-		Limiter: tuning.LimitedByFilterCPU, Seconds: 360}, trial)
+	assert.Equal(t, optimize.Trial{Point: optimize.Point{0, 0, 1}, Verdict: tuning.Fail, LatencyMs: 400,
+		Completeness: 1 - 0.1*(200.0/128-1),
+		Limiter:      tuning.LimitedByFilterCPU, Seconds: 360}, trial)
 	f, err := ReadFile(written(t, goodFile))
 	require.NoError(t, err)
-	assert.Equal(t, optimize.Options{Confidence: 0.9, Repeats: 12, InconclusiveRepeats: 1, Budget: optimize.Budget{Trials: 20, Seconds: 7200}}, f.Options())
+	assert.Equal(t, optimize.Options{Confidence: 0.9, Repeats: 12, InconclusiveRepeats: 1,
+		Budget: optimize.Budget{Trials: 20, Seconds: 7200}}, f.Options())
 }
 
 // The settings of a file are those that are tried.
@@ -126,7 +128,8 @@ func TestRowsGiveTrials(t *testing.T) {
 	assert.Equal(t, tuning.Figure(14), run(1, 2).LatencyMs, "repeats take the rows in turn")
 	s.Target.Queries = 200
 	assert.Equal(t, tuning.Fail, run(1, 1).Verdict, "the row's own verdict, for a reason that its figures do not show")
-	for queries, want := range map[tuning.Figure]tuning.Verdict{20: tuning.OK, 70: tuning.Inconclusive, 120: tuning.Fail} {
+	for queries, want := range map[tuning.Figure]tuning.Verdict{20: tuning.OK, 70: tuning.Inconclusive,
+		120: tuning.Fail} {
 		s.Target.Queries = queries
 		assert.Equal(t, want, run(0, 1).Verdict, "%v queries: more is never easier", queries)
 	}
@@ -141,8 +144,10 @@ func TestSettingsMayShareAName(t *testing.T) {
 	require.NoError(t, err)
 	space, err := f.Space()
 	require.NoError(t, err)
-	assert.Equal(t, map[string]any{"topology.worker.childopts": "-XX:+UseParallelGC -Xmx64m"}, space.Configured(optimize.Point{1, 0}))
-	assert.Equal(t, []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}, space.Settings[1].Relieves, "by what it writes")
+	assert.Equal(t, map[string]any{"topology.worker.childopts": "-XX:+UseParallelGC -Xmx64m"},
+		space.Configured(optimize.Point{1, 0}))
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}, space.Settings[1].Relieves,
+		"by what it writes")
 	p, found := space.At(space.Texts(optimize.Point{1, 0}))
 	assert.True(t, found)
 	assert.Equal(t, optimize.Point{1, 0}, p)
@@ -158,9 +163,12 @@ func TestTrialsAreRecordedAsASpace(t *testing.T) {
 `))
 	require.NoError(t, err)
 	tried := []optimize.Trial{
-		{Point: optimize.Point{0, 0}, Verdict: tuning.Fail, LatencyMs: 412.5, Completeness: 0.93, CatchUp: tuning.Unknown, Noise: 0, Limiter: tuning.LimitedByFilterCPU, Seconds: 118.25},
-		{Point: optimize.Point{1, 1}, Verdict: tuning.OK, LatencyMs: 5, Completeness: 1, CatchUp: tuning.Unknown, Noise: 0, Seconds: 121},
-		{Point: optimize.Point{1, 0}, Verdict: tuning.Fail, LatencyMs: 5, Completeness: 1, CatchUp: tuning.Unknown, Noise: 0.01, Limiter: tuning.LimitedByPending, Seconds: 90},
+		{Point: optimize.Point{0, 0}, Verdict: tuning.Fail, LatencyMs: 412.5, Completeness: 0.93,
+			CatchUp: tuning.Unknown, Noise: 0, Limiter: tuning.LimitedByFilterCPU, Seconds: 118.25},
+		{Point: optimize.Point{1, 1}, Verdict: tuning.OK, LatencyMs: 5, Completeness: 1, CatchUp: tuning.Unknown,
+			Noise: 0, Seconds: 121},
+		{Point: optimize.Point{1, 0}, Verdict: tuning.Fail, LatencyMs: 5, Completeness: 1, CatchUp: tuning.Unknown,
+			Noise: 0.01, Limiter: tuning.LimitedByPending, Seconds: 90},
 	}
 	space, err := parseSpace("space.yaml", f.Recorded("a \"test\"", tried))
 	require.NoError(t, err)
@@ -175,7 +183,8 @@ func TestTrialsAreRecordedAsASpace(t *testing.T) {
 		again, err := s.Run(want.Point, 2)
 		require.NoError(t, err)
 		assert.Equal(t, want.Verdict, again.Verdict, "a verdict for a reason that no figure shows stands")
-		assert.Equal(t, want.Noise > 0, again.LatencyMs != want.LatencyMs, "a repeat that nobody ran differs by the noise")
+		assert.Equal(t, want.Noise > 0, again.LatencyMs != want.LatencyMs,
+			"a repeat that nobody ran differs by the noise")
 	}
 }
 
@@ -185,27 +194,38 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 		return strings.Replace(text, old, with, 1)
 	}
 	for _, c := range []struct{ file, space, want string }{
-		{swap(goodFile, "target:", "targets:"), goodSpace, `it.yaml:2:1: unknown field "targets"; did you mean "target"?`},
+		{swap(goodFile, "target:", "targets:"), goodSpace,
+			`it.yaml:2:1: unknown field "targets"; did you mean "target"?`},
 		{swap(goodFile, "200ms", "fast"), goodSpace, `target.latency: "fast" is not a time`},
-		{swap(goodFile, ", latency: 200ms, completeness: 99%", ""), goodSpace, "it.yaml:2:9: target: the target has no goal"},
+		{swap(goodFile, ", latency: 200ms, completeness: 99%", ""), goodSpace,
+			"it.yaml:2:9: target: the target has no goal"},
 		{swap(goodFile, "90%", "40%"), goodSpace, "it.yaml:4:13: confidence: the confidence must be above 0.5"},
 		{swap(goodFile, "sample", `""`), goodSpace, "optimize: is missing"},
 		{goodFile, swap(goodSpace, "seed: 7", "sed: 7"), `it.yaml:15:1: unknown field "sed"; did you mean "seed"?`},
-		{goodFile, swap(goodSpace, "easier: more", "easier: mor"), `easier: "mor" is none of more, less, neither; did you mean "more"?`},
-		{goodFile, swap(goodSpace, "filter CPU", "filter cpu"), `there is no limiter "filter cpu"; did you mean "filter CPU"?`},
-		{goodFile, swap(goodSpace, "(1 + gc)", "(1 + gcc)"), `it.yaml:10:15: formula.latency_ms: there is no "gcc"; did you mean "gc"?`},
-		{goodFile, swap(goodSpace, "filter * heap", "fliter * heap"), `constraints[0]: there is no "fliter"; did you mean "filter"?`},
+		{goodFile, swap(goodSpace, "easier: more", "easier: mor"),
+			`easier: "mor" is none of more, less, neither; did you mean "more"?`},
+		{goodFile, swap(goodSpace, "filter CPU", "filter cpu"),
+			`there is no limiter "filter cpu"; did you mean "filter CPU"?`},
+		{goodFile, swap(goodSpace, "(1 + gc)", "(1 + gcc)"),
+			`it.yaml:10:15: formula.latency_ms: there is no "gcc"; did you mean "gc"?`},
+		{goodFile, swap(goodSpace, "filter * heap", "fliter * heap"),
+			`constraints[0]: there is no "fliter"; did you mean "filter"?`},
 		{goodFile, swap(goodSpace, "max(0,", "most(0,"), "calls what is no function"},
-		{goodFile, swap(goodSpace, `"128.0"`, `"100"`), "start: 100 is no value of heap; there are 128, 256, 512, 1024"},
+		{goodFile, swap(goodSpace, `"128.0"`, `"100"`),
+			"start: 100 is no value of heap; there are 128, 256, 512, 1024"},
 		{goodFile, swap(goodSpace, "as: heap", "as: filter"), `settings[1].as: "filter" is taken`},
 		{goodFile, swap(goodSpace, "as: heap", "as: queries"), `"queries" is taken`},
-		{goodFile, swap(goodSpace, "name: topology.worker.gc", "name: topology.worker.max.heap.size.mb"), "settings[2].name: topology.worker.max.heap.size.mb is there twice; give both a written"},
+		{goodFile, swap(goodSpace, "name: topology.worker.gc", "name: topology.worker.max.heap.size.mb"),
+			"settings[2].name: topology.worker.max.heap.size.mb is there twice; give both a written"},
 		{goodFile, swap(goodSpace, "as: gc,", "as: gc, written: Use,"), `written: "Use" has no {}`},
 		{goodFile, swap(goodSpace, "[0, 0.5]", "[0]"), "costs has 1 numbers for 2 values"},
 		{goodFile, swap(goodSpace, ", step: 1", ""), "belong together"},
-		{goodFile, swap(goodSpace, "  completeness: 1 - 0.1 * max(0, 200 / heap - 1)\n", ""), "formula.completeness: is missing, and the target has a goal"},
-		{goodFile, swap(goodSpace, "formula:", "table: {columns: [], rows: []}\nformula:"), "either a formula or a table"},
-		{goodFile, swap(table, "queries,", "querys,"), `unknown column "querys", or one that is there twice; did you mean "queries"?`},
+		{goodFile, swap(goodSpace, "  completeness: 1 - 0.1 * max(0, 200 / heap - 1)\n", ""),
+			"formula.completeness: is missing, and the target has a goal"},
+		{goodFile, swap(goodSpace, "formula:", "table: {columns: [], rows: []}\nformula:"),
+			"either a formula or a table"},
+		{goodFile, swap(table, "queries,", "querys,"),
+			`unknown column "querys", or one that is there twice; did you mean "queries"?`},
 		{goodFile, swap(table, "50, 10, OK", "50, 10, ok"), `table.rows[0][3]: "ok" is none of OK, FAIL`},
 		{goodFile, swap(table, "[4, 50, 10,", "[4, 50, fast,"), `table.rows[0][2]: latency_ms: "fast" is not a number`},
 		{goodFile, swap(table, `"", ""]`, `""]`), "table.rows[2]: 4 cells for 5 columns"},

@@ -36,7 +36,8 @@ func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []ch
 func between(fromMs, toMs int64, v float64, minMs, maxMs int64) (all []chunks.Sample) {
 	first := fromMs
 	if fromMs < minMs {
-		first = fromMs + (minMs-fromMs+apartMs-1)/apartMs*apartMs // on the same marks whatever the range, so that answers repeat
+		// on the same marks whatever the range, so that answers repeat
+		first = fromMs + (minMs-fromMs+apartMs-1)/apartMs*apartMs
 	}
 	for ms := first; ms <= min(toMs, maxMs); ms += apartMs {
 		all = append(all, sample{ms, v})

@@ -58,7 +58,8 @@ type querier struct {
 }
 
 // Select implements storage.Querier. What asks for no metric of ours costs nothing.
-func (q *querier) Select(_ context.Context, _ bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q *querier) Select(_ context.Context, _ bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	step := int64(0)
 	if hints != nil {
 		step = hints.Step
@@ -102,7 +103,8 @@ func labelsOf(name string, a registry.Annotation) labels.Labels {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "") + "..."
 	}
-	return labels.FromStrings(model.MetricNameLabel, name, "topology", a.Topology, "id", a.ID, "kind", kind(a), "title", a.Title, "text", text, "tags", strings.Join(a.Tags, ","))
+	return labels.FromStrings(model.MetricNameLabel, name, "topology", a.Topology, "id", a.ID, "kind", kind(a), "title",
+		a.Title, "text", text, "tags", strings.Join(a.Tags, ","))
 }
 
 func kind(a registry.Annotation) string {
@@ -122,7 +124,8 @@ func (q *querier) labelled(ctx context.Context, matchers []*labels.Matcher) (all
 }
 
 // LabelValues implements storage.Querier.
-func (q *querier) LabelValues(ctx context.Context, name string, _ *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelValues(ctx context.Context, name string, _ *storage.LabelHints, matchers ...*labels.Matcher) (
+	[]string, annotations.Annotations, error) {
 	var values []string
 	for _, lset := range q.labelled(ctx, matchers) {
 		if v := lset.Get(name); v != "" {
@@ -134,7 +137,8 @@ func (q *querier) LabelValues(ctx context.Context, name string, _ *storage.Label
 }
 
 // LabelNames implements storage.Querier.
-func (q *querier) LabelNames(ctx context.Context, _ *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelNames(ctx context.Context, _ *storage.LabelHints, matchers ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	var names []string
 	for _, lset := range q.labelled(ctx, matchers) {
 		lset.Range(func(l labels.Label) { names = append(names, l.Name) })

@@ -70,13 +70,15 @@ type Outcome struct {
 // unmeasured is an outcome without figures.
 func unmeasured(verdict tuning.Verdict) Outcome {
 	u := tuning.Unknown
-	return Outcome{Verdict: verdict, LatencyMs: u, Completeness: u, CatchUp: u, Noise: u, CPUCores: u, HostIdle: u, RecordsPerSecond: u, Reasons: []string{}}
+	return Outcome{Verdict: verdict, LatencyMs: u, Completeness: u, CatchUp: u, Noise: u, CPUCores: u, HostIdle: u,
+		RecordsPerSecond: u, Reasons: []string{}}
 }
 
 // trial is what the search takes.
 func (k Kept) trial(p optimize.Point) optimize.Trial {
 	o := k.Outcome
-	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness, CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds, Why: k.Why}
+	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness,
+		CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds, Why: k.Why}
 }
 
 // tally counts, of trials that are kept, those of each configuration that were measured, and those that could not be.
@@ -123,7 +125,8 @@ func (s *Study) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.
 	measured, failed := s.tally(kept)
 	for _, p := range points {
 		if label := s.Space.Text(p); measured[label] == 0 && failed[label] < mostFailed {
-			left = append(left, optimize.Proposal{Point: p, Attempt: failed[label] + 1, Why: fmt.Sprintf("the grid of %d configurations", len(points))})
+			left = append(left, optimize.Proposal{Point: p, Attempt: failed[label] + 1,
+				Why: fmt.Sprintf("the grid of %d configurations", len(points))})
 		}
 	}
 	return left
@@ -146,7 +149,8 @@ func Load(dir string) (all []Kept, err error) {
 			err = json.Unmarshal(text, &k)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w; restore it, or remove the trial's directory: it is then run again", path, err)
+			return nil, fmt.Errorf("%s: %w; restore it, or remove the trial's directory: it is then run again", path,
+				err)
 		}
 		all = append(all, k)
 	}

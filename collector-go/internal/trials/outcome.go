@@ -20,7 +20,8 @@ func (s *Study) OutcomeOf(run *rundir.Run) (Outcome, error) {
 	if len(t.Steps) == 0 {
 		if ranOutOfHeap(filepath.Join(t.Dir, rundir.LogsDir)) {
 			o := unmeasured(tuning.Fail)
-			o.Limiter, o.Reasons = tuning.LimitedByRestart, []string{"a worker ran out of heap before anything was measured: java.lang.OutOfMemoryError in its log"}
+			o.Limiter, o.Reasons = tuning.LimitedByRestart,
+				[]string{"a worker ran out of heap before anything was measured: java.lang.OutOfMemoryError in its log"}
 			return o, nil
 		}
 		if t.Error == "" {
@@ -56,7 +57,9 @@ func measured(step rundir.Step, figure tuning.GoalFigure, statistic tuning.Stati
 
 // relieved reports whether some setting of the space helps against a limiter.
 func (s *Study) relieved(l tuning.Limiter) bool {
-	return slices.ContainsFunc(s.Space.Settings, func(each optimize.Setting) bool { return slices.Contains(each.Relieves, l) })
+	return slices.ContainsFunc(s.Space.Settings, func(each optimize.Setting) bool {
+		return slices.Contains(each.Relieves, l)
+	})
 }
 
 // noise is the file's, or the trial's own where that is more: the standard error of the mean filter latency over the
@@ -116,7 +119,8 @@ func (s *Study) Used(kept []Kept, p optimize.Point) Used {
 	var cores, records, idle []tuning.Figure
 	for _, k := range kept {
 		if at, found := s.Space.At(k.Settings); found && k.Outcome != nil && slices.Equal(at, p) {
-			cores, records, idle = append(cores, k.Outcome.CPUCores), append(records, k.Outcome.RecordsPerSecond), append(idle, k.Outcome.HostIdle)
+			cores, records, idle = append(cores, k.Outcome.CPUCores), append(records, k.Outcome.RecordsPerSecond),
+				append(idle, k.Outcome.HostIdle)
 		}
 	}
 	used := Used{rundir.Average(cores), rundir.Average(records), rundir.Average(idle)}
@@ -129,7 +133,8 @@ func (s *Study) Used(kept []Kept, p optimize.Point) Used {
 // Findings are what was used in sentences, and whether twice of it fits on the host.
 func (u Used) Findings() (all []string) {
 	if u.CPUCores.Known() {
-		all = append(all, fmt.Sprintf("Its workers took %s cores at %s records/s.", tuning.TwoDigits(u.CPUCores), tuning.Digits(u.RecordsPerSecond)))
+		all = append(all, fmt.Sprintf("Its workers took %s cores at %s records/s.", tuning.TwoDigits(u.CPUCores),
+			tuning.Digits(u.RecordsPerSecond)))
 	}
 	if u.HostIdle.Known() {
 		text := fmt.Sprintf("%.0f%% of the host was idle", 100*float64(u.HostIdle))

@@ -30,7 +30,8 @@ func measuredRun(t *testing.T, s *Study, step *rundir.Step) *rundir.Run {
 	} else {
 		require.NoError(t, w.FinishStep(plan.Trials[0], *step, 1))
 		require.NoError(t, w.SaveFigures(plan.Trials[0], rundir.Figures{FilterLatencySeconds: []rundir.Slices{
-			{TimesMs: []int64{5000, 10000, 15000, 20000}, Values: []tuning.Figure{9, 0.1, 0.2, 0.3}}, {TimesMs: []int64{10000, 15000}, Values: []tuning.Figure{0.1, tuning.Unknown}}}}))
+			{TimesMs: []int64{5000, 10000, 15000, 20000}, Values: []tuning.Figure{9, 0.1, 0.2, 0.3}},
+			{TimesMs: []int64{10000, 15000}, Values: []tuning.Figure{0.1, tuning.Unknown}}}}))
 	}
 	run, err := rundir.Load(dir)
 	require.NoError(t, err)
@@ -41,9 +42,13 @@ func stepOf(verdict tuning.Verdict, limiters ...tuning.Limiter) *rundir.Step {
 	goal := func(f tuning.GoalFigure, s tuning.Statistic, v tuning.Figure) tuning.GoalOutcome {
 		return tuning.GoalOutcome{Goal: tuning.Goal{Figure: f, Statistic: s}, Measured: v}
 	}
-	return &rundir.Step{Number: 1, Attempt: 1, Launch: 1, Verdict: verdict, Reasons: []string{"why"}, MeasuredFromMs: 5000, EndMs: 20000, CPUCores: 1.5, HostIdle: 0.3, RecordsPerSecond: 499, CatchUpRatio: tuning.Unknown,
-		Clients: rundir.Clients{DueRecords: 100, MissingRecords: 7}, Limitation: &tuning.Limitation{Limiters: limiters},
-		Figures: []tuning.GoalOutcome{goal(tuning.FilterLatency, tuning.Mean, 12), goal(tuning.FilterLatency, tuning.Max, 340)}}
+	return &rundir.Step{Number: 1, Attempt: 1, Launch: 1, Verdict: verdict, Reasons: []string{"why"},
+		MeasuredFromMs: 5000, EndMs: 20000, CPUCores: 1.5, HostIdle: 0.3, RecordsPerSecond: 499,
+		CatchUpRatio: tuning.Unknown,
+		Clients:      rundir.Clients{DueRecords: 100, MissingRecords: 7},
+		Limitation:   &tuning.Limitation{Limiters: limiters},
+		Figures: []tuning.GoalOutcome{goal(tuning.FilterLatency, tuning.Mean, 12),
+			goal(tuning.FilterLatency, tuning.Max, 340)}}
 }
 
 func TestTheVerdictOfTheEngineIsTheTrials(t *testing.T) {
@@ -56,7 +61,8 @@ func TestTheVerdictOfTheEngineIsTheTrials(t *testing.T) {
 	assert.False(t, o.CatchUp.Known())
 	assert.Equal(t, tuning.LimitedByFilterCPU, o.Limiter)
 	assert.Equal(t, []string{"why"}, o.Reasons)
-	assert.InDelta(t, 0.2887, float64(o.Noise), 1e-4, "0.1, 0.2 and 0.3 s: the deviation of their mean is 0.0577, above the file's 5%")
+	assert.InDelta(t, 0.2887, float64(o.Noise), 1e-4,
+		"0.1, 0.2 and 0.3 s: the deviation of their mean is 0.0577, above the file's 5%")
 	assert.Equal(t, tuning.Figure(1.5), o.CPUCores)
 
 	o, err = s.OutcomeOf(measuredRun(t, s, stepOf(tuning.OK, tuning.LimitedByHost)))
@@ -84,7 +90,8 @@ func TestNoiseIsWhatIsStatedOrShown(t *testing.T) {
 // That Storm held the spouts back is for an experiment a setting beside the topology; for a search that tries the
 // setting it is a failure.
 func TestALimitThatIsTriedIsAFailure(t *testing.T) {
-	pending := strings.Replace(searched, `name: topology.worker.childopts, as: heap, written: "-Xmx{}m"`, "name: topology.max.spout.pending, as: heap", 1)
+	pending := strings.Replace(searched, `name: topology.worker.childopts, as: heap, written: "-Xmx{}m"`,
+		"name: topology.max.spout.pending, as: heap", 1)
 	for text, want := range map[string]tuning.Verdict{searched: tuning.Limited, pending: tuning.Fail} {
 		s, err := opened(t, text, experimented)
 		require.NoError(t, err)
@@ -101,7 +108,8 @@ func TestAWorkerThatRanOutOfHeapIsAVerdict(t *testing.T) {
 	_, err := s.OutcomeOf(run)
 	assert.EqualError(t, err, "waited 2m0s for 3 workers", "that nothing came is no verdict by itself")
 	log := filepath.Join(run.Trials[0].Dir, rundir.LogsDir, "worker-6700.log")
-	require.NoError(t, os.WriteFile(log, []byte("STDERR Terminating due to java.lang.OutOfMemoryError: Java heap space\n"), 0o644))
+	require.NoError(t, os.WriteFile(log,
+		[]byte("STDERR Terminating due to java.lang.OutOfMemoryError: Java heap space\n"), 0o644))
 	o, err := s.OutcomeOf(run)
 	require.NoError(t, err)
 	assert.Equal(t, tuning.Fail, o.Verdict)

@@ -71,7 +71,8 @@ func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Run
 	case errors.Is(err, os.ErrNotExist):
 		err = write(dir, TermsFile, terms)
 	case err == nil && string(before) != string(terms):
-		err = fmt.Errorf("%s has trials with another target, load or launch than %s has now; give another directory with --out, or restore the file", dir, study.File.Path())
+		err = fmt.Errorf("%s has trials with another target, load or launch than %s has now; give another directory with --out, or restore the file",
+			dir, study.File.Path())
 	}
 	if err != nil {
 		return nil, err
@@ -180,7 +181,9 @@ func (r *Runner) play(ctx context.Context, i int, p optimize.Point) error {
 		outcome = unmeasured(tuning.Inconclusive)
 		outcome.Error = err.Error()
 		if r.failing = append(r.failing, i); len(r.failing) == mostFailing {
-			return errors.Join(fmt.Errorf("%d trials in a row could not be measured; mend what kept them, and go on: they are played again: %w", mostFailing, err), r.forget())
+			return errors.Join(fmt.Errorf(
+				"%d trials in a row could not be measured; mend what kept them, and go on: they are played again: %w",
+				mostFailing, err), r.forget())
 		}
 	} else {
 		r.failing = nil
@@ -208,7 +211,8 @@ func (r *Runner) forget() (err error) {
 // record writes what was found as a space given as data.
 func (r *Runner) record() error {
 	trials := r.Finished()
-	source := fmt.Sprintf("%d trials of %s on a cluster, kept in %s", len(trials), filepath.Base(r.study.File.Path()), r.dir)
+	source := fmt.Sprintf("%d trials of %s on a cluster, kept in %s", len(trials), filepath.Base(r.study.File.Path()),
+		r.dir)
 	return write(r.dir, SpaceFile, r.study.File.Recorded(source, trials))
 }
 

@@ -49,7 +49,8 @@ launch:
 func opened(t *testing.T, searched, experimented string) (*Study, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"search.yaml": searched, "trial.yaml": experimented, "conf.yaml": "bullet.topology.name: x\nbullet.topology.custom.topology.acker.executors: 2\n"} {
+	for name, text := range map[string]string{"search.yaml": searched, "trial.yaml": experimented,
+		"conf.yaml": "bullet.topology.name: x\nbullet.topology.custom.topology.acker.executors: 2\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	file, err := study.ReadFile(filepath.Join(dir, "search.yaml"))
@@ -168,7 +169,8 @@ func TestAKilledSearchGoesOn(t *testing.T) {
 				}
 			} else {
 				say.each = func(line string) {
-					if strings.HasPrefix(line, fmt.Sprintf("trial %d: OK", at)) || strings.HasPrefix(line, fmt.Sprintf("trial %d: FAIL", at)) {
+					if strings.HasPrefix(line, fmt.Sprintf("trial %d: OK", at)) ||
+						strings.HasPrefix(line, fmt.Sprintf("trial %d: FAIL", at)) {
 						kill(killed)
 					}
 				}
@@ -310,7 +312,8 @@ func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 	assert.Equal(t, "2 filter=1 heap=64", grid.played[1], "once more")
 	assert.Zero(t, r.Left(points))
 	assert.Equal(t, tuning.Fail, r.Finished()[0].Verdict)
-	assert.Equal(t, tuning.Inconclusive, s.Finished(r.kept[:2])[0].Verdict, "until another configuration was measured after it")
+	assert.Equal(t, tuning.Inconclusive, s.Finished(r.kept[:2])[0].Verdict,
+		"until another configuration was measured after it")
 }
 
 // The cheap form of what a search is for: on the trials of a grid it finds a configuration that costs no more than the
@@ -345,7 +348,8 @@ func TestTheTrialsOfAGridAreASpaceForTheSearch(t *testing.T) {
 func TestTrialsOnOtherTermsAreNotMixed(t *testing.T) {
 	s, dir := open(t), t.TempDir()
 	runner(t, s, dir, &cluster{}, &said{})
-	for old, with := range map[string]string{"queries: 300": "queries: 301", "warm_up: 10s": "warm_up: 15s", "topology.workers: 3": "topology.workers: 2"} {
+	for old, with := range map[string]string{"queries: 300": "queries: 301", "warm_up: 10s": "warm_up: 15s",
+		"topology.workers: 3": "topology.workers: 2"} {
 		other, err := opened(t, strings.Replace(searched, old, with, 1), strings.Replace(experimented, old, with, 1))
 		require.NoError(t, err)
 		_, err = NewRunner(other, dir, &cluster{}, &said{})

@@ -34,7 +34,8 @@ type Study struct {
 // line and field.
 func Open(file *study.File) (*Study, error) {
 	if file.Experiment == "" {
-		return nil, file.Fault("experiment", "is missing: trials on a cluster are launched and measured by an experiment's file; name one, or a space given as data with --simulate")
+		return nil, file.Fault("experiment",
+			"is missing: trials on a cluster are launched and measured by an experiment's file; name one, or a space given as data with --simulate")
 	}
 	space, err := file.Space()
 	if err != nil {
@@ -62,10 +63,13 @@ func (s *Study) aim() error {
 	case rate.Known():
 		x.Load.RecordsPerSecond = spec.Rate{PerSecond: float64(rate)}
 	case x.Load.RecordsPerSecond.Calibrated && x.Load.Source != rundir.SourceNone:
-		return s.File.Fault("target.records_per_second", "is missing, and %s calibrates the rate: give one, the same for all trials", s.File.ExperimentPath())
+		return s.File.Fault("target.records_per_second",
+			"is missing, and %s calibrates the rate: give one, the same for all trials", s.File.ExperimentPath())
 	}
 	if target.CatchUp.Known() && x.Steps.CatchUp.Factor == 0 {
-		return s.File.Fault("target.catch_up", "steps.catch_up is missing in %s: say there how many more records are offered, and for how long", s.File.ExperimentPath())
+		return s.File.Fault("target.catch_up",
+			"steps.catch_up is missing in %s: say there how many more records are offered, and for how long",
+			s.File.ExperimentPath())
 	}
 	queries := float64(x.Load.Queries)
 	if target.Queries.Known() {
@@ -73,7 +77,8 @@ func (s *Study) aim() error {
 	}
 	s.goals(target)
 	x.Test, x.Grid, x.OnFail = 0, nil, spec.FailFails
-	x.Steps.Kind, x.Steps.Axis, x.Steps.Search, x.Steps.Values = string(rundir.LoadStep), string(rundir.Queries), string(tuning.FullSearch), []float64{queries}
+	x.Steps.Kind, x.Steps.Axis, x.Steps.Search, x.Steps.Values = string(rundir.LoadStep), string(rundir.Queries),
+		string(tuning.FullSearch), []float64{queries}
 	x.Steps.Confirm, x.Steps.ExpectedCapacity, x.Steps.Repeats, x.Steps.InconclusiveRepeats = false, 0, 1, 0
 	if err := x.Check(); err != nil {
 		return fmt.Errorf("%s: target: as a step of its experiment: %w", s.File.Path(), err)
@@ -91,7 +96,8 @@ func (s *Study) goals(target optimize.Target) {
 		switch figure := tuning.GoalFigure(g.Figure); {
 		case target.LatencyMs.Known() && figure.Unit() == "ms" && isFirst:
 			latency.Figure, latency.Statistic, isFirst = g.Figure, g.Statistic, false
-		case target.Completeness.Known() && figure == tuning.Completeness, target.CatchUp.Known() && figure == tuning.CatchUp, figure == tuning.CapacityFigure:
+		case target.Completeness.Known() && figure == tuning.Completeness, target.CatchUp.Known() &&
+			figure == tuning.CatchUp, figure == tuning.CapacityFigure:
 		default:
 			goals = append(goals, g)
 		}
@@ -125,7 +131,9 @@ func (s *Study) Experiment(p optimize.Point) *spec.File {
 	x.Topology.Settings = slices.Clone(s.base.Topology.Settings)
 	configured := s.Space.Configured(p)
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		x.Topology.Settings = slices.DeleteFunc(x.Topology.Settings, func(other spec.Setting) bool { return plain(other.Key) == plain(name) })
+		x.Topology.Settings = slices.DeleteFunc(x.Topology.Settings, func(other spec.Setting) bool {
+			return plain(other.Key) == plain(name)
+		})
 		x.Topology.Settings = append(x.Topology.Settings, spec.Setting{Key: name, Value: valueText(configured[name])})
 	}
 	return &x
@@ -153,7 +161,8 @@ func (s *Study) Plan(o Order) rundir.Plan {
 		if v, err := strconv.ParseFloat(s.Space.Settings[i].Values[level].Text, 64); err == nil {
 			value = tuning.Figure(v)
 		}
-		trial.Point = append(trial.Point, rundir.Coordinate{Axis: s.Space.Settings[i].As, Label: s.Space.Settings[i].Values[level].Text, Value: value})
+		trial.Point = append(trial.Point, rundir.Coordinate{Axis: s.Space.Settings[i].As,
+			Label: s.Space.Settings[i].Values[level].Text, Value: value})
 	}
 	return plan
 }
@@ -198,10 +207,14 @@ func (s *Study) terms() terms {
 // known are settings of which a search may be; the names of Bullet's and the experiment's own YAML are known beside
 // them.
 var known = []string{
-	"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism", "bullet.topology.bullet.spout.parallelism", "bullet.topology.query.spout.parallelism",
-	"bullet.topology.filter.bolt.parallelism", "bullet.topology.join.bolt.parallelism", "bullet.topology.result.bolt.parallelism", "bullet.topology.loop.bolt.parallelism",
-	"bullet.topology.replay.bolt.parallelism", "topology.workers", "topology.acker.executors", "topology.max.spout.pending", "topology.worker.childopts", "topology.worker.gc.childopts",
-	"topology.worker.max.heap.size.mb", "topology.executor.receive.buffer.size", "topology.transfer.buffer.size", "topology.producer.batch.size", "topology.transfer.batch.size",
+	"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism",
+	"bullet.topology.bullet.spout.parallelism", "bullet.topology.query.spout.parallelism",
+	"bullet.topology.filter.bolt.parallelism", "bullet.topology.join.bolt.parallelism",
+	"bullet.topology.result.bolt.parallelism", "bullet.topology.loop.bolt.parallelism",
+	"bullet.topology.replay.bolt.parallelism", "topology.workers", "topology.acker.executors",
+	"topology.max.spout.pending", "topology.worker.childopts", "topology.worker.gc.childopts",
+	"topology.worker.max.heap.size.mb", "topology.executor.receive.buffer.size", "topology.transfer.buffer.size",
+	"topology.producer.batch.size", "topology.transfer.batch.size",
 	"topology.batch.flush.interval.millis", "topology.stats.sample.rate",
 }
 
@@ -230,7 +243,8 @@ func (s *Study) checkNames() error {
 		name := plain(each.Name)
 		nearest := yamlfile.Nearest(name, names...)
 		if name != nearest && levenshtein.ComputeDistance(name, nearest) <= mostEdits {
-			return s.File.Fault(fmt.Sprintf("settings[%d].name", i), "nobody reads %q; did you mean %q?", each.Name, strings.TrimSuffix(each.Name, name)+nearest)
+			return s.File.Fault(fmt.Sprintf("settings[%d].name", i), "nobody reads %q; did you mean %q?", each.Name,
+				strings.TrimSuffix(each.Name, name)+nearest)
 		}
 	}
 	return nil

@@ -52,7 +52,8 @@ func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
 		if t.holds() {
 			continue
 		}
-		f := Finding{What: t.what, Row: t.row, Column: t.column, Stated: t.stated, Computed: Figure(tidy(float64(t.computed)))}
+		f := Finding{What: t.what, Row: t.row, Column: t.column, Stated: t.stated,
+			Computed: Figure(tidy(float64(t.computed)))}
 		switch {
 		case t.stated < t.computed:
 			f.Verdict, f.Reason = Wrong, "the rows add up to more"

@@ -49,7 +49,8 @@ func (s scale) y(v float64) float64 { return (v - s.y0) / s.dy }
 
 // FitCensored fits; what the rows do not show is unknown, and Note says why.
 func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
-	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown, SlopesLow: Unknown,
+	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown,
+		SlopesLow:  Unknown,
 		SlopesHigh: Unknown, Confidence: confidence, cutoff: math.NaN()}
 	xs := map[float64]bool{}
 	for _, r := range rows {
@@ -65,7 +66,9 @@ func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 		f.Note = "no row has both a step that was OK and one that failed: bounds alone tell no slope"
 		return f
 	case len(xs) < 2:
-		f.Note = fmt.Sprintf("a slope needs rows with both a step that was OK and one that failed at two places at least, but there are %d", len(xs))
+		f.Note = fmt.Sprintf(
+			"a slope needs rows with both a step that was OK and one that failed at two places at least, but there are %d",
+			len(xs))
 		return f
 	}
 	f.rescale(rows)
@@ -88,7 +91,8 @@ func (f *CensoredFit) rescale(rows []CensoredRow) {
 			}
 		}
 	}
-	f.scale = scale{x0: (lowX + highX) / 2, dx: (highX - lowX) / 2, y0: (lowY + highY) / 2, dy: max((highY-lowY)/2, math.SmallestNonzeroFloat64)}
+	f.scale = scale{x0: (lowX + highX) / 2, dx: (highX - lowX) / 2, y0: (lowY + highY) / 2,
+		dy: max((highY-lowY)/2, math.SmallestNonzeroFloat64)}
 	for _, r := range rows {
 		f.rows = append(f.rows, CensoredRow{f.scale.x(r.X), f.scale.y(r.Low), f.scale.y(r.High)})
 	}

@@ -74,7 +74,8 @@ const (
 
 // Variables are the eight in the document's order.
 func Variables() []Variable {
-	return []Variable{DataVolume, QueryCount, QueryKind, Parallelism, Hardware, SoftwareVersion, ClusterLoad, DataSource}
+	return []Variable{DataVolume, QueryCount, QueryKind, Parallelism, Hardware, SoftwareVersion,
+		ClusterLoad, DataSource}
 }
 
 // Namespaces of values that are no settings. Others than these move none of the eight.
@@ -104,12 +105,16 @@ var places = []struct {
 	part     string
 	variable Variable
 }{
-	{OfData, DataVolume}, {MeanRecord, DataVolume}, {"bullet.topology.generator.records.per.second", DataVolume}, {"bullet.topology.source.sampling.percentage", DataVolume},
+	{OfData, DataVolume}, {MeanRecord, DataVolume}, {"bullet.topology.generator.records.per.second", DataVolume},
+	{"bullet.topology.source.sampling.percentage", DataVolume},
 	{"load.queries", QueryCount}, {"load.queries_per_second", QueryCount}, {OfLoad, QueryKind},
-	{OfMachine, Hardware}, {OfVersions, SoftwareVersion}, {OfCluster, ClusterLoad}, {OfRecords, DataSource}, {OfSource, DataSource},
+	{OfMachine, Hardware}, {OfVersions, SoftwareVersion}, {OfCluster, ClusterLoad}, {OfRecords, DataSource},
+	{OfSource, DataSource},
 	{".parallelism", Parallelism}, {"topology.workers", Parallelism}, {"topology.acker.executors", Parallelism},
-	{"bullet.dsl.", DataSource}, {"bullet.topology.dsl.", DataSource}, {"bullet.topology.source.", DataSource}, {"bullet.topology.generator.", DataSource},
-	{"bullet.topology.bullet.spout.class.name", DataSource}, {"bullet.topology.bullet.spout.args", DataSource}, {"topology.max.spout.pending", DataSource},
+	{"bullet.dsl.", DataSource}, {"bullet.topology.dsl.", DataSource}, {"bullet.topology.source.", DataSource},
+	{"bullet.topology.generator.", DataSource},
+	{"bullet.topology.bullet.spout.class.name", DataSource}, {"bullet.topology.bullet.spout.args", DataSource},
+	{"topology.max.spout.pending", DataSource},
 }
 
 // custom is how Bullet's file spells Storm's own settings.

@@ -10,18 +10,22 @@ import (
 
 // The change of Test 4 in the document: heaps and the size of workers, and none of the eight variables.
 func TestTheDocumentsChangeOfHeap(t *testing.T) {
-	before := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "384.0", "bullet.topology.bullet.spout.memory.on.heap.load": "768.0",
-		"topology.worker.max.heap.size.mb": "4096.0", "topology.max.spout.pending": "20000"}
-	after := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "1024.0", "bullet.topology.bullet.spout.memory.on.heap.load": "1280.0",
-		"topology.worker.max.heap.size.mb": "3072.0", "topology.max.spout.pending": "20000"}
+	before := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "384.0",
+		"bullet.topology.bullet.spout.memory.on.heap.load": "768.0",
+		"topology.worker.max.heap.size.mb":                 "4096.0", "topology.max.spout.pending": "20000"}
+	after := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "1024.0",
+		"bullet.topology.bullet.spout.memory.on.heap.load": "1280.0",
+		"topology.worker.max.heap.size.mb":                 "3072.0", "topology.max.spout.pending": "20000"}
 	changes := tuning.DiffSettings(before, after)
 	var lines []string
 	for _, c := range changes {
 		lines = append(lines, c.Lines()...)
 	}
 	assert.Equal(t, []string{
-		"- bullet.topology.bullet.spout.memory.on.heap.load: 768.0", "+ bullet.topology.bullet.spout.memory.on.heap.load: 1280.0",
-		"- bullet.topology.filter.bolt.memory.on.heap.load: 384.0", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024.0",
+		"- bullet.topology.bullet.spout.memory.on.heap.load: 768.0",
+		"+ bullet.topology.bullet.spout.memory.on.heap.load: 1280.0",
+		"- bullet.topology.filter.bolt.memory.on.heap.load: 384.0",
+		"+ bullet.topology.filter.bolt.memory.on.heap.load: 1024.0",
 		"- topology.worker.max.heap.size.mb: 4096.0", "+ topology.worker.max.heap.size.mb: 3072.0",
 	}, lines)
 	assert.Empty(t, tuning.Moved(changes))
@@ -59,7 +63,8 @@ func TestWhichVariableASettingMoves(t *testing.T) {
 }
 
 func TestWhatComesAndGoesIsAChange(t *testing.T) {
-	changes := tuning.DiffSettings(map[string]string{"a": "1", "same": "x"}, map[string]string{"load.class": "group", "topology.workers": "2", "same": "x"})
+	changes := tuning.DiffSettings(map[string]string{"a": "1", "same": "x"},
+		map[string]string{"load.class": "group", "topology.workers": "2", "same": "x"})
 	var lines []string
 	for _, c := range changes {
 		lines = append(lines, c.Lines()...)
@@ -75,9 +80,10 @@ func TestMeasuredValuesMayScatter(t *testing.T) {
 		key, before, after string
 		moved              []tuning.Variable
 	}{
-		"a calibrated rate, within":    {tuning.CalibratedRate, "2000", "1905", []tuning.Variable{}},
-		"a calibrated rate, beyond":    {tuning.CalibratedRate, "2000", "1890", []tuning.Variable{tuning.DataVolume}},
-		"a given rate":                 {"data.records_per_second", "2000", "1990", []tuning.Variable{tuning.DataVolume}},
+		"a calibrated rate, within": {tuning.CalibratedRate, "2000", "1905", []tuning.Variable{}},
+		"a calibrated rate, beyond": {tuning.CalibratedRate, "2000", "1890", []tuning.Variable{tuning.DataVolume}},
+		"a given rate": {"data.records_per_second", "2000", "1990",
+			[]tuning.Variable{tuning.DataVolume}},
 		"a cluster as free as before":  {tuning.BusyByOthers, "70%", "75%", []tuning.Variable{}},
 		"a cluster with less to spare": {tuning.BusyByOthers, "70%", "75.1%", []tuning.Variable{tuning.ClusterLoad}},
 		"no number":                    {tuning.BusyByOthers, "70%", "much", []tuning.Variable{tuning.ClusterLoad}},
@@ -98,8 +104,10 @@ func TestWhatOnlyOneSideTellsMovesNothing(t *testing.T) {
 	assert.Len(t, changes, 3, "the lines tell all the same")
 	assert.Equal(t, []tuning.Variable{tuning.Parallelism}, tuning.Moved(changes))
 	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.ClusterLoad}, tuning.Untold(before, after))
-	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.SoftwareVersion, tuning.ClusterLoad}, tuning.Untold(nil, after))
+	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.SoftwareVersion, tuning.ClusterLoad},
+		tuning.Untold(nil, after))
 	after["machine.cores"], before["cluster.busy_by_others"] = "64", "71%"
 	assert.Empty(t, tuning.Untold(before, after))
-	assert.Equal(t, []tuning.Variable{tuning.Parallelism, tuning.Hardware}, tuning.Moved(tuning.DiffSettings(before, after)))
+	assert.Equal(t, []tuning.Variable{tuning.Parallelism, tuning.Hardware},
+		tuning.Moved(tuning.DiffSettings(before, after)))
 }

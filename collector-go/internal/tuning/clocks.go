@@ -29,8 +29,9 @@ func HostClockOf(host string, workers int, readings []Figure) (clock HostClock, 
 		return HostClock{}, false
 	}
 	slices.Sort(known)
-	clock = HostClock{Host: host, Workers: workers, Readings: len(known), AheadMs: Figure(known[len(known)-1]), LowestMs: Figure(known[0]),
-		MeanMs: Figure(stat.Mean(known, nil)), DeviationMs: Unknown}
+	clock = HostClock{Host: host, Workers: workers, Readings: len(known), AheadMs: Figure(known[len(known)-1]),
+		LowestMs: Figure(known[0]),
+		MeanMs:   Figure(stat.Mean(known, nil)), DeviationMs: Unknown}
 	if len(known) > 1 {
 		clock.DeviationMs = Figure(stat.StdDev(known, nil))
 	}
@@ -66,16 +67,22 @@ func (c Clocks) Flag(all []Skew) (notes []string) {
 		several := s.FromClocks > 1 || s.ToClocks > 1
 		switch {
 		case several && s.Empty():
-			notes = append(notes, fmt.Sprintf("No one skew of %s and %s fits all records (at least %s ms, at most %s ms): these are several clocks, %s against %s.",
-				s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs), clocksText(s.FromClocks), clocksText(s.ToClocks)))
+			notes = append(notes,
+				fmt.Sprintf("No one skew of %s and %s fits all records (at least %s ms, at most %s ms): these are several clocks, %s against %s.",
+					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs), clocksText(s.FromClocks),
+					clocksText(s.ToClocks)))
 		case several:
-			notes = append(notes, fmt.Sprintf("The bounds of %s and %s are of several clocks together, %s against %s: of one pair of them they may be wider, and the pairs may differ.",
-				s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
+			notes = append(notes,
+				fmt.Sprintf("The bounds of %s and %s are of several clocks together, %s against %s: of one pair of them they may be wider, and the pairs may differ.",
+					s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
 		case s.Empty():
-			notes = append(notes, fmt.Sprintf("The bounds of %s and %s contradict each other (at least %s ms, at most %s ms): there are more clocks than are known here, or one was set in the meantime.",
-				s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
+			notes = append(notes,
+				fmt.Sprintf("The bounds of %s and %s contradict each other (at least %s ms, at most %s ms): there are more clocks than are known here, or one was set in the meantime.",
+					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
 		case s.Excludes0():
-			notes = append(notes, fmt.Sprintf("The clocks of %s and %s are apart for certain: delays between their stages are wrong by that much.", s.From, s.To))
+			notes = append(notes,
+				fmt.Sprintf("The clocks of %s and %s are apart for certain: delays between their stages are wrong by that much.",
+					s.From, s.To))
 		}
 	}
 	return notes

@@ -107,19 +107,25 @@ func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) 
 	if err := errors.Join(goals.Validate(), CheckConfidence(confidence), checkConcurrency(rows)); err != nil {
 		return nil, err
 	}
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b ConcurrencyRow) int { return cmp.Compare(a.Queries, b.Queries) })
-	c := &Concurrency{ExpectedResultSize: Figure(goals.ExpectedResultSize), SmallestResultSize: Figure(goals.SmallestResultSize()),
-		BaselineCPUMsPerMinute: Unknown, BaselineTotalCPUMsPerMinute: Unknown, Confidence: confidence, Notes: []string{}}
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b ConcurrencyRow) int {
+		return cmp.Compare(a.Queries, b.Queries)
+	})
+	c := &Concurrency{ExpectedResultSize: Figure(goals.ExpectedResultSize),
+		SmallestResultSize:     Figure(goals.SmallestResultSize()),
+		BaselineCPUMsPerMinute: Unknown, BaselineTotalCPUMsPerMinute: Unknown, Confidence: confidence,
+		Notes: []string{}}
 	var measured []Measured
 	for _, r := range rows {
 		step := concurrencyStep(r, goals)
 		c.Steps = append(c.Steps, step)
 		measured = append(measured, Measured{float64(step.Queries), step.Verdict})
 		if step.Verdict == Baseline {
-			c.BaselineCPUMsPerMinute, c.BaselineTotalCPUMsPerMinute = step.AverageCPUMsPerMinute, step.TotalCPUMsPerMinute
+			c.BaselineCPUMsPerMinute, c.BaselineTotalCPUMsPerMinute = step.AverageCPUMsPerMinute,
+				step.TotalCPUMsPerMinute
 		}
 	}
-	c.BaselineCPUCores, c.BaselineTotalCPUCores = c.BaselineCPUMsPerMinute/msPerCore, c.BaselineTotalCPUMsPerMinute/msPerCore
+	c.BaselineCPUCores, c.BaselineTotalCPUCores = c.BaselineCPUMsPerMinute/msPerCore,
+		c.BaselineTotalCPUMsPerMinute/msPerCore
 	c.Capacity = IntervalOf(measured)
 	notes := c.fitCost()
 	c.explain()
@@ -140,7 +146,8 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 		if r.Workers < 1 {
 			wrong.add(n, ColumnWorkers, "%g is not at least 1", float64(r.Workers))
 		}
-		once(&wrong, seen, r.Queries, n, ColumnSimultaneousQueries, "the step of %d queries is there twice; keep one row a step", r.Queries)
+		once(&wrong, seen, r.Queries, n, ColumnSimultaneousQueries,
+			"the step of %d queries is there twice; keep one row a step", r.Queries)
 	}
 	if len(rows) == 0 {
 		wrong.add(0, ColumnSimultaneousQueries, "there are no rows")
@@ -149,10 +156,13 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 }
 
 func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
-	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute, AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
-		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize, launches: r.Launches, mirrored: r.Mirrored,
+	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute,
+		AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
+		Workers:         r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize,
+		launches: r.Launches, mirrored: r.Mirrored,
 		AverageGCMsPerMinute: r.AverageGCMsPerMinute, TotalGCMsPerMinute: r.Workers * r.AverageGCMsPerMinute,
-		GCShareOfCPU: r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute, GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
+		GCShareOfCPU:  r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute,
+		GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
 	step.TotalCPUCores = step.TotalCPUMsPerMinute / msPerCore
 	switch size, least := float64(r.AverageResultSize), goals.SmallestResultSize(); {
 	case r.Queries == 0:
@@ -165,7 +175,8 @@ func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 		step.Verdict, step.Reason = Inconclusive, "the average result size is not known"
 	case size < least-completenessSlack:
 		step.Verdict = Fail
-		step.Reason = fmt.Sprintf("average result size %g is below %g: %.3g%% of the records were lost", size, tidy(least), 100*(1-size/goals.ExpectedResultSize))
+		step.Reason = fmt.Sprintf("average result size %g is below %g: %.3g%% of the records were lost", size,
+			tidy(least), 100*(1-size/goals.ExpectedResultSize))
 	default:
 		step.Verdict = OK
 	}
@@ -195,38 +206,48 @@ func (c *Concurrency) correlateGC() Figure {
 // explain says what a reader must know before using the figures.
 func (c *Concurrency) explain() {
 	if !c.BaselineCPUMsPerMinute.Known() {
-		c.Notes = append(c.Notes, "there is no step of 0 queries, so the baseline is unknown; the fitted line's value at 0 queries is cpu_fit.intercept")
+		c.Notes = append(c.Notes,
+			"there is no step of 0 queries, so the baseline is unknown; the fitted line's value at 0 queries is cpu_fit.intercept")
 	}
 	workers := map[Figure]bool{}
 	for _, s := range c.Steps {
 		if s.doubtful {
-			c.Notes = append(c.Notes, "the step of 0 queries was not OK itself: the baseline is as it was measured, and not among the complete steps")
+			c.Notes = append(c.Notes,
+				"the step of 0 queries was not OK itself: the baseline is as it was measured, and not among the complete steps")
 		}
 		if s.Workers.Known() {
 			workers[s.Workers] = true
-			if total := s.Workers * s.AverageCPUMsPerMinute; math.Abs(float64(total-s.TotalCPUMsPerMinute)) > 0.01*float64(total) {
-				c.Notes = append(c.Notes, fmt.Sprintf("%d queries: the stated total CPU of %g ms/min is not %g workers times their mean, which is %g ms/min",
-					s.Queries, float64(s.TotalCPUMsPerMinute), float64(s.Workers), tidy(float64(total))))
+			if total := s.Workers * s.AverageCPUMsPerMinute; math.Abs(float64(total-s.TotalCPUMsPerMinute)) >
+				0.01*float64(total) {
+				c.Notes = append(c.Notes,
+					fmt.Sprintf("%d queries: the stated total CPU of %g ms/min is not %g workers times their mean, which is %g ms/min",
+						s.Queries, float64(s.TotalCPUMsPerMinute), float64(s.Workers), tidy(float64(total))))
 			}
 		}
 		if s.AverageResultSize > c.ExpectedResultSize*(1+1e-9) {
-			c.Notes = append(c.Notes, fmt.Sprintf("%d queries: an average result size of %g is more than the expected %g; is --expected right?",
-				s.Queries, float64(s.AverageResultSize), float64(c.ExpectedResultSize)))
+			c.Notes = append(c.Notes,
+				fmt.Sprintf("%d queries: an average result size of %g is more than the expected %g; is --expected right?",
+					s.Queries, float64(s.AverageResultSize), float64(c.ExpectedResultSize)))
 		}
 	}
 	if len(workers) > 1 {
-		c.Notes = append(c.Notes, "the number of workers differs between steps: compare the topology's total CPU, since fewer workers raise the mean without raising the cost")
+		c.Notes = append(c.Notes,
+			"the number of workers differs between steps: compare the topology's total CPU, since fewer workers raise the mean without raising the cost")
 	}
 	if len(workers) == 0 && !c.MarginalTotal.Value.Known() {
-		c.Notes = append(c.Notes, "CPU is a worker's mean: without a column workers or total_cpu_ms_per_minute the topology's cost is unknown")
+		c.Notes = append(c.Notes,
+			"CPU is a worker's mean: without a column workers or total_cpu_ms_per_minute the topology's cost is unknown")
 	}
 	switch {
 	case c.CostFrom == FromMirroredLoads:
-		c.Notes = append(c.Notes, "what a query costs is by the loads that were measured for it alone, not by the steps of the capacity")
+		c.Notes = append(c.Notes,
+			"what a query costs is by the loads that were measured for it alone, not by the steps of the capacity")
 	case c.CostFrom == FromClimb:
-		c.Notes = append(c.Notes, "what a query costs is by the climb's steps that were OK: no loads were measured for it alone, or too few of them were OK")
+		c.Notes = append(c.Notes,
+			"what a query costs is by the climb's steps that were OK: no loads were measured for it alone, or too few of them were OK")
 	case slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }):
-		c.Notes = append(c.Notes, "the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
+		c.Notes = append(c.Notes,
+			"the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
 	}
 	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.GCShareOfTime.Known() }) {
 		c.Notes = append(c.Notes, GCIsWallTime)

@@ -35,7 +35,8 @@ func Correlate(x, y []Figure, confidence float64) Estimate {
 	alike := math.Max(0, neighbours(a)) * math.Max(0, neighbours(b))
 	pairs := float64(len(a)) * (1 - alike) / (1 + alike)
 	if pairs <= 4 || math.Abs(float64(e.Value)) >= 1 {
-		e.Note = fmt.Sprintf("%d slices, worth %s independent ones: too few for an interval", len(a), Digits(Figure(pairs)))
+		e.Note = fmt.Sprintf("%d slices, worth %s independent ones: too few for an interval", len(a),
+			Digits(Figure(pairs)))
 		return e
 	}
 	half := distuv.UnitNormal.Quantile(0.5+confidence/2) / math.Sqrt(pairs-3)

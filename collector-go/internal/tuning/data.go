@@ -81,7 +81,8 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 	if d.AuditedTotals == 0 {
 		d.Notes = append(d.Notes, "the table has no components, so its totals could not be audited")
 	}
-	d.Notes = append(d.Notes, "each row is one configuration that held its volume, not the smallest that would have: a row with room to spare lowers the fits")
+	d.Notes = append(d.Notes,
+		"each row is one configuration that held its volume, not the smallest that would have: a row with room to spare lowers the fits")
 	return d, nil
 }
 
@@ -89,14 +90,18 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 func (d *Data) fit() {
 	var cores, records, mib, gibCores, gib []float64
 	for _, v := range d.Rows {
-		cores, records, mib = append(cores, float64(v.TotalCPUCores)), append(records, float64(v.RecordsPerS)), append(mib, float64(v.DataMiBPerS))
+		cores, records, mib = append(cores, float64(v.TotalCPUCores)), append(records, float64(v.RecordsPerS)),
+			append(mib, float64(v.DataMiBPerS))
 		if v.TotalMemoryMiB.Known() {
 			gibCores, gib = append(gibCores, float64(v.TotalCPUCores)), append(gib, float64(v.TotalMemoryMiB/mibPerGiB))
 		}
 	}
-	d.Fits = DataFits{FitLine(cores, records, d.Confidence), FitLine(cores, mib, d.Confidence), FitLine(gibCores, gib, d.Confidence)}
+	d.Fits = DataFits{FitLine(cores, records, d.Confidence), FitLine(cores, mib, d.Confidence),
+		FitLine(gibCores, gib, d.Confidence)}
 	if len(gib) < len(cores) {
-		d.Notes = append(d.Notes, fmt.Sprintf("the memory of %d of %d volumes is not known: they are not in GiB per core", len(cores)-len(gib), len(cores)))
+		d.Notes = append(d.Notes,
+			fmt.Sprintf("the memory of %d of %d volumes is not known: they are not in GiB per core",
+				len(cores)-len(gib), len(cores)))
 	}
 }
 
@@ -123,14 +128,18 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		}
 		v := &volumes[place]
 		if r.TotalCPUCores != float64(v.TotalCPUCores) {
-			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in all, but the same volume has %g in another row", r.TotalCPUCores, float64(v.TotalCPUCores))
+			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in all, but the same volume has %g in another row",
+				r.TotalCPUCores, float64(v.TotalCPUCores))
 		}
-		if memory := float64(v.TotalMemoryMiB); r.TotalMemoryMiB != memory && !(math.IsNaN(r.TotalMemoryMiB) && math.IsNaN(memory)) {
-			wrong.repeats(n, v.row, ColumnTotalMemory, "%g MiB in all, but the same volume has %g in another row", r.TotalMemoryMiB, float64(v.TotalMemoryMiB))
+		if memory := float64(v.TotalMemoryMiB); r.TotalMemoryMiB != memory &&
+			!(math.IsNaN(r.TotalMemoryMiB) && math.IsNaN(memory)) {
+			wrong.repeats(n, v.row, ColumnTotalMemory, "%g MiB in all, but the same volume has %g in another row",
+				r.TotalMemoryMiB, float64(v.TotalMemoryMiB))
 		}
 		name := fmt.Sprint(key, strings.ToLower(r.Component.Name))
 		if earlier, twice := components[name]; twice {
-			wrong.repeats(n, earlier, ColumnDataRate, "%g MiB/s with %g records/s %sis there twice; keep one row", r.DataMiBPerS, r.RecordsPerS, ofComponent(r.Component.Name))
+			wrong.repeats(n, earlier, ColumnDataRate, "%g MiB/s with %g records/s %sis there twice; keep one row",
+				r.DataMiBPerS, r.RecordsPerS, ofComponent(r.Component.Name))
 			continue
 		}
 		components[name] = n
@@ -158,7 +167,8 @@ func ofComponent(name string) string {
 }
 
 func volume(r DataRow, row int) Volume {
-	v := Volume{DataMiBPerS: Figure(r.DataMiBPerS), RecordsPerS: Figure(r.RecordsPerS), TotalCPUCores: Figure(r.TotalCPUCores),
+	v := Volume{DataMiBPerS: Figure(r.DataMiBPerS), RecordsPerS: Figure(r.RecordsPerS),
+		TotalCPUCores:  Figure(r.TotalCPUCores),
 		TotalMemoryMiB: Figure(r.TotalMemoryMiB), row: row}
 	v.RecordsPerCore, v.MiBPerCore = v.RecordsPerS/v.TotalCPUCores, v.DataMiBPerS/v.TotalCPUCores
 	v.GiBPerCore = v.TotalMemoryMiB / mibPerGiB / v.TotalCPUCores
@@ -181,6 +191,7 @@ func (v Volume) totals() []statedTotal {
 	at := fmt.Sprintf(" at %g MiB/s", float64(v.DataMiBPerS))
 	return []statedTotal{
 		{what: "CPU cores" + at, row: v.row, column: ColumnTotalCPU6, stated: v.TotalCPUCores, computed: cpu},
-		{what: "memory" + at + ", MiB", row: v.row, column: ColumnTotalMemory, stated: v.TotalMemoryMiB, computed: memory, lacking: lacking},
+		{what: "memory" + at + ", MiB", row: v.row, column: ColumnTotalMemory, stated: v.TotalMemoryMiB,
+			computed: memory, lacking: lacking},
 	}
 }

@@ -15,8 +15,9 @@ func TestLinesOfTooLittle(t *testing.T) {
 		slope, interval, r2, origin bool
 		note                        string
 	}{
-		"nothing":        {nil, nil, false, false, false, false, "at least two points, but there are 0"},
-		"one point":      {[]float64{2}, []float64{6}, false, false, false, true, "at least two points, but there are 1"},
+		"nothing": {nil, nil, false, false, false, false, "at least two points, but there are 0"},
+		"one point": {[]float64{2}, []float64{6}, false, false, false, true,
+			"at least two points, but there are 1"},
 		"two points":     {[]float64{2, 3}, []float64{6, 8}, true, false, false, true, "two points lie on any line"},
 		"one x":          {[]float64{2, 2, 2}, []float64{6, 8, 7}, false, false, false, true, "same x, 2"},
 		"one y":          {[]float64{1, 2, 3}, []float64{5, 5, 5}, true, true, false, true, "no variance to explain"},
@@ -48,10 +49,11 @@ func TestCensoredFitsOfTooLittle(t *testing.T) {
 		"nothing":             {nil, false, false, "at two places at least, but there are 0"},
 		"one row":             {[]CensoredRow{{4, 10, 20}}, false, false, "but there are 1"},
 		"one row and a bound": {[]CensoredRow{{4, 10, 20}, {8, 30, inf}}, false, false, "but there are 1"},
-		"all bounds":          {[]CensoredRow{{4, 10, inf}, {8, 30, inf}, {12, -inf, 50}}, false, false, "bounds alone"},
-		"rows at one place":   {[]CensoredRow{{4, 10, 20}, {4, 12, 22}, {4, 11, 30}}, false, false, "but there are 1"},
-		"two rows":            {[]CensoredRow{{4, 10, 20}, {8, 30, 40}}, true, false, "measure a third"},
-		"three rows":          {[]CensoredRow{{4, 10, 20}, {8, 30, 40}, {12, 49, 60}}, true, true, ""},
+		"all bounds": {[]CensoredRow{{4, 10, inf}, {8, 30, inf}, {12, -inf, 50}}, false, false,
+			"bounds alone"},
+		"rows at one place": {[]CensoredRow{{4, 10, 20}, {4, 12, 22}, {4, 11, 30}}, false, false, "but there are 1"},
+		"two rows":          {[]CensoredRow{{4, 10, 20}, {8, 30, 40}}, true, false, "measure a third"},
+		"three rows":        {[]CensoredRow{{4, 10, 20}, {8, 30, 40}, {12, 49, 60}}, true, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := FitCensored(c.rows, 0.95)
@@ -108,7 +110,8 @@ func TestKnees(t *testing.T) {
 		"all failed":          {[]LatencyPoint{{10, 500}, {20, 600}, {30, 700}, {40, 900}}, nil, "does not bend"},
 		"zeroes":              {[]LatencyPoint{{10, 0}, {20, 0}, {30, 0}, {40, 0}}, nil, "does not bend"},
 		"a wall of one point": {[]LatencyPoint{{10, 0}, {20, 4}, {30, 4}, {40, 4}, {50, 900}}, &Knee{40, false}, ""},
-		"one wild point":      {[]LatencyPoint{{10, 5}, {20, 5}, {30, 5}, {40, 150}, {50, 20}, {60, 160}, {70, 150}}, &Knee{30, false}, ""},
+		"one wild point": {[]LatencyPoint{{10, 5}, {20, 5}, {30, 5}, {40, 150}, {50, 20}, {60, 160}, {70, 150}},
+			&Knee{30, false}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			knee, why := FindKnee(c.points, 200)
@@ -126,13 +129,20 @@ func TestCapacities(t *testing.T) {
 		steps []Measured
 		want  Interval
 	}{
-		"both ends":     {[]Measured{{0, Baseline}, {100, OK}, {200, OK}, {300, Fail}}, Interval{LastOK: n(200), FirstFail: n(300)}},
-		"none failed":   {[]Measured{{100, OK}, {200, OK}}, Interval{LastOK: n(200), Censored: true, Note: "at least 200"}},
-		"all failed":    {[]Measured{{100, Fail}, {200, Fail}}, Interval{FirstFail: n(100), Note: "below 100"}},
-		"nothing":       {[]Measured{{0, Baseline}, {100, Inconclusive}}, Interval{Inconclusive: []float64{100}, Note: "nothing is known"}},
-		"OK after":      {[]Measured{{100, OK}, {200, Fail}, {300, OK}}, Interval{LastOK: n(100), FirstFail: n(200), Note: "300 was OK although 200 failed: repeat these steps"}},
-		"OK only after": {[]Measured{{100, Fail}, {200, OK}}, Interval{FirstFail: n(100), Note: "no step below 100 was OK: the capacity is below it; 200 was OK although 100 failed"}},
-		"a gap":         {[]Measured{{100, OK}, {200, Inconclusive}, {300, Fail}}, Interval{LastOK: n(100), FirstFail: n(300), Inconclusive: []float64{200}, Note: "inconclusive at 200"}},
+		"both ends": {[]Measured{{0, Baseline}, {100, OK}, {200, OK}, {300, Fail}},
+			Interval{LastOK: n(200), FirstFail: n(300)}},
+		"none failed": {[]Measured{{100, OK}, {200, OK}},
+			Interval{LastOK: n(200), Censored: true, Note: "at least 200"}},
+		"all failed": {[]Measured{{100, Fail}, {200, Fail}}, Interval{FirstFail: n(100), Note: "below 100"}},
+		"nothing": {[]Measured{{0, Baseline}, {100, Inconclusive}},
+			Interval{Inconclusive: []float64{100}, Note: "nothing is known"}},
+		"OK after": {[]Measured{{100, OK}, {200, Fail}, {300, OK}},
+			Interval{LastOK: n(100), FirstFail: n(200), Note: "300 was OK although 200 failed: repeat these steps"}},
+		"OK only after": {[]Measured{{100, Fail}, {200, OK}},
+			Interval{FirstFail: n(100),
+				Note: "no step below 100 was OK: the capacity is below it; 200 was OK although 100 failed"}},
+		"a gap": {[]Measured{{100, OK}, {200, Inconclusive}, {300, Fail}},
+			Interval{LastOK: n(100), FirstFail: n(300), Inconclusive: []float64{200}, Note: "inconclusive at 200"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := IntervalOf(c.steps)
@@ -144,7 +154,8 @@ func TestCapacities(t *testing.T) {
 }
 
 func TestTheMachineThatLimits(t *testing.T) {
-	big := []Component{{Name: "a", Parallelism: 4, CPUCoresEach: 10, CPUCoresTotal: Unknown, OnHeapMiB: 1000, OffHeapMiB: 0, TotalMemoryMiB: Unknown}}
+	big := []Component{{Name: "a", Parallelism: 4, CPUCoresEach: 10, CPUCoresTotal: Unknown, OnHeapMiB: 1000,
+		OffHeapMiB: 0, TotalMemoryMiB: Unknown}}
 	for name, c := range map[string]struct {
 		machine  Machine
 		machines int
@@ -172,7 +183,8 @@ func TestTheMachineThatLimits(t *testing.T) {
 
 // Without a machine the table is added up all the same; no number of machines is made up.
 func TestNothingIsKnownOfTheMachine(t *testing.T) {
-	components := []Component{{Name: "a", Parallelism: 4, CPUCoresEach: 10, CPUCoresTotal: Unknown, OnHeapMiB: 1000, OffHeapMiB: 0, TotalMemoryMiB: Unknown}}
+	components := []Component{{Name: "a", Parallelism: 4, CPUCoresEach: 10, CPUCoresTotal: Unknown, OnHeapMiB: 1000,
+		OffHeapMiB: 0, TotalMemoryMiB: Unknown}}
 	r, err := AnalyzeResources(components, nil, UnknownMachine())
 	require.NoError(t, err)
 	assert.Equal(t, Totals{Parallelism: 4, CPUCores: 40, TotalMemoryMiB: 4000}, r.Totals)

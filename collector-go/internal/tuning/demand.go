@@ -35,7 +35,8 @@ type Measurements struct {
 type OutOfRange struct{ Outside []string }
 
 func (o OutOfRange) Error() string {
-	return strings.Join(o.Outside, "; ") + ". Measure there, or give --extrapolate to have the fits drawn on beyond the measurements"
+	return strings.Join(o.Outside, "; ") +
+		". Measure there, or give --extrapolate to have the fits drawn on beyond the measurements"
 }
 
 // checkRange refuses what was not measured, unless the demand allows it.
@@ -51,7 +52,8 @@ func (z *sizer) checkRange() error {
 		z.within("queries", float64(z.Queries), least, most, "held within the limit")
 	}
 	if len(z.volumes) > 0 {
-		z.within("records/s", z.RecordsPerS, float64(z.volumes[0].RecordsPerS), float64(z.volumes[len(z.volumes)-1].RecordsPerS), "measured")
+		z.within("records/s", z.RecordsPerS, float64(z.volumes[0].RecordsPerS),
+			float64(z.volumes[len(z.volumes)-1].RecordsPerS), "measured")
 	}
 	if len(z.s.Outside) > 0 && !z.Extrapolate {
 		return OutOfRange{z.s.Outside}
@@ -85,16 +87,21 @@ func (q *Queries) heldRange() (least, most float64, err error) {
 	case !math.IsInf(most, -1):
 		return least, most, nil
 	case judged > 0 && judged == above:
-		return 0, 0, fmt.Errorf("every measured point is above the limit of %g ms: no configuration is known to hold any query", float64(q.LimitMs))
+		return 0, 0, fmt.Errorf(
+			"every measured point is above the limit of %g ms: no configuration is known to hold any query",
+			float64(q.LimitMs))
 	}
-	return 0, 0, errors.New("no measured point is OK below the first that failed: no configuration is known to hold any query")
+	return 0, 0, errors.New(
+		"no measured point is OK below the first that failed: no configuration is known to hold any query")
 }
 
 func (z *sizer) within(what string, v, least, most float64, how string) {
 	switch {
 	case v > most:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", Digits(Figure(v)), what, 100*(v/most-1), how, Digits(Figure(most))))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s",
+			Digits(Figure(v)), what, 100*(v/most-1), how, Digits(Figure(most))))
 	case v < least:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", Digits(Figure(v)), what, 100*(1-v/least), how, Digits(Figure(least))))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s",
+			Digits(Figure(v)), what, 100*(1-v/least), how, Digits(Figure(least))))
 	}
 }

@@ -48,7 +48,8 @@ func Compare(before, after Repeated, confidence float64) Difference {
 		if len(b) > 1 {
 			several = b
 		}
-		d.Method = fmt.Sprintf("Student's t, with the scatter of %d launches on one side taken for that of both", len(several))
+		d.Method = fmt.Sprintf("Student's t, with the scatter of %d launches on one side taken for that of both",
+			len(several))
 		variance, freedom := stat.Variance(several, nil), float64(len(several)-1)
 		d.interval(scattered{float64(d.Before), variance / float64(len(a)), freedom},
 			scattered{float64(d.After), variance / float64(len(b)), freedom}, freedom, confidence)

@@ -48,9 +48,11 @@ func TestTheIntervalOfAChangeHoldsTheTruth(t *testing.T) {
 		between               float64
 		least                 int
 	}{
-		{2, 2, 4, 0, 0, 940}, {2, 2, 30, 0.8, 1, 940}, {3, 3, 4, 0.5, 1, 930}, {5, 5, 30, 0.8, 1, 930}, {1, 3, 30, 0.5, 1, 930}, {5, 1, 30, 0.5, 2, 930},
+		{2, 2, 4, 0, 0, 940}, {2, 2, 30, 0.8, 1, 940}, {3, 3, 4, 0.5, 1, 930}, {5, 5, 30, 0.8, 1, 930},
+		{1, 3, 30, 0.5, 1, 930}, {5, 1, 30, 0.5, 2, 930},
 	} {
-		t.Run(fmt.Sprintf("%d launches against %d of %d slices, correlation %g", c.before, c.after, c.slices, c.correlation), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d launches against %d of %d slices, correlation %g", c.before, c.after, c.slices,
+			c.correlation), func(t *testing.T) {
 			change, ratio := coveredChange(c.before, c.after, c.slices, c.correlation, c.between)
 			t.Logf("change in %d, ratio in %d of 1000", change, ratio)
 			assert.GreaterOrEqual(t, change, c.least)

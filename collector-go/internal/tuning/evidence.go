@@ -196,15 +196,19 @@ type WorkerEvidence struct {
 func NoEvidence() Evidence {
 	u := Unknown
 	return Evidence{
-		Queries:   QueryEvidence{EndpointCapacity: u, Submitted: u, ActiveMean: u, ActiveMost: u, Created: u, Returned: u, Failed: u, Refused: u},
-		GC:        GCEvidence{ShareOfTime: u, ShareOfCPU: u, HeapUsedMost: u},
-		Spout:     SpoutEvidence{Executors: u, MaxPending: u, BatchSize: u, HeldByPending: u, HeldByBackPressure: u, CompleteLatencyMs: u},
-		Source:    SourceEvidence{Partitions: u, RecordsPerSecond: u, BytesPerSecond: u, LagStart: u, LagEnd: u, LagGrowth: u},
-		Supply:    SupplyEvidence{AskedPerSecond: u, MadePerSecond: u},
-		Client:    ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
-		Host:      HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
-		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u, DroppedSamples: u},
-		Workers:   WorkerEvidence{Workers: u, Expected: u, Silent: u, Restarts: u, CPUCores: u},
+		Queries: QueryEvidence{EndpointCapacity: u, Submitted: u, ActiveMean: u, ActiveMost: u, Created: u,
+			Returned: u, Failed: u, Refused: u},
+		GC: GCEvidence{ShareOfTime: u, ShareOfCPU: u, HeapUsedMost: u},
+		Spout: SpoutEvidence{Executors: u, MaxPending: u, BatchSize: u, HeldByPending: u, HeldByBackPressure: u,
+			CompleteLatencyMs: u},
+		Source: SourceEvidence{Partitions: u, RecordsPerSecond: u, BytesPerSecond: u, LagStart: u, LagEnd: u,
+			LagGrowth: u},
+		Supply: SupplyEvidence{AskedPerSecond: u, MadePerSecond: u},
+		Client: ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
+		Host:   HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
+		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u,
+			DroppedSamples: u},
+		Workers: WorkerEvidence{Workers: u, Expected: u, Silent: u, Restarts: u, CPUCores: u},
 	}
 }
 
@@ -224,7 +228,8 @@ func (b *BoltEvidence) UnmarshalJSON(text []byte) error {
 
 // NoBoltEvidence knows nothing of a bolt but its name.
 func NoBoltEvidence(component string) BoltEvidence {
-	return BoltEvidence{Component: component, Executors: Unknown, BusyMean: Unknown, BusyMost: Unknown, QueueMost: Unknown, WorkersCPU: Unknown}
+	return BoltEvidence{Component: component, Executors: Unknown, BusyMean: Unknown, BusyMost: Unknown,
+		QueueMost: Unknown, WorkersCPU: Unknown}
 }
 
 // bolt finds a bolt; one that nothing is known of where it is missing.

@@ -69,7 +69,8 @@ var statisticsOf = map[GoalFigure][]Statistic{
 
 // GoalFigures are the names that goals may ask for.
 func GoalFigures() []GoalFigure {
-	return []GoalFigure{FilterLatency, QueryLatency, ResultSize, Completeness, FailedQueries, SourceLag, CatchUp, AddedDelay, CapacityFigure}
+	return []GoalFigure{FilterLatency, QueryLatency, ResultSize, Completeness, FailedQueries, SourceLag, CatchUp,
+		AddedDelay, CapacityFigure}
 }
 
 // Statistics are those that the figure is measured in, the usual one first; none for a figure that there is not.

@@ -52,7 +52,8 @@ type GoalStep struct {
 }
 
 // ofQueries are the figures that a step without queries does not have.
-var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Completeness: true, FailedQueries: true, AddedDelay: true}
+var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Completeness: true, FailedQueries: true,
+	AddedDelay: true}
 
 // ofMatches are the figures of queries that were to find records.
 var ofMatches = map[GoalFigure]bool{ResultSize: true, Completeness: true}
@@ -84,7 +85,8 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 			unknown = append(unknown, fmt.Sprintf("the %s was not measured", g.name()))
 		}
 	}
-	if step.Asked && !step.NoneToMatch && step.Measured.of(Goal{Figure: Completeness, Statistic: Mean}) == 0 && len(missed) == 0 {
+	if step.Asked && !step.NoneToMatch && step.Measured.of(Goal{Figure: Completeness, Statistic: Mean}) == 0 &&
+		len(missed) == 0 {
 		missed = append(missed, "none of the records due to the queries came back")
 	}
 	return outcomes, limitation.Temper(step.judge(missed, unknown, limitation)), limitation
@@ -100,8 +102,9 @@ func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	}
 	switch {
 	case s.HostIdle < s.LeastIdle && !elsewhere && !l.BlamesTopology():
-		return Judgement{Inconclusive, []string{fmt.Sprintf("only %.1f%% of the host was idle (less than %.0f%%): the figures are the host's, not the topology's",
-			100*s.HostIdle, 100*s.LeastIdle)}}
+		return Judgement{Inconclusive,
+			[]string{fmt.Sprintf("only %.1f%% of the host was idle (less than %.0f%%): the figures are the host's, not the topology's",
+				100*s.HostIdle, 100*s.LeastIdle)}}
 	case len(missed) > 0:
 		return Judgement{Fail, missed}
 	case len(unknown) > 0:

@@ -32,15 +32,24 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 		verdict tuning.Verdict
 		reason  string
 	}{
-		"all met":         {tuning.GoalStep{Measured: of(200, 9.9, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.OK, ""},
-		"late":            {tuning.GoalStep{Measured: of(200.1, 10, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Fail, "mean filter latency 200.1 ms is above 200 ms"},
-		"lost":            {tuning.GoalStep{Measured: of(5, 9.89, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Fail, "mean result size 9.89 records is below 9.9 records"},
-		"failed":          {tuning.GoalStep{Measured: of(5, 10, 0.02), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Fail, "share of failed queries 2% is above 0%"},
-		"starved":         {tuning.GoalStep{Measured: of(900, 3, 1), Asked: true, HostIdle: 0.01, LeastIdle: 0.05}, tuning.Inconclusive, "only 1.0% of the host was idle"},
-		"unmeasured":      {tuning.GoalStep{Measured: of(tuning.Unknown, 10, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Inconclusive, "the mean filter latency was not measured"},
-		"overdue":         {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, Unfinished: 3, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Inconclusive, "3 queries were overdue"},
-		"host unknown":    {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, HostIdle: tuning.Unknown, LeastIdle: 0.05}, tuning.Inconclusive, "how busy the host was is not known"},
-		"without queries": {tuning.GoalStep{Measured: of(5, tuning.Unknown, tuning.Unknown), HostIdle: 0.4, LeastIdle: 0.05}, tuning.OK, ""},
+		"all met": {tuning.GoalStep{Measured: of(200, 9.9, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+			tuning.OK, ""},
+		"late": {tuning.GoalStep{Measured: of(200.1, 10, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+			tuning.Fail, "mean filter latency 200.1 ms is above 200 ms"},
+		"lost": {tuning.GoalStep{Measured: of(5, 9.89, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+			tuning.Fail, "mean result size 9.89 records is below 9.9 records"},
+		"failed": {tuning.GoalStep{Measured: of(5, 10, 0.02), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+			tuning.Fail, "share of failed queries 2% is above 0%"},
+		"starved": {tuning.GoalStep{Measured: of(900, 3, 1), Asked: true, HostIdle: 0.01, LeastIdle: 0.05},
+			tuning.Inconclusive, "only 1.0% of the host was idle"},
+		"unmeasured": {tuning.GoalStep{Measured: of(tuning.Unknown, 10, 0), Asked: true, HostIdle: 0.4,
+			LeastIdle: 0.05}, tuning.Inconclusive, "the mean filter latency was not measured"},
+		"overdue": {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, Unfinished: 3, HostIdle: 0.4,
+			LeastIdle: 0.05}, tuning.Inconclusive, "3 queries were overdue"},
+		"host unknown": {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, HostIdle: tuning.Unknown,
+			LeastIdle: 0.05}, tuning.Inconclusive, "how busy the host was is not known"},
+		"without queries": {tuning.GoalStep{Measured: of(5, tuning.Unknown, tuning.Unknown), HostIdle: 0.4,
+			LeastIdle: 0.05}, tuning.OK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.step.Evidence = tuning.NoEvidence()
@@ -54,19 +63,22 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 			if !c.step.Asked {
 				want = 1
 			}
-			assert.Len(t, outcomes, want, "the capacity is not a step's, and without queries there is nothing about them")
+			assert.Len(t, outcomes, want,
+				"the capacity is not a step's, and without queries there is nothing about them")
 		})
 	}
 }
 
 // A mean result size may look whole where an answer here and there is not: completeness counts the records.
 func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
-	goals := []tuning.Goal{atLeast(tuning.ResultSize, tuning.Mean, 9.9), atLeast(tuning.Completeness, tuning.Mean, 0.999)}
+	goals := []tuning.Goal{atLeast(tuning.ResultSize, tuning.Mean, 9.9),
+		atLeast(tuning.Completeness, tuning.Mean, 0.999)}
 	judge := func(size, completeness tuning.Figure) tuning.Judgement {
 		m := tuning.StepMeasures{}
 		m.Set(tuning.ResultSize, tuning.Mean, size)
 		m.Set(tuning.Completeness, tuning.Mean, completeness)
-		_, judgement, _ := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: quiet()})
+		_, judgement, _ := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4,
+			LeastIdle: 0.05, Evidence: quiet()})
 		return judgement
 	}
 	assert.Equal(t, tuning.OK, judge(10, 0.999).Verdict)
@@ -91,8 +103,11 @@ func TestALatencyBeyondTheQuerysOwnTimeIsLateness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := tuning.StepMeasures{}
 			m.Set(tuning.QueryLatency, tuning.P99, c.measured)
-			goal := tuning.Goal{Figure: tuning.QueryLatency, Statistic: tuning.P99, AtMost: c.atMost, AtLeast: tuning.Unknown}
-			_, judgement, _ := tuning.JudgeGoals([]tuning.Goal{goal}, tuning.GoalStep{Measured: m, Asked: true, NoneToMatch: true, OwnMs: c.own, HostIdle: 0.4, LeastIdle: 0.05})
+			goal := tuning.Goal{Figure: tuning.QueryLatency, Statistic: tuning.P99, AtMost: c.atMost,
+				AtLeast: tuning.Unknown}
+			_, judgement, _ := tuning.JudgeGoals([]tuning.Goal{goal},
+				tuning.GoalStep{Measured: m, Asked: true, NoneToMatch: true, OwnMs: c.own, HostIdle: 0.4,
+					LeastIdle: 0.05})
 			assert.Equal(t, tuning.Fail, judgement.Verdict)
 			assert.Equal(t, c.want, judgement.Reasons[0])
 		})
@@ -128,10 +143,13 @@ func TestCompletenessIsOfQueriesThatWereToMatch(t *testing.T) {
 
 func TestATableSaysNoOKBesideNoRecords(t *testing.T) {
 	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{
-		{Queries: 10, Verdict: tuning.OK, AverageResultSize: 0, AverageCPUMsPerMinute: 1000, TotalCPUMsPerMinute: 1000, Workers: 1, AverageGCMsPerMinute: tuning.Unknown},
-		{Queries: 20, Verdict: tuning.OK, AverageResultSize: tuning.Unknown, AverageCPUMsPerMinute: 1000, TotalCPUMsPerMinute: 1000, Workers: 1, AverageGCMsPerMinute: tuning.Unknown},
+		{Queries: 10, Verdict: tuning.OK, AverageResultSize: 0, AverageCPUMsPerMinute: 1000, TotalCPUMsPerMinute: 1000,
+			Workers: 1, AverageGCMsPerMinute: tuning.Unknown},
+		{Queries: 20, Verdict: tuning.OK, AverageResultSize: tuning.Unknown, AverageCPUMsPerMinute: 1000,
+			TotalCPUMsPerMinute: 1000, Workers: 1, AverageGCMsPerMinute: tuning.Unknown},
 	}, tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
-	assert.Equal(t, []tuning.Verdict{tuning.Inconclusive, tuning.OK}, []tuning.Verdict{c.Steps[0].Verdict, c.Steps[1].Verdict})
+	assert.Equal(t, []tuning.Verdict{tuning.Inconclusive, tuning.OK},
+		[]tuning.Verdict{c.Steps[0].Verdict, c.Steps[1].Verdict})
 	assert.Contains(t, c.Steps[0].Reason, "no query returned a record")
 }

@@ -167,8 +167,9 @@ func TestTheCorrelationAgreesWithSciPy(t *testing.T) {
 	same(t, want.R, Figure(stat.Correlation(want.X, want.Y, nil)), 1e-12, "gonum's")
 	var rows []ConcurrencyRow
 	for i := range want.X {
-		rows = append(rows, ConcurrencyRow{Queries: 100 * i, AverageCPUMsPerMinute: Figure(want.X[i]), AverageGCMsPerMinute: Figure(want.Y[i]),
-			AverageResultSize: 10, Workers: Unknown, TotalCPUMsPerMinute: Unknown})
+		rows = append(rows, ConcurrencyRow{Queries: 100 * i, AverageCPUMsPerMinute: Figure(want.X[i]),
+			AverageGCMsPerMinute: Figure(want.Y[i]),
+			AverageResultSize:    10, Workers: Unknown, TotalCPUMsPerMinute: Unknown})
 	}
 	got, err := AnalyzeConcurrency(rows, DefaultGoals(), 0.95)
 	require.NoError(t, err)

@@ -17,7 +17,8 @@ const (
 )
 
 // Stages are all stages, the record's first, in the order in which they are shown.
-var Stages = []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QuerySubmitted, QueryReceived, QueryFinished, QueryReturned}
+var Stages = []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QuerySubmitted, QueryReceived,
+	QueryFinished, QueryReturned}
 
 // follows says which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the join
 // bolt has the query, and a record that waits in Kafka is older than its query: those are not here.
@@ -74,9 +75,12 @@ func (j Journey) Added() Figure {
 // that each record was made after its query was submitted: only then is there a time to find it, from Bullet Received
 // (else Kafka Received) to Query Finished.
 func TimelineOf(journeys []Journey, queries int, generated bool, clocks map[string]string) Timeline {
-	t := Timeline{Queries: queries, Returned: len(journeys), Journeys: journeys, Stages: []Stage{}, FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(journeys, clocks), Notes: []string{}}
+	t := Timeline{Queries: queries, Returned: len(journeys), Journeys: journeys, Stages: []Stage{},
+		FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(journeys, clocks), Notes: []string{}}
 	for _, name := range Stages {
-		t.Stages = append(t.Stages, stageOf(name, clocks[name], delays(journeys, func(j Journey) Figure { return j.Since(QueryReceived, name) })))
+		t.Stages = append(t.Stages, stageOf(name, clocks[name], delays(journeys, func(j Journey) Figure {
+			return j.Since(QueryReceived, name)
+		})))
 	}
 	t.AddedDelay = meanOf(delays(journeys, Journey.Added))
 	if t.count(BulletFiltered) == 0 {
@@ -86,7 +90,8 @@ func TimelineOf(journeys []Journey, queries int, generated bool, clocks map[stri
 		t.FindTime = t.findTime()
 	}
 	if lost := queries - len(journeys); lost > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d of %d queries returned without a record; they are in no delay.", lost, queries))
+		t.Notes = append(t.Notes, fmt.Sprintf("%d of %d queries returned without a record; they are in no delay.",
+			lost, queries))
 	}
 	return t
 }
@@ -129,12 +134,14 @@ func delays(journeys []Journey, of func(Journey) Figure) (all []float64) {
 }
 
 func stageOf(name, host string, sorted []float64) Stage {
-	s := Stage{Name: name, Host: host, Count: len(sorted), MeanMs: Unknown, DeviationMs: Unknown, LeastMs: Unknown, MedianMs: Unknown, P95Ms: Unknown, MostMs: Unknown}
+	s := Stage{Name: name, Host: host, Count: len(sorted), MeanMs: Unknown, DeviationMs: Unknown, LeastMs: Unknown,
+		MedianMs: Unknown, P95Ms: Unknown, MostMs: Unknown}
 	if len(sorted) == 0 {
 		return s
 	}
 	s.MeanMs, s.LeastMs, s.MostMs = Figure(stat.Mean(sorted, nil)), Figure(sorted[0]), Figure(sorted[len(sorted)-1])
-	s.MedianMs, s.P95Ms = Figure(stat.Quantile(0.5, stat.Empirical, sorted, nil)), Figure(stat.Quantile(0.95, stat.Empirical, sorted, nil))
+	s.MedianMs, s.P95Ms = Figure(stat.Quantile(0.5, stat.Empirical, sorted, nil)),
+		Figure(stat.Quantile(0.95, stat.Empirical, sorted, nil))
 	if len(sorted) > 1 {
 		s.DeviationMs = Figure(stat.StdDev(sorted, nil))
 	}

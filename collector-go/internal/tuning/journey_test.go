@@ -80,7 +80,8 @@ func TestTheTimelineOfTest1(t *testing.T) {
 func TestTheTimelineOfTest2(t *testing.T) {
 	got := TimelineOf(around(documentDelays(t, "latency-test2.csv"), 100, 0), 101, true, nil)
 	assert.InDelta(t, 10.3, float64(got.FindTime.Value), 1e-3)
-	assert.InDelta(t, 3.5, float64(got.AddedDelay.Value), 1e-3, "from Bullet Filtered, which is after Query Received here")
+	assert.InDelta(t, 3.5, float64(got.AddedDelay.Value), 1e-3,
+		"from Bullet Filtered, which is after Query Received here")
 	assert.InDelta(t, 445.7, float64(stage(t, got, KafkaReceived).MeanMs), 1e-3)
 	assert.Contains(t, got.Notes, "1 of 101 queries returned without a record; they are in no delay.")
 	_, err := json.Marshal(got)
@@ -100,10 +101,12 @@ func TestATimelineOfNothing(t *testing.T) {
 
 // Every clock's true skew lies within its bounds, and the bounds are no wider than the fastest way there and back.
 func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
-	clocks := map[string]string{RecordMade: "client", KafkaReceived: "broker", BulletReceived: "source", BulletFiltered: "filter", QuerySubmitted: "client",
+	clocks := map[string]string{RecordMade: "client", KafkaReceived: "broker", BulletReceived: "source",
+		BulletFiltered: "filter", QuerySubmitted: "client",
 		QueryReceived: "join", QueryFinished: "join", QueryReturned: "client"}
 	ahead := map[string]float64{"broker": 40, "source": -25, "filter": 7, "join": -3000}
-	true2 := map[string]float64{QuerySubmitted: 0, QueryReceived: 20, RecordMade: 500, KafkaReceived: 510, BulletReceived: 520, BulletFiltered: 525, QueryFinished: 530, QueryReturned: 540}
+	true2 := map[string]float64{QuerySubmitted: 0, QueryReceived: 20, RecordMade: 500, KafkaReceived: 510,
+		BulletReceived: 520, BulletFiltered: 525, QueryFinished: 530, QueryReturned: 540}
 	var journeys []Journey
 	for i := range 20 {
 		j := Journey{AtMs: map[string]float64{}}
@@ -126,7 +129,8 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 		assert.LessOrEqual(t, float64(bounds[clock].MostMs-bounds[clock].LeastMs), 50.0, clock)
 		assert.True(t, bounds[clock].Excludes0() || clock == "filter", clock)
 	}
-	assert.InDelta(t, (500-20)*1.95+3000, float64(stage(t, got, RecordMade).MeanMs), 1, "delays are as stamped, the skew of the join bolt's clock in them")
+	assert.InDelta(t, (500-20)*1.95+3000, float64(stage(t, got, RecordMade).MeanMs), 1,
+		"delays are as stamped, the skew of the join bolt's clock in them")
 
 	// A maker of whose clock nothing else is known is bounded on one side only.
 	clocks[RecordMade] = "maker"
@@ -140,8 +144,10 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 
 // A stamp that was cut to a whole millisecond looks up to one too early, and is no skew.
 func TestStampsThatAreCutOffAreNoSkew(t *testing.T) {
-	j := Journey{AtMs: map[string]float64{QuerySubmitted: 10.9, QueryReceived: 10, QueryFinished: 12, QueryReturned: 12.95}}
-	got := TimelineOf([]Journey{j}, 1, false, map[string]string{QuerySubmitted: "client", QueryReturned: "client", QueryReceived: "join", QueryFinished: "join"})
+	j := Journey{AtMs: map[string]float64{QuerySubmitted: 10.9, QueryReceived: 10, QueryFinished: 12,
+		QueryReturned: 12.95}}
+	got := TimelineOf([]Journey{j}, 1, false, map[string]string{QuerySubmitted: "client", QueryReturned: "client",
+		QueryReceived: "join", QueryFinished: "join"})
 	require.Len(t, got.Skews, 1)
 	assert.False(t, got.Skews[0].Excludes0(), "received 10.95, as 10")
 	assert.InDelta(t, 0.1, float64(got.Skews[0].MostMs), 1e-9)

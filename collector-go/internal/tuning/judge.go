@@ -39,7 +39,8 @@ func (l *Limitation) held() bool {
 // doubt says that a goal was missed for no reason that was measured.
 func (l *Limitation) doubt() {
 	if len(l.Missing) == 0 && len(l.Contradictions) == 0 {
-		l.Contradictions = append(l.Contradictions, "a goal was missed although nothing that was measured was at its limit")
+		l.Contradictions = append(l.Contradictions,
+			"a goal was missed although nothing that was measured was at its limit")
 		l.Text = "cannot tell: a goal was missed, yet " + l.Text
 	}
 }

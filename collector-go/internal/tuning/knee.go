@@ -77,7 +77,8 @@ func kneedle(points []LatencyPoint) int {
 			at = i
 		}
 	}
-	if threshold := below[at] - 1/float64(n-1); !slices.ContainsFunc(below[at:], func(v float64) bool { return v < threshold }) {
+	if threshold := below[at] - 1/float64(n-1); !slices.ContainsFunc(below[at:],
+		func(v float64) bool { return v < threshold }) {
 		return -1
 	}
 	return at

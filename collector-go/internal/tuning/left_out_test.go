@@ -15,7 +15,8 @@ func TestVerdictsThatWereGiven(t *testing.T) {
 	row := func(latencies map[int]float64, verdicts map[int]tuning.Verdict) tuning.QueryRow {
 		var points []tuning.QueryPoint
 		for queries, ms := range latencies {
-			points = append(points, tuning.QueryPoint{FilterBolts: 4, Queries: queries, LatencyMs: ms, TopologyCPUCores: 10, TopologyMemoryMiB: tuning.Unknown, Verdict: verdicts[queries]})
+			points = append(points, tuning.QueryPoint{FilterBolts: 4, Queries: queries, LatencyMs: ms,
+				TopologyCPUCores: 10, TopologyMemoryMiB: tuning.Unknown, Verdict: verdicts[queries]})
 		}
 		q, err := tuning.AnalyzeQueries(points, tuning.QueryGoals{LimitMs: 200, Headroom: 0.2, Confidence: 0.95})
 		require.NoError(t, err)
@@ -27,7 +28,8 @@ func TestVerdictsThatWereGiven(t *testing.T) {
 	require.NotNil(t, plain.Knee)
 	assert.Equal(t, 40, plain.Knee.Queries)
 
-	spoilt := row(map[int]float64{10: 7, 20: 8, 25: 500, 30: 9, 40: 12, 45: 180, 50: 160, 60: 1000}, map[int]tuning.Verdict{25: tuning.Inconclusive, 45: tuning.Limited})
+	spoilt := row(map[int]float64{10: 7, 20: 8, 25: 500, 30: 9, 40: 12, 45: 180, 50: 160, 60: 1000},
+		map[int]tuning.Verdict{25: tuning.Inconclusive, 45: tuning.Limited})
 	assert.Equal(t, plain.Capacity, spoilt.Capacity)
 	assert.Equal(t, plain.Knee, spoilt.Knee)
 	assert.Len(t, spoilt.Points, 8, "they are shown")

@@ -41,7 +41,8 @@ const (
 // is a consequence and not named. What the evidence does not hold limits nothing: it is missing, and said so.
 func Limit(e Evidence) Limitation {
 	l := limiting{evidence: e}
-	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule, sourceRule, endpointRule, clientRule, hostRule, collectorRule} {
+	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule,
+		sourceRule, endpointRule, clientRule, hostRule, collectorRule} {
 		l.findings = append(l.findings, rule(e))
 	}
 	if e.Workers.Silent.Known() && e.Workers.Expected.Known() {
@@ -61,7 +62,8 @@ type limiting struct {
 }
 
 func finding(limiter Limiter, state LimiterState, numbers []Number, says string, args ...any) LimiterFinding {
-	return LimiterFinding{Limiter: limiter, State: state, Says: fmt.Sprintf(says, args...), Numbers: append([]Number{}, numbers...)}
+	return LimiterFinding{Limiter: limiter, State: state, Says: fmt.Sprintf(says, args...),
+		Numbers: append([]Number{}, numbers...)}
 }
 
 func stateOf(reached bool) LimiterState {
@@ -88,7 +90,8 @@ func (l *limiting) explain() {
 	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
 		if f := l.of(bolt); f.State == Reached && host && !l.covered(f) {
 			l.follows(bolt, "it waited for the host's processors")
-		} else if f.State == Reached && l.evidence.Host.OfClient && l.evidence.bolt(f.Component).WorkersCPU.Known() && !l.covered(f) {
+		} else if f.State == Reached && l.evidence.Host.OfClient && l.evidence.bolt(f.Component).WorkersCPU.Known() &&
+			!l.covered(f) {
 			f.State = NotKnown
 			f.Says += "; its workers had processors for only a part of that, so that it may have waited for a host that was not measured"
 		}
@@ -98,7 +101,9 @@ func (l *limiting) explain() {
 	}
 	busy := ""
 	for _, f := range l.findings {
-		if f.State == Reached && slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC, LimitedByHost, LimitedByRestart}, f.Limiter) {
+		if f.State == Reached &&
+			slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC,
+				LimitedByHost, LimitedByRestart}, f.Limiter) {
 			busy = string(f.Limiter)
 			break
 		}
@@ -131,7 +136,8 @@ func (l *limiting) follows(limiter Limiter, why string) {
 }
 
 func (l *limiting) conclude() Limitation {
-	out := Limitation{Limiters: []Limiter{}, Findings: l.findings, Missing: []string{}, Contradictions: append([]string{}, l.contradict()...)}
+	out := Limitation{Limiters: []Limiter{}, Findings: l.findings, Missing: []string{},
+		Contradictions: append([]string{}, l.contradict()...)}
 	var said, near []string
 	for _, f := range l.findings {
 		switch f.State {
@@ -177,12 +183,16 @@ func names(limiters []Limiter) string {
 // contradict finds what does not fit together.
 func (l *limiting) contradict() (out []string) {
 	q := l.evidence.Queries
-	if never := q.NeverActive(); never > max(1, neverActiveBound*q.Submitted) && q.EndpointCapacity > 1.1*q.ActiveMost && !l.reached(LimitedByDRPC, LimitedByEndpoint) {
-		out = append(out, fmt.Sprintf("%s of %s queries were never active, although the endpoint lets %s through", figureText(never), figureText(q.Submitted), figureText(q.EndpointCapacity)))
+	if never := q.NeverActive(); never > max(1, neverActiveBound*q.Submitted) &&
+		q.EndpointCapacity > 1.1*q.ActiveMost && !l.reached(LimitedByDRPC, LimitedByEndpoint) {
+		out = append(out, fmt.Sprintf("%s of %s queries were never active, although the endpoint lets %s through",
+			figureText(never), figureText(q.Submitted), figureText(q.EndpointCapacity)))
 	}
 	s := l.evidence.Source
 	if s.LagGrowth > lagBound*s.RecordsPerSecond && !l.any() {
-		out = append(out, fmt.Sprintf("records fall behind by %s a second, although nothing that was measured is at its limit", figureText(s.LagGrowth)))
+		out = append(out, fmt.Sprintf(
+			"records fall behind by %s a second, although nothing that was measured is at its limit",
+			figureText(s.LagGrowth)))
 	}
 	return out
 }

@@ -14,14 +14,16 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 	if !b.BusyMost.Known() {
 		return finding(limiter, NotKnown, nil, "how busy %s was is not known", b.Component)
 	}
-	numbers := []Number{{"busiest executor", b.BusyMost, "ratio"}, {"all executors", b.BusyMean, "ratio"}, {"executors", b.Executors, "executors"}}
+	numbers := []Number{{"busiest executor", b.BusyMost, "ratio"}, {"all executors", b.BusyMean, "ratio"},
+		{"executors", b.Executors, "executors"}}
 	says := fmt.Sprintf("%s was %s busy", b.Component, shareText(b.BusyMost))
 	if b.BusyMean.Known() && b.Executors > 1 {
 		says += fmt.Sprintf(" in its busiest executor, %s over all %s", shareText(b.BusyMean), figureText(b.Executors))
 	}
 	if used := b.WorkersCPU; used.Known() && b.Executors.Known() {
 		numbers = append(numbers, Number{"CPU of its workers", used, "cores"})
-		says += fmt.Sprintf("; its workers used %s cores, its executors can have %s", Digits(used), figureText(b.Executors))
+		says += fmt.Sprintf("; its workers used %s cores, its executors can have %s", Digits(used),
+			figureText(b.Executors))
 	}
 	if b.QueueMost.Known() {
 		numbers = append(numbers, Number{"fullest receive queue", b.QueueMost, "ratio"})
@@ -44,7 +46,8 @@ func boltRule(e Evidence) LimiterFinding {
 	if f.State == Reached {
 		if why, waits := e.waits(busiest); waits {
 			f.Limiter = LimitedByBoltBusy
-			f.Says += "; " + why + ", so that its executors waited for part of that time: waiting for an answer over HTTP counts as busy"
+			f.Says += "; " + why +
+				", so that its executors waited for part of that time: waiting for an answer over HTTP counts as busy"
 		}
 	}
 	return f
@@ -70,7 +73,8 @@ func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 		}
 	}
 	if slices.Contains(publishers, b.Component) && e.Workers.CPUCores < coveredBound*all {
-		return fmt.Sprintf("all bolts together were busy for %s cores' time, and all workers used %s cores", Digits(all), Digits(e.Workers.CPUCores)), true
+		return fmt.Sprintf("all bolts together were busy for %s cores' time, and all workers used %s cores",
+			Digits(all), Digits(e.Workers.CPUCores)), true
 	}
 	return "", false
 }
@@ -80,7 +84,8 @@ func gcRule(e Evidence) LimiterFinding {
 	if !g.ShareOfTime.Known() {
 		return finding(LimitedByGC, NotKnown, nil, "the garbage collectors' time is not known")
 	}
-	numbers := []Number{{"share of time", g.ShareOfTime, "ratio"}, {"share of CPU", g.ShareOfCPU, "ratio"}, {"heap in use of its limit", g.HeapUsedMost, "ratio"}}
+	numbers := []Number{{"share of time", g.ShareOfTime, "ratio"}, {"share of CPU", g.ShareOfCPU, "ratio"},
+		{"heap in use of its limit", g.HeapUsedMost, "ratio"}}
 	says := "garbage collection took " + shareText(g.ShareOfTime) + " of the time"
 	if g.Worker != "" {
 		says += " in worker " + g.Worker
@@ -115,9 +120,11 @@ func pendingRule(e Evidence) LimiterFinding {
 	if !s.HeldByPending.Known() {
 		return finding(LimitedByPending, NotKnown, nil, "how long the record spouts were held back is not known")
 	}
-	numbers := []Number{{"held by max spout pending", s.HeldByPending, "ratio"}, {"held by back-pressure", s.HeldByBackPressure, "ratio"},
+	numbers := []Number{{"held by max spout pending", s.HeldByPending, "ratio"},
+		{"held by back-pressure", s.HeldByBackPressure, "ratio"},
 		{"topology.max.spout.pending", s.MaxPending, "tuples"}, {"complete latency", s.CompleteLatencyMs, "ms"}}
-	says := fmt.Sprintf("max spout pending held the record spouts back for %s of their time", shareText(s.HeldByPending))
+	says := fmt.Sprintf("max spout pending held the record spouts back for %s of their time",
+		shareText(s.HeldByPending))
 	if s.MaxPending.Known() {
 		says += " at " + s.pendingText()
 	}
@@ -130,7 +137,8 @@ func pendingRule(e Evidence) LimiterFinding {
 // pendingText is the true max spout pending: what Storm counts may be a batch of records.
 func (s SpoutEvidence) pendingText() string {
 	if s.BatchSize > 1 {
-		return fmt.Sprintf("%s batches of up to %s = %s records a spout", Digits(s.MaxPending), Digits(s.BatchSize), Digits(s.MaxPending*s.BatchSize))
+		return fmt.Sprintf("%s batches of up to %s = %s records a spout", Digits(s.MaxPending), Digits(s.BatchSize),
+			Digits(s.MaxPending*s.BatchSize))
 	}
 	return Digits(s.MaxPending) + " records a spout"
 }
@@ -147,12 +155,15 @@ func sourceRule(e Evidence) LimiterFinding {
 	if !s.LagGrowth.Known() || !s.RecordsPerSecond.Known() {
 		return finding(limiter, NotKnown, nil, "whether the record source falls behind is not known")
 	}
-	numbers := []Number{{"lag growth", s.LagGrowth, "records/s"}, {"read", s.RecordsPerSecond, "records/s"}, {"lag at the end", s.LagEnd, "records"},
+	numbers := []Number{{"lag growth", s.LagGrowth, "records/s"}, {"read", s.RecordsPerSecond, "records/s"},
+		{"lag at the end", s.LagEnd, "records"},
 		{"Kafka partitions", s.Partitions, "partitions"}, {"spouts", e.Spout.Executors, "executors"}}
 	if !(s.LagGrowth > lagBound*s.RecordsPerSecond && s.LagGrowth > 0) {
-		return finding(limiter, NotReached, numbers, "the record source keeps up at %s records/s", Digits(s.RecordsPerSecond))
+		return finding(limiter, NotReached, numbers, "the record source keeps up at %s records/s",
+			Digits(s.RecordsPerSecond))
 	}
-	behind := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth), Digits(s.RecordsPerSecond))
+	behind := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth),
+		Digits(s.RecordsPerSecond))
 	switch {
 	case s.Partitions.Known():
 		so := "more spouts would help"
@@ -174,7 +185,8 @@ func endpointRule(e Evidence) LimiterFinding {
 	if q.Endpoint == EndpointDRPC {
 		limiter, name = LimitedByDRPC, "DRPC"
 	}
-	numbers := []Number{{"submitted", q.Submitted, "queries"}, {"active at most", q.ActiveMost, "queries"}, {"never active", q.NeverActive(), "queries"},
+	numbers := []Number{{"submitted", q.Submitted, "queries"}, {"active at most", q.ActiveMost, "queries"},
+		{"never active", q.NeverActive(), "queries"},
 		{"let through", q.EndpointCapacity, "queries"}, {"refused", q.Refused, "queries"}}
 	if q.Refused > 0 {
 		return finding(limiter, Reached, numbers, "%s refused %s queries", name, Digits(q.Refused))
@@ -194,7 +206,8 @@ func endpointRule(e Evidence) LimiterFinding {
 	if q.EndpointCapacity > 1.1*q.ActiveMost {
 		return finding(limiter, NotKnown, numbers, "%s", says)
 	}
-	return finding(limiter, Reached, numbers, "%s; %s lets %s through at the same time", says, name, Digits(q.EndpointCapacity))
+	return finding(limiter, Reached, numbers, "%s; %s lets %s through at the same time", says, name,
+		Digits(q.EndpointCapacity))
 }
 
 func clientRule(e Evidence) LimiterFinding {
@@ -203,7 +216,8 @@ func clientRule(e Evidence) LimiterFinding {
 	if !c.LatenessP99Ms.Known() && !share.Known() {
 		return finding(LimitedByClient, NotKnown, nil, "how the load client fared is not known")
 	}
-	numbers := []Number{{"lateness, p99", c.LatenessP99Ms, "ms"}, {"CPU", c.CPUCores, "cores"}, {"CPU that it may have", c.CPULimitCores, "cores"}}
+	numbers := []Number{{"lateness, p99", c.LatenessP99Ms, "ms"}, {"CPU", c.CPUCores, "cores"},
+		{"CPU that it may have", c.CPULimitCores, "cores"}}
 	says := "the load client"
 	if c.LatenessP99Ms.Known() {
 		says += fmt.Sprintf(" submitted its queries up to %s ms late (p99)", Digits(c.LatenessP99Ms))
@@ -211,7 +225,8 @@ func clientRule(e Evidence) LimiterFinding {
 	if share.Known() {
 		says += fmt.Sprintf(" and took %s of its %s cores", shareText(share), Digits(c.CPULimitCores))
 	}
-	return finding(LimitedByClient, stateOf(c.LatenessP99Ms > c.latenessBound() || share >= clientBound), numbers, "%s", says)
+	return finding(LimitedByClient, stateOf(c.LatenessP99Ms > c.latenessBound() || share >= clientBound),
+		numbers, "%s", says)
 }
 
 // latenessBound is how late the client may be, ms.
@@ -226,7 +241,8 @@ func hostRule(e Evidence) LimiterFinding {
 	h := e.Host
 	if h.OfClient {
 		numbers := []Number{{"idle on the load client's host", h.IdleRatio, "ratio"}}
-		return finding(LimitedByHost, NotKnown, numbers, "worker hosts: not measured (%s of the load client's host was idle)", shareText(h.IdleRatio))
+		return finding(LimitedByHost, NotKnown, numbers,
+			"worker hosts: not measured (%s of the load client's host was idle)", shareText(h.IdleRatio))
 	}
 	if !h.IdleRatio.Known() {
 		return finding(LimitedByHost, NotKnown, nil, "how busy the host was is not known")
@@ -258,17 +274,20 @@ func (h HostEvidence) changed() string {
 		if s.Ratio.Known() && !(s.Ratio <= busiest.Ratio) {
 			busiest = s
 		}
-		if was, known := before[s.Process]; known && s.Ratio-was > leastRise && !(s.Ratio-was <= risen.Ratio-before[risen.Process]) {
+		if was, known := before[s.Process]; known && s.Ratio-was > leastRise &&
+			!(s.Ratio-was <= risen.Ratio-before[risen.Process]) {
 			risen = s
 		}
 	}
 	switch {
 	case risen.Process != "":
-		return fmt.Sprintf("the share of %s rose from %s to %s", risen.Process, shareText(before[risen.Process]), shareText(risen.Ratio))
+		return fmt.Sprintf("the share of %s rose from %s to %s", risen.Process, shareText(before[risen.Process]),
+			shareText(risen.Ratio))
 	case len(before) > 0:
 		return "no process' share rose by more than 2 points of percent"
 	case busiest.Process != "":
-		return fmt.Sprintf("%s had %s of it, and no earlier step tells whose share changed", busiest.Process, shareText(busiest.Ratio))
+		return fmt.Sprintf("%s had %s of it, and no earlier step tells whose share changed", busiest.Process,
+			shareText(busiest.Ratio))
 	}
 	return "who took it is not known"
 }
@@ -279,13 +298,15 @@ func silenceRule(e Evidence) LimiterFinding {
 	w := e.Workers
 	numbers := []Number{{"silent", w.Silent, "workers"}, {"expected", w.Expected, "workers"}}
 	if w.Silent == 0 {
-		return finding(LimitedBySilence, NotReached, numbers, "all %s workers reported to the end", figureText(w.Expected))
+		return finding(LimitedBySilence, NotReached, numbers, "all %s workers reported to the end",
+			figureText(w.Expected))
 	}
 	what := "whether it ended, or what it sent was lost on its way, is not known"
 	if w.Silent > 1 {
 		what = "whether they ended, or what they sent was lost on its way, is not known"
 	}
-	return finding(LimitedBySilence, Reached, numbers, "%s of %s workers had fallen silent by the step's end: %s", figureText(w.Silent), figureText(w.Expected), what)
+	return finding(LimitedBySilence, Reached, numbers, "%s of %s workers had fallen silent by the step's end: %s",
+		figureText(w.Silent), figureText(w.Expected), what)
 }
 
 // collectorRule looks at what the collecting did to what it collects: on a starved host, or by leaving out what
@@ -294,9 +315,11 @@ func collectorRule(e Evidence) LimiterFinding {
 	c := e.Collector
 	missing := c.MissingSlices / c.ExpectedSlices
 	if !c.ShareOfHost.Known() && !missing.Known() {
-		return finding(LimitedByCollector, NotKnown, nil, "the collector's own share of the host and its missing slices are not known")
+		return finding(LimitedByCollector, NotKnown, nil,
+			"the collector's own share of the host and its missing slices are not known")
 	}
-	numbers := []Number{{"share of the host", c.ShareOfHost, "ratio"}, {"missing slices", c.MissingSlices, "slices"}, {"expected slices", c.ExpectedSlices, "slices"},
+	numbers := []Number{{"share of the host", c.ShareOfHost, "ratio"}, {"missing slices", c.MissingSlices, "slices"},
+		{"expected slices", c.ExpectedSlices, "slices"},
 		{"late samples", c.LateSamples, "samples"}, {"dropped samples", c.DroppedSamples, "samples"}}
 	starved := !e.Host.OfClient && e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
 	says := "the collector"

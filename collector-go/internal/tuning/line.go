@@ -47,7 +47,8 @@ type Line struct {
 // FitLine fits y over x, which are as long as each other.
 func FitLine(x, y []float64, confidence float64) Line {
 	l := Line{
-		Slope: Unknown, Intercept: Unknown, R2: Unknown, Low: Unknown, High: Unknown, ThroughOrigin: Unknown, ThroughOriginLow: Unknown,
+		Slope: Unknown, Intercept: Unknown, R2: Unknown, Low: Unknown, High: Unknown, ThroughOrigin: Unknown,
+		ThroughOriginLow:  Unknown,
 		ThroughOriginHigh: Unknown, ResidualDeviation: Unknown, Points: len(x), Confidence: confidence,
 	}
 	l.throughOrigin(x, y)

@@ -43,7 +43,9 @@ func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
 // costFrom is the source: the mirrored loads where enough of them were measured, and one of them twice, so that the
 // drift between its times is in the interval; else the climb.
 func (c *Concurrency) costFrom() CostSource {
-	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.launches != nil || s.mirrored != nil })
+	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool {
+		return s.launches != nil || s.mirrored != nil
+	})
 	if !ofRun {
 		return ""
 	}
@@ -74,7 +76,8 @@ func (c *Concurrency) fitCost() (notes []string) {
 	c.MarginalTotal, c.MarginalTotalWhileComplete = total.slope(c.Confidence), totalComplete.slope(c.Confidence)
 	c.MarginalCores, c.MarginalTotalCoresWhileComplete = c.Marginal.cores(), c.MarginalTotalWhileComplete.cores()
 	if average.known() > 1 && !average.repeated() {
-		notes = append(notes, "no step was measured twice: the intervals hold how the steps scatter about the line, not how far the topology drifts while its load is the same")
+		notes = append(notes,
+			"no step was measured twice: the intervals hold how the steps scatter about the line, not how far the topology drifts while its load is the same")
 	}
 	if average.few > 0 {
 		notes = append(notes, average.fewText()+": what a query costs is estimated without them")
@@ -141,13 +144,16 @@ func (p costPoints) slope(confidence float64) Estimate {
 	}
 	switch {
 	case p.from != "" && p.known() < leastCostSteps:
-		return notDetermined(fmt.Sprintf("%d of the climb's steps were OK and had at least %d slices; a cost takes %d", p.known(),
+		return notDetermined(fmt.Sprintf("%d of the climb's steps were OK and had at least %d slices; a cost takes %d",
+			p.known(),
 			LeastSlices, leastCostSteps))
 	case e.Value < 0:
 		return notDetermined(fmt.Sprintf("the fitted slope of %s is below 0, and no query costs less than nothing: the topology had not "+
-			"come to rest (workers that still compile what they run), or the cost is less than what it drifts by", fitted))
+			"come to rest (workers that still compile what they run), or the cost is less than what it drifts by",
+			fitted))
 	case p.from != "" && e.Low <= 0:
-		return notDetermined(fmt.Sprintf("the fitted slope of %s may be 0: the steps scatter by more than their queries cost", fitted))
+		return notDetermined(
+			fmt.Sprintf("the fitted slope of %s may be 0: the steps scatter by more than their queries cost", fitted))
 	}
 	if p.from != "" && !p.repeated() {
 		e.Note = "no step was measured twice: how far the topology drifts while its load is the same is not in the interval"

@@ -14,7 +14,8 @@ import (
 
 // rowOf is a step of two workers whose total is told.
 func rowOf(queries int, verdict tuning.Verdict, totals ...tuning.Figure) tuning.ConcurrencyRow {
-	r := tuning.ConcurrencyRow{Queries: queries, Verdict: verdict, AverageResultSize: 10, Workers: 2, AverageGCMsPerMinute: 600}
+	r := tuning.ConcurrencyRow{Queries: queries, Verdict: verdict, AverageResultSize: 10, Workers: 2,
+		AverageGCMsPerMinute: 600}
 	for _, total := range totals {
 		r.Launches = append(r.Launches, tuning.LaunchCost{AverageCPUMsPerMinute: total / 2, TotalCPUMsPerMinute: total})
 		r.TotalCPUMsPerMinute += total / tuning.Figure(len(totals))
@@ -26,7 +27,8 @@ func rowOf(queries int, verdict tuning.Verdict, totals ...tuning.Figure) tuning.
 // What a query costs while all is well comes from the steps that say so, in the whole topology.
 func TestOnlyCompleteStepsTellWhatAQueryCosts(t *testing.T) {
 	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{
-		rowOf(0, tuning.OK, 60_000), rowOf(100, tuning.OK, 70_000), rowOf(200, tuning.OK, 80_010), rowOf(300, tuning.Inconclusive, 81_000),
+		rowOf(0, tuning.OK, 60_000), rowOf(100, tuning.OK, 70_000), rowOf(200, tuning.OK, 80_010),
+		rowOf(300, tuning.Inconclusive, 81_000),
 		rowOf(400, tuning.Limited, 82_000), rowOf(500, tuning.Fail, 83_000)}, tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
 	assert.InDelta(t, 60_000, float64(c.BaselineTotalCPUMsPerMinute), 1e-9)
@@ -38,7 +40,8 @@ func TestOnlyCompleteStepsTellWhatAQueryCosts(t *testing.T) {
 	assert.Equal(t, 3, c.TotalFitWhileComplete.Points)
 	assert.InDelta(t, 1200, float64(c.Steps[0].TotalGCMsPerMinute), 1e-9)
 
-	without, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{rowOf(100, tuning.OK, 70_000), rowOf(200, tuning.OK, 80_000)}, tuning.DefaultGoals(), 0.95)
+	without, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{rowOf(100, tuning.OK, 70_000),
+		rowOf(200, tuning.OK, 80_000)}, tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
 	assert.False(t, without.BaselineTotalCPUMsPerMinute.Known())
 	assert.Contains(t, without.Notes[0], "no step of 0 queries")
@@ -47,7 +50,8 @@ func TestOnlyCompleteStepsTellWhatAQueryCosts(t *testing.T) {
 // Launches that differ widen the interval, which a line through their means hides.
 func TestTheCostIsFittedOverLaunches(t *testing.T) {
 	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{
-		rowOf(0, tuning.OK, 58_000, 62_000), rowOf(100, tuning.OK, 68_000, 72_000), rowOf(200, tuning.OK, 78_000, 82_000)}, tuning.DefaultGoals(), 0.95)
+		rowOf(0, tuning.OK, 58_000, 62_000), rowOf(100, tuning.OK, 68_000, 72_000),
+		rowOf(200, tuning.OK, 78_000, 82_000)}, tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
 	e := c.MarginalTotalWhileComplete
 	assert.InDelta(t, 100, float64(e.Value), 1e-9)
@@ -81,7 +85,8 @@ func TestTheChangeOfASlopeHoldsTheTruth(t *testing.T) {
 	assert.InDelta(t, -0.5, float64(d.Ratio.Value), 0.01)
 	assert.True(t, d.Ratio.Low <= d.Ratio.Value && d.Ratio.Value <= d.Ratio.High)
 	assert.Contains(t, tuning.CompareSlopes(line(1, 1, 2), line(1, 1, 6), 0.95).Note, "no interval")
-	assert.Contains(t, tuning.CompareSlopes(tuning.FitLine(nil, nil, 0.95), line(1, 1, 6), 0.95).Note, "not measured on both sides")
+	assert.Contains(t, tuning.CompareSlopes(tuning.FitLine(nil, nil, 0.95), line(1, 1, 6), 0.95).Note,
+		"not measured on both sides")
 }
 
 // measuredRow is a step of a run: its totals each time that it was measured, over so many slices.
@@ -103,9 +108,12 @@ func costOf(t *testing.T, rows ...tuning.ConcurrencyRow) *tuning.Concurrency {
 // On a real Bullet at 0, 20 and 60 queries, whose workers were still compiling, each query was said to add -133 ms/min
 // (-147 to -119).
 func TestACostBelowNothingIsNotDetermined(t *testing.T) {
-	c := costOf(t, measuredRow(0, 12, 48_000, 47_900), measuredRow(20, 12, 45_300, 45_400), measuredRow(60, 12, 40_000, 40_020))
-	for name, e := range map[string]tuning.Estimate{"total": c.MarginalTotal, "total while complete": c.MarginalTotalWhileComplete, "worker": c.Marginal,
-		"worker while complete": c.MarginalWhileComplete, "cores": c.MarginalCores, "total cores": c.MarginalTotalCoresWhileComplete} {
+	c := costOf(t, measuredRow(0, 12, 48_000, 47_900), measuredRow(20, 12, 45_300, 45_400),
+		measuredRow(60, 12, 40_000, 40_020))
+	for name, e := range map[string]tuning.Estimate{"total": c.MarginalTotal,
+		"total while complete": c.MarginalTotalWhileComplete, "worker": c.Marginal,
+		"worker while complete": c.MarginalWhileComplete, "cores": c.MarginalCores,
+		"total cores": c.MarginalTotalCoresWhileComplete} {
 		assert.False(t, e.Value.Known() || e.Low.Known() || e.High.Known(), "%s: %v", name, e)
 		assert.Contains(t, e.Note, "below 0", name)
 	}
@@ -128,7 +136,8 @@ func TestTheDriftBetweenRepeatsIsInTheInterval(t *testing.T) {
 	assert.InDelta(t, perQuery, float64(e.Value), 1e-6, "the drift cancels out")
 	assert.Less(t, float64(e.Low), 90.0, "and is in the interval")
 	assert.Greater(t, float64(e.High), 110.0)
-	steady := costOf(t, measuredRow(0, 12, 60_000, 60_010), measuredRow(20, 12, 62_000, 62_010), measuredRow(60, 12, 66_000, 66_010)).MarginalTotalWhileComplete
+	steady := costOf(t, measuredRow(0, 12, 60_000, 60_010), measuredRow(20, 12, 62_000, 62_010),
+		measuredRow(60, 12, 66_000, 66_010)).MarginalTotalWhileComplete
 	assert.Less(t, float64(steady.High-steady.Low), 1.0)
 }
 
@@ -157,7 +166,8 @@ func mirroredRow(r tuning.ConcurrencyRow, slices int, totals ...tuning.Figure) t
 func TestWhichStepsTheCostIsFrom(t *testing.T) {
 	missed := rowOf(100, tuning.Fail)
 	missed.AverageCPUMsPerMinute, missed.TotalCPUMsPerMinute = 10_000, 20_000
-	climb := []tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_010, 61_990), measuredRow(60, 3, 66_000), missed}
+	climb := []tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_010, 61_990),
+		measuredRow(60, 3, 66_000), missed}
 	starved := rowOf(50, tuning.Inconclusive)
 	starved.AverageCPUMsPerMinute, starved.TotalCPUMsPerMinute = 5_000, 10_000
 	starved.Launches, missed.Launches = []tuning.LaunchCost{}, []tuning.LaunchCost{}
@@ -170,22 +180,34 @@ func TestWhichStepsTheCostIsFrom(t *testing.T) {
 		cost tuning.Figure
 		why  string
 	}{
-		"mirrored loads": {with(mirroredRow(climb[0], 3, 60_000, 60_010), mirroredRow(climb[1], 3, 64_000, 64_010), mirroredRow(climb[2], 3, 72_000, 72_010)),
+		"mirrored loads": {with(mirroredRow(climb[0], 3, 60_000, 60_010), mirroredRow(climb[1], 3, 64_000, 64_010),
+			mirroredRow(climb[2], 3, 72_000, 72_010)),
 			tuning.FromMirroredLoads, 200, ""},
-		"no mirrored loads":                       {climb, tuning.FromClimb, 100, ""},
-		"mirrored loads of too few slices":        {with(mirroredRow(climb[0], 2, 60_000, 60_010), mirroredRow(climb[1], 2, 64_000, 64_010), climb[2]), tuning.FromClimb, 100, ""},
-		"mirrored loads that ended half-way":      {with(mirroredRow(climb[0], 3, 60_000), mirroredRow(climb[1], 3, 64_000), mirroredRow(climb[2], 3, 72_000)), tuning.FromClimb, 100, ""},
-		"mirrored loads that fell":                {with(mirroredRow(climb[0], 3, 60_000, 60_010), mirroredRow(climb[1], 3, 58_000, 58_010), climb[2]), tuning.FromMirroredLoads, tuning.Unknown, "below 0"},
-		"a climb of two steps":                    {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_000), missed}, tuning.FromClimb, tuning.Unknown, "2 of the climb's steps were OK"},
-		"a climb of too few slices":               {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_000), measuredRow(60, 2, 66_000)}, tuning.FromClimb, tuning.Unknown, "2 of the climb's steps were OK and had at least 3 slices"},
-		"a climb of which no step was OK":         {[]tuning.ConcurrencyRow{starved, missed}, tuning.FromClimb, tuning.Unknown, "0 of the climb's steps were OK"},
-		"a climb that fell":                       {[]tuning.ConcurrencyRow{measuredRow(0, 3, 66_000), measuredRow(20, 3, 64_000), measuredRow(60, 3, 60_000)}, tuning.FromClimb, tuning.Unknown, "below 0"},
-		"a climb that scatters by more than that": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 66_000), measuredRow(60, 3, 62_000)}, tuning.FromClimb, tuning.Unknown, "may be 0: the steps scatter"},
+		"no mirrored loads": {climb, tuning.FromClimb, 100, ""},
+		"mirrored loads of too few slices": {with(mirroredRow(climb[0], 2, 60_000, 60_010),
+			mirroredRow(climb[1], 2, 64_000, 64_010), climb[2]), tuning.FromClimb, 100, ""},
+		"mirrored loads that ended half-way": {with(mirroredRow(climb[0], 3, 60_000),
+			mirroredRow(climb[1], 3, 64_000), mirroredRow(climb[2], 3, 72_000)), tuning.FromClimb, 100, ""},
+		"mirrored loads that fell": {with(mirroredRow(climb[0], 3, 60_000, 60_010),
+			mirroredRow(climb[1], 3, 58_000, 58_010), climb[2]), tuning.FromMirroredLoads, tuning.Unknown, "below 0"},
+		"a climb of two steps": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000),
+			measuredRow(20, 3, 62_000), missed}, tuning.FromClimb, tuning.Unknown, "2 of the climb's steps were OK"},
+		"a climb of too few slices": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000),
+			measuredRow(20, 3, 62_000), measuredRow(60, 2, 66_000)}, tuning.FromClimb, tuning.Unknown,
+			"2 of the climb's steps were OK and had at least 3 slices"},
+		"a climb of which no step was OK": {[]tuning.ConcurrencyRow{starved, missed}, tuning.FromClimb,
+			tuning.Unknown, "0 of the climb's steps were OK"},
+		"a climb that fell": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 66_000),
+			measuredRow(20, 3, 64_000), measuredRow(60, 3, 60_000)}, tuning.FromClimb, tuning.Unknown, "below 0"},
+		"a climb that scatters by more than that": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000),
+			measuredRow(20, 3, 66_000), measuredRow(60, 3, 62_000)}, tuning.FromClimb, tuning.Unknown,
+			"may be 0: the steps scatter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := costOf(t, c.rows...)
 			assert.Equal(t, c.from, got.CostFrom)
-			for which, e := range map[string]tuning.Estimate{"all": got.MarginalTotal, "complete": got.MarginalTotalWhileComplete} {
+			for which, e := range map[string]tuning.Estimate{"all": got.MarginalTotal,
+				"complete": got.MarginalTotalWhileComplete} {
 				require.Equal(t, c.cost.Known(), e.Value.Known(), "%s: %v", which, e)
 				assert.Equal(t, e.Value.Known(), e.Low.Known() && e.Low > 0, "%s: %v", which, e)
 				if c.cost.Known() {
@@ -201,16 +223,19 @@ func TestWhichStepsTheCostIsFrom(t *testing.T) {
 }
 
 func TestTooFewSlicesHaveNoCost(t *testing.T) {
-	c := costOf(t, measuredRow(0, 2, 48_000, 48_100), measuredRow(20, 2, 50_650, 50_700), measuredRow(60, 30, 56_000, 56_100))
+	c := costOf(t, measuredRow(0, 2, 48_000, 48_100), measuredRow(20, 2, 50_650, 50_700),
+		measuredRow(60, 30, 56_000, 56_100))
 	assert.False(t, c.MarginalTotal.Value.Known())
 	assert.Contains(t, c.MarginalTotal.Note, "2 of the climb's steps were OK and had at least 3 slices")
-	assert.Contains(t, strings.Join(c.Notes, "\n"), "4 of 6 measurements have fewer than 3 slices: what a query costs is estimated without them")
+	assert.Contains(t, strings.Join(c.Notes, "\n"),
+		"4 of 6 measurements have fewer than 3 slices: what a query costs is estimated without them")
 }
 
 func TestAChangeOfACostBelowNothingIsNone(t *testing.T) {
 	below := tuning.FitLine([]float64{0, 20, 60, 60}, []float64{48_000, 45_300, 40_000, 40_010}, 0.95)
 	above := tuning.FitLine([]float64{0, 20, 60, 60}, []float64{48_000, 50_000, 54_000, 54_010}, 0.95)
-	for _, d := range []tuning.Difference{tuning.CompareSlopes(below, above, 0.95), tuning.CompareSlopes(above, below, 0.95)} {
+	for _, d := range []tuning.Difference{tuning.CompareSlopes(below, above, 0.95),
+		tuning.CompareSlopes(above, below, 0.95)} {
 		assert.False(t, d.Clear)
 		assert.False(t, d.Change.Value.Known() || d.Ratio.Value.Known(), "%v", d)
 		assert.Contains(t, d.Note, "below 0")

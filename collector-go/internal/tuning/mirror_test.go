@@ -9,7 +9,8 @@ import (
 )
 
 func TestMirroredLoads(t *testing.T) {
-	for expected, want := range map[float64][]float64{100: {0, 25, 50, 50, 25, 0}, 4: {0, 1, 2, 2, 1, 0}, 7: {0, 1, 3, 3, 1, 0}, 3: {}, 0: {}, -5: {}} {
+	for expected, want := range map[float64][]float64{100: {0, 25, 50, 50, 25, 0}, 4: {0, 1, 2, 2, 1, 0},
+		7: {0, 1, 3, 3, 1, 0}, 3: {}, 0: {}, -5: {}} {
 		assert.Equal(t, want, tuning.MirroredLoads(expected), "%g", expected)
 	}
 	assert.Empty(t, tuning.MirroredLoads(float64(tuning.Unknown)))

@@ -13,7 +13,8 @@ func (z *sizer) filterBolts() error {
 		z.s.FilterBoltsForRecords.Note = "no data volumes were measured"
 	}
 	if z.queries == nil {
-		z.s.FilterBoltsForQueries = Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "no filter bolts were measured over queries"}
+		z.s.FilterBoltsForQueries = Estimate{Value: Unknown, Low: Unknown, High: Unknown,
+			Note: "no filter bolts were measured over queries"}
 		return nil
 	}
 	need, err := z.boltsFor(z.capacity())
@@ -31,7 +32,8 @@ func (z *sizer) filterBolts() error {
 	}
 	share := Figure(z.RecordsPerS) / at
 	if share != 1 {
-		z.note("filter bolts for queries are those of the query test times %.4g, the ratio of the record rates: each bolt matches each of its records against each query", float64(share))
+		z.note("filter bolts for queries are those of the query test times %.4g, the ratio of the record rates: each bolt matches each of its records against each query",
+			float64(share))
 	}
 	need.Value, need.Low, need.High = need.Value*share, need.Low*share, need.High*share
 	z.s.FilterBoltsForQueries = need
@@ -94,7 +96,8 @@ func (z *sizer) over(figure func(Volume) (Figure, bool)) Estimate {
 	}
 	at := math.Log(z.RecordsPerS)
 	if len(x) == 1 && x[0] == at {
-		return Estimate{Value: Figure(math.Exp(y[0])), Low: Unknown, High: Unknown, Note: "one volume was measured, the one asked for"}
+		return Estimate{Value: Figure(math.Exp(y[0])), Low: Unknown, High: Unknown,
+			Note: "one volume was measured, the one asked for"}
 	}
 	e := FitLine(x, y, z.Goals.Confidence).Predict(at)
 	for _, f := range []*Figure{&e.Value, &e.Low, &e.High} {
@@ -122,7 +125,8 @@ func (z *sizer) largerNeed() (Estimate, string) {
 	case !records.Value.Known():
 		return queries, "for the queries; records/s tell none"
 	case queries.Value > records.Value:
-		return queries, fmt.Sprintf("for the queries; records/s alone ask for %.0f", math.Ceil(float64(records.Value)-1e-9))
+		return queries, fmt.Sprintf("for the queries; records/s alone ask for %.0f",
+			math.Ceil(float64(records.Value)-1e-9))
 	}
 	return records, fmt.Sprintf("for the records/s; the queries ask for %.0f", math.Ceil(float64(queries.Value)-1e-9))
 }

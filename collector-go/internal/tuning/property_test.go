@@ -35,7 +35,8 @@ func TestLinesCoverTheTruth(t *testing.T) {
 		var x, y, through []float64
 		for i := range 6 {
 			v := 100 * float64(i+1)
-			x, y, through = append(x, v), append(y, 50+7*v+40*random.NormFloat64()), append(through, 7*v+40*random.NormFloat64())
+			x, y, through = append(x, v), append(y, 50+7*v+40*random.NormFloat64()),
+				append(through, 7*v+40*random.NormFloat64())
 		}
 		l := FitLine(x, y, 0.95)
 		slope += holds(l.Low, l.High, 7)
@@ -70,7 +71,8 @@ func TestCensoredFitsCoverTheTruth(t *testing.T) {
 		rows, censored  int
 		deviation, step float64
 	}{
-		"three rows": {3, 0, 1, 0.2}, "six rows": {6, 0, 1, 0.5}, "one censored": {6, 1, 1, 0.2}, "steps of a deviation": {5, 0, 1, 1},
+		"three rows": {3, 0, 1, 0.2}, "six rows": {6, 0, 1, 0.5}, "one censored": {6, 1, 1, 0.2},
+		"steps of a deviation": {5, 0, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,7 +138,8 @@ func points(r *rapid.T) (out []QueryPoint) {
 		for range rapid.IntRange(1, 9).Draw(r, "steps") {
 			queries += rapid.IntRange(1, 80).Draw(r, "more queries")
 			latency *= rapid.Float64Range(1, 6).Draw(r, "rise")
-			out = append(out, QueryPoint{FilterBolts: bolts, Queries: queries, LatencyMs: latency, TopologyCPUCores: Figure(70 + bolts), TopologyMemoryMiB: Figure(1000 * (i + 1))})
+			out = append(out, QueryPoint{FilterBolts: bolts, Queries: queries, LatencyMs: latency,
+				TopologyCPUCores: Figure(70 + bolts), TopologyMemoryMiB: Figure(1000 * (i + 1))})
 		}
 	}
 	return out
@@ -175,7 +178,9 @@ func TestPointsBeyondTheFirstFailureMoveNothing(t *testing.T) {
 			return
 		}
 		last := row.Points[len(row.Points)-1]
-		more := append(rows[:len(rows):len(rows)], QueryPoint{FilterBolts: row.FilterBolts, Queries: last.Queries + rapid.IntRange(1, 5000).Draw(r, "further"), LatencyMs: 200.1 + rapid.Float64Range(0, 1e5).Draw(r, "latency"),
+		more := append(rows[:len(rows):len(rows)], QueryPoint{FilterBolts: row.FilterBolts, Queries: last.Queries +
+			rapid.IntRange(1, 5000).Draw(r, "further"), LatencyMs: 200.1 +
+			rapid.Float64Range(0, 1e5).Draw(r, "latency"),
 			TopologyCPUCores: row.TopologyCPUCores, TopologyMemoryMiB: row.TopologyMemoryMiB})
 		after, err := AnalyzeQueries(more, queryGoals)
 		require.NoError(r, err)

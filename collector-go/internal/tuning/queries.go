@@ -123,7 +123,9 @@ func AnalyzeQueries(points []QueryPoint, goals QueryGoals) (*Queries, error) {
 			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: %s", r.FilterBolts, r.Capacity.Note))
 		}
 		if left := r.leftOut(); left != "" {
-			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: left out, since they say nothing of the topology: %s", r.FilterBolts, left))
+			q.Notes = append(q.Notes,
+				fmt.Sprintf("%d filter bolts: left out, since they say nothing of the topology: %s",
+					r.FilterBolts, left))
 		}
 		if r.Knee == nil {
 			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: no knee: %s", r.FilterBolts, r.KneeNote))
@@ -147,8 +149,10 @@ func checkQueryPoints(points []QueryPoint) error {
 		earlier, known := first[p.FilterBolts]
 		if !known {
 			first[p.FilterBolts] = n
-		} else if cores := points[earlier-1].TopologyCPUCores; p.TopologyCPUCores != cores && p.TopologyCPUCores.Known() && cores.Known() {
-			wrong.repeats(n, earlier, ColumnTopologyCPU, "%g cores, but %d filter bolts have %g in another row; a configuration has one figure",
+		} else if cores := points[earlier-1].TopologyCPUCores; p.TopologyCPUCores != cores &&
+			p.TopologyCPUCores.Known() && cores.Known() {
+			wrong.repeats(n, earlier, ColumnTopologyCPU,
+				"%g cores, but %d filter bolts have %g in another row; a configuration has one figure",
 				float64(p.TopologyCPUCores), p.FilterBolts, float64(cores))
 		}
 	}
@@ -173,7 +177,8 @@ func byFilterBolts(points []QueryPoint) (rows [][]QueryPoint) {
 }
 
 func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
-	row := QueryRow{FilterBolts: points[0].FilterBolts, TopologyCPUCores: points[0].TopologyCPUCores, TopologyMemoryMiB: points[0].TopologyMemoryMiB, Headroom: Unknown}
+	row := QueryRow{FilterBolts: points[0].FilterBolts, TopologyCPUCores: points[0].TopologyCPUCores,
+		TopologyMemoryMiB: points[0].TopologyMemoryMiB, Headroom: Unknown}
 	var measured []Measured
 	var curve []LatencyPoint
 	for _, p := range points {
@@ -260,8 +265,10 @@ func fitQueries(rows []QueryRow, confidence float64) QueryFit {
 		}
 	}
 	fit := FitCensored(observed, confidence)
-	f := QueryFit{QueriesPerCore: fit.Slope, Intercept: fit.Intercept, Low: fit.Low, High: fit.High, DeviationQueries: fit.Deviation,
-		CoresWithoutQueries: Unknown, SlopesLow: fit.SlopesLow, SlopesHigh: fit.SlopesHigh, IntervalRows: fit.Intervals, BoundRows: fit.Bounds,
+	f := QueryFit{QueriesPerCore: fit.Slope, Intercept: fit.Intercept, Low: fit.Low, High: fit.High,
+		DeviationQueries:    fit.Deviation,
+		CoresWithoutQueries: Unknown, SlopesLow: fit.SlopesLow, SlopesHigh: fit.SlopesHigh, IntervalRows: fit.Intervals,
+		BoundRows: fit.Bounds,
 		Midpoints: FitLine(x, middles, confidence), Confidence: confidence, Method: queryFitMethod, Note: fit.Note}
 	f.R2Midpoints = f.Midpoints.R2
 	if fit.Slope > 0 {

@@ -139,9 +139,12 @@ func AnalyzeResources(components []Component, stated *StatedTotals, machine Mach
 	}
 	if stated != nil {
 		r.audit(
-			statedTotal{what: "parallelism of the topology", column: ColumnParallelism, stated: stated.Parallelism, computed: Figure(sum.Parallelism)},
-			statedTotal{what: "CPU cores of the topology", column: stated.CPUColumn, stated: stated.CPUCores, computed: sum.CPUCores},
-			statedTotal{what: "memory of the topology, MiB", column: ColumnTotalMemory, stated: stated.MemoryMiB, computed: sum.TotalMemoryMiB, lacking: lacking},
+			statedTotal{what: "parallelism of the topology", column: ColumnParallelism, stated: stated.Parallelism,
+				computed: Figure(sum.Parallelism)},
+			statedTotal{what: "CPU cores of the topology", column: stated.CPUColumn, stated: stated.CPUCores,
+				computed: sum.CPUCores},
+			statedTotal{what: "memory of the topology, MiB", column: ColumnTotalMemory, stated: stated.MemoryMiB,
+				computed: sum.TotalMemoryMiB, lacking: lacking},
 		)
 	}
 	r.place()
@@ -171,9 +174,11 @@ func checkComponents(components []Component) error {
 			wrong.add(n, ColumnCPUTotal, "%s needs its CPU, either its total or one instance's", c.Name)
 		}
 		if !c.OnHeapMiB.Known() && !c.TotalMemoryMiB.Known() {
-			wrong.add(n, ColumnOnHeap, "%s needs its memory: on_heap_mib (with off_heap_mib), or total_memory_mib", c.Name)
+			wrong.add(n, ColumnOnHeap, "%s needs its memory: on_heap_mib (with off_heap_mib), or total_memory_mib",
+				c.Name)
 		}
-		once(&wrong, seen, strings.ToLower(c.Name), n, ColumnComponent, "%q is there twice; keep one row a component", c.Name)
+		once(&wrong, seen, strings.ToLower(c.Name), n, ColumnComponent, "%q is there twice; keep one row a component",
+			c.Name)
 	}
 	if len(components) == 0 {
 		wrong.add(0, ColumnComponent, "there are no components")
@@ -183,8 +188,9 @@ func checkComponents(components []Component) error {
 
 func (c Component) share() ComponentShare {
 	n := Figure(c.Parallelism)
-	s := ComponentShare{Component: c.Name, Parallelism: c.Parallelism, CPUCores: c.CPUCoresTotal, CPUCoresEach: c.CPUCoresEach,
-		OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.memoryOfParts()}
+	s := ComponentShare{Component: c.Name, Parallelism: c.Parallelism, CPUCores: c.CPUCoresTotal,
+		CPUCoresEach: c.CPUCoresEach,
+		OnHeapMiB:    c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.memoryOfParts()}
 	if c.CPUCoresEach.Known() {
 		s.CPUCores = n * c.CPUCoresEach
 	} else {
@@ -206,7 +212,8 @@ func (c Component) memoryOfParts() Figure {
 }
 
 func (c Component) memoryTotal(row int) statedTotal {
-	return statedTotal{what: "memory of " + c.Name + ", MiB", row: row, column: ColumnTotalMemory, stated: c.TotalMemoryMiB,
+	return statedTotal{what: "memory of " + c.Name + ", MiB", row: row, column: ColumnTotalMemory,
+		stated:   c.TotalMemoryMiB,
 		computed: c.memoryOfParts(), lacking: !c.OffHeapMiB.Known()}
 }
 
@@ -226,11 +233,14 @@ func (r *Resources) place() {
 		}
 		r.Machines = int(max(r.MachinesByCPU, r.MachinesByMemory))
 	} else {
-		r.Notes = append(r.Notes, "the memory per machine was not given (--memory-per-machine-mib, cluster.machines.memory), so memory is not looked at as a limit")
+		r.Notes = append(r.Notes,
+			"the memory per machine was not given (--memory-per-machine-mib, cluster.machines.memory), so memory is not looked at as a limit")
 	}
 	for _, c := range r.Components {
-		if each := c.TotalMemoryMiB / Figure(c.Parallelism); c.CPUCoresEach > r.Machine.CPUCores || each > r.Machine.MemoryMiB {
-			r.Notes = append(r.Notes, fmt.Sprintf("one instance of %s needs more than one machine has: it cannot be placed", c.Component))
+		if each := c.TotalMemoryMiB / Figure(c.Parallelism); c.CPUCoresEach > r.Machine.CPUCores ||
+			each > r.Machine.MemoryMiB {
+			r.Notes = append(r.Notes,
+				fmt.Sprintf("one instance of %s needs more than one machine has: it cannot be placed", c.Component))
 		}
 	}
 }

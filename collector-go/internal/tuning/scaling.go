@@ -58,13 +58,16 @@ func AnalyzeScaling(rows []ScalingRow, columns ScalingColumns, discount, confide
 	for _, r := range rows {
 		sizes, throughputs = append(sizes, r.Size), append(throughputs, r.Throughput)
 	}
-	s := &Scaling{Columns: columns, Discount: Figure(discount), USL: FitUSL(sizes, throughputs, confidence), Notes: []string{}}
+	s := &Scaling{Columns: columns, Discount: Figure(discount), USL: FitUSL(sizes, throughputs, confidence),
+		Notes: []string{}}
 	base := rows[0]
 	for _, r := range rows {
 		ideal := base.Throughput * r.Size / base.Size
 		discounted := base.Throughput + (1-discount)*(ideal-base.Throughput)
-		s.Rows = append(s.Rows, ScalingPoint{Size: Figure(r.Size), Throughput: Figure(r.Throughput), Ideal: Figure(ideal), Discounted: Figure(discounted),
-			Law: s.USL.At(r.Size), Efficiency: Figure(r.Throughput / ideal), VersusDiscounted: Figure(r.Throughput / discounted)})
+		s.Rows = append(s.Rows, ScalingPoint{Size: Figure(r.Size), Throughput: Figure(r.Throughput),
+			Ideal: Figure(ideal), Discounted: Figure(discounted),
+			Law: s.USL.At(r.Size), Efficiency: Figure(r.Throughput / ideal),
+			VersusDiscounted: Figure(r.Throughput / discounted)})
 	}
 	s.explain(base)
 	return s, nil
@@ -100,7 +103,8 @@ func (s *Scaling) explain(base ScalingRow) {
 		}
 	}
 	if best.Efficiency > 1.0001 {
-		s.Notes = append(s.Notes, fmt.Sprintf("size %g gives %.0f%% of the ideal: the smallest size was not used to the full, so the projections are too low",
-			float64(best.Size), math.Round(100*float64(best.Efficiency))))
+		s.Notes = append(s.Notes,
+			fmt.Sprintf("size %g gives %.0f%% of the ideal: the smallest size was not used to the full, so the projections are too low",
+				float64(best.Size), math.Round(100*float64(best.Efficiency))))
 	}
 }

@@ -45,7 +45,8 @@ type Search struct {
 func (s Search) Next(measured []Measured) (value float64, attempt int, more bool) {
 	if n := len(measured); n > 0 {
 		last := measured[n-1]
-		if attempts := attemptsAt(measured, last.Value); last.Verdict == Inconclusive && attempts <= s.InconclusiveRepeats {
+		if attempts := attemptsAt(measured, last.Value); last.Verdict == Inconclusive &&
+			attempts <= s.InconclusiveRepeats {
 			return last.Value, attempts + 1, true
 		}
 	}
@@ -103,7 +104,8 @@ func (s Search) halve(verdicts map[float64]Verdict) (float64, bool) {
 	var open []float64
 	for _, v := range slices.Sorted(slices.Values(s.Values)) {
 		_, done := verdicts[v]
-		below := (interval.FirstFail == nil || v < *interval.FirstFail) && (len(interval.Limited) == 0 || v < interval.Limited[0])
+		below := (interval.FirstFail == nil || v < *interval.FirstFail) &&
+			(len(interval.Limited) == 0 || v < interval.Limited[0])
 		above := interval.LastOK == nil || v > *interval.LastOK
 		if !done && below && above {
 			open = append(open, v)
@@ -197,18 +199,21 @@ func (i Interval) note(over []float64) string {
 	case i.LastOK == nil && i.FirstFail == nil:
 		notes = append(notes, "no step was judged OK or FAIL: nothing is known of the capacity")
 	case i.FirstFail == nil:
-		notes = append(notes, fmt.Sprintf("nothing failed: the capacity is at least %s, and how much more is unknown", grouped(*i.LastOK)))
+		notes = append(notes, fmt.Sprintf("nothing failed: the capacity is at least %s, and how much more is unknown",
+			grouped(*i.LastOK)))
 	case i.LastOK == nil:
 		notes = append(notes, fmt.Sprintf("no step below %s was OK: the capacity is below it", grouped(*i.FirstFail)))
 	}
 	if len(over) > 0 {
-		notes = append(notes, fmt.Sprintf("%s was OK although %s failed: repeat these steps", grouped(slices.Max(over)), grouped(*i.FirstFail)))
+		notes = append(notes, fmt.Sprintf("%s was OK although %s failed: repeat these steps", grouped(slices.Max(over)),
+			grouped(*i.FirstFail)))
 	}
 	if len(i.Inconclusive) > 0 {
 		notes = append(notes, fmt.Sprintf("inconclusive at %s", groupedList(i.Inconclusive)))
 	}
 	if len(i.Limited) > 0 {
-		notes = append(notes, fmt.Sprintf("at %s something around the topology was at its limit", groupedList(i.Limited)))
+		notes = append(notes, fmt.Sprintf("at %s something around the topology was at its limit",
+			groupedList(i.Limited)))
 	}
 	return strings.Join(notes, "; ")
 }

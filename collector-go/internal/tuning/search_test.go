@@ -12,7 +12,8 @@ import (
 )
 
 // search runs a search against a world that gives each attempt its verdict, and returns what it measured.
-func search(t require.TestingT, s tuning.Search, world func(value float64, attempt int) tuning.Verdict) (measured []tuning.Measured) {
+func search(t require.TestingT, s tuning.Search, world func(value float64, attempt int) tuning.Verdict) (
+	measured []tuning.Measured) {
 	for {
 		value, attempt, more := s.Next(measured)
 		if !more {
@@ -82,7 +83,8 @@ func TestSearchesAreHonestOfAnyTruth(t *testing.T) {
 	verdict := rapid.SampledFrom([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited})
 	rapid.Check(t, func(t *rapid.T) {
 		grid := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1000), 1, 12, rapid.ID[float64]).Draw(t, "grid")
-		s := tuning.Search{Kind: rapid.SampledFrom(tuning.SearchKinds()).Draw(t, "kind"), Values: grid, InconclusiveRepeats: rapid.IntRange(0, 2).Draw(t, "repeats")}
+		s := tuning.Search{Kind: rapid.SampledFrom(tuning.SearchKinds()).Draw(t, "kind"), Values: grid,
+			InconclusiveRepeats: rapid.IntRange(0, 2).Draw(t, "repeats")}
 		measured := search(t, s, func(float64, int) tuning.Verdict { return verdict.Draw(t, "verdict") })
 		i := tuning.IntervalOf(measured)
 		if i.LastOK != nil {
@@ -96,7 +98,9 @@ func TestSearchesAreHonestOfAnyTruth(t *testing.T) {
 		}
 		for _, v := range i.Inconclusive {
 			assert.NotContains(t, measured, tuning.Measured{Value: v, Verdict: tuning.OK})
-			assert.Equal(t, 1+s.InconclusiveRepeats, len(slices.DeleteFunc(values(measured), func(other float64) bool { return other != v })))
+			assert.Equal(t, 1+s.InconclusiveRepeats, len(slices.DeleteFunc(values(measured), func(other float64) bool {
+				return other != v
+			})))
 		}
 	})
 }
@@ -133,8 +137,10 @@ func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
 		}
 		return tuning.OK
 	}
-	for kind, want := range map[tuning.SearchKind][]float64{tuning.StepSearch: {10, 20, 30}, tuning.BinarySearch: {30, 20}} {
-		measured := search(t, tuning.Search{Kind: kind, Values: []float64{10, 20, 30, 40}, InconclusiveRepeats: 1}, world)
+	for kind, want := range map[tuning.SearchKind][]float64{tuning.StepSearch: {10, 20, 30},
+		tuning.BinarySearch: {30, 20}} {
+		measured := search(t, tuning.Search{Kind: kind, Values: []float64{10, 20, 30, 40}, InconclusiveRepeats: 1},
+			world)
 		assert.Equal(t, want, values(measured), kind)
 		i := tuning.IntervalOf(measured)
 		assert.Equal(t, "at least 20", i.String(), kind)
@@ -145,7 +151,8 @@ func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
 
 // Repeats that contradict each other say nothing of their value, and the interval is as wide as what remains.
 func TestRepeatsThatContradictEachOther(t *testing.T) {
-	i := tuning.IntervalOf([]tuning.Measured{{10, tuning.OK}, {20, tuning.OK}, {30, tuning.Fail}, {10, tuning.OK}, {20, tuning.Fail}, {30, tuning.Fail}})
+	i := tuning.IntervalOf([]tuning.Measured{{10, tuning.OK}, {20, tuning.OK}, {30, tuning.Fail}, {10, tuning.OK},
+		{20, tuning.Fail}, {30, tuning.Fail}})
 	assert.Equal(t, "[10, 30)", i.String())
 	assert.Equal(t, []float64{20}, i.Inconclusive)
 }
@@ -157,7 +164,8 @@ func TestIntervalsAsPeopleReadThem(t *testing.T) {
 	assert.True(t, censored.Censored)
 	assert.Equal(t, "below 1,000", of(tuning.Measured{Value: 1000, Verdict: tuning.Fail}).String())
 	assert.Equal(t, "unknown", of().String())
-	odd := of(tuning.Measured{Value: 1, Verdict: tuning.OK}, tuning.Measured{Value: 2, Verdict: tuning.Fail}, tuning.Measured{Value: 3, Verdict: tuning.OK})
+	odd := of(tuning.Measured{Value: 1, Verdict: tuning.OK}, tuning.Measured{Value: 2, Verdict: tuning.Fail},
+		tuning.Measured{Value: 3, Verdict: tuning.OK})
 	assert.Equal(t, "3 was OK although 2 failed: repeat these steps", odd.Note)
 }
 
@@ -180,14 +188,23 @@ func TestBoundsAreConfirmed(t *testing.T) {
 		want     []float64
 		interval string
 	}{
-		"both repeat":          {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 3}, "[2, 3)"},
-		"the last OK does not": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.OK}, 2: {tuning.OK, tuning.Fail}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 1, 3}, "[1, 3)"},
-		"the first FAIL does not": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.OK}, 4: {tuning.Fail, tuning.Fail}},
+		"both repeat": {tuning.StepSearch,
+			map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.Fail}},
+			[]float64{1, 2, 3, 2, 3}, "[2, 3)"},
+		"the last OK does not": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.OK},
+			2: {tuning.OK, tuning.Fail}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 1, 3}, "[1, 3)"},
+		"the first FAIL does not": {tuning.StepSearch,
+			map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.OK},
+				4: {tuning.Fail, tuning.Fail}},
 			[]float64{1, 2, 3, 2, 3, 4, 4}, "[2, 4)"},
-		"nothing failed":       {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK}, 3: {tuning.OK}, 4: {tuning.OK, tuning.OK}}, []float64{1, 2, 3, 4, 4}, "at least 4"},
-		"all at once fails":    {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.Fail, tuning.Fail}}, []float64{1, 1}, "below 1"},
-		"inconclusive at last": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.Inconclusive}, 2: {tuning.Fail, tuning.Inconclusive}}, []float64{1, 2, 1, 2}, "[1, 2)"},
-		"a full search":        {tuning.FullSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK}, 3: {tuning.Fail}, 4: {tuning.Fail}}, []float64{1, 2, 3, 4}, "[2, 3)"},
+		"nothing failed": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK},
+			3: {tuning.OK}, 4: {tuning.OK, tuning.OK}}, []float64{1, 2, 3, 4, 4}, "at least 4"},
+		"all at once fails": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.Fail, tuning.Fail}},
+			[]float64{1, 1}, "below 1"},
+		"inconclusive at last": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.Inconclusive},
+			2: {tuning.Fail, tuning.Inconclusive}}, []float64{1, 2, 1, 2}, "[1, 2)"},
+		"a full search": {tuning.FullSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK},
+			3: {tuning.Fail}, 4: {tuning.Fail}}, []float64{1, 2, 3, 4}, "[2, 3)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			search := tuning.Search{Kind: c.kind, Values: []float64{1, 2, 3, 4}, Confirm: true}

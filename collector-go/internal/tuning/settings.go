@@ -8,10 +8,13 @@ import "strings"
 var settingOf = map[string]string{
 	"filterbolt": "bullet.topology.filter.bolt", "joinbolt": "bullet.topology.join.bolt",
 	"queryspout": "bullet.topology.query.spout", "drpcspout": "bullet.topology.query.spout",
-	"resultbolt": "bullet.topology.result.bolt", "returnresults": "bullet.topology.result.bolt", "returnresultsbolt": "bullet.topology.result.bolt",
-	"loopbolt": "bullet.topology.loop.bolt", "replaybolt": "bullet.topology.replay.bolt",
-	"datasourcebolt": "bullet.topology.dsl.bolt", "dslbolt": "bullet.topology.dsl.bolt", "dslspout": "bullet.topology.dsl.spout",
-	"bulletspout": "bullet.topology.bullet.spout", "dataspout": "bullet.topology.dsl.spout", "tickspout": tickSpout, "__acker": ackers, "ackers": ackers,
+	"resultbolt": "bullet.topology.result.bolt", "returnresults": "bullet.topology.result.bolt",
+	"returnresultsbolt": "bullet.topology.result.bolt",
+	"loopbolt":          "bullet.topology.loop.bolt", "replaybolt": "bullet.topology.replay.bolt",
+	"datasourcebolt": "bullet.topology.dsl.bolt", "dslbolt": "bullet.topology.dsl.bolt",
+	"dslspout":    "bullet.topology.dsl.spout",
+	"bulletspout": "bullet.topology.bullet.spout", "dataspout": "bullet.topology.dsl.spout", "tickspout": tickSpout,
+	"__acker": ackers, "ackers": ackers,
 }
 
 // tickSpout is always one, so that Bullet has no parallelism for it. ackers are Storm's, whose number Bullet hands on.

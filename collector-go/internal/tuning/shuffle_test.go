@@ -14,8 +14,9 @@ var analyses = map[string]func(t *testing.T, random *rand.Rand, unit float64) (a
 	"concurrency": func(t *testing.T, random *rand.Rand, unit float64) (any, Figure) {
 		var rows []ConcurrencyRow
 		for i, cpu := range []float64{90_000, 131_000, 168_000, 231_000, 270_000} {
-			rows = append(rows, ConcurrencyRow{Queries: 100 * i, AverageCPUMsPerMinute: Figure(unit * cpu), AverageResultSize: Figure(10.2 - float64(i)/2),
-				Workers: 4, TotalCPUMsPerMinute: Unknown, AverageGCMsPerMinute: Unknown})
+			rows = append(rows, ConcurrencyRow{Queries: 100 * i, AverageCPUMsPerMinute: Figure(unit * cpu),
+				AverageResultSize: Figure(10.2 - float64(i)/2),
+				Workers:           4, TotalCPUMsPerMinute: Unknown, AverageGCMsPerMinute: Unknown})
 		}
 		shuffle(random, rows)
 		c, err := AnalyzeConcurrency(rows, DefaultGoals(), 0.95)
@@ -25,7 +26,8 @@ var analyses = map[string]func(t *testing.T, random *rand.Rand, unit float64) (a
 	"data": func(t *testing.T, random *rand.Rand, unit float64) (any, Figure) {
 		var rows []DataRow
 		for _, r := range [][2]float64{{69_700, 98.3}, {216_825, 242.7}, {374_370, 531.5}, {524_266, 812.3}} {
-			rows = append(rows, DataRow{DataMiBPerS: r[0] / 227, RecordsPerS: r[0] * unit, TotalCPUCores: r[1], TotalMemoryMiB: 1000 * r[1]})
+			rows = append(rows, DataRow{DataMiBPerS: r[0] / 227, RecordsPerS: r[0] * unit, TotalCPUCores: r[1],
+				TotalMemoryMiB: 1000 * r[1]})
 		}
 		shuffle(random, rows)
 		d, err := AnalyzeData(rows, 0.95)
@@ -65,7 +67,8 @@ func TestNoAnalysisDependsOnTheOrderOfRowsOrOnUnits(t *testing.T) {
 
 // The components' order moves no total, and doubling every instance doubles them.
 func TestResourcesAddUp(t *testing.T) {
-	components := []Component{{"a", 64, 6.4, Unknown, 768, 192, 61440, 0}, {"b", 3, Unknown, 0.1, 10, 0, 30, 0}, {"c", 7, 0.7, Unknown, 1, 2, Unknown, 0}}
+	components := []Component{{"a", 64, 6.4, Unknown, 768, 192, 61440, 0}, {"b", 3, Unknown, 0.1, 10, 0, 30, 0},
+		{"c", 7, 0.7, Unknown, 1, 2, Unknown, 0}}
 	machine := Machine{47, 65_536}
 	want, err := AnalyzeResources(components, nil, machine)
 	require.NoError(t, err)

@@ -68,9 +68,11 @@ func Size(d Demand, e Measurements) (*Sizing, error) {
 	if err := d.Machine.check(); err != nil {
 		return nil, err
 	}
-	z := &sizer{Demand: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries, Class: cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),
-		LimitMs: Figure(d.Goals.LimitMs), Headroom: Figure(d.Goals.Headroom), Machine: d.Machine, Confidence: d.Goals.Confidence,
-		Outside: []string{}, Notes: []string{}}}
+	z := &sizer{Demand: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries,
+		Class:   cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),
+		LimitMs: Figure(d.Goals.LimitMs), Headroom: Figure(d.Goals.Headroom), Machine: d.Machine,
+		Confidence: d.Goals.Confidence,
+		Outside:    []string{}, Notes: []string{}}}
 	if err := z.read(); err != nil {
 		return nil, err
 	}
@@ -164,7 +166,8 @@ func (z *sizer) settings() {
 		z.note("Bullet has no settings for component %s %s", c, strings.TrimPrefix(copied, "as "))
 	}
 	if len(own) > 0 {
-		z.note("Storm's own components follow from Storm's settings; %s there were %s", strings.TrimPrefix(copied, "as "), strings.Join(own, ", "))
+		z.note("Storm's own components follow from Storm's settings; %s there were %s",
+			strings.TrimPrefix(copied, "as "), strings.Join(own, ", "))
 	}
 	if _, has := componentNamed(filterBolt, model.Components); !has {
 		z.filterAlone()
@@ -208,11 +211,13 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 	}
 	add := func(key string, v Figure, factor float64) {
 		if v.Known() {
-			z.s.Settings = append(z.s.Settings, Setting{Key: prefix + key, Value: tidy(factor * float64(v)), Low: Unknown, High: Unknown, Reason: copied})
+			z.s.Settings = append(z.s.Settings, Setting{Key: prefix + key, Value: tidy(factor * float64(v)),
+				Low: Unknown, High: Unknown, Reason: copied})
 		}
 	}
 	if key := parallelismOf(prefix); key != "" {
-		z.s.Settings = append(z.s.Settings, Setting{Key: key, Value: instances, Low: parallelism.Low, High: parallelism.High, Reason: reason, whole: true})
+		z.s.Settings = append(z.s.Settings, Setting{Key: key, Value: instances, Low: parallelism.Low,
+			High: parallelism.High, Reason: reason, whole: true})
 	}
 	if prefix == ackers {
 		return // their CPU and heap are one setting of Storm's for all
@@ -227,8 +232,11 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 			declared = "declared " + Digits(100*each)
 		}
 		load := min(1, c.BusyMost/Figure(1-z.Goals.Headroom))
-		z.s.Settings = append(z.s.Settings, Setting{Key: prefix + ".cpu.load", Value: math.Ceil(100*float64(load) - 1e-9), Low: Unknown, High: Unknown,
-			Reason: fmt.Sprintf("the busiest instance was %s busy at the last step that held, with %s left free, one core at most; %s", Percent(c.BusyMost), Percent(z.s.Headroom), declared)})
+		z.s.Settings = append(z.s.Settings,
+			Setting{Key: prefix + ".cpu.load", Value: math.Ceil(100*float64(load) - 1e-9), Low: Unknown, High: Unknown,
+				Reason: fmt.Sprintf(
+					"the busiest instance was %s busy at the last step that held, with %s left free, one core at most; %s",
+					Percent(c.BusyMost), Percent(z.s.Headroom), declared)})
 	} else {
 		add(".cpu.load", each, 100)
 	}
@@ -249,14 +257,18 @@ func (z *sizer) total() {
 	if extra := z.s.FilterBoltsForQueries.Value - z.s.FilterBoltsForRecords.Value; extra > 0 {
 		each := z.perFilterBolt(func(r QueryRow) Figure { return r.TopologyCPUCores })
 		z.s.CPUCores = z.s.CPUCores.plus(extra * each)
-		z.s.MemoryMiB = z.s.MemoryMiB.plus(extra * z.perFilterBolt(func(r QueryRow) Figure { return r.TopologyMemoryMiB }))
+		z.s.MemoryMiB = z.s.MemoryMiB.plus(extra * z.perFilterBolt(func(r QueryRow) Figure {
+			return r.TopologyMemoryMiB
+		}))
 	}
 	if !z.s.CPUCores.Value.Known() {
-		z.note("the topology's cores are not told by one %s alone", map[bool]string{true: "configuration", false: "volume"}[len(z.volumes) == 0])
+		z.note("the topology's cores are not told by one %s alone",
+			map[bool]string{true: "configuration", false: "volume"}[len(z.volumes) == 0])
 		z.s.Limiting = LimitedByCPU
 		return
 	}
-	r := Resources{Machine: z.Machine, Totals: Totals{CPUCores: z.s.CPUCores.Value, TotalMemoryMiB: z.s.MemoryMiB.Value}}
+	r := Resources{Machine: z.Machine,
+		Totals: Totals{CPUCores: z.s.CPUCores.Value, TotalMemoryMiB: z.s.MemoryMiB.Value}}
 	r.place()
 	z.s.Machines, z.s.Limiting = r.Machines, r.Limiting
 	z.s.Notes = append(z.s.Notes, r.Notes...)

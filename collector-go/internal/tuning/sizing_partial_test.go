@@ -29,12 +29,14 @@ func TestSizeFromVolumesAlone(t *testing.T) {
 func TestSizeFromQueriesAlone(t *testing.T) {
 	e := evidence()
 	e.Volumes, e.OthersFrom = nil, "this run"
-	filter := tuning.Component{Name: "FilterBolt", Parallelism: 32, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown, OnHeapMiB: 512, OffHeapMiB: 128, TotalMemoryMiB: tuning.Unknown}
+	filter := tuning.Component{Name: "FilterBolt", Parallelism: 32, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown,
+		OnHeapMiB: 512, OffHeapMiB: 128, TotalMemoryMiB: tuning.Unknown}
 	e.Others = append(e.Others, filter)
 	s, err := tuning.Size(demand(4000, 160), e)
 	require.NoError(t, err)
 	got := settingsOf(t, s)
-	assert.EqualValues(t, 20, got["bullet.topology.filter.bolt.parallelism"], "200 of 10 a bolt, and those between 20 bolts and their next step")
+	assert.EqualValues(t, 20, got["bullet.topology.filter.bolt.parallelism"],
+		"200 of 10 a bolt, and those between 20 bolts and their next step")
 	assert.EqualValues(t, 512, got["bullet.topology.filter.bolt.memory.on.heap.load"])
 	assert.EqualValues(t, 2, got["bullet.topology.join.bolt.parallelism"])
 	assert.InDelta(t, 23.75, float64(s.CPUCores.Value), 0.5, "4 cores and one a bolt")
@@ -56,7 +58,8 @@ func TestOneConfigurationThatHeldAllVolumes(t *testing.T) {
 	}
 	s, err := tuning.Size(demand(8000, 160), e)
 	require.NoError(t, err)
-	assert.Contains(t, s.YAML(), "one configuration held all 4 measured volumes: an interval of no width says that nothing else was needed up to 32,000 records/s")
+	assert.Contains(t, s.YAML(),
+		"one configuration held all 4 measured volumes: an interval of no width says that nothing else was needed up to 32,000 records/s")
 	several, err := tuning.Size(demand(8000, 160), evidence())
 	require.NoError(t, err)
 	assert.NotContains(t, several.YAML(), "one configuration held all")
@@ -77,10 +80,15 @@ func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 		want       []string
 		not        []string
 	}{
-		"the DSL's spout and bolt": {[]string{"DataSpout", "DataSource", "FilterBolt"}, []string{"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism"}, []string{"bullet.topology.bullet.spout.parallelism"}},
-		"Bullet's spout":           {[]string{"DataSource", "FilterBolt"}, []string{"bullet.topology.bullet.spout.parallelism"}, []string{"bullet.topology.dsl.spout.parallelism"}},
-		"the document's":           {[]string{"DataSource spout", "DataSource bolt", "Filter bolt"}, []string{"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism"}, nil},
-		"ticks and Storm's": {[]string{"FilterBolt", "TickSpout", "__acker", "__metrics_x.Y"}, []string{"bullet.topology.tick.spout.cpu.load", "bullet.topology.custom.topology.acker.executors"},
+		"the DSL's spout and bolt": {[]string{"DataSpout", "DataSource", "FilterBolt"},
+			[]string{"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism"},
+			[]string{"bullet.topology.bullet.spout.parallelism"}},
+		"Bullet's spout": {[]string{"DataSource", "FilterBolt"},
+			[]string{"bullet.topology.bullet.spout.parallelism"}, []string{"bullet.topology.dsl.spout.parallelism"}},
+		"the document's": {[]string{"DataSource spout", "DataSource bolt", "Filter bolt"},
+			[]string{"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism"}, nil},
+		"ticks and Storm's": {[]string{"FilterBolt", "TickSpout", "__acker", "__metrics_x.Y"},
+			[]string{"bullet.topology.tick.spout.cpu.load", "bullet.topology.custom.topology.acker.executors"},
 			[]string{"bullet.topology.tick.spout.parallelism", "bullet.topology.custom.topology.acker.cpu.load"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +96,10 @@ func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 			e.Volumes, e.Others = nil, nil
 			for _, rate := range []float64{4000, 8000} {
 				for _, component := range c.components {
-					row := tuning.DataRow{DataMiBPerS: rate / 500, RecordsPerS: rate, TotalCPUCores: rate / 1000, TotalMemoryMiB: rate}
-					row.Component = tuning.Component{Name: component, Parallelism: int(rate / 1000), CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown, OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown}
+					row := tuning.DataRow{DataMiBPerS: rate / 500, RecordsPerS: rate, TotalCPUCores: rate / 1000,
+						TotalMemoryMiB: rate}
+					row.Component = tuning.Component{Name: component, Parallelism: int(rate / 1000), CPUCoresEach: 1,
+						CPUCoresTotal: tuning.Unknown, OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown}
 					e.Volumes = append(e.Volumes, row)
 				}
 			}
@@ -103,7 +113,8 @@ func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 				assert.NotContains(t, got, key)
 			}
 			if strings.HasPrefix(name, "ticks") {
-				assert.Contains(t, s.YAML(), "Storm's own components follow from Storm's settings; at 8,000 records/s there were __metrics_x.Y 8")
+				assert.Contains(t, s.YAML(),
+					"Storm's own components follow from Storm's settings; at 8,000 records/s there were __metrics_x.Y 8")
 			}
 		})
 	}
@@ -114,9 +125,11 @@ func TestFilterBoltsAreSizedOnce(t *testing.T) {
 	e := evidence()
 	e.Volumes = nil
 	for _, rate := range []float64{4000, 8000} {
-		e.Volumes = append(e.Volumes, tuning.DataRow{DataMiBPerS: rate / 500, RecordsPerS: rate, TotalCPUCores: rate / 1000, TotalMemoryMiB: rate})
+		e.Volumes = append(e.Volumes, tuning.DataRow{DataMiBPerS: rate / 500, RecordsPerS: rate,
+			TotalCPUCores: rate / 1000, TotalMemoryMiB: rate})
 	}
-	e.Others = append(e.Others, tuning.Component{Name: "Filter bolt", Parallelism: 128, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown, OnHeapMiB: 384, OffHeapMiB: 192, TotalMemoryMiB: tuning.Unknown})
+	e.Others = append(e.Others, tuning.Component{Name: "Filter bolt", Parallelism: 128, CPUCoresEach: 1,
+		CPUCoresTotal: tuning.Unknown, OnHeapMiB: 384, OffHeapMiB: 192, TotalMemoryMiB: tuning.Unknown})
 	s, err := tuning.Size(demand(8000, 100), e)
 	require.NoError(t, err)
 	assert.EqualValues(t, 384, settingsOf(t, s)["bullet.topology.filter.bolt.memory.on.heap.load"])

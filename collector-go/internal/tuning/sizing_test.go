@@ -18,9 +18,12 @@ func evidence() tuning.Measurements {
 	var e tuning.Measurements
 	for _, k := range []int{4, 8, 16, 32} {
 		rate := float64(1000 * k)
-		for _, c := range []tuning.Component{{Name: "DataSource spout", Parallelism: k}, {Name: "Filter bolt", Parallelism: 2 * k}} {
-			c.CPUCoresEach, c.CPUCoresTotal, c.OnHeapMiB, c.OffHeapMiB, c.TotalMemoryMiB = 1, tuning.Unknown, 512, 128, tuning.Unknown
-			e.Volumes = append(e.Volumes, tuning.DataRow{DataMiBPerS: rate / 500, RecordsPerS: rate, Component: c, TotalCPUCores: float64(3 * k), TotalMemoryMiB: float64(3 * k * 640)})
+		for _, c := range []tuning.Component{{Name: "DataSource spout", Parallelism: k},
+			{Name: "Filter bolt", Parallelism: 2 * k}} {
+			c.CPUCoresEach, c.CPUCoresTotal, c.OnHeapMiB, c.OffHeapMiB, c.TotalMemoryMiB = 1, tuning.Unknown, 512, 128,
+				tuning.Unknown
+			e.Volumes = append(e.Volumes, tuning.DataRow{DataMiBPerS: rate / 500, RecordsPerS: rate, Component: c,
+				TotalCPUCores: float64(3 * k), TotalMemoryMiB: float64(3 * k * 640)})
 		}
 	}
 	for _, bolts := range []int{8, 16, 24, 32} {
@@ -29,15 +32,19 @@ func evidence() tuning.Measurements {
 			if step > 0 {
 				latency = 900
 			}
-			e.Points = append(e.Points, tuning.QueryPoint{FilterBolts: bolts, Queries: 10*bolts + step, LatencyMs: latency, TopologyCPUCores: tuning.Figure(4 + bolts), TopologyMemoryMiB: tuning.Figure(640 * (4 + bolts))})
+			e.Points = append(e.Points, tuning.QueryPoint{FilterBolts: bolts, Queries: 10*bolts + step,
+				LatencyMs: latency, TopologyCPUCores: tuning.Figure(4 + bolts),
+				TopologyMemoryMiB: tuning.Figure(640 * (4 + bolts))})
 		}
 	}
-	e.Others = []tuning.Component{{Name: "Join bolt", Parallelism: 2, CPUCoresEach: 0.5, CPUCoresTotal: tuning.Unknown, OnHeapMiB: 256, OffHeapMiB: 64, TotalMemoryMiB: tuning.Unknown}}
+	e.Others = []tuning.Component{{Name: "Join bolt", Parallelism: 2, CPUCoresEach: 0.5, CPUCoresTotal: tuning.Unknown,
+		OnHeapMiB: 256, OffHeapMiB: 64, TotalMemoryMiB: tuning.Unknown}}
 	return e
 }
 
 func demand(records float64, queries int) tuning.Demand {
-	return tuning.Demand{RecordsPerS: records, Queries: queries, Goals: tuning.QueryGoals{LimitMs: 200, Headroom: 0.2, Confidence: 0.95},
+	return tuning.Demand{RecordsPerS: records, Queries: queries, Goals: tuning.QueryGoals{LimitMs: 200, Headroom: 0.2,
+		Confidence: 0.95},
 		QueryTestRecordsPerS: 4000, Machine: tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown}}
 }
 
@@ -63,13 +70,15 @@ func TestSizeFollowsTheFits(t *testing.T) {
 	assert.EqualValues(t, 512, got["bullet.topology.filter.bolt.memory.on.heap.load"])
 	assert.EqualValues(t, 2, got["bullet.topology.join.bolt.parallelism"])
 	assert.EqualValues(t, 50, got["bullet.topology.join.bolt.cpu.load"])
-	assert.InDelta(t, 24+40-16, float64(s.CPUCores.Value), 1, "the power law over records/s, and the filter bolts that the queries need beyond it")
+	assert.InDelta(t, 24+40-16, float64(s.CPUCores.Value), 1,
+		"the power law over records/s, and the filter bolts that the queries need beyond it")
 	assert.Equal(t, 2, s.Machines)
 	assert.Contains(t, s.YAML(), "for the queries; records/s alone ask for 16")
 
 	few, err := tuning.Size(demand(8000, 70), evidence())
 	require.NoError(t, err)
-	assert.EqualValues(t, 17, settingsOf(t, few)["bullet.topology.filter.bolt.parallelism"], "70 of the 87.5 are held by 8.6 bolts, twice that at 8,000")
+	assert.EqualValues(t, 17, settingsOf(t, few)["bullet.topology.filter.bolt.parallelism"],
+		"70 of the 87.5 are held by 8.6 bolts, twice that at 8,000")
 }
 
 // Twice the records ask for twice the bolts, with and without the rate of the query test being known.
@@ -91,9 +100,11 @@ func TestSizeOutsideOfTheMeasurements(t *testing.T) {
 		queries int
 		says    []string
 	}{
-		"records above": {48_000, 100, []string{"48,000 records/s is 50% above the most that was measured, 32,000", "--extrapolate"}},
+		"records above": {48_000, 100, []string{"48,000 records/s is 50% above the most that was measured, 32,000",
+			"--extrapolate"}},
 		"records below": {1_000, 100, []string{"1,000 records/s is 75% below the least that was measured, 4,000"}},
-		"queries above": {8_000, 400, []string{"400 queries is 25% above the most that was held within the limit, 320"}},
+		"queries above": {8_000, 400,
+			[]string{"400 queries is 25% above the most that was held within the limit, 320"}},
 		"queries below": {8_000, 35, []string{"35 queries is 50% below the least"}},
 		"both":          {48_000, 400, []string{"400 queries", "48,000 records/s"}},
 	} {
@@ -140,8 +151,10 @@ func TestSizeWritesBulletsSettings(t *testing.T) {
 	var known map[string]any
 	require.NoError(t, yaml.Unmarshal(text, &known))
 	e := evidence()
-	for _, name := range []string{"DataSource bolt", "Query spout", "Result bolt", "Loop bolt", "Replay bolt", "DSL spout", "ReturnResults bolt", "TickSpout", "DataSpout"} {
-		e.Others = append(e.Others, tuning.Component{Name: name, Parallelism: 1, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown, OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown})
+	for _, name := range []string{"DataSource bolt", "Query spout", "Result bolt", "Loop bolt", "Replay bolt",
+		"DSL spout", "ReturnResults bolt", "TickSpout", "DataSpout"} {
+		e.Others = append(e.Others, tuning.Component{Name: name, Parallelism: 1, CPUCoresEach: 1,
+			CPUCoresTotal: tuning.Unknown, OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown})
 	}
 	s, err := tuning.Size(demand(8000, 100), e)
 	require.NoError(t, err)

@@ -32,7 +32,9 @@ const stampResolutionMs = 1
 func skews(journeys []Journey, clocks map[string]string) []Skew {
 	all := []Skew{}
 	add := func(from, to string) {
-		known := slices.ContainsFunc(all, func(s Skew) bool { return s.From == from && s.To == to || s.From == to && s.To == from })
+		known := slices.ContainsFunc(all, func(s Skew) bool {
+			return s.From == from && s.To == to || s.From == to && s.To == from
+		})
 		if from == "" || to == "" || from == to || known {
 			return
 		}
@@ -78,5 +80,6 @@ func bound(journeys []Journey, clocks map[string]string, from, to string) Skew {
 		}
 		return Figure(v)
 	}
-	return Skew{From: from, To: to, LeastMs: known(least), MostMs: known(most), Method: fmt.Sprintf("the order of cause and effect in %d records", records)}
+	return Skew{From: from, To: to, LeastMs: known(least), MostMs: known(most),
+		Method: fmt.Sprintf("the order of cause and effect in %d records", records)}
 }

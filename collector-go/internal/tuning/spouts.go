@@ -20,13 +20,17 @@ type SpoutPending struct {
 // PendingOf is the arithmetic of max spout pending, which may be 0 for not set; partitions and filterBolts may be 0 for
 // not known.
 func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) SpoutPending {
-	p := SpoutPending{BatchSize: batchSize, MaxSpoutPending: maxSpoutPending, RecordsPerSpout: batchSize * maxSpoutPending, Spouts: spouts,
-		RecordsInAll: batchSize * maxSpoutPending * spouts, FilterBoltsPerSpout: Unknown, KafkaPartitions: partitions, Warnings: []string{}}
+	p := SpoutPending{BatchSize: batchSize, MaxSpoutPending: maxSpoutPending,
+		RecordsPerSpout: batchSize * maxSpoutPending, Spouts: spouts,
+		RecordsInAll: batchSize * maxSpoutPending * spouts, FilterBoltsPerSpout: Unknown, KafkaPartitions: partitions,
+		Warnings: []string{}}
 	if filterBolts > 0 && spouts > 0 {
 		p.FilterBoltsPerSpout = Figure(filterBolts) / Figure(spouts)
 	}
 	if partitions > 0 && spouts > partitions {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%d spouts read %d Kafka partitions: %d of them have nothing to read", spouts, partitions, spouts-partitions))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("%d spouts read %d Kafka partitions: %d of them have nothing to read", spouts, partitions,
+				spouts-partitions))
 	}
 	return p
 }
@@ -44,7 +48,8 @@ func (r *Resources) CountPending(batchSize, maxSpoutPending, partitions int) {
 		}
 	}
 	if spouts == 0 {
-		r.Notes = append(r.Notes, "no component is called \"DataSource spout\", so max spout pending cannot be counted over the spouts")
+		r.Notes = append(r.Notes,
+			"no component is called \"DataSource spout\", so max spout pending cannot be counted over the spouts")
 	}
 	pending := PendingOf(batchSize, maxSpoutPending, spouts, filters, partitions)
 	r.Spouts = &pending

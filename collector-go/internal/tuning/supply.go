@@ -31,15 +31,18 @@ func (s SupplyEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerS
 func supplyRule(e Evidence) LimiterFinding {
 	s := e.Supply
 	share := s.MadePerSecond / s.AskedPerSecond
-	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"}, {"share", share, "ratio"}}
-	says := fmt.Sprintf("the record source made %s of the %s records/s asked for, %s", Digits(s.MadePerSecond), Digits(s.AskedPerSecond), shareText(share))
+	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"},
+		{"share", share, "ratio"}}
+	says := fmt.Sprintf("the record source made %s of the %s records/s asked for, %s", Digits(s.MadePerSecond),
+		Digits(s.AskedPerSecond), shareText(share))
 	if e.Source.Kind == SourceKafka {
 		numbers = append(numbers, Number{"read", e.Source.RecordsPerSecond, "records/s"})
 		switch {
 		case e.short(s.MadePerSecond):
 			says += " (producers share a rate: RecordProducer --part)"
 		case e.short(e.Source.RecordsPerSecond):
-			says = fmt.Sprintf("the topology read %s of the %s records/s asked for, %s, although they were made", Digits(e.Source.RecordsPerSecond), Digits(s.AskedPerSecond),
+			says = fmt.Sprintf("the topology read %s of the %s records/s asked for, %s, although they were made",
+				Digits(e.Source.RecordsPerSecond), Digits(s.AskedPerSecond),
 				shareText(e.Source.RecordsPerSecond/s.AskedPerSecond))
 			return finding(LimitedByRecordSource, Reached, numbers, "%s", says)
 		}

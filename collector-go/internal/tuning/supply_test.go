@@ -24,7 +24,8 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 		"two records of five": {0.05, 0.02, nil, tuning.OK, ""},
 		"one producer for a cluster": {85_005, 5_012, nil, tuning.Limited,
 			"limited by the record source: the record source made 5,012 of the 85,005 records/s asked for, 5.9% (producers share a rate: RecordProducer --part); the topology is not to blame: FilterBolt was 12% busy"},
-		"producers beside a busy topology": {5000, 3000, func(e *tuning.Evidence) { filterBusy(e, 0.97, 2) }, tuning.Limited, "made 3,000 of the 5,000 records/s"},
+		"producers beside a busy topology": {5000, 3000, func(e *tuning.Evidence) { filterBusy(e, 0.97, 2) },
+			tuning.Limited, "made 3,000 of the 5,000 records/s"},
 		"the topology's own source waits for the filter": {5000, 3000, func(e *tuning.Evidence) {
 			e.Source.Kind = tuning.SourceGenerator
 			filterBusy(e, 0.97, 2)
@@ -43,7 +44,8 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 			e.Source.RecordsPerSecond, e.Source.LagGrowth = 3000, 2000
 			filterBusy(e, 0.97, 2)
 		}, tuning.Fail, "although they were made; the topology takes no more because of filter CPU"},
-		"on a starved host": {5000, 3000, func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 }, tuning.Inconclusive, "of the host was idle"},
+		"on a starved host": {5000, 3000, func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 }, tuning.Inconclusive,
+			"of the host was idle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := quiet()
@@ -53,7 +55,8 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 			if c.change != nil {
 				c.change(&e)
 			}
-			_, judgement, limitation := tuning.JudgeGoals(nil, tuning.GoalStep{HostIdle: e.Host.IdleRatio, LeastIdle: 0.05, Evidence: e})
+			_, judgement, limitation := tuning.JudgeGoals(nil,
+				tuning.GoalStep{HostIdle: e.Host.IdleRatio, LeastIdle: 0.05, Evidence: e})
 			assert.Equal(t, c.verdict, judgement.Verdict, "%v: %s", judgement.Reasons, limitation.Text)
 			if c.reason != "" {
 				require.NotEmpty(t, judgement.Reasons)

@@ -42,13 +42,15 @@ const uslParameters = 3
 // FitUSL fits the law to throughputs y of n units.
 func FitUSL(n, y []float64, confidence float64) USL {
 	unknown := Estimate{Value: Unknown, Low: Unknown, High: Unknown}
-	u := USL{Rate: unknown, Contention: unknown, Coherency: unknown, R2: Unknown, PeakAt: Unknown, Peak: Unknown, Points: len(n), Confidence: confidence}
+	u := USL{Rate: unknown, Contention: unknown, Coherency: unknown, R2: Unknown, PeakAt: Unknown, Peak: Unknown,
+		Points: len(n), Confidence: confidence}
 	sizes := map[float64]bool{}
 	for _, v := range n {
 		sizes[v] = true
 	}
 	if len(sizes) < uslParameters {
-		u.Note = fmt.Sprintf("the law has three parameters and needs at least three sizes, but there are %d", len(sizes))
+		u.Note = fmt.Sprintf("the law has three parameters and needs at least three sizes, but there are %d",
+			len(sizes))
 		return u
 	}
 	free := newUSLFit(n, y, []int{0, 1, 2})

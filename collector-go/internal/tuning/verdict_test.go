@@ -23,9 +23,11 @@ func (f stepFigures) judge(e tuning.Evidence) (tuning.Judgement, tuning.Limitati
 	m.Set(tuning.FilterLatency, tuning.Mean, tuning.Figure(f.FilterLatencyMeanMs))
 	m.Set(tuning.ResultSize, tuning.Mean, tuning.Figure(f.AverageResultSize))
 	m.Set(tuning.FailedQueries, tuning.Mean, tuning.Figure(f.Failed)/tuning.Figure(max(1, f.Failed+f.Returned)))
-	goals := []tuning.Goal{atMost(tuning.FilterLatency, tuning.Mean, 200), atLeast(tuning.ResultSize, tuning.Mean, 9.9), atMost(tuning.FailedQueries, tuning.Mean, 0)}
-	_, judgement, limitation := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: f.Queries > 0, Unfinished: f.Unfinished,
-		HostIdle: tuning.Figure(f.HostIdle), LeastIdle: 0.05, Evidence: e})
+	goals := []tuning.Goal{atMost(tuning.FilterLatency, tuning.Mean, 200), atLeast(tuning.ResultSize, tuning.Mean, 9.9),
+		atMost(tuning.FailedQueries, tuning.Mean, 0)}
+	_, judgement, limitation := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: f.Queries > 0,
+		Unfinished: f.Unfinished,
+		HostIdle:   tuning.Figure(f.HostIdle), LeastIdle: 0.05, Evidence: e})
 	return judgement, limitation
 }
 
@@ -42,17 +44,26 @@ func TestJudge(t *testing.T) {
 		"all goals met":              {good, tuning.OK, ""},
 		"no queries need no results": {idle, tuning.OK, ""},
 		"latency at the limit":       {with(good, func(f *stepFigures) { f.FilterLatencyMeanMs = 200 }), tuning.OK, ""},
-		"latency above the limit":    {with(good, func(f *stepFigures) { f.FilterLatencyMeanMs = 200.1 }), tuning.Fail, "200.1 ms is above 200 ms"},
-		"latency fails an idle step": {with(idle, func(f *stepFigures) { f.FilterLatencyMeanMs = 900 }), tuning.Fail, "900 ms"},
-		"results at the tolerance":   {with(good, func(f *stepFigures) { f.AverageResultSize = 9.9 }), tuning.OK, ""},
-		"results below it":           {with(good, func(f *stepFigures) { f.AverageResultSize = 8.9 }), tuning.Fail, "8.9 records is below 9.9 records"},
-		"a failed query":             {with(good, func(f *stepFigures) { f.Failed = 1 }), tuning.Fail, "share of failed queries 2.44% is above 0%"},
-		"latency unknown":            {with(good, func(f *stepFigures) { f.FilterLatencyMeanMs = nan }), tuning.Inconclusive, "the mean filter latency was not measured"},
-		"host idle unknown":          {with(good, func(f *stepFigures) { f.HostIdle = nan }), tuning.Inconclusive, "how busy the host was"},
+		"latency above the limit": {with(good, func(f *stepFigures) { f.FilterLatencyMeanMs = 200.1 }), tuning.Fail,
+			"200.1 ms is above 200 ms"},
+		"latency fails an idle step": {with(idle, func(f *stepFigures) { f.FilterLatencyMeanMs = 900 }),
+			tuning.Fail, "900 ms"},
+		"results at the tolerance": {with(good, func(f *stepFigures) { f.AverageResultSize = 9.9 }), tuning.OK, ""},
+		"results below it": {with(good, func(f *stepFigures) { f.AverageResultSize = 8.9 }), tuning.Fail,
+			"8.9 records is below 9.9 records"},
+		"a failed query": {with(good, func(f *stepFigures) { f.Failed = 1 }), tuning.Fail,
+			"share of failed queries 2.44% is above 0%"},
+		"latency unknown": {with(good, func(f *stepFigures) { f.FilterLatencyMeanMs = nan }),
+			tuning.Inconclusive, "the mean filter latency was not measured"},
+		"host idle unknown": {with(good, func(f *stepFigures) { f.HostIdle = nan }), tuning.Inconclusive,
+			"how busy the host was"},
 		"nothing returned": {with(good, func(f *stepFigures) { f.AverageResultSize, f.Returned = nan, 0 }),
 			tuning.Inconclusive, "the mean result size was not measured"},
-		"unfinished queries": {with(good, func(f *stepFigures) { f.Unfinished = 3 }), tuning.Inconclusive, "3 queries were overdue"},
-		"a starved host excuses a failure": {with(good, func(f *stepFigures) { f.HostIdle, f.FilterLatencyMeanMs = 0.04, 900 }),
+		"unfinished queries": {with(good, func(f *stepFigures) { f.Unfinished = 3 }), tuning.Inconclusive,
+			"3 queries were overdue"},
+		"a starved host excuses a failure": {with(good, func(f *stepFigures) {
+			f.HostIdle, f.FilterLatencyMeanMs = 0.04, 900
+		}),
 			tuning.Inconclusive, "only 4.0% of the host was idle"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,8 @@ func TestEstimatesInWords(t *testing.T) {
 }
 
 func TestTwoDigits(t *testing.T) {
-	for v, want := range map[Figure]string{1369: "1,400", 0.0234: "0.023", 99.6: "100", 0: "0", 7: "7", -0.0456: "-0.046", 12: "12", 0.1: "0.1", Unknown: "–"} {
+	for v, want := range map[Figure]string{1369: "1,400", 0.0234: "0.023", 99.6: "100", 0: "0", 7: "7",
+		-0.0456: "-0.046", 12: "12", 0.1: "0.1", Unknown: "–"} {
 		assert.Equal(t, want, TwoDigits(v))
 	}
 }

@@ -11,18 +11,22 @@ import (
 func (s *Sizing) YAML() string {
 	var out strings.Builder
 	comment := func(format string, args ...any) { fmt.Fprintf(&out, "# "+format+"\n", args...) }
-	load := fmt.Sprintf("Bullet on Storm for %s records/s and %d %s queries at an average filter latency of at most %g ms", Digits(s.RecordsPerS), s.Queries, s.Class, float64(s.LimitMs))
+	load := fmt.Sprintf(
+		"Bullet on Storm for %s records/s and %d %s queries at an average filter latency of at most %g ms",
+		Digits(s.RecordsPerS), s.Queries, s.Class, float64(s.LimitMs))
 	if s.queriesMeasured {
 		comment("%s,", load)
 		comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
 	} else {
 		comment("%s.", load)
 	}
-	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.", 100*s.Confidence)
+	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.",
+		100*s.Confidence)
 	for _, o := range s.Outside {
 		comment("OUTSIDE THE MEASUREMENTS: %s.", o)
 	}
-	comment("The whole topology: %s CPU cores, %s MiB of memory; %s (%s).", s.CPUCores.text(), s.MemoryMiB.text(), s.MachinesText(), s.Machine.text())
+	comment("The whole topology: %s CPU cores, %s MiB of memory; %s (%s).", s.CPUCores.text(), s.MemoryMiB.text(),
+		s.MachinesText(), s.Machine.text())
 	for _, n := range s.Notes {
 		comment("Note: %s.", n)
 	}
@@ -95,7 +99,8 @@ func (e Estimate) text() string {
 	if !e.Value.Known() {
 		return "an unknown number of"
 	}
-	value, low, high := grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))), grouped(math.Ceil(float64(e.High)))
+	value, low, high := grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))),
+		grouped(math.Ceil(float64(e.High)))
 	if e.Value < wholeFrom {
 		value, low, high = Digits(e.Value), Digits(max(0, e.Low)), Digits(e.High)
 	}

@@ -50,17 +50,21 @@ func TestReaderRefuses(t *testing.T) {
 		read func(r *Reader)
 		want string
 	}{
-		"nothing":             {nil, func(r *Reader) { r.Uint() }, ErrCut.Error()},
-		"number without end":  {[]byte{0x80}, func(r *Reader) { r.Uint() }, ErrCut.Error()},
-		"number too long":     {[]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 2}, func(r *Reader) { r.Int() }, ErrCut.Error()},
-		"more than 8 bits":    {number(256), func(r *Reader) { r.Uint8() }, "256 where at most 255 can be"},
-		"more than 32 bits":   {number(1 << 32), func(r *Reader) { r.Uint32() }, "4294967296 where at most 4294967295 can be"},
-		"signed, too small":   {binary.AppendVarint(nil, math.MinInt32-1), func(r *Reader) { r.Int32() }, "more than 32 bits"},
-		"more than may be":    {number(4), func(r *Reader) { r.Length(3) }, "4 where at most 3 can be"},
-		"more than there are": {append(number(3), 1, 2, 3, 4), func(r *Reader) { r.Count(2) }, "3 where at most 2 can be"},
-		"bytes":               {[]byte{1}, func(r *Reader) { r.Bytes(2) }, ErrCut.Error()},
-		"skipped":             {[]byte{1, 0x81}, func(r *Reader) { r.SkipUints(2) }, ErrCut.Error()},
-		"left over":           {[]byte{1, 2}, func(r *Reader) { r.Uint() }, "1 bytes too many"},
+		"nothing":            {nil, func(r *Reader) { r.Uint() }, ErrCut.Error()},
+		"number without end": {[]byte{0x80}, func(r *Reader) { r.Uint() }, ErrCut.Error()},
+		"number too long": {[]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 2}, func(r *Reader) { r.Int() },
+			ErrCut.Error()},
+		"more than 8 bits": {number(256), func(r *Reader) { r.Uint8() }, "256 where at most 255 can be"},
+		"more than 32 bits": {number(1 << 32), func(r *Reader) { r.Uint32() },
+			"4294967296 where at most 4294967295 can be"},
+		"signed, too small": {binary.AppendVarint(nil, math.MinInt32-1), func(r *Reader) { r.Int32() },
+			"more than 32 bits"},
+		"more than may be": {number(4), func(r *Reader) { r.Length(3) }, "4 where at most 3 can be"},
+		"more than there are": {append(number(3), 1, 2, 3, 4), func(r *Reader) { r.Count(2) },
+			"3 where at most 2 can be"},
+		"bytes":     {[]byte{1}, func(r *Reader) { r.Bytes(2) }, ErrCut.Error()},
+		"skipped":   {[]byte{1, 0x81}, func(r *Reader) { r.SkipUints(2) }, ErrCut.Error()},
+		"left over": {[]byte{1, 2}, func(r *Reader) { r.Uint() }, "1 bytes too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Of(c.data)

@@ -74,14 +74,17 @@ func lostWorker(a *Answer) *Cause {
 	case c != nil:
 		text = fmt.Sprintf("A worker was lost and started again at %s", minute(c.Since))
 	case fewer != nil:
-		c, text = fewer, fmt.Sprintf("A worker is lost: %s report since %s, %s did before", number(fewer.After), minute(fewer.Since), number(fewer.Before))
+		c, text = fewer, fmt.Sprintf("A worker is lost: %s report since %s, %s did before", number(fewer.After),
+			minute(fewer.Since), number(fewer.Before))
 	default:
 		return nil
 	}
 	if i := slices.IndexFunc(a.Events, func(e Event) bool { return slices.Contains(e.Tags, "restart") }); i >= 0 {
 		text += " (" + a.Events[i].Title + ")"
 	}
-	return &Cause{"workers", text, "Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them", c.Since}
+	return &Cause{"workers", text,
+		"Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them",
+		c.Since}
 }
 
 func collections(a *Answer) *Cause {
@@ -89,7 +92,8 @@ func collections(a *Answer) *Cause {
 	if c == nil || c.After < muchGC {
 		return nil
 	}
-	return &Cause{"gc", fmt.Sprintf("Garbage collection takes %s of the worst worker's time since %s (%s before)", percent(c.After), minute(c.Since), percent(c.Before)),
+	return &Cause{"gc", fmt.Sprintf("Garbage collection takes %s of the worst worker's time since %s (%s before)",
+		percent(c.After), minute(c.Since), percent(c.Before)),
 		"Give the workers a larger heap (topology.worker.childopts -Xmx), or run fewer queries with windows", c.Since}
 }
 
@@ -99,7 +103,8 @@ func busyTask(a *Answer) *Cause {
 		return nil
 	}
 	component := c.Labels["component"]
-	return &Cause{"busy", fmt.Sprintf("%s is busy %s of its time since %s (%s before)", component, percent(c.After), minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
+	return &Cause{"busy", fmt.Sprintf("%s is busy %s of its time since %s (%s before)", component, percent(c.After),
+		minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
 }
 
 func adviceFor(component string) string {
@@ -114,13 +119,17 @@ func slowSource(a *Answer) *Cause {
 	fewer, lag := a.moved(false, named(arriving)), a.moved(true, named(waiting))
 	switch {
 	case fewer != nil && fewer.After < slowedTo*fewer.Before:
-		text := fmt.Sprintf("The source is slow: %s records/s arrive since %s (%s before), and no component is busy", number(fewer.After), minute(fewer.Since), number(fewer.Before))
+		text := fmt.Sprintf("The source is slow: %s records/s arrive since %s (%s before), and no component is busy",
+			number(fewer.After), minute(fewer.Since), number(fewer.Before))
 		if lag != nil {
 			text += fmt.Sprintf("; %s wait to be read", number(lag.After))
 		}
-		return &Cause{"records", text, "Look at the source and the way to it (Kafka's brokers, the network): the topology itself has time left", fewer.Since}
+		return &Cause{"records", text,
+			"Look at the source and the way to it (Kafka's brokers, the network): the topology itself has time left",
+			fewer.Since}
 	case lag != nil:
-		return &Cause{"lag", fmt.Sprintf("%s records wait to be read since %s (%s before)", number(lag.After), minute(lag.Since), number(lag.Before)),
+		return &Cause{"lag", fmt.Sprintf("%s records wait to be read since %s (%s before)", number(lag.After),
+			minute(lag.Since), number(lag.Before)),
 			"Add spouts where the source has more partitions than these, or raise max spout pending", lag.Since}
 	}
 	return nil
@@ -128,11 +137,14 @@ func slowSource(a *Answer) *Cause {
 
 func moreLoad(a *Answer) *Cause {
 	if c := a.moved(true, named(arriving)); c != nil {
-		return &Cause{"records", fmt.Sprintf("More records arrive: %s/s since %s (%s before)", number(c.After), minute(c.Since), number(c.Before)), adviceFor("FilterBolt"), c.Since}
+		return &Cause{"records", fmt.Sprintf("More records arrive: %s/s since %s (%s before)", number(c.After),
+			minute(c.Since), number(c.Before)), adviceFor("FilterBolt"), c.Since}
 	}
 	if c := a.moved(true, shown("queries")); c != nil {
-		return &Cause{"queries", fmt.Sprintf("More queries run: %s since %s (%s before)", number(c.After), minute(c.Since), number(c.Before)),
-			"More filter bolts (bullet.topology.filter.bolt.parallelism), or fewer queries at a time (bullet.query.max.concurrency)", c.Since}
+		return &Cause{"queries", fmt.Sprintf("More queries run: %s since %s (%s before)", number(c.After),
+			minute(c.Since), number(c.Before)),
+			"More filter bolts (bullet.topology.filter.bolt.parallelism), or fewer queries at a time (bullet.query.max.concurrency)",
+			c.Since}
 	}
 	return nil
 }
@@ -144,7 +156,8 @@ const outageWindow = time.Minute
 // there is none.
 func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (*Cause, error) {
 	step, until := a.resolution(now)
-	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))", int(outageWindow.Seconds())), a.From, until, step)
+	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))",
+		int(outageWindow.Seconds())), a.From, until, step)
 	if err != nil {
 		return nil, fmt.Errorf("whether the collector ran: %w", err)
 	}
@@ -159,8 +172,11 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 		}
 		// What is seen a window late was written when the first of the two was still seen.
 		if gone := time.UnixMilli(times[i-1]); back.Sub(gone) > step+step/2 {
-			return &Cause{"workers", fmt.Sprintf("The collector did not run from %s to %s: of that time only what the plugin held is known", minute(gone.Add(-outageWindow)), minute(back)),
-				"Nothing is wrong with the topology by that alone: see why the collector was down (its log, the machine), and look at the figures since it is back", back}, nil
+			return &Cause{"workers",
+				fmt.Sprintf("The collector did not run from %s to %s: of that time only what the plugin held is known",
+					minute(gone.Add(-outageWindow)), minute(back)),
+				"Nothing is wrong with the topology by that alone: see why the collector was down (its log, the machine), and look at the figures since it is back",
+				back}, nil
 		}
 	}
 	return nil, nil

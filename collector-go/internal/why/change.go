@@ -49,7 +49,8 @@ func (a *Answer) resolution(now time.Time) (step time.Duration, until time.Time)
 }
 
 // changes looks at every figure; missing names those of which there is not one sample.
-func changes(ctx context.Context, ask Figures, topology string, a *Answer, now time.Time) (all []Change, missing []string, err error) {
+func changes(ctx context.Context, ask Figures, topology string, a *Answer, now time.Time) (all []Change,
+	missing []string, err error) {
 	all, missing = []Change{}, []string{}
 	step, until := a.resolution(now)
 	for _, f := range figures {
@@ -67,7 +68,8 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 			}
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) }) // what moved first may be the cause
+	// what moved first may be the cause
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) })
 	return all, missing, nil
 }
 
@@ -91,7 +93,8 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	for name, v := range line.Labels {
 		labels[name] = v
 	}
-	c := Change{Name: f.name, Labels: labels, Unit: f.unit, Figure: f.key, Before: before, After: after, Since: time.UnixMilli(times[at]), Score: score}
+	c := Change{Name: f.name, Labels: labels, Unit: f.unit, Figure: f.key, Before: before, After: after,
+		Since: time.UnixMilli(times[at]), Score: score}
 	if after > before {
 		c.Advice = f.advice
 	}

@@ -67,7 +67,8 @@ func findEnded(ctx context.Context, p Ports, q Question) (*Alert, error) {
 	for _, line := range lines {
 		if n := len(line.TimesMs); n > 0 && line.TimesMs[n-1] > lastMs {
 			lastMs = line.TimesMs[n-1]
-			last = &Alert{Name: q.Alert, State: "ended", Labels: plain(line.Labels), Began: began(line.TimesMs), Topology: line.Labels["topology"]}
+			last = &Alert{Name: q.Alert, State: "ended", Labels: plain(line.Labels), Began: began(line.TimesMs),
+				Topology: line.Labels["topology"]}
 		}
 	}
 	return last, nil

@@ -18,7 +18,8 @@ func (a *Answer) Text() string {
 		fmt.Fprintf(&out, ", topology %s", a.Alert.Topology)
 	}
 	out.WriteString("\n")
-	for _, line := range []struct{ name, text string }{{"", a.Alert.Summary}, {"Cause: ", a.Cause.sentence()}, {"Limit: ", a.Limit}, {"Runbook: ", a.Alert.Runbook}} {
+	for _, line := range []struct{ name, text string }{{"", a.Alert.Summary}, {"Cause: ", a.Cause.sentence()},
+		{"Limit: ", a.Limit}, {"Runbook: ", a.Alert.Runbook}} {
 		if line.text != "" {
 			fmt.Fprintf(&out, "  %s%s\n", line.name, line.text)
 		}
@@ -57,7 +58,8 @@ func (a *Answer) writeChanges(out *strings.Builder) {
 	_, _ = fmt.Fprintln(table, "  Figure\tfrom\tto\tby\tbefore the alert")
 	var advice []string
 	for _, c := range a.Changes {
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s %s\t%s\t%s\n", c.title(), number(c.Before), number(c.After), c.Unit, part(c.Before, c.After), span(c.Lead))
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s %s\t%s\t%s\n", c.title(), number(c.Before), number(c.After), c.Unit,
+			part(c.Before, c.After), span(c.Lead))
 		if c.Advice != "" && !slices.Contains(advice, c.Advice) {
 			advice = append(advice, c.Advice)
 		}

@@ -101,9 +101,11 @@ func (e *UnknownAlertError) Error() string {
 		of = " of topology " + e.Topology
 	}
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("alert %s%s is not pending or firing, nor was it within the last day; no other is", e.Name, of)
+		return fmt.Sprintf("alert %s%s is not pending or firing, nor was it within the last day; no other is",
+			e.Name, of)
 	}
-	return fmt.Sprintf("alert %s%s is not pending or firing, nor was it within the last day; those that are: %s", e.Name, of, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("alert %s%s is not pending or firing, nor was it within the last day; those that are: %s",
+		e.Name, of, strings.Join(e.Known, ", "))
 }
 
 // Explain answers q.
@@ -170,6 +172,7 @@ func events(p Ports, topology string, since, at time.Time) []Event {
 		e.Before = at.Sub(e.Time).Seconds()
 		all = append(all, e)
 	}
-	slices.SortStableFunc(all, func(a, b Event) int { return b.Time.Compare(a.Time) }) // the last before the alert comes first
+	// the last before the alert comes first
+	slices.SortStableFunc(all, func(a, b Event) int { return b.Time.Compare(a.Time) })
 	return all
 }

@@ -19,7 +19,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // stored answers expressions that hold a metric's name with a function of time.
 type stored map[string]func(at time.Time) float64
 
-func (s stored) Range(_ context.Context, expression string, from, to time.Time, step time.Duration) (lines []Line, err error) {
+func (s stored) Range(_ context.Context, expression string, from, to time.Time, step time.Duration) (lines []Line,
+	err error) {
 	for metric, f := range s {
 		if !strings.Contains(expression, metric) {
 			continue
@@ -36,7 +37,8 @@ func (s stored) Range(_ context.Context, expression string, from, to time.Time, 
 }
 
 func ports(s stored, active ...Alert) Ports {
-	return Ports{Figures: s, Active: func() []Alert { return active }, Events: func(string, time.Time, time.Time) []Event { return nil }}
+	return Ports{Figures: s, Active: func() []Alert { return active },
+		Events: func(string, time.Time, time.Time) []Event { return nil }}
 }
 
 // level is one before a time and another from it on.
@@ -53,23 +55,28 @@ var slow = Alert{Name: "Slow", State: "firing", Began: noon, Topology: "bullet",
 
 func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	p := ports(stored{
-		"bullet_source_records_total":       level(500, 1500, noon.Add(-9*time.Minute)),
-		"storm_capacity_ratio":              level(0.3, 0.95, noon.Add(-5*time.Minute)),
-		"bullet_worker_cpu_seconds_total":   level(2, 2, noon),
-		"bullet_worker_restarts_total":      level(0, 1, noon.Add(-4*time.Minute)),
-		"storm_receive_queue_full_ratio":    level(0, 0.05, noon.Add(-4*time.Minute)),  // too little to matter
-		"bullet_source_lag_records":         level(0, 7000, noon.Add(-40*time.Minute)), // before what is looked at
-		"bullet_worker_gc_seconds_total":    func(time.Time) float64 { return math.NaN() },
-		"bullet_worker_heap_limit_bytes":    func(at time.Time) float64 { return 0.5 + 0.2*math.Sin(float64(at.Unix())) }, // scatter
+		"bullet_source_records_total":     level(500, 1500, noon.Add(-9*time.Minute)),
+		"storm_capacity_ratio":            level(0.3, 0.95, noon.Add(-5*time.Minute)),
+		"bullet_worker_cpu_seconds_total": level(2, 2, noon),
+		"bullet_worker_restarts_total":    level(0, 1, noon.Add(-4*time.Minute)),
+		"storm_receive_queue_full_ratio":  level(0, 0.05, noon.Add(-4*time.Minute)),  // too little to matter
+		"bullet_source_lag_records":       level(0, 7000, noon.Add(-40*time.Minute)), // before what is looked at
+		"bullet_worker_gc_seconds_total":  func(time.Time) float64 { return math.NaN() },
+		// scatter
+		"bullet_worker_heap_limit_bytes": func(at time.Time) float64 {
+			return 0.5 + 0.2*math.Sin(float64(at.Unix()))
+		},
 		"bullet_filter_latency_mean_second": level(0.004, 0.310, noon.Add(-3*time.Minute)),
 	}, slow)
 	p.Events = func(topology string, from, to time.Time) []Event {
 		assert.Equal(t, "bullet", topology)
 		assert.Equal(t, noon, to)
-		return []Event{{Time: noon.Add(-9 * time.Minute), Title: "step 3: 40 queries"}, {Time: noon.Add(-4 * time.Minute), Title: "worker h:6700 started again"}}
+		return []Event{{Time: noon.Add(-9 * time.Minute), Title: "step 3: 40 queries"},
+			{Time: noon.Add(-4 * time.Minute), Title: "worker h:6700 started again"}}
 	}
 	p.Limit = func(_ context.Context, _ string, from, to time.Time) (string, bool, error) {
-		assert.WithinDuration(t, noon.Add(-4*time.Minute), from, 45*time.Second, "since the cause, not in the mean of all the time before it")
+		assert.WithinDuration(t, noon.Add(-4*time.Minute), from, 45*time.Second,
+			"since the cause, not in the mean of all the time before it")
 		assert.WithinDuration(t, noon.Add(time.Minute), to, 45*time.Second)
 		return "limited by filter CPU: 0.95 of what its executors can have", true, nil
 	}
@@ -79,7 +86,8 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	for _, c := range a.Changes {
 		names = append(names, c.Name)
 	}
-	assert.Equal(t, []string{"records arriving", "busy share of the busiest task, by component", "workers started again", "filter latency, mean of the slowest task"}, names)
+	assert.Equal(t, []string{"records arriving", "busy share of the busiest task, by component",
+		"workers started again", "filter latency, mean of the slowest task"}, names)
 	first := a.Changes[0]
 	assert.InDelta(t, 500, first.Before, 1e-9)
 	assert.InDelta(t, 1500, first.After, 1e-9)
@@ -89,8 +97,10 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 
 	text := a.Text()
 	for _, want := range []string{
-		"Slow firing since 2026-11-21 12:00:00 UTC, topology bullet", "filters take 310 ms", "Limit: limited by filter CPU",
-		"4m0s before  worker h:6700 started again", "500    1500 records/s  x 3.0", "0.004  0.31 s          x 77.5", "bullet.topology.filter.bolt.parallelism",
+		"Slow firing since 2026-11-21 12:00:00 UTC, topology bullet", "filters take 310 ms",
+		"Limit: limited by filter CPU",
+		"4m0s before  worker h:6700 started again", "500    1500 records/s  x 3.0", "0.004  0.31 s          x 77.5",
+		"bullet.topology.filter.bolt.parallelism",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -116,7 +126,8 @@ func TestWhatMovedJustBeforeTheAlertIsTold(t *testing.T) {
 }
 
 func TestNothingMoved(t *testing.T) {
-	a, err := Explain(t.Context(), ports(stored{"bullet_source_records_total": level(5, 5, noon)}, slow), Question{Alert: "Slow", Topology: "bullet"})
+	a, err := Explain(t.Context(), ports(stored{"bullet_source_records_total": level(5, 5, noon)}, slow),
+		Question{Alert: "Slow", Topology: "bullet"})
 	require.NoError(t, err)
 	assert.Empty(t, a.Changes)
 	assert.Contains(t, a.Text(), "no figure moved to another level")
@@ -141,14 +152,16 @@ func TestAnAlertThatNeverWas(t *testing.T) {
 	_, err := Explain(t.Context(), ports(stored{}, slow), Question{Alert: "Slwo", Topology: "bullet", Now: noon})
 	var unknown *UnknownAlertError
 	require.ErrorAs(t, err, &unknown)
-	assert.ErrorContains(t, err, "alert Slwo of topology bullet is not pending or firing, nor was it within the last day; those that are: Slow")
+	assert.ErrorContains(t, err,
+		"alert Slwo of topology bullet is not pending or firing, nor was it within the last day; those that are: Slow")
 }
 
 func TestOfSeveralTheOneThatFiresLongestIsMeant(t *testing.T) {
 	at := func(state string, minutes int) Alert {
 		return Alert{Name: "Slow", State: state, Began: noon.Add(time.Duration(minutes) * time.Minute)}
 	}
-	a, err := Explain(t.Context(), ports(stored{}, at("pending", -9), at("firing", -2), at("firing", -5)), Question{Alert: "Slow"})
+	a, err := Explain(t.Context(), ports(stored{}, at("pending", -9), at("firing", -2), at("firing", -5)),
+		Question{Alert: "Slow"})
 	require.NoError(t, err)
 	assert.Equal(t, at("firing", -5), a.Alert)
 }

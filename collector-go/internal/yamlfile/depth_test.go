@@ -13,7 +13,8 @@ import (
 func TestWhatNestsTooDeepIsRefused(t *testing.T) {
 	for _, unit := range []string{"[", "{", "{a: ", "- ", "? ", "[\n", "&a [*a, ", "- ["} {
 		assert.NoError(t, checkDepth([]byte(strings.Repeat(unit, most/2))), unit)
-		assert.ErrorContains(t, checkDepth([]byte("\n"+strings.Repeat(unit, most+1))), "nests deeper than 500 levels", unit)
+		assert.ErrorContains(t, checkDepth([]byte("\n"+strings.Repeat(unit, most+1))), "nests deeper than 500 levels",
+			unit)
 	}
 	assert.NoError(t, checkDepth([]byte(strings.Repeat("a: [b, {c: d}]\n- e: f\n", 10_000))))
 }

@@ -66,7 +66,8 @@ func (r *fields) fault(node ast.Node, field, format string, args ...any) {
 		field += ": "
 	}
 	position := node.GetToken().Position
-	r.faults = append(r.faults, fmt.Errorf("%s:%d:%d: %s%s", r.places.path, position.Line, position.Column, field, fmt.Sprintf(format, args...)))
+	r.faults = append(r.faults, fmt.Errorf("%s:%d:%d: %s%s", r.places.path, position.Line, position.Column, field,
+		fmt.Sprintf(format, args...)))
 }
 
 func (r *fields) into(v reflect.Value, field string, node ast.Node) {
@@ -128,7 +129,8 @@ func (r *fields) mapping(v reflect.Value, field string, node ast.Node) {
 		if target, found := known[name]; found { // once: the parser takes no name twice
 			r.into(target, within, entry.Value)
 		} else {
-			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within, strings.TrimPrefix(field+"."+Nearest(name, names...), "."))
+			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within,
+				strings.TrimPrefix(field+"."+Nearest(name, names...), "."))
 		}
 	}
 }
@@ -147,8 +149,8 @@ func named(v reflect.Value, into map[string]reflect.Value) (names []string) {
 	return names
 }
 
-// Set sets a string, a whole number, a finite number, or true or false, as it stands in a file; the error is about the text.
-// It panics for a value of another kind.
+// Set sets a string, a whole number, a finite number, or true or false, as it stands in a file; the error is about the
+// text. It panics for a value of another kind.
 func Set(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.String:

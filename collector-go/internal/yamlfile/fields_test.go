@@ -36,7 +36,8 @@ type sample struct {
 
 func TestFieldsAreRead(t *testing.T) {
 	var s sample
-	places, err := Fields("a.yaml", []byte("inner: x\nname: n\nown: o\ncount: 3\nshare: 0.5\non: true\nrows: [[1, b], []]\nparts:\n  - inner: y\n"), &s)
+	places, err := Fields("a.yaml",
+		[]byte("inner: x\nname: n\nown: o\ncount: 3\nshare: 0.5\non: true\nrows: [[1, b], []]\nparts:\n  - inner: y\n"), &s)
 	require.NoError(t, err)
 	half := 0.5
 	assert.Equal(t, sample{shared{"x"}, "n", "o!", 3, &half, true, [][]upper{{"1!", "b!"}, {}}, []shared{{"y"}}, ""}, s)
@@ -49,10 +50,13 @@ func TestFieldsAreRead(t *testing.T) {
 
 func TestEachFaultHasItsPlace(t *testing.T) {
 	var s sample
-	_, err := Fields("a.yaml", []byte("nome: n\nown: bad\ncount: many\non: yes\nrows: 3\nparts: [x]\nshare:\nname: [a]\nkept: x\n"), &s)
+	_, err := Fields("a.yaml",
+		[]byte("nome: n\nown: bad\ncount: many\non: yes\nrows: 3\nparts: [x]\nshare:\nname: [a]\nkept: x\n"), &s)
 	for _, want := range []string{
-		`a.yaml:1:1: unknown field "nome"; did you mean "name"?`, "a.yaml:2:6: own: bad is not taken", `count: "many" is not a whole number`,
-		`on: "yes" is neither true nor false`, "rows: this is a list", "parts[0]: this has fields", "share: there is no value", "name: this is one value", `unknown field "kept"`,
+		`a.yaml:1:1: unknown field "nome"; did you mean "name"?`, "a.yaml:2:6: own: bad is not taken",
+		`count: "many" is not a whole number`,
+		`on: "yes" is neither true nor false`, "rows: this is a list", "parts[0]: this has fields",
+		"share: there is no value", "name: this is one value", `unknown field "kept"`,
 	} {
 		assert.ErrorContains(t, err, want)
 	}

@@ -66,7 +66,8 @@ func Scalar(node ast.Node) (string, bool) {
 		return n.Value, true
 	case *ast.LiteralNode:
 		return strings.TrimSpace(n.Value.Value), true
-	case *ast.MappingNode, *ast.MappingValueNode, *ast.SequenceNode, *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode, *ast.NullNode:
+	case *ast.MappingNode, *ast.MappingValueNode, *ast.SequenceNode, *ast.AnchorNode, *ast.AliasNode, *ast.TagNode,
+		*ast.MergeKeyNode, *ast.NullNode:
 		return "", false
 	}
 	return node.GetToken().Value, true

@@ -35,8 +35,10 @@ type bill struct {
 // writeBill writes the bill: each file that runs, and what each contains. Its namespace is that of its content.
 func (r *release) writeBill() error {
 	b := bill{known: map[common.ElementID]bool{}, doc: &v2_3.Document{
-		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: program + "-" + r.version,
-		CreationInfo: &v2_3.CreationInfo{Created: r.time.Format("2006-01-02T15:04:05Z"), Creators: []common.Creator{{CreatorType: "Organization", Creator: "Bullet Metrics contributors"}}},
+		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: program +
+			"-" + r.version,
+		CreationInfo: &v2_3.CreationInfo{Created: r.time.Format("2006-01-02T15:04:05Z"),
+			Creators: []common.Creator{{CreatorType: "Organization", Creator: "Bullet Metrics contributors"}}},
 	}}
 	page, err := pagePackages(filepath.Join(r.tree, "collector-go", "internal", "page", "static", "vendor"))
 	if err != nil {
@@ -91,8 +93,10 @@ func (b *bill) file(path, name, version, purpose string) (common.ElementID, erro
 	sum := sha256.Sum256(text)
 	id := element(name)
 	b.add(&v2_3.Package{
-		PackageName: name, PackageSPDXIdentifier: id, PackageVersion: version, PackageFileName: filepath.Base(path), PackageHomePage: home,
-		PackageLicenseDeclared: ours, PrimaryPackagePurpose: purpose, PackageChecksums: []common.Checksum{{Algorithm: common.SHA256, Value: hex.EncodeToString(sum[:])}},
+		PackageName: name, PackageSPDXIdentifier: id, PackageVersion: version, PackageFileName: filepath.Base(path),
+		PackageHomePage:        home,
+		PackageLicenseDeclared: ours, PrimaryPackagePurpose: purpose,
+		PackageChecksums: []common.Checksum{{Algorithm: common.SHA256, Value: hex.EncodeToString(sum[:])}},
 	})
 	b.relate("DOCUMENT", "DESCRIBES", id)
 	return id, nil
@@ -105,8 +109,11 @@ func (b *bill) contains(of common.ElementID, purl, licence string, sums []common
 	id := element(plain)
 	if !b.known[id] {
 		b.add(&v2_3.Package{
-			PackageName: name, PackageSPDXIdentifier: id, PackageVersion: strings.ReplaceAll(version, "%2B", "+"), PackageLicenseDeclared: licence, PackageChecksums: sums,
-			PrimaryPackagePurpose: "LIBRARY", PackageExternalReferences: []*v2_3.PackageExternalReference{{Category: "PACKAGE-MANAGER", RefType: "purl", Locator: purl}},
+			PackageName: name, PackageSPDXIdentifier: id, PackageVersion: strings.ReplaceAll(version, "%2B", "+"),
+			PackageLicenseDeclared: licence, PackageChecksums: sums,
+			PrimaryPackagePurpose: "LIBRARY",
+			PackageExternalReferences: []*v2_3.PackageExternalReference{{Category: "PACKAGE-MANAGER", RefType: "purl",
+				Locator: purl}},
 		})
 	}
 	b.relate(of, "CONTAINS", id)
@@ -136,7 +143,8 @@ func (b *bill) modules(of common.ElementID, path string) error {
 	}
 	b.contains(of, "pkg:golang/std@"+strings.TrimPrefix(info.GoVersion, "go"), "BSD-3-Clause", nil)
 	for _, m := range info.Deps {
-		b.contains(of, "pkg:golang/"+replaced(m).Path+"@"+strings.ReplaceAll(replaced(m).Version, "+", "%2B"), unknown, nil)
+		b.contains(of, "pkg:golang/"+replaced(m).Path+"@"+strings.ReplaceAll(replaced(m).Version, "+", "%2B"),
+			unknown, nil)
 	}
 	return nil
 }

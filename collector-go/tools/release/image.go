@@ -29,7 +29,9 @@ func (r *release) writeImage() error {
 		if err != nil {
 			return err
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+		index = mutate.AppendManifests(index,
+			mutate.IndexAddendum{Add: image,
+				Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
 	}
 	dir := filepath.Join(r.stage, "oci")
 	written, err := layout.Write(dir, mutate.IndexMediaType(empty.Index, types.OCIImageIndex))
@@ -68,7 +70,8 @@ func (r *release) writeImage() error {
 // image is that of one architecture.
 func (r *release) image(arch string) (v1.Image, error) {
 	var entries []entry
-	for _, dir := range []string{"usr/", "usr/bin/", "usr/share/", "usr/share/doc/", "usr/share/doc/bullet-metrics/", "var/", "var/lib/"} {
+	for _, dir := range []string{"usr/", "usr/bin/", "usr/share/", "usr/share/doc/", "usr/share/doc/bullet-metrics/",
+		"var/", "var/lib/"} {
 		entries = append(entries, entry{name: dir, mode: 0o755})
 	}
 	entries = append(entries, entry{name: "var/lib/bullet-metrics/", mode: 0o700, owner: nobody})
@@ -90,12 +93,16 @@ func (r *release) image(arch string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil }, tarball.WithMediaType(types.OCILayer))
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(packed)),
+			nil
+	}, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err = mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make release"}})
+	image, err = mutate.Append(image,
+		mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make release"}})
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +113,14 @@ func (r *release) image(arch string) (v1.Image, error) {
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Created = "linux", arch, v1.Time{Time: r.time}
 	config.Config = v1.Config{
-		User: "65532:65532", Entrypoint: []string{"/usr/bin/bullet-metrics"}, Cmd: []string{"serve", "--data-dir=" + dataDir}, WorkingDir: dataDir,
+		User: "65532:65532", Entrypoint: []string{"/usr/bin/bullet-metrics"},
+		Cmd: []string{"serve", "--data-dir=" + dataDir}, WorkingDir: dataDir,
 		Volumes: map[string]struct{}{dataDir: {}}, ExposedPorts: map[string]struct{}{"4320/tcp": {}, "9320/tcp": {}},
 		Labels: map[string]string{
-			"org.opencontainers.image.title": program, "org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "Apache-2.0",
-			"org.opencontainers.image.source": home, "org.opencontainers.image.created": r.time.Format("2006-01-02T15:04:05Z"),
+			"org.opencontainers.image.title": program, "org.opencontainers.image.version": r.version,
+			"org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.source":   home,
+			"org.opencontainers.image.created":  r.time.Format("2006-01-02T15:04:05Z"),
 		},
 	}
 	return mutate.ConfigFile(image, config)

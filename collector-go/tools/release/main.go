@@ -47,7 +47,8 @@ type release struct {
 }
 
 func (r *release) make() error {
-	if r.version == "" || r.time.Unix() <= 0 || r.tree == "" || r.programs == "" || r.stage == "" || r.out == "" || flag.NArg() > 0 {
+	if r.version == "" || r.time.Unix() <= 0 || r.tree == "" || r.programs == "" || r.stage == "" || r.out == "" ||
+		flag.NArg() > 0 {
 		return errors.New("all flags are needed; make release gives them")
 	}
 	for _, dir := range []string{r.stage, r.out} {
@@ -95,7 +96,8 @@ func (r *release) lay(arch string) error {
 		{r.jar(".jar"), plugin + ".jar", 0o644},
 		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.yaml"), "bullet-metrics.yaml", 0o644},
 		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.service"), "bullet-metrics.service", 0o644},
-		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.sysusers"), "bullet-metrics.sysusers", 0o644},
+		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.sysusers"),
+			"bullet-metrics.sysusers", 0o644},
 		{filepath.Join(r.tree, "collector-go", "packaging", "scripts", "postinstall"), "scripts/postinstall", 0o755},
 		{filepath.Join(r.tree, "collector-go", "packaging", "scripts", "preremove"), "scripts/preremove", 0o755},
 		{filepath.Join(r.tree, "collector-go", "packaging", "scripts", "postremove"), "scripts/postremove", 0o755},

@@ -70,7 +70,8 @@ func (c collected) add(path, of string) error {
 // directories above it up to its module's.
 func (c collected) linked(dir, arch string) error {
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Standard,Module", "./cmd/bullet-metrics")
-	list.Dir, list.Env, list.Stderr = dir, append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0"), os.Stderr
+	list.Dir, list.Env, list.Stderr = dir, append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0"),
+		os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)

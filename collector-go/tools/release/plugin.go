@@ -41,7 +41,8 @@ func (r *release) writePlugin() error {
 			return err
 		}
 	}
-	return r.write(r.named(plugin+"-VERSION.pom"), []byte(strings.NewReplacer("VERSION", r.version, "HOME", home).Replace(pom)), 0o644)
+	return r.write(r.named(plugin+"-VERSION.pom"),
+		[]byte(strings.NewReplacer("VERSION", r.version, "HOME", home).Replace(pom)), 0o644)
 }
 
 // writeCompose writes the example for compose, with the release's image.
@@ -50,5 +51,6 @@ func (r *release) writeCompose() error {
 	if err != nil {
 		return err
 	}
-	return r.write(filepath.Join(r.out, "compose.yaml"), []byte(strings.ReplaceAll(string(text), "VERSION", r.version)), 0o644)
+	return r.write(filepath.Join(r.out, "compose.yaml"), []byte(strings.ReplaceAll(string(text), "VERSION", r.version)),
+		0o644)
 }

@@ -96,8 +96,10 @@ func TestTwoReleasesAreTheSameToTheByte(t *testing.T) {
 		}
 	}
 	v := m.version
-	want := []string{program + "-" + v + "-1.aarch64.rpm", program + "-" + v + "-1.x86_64.rpm", program + "_" + v + "_amd64.deb", program + "_" + v + "_arm64.deb",
-		program + "_" + v + "_linux_amd64.tar.gz", program + "_" + v + "_linux_arm64.tar.gz", program + "_" + v + "_oci.tar", plugin + "-" + v + "-sources.jar",
+	want := []string{program + "-" + v + "-1.aarch64.rpm", program + "-" + v + "-1.x86_64.rpm", program + "_" + v +
+		"_amd64.deb", program + "_" + v + "_arm64.deb",
+		program + "_" + v + "_linux_amd64.tar.gz", program + "_" + v + "_linux_arm64.tar.gz", program + "_" + v +
+			"_oci.tar", plugin + "-" + v + "-sources.jar",
 		plugin + "-" + v + ".jar", plugin + "-" + v + ".pom", "compose.yaml", billFile}
 	assert.ElementsMatch(t, want, names)
 
@@ -166,7 +168,8 @@ func TestNothingIsPassedOnWithoutItsLicence(t *testing.T) {
 			assert.Contains(t, notices, d.Path+" "+d.Version+"\n")
 			assert.True(t, byPURL["pkg:golang/"+d.Path+"@"+strings.ReplaceAll(d.Version, "+", "%2B")], d.Path)
 		}
-		for _, part := range []string{"Go's standard library", "uPlot, in the page", "the page's editor", "the plugin's jar"} {
+		for _, part := range []string{"Go's standard library", "uPlot, in the page", "the page's editor",
+			"the plugin's jar"} {
 			assert.Contains(t, notices, part)
 		}
 		assert.Equal(t, hexSum(inside[program]), files[program+"-linux-"+arch])
@@ -174,10 +177,12 @@ func TestNothingIsPassedOnWithoutItsLicence(t *testing.T) {
 	assert.Equal(t, hexSum(m.read(t, plugin+"-VERSION.jar")), files[plugin])
 	for _, purl := range []string{"pkg:maven/com.google.protobuf/protobuf-java@", "pkg:npm/uplot@", "pkg:golang/std@"} {
 		assert.True(t, slices.ContainsFunc(doc.Packages, func(p *v2_3.Package) bool {
-			return len(p.PackageExternalReferences) == 1 && strings.HasPrefix(p.PackageExternalReferences[0].Locator, purl)
+			return len(p.PackageExternalReferences) == 1 &&
+				strings.HasPrefix(p.PackageExternalReferences[0].Locator, purl)
 		}), purl)
 	}
-	assert.Regexp(t, `^https://.*/spdx/bullet-metrics-`+regexp.QuoteMeta(m.version)+`-[0-9a-f]{64}$`, doc.DocumentNamespace)
+	assert.Regexp(t, `^https://.*/spdx/bullet-metrics-`+regexp.QuoteMeta(m.version)+`-[0-9a-f]{64}$`,
+		doc.DocumentNamespace)
 	b := bill{doc: doc}
 	named := doc.DocumentNamespace
 	doc.DocumentNamespace = ""
@@ -194,8 +199,10 @@ func TestTheRPMIsReadBack(t *testing.T) {
 		require.NoError(t, err)
 		name, err := p.Header.GetNEVRA()
 		require.NoError(t, err)
-		assert.Equal(t, []string{program, "0", m.version, "1", of}, []string{name.Name, name.Epoch, name.Version, name.Release, name.Arch})
-		for tag, script := range map[int]string{rpm.POSTIN: "postinstall", rpm.PREUN: "preremove", rpm.POSTUN: "postremove"} {
+		assert.Equal(t, []string{program, "0", m.version, "1", of}, []string{name.Name, name.Epoch, name.Version,
+			name.Release, name.Arch})
+		for tag, script := range map[int]string{rpm.POSTIN: "postinstall", rpm.PREUN: "preremove",
+			rpm.POSTUN: "postremove"} {
 			want, err := os.ReadFile("../../packaging/scripts/" + script)
 			require.NoError(t, err)
 			got, err := p.Header.GetString(tag)
@@ -225,8 +232,10 @@ func TestTheRPMIsReadBack(t *testing.T) {
 			require.NoError(t, err)
 			got[f.Name()] = content
 		}
-		for path, from := range map[string]string{"/usr/bin/bullet-metrics": program, "/usr/lib/systemd/system/bullet-metrics.service": "bullet-metrics.service",
-			"/etc/bullet-metrics/bullet-metrics.yaml": "bullet-metrics.yaml", "/usr/share/bullet-metrics/bullet-metrics-storm.jar": plugin + ".jar"} {
+		for path, from := range map[string]string{"/usr/bin/bullet-metrics": program,
+			"/usr/lib/systemd/system/bullet-metrics.service":     "bullet-metrics.service",
+			"/etc/bullet-metrics/bullet-metrics.yaml":            "bullet-metrics.yaml",
+			"/usr/share/bullet-metrics/bullet-metrics-storm.jar": plugin + ".jar"} {
 			require.NotEmpty(t, got[path], path)
 			assert.Equal(t, hexSum(inside[from]), hexSum(got[path]), path)
 		}
@@ -260,14 +269,16 @@ func TestTheImageAndItsExample(t *testing.T) {
 		require.NoError(t, err)
 		config, err := image.ConfigFile()
 		require.NoError(t, err)
-		assert.Equal(t, v1.Platform{OS: "linux", Architecture: d.Platform.Architecture}, v1.Platform{OS: config.OS, Architecture: config.Architecture})
+		assert.Equal(t, v1.Platform{OS: "linux", Architecture: d.Platform.Architecture},
+			v1.Platform{OS: config.OS, Architecture: config.Architecture})
 		assert.Equal(t, "65532:65532", config.Config.User)
 		layers, err := image.Layers()
 		require.NoError(t, err)
 		require.Len(t, layers, 1, "from an empty image")
 		r, err := layers[0].Uncompressed()
 		require.NoError(t, err)
-		assert.Equal(t, hexSum(m.tarball(t, config.Architecture)[program]), hexSum(untar(t, r)["usr/bin/bullet-metrics"]))
+		assert.Equal(t, hexSum(m.tarball(t, config.Architecture)[program]),
+			hexSum(untar(t, r)["usr/bin/bullet-metrics"]))
 	}
 
 	var example map[string]any
@@ -291,7 +302,8 @@ func TestThePluginsFiles(t *testing.T) {
 		Version    string `xml:"version"`
 	}
 	require.NoError(t, xml.Unmarshal(m.read(t, plugin+"-VERSION.pom"), &parsed))
-	assert.Equal(t, "io.github.bulletmetrics:"+plugin+":"+m.version, parsed.GroupID+":"+parsed.ArtifactID+":"+parsed.Version)
+	assert.Equal(t, "io.github.bulletmetrics:"+plugin+":"+m.version, parsed.GroupID+":"+parsed.ArtifactID+":"+
+		parsed.Version)
 
 	inside := func(name string) map[string]*zip.File {
 		text := m.read(t, name)
@@ -309,7 +321,8 @@ func TestThePluginsFiles(t *testing.T) {
 	text, err := io.ReadAll(manifest)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "Implementation-Version: "+m.version+"\r\n")
-	assert.Contains(t, inside(plugin+"-VERSION-sources.jar"), "io/github/bulletmetrics/storm/BulletMetricsConsumer.java")
+	assert.Contains(t, inside(plugin+"-VERSION-sources.jar"),
+		"io/github/bulletmetrics/storm/BulletMetricsConsumer.java")
 }
 
 // All times in a release are the commit's.

@@ -22,7 +22,8 @@ func archive(at time.Time, entries []entry) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, e := range entries {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: at, Uid: e.owner, Gid: e.owner}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: at,
+			Uid: e.owner, Gid: e.owner}
 		if e.content == nil {
 			h.Typeflag = tar.TypeDir
 		}

@@ -62,7 +62,8 @@ func module(t *testing.T) string {
 func build(t *testing.T) string {
 	root := module(t)
 	program := filepath.Join(root, "../build/tools/alertmanager")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/prometheus/alertmanager/cmd/alertmanager")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+		"github.com/prometheus/alertmanager/cmd/alertmanager")
 	cmd.Dir = filepath.Join(root, "tools/alertmanager")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -93,7 +94,8 @@ func Start(t *testing.T) *Alertmanager {
 	require.NoError(t, err)
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
-	cmd := exec.Command(program, "--config.file", config, "--storage.path", dir, "--web.listen-address", address, "--cluster.listen-address=", "--log.level=warn")
+	cmd := exec.Command(program, "--config.file", config, "--storage.path", dir, "--web.listen-address", address,
+		"--cluster.listen-address=", "--log.level=warn")
 	cmd.Stderr = t.Output()
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {

@@ -72,7 +72,8 @@ func TestAnAnswerIsComparedValueByValue(t *testing.T) {
 		hour[0] = max(hour[0], v)
 	}
 	hour[1] = most
-	_, err = questions["greatest"].Compare(truth, []byte(answer(`{"worker":"host_1:6700"}`, hour[1])+answer(`{"worker":"host_0:6700"}`, hour[0])), end, end)
+	_, err = questions["greatest"].Compare(truth,
+		[]byte(answer(`{"worker":"host_1:6700"}`, hour[1])+answer(`{"worker":"host_0:6700"}`, hour[0])), end, end)
 	assert.NoError(t, err)
 	_, err = questions["average"].Compare(truth, []byte(answer(`{}`, sum/60)), end, end)
 	assert.NoError(t, err)

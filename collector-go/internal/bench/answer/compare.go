@@ -34,7 +34,8 @@ func (q Question) Compare(t *Truth, body []byte, startMs, endMs int64) (values i
 			at := startMs + int64(i)*q.StepMs
 			want, is := q.want(t, series, at)
 			if p.ms != at || !is || math.Abs(p.value-want) > rounding*math.Abs(want) {
-				return fmt.Errorf("series %v is %.15g at %d, and should be %.15g at %d", labels, p.value, p.ms, want, at)
+				return fmt.Errorf("series %v is %.15g at %d, and should be %.15g at %d", labels, p.value,
+					p.ms, want, at)
 			}
 		}
 		values += len(points)

@@ -22,7 +22,8 @@ type Truth struct {
 
 // NewTruth walks rows again.
 func NewTruth(rows *bench.Rows, startMs, stepMs int64, steps int) *Truth {
-	t := &Truth{StartMs: startMs, StepMs: stepMs, Hosts: rows.Hosts, Steps: steps, first: make([]float64, rows.Hosts*steps), means: make([][]float64, rows.Metrics)}
+	t := &Truth{StartMs: startMs, StepMs: stepMs, Hosts: rows.Hosts, Steps: steps,
+		first: make([]float64, rows.Hosts*steps), means: make([][]float64, rows.Metrics)}
 	hosts := make([]int, rows.Hosts)
 	for h := range hosts {
 		hosts[h] = h
@@ -71,18 +72,23 @@ type Question struct {
 
 // Questions are those of a day of workers' rows.
 func Questions(topology string, widthMs int64) []Question {
-	ours, theirs := fmt.Sprintf("%s{topology=%q}", bench.StoredName(0), topology), strings.ReplaceAll(bench.Field(0), ".", "_")
+	ours, theirs := fmt.Sprintf("%s{topology=%q}", bench.StoredName(0), topology),
+		strings.ReplaceAll(bench.Field(0), ".", "_")
 	one := func(*Truth) int { return 1 }
 	hosts := func(t *Truth) int { return t.Hosts }
 	whole := func(map[string]string) (int, error) { return 0, nil }
 	return []Question{
-		{"average", "average by topology, every 5 minutes", fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))", ours), fmt.Sprintf("avg(avg_over_time(%s[5m]))", theirs), 300_000,
+		{"average", "average by topology, every 5 minutes", fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))",
+			ours), fmt.Sprintf("avg(avg_over_time(%s[5m]))", theirs), 300_000,
 			one, (*Truth).average, whole},
-		{"greatest", "most of an hour, by worker", fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", ours), fmt.Sprintf("max by (hostname) (max_over_time(%s[1h]))", theirs), 3_600_000,
+		{"greatest", "most of an hour, by worker", fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", ours),
+			fmt.Sprintf("max by (hostname) (max_over_time(%s[1h]))", theirs), 3_600_000,
 			hosts, (*Truth).greatest, host},
 		{"raw", "every value of every worker", ours, theirs, widthMs, hosts, (*Truth).value, host},
-		{"all", "average of each of the ten metrics, every 5 minutes", fmt.Sprintf("avg by (__name__) ({__name__=~\"storm_cpu_usage_.+\", topology=%q})", topology),
-			`avg by (__name__) ({__name__=~"cpu_usage_.+"})`, 300_000, func(t *Truth) int { return len(t.means) }, (*Truth).mean, metric},
+		{"all", "average of each of the ten metrics, every 5 minutes",
+			fmt.Sprintf("avg by (__name__) ({__name__=~\"storm_cpu_usage_.+\", topology=%q})", topology),
+			`avg by (__name__) ({__name__=~"cpu_usage_.+"})`, 300_000, func(t *Truth) int { return len(t.means) },
+			(*Truth).mean, metric},
 	}
 }
 

@@ -31,7 +31,8 @@ func (l Load) Slices() int { return (l.Steps + l.StepsASlice - 1) / l.StepsASlic
 func Send(ctx context.Context, address string, rows *bench.Rows, l Load) (sum float64, sent int64, err error) {
 	conns := make([]*grpc.ClientConn, l.Streams)
 	for i := range conns {
-		if conns[i], err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithReadBufferSize(32<<10), grpc.WithWriteBufferSize(1<<20)); err != nil {
+		if conns[i], err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithReadBufferSize(32<<10), grpc.WithWriteBufferSize(1<<20)); err != nil {
 			return 0, 0, err
 		}
 		defer conns[i].Close()
@@ -79,7 +80,8 @@ type client struct {
 }
 
 func (c *client) send(ctx context.Context, conn *grpc.ClientConn) error {
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{StreamName: "Export", ServerStreams: true, ClientStreams: true}, "/bench.Floor/Export", grpc.ForceCodecV2(rawCodec{}))
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{StreamName: "Export", ServerStreams: true, ClientStreams: true},
+		"/bench.Floor/Export", grpc.ForceCodecV2(rawCodec{}))
 	if err != nil {
 		return err
 	}

@@ -68,10 +68,12 @@ func Run(o Options) error {
 	web.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ready") })
 	web.HandleFunc("/sums", s.answer)
 	web.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(chunkBytes), grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(32<<10),
+	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(chunkBytes),
+		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(32<<10),
 		experimental.BufferPool(&framepool.Pool{}), grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
-	g.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Floor", HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{{StreamName: "Export", Handler: s.export,
-		ServerStreams: true, ClientStreams: true}}}, s)
+	g.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Floor", HandlerType: (*any)(nil),
+		Streams: []grpc.StreamDesc{{StreamName: "Export", Handler: s.export,
+			ServerStreams: true, ClientStreams: true}}}, s)
 	failed := make(chan error, 3)
 	go func() { failed <- log.write() }()
 	go func() { failed <- http.ListenAndServe(o.HTTP, web) }()

@@ -16,7 +16,8 @@ func TestTheFloorHasWhatWasSent(t *testing.T) {
 	for _, size := range []int{8, 12} {
 		p, address := start(t, Options{LogBytes: 4096, Series: 70, Slices: 3})
 		rows := bench.NewRows(1, 7, 10)
-		sum, sent, err := Send(t.Context(), address, rows, Load{Streams: 2, PerMessage: 2, Steps: 9, StepsASlice: 3, SampleBytes: size, InFlight: 2})
+		sum, sent, err := Send(t.Context(), address, rows, Load{Streams: 2, PerMessage: 2, Steps: 9, StepsASlice: 3,
+			SampleBytes: size, InFlight: 2})
 		require.NoError(t, err)
 		const samples = 7 * 10 * 9
 		assert.Greater(t, int(sent), samples*size)

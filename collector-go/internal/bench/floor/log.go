@@ -56,7 +56,8 @@ func newLog(path string, bound int64) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Fallocate(int(file.Fd()), 0, 0, bound+chunkBytes); err != nil && !errors.Is(err, syscall.EOPNOTSUPP) {
+	if err := unix.Fallocate(int(file.Fd()), 0, 0, bound+chunkBytes); err != nil &&
+		!errors.Is(err, syscall.EOPNOTSUPP) {
 		return nil, errors.Join(err, file.Close())
 	}
 	l := &log{file: file, bound: bound, filling: newChunk(), free: newChunk()}

@@ -39,7 +39,8 @@ func start(t testing.TB, o Options) (*bench.Process, string) {
 	o.Log = filepath.Join(dir, "data")
 	options, err := json.Marshal(o)
 	require.NoError(t, err)
-	p, err := bench.Start(t.Context(), os.Args[0], []string{asFloor, string(options)}, "http://"+o.HTTP, "/ready", filepath.Join(dir, "log"))
+	p, err := bench.Start(t.Context(), os.Args[0], []string{asFloor, string(options)}, "http://"+o.HTTP, "/ready",
+		filepath.Join(dir, "log"))
 	require.NoError(t, err)
 	t.Cleanup(p.Kill)
 	return p, o.Listen
@@ -51,7 +52,8 @@ func BenchmarkFloor(b *testing.B) {
 		b.Run(fmt.Sprintf("%d bytes a sample", size), func(b *testing.B) {
 			rows := bench.NewRows(1, 4000, 10)
 			load := Load{Streams: 4, PerMessage: 1000, Steps: 600, StepsASlice: 60, SampleBytes: size, InFlight: 64}
-			p, address := start(b, Options{LogBytes: DefaultLogBytes, Series: rows.Hosts * rows.Metrics, Slices: load.Slices()})
+			p, address := start(b, Options{LogBytes: DefaultLogBytes, Series: rows.Hosts * rows.Metrics,
+				Slices: load.Slices()})
 			samples := 0
 			for b.Loop() {
 				_, _, err := Send(b.Context(), address, rows, load)

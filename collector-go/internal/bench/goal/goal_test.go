@@ -59,7 +59,8 @@ func TestAMedianIsOfWhatWasMeasured(t *testing.T) {
 
 // The best of the peers is the one that is hardest to match, and one that has no figure is named.
 func TestThePeerIsTheBestOne(t *testing.T) {
-	ours, missing := Figure{Value: 10, Subject: Ours, Rounds: 1}, Figure{Value: math.NaN(), Subject: "c", Why: "was not built"}
+	ours, missing := Figure{Value: 10, Subject: Ours, Rounds: 1},
+		Figure{Value: math.NaN(), Subject: "c", Why: "was not built"}
 	a, b := Figure{Value: 2, Subject: "a"}, Figure{Value: 3, Subject: "b"}
 	p := judge("w", "u", TimesPeer(4), ours, []Figure{a, missing, b})
 	assert.Equal(t, "b", p.PeerName)
@@ -75,17 +76,22 @@ func TestThePeerIsTheBestOne(t *testing.T) {
 
 // measured is every value of every scenario, with the same figure for all.
 func measured(figure float64) (all Pieces) {
-	values := map[string]float64{Cost: figure, "samples_per_cpu_second": figure, "rows_per_s": figure, "cores": figure, "rss_mib": figure, "disk_bytes_per_sample": figure,
-		"written_bytes_per_sample": figure, "ack_p99_ms": figure, "accept_p99_ms": figure, "extract_p99_ms": figure, "bytes_per_series": figure, "ready_s": figure,
-		"cpu_us_per_tick": figure, "allocated_kb_per_tick": figure, "query_average_cpu_ms": figure, "query_greatest_cpu_ms": figure, "query_raw_cpu_ms": figure, "query_all_cpu_ms": figure}
-	scenarios := []string{OwnSlice, OwnSliceRecorded, SixtyToOne, Sustained1s, Sustained10s, SmallMessages, Paced, Stages, Day, DayRecorded, Memory, Start, Plugin}
+	values := map[string]float64{Cost: figure, "samples_per_cpu_second": figure, "rows_per_s": figure, "cores": figure,
+		"rss_mib": figure, "disk_bytes_per_sample": figure,
+		"written_bytes_per_sample": figure, "ack_p99_ms": figure, "accept_p99_ms": figure, "extract_p99_ms": figure,
+		"bytes_per_series": figure, "ready_s": figure,
+		"cpu_us_per_tick": figure, "allocated_kb_per_tick": figure, "query_average_cpu_ms": figure,
+		"query_greatest_cpu_ms": figure, "query_raw_cpu_ms": figure, "query_all_cpu_ms": figure}
+	scenarios := []string{OwnSlice, OwnSliceRecorded, SixtyToOne, Sustained1s, Sustained10s, SmallMessages, Paced,
+		Stages, Day, DayRecorded, Memory, Start, Plugin}
 	for _, g := range Growth {
 		for _, size := range g.Sizes {
 			scenarios = append(scenarios, GrowthScenario(g.Name, size))
 		}
 	}
 	for _, scenario := range scenarios {
-		for _, subject := range []string{Ours, "victoria", "questdb", "prometheus", "influxdb", "otelcol", Floor8, Floor12, HTTP} {
+		for _, subject := range []string{Ours, "victoria", "questdb", "prometheus", "influxdb", "otelcol", Floor8,
+			Floor12, HTTP} {
 			all = all.Put(Piece{Scenario: scenario, Subject: subject, Round: 1, Scale: "some", Values: values})
 		}
 	}
@@ -135,7 +141,8 @@ func assertFollows(t *testing.T, text string, ours, peer *float64, met bool) {
 func TestGrowthIsTheDearestOverTheFirst(t *testing.T) {
 	var all Pieces
 	for i, size := range Growth[0].Sizes {
-		all = all.Put(Piece{Scenario: GrowthScenario("series", size), Subject: Ours, Round: 1, Values: map[string]float64{Cost: []float64{100, 90, 230, 150}[i]}})
+		all = all.Put(Piece{Scenario: GrowthScenario("series", size), Subject: Ours, Round: 1,
+			Values: map[string]float64{Cost: []float64{100, 90, 230, 150}[i]}})
 	}
 	part := Judge(all)[9].Parts[0]
 	assert.InDelta(t, 2.3, *part.Ours, 1e-9)
@@ -149,7 +156,8 @@ func TestARunGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, there)
 	f := &File{Settings: Settings{Rounds: 3}, Versions: map[string]string{"a": "1"}, Machine: Machine{Cores: 2}}
-	f.Add(Piece{Scenario: OwnSlice, Subject: Ours, Round: 1, Seconds: 3, Values: map[string]float64{"samples_per_cpu_second": 1}})
+	f.Add(Piece{Scenario: OwnSlice, Subject: Ours, Round: 1, Seconds: 3,
+		Values: map[string]float64{"samples_per_cpu_second": 1}})
 	f.Add(Piece{Scenario: OwnSlice, Subject: "victoria", Round: 1, Seconds: 2, Error: "it broke"})
 	require.NoError(t, f.Write(path))
 	earlier, there, err := Read(path)
@@ -169,7 +177,8 @@ func TestARunGoesOn(t *testing.T) {
 		change(&other)
 		assert.NotEmpty(t, other.GoesOn(earlier))
 	}
-	earlier.Add(Piece{Scenario: OwnSlice, Subject: "victoria", Round: 1, Seconds: 4, Values: map[string]float64{"samples_per_cpu_second": 2}})
+	earlier.Add(Piece{Scenario: OwnSlice, Subject: "victoria", Round: 1, Seconds: 4,
+		Values: map[string]float64{"samples_per_cpu_second": 2}})
 	assert.Len(t, earlier.Pieces, 2, "in the place of the one that failed")
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	_, _, err = Read(path)
@@ -191,14 +200,16 @@ func TestTheFileNamesWhatIsJudged(t *testing.T) {
 }
 
 func TestTableAndPage(t *testing.T) {
-	f := &File{Settings: Settings{Quick: true, Scale: 1, Rounds: 1}, Versions: map[string]string{"A": "v1"}, Durability: map[string]string{"A": "syncs"}, Raised: []string{"a limit"}}
+	f := &File{Settings: Settings{Quick: true, Scale: 1, Rounds: 1}, Versions: map[string]string{"A": "v1"},
+		Durability: map[string]string{"A": "syncs"}, Raised: []string{"a limit"}}
 	for _, p := range measured(1234567) {
 		f.Add(p)
 	}
 	f.Add(Piece{Scenario: OwnSlice, Subject: "questdb", Round: 1, Error: "questdb.jar was not built"})
 	var out bytes.Buffer
 	require.NoError(t, f.Table(&out))
-	for _, want := range []string{"1,230,000 samples/CPU-s", ">= 1,000,000", "<= 0.0074", "goal 1 is without questdb: own-slice: questdb.jar was not built", "of 10 goals met"} {
+	for _, want := range []string{"1,230,000 samples/CPU-s", ">= 1,000,000", "<= 0.0074",
+		"goal 1 is without questdb: own-slice: questdb.jar was not built", "of 10 goals met"} {
 		assert.Contains(t, out.String(), want)
 	}
 	page, err := f.IntoPage([]byte("before\n" + beginMark + "\nold\n" + endMark + "\nafter\n"))
@@ -214,7 +225,8 @@ func TestTableAndPage(t *testing.T) {
 }
 
 func TestNumbersHaveThreeDigits(t *testing.T) {
-	for want, n := range map[string]float64{"0": 0, "0.0256": 0.02561, "2.50": 2.5, "12.3": 12.34, "123": 123.4, "1,230": 1234, "-1,230": -1234, "12,300,000": 12_345_678} {
+	for want, n := range map[string]float64{"0": 0, "0.0256": 0.02561, "2.50": 2.5, "12.3": 12.34, "123": 123.4,
+		"1,230": 1234, "-1,230": -1234, "12,300,000": 12_345_678} {
 		assert.Equal(t, want, Number(&n))
 	}
 	assert.Equal(t, "-", Number(nil))

@@ -59,7 +59,8 @@ const mostMargin = 1e6
 // judge compares a figure with a limit and, where that is a multiple of a peer's, with the best of some peers. A peer
 // that has no figure is named; without any the limit is not held.
 func judge(what, unit string, limit Limit, ours Figure, peers []Figure) Part {
-	p := Part{What: what, Unit: unit, Goal: limit.String(), Ours: known(ours.Value), Scale: ours.Scale, Rounds: ours.Rounds, Seconds: ours.Seconds}
+	p := Part{What: what, Unit: unit, Goal: limit.String(), Ours: known(ours.Value), Scale: ours.Scale,
+		Rounds: ours.Rounds, Seconds: ours.Seconds}
 	if ours.Rounds > 1 {
 		p.Range = []float64{ours.Least, ours.Most}
 	}
@@ -102,7 +103,8 @@ func Judge(all Pieces) (goals []Goal) {
 			}
 			missing = append(missing, p.Missing...)
 		}
-		g.Goal, g.Ours, g.Peer, g.Ratio, g.Met, g.Of, g.Scale, g.Seconds = worst.Goal, worst.Ours, worst.Peer, worst.Ratio, worst.Met, worst.What, worst.Scale, worst.Seconds
+		g.Goal, g.Ours, g.Peer, g.Ratio, g.Met, g.Of, g.Scale, g.Seconds = worst.Goal, worst.Ours, worst.Peer,
+			worst.Ratio, worst.Met, worst.What, worst.Scale, worst.Seconds
 		g.Missing = unique(missing)
 		goals = append(goals, g)
 	}

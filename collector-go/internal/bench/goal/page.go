@@ -40,7 +40,8 @@ func (f *File) Markdown() string {
 			if p.PeerName != "" {
 				peer += " (" + p.PeerName + ")"
 			}
-			fmt.Fprintf(&to, "| | %s | %s | %s %s | %s | %s | %s | %s |\n", p.What, limitText(p.Goal), Number(p.Ours), p.Unit, peer, Number(p.Ratio), yes(p.Met), p.Scale)
+			fmt.Fprintf(&to, "| | %s | %s | %s %s | %s | %s | %s | %s |\n", p.What, limitText(p.Goal), Number(p.Ours),
+				p.Unit, peer, Number(p.Ratio), yes(p.Met), p.Scale)
 		}
 	}
 	for _, g := range f.Goals {
@@ -69,8 +70,10 @@ func (f *File) head(to *strings.Builder) {
 		kind += fmt.Sprintf(", at a scale of %g", f.Settings.Scale)
 	}
 	least, most := f.loads()
-	fmt.Fprintf(to, "Measured %s, %s: %s, %d cores, %d GiB, Linux %s; load average %.0f to %.0f; medians of %d rounds. Versions: ", f.Ended.Format("2006-01-02"), kind,
-		f.Machine.CPUModel, f.Machine.Cores, f.Machine.MemoryBytes>>30, f.Machine.Kernel, least, most, f.Settings.Rounds)
+	fmt.Fprintf(to, "Measured %s, %s: %s, %d cores, %d GiB, Linux %s; load average %.0f to %.0f; medians of %d rounds. Versions: ",
+		f.Ended.Format("2006-01-02"), kind,
+		f.Machine.CPUModel, f.Machine.Cores, f.Machine.MemoryBytes>>30, f.Machine.Kernel, least, most,
+		f.Settings.Rounds)
 	for i, name := range slices.Sorted(maps.Keys(f.Versions)) {
 		if i > 0 {
 			to.WriteString(", ")

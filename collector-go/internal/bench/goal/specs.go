@@ -75,13 +75,16 @@ func perCPU(what string, limit Limit, scenario string, peers ...string) func(Pie
 
 // floorItself is what the floor must take for its comparison to count.
 func floorItself(all Pieces) Part {
-	return judge("the floor itself, 12 bytes a sample", "samples/CPU-s", AtLeast(60e6), all.Figure(SixtyToOne, Floor12, "samples_per_cpu_second"), nil)
+	return judge("the floor itself, 12 bytes a sample", "samples/CPU-s", AtLeast(60e6),
+		all.Figure(SixtyToOne, Floor12, "samples_per_cpu_second"), nil)
 }
 
 // queries are the parts of a day's questions.
 func queries() (parts []func(Pieces) Part) {
-	for _, q := range []struct{ name, what string }{{"average", "average by topology"}, {"greatest", "most of an hour, by worker"}, {"raw", "raw"}, {"all", "all ten metrics"}} {
-		parts = append(parts, compared(q.what+", VictoriaMetrics", "CPU ms", OfPeer(1), Day, "query_"+q.name+"_cpu_ms", "victoria"),
+	for _, q := range []struct{ name, what string }{{"average", "average by topology"},
+		{"greatest", "most of an hour, by worker"}, {"raw", "raw"}, {"all", "all ten metrics"}} {
+		parts = append(parts, compared(q.what+", VictoriaMetrics", "CPU ms", OfPeer(1), Day, "query_"+q.name+"_cpu_ms",
+			"victoria"),
 			compared(q.what+", Prometheus", "CPU ms", OfPeer(0.25), Day, "query_"+q.name+"_cpu_ms", "prometheus"))
 	}
 	return parts
@@ -104,7 +107,8 @@ func grown(what, name string, sizes []int) func(Pieces) Part {
 			f.Value = math.Max(f.Value, at.Value/first) // NaN stays
 			f.Rounds, f.Scale, f.Seconds = at.Rounds, at.Scale, at.Seconds
 		}
-		return judge(fmt.Sprintf("%s, %d to %d: the dearest over the first", what, sizes[0], sizes[len(sizes)-1]), "x", AtMost(2), f, nil)
+		return judge(fmt.Sprintf("%s, %d to %d: the dearest over the first", what, sizes[0], sizes[len(sizes)-1]), "x",
+			AtMost(2), f, nil)
 	}
 }
 
@@ -120,7 +124,8 @@ var specs = []spec{
 	{1, "samples a server CPU-second, every sample its own slice", []func(Pieces) Part{
 		perCPU("TSBS rows, the better of VictoriaMetrics and QuestDB", TimesPeer(5), OwnSlice, "victoria", "questdb"),
 		perCPU("TSBS rows, Prometheus", TimesPeer(25), OwnSlice, "prometheus"),
-		perCPU("recorded heap and CPU, the better of VictoriaMetrics and QuestDB", TimesPeer(5), OwnSliceRecorded, "victoria", "questdb"),
+		perCPU("recorded heap and CPU, the better of VictoriaMetrics and QuestDB", TimesPeer(5), OwnSliceRecorded,
+			"victoria", "questdb"),
 		perCPU("recorded heap and CPU, Prometheus", TimesPeer(25), OwnSliceRecorded, "prometheus"),
 	}},
 	{2, "1 s rows cut into 60 s slices, a server CPU-second", []func(Pieces) Part{
@@ -134,15 +139,20 @@ var specs = []spec{
 	}},
 	{4, "small senders: 100 samples a message", []func(Pieces) Part{
 		perCPU("500 streams, saturated, VictoriaMetrics", TimesPeer(5), SmallMessages, "victoria"),
-		perCPU("500 streams, saturated, an OpenTelemetry Collector that stores nothing", TimesPeer(5), SmallMessages, "otelcol"),
+		perCPU("500 streams, saturated, an OpenTelemetry Collector that stores nothing", TimesPeer(5),
+			SmallMessages, "otelcol"),
 		compared("500 workers x 100 samples/s over 4 streams", "cores", AtMost(0.1), Paced, "cores"),
 		compared("the same, memory", "MiB", AtMost(128), Paced, "rss_mib"),
 	}},
 	{5, "bytes a sample on disk, a day of 500 workers", []func(Pieces) Part{
-		compared("settled, index included, TSBS rows", "bytes/sample", OfPeer(0.8), Day, "disk_bytes_per_sample", "victoria"),
-		compared("settled, index included, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.8), DayRecorded, "disk_bytes_per_sample", "victoria"),
-		compared("written in all, TSBS rows", "bytes/sample", OfPeer(0.25), Day, "written_bytes_per_sample", "prometheus"),
-		compared("written in all, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.25), DayRecorded, "written_bytes_per_sample", "prometheus"),
+		compared("settled, index included, TSBS rows", "bytes/sample", OfPeer(0.8), Day, "disk_bytes_per_sample",
+			"victoria"),
+		compared("settled, index included, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.8), DayRecorded,
+			"disk_bytes_per_sample", "victoria"),
+		compared("written in all, TSBS rows", "bytes/sample", OfPeer(0.25), Day, "written_bytes_per_sample",
+			"prometheus"),
+		compared("written in all, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.25), DayRecorded,
+			"written_bytes_per_sample", "prometheus"),
 	}},
 	{6, "acknowledgement and stages at 50,000 samples/s", []func(Pieces) Part{
 		compared("acknowledgement p99, fsync included", "ms", OfPeer(1), Paced, "ack_p99_ms", "influxdb"),
@@ -151,12 +161,14 @@ var specs = []spec{
 	}},
 	{7, "CPU of a query over a day of 500 workers, answers compared value by value", queries()},
 	{8, "memory of live series, and start", []func(Pieces) Part{
-		compared("resident memory, 200,000 series", "bytes/series", OfPeer(0.4), Memory, "bytes_per_series", "victoria"),
+		compared("resident memory, 200,000 series", "bytes/series", OfPeer(0.4), Memory, "bytes_per_series",
+			"victoria"),
 		compared("ready after a kill, 1,000,000 series on disk", "s", AtMost(2), Start, "ready_s"),
 	}},
 	{9, "plugin: one metrics tick of 1,162 executors", []func(Pieces) Part{
 		compared("CPU, all of the plugin's threads", "us/tick", OfPeer(0.2), Plugin, "cpu_us_per_tick", HTTP),
-		compared("allocated by all of the plugin's threads", "KB/tick", OfPeer(0.2), Plugin, "allocated_kb_per_tick", HTTP),
+		compared("allocated by all of the plugin's threads", "KB/tick", OfPeer(0.2), Plugin,
+			"allocated_kb_per_tick", HTTP),
 	}},
 	{10, "cost grows with work: CPU a sample from end to end", growth()},
 }

@@ -72,7 +72,8 @@ func (f *File) Table(to io.Writer) error {
 			if p.PeerName != "" {
 				peer += " " + p.PeerName
 			}
-			fmt.Fprintf(table, "\t  %s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", p.What, limitText(p.Goal), Number(p.Ours), p.Unit, peer, Number(p.Ratio), yes(p.Met), p.Scale)
+			fmt.Fprintf(table, "\t  %s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", p.What, limitText(p.Goal), Number(p.Ours), p.Unit,
+				peer, Number(p.Ratio), yes(p.Met), p.Scale)
 		}
 	}
 	if err := table.Flush(); err != nil {

@@ -29,13 +29,16 @@ func (i *influxDB) Start(ctx context.Context, dir string) (*bench.Process, error
 		return nil, err
 	}
 	in := func(part string) string { return filepath.Join(dir, part) }
-	c := command([]string{"INFLUXDB_REPORTING_DISABLED=true", "INFLUXDB_META_DIR=" + in("meta"), "INFLUXDB_DATA_DIR=" + in("data"), "INFLUXDB_DATA_WAL_DIR=" + in("wal"),
-		"INFLUXDB_HTTP_BIND_ADDRESS=" + address, "INFLUXDB_BIND_ADDRESS=127.0.0.1:0", "INFLUXDB_HTTP_LOG_ENABLED=false", "INFLUXDB_LOGGING_LEVEL=error",
+	c := command([]string{"INFLUXDB_REPORTING_DISABLED=true", "INFLUXDB_META_DIR=" + in("meta"), "INFLUXDB_DATA_DIR=" +
+		in("data"), "INFLUXDB_DATA_WAL_DIR=" + in("wal"),
+		"INFLUXDB_HTTP_BIND_ADDRESS=" + address, "INFLUXDB_BIND_ADDRESS=127.0.0.1:0", "INFLUXDB_HTTP_LOG_ENABLED=false",
+		"INFLUXDB_LOGGING_LEVEL=error",
 		"INFLUXDB_MONITOR_STORE_ENABLED=false"}, i.program, "run", "-config", "/dev/null")
 	if i.process, err = bench.StartCommand(ctx, c, "http://"+address, "/ping", in("log")); err != nil {
 		return nil, err
 	}
-	return i.process, post(ctx, http.DefaultClient, i.process.Base()+"/query?q="+url.QueryEscape(`CREATE DATABASE "bench"`), "application/x-www-form-urlencoded", nil, nil)
+	return i.process, post(ctx, http.DefaultClient, i.process.Base()+"/query?q="+
+		url.QueryEscape(`CREATE DATABASE "bench"`), "application/x-www-form-urlencoded", nil, nil)
 }
 
 // Sender implements Peer.
@@ -48,7 +51,8 @@ func (i *influxDB) Sender() (Sender, error) {
 
 // Count implements Peer.
 func (i *influxDB) Count(ctx context.Context, metric int, of Span) (values, sum float64, err error) {
-	statement := fmt.Sprintf(`SELECT count(%[1]q), sum(%[1]q) FROM "cpu" WHERE time >= %[2]dms AND time <= %[3]dms`, column(metric), of.FirstMs, of.LastMs)
+	statement := fmt.Sprintf(`SELECT count(%[1]q), sum(%[1]q) FROM "cpu" WHERE time >= %[2]dms AND time <= %[3]dms`,
+		column(metric), of.FirstMs, of.LastMs)
 	body, err := i.process.Get(ctx, "/query?"+url.Values{"db": {"bench"}, "q": {statement}, "epoch": {"ms"}}.Encode())
 	if err != nil {
 		return 0, 0, err

@@ -21,7 +21,9 @@ type lineSender struct {
 }
 
 func newLineSender(url string) *lineSender {
-	return &lineSender{url: url, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}}, heads: map[int][]byte{}}
+	return &lineSender{url: url,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}},
+		heads:  map[int][]byte{}}
 }
 
 // column is a metric's field in a line.

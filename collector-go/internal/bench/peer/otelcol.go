@@ -48,7 +48,8 @@ func (o *otelcol) Start(ctx context.Context, dir string) (*bench.Process, error)
 		return nil, err
 	}
 	config := strings.ReplaceAll(fmt.Sprintf(otelConfig, o.address, host, port), "\n", " ")
-	o.process, err = bench.Start(ctx, o.program, []string{"--config", "yaml:" + config}, "http://"+web, "/metrics", filepath.Join(dir, "log"))
+	o.process, err = bench.Start(ctx, o.program, []string{"--config", "yaml:" + config}, "http://"+web, "/metrics",
+		filepath.Join(dir, "log"))
 	return o.process, err
 }
 
@@ -72,7 +73,8 @@ func (o *otelcol) Sender() (Sender, error) {
 	if o.process == nil {
 		return nil, errEnded
 	}
-	conn, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+	conn, err := grpc.NewClient(o.address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
 	if err != nil {
 		return nil, err
 	}

@@ -53,9 +53,12 @@ type Kind struct {
 
 // Kinds are all peers.
 var Kinds = []Kind{
-	{"victoria", "VictoriaMetrics", "answers before a row is on disk; written within 5 s, synced in the background", newVictoria},
-	{"questdb", "QuestDB", "answers once its log is written, which is not synced (cairo.commit.mode=nosync)", newQuestDB},
-	{"prometheus", "Prometheus", "answers once its log is written, which is synced at the end of a segment of 128 MiB", newPrometheus},
+	{"victoria", "VictoriaMetrics", "answers before a row is on disk; written within 5 s, synced in the background",
+		newVictoria},
+	{"questdb", "QuestDB", "answers once its log is written, which is not synced (cairo.commit.mode=nosync)",
+		newQuestDB},
+	{"prometheus", "Prometheus", "answers once its log is written, which is synced at the end of a segment of 128 MiB",
+		newPrometheus},
 	{"influxdb", "InfluxDB 1", "answers once its log is synced", newInfluxDB},
 	{"otelcol", "OpenTelemetry Collector", "stores nothing", newOTelCol},
 }

@@ -42,7 +42,9 @@ func TestLinesAreTSBSs(t *testing.T) {
 }
 
 func TestARefusedRequestIsAnError(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "too old", http.StatusBadRequest) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "too old", http.StatusBadRequest)
+	}))
 	defer server.Close()
 	assert.ErrorContains(t, newLineSender(server.URL).Send(t.Context(), two), "too old")
 }

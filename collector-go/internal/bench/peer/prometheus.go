@@ -40,8 +40,10 @@ func (p *prometheus) Start(ctx context.Context, dir string) (*bench.Process, err
 	if err := os.WriteFile(file, []byte("global: {}\n"), 0o640); err != nil {
 		return nil, err
 	}
-	p.process, err = bench.Start(ctx, p.program, []string{"--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", address,
-		"--storage.tsdb.retention.time", "100y", "--web.enable-remote-write-receiver", "--log.level", "error"}, "http://"+address, "/-/ready", filepath.Join(dir, "log"))
+	p.process, err = bench.Start(ctx, p.program, []string{"--config.file", file, "--storage.tsdb.path",
+		filepath.Join(dir, "data"), "--web.listen-address", address,
+		"--storage.tsdb.retention.time", "100y", "--web.enable-remote-write-receiver", "--log.level", "error"},
+		"http://"+address, "/-/ready", filepath.Join(dir, "log"))
 	return p.process, err
 }
 
@@ -55,7 +57,8 @@ func (p *prometheus) Sender() (Sender, error) {
 	if p.process == nil {
 		return nil, errEnded
 	}
-	return &remoteWriter{url: p.process.Base() + "/api/v1/write", client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}},
+	return &remoteWriter{url: p.process.Base() + "/api/v1/write",
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}},
 		series: map[int][]byte{}}, nil
 }
 
@@ -93,7 +96,8 @@ func (w *remoteWriter) labels(host, metric, metrics int) []byte {
 	if known {
 		return encoded
 	}
-	pairs := append(strings.Split(bench.Tags(host), ","), "__name__="+PromName(metric), fmt.Sprintf("hostname=host_%d", host))
+	pairs := append(strings.Split(bench.Tags(host), ","), "__name__="+PromName(metric),
+		fmt.Sprintf("hostname=host_%d", host))
 	slices.Sort(pairs)
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")

@@ -39,7 +39,8 @@ func (q *questDB) Start(ctx context.Context, dir string) (*bench.Process, error)
 	if err := os.MkdirAll(data, 0o750); err != nil {
 		return nil, err
 	}
-	c := command([]string{"QDB_HTTP_BIND_TO=" + address, "QDB_HTTP_MIN_ENABLED=false", "QDB_PG_ENABLED=false", "QDB_LINE_TCP_ENABLED=false", "QDB_TELEMETRY_ENABLED=false"},
+	c := command([]string{"QDB_HTTP_BIND_TO=" + address, "QDB_HTTP_MIN_ENABLED=false", "QDB_PG_ENABLED=false",
+		"QDB_LINE_TCP_ENABLED=false", "QDB_TELEMETRY_ENABLED=false"},
 		q.java, "-XX:+UseParallelGC", "-p", q.jar, "-m", "io.questdb/io.questdb.ServerMain", "-d", data)
 	q.process, err = bench.StartCommand(ctx, c, "http://"+address, "/exec?query=select%201", filepath.Join(dir, "log"))
 	return q.process, err
@@ -55,7 +56,8 @@ func (q *questDB) Sender() (Sender, error) {
 
 // Count implements Peer. Rows are there once its log was applied to the table.
 func (q *questDB) Count(ctx context.Context, metric int, of Span) (values, sum float64, err error) {
-	statement := fmt.Sprintf("select count(%[1]s), sum(%[1]s) from cpu where timestamp between %[2]d000 and %[3]d000", column(metric), of.FirstMs, of.LastMs)
+	statement := fmt.Sprintf("select count(%[1]s), sum(%[1]s) from cpu where timestamp between %[2]d000 and %[3]d000",
+		column(metric), of.FirstMs, of.LastMs)
 	body, err := q.process.Get(ctx, "/exec?"+url.Values{"query": {statement}}.Encode())
 	if err != nil {
 		return 0, 0, err

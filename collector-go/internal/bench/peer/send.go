@@ -80,7 +80,8 @@ func (l *line) step(ctx context.Context, metrics, perRequest int, timeMs int64) 
 // request sends the present values of some of the connection's hosts.
 func (l *line) request(ctx context.Context, metrics, from, to int, timeMs int64) error {
 	begun := time.Now()
-	err := l.Send(ctx, Rows{First: l.first + from, Metrics: metrics, Values: l.walk.Values[from*metrics : to*metrics], TimeMs: timeMs})
+	err := l.Send(ctx, Rows{First: l.first + from, Metrics: metrics, Values: l.walk.Values[from*metrics : to*metrics],
+		TimeMs: timeMs})
 	_ = l.took.RecordValue(min(time.Since(begun).Microseconds(), longest))
 	return err
 }
@@ -95,7 +96,8 @@ func Send(ctx context.Context, p Peer, rows *bench.Rows, l Load) (sums []float64
 	for from := 0; from < l.Steps; from += lead {
 		err := each(lines, func(c *line) error {
 			for step := from; step < min(from+lead, l.Steps); step++ {
-				if err := c.step(ctx, rows.Metrics, l.PerRequest, l.StartMs+int64(step)*l.Step.Milliseconds()); err != nil {
+				if err := c.step(ctx, rows.Metrics, l.PerRequest, l.StartMs+int64(step)*l.Step.Milliseconds()); err !=
+					nil {
 					return err
 				}
 			}
@@ -132,7 +134,8 @@ func each(lines []*line, part func(*line) error) error {
 
 // Pace sends each host's row as it falls due, one request a host, spread over the step; a first step is sent that is
 // not measured. It returns the server's CPU of the time that it took, and how long requests took.
-func Pace(ctx context.Context, p Peer, measured bench.Measured, rows *bench.Rows, l Load) (cpu, took time.Duration, latency bench.Quantiles, err error) {
+func Pace(ctx context.Context, p Peer, measured bench.Measured, rows *bench.Rows, l Load) (cpu, took time.Duration,
+	latency bench.Quantiles, err error) {
 	lines, err := connect(p, rows, l)
 	if err != nil {
 		return 0, 0, latency, err

@@ -29,8 +29,10 @@ func (v *victoria) Start(ctx context.Context, dir string) (*bench.Process, error
 	if err != nil {
 		return nil, err
 	}
-	v.process, err = bench.Start(ctx, v.program, []string{"-storageDataPath=" + filepath.Join(dir, "data"), "-httpListenAddr=" + address,
-		"-retentionPeriod=100y", "-search.maxUniqueTimeseries=2000000", "-search.disableCache"}, "http://"+address, "/health", filepath.Join(dir, "log"))
+	v.process, err = bench.Start(ctx, v.program, []string{"-storageDataPath=" + filepath.Join(dir, "data"),
+		"-httpListenAddr=" + address,
+		"-retentionPeriod=100y", "-search.maxUniqueTimeseries=2000000", "-search.disableCache"}, "http://"+address,
+		"/health", filepath.Join(dir, "log"))
 	return v.process, err
 }
 
@@ -53,7 +55,8 @@ func PromName(metric int) string { return strings.ReplaceAll(bench.Field(metric)
 // countByPromQL asks a server for a metric's values.
 func countByPromQL(ctx context.Context, p *bench.Process, metric int, of Span) (values, sum float64, err error) {
 	answer := func(function string) (float64, error) {
-		return p.Query(ctx, fmt.Sprintf("sum(%s(%s[%dms]))", function, PromName(metric), of.LastMs-of.FirstMs+1), time.UnixMilli(of.LastMs))
+		return p.Query(ctx, fmt.Sprintf("sum(%s(%s[%dms]))", function, PromName(metric), of.LastMs-of.FirstMs+1),
+			time.UnixMilli(of.LastMs))
 	}
 	if values, err = answer("count_over_time"); err != nil {
 		return 0, 0, err

@@ -63,12 +63,14 @@ var (
 
 // shows is what Grafana's units show; ms a minute are a share times 60,000, by a transformation.
 var shows = map[string]dimension{
-	"s": seconds, "bytes": {bytes: 1}, "binBps": {bytes: 1, seconds: -1}, "percentunit": share, "short": counts, "none": counts, "cps": {things: 1, seconds: -1},
+	"s": seconds, "bytes": {bytes: 1}, "binBps": {bytes: 1, seconds: -1}, "percentunit": share, "short": counts,
+	"none": counts, "cps": {things: 1, seconds: -1},
 	"suffix: cores": share, msAMinute: share, "suffix: cores/query": {things: -1},
 }
 
 // units are those that names end in.
-var units = map[string]dimension{"seconds": seconds, "bytes": {bytes: 1}, "ratio": share, "cores": share, "per_second": {things: 1, seconds: -1}}
+var units = map[string]dimension{"seconds": seconds, "bytes": {bytes: 1}, "ratio": share, "cores": share,
+	"per_second": {things: 1, seconds: -1}}
 
 func (l *linter) dimension(e parser.Expr) (dimension, error) {
 	switch n := e.(type) {

@@ -22,11 +22,13 @@ const rateInterval = 433 * time.Second
 
 // Fill puts values in the place of Grafana's variables.
 func Fill(expr, topology string, rate time.Duration) string {
-	return strings.NewReplacer("$__rate_interval", fmt.Sprint(int(rate.Seconds()), "s"), "$topology", topology, "$worker", ".+", "$component", ".+", "$class", ".+").Replace(expr)
+	return strings.NewReplacer("$__rate_interval", fmt.Sprint(int(rate.Seconds()), "s"), "$topology", topology,
+		"$worker", ".+", "$component", ".+", "$class", ".+").Replace(expr)
 }
 
 func (l *linter) expression(panel, field, expr string, o options) {
-	l.want(!strings.Contains(expr, "$__interval"), panel, field, "uses $__interval; $__rate_interval spans at least four reports")
+	l.want(!strings.Contains(expr, "$__interval"), panel, field,
+		"uses $__interval; $__rate_interval spans at least four reports")
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(Fill(expr, "t", rateInterval))
 	if err != nil {
 		l.problem(panel, field, "is not PromQL: %v", err)
@@ -44,7 +46,8 @@ func (l *linter) expression(panel, field, expr string, o options) {
 	}
 	want, known := shows[o.unit]
 	l.want(known, panel, "fieldConfig.defaults.unit", "%q is none that these dashboards use", o.unit)
-	l.want(!known || want.shownAs(got), panel, "fieldConfig.defaults.unit", "is %q, which shows %s, but %s is %s", o.unit, want, field, got)
+	l.want(!known || want.shownAs(got), panel, "fieldConfig.defaults.unit", "is %q, which shows %s, but %s is %s",
+		o.unit, want, field, got)
 }
 
 // expression is one while it is judged.
@@ -124,7 +127,9 @@ func ranked(path []parser.Node) bool {
 func matchedElsewhere(path []parser.Node, s *parser.VectorSelector) bool {
 	for _, node := range path {
 		b, is := node.(*parser.BinaryExpr)
-		if is && b.VectorMatching != nil && within(b.RHS, s) && (!b.VectorMatching.On || slices.Contains(b.VectorMatching.MatchingLabels, "topology")) && topologyMatched(b.LHS) {
+		if is && b.VectorMatching != nil && within(b.RHS, s) &&
+			(!b.VectorMatching.On || slices.Contains(b.VectorMatching.MatchingLabels, "topology")) &&
+			topologyMatched(b.LHS) {
 			return true
 		}
 	}
@@ -142,7 +147,9 @@ func within(root parser.Expr, s *parser.VectorSelector) (found bool) {
 func topologyMatched(root parser.Expr) (found bool) {
 	parser.Inspect(root, func(node parser.Node, _ []parser.Node) error {
 		if s, is := node.(*parser.VectorSelector); is {
-			found = found || slices.ContainsFunc(s.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "topology" })
+			found = found || slices.ContainsFunc(s.LabelMatchers, func(m *labels.Matcher) bool {
+				return m.Name == "topology"
+			})
 		}
 		return nil
 	})
@@ -182,7 +189,8 @@ func (l *linter) metric(name string) (Metric, bool) {
 		return m, true
 	}
 	for _, end := range []string{"_bucket", "_count", "_sum"} {
-		if m, known := l.metrics[strings.TrimSuffix(name, end)]; known && strings.HasSuffix(name, end) && m.Type == "histogram" {
+		if m, known := l.metrics[strings.TrimSuffix(name, end)]; known && strings.HasSuffix(name, end) &&
+			m.Type == "histogram" {
 			return Metric{Type: "counter", Unit: m.Unit, Labels: append([]string{"le"}, m.Labels...)}, true
 		}
 	}

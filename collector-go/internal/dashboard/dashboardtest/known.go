@@ -14,7 +14,9 @@ func Known() map[string]Metric {
 		known[name] = Metric{Type: d.Type, Unit: d.Unit, Labels: d.Labels}
 	}
 	maps.Copy(known, own)
-	known["ALERTS"] = Metric{Type: "gauge", Labels: strings.Fields("alertname alertstate severity topology worker class metric reason port")} // whoever evaluates rules
+	// whoever evaluates rules
+	known["ALERTS"] = Metric{Type: "gauge",
+		Labels: strings.Fields("alertname alertstate severity topology worker class metric reason port")}
 	return known
 }
 
@@ -81,5 +83,6 @@ var own = map[string]Metric{
 // annotations are series that the collector makes of annotations when it is asked for them (internal/timeline).
 func init() {
 	own["bullet_annotation_active"] = Metric{Type: "gauge", Labels: strings.Fields("topology kind title text tags")}
-	own["bullet_annotation_start_seconds"] = Metric{Type: "gauge", Unit: "seconds", Labels: strings.Fields("topology kind title text tags")}
+	own["bullet_annotation_start_seconds"] = Metric{Type: "gauge", Unit: "seconds",
+		Labels: strings.Fields("topology kind title text tags")}
 }

@@ -71,20 +71,25 @@ func (l *linter) head(content []byte, d Dashboard) {
 	var raw map[string]json.RawMessage
 	_ = json.Unmarshal(content, &raw) // it was read before
 	for _, exported := range []string{"__inputs", "__elements", "__requires"} {
-		l.want(raw[exported] == nil, "", exported, "is what an export for sharing has; take the dashboard's own JSON model")
+		l.want(raw[exported] == nil, "", exported,
+			"is what an export for sharing has; take the dashboard's own JSON model")
 	}
-	l.want(raw["elements"] == nil && raw["spec"] == nil, "", "elements", "is schema v2; keep schema v1, which Grafana 11 reads too")
-	l.want(!strings.Contains(string(content), "DS_PROMETHEUS"), "", "datasource", "names DS_PROMETHEUS; use ${datasource}")
+	l.want(raw["elements"] == nil && raw["spec"] == nil, "", "elements",
+		"is schema v2; keep schema v1, which Grafana 11 reads too")
+	l.want(!strings.Contains(string(content), "DS_PROMETHEUS"), "", "datasource",
+		"names DS_PROMETHEUS; use ${datasource}")
 	id, has := raw["id"]
 	l.want(has && string(id) == "null", "", "id", "must be null: the uid is the dashboard's name")
 	want := "bullet-" + strings.TrimSuffix(l.file, ".json")
 	l.want(d.UID == want, "", "uid", "is %q; of this file it is %q", d.UID, want)
 	l.want(d.Title != "", "", "title", "is missing")
 	l.want(d.Description != "", "", "description", "is missing")
-	l.want(d.SchemaVersion >= oldestSchema, "", "schemaVersion", "is %d; %d and newer need no migration", d.SchemaVersion, oldestSchema)
+	l.want(d.SchemaVersion >= oldestSchema, "", "schemaVersion", "is %d; %d and newer need no migration",
+		d.SchemaVersion, oldestSchema)
 	l.want(!d.Editable, "", "editable", "must be false: a provisioned dashboard's file is what is edited")
 	l.want(d.GraphTooltip == 1, "", "graphTooltip", "is %d; 1 is the shared crosshair", d.GraphTooltip)
-	l.want(slices.Contains(d.Tags, "bullet-metrics"), "", "tags", "have no bullet-metrics: the links at the head go by it")
+	l.want(slices.Contains(d.Tags, "bullet-metrics"), "", "tags",
+		"have no bullet-metrics: the links at the head go by it")
 	l.want(d.Refresh != "", "", "refresh", "is missing: a live page renews itself")
 }
 
@@ -99,7 +104,8 @@ func (l *linter) variables(d Dashboard) {
 			l.want(v.Query.Text == "prometheus", "", field, "is not of type prometheus")
 		case "query":
 			l.want(v.Datasource.UID == "${datasource}", "", field, "asks %q; use ${datasource}", v.Datasource.UID)
-			l.want(v.Refresh == 2, "", field, "is not renewed when the time range changes (refresh 2): what left would be offered, and what came would not")
+			l.want(v.Refresh == 2, "", field,
+				"is not renewed when the time range changes (refresh 2): what left would be offered, and what came would not")
 			l.want(v.Current == nil || v.IncludeAll, "", field, "has a choice of somebody's own in current")
 			l.labelValues(field, v.Query.Text)
 		}
@@ -127,7 +133,8 @@ func (l *linter) annotations(d Dashboard) {
 		}
 		field := "annotations." + a.Name
 		l.want(a.Datasource.UID == "${datasource}", "", field, "asks %q; use ${datasource}", a.Datasource.UID)
-		l.want(a.Expr == a.Target.Expr, "", field, "asks one thing in target and another in expr, by which Grafana before 12 goes")
+		l.want(a.Expr == a.Target.Expr, "", field,
+			"asks one thing in target and another in expr, by which Grafana before 12 goes")
 		l.expression("", field, a.Expr, options{})
 		steps = steps || strings.Contains(a.Expr, "bullet_annotation_active")
 		changes = changes || strings.Contains(a.Expr, "bullet_annotation_start_seconds")

@@ -9,7 +9,8 @@ import (
 var current = []string{"timeseries", "stat", "heatmap", "table"}
 
 func (l *linter) panels(d Dashboard) {
-	l.want(len(d.Panels) > 0 && d.Panels[0].Type == "row", "", "panels", "begin without a row: every panel stands under a question")
+	l.want(len(d.Panels) > 0 && d.Panels[0].Type == "row", "", "panels",
+		"begin without a row: every panel stands under a question")
 	ids := map[int]bool{}
 	var row Panel
 	var inRow []Panel
@@ -20,8 +21,10 @@ func (l *linter) panels(d Dashboard) {
 		if p.Type == "row" {
 			l.row(row, inRow)
 			row, inRow = p, nil
-			l.want(strings.HasSuffix(p.Title, "?") || strings.Contains(p.Title, "? ("), p.Title, "title", "is no question: a row is named after what it answers")
-			l.want(!p.Collapsed && len(p.Panels) == 0, p.Title, "collapsed", "hides panels from this check; leave the row open")
+			l.want(strings.HasSuffix(p.Title, "?") || strings.Contains(p.Title, "? ("), p.Title, "title",
+				"is no question: a row is named after what it answers")
+			l.want(!p.Collapsed && len(p.Panels) == 0, p.Title, "collapsed",
+				"hides panels from this check; leave the row open")
 			continue
 		}
 		inRow = append(inRow, p)
@@ -51,7 +54,8 @@ func (l *linter) panel(p Panel) {
 	l.want(unit != "", p.Title, "fieldConfig.defaults.unit", "is missing")
 	l.want(len(p.Targets) > 0, p.Title, "targets", "are missing")
 	if p.Type == "timeseries" {
-		l.want(p.FieldConfig.Defaults.Custom.SpanNulls == false, p.Title, "fieldConfig.defaults.custom.spanNulls", "must be false: a gap is drawn as a gap")
+		l.want(p.FieldConfig.Defaults.Custom.SpanNulls == false, p.Title, "fieldConfig.defaults.custom.spanNulls",
+			"must be false: a gap is drawn as a gap")
 	}
 	refs := map[string]bool{}
 	for _, t := range p.Targets {
@@ -65,8 +69,10 @@ func (l *linter) panel(p Panel) {
 }
 
 func (l *linter) target(p Panel, t Target, field string) {
-	l.want(t.Datasource.UID == "${datasource}", p.Title, field+".datasource", "is %q; use ${datasource}", t.Datasource.UID)
-	l.want(t.Interval == "$reporting", p.Title, field+".interval", "is %q; with $reporting the rate's interval is four reports", t.Interval)
+	l.want(t.Datasource.UID == "${datasource}", p.Title, field+".datasource", "is %q; use ${datasource}",
+		t.Datasource.UID)
+	l.want(t.Interval == "$reporting", p.Title, field+".interval",
+		"is %q; with $reporting the rate's interval is four reports", t.Interval)
 	l.want(p.Type == "table" || t.LegendFormat != "", p.Title, field+".legendFormat", "is missing: name the series")
 	format := map[string]string{"heatmap": "heatmap", "table": "table"}[p.Type]
 	if format == "" {
@@ -79,14 +85,18 @@ func (l *linter) target(p Panel, t Target, field string) {
 
 // limit: where filter latency is drawn, so is its limit.
 func (l *linter) limit(p Panel) {
-	if p.Type != "timeseries" || !p.names("bullet_filter_latency_seconds", "bullet_filter_latency_mean_seconds") || p.FieldConfig.Defaults.Unit != "s" {
+	if p.Type != "timeseries" || !p.names("bullet_filter_latency_seconds", "bullet_filter_latency_mean_seconds") ||
+		p.FieldConfig.Defaults.Unit != "s" {
 		return
 	}
 	steps := p.FieldConfig.Defaults.Thresholds.Steps
-	drawn := slices.ContainsFunc(steps, func(s struct{ Value *float64 }) bool { return s.Value != nil && *s.Value == 0.2 })
+	drawn := slices.ContainsFunc(steps, func(s struct{ Value *float64 }) bool {
+		return s.Value != nil && *s.Value == 0.2
+	})
 	l.want(drawn, p.Title, "fieldConfig.defaults.thresholds", "have no step at 0.2: the limit of 200 ms is a line")
 	style := p.FieldConfig.Defaults.Custom.ThresholdsStyle.Mode
-	l.want(style != "" && style != "off", p.Title, "fieldConfig.defaults.custom.thresholdsStyle", "is %q: the limit of 200 ms is a line", style)
+	l.want(style != "" && style != "off", p.Title, "fieldConfig.defaults.custom.thresholdsStyle",
+		"is %q: the limit of 200 ms is a line", style)
 }
 
 func (p Panel) names(metrics ...string) bool {
@@ -105,7 +115,8 @@ func (l *linter) transformed(p Panel) {
 	multiplied := slices.ContainsFunc(p.Transformations, func(t Transformation) bool {
 		return t.ID == "calculateField" && strings.Contains(string(t.Options), `"60000"`)
 	})
-	l.want(multiplied == (p.FieldConfig.Defaults.Unit == msAMinute), p.Title, "transformations", "multiply by 60000 where, and only where, the unit is ms a minute")
+	l.want(multiplied == (p.FieldConfig.Defaults.Unit == msAMinute), p.Title, "transformations",
+		"multiply by 60000 where, and only where, the unit is ms a minute")
 }
 
 // row: beside ms a minute stand base units; beside a mean over workers stand their number and the total.
@@ -115,7 +126,8 @@ func (l *linter) row(row Panel, panels []Panel) {
 		return func(p Panel) bool { return slices.Contains(units, p.FieldConfig.Defaults.Unit) }
 	}
 	if with(unit(msAMinute)) {
-		l.want(with(unit("suffix: cores", "percentunit")), row.Title, "row", "has ms a minute without cores or a share beside it")
+		l.want(with(unit("suffix: cores", "percentunit")), row.Title, "row",
+			"has ms a minute without cores or a share beside it")
 	}
 	for _, p := range panels {
 		if !slices.ContainsFunc(p.Targets, func(t Target) bool { return strings.HasPrefix(t.Expr, "avg") }) {

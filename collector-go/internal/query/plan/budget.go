@@ -20,7 +20,8 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("query reads more than %d %s; select fewer series or a shorter time, or raise %s", e.Limit, e.What, e.Setting)
+	return fmt.Sprintf("query reads more than %d %s; select fewer series or a shorter time, or raise %s", e.Limit,
+		e.What, e.Setting)
 }
 
 type budget struct {

@@ -35,7 +35,8 @@ type Plan struct {
 
 // New returns the plan of a query that may read so much.
 func New(limits Limits) *Plan {
-	return &Plan{instants: map[*labels.Matcher]Instants{}, windows: map[*labels.Matcher]Windows{}, budget: budget{limits: limits}}
+	return &Plan{instants: map[*labels.Matcher]Instants{}, windows: map[*labels.Matcher]Windows{},
+		budget: budget{limits: limits}}
 }
 
 // Thin notes that a selector is asked for at instants only. The selector is known by its matchers' addresses, which it

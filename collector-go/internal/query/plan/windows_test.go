@@ -12,7 +12,8 @@ import (
 func TestEdges(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		w := Windows{Instants: Instants{FirstMs: r.Int64N(100) - 50, StepMs: 1 + r.Int64N(20)}, RangeMs: 1 + r.Int64N(60)}
+		w := Windows{Instants: Instants{FirstMs: r.Int64N(100) - 50, StepMs: 1 + r.Int64N(20)},
+			RangeMs: 1 + r.Int64N(60)}
 		w.LastMs = w.FirstMs + r.Int64N(100)
 		var all []int64
 		for at := w.FirstMs; at <= w.LastMs; at += w.StepMs {

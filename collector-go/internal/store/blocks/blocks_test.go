@@ -76,7 +76,11 @@ func TestExportedBlocksHoldWhatWasAsked(t *testing.T) {
 
 // A store that cannot be read to its end gives no block that looks whole.
 func TestExportEndsWithTheStoresError(t *testing.T) {
-	broken := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return nil, errors.New("no such store") })
-	err := Export(context.Background(), broken, t.TempDir(), 0, Width-1, func(Written) { t.Error("a block was written") })
+	broken := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
+		return nil, errors.New("no such store")
+	})
+	err := Export(context.Background(), broken, t.TempDir(), 0, Width-1, func(Written) {
+		t.Error("a block was written")
+	})
 	require.ErrorContains(t, err, "no such store")
 }

@@ -99,7 +99,8 @@ func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storag
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
+	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs},
+		labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	for set.Next() {
 		if err := give(set.At()); err != nil {
 			return err
@@ -136,11 +137,13 @@ func decodeCursor(path string, data []byte) (position uint64, err error) {
 	var newest, stored int64
 	var handed uint64
 	if _, err := fmt.Sscanf(string(data), cursorFormat, &position, &newest, &handed, &stored); err != nil {
-		return 0, fmt.Errorf("%s is not a cursor of version 1: remove it to fill the store from the journal, without its blocks", path)
+		return 0, fmt.Errorf(
+			"%s is not a cursor of version 1: remove it to fill the store from the journal, without its blocks", path)
 	}
 	text := fmt.Appendf(nil, cursorFormat, position, newest, handed, stored)
 	if want := fmt.Appendf(text, "crc32c %08x\n", crc32.Checksum(text, castagnoli)); !slices.Equal(want, data) {
-		return 0, fmt.Errorf("%s: the checksum does not match: remove it to fill the store from the journal, without its blocks", path)
+		return 0, fmt.Errorf(
+			"%s: the checksum does not match: remove it to fill the store from the journal, without its blocks", path)
 	}
 	return position, nil
 }

@@ -76,7 +76,8 @@ func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs,
 	}
 	defer func() { err = errors.Join(err, block.Close()) }()
 	b := &builder{ctx: ctx, block: block, minMs: minMs, maxMs: maxMs}
-	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
+	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs},
+		labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	for set.Next() {
 		if err := b.series(set.At()); err != nil {
 			return w, err

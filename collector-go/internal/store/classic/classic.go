@@ -35,7 +35,8 @@ const (
 // bounds takes them from the library, so that they are to the bit those of native histograms.
 func bounds() []float64 {
 	h := histogram.Histogram{Schema: halfSteps,
-		PositiveSpans: []histogram.Span{{Offset: first, Length: last - first + 1}}, PositiveBuckets: make([]int64, last-first+1)}
+		PositiveSpans:   []histogram.Span{{Offset: first, Length: last - first + 1}},
+		PositiveBuckets: make([]int64, last-first+1)}
 	var all []float64
 	for buckets := h.PositiveBucketIterator(); buckets.Next(); {
 		all = append(all, buckets.At().Upper)

@@ -39,7 +39,8 @@ const idleConnections = 90 * time.Second
 func (r Receiver) Client() (*http.Client, error) {
 	c := r.HTTP
 	c.FollowRedirects = false
-	client, err := config.NewClientFromConfig(c, "bullet-metrics", config.WithUserAgent("bullet-metrics"), config.WithIdleConnTimeout(idleConnections))
+	client, err := config.NewClientFromConfig(c, "bullet-metrics", config.WithUserAgent("bullet-metrics"),
+		config.WithIdleConnTimeout(idleConnections))
 	if err != nil {
 		return nil, fmt.Errorf("prepare to call %s: %w", r.URL, err)
 	}

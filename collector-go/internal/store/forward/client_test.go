@@ -30,7 +30,8 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	token := file(t, "first\n")
 	r := Receiver{URL: s.URL, HTTP: config.HTTPClientConfig{FollowRedirects: true,
 		Authorization: &config.Authorization{Type: "Token", CredentialsFile: token},
-		HTTPHeaders:   &config.Headers{Headers: map[string]config.Header{"X-Scope-OrgID": {Values: []string{"bullet"}}}}}}
+		HTTPHeaders: &config.Headers{
+			Headers: map[string]config.Header{"X-Scope-OrgID": {Values: []string{"bullet"}}}}}}
 	require.NoError(t, r.Validate())
 	client, err := r.Client()
 	require.NoError(t, err)
@@ -48,7 +49,8 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 
-	basic := Receiver{URL: s.URL, HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{Username: "u", PasswordFile: file(t, "p\n")}}}
+	basic := Receiver{URL: s.URL,
+		HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{Username: "u", PasswordFile: file(t, "p\n")}}}
 	client, err = basic.Client()
 	require.NoError(t, err)
 	response, err := client.Get(s.URL)
@@ -83,10 +85,11 @@ func pemOf(s *httptest.Server) []byte {
 
 func TestWhatIsWrongWithAReceiverIsSaid(t *testing.T) {
 	for want, r := range map[string]Receiver{
-		"url is missing":            {},
-		"url is \"localhost:9090":   {URL: "localhost:9090"},
-		"belong into http_config":   {URL: "http://u:p@h/"},
-		"at most one of basic_auth": {URL: "http://h/", HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{}, Authorization: &config.Authorization{CredentialsFile: "t"}}},
+		"url is missing":          {},
+		"url is \"localhost:9090": {URL: "localhost:9090"},
+		"belong into http_config": {URL: "http://u:p@h/"},
+		"at most one of basic_auth": {URL: "http://h/", HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{},
+			Authorization: &config.Authorization{CredentialsFile: "t"}}},
 	} {
 		assert.ErrorContains(t, r.Validate(), want)
 	}

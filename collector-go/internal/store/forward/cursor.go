@@ -63,7 +63,8 @@ func readCursor(files disk.FS, dir string) (cursor, error) {
 	}
 	c, err := decodeCursor(data)
 	if err != nil {
-		return cursor{}, fmt.Errorf("forward: cursor %s: %w; remove the file to send the whole journal again", path, err)
+		return cursor{}, fmt.Errorf("forward: cursor %s: %w; remove the file to send the whole journal again", path,
+			err)
 	}
 	return c, nil
 }

@@ -24,7 +24,8 @@ type figures struct {
 func newFigures(o Options) *figures {
 	labels := prometheus.Labels{"store": o.Name}
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_forward_" + name, Help: help, ConstLabels: labels})
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_forward_" + name, Help: help,
+			ConstLabels: labels})
 	}
 	f := &figures{
 		registerer: o.Registerer, refused: map[string]bool{},
@@ -34,12 +35,14 @@ func newFigures(o Options) *figures {
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "bullet_metrics_forward_request_seconds", ConstLabels: labels,
-			Help: "How long requests to a store on the network took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
+			Help:    "How long requests to a store on the network took, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
 		}),
 		bytes: counter("request_bytes_total", "Bytes of the requests to a store on the network, before compression."),
 		repeated: counter("slices_repeated_total",
 			"Slices that were sent again after a failure or a restart, and that the store refused since it has them already."),
-		cursorFailures: counter("cursor_failures_total", "Times that a cursor could not be written; a restart then sends more again."),
+		cursorFailures: counter("cursor_failures_total",
+			"Times that a cursor could not be written; a restart then sends more again."),
 	}
 	f.all = []prometheus.Collector{f.requests, f.seconds, f.bytes, f.repeated, f.cursorFailures}
 	if o.Registerer != nil {

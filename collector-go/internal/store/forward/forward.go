@@ -76,7 +76,8 @@ func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, options: options, protocol: protocol, log: options.Logger, cursor: c, saved: c, before: c.reserved}
+	s := &Store{dir: dir, options: options, protocol: protocol, log: options.Logger, cursor: c, saved: c,
+		before: c.reserved}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -148,7 +149,8 @@ func (s *Store) keep(slices int) {
 	}
 	if err := s.save(); err != nil {
 		s.figures.cursorFailures.Inc()
-		s.log.Warn("the cursor of a store is not written; a restart sends more again", "store", s.options.Name, "error", err)
+		s.log.Warn("the cursor of a store is not written; a restart sends more again", "store", s.options.Name,
+			"error", err)
 	}
 }
 

@@ -97,7 +97,8 @@ func columns(series int, fromMs, toMs int64) *slice.Columns {
 	c := &slice.Columns{}
 	for ref := range slice.Ref(series) {
 		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref,
-			Series: metric.Series{Labels: labels.FromStrings("__name__", fmt.Sprint("m", ref)), Kind: metric.KindGauge}})
+			Series: metric.Series{Labels: labels.FromStrings("__name__", fmt.Sprint("m", ref)),
+				Kind: metric.KindGauge}})
 		for ms := fromMs; ms < toMs; ms += width {
 			c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, ms), append(c.Values, float64(ms))
 		}
@@ -131,7 +132,8 @@ func TestRequestsAreBoundedAndEachSeriesIsInOrder(t *testing.T) {
 
 func TestALargeRequestIsParted(t *testing.T) {
 	r := newReceiver()
-	_, err := open(t, t.TempDir(), r, func(o *Options) { o.MaxBytes = 100 }).Append(t.Context(), 10, columns(3, now, now+10*width))
+	_, err := open(t, t.TempDir(), r, func(o *Options) { o.MaxBytes = 100 }).Append(t.Context(), 10,
+		columns(3, now, now+10*width))
 	require.NoError(t, err)
 	assert.Len(t, r.has, 30)
 	assert.GreaterOrEqual(t, r.requests, 30*12/100)
@@ -149,9 +151,11 @@ func TestSingleRefusedPointsAreFound(t *testing.T) {
 		want := map[string]int{}
 		for i, ref := range c.Refs {
 			if random.IntN(20) == 0 {
-				text := []string{"duplicate sample for timestamp", "out of order sample", "something else"}[random.IntN(3)]
+				text := []string{"duplicate sample for timestamp", "out of order sample",
+					"something else"}[random.IntN(3)]
 				r.bad[point{ref, c.EndsMs[i]}] = text
-				want[map[string]string{"duplicate sample for timestamp": Duplicate, "out of order sample": OutOfOrder, "something else": Other}[text]]++
+				want[map[string]string{"duplicate sample for timestamp": Duplicate, "out of order sample": OutOfOrder,
+					"something else": Other}[text]]++
 			}
 		}
 		rejected, err := open(t, t.TempDir(), r).Append(t.Context(), 10, c)
@@ -159,7 +163,8 @@ func TestSingleRefusedPointsAreFound(t *testing.T) {
 		require.Equal(t, want, rejected)
 		require.Len(t, r.has, len(c.Refs)-len(r.bad))
 		halvings := bits.Len(uint(len(c.Refs)))
-		require.LessOrEqual(t, r.requests, 1+2*halvings*len(r.bad)+len(c.Refs)/64, "a refused point is found by halving")
+		require.LessOrEqual(t, r.requests, 1+2*halvings*len(r.bad)+len(c.Refs)/64,
+			"a refused point is found by halving")
 	}
 }
 
@@ -273,7 +278,8 @@ func TestASilentTopologyMovesTheCursor(t *testing.T) {
 
 func TestADamagedCursorIsNamed(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, cursorFile), []byte("bullet-metrics forward cursor 1\nposition 7\nreserved 9\ncrc32c 00000000\n"), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, cursorFile),
+		[]byte("bullet-metrics forward cursor 1\nposition 7\nreserved 9\ncrc32c 00000000\n"), 0o666))
 	_, err := Open(dir, newReceiver(), DefaultOptions("test"))
 	assert.ErrorContains(t, err, "remove the file to send the whole journal again")
 }
@@ -304,20 +310,25 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{status: 400, text: "too old sample", reason: TooOld},
 		{status: 400, text: "out of bounds", reason: TooOld},
 		{status: 400, text: "duplicate sample for timestamp", reason: Duplicate},
-		{status: 400, text: "the sample has been rejected because another sample with the same timestamp, but a different value, has already been ingested (err-mimir-sample-duplicate-timestamp)", reason: Duplicate},
-		{status: 400, text: "the sample has been rejected because its timestamp is too old (err-mimir-sample-timestamp-too-old)", reason: TooOld},
-		{status: 400, text: "received a sample whose timestamp is too far in the future (err-mimir-too-far-in-future)", reason: Ahead},
+		{status: 400, text: "the sample has been rejected because another sample with the same timestamp, but a different value, has already been ingested (err-mimir-sample-duplicate-timestamp)",
+			reason: Duplicate},
+		{status: 400, text: "the sample has been rejected because its timestamp is too old (err-mimir-sample-timestamp-too-old)",
+			reason: TooOld},
+		{status: 400, text: "received a sample whose timestamp is too far in the future (err-mimir-too-far-in-future)",
+			reason: Ahead},
 		{status: 400, text: "per-user series limit of 150000 exceeded (err-mimir-max-series-per-user)", reason: Limit},
 		{status: 409, text: "store locally: conflict: out of order", reason: OutOfOrder},
 		{status: 400, text: `{"error":"partial write: points beyond retention policy dropped=1"}`, reason: TooOld},
-		{status: 400, text: `{"error":"partial write: field type conflict: input field \"value\" ..."}`, reason: Conflict},
+		{status: 400, text: `{"error":"partial write: field type conflict: input field \"value\" ..."}`,
+			reason: Conflict},
 		{status: 413, text: "", reason: TooLarge},
 		{status: 422, text: "?", reason: Other},
 		{status: 429, after: "7", wait: 7 * time.Second},
 		{status: 503, after: at.Add(90 * time.Second).Format(http.TimeFormat), wait: 90 * time.Second},
 		{status: 500}, {status: 408}, {status: 502, after: "soon"},
 		{status: 400, text: "Client sent an HTTP request to an HTTPS server.", advice: "whether it begins with https"},
-		{status: 400, text: "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>", advice: "whether it begins with https"},
+		{status: 400, text: "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>",
+			advice: "whether it begins with https"},
 		{status: 413, text: "<html><head><title>413 Request Entity Too Large</title>", reason: TooLarge},
 		{status: 401, advice: "check the user, password or token"},
 		{status: 404, advice: "check the store's url"},

@@ -36,7 +36,8 @@ func (r *Refusal) Error() string { return fmt.Sprintf("refused with status %d: %
 var words = []struct{ text, reason string }{
 	{"too-far-in-future", Ahead}, {"too far in the future", Ahead}, {"timestamp too new", Ahead},
 	{"out-of-order", OutOfOrder}, {"out of order", OutOfOrder},
-	{"too old", TooOld}, {"too-old", TooOld}, {"beyond retention", TooOld}, {"outside retention", TooOld}, {"out of bounds", TooOld},
+	{"too old", TooOld}, {"too-old", TooOld}, {"beyond retention", TooOld}, {"outside retention", TooOld},
+	{"out of bounds", TooOld},
 	{"duplicate", Duplicate}, {"same timestamp", Duplicate},
 	{"type conflict", Conflict},
 	{"limit", Limit}, {"max-series", Limit}, {"max-label", Limit}, {"max-values", Limit},
@@ -125,7 +126,8 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 	switch {
 	case status >= 200 && status < 300:
 		return nil
-	case status >= 400 && status < 500 && !mendable[status] && (status == http.StatusRequestEntityTooLarge || !ofServer(text)):
+	case status >= 400 && status < 500 && !mendable[status] && (status == http.StatusRequestEntityTooLarge ||
+		!ofServer(text)):
 		return &Refusal{Status: status, Text: text}
 	}
 	return &Unavailable{Status: status, Text: text, After: retryAfter(header.Get("Retry-After"), now)}
@@ -133,7 +135,8 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 
 // serverWords are what servers and proxies say, in lower case, before a receiver has seen a request: of plain HTTP to a
 // port that speaks TLS, or in pages for people.
-var serverWords = []string{"http request to an https server", "plain http request was sent to https port", "speaking plain http to an ssl", "<html", "<!doctype"}
+var serverWords = []string{"http request to an https server", "plain http request was sent to https port",
+	"speaking plain http to an ssl", "<html", "<!doctype"}
 
 // ofServer reports whether an answer's text concerns the server and not the points, whatever its status.
 func ofServer(text string) bool {
@@ -143,9 +146,11 @@ func ofServer(text string) bool {
 
 // mendable are the statuses of 4xx that say nothing about the points.
 var mendable = map[int]bool{
-	http.StatusUnauthorized: true, http.StatusPaymentRequired: true, http.StatusForbidden: true, http.StatusNotFound: true,
+	http.StatusUnauthorized: true, http.StatusPaymentRequired: true, http.StatusForbidden: true,
+	http.StatusNotFound:         true,
 	http.StatusMethodNotAllowed: true, http.StatusProxyAuthRequired: true, http.StatusRequestTimeout: true,
-	http.StatusUnsupportedMediaType: true, http.StatusMisdirectedRequest: true, http.StatusTooEarly: true, http.StatusTooManyRequests: true,
+	http.StatusUnsupportedMediaType: true, http.StatusMisdirectedRequest: true, http.StatusTooEarly: true,
+	http.StatusTooManyRequests: true,
 }
 
 // retryAfter reads seconds or a date (RFC 9110, 10.2.3).

@@ -34,9 +34,12 @@ func BenchmarkDefine(b *testing.B) {
 func cluster(series int) *slice.Columns {
 	c := &slice.Columns{}
 	for i := range series {
-		l := labels.FromStrings(model.MetricNameLabel, "storm_executed_total", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", i%500),
+		l := labels.FromStrings(model.MetricNameLabel, "storm_executed_total", "topology", "bullet", "worker",
+			fmt.Sprintf("host-%d:6700", i%500),
 			"component", "FilterBolt", "task", fmt.Sprint(i), "stream", "default")
-		c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: metric.KindCounter}, IntervalMs: 10_000})
+		c.Definitions = append(c.Definitions,
+			slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: metric.KindCounter},
+				IntervalMs: 10_000})
 		c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(i)), append(c.EndsMs, 0), append(c.Values, 0)
 	}
 	return c
@@ -190,7 +193,8 @@ func BenchmarkOrder(b *testing.B) {
 	t := newTable()
 	for worker := range workers {
 		for m := range metrics {
-			t.add(labels.FromStrings(model.MetricNameLabel, fmt.Sprintf("storm_metric_%d", m*7%metrics), "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", worker)))
+			t.add(labels.FromStrings(model.MetricNameLabel, fmt.Sprintf("storm_metric_%d", m*7%metrics), "topology",
+				"bullet", "worker", fmt.Sprintf("host-%d:6700", worker)))
 		}
 	}
 	var lock sync.RWMutex

@@ -50,13 +50,15 @@ func (s *Store) keepAside(name string) {
 	}
 	f, err := s.fs.Open(s.path(name))
 	if err != nil {
-		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name), "error", err)
+		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name),
+			"error", err)
 		return
 	}
 	defer f.Close()
 	size, err := f.Size()
 	if err != nil {
-		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name), "error", err)
+		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name),
+			"error", err)
 		return
 	}
 	s.asides = append(s.asides, asideFile{name: name, atMs: at.UnixMilli(), bytes: size})
@@ -82,7 +84,9 @@ func (s *Store) expireAsides(r *retention) {
 // bytes, and notes the room that they give back.
 func (r *retention) asides(files []asideFile, parts int64) map[string]string {
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b asideFile) int { return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(files, func(a, b asideFile) int {
+		return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name))
+	})
 	left := parts
 	for _, f := range files {
 		left += f.bytes

@@ -16,7 +16,8 @@ import (
 // Damage of a manifest costs no slice that is in a part: it is reported without a range of time (FromMs above ToMs).
 // The error is one of reading, not damage.
 func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
-	locked, err := fs.Lock(filepath.Join(dir, "lock"), fmt.Sprintf("pid %d (check) since %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339)))
+	locked, err := fs.Lock(filepath.Join(dir, "lock"), fmt.Sprintf("pid %d (check) since %s", os.Getpid(),
+		time.Now().UTC().Format(time.RFC3339)))
 	if err != nil {
 		return fmt.Errorf("grid store: lock %s: %w", dir, err)
 	}
@@ -58,7 +59,8 @@ func checkPart(fs disk.FS, name string, e entry, report func(*run.DamageError)) 
 	var damage *run.DamageError
 	switch {
 	case isMissing(err):
-		report(&run.DamageError{File: name, What: "part, which is not there,", FromMs: e.minMs, ToMs: e.maxMs, Err: err})
+		report(&run.DamageError{File: name, What: "part, which is not there,", FromMs: e.minMs,
+			ToMs: e.maxMs, Err: err})
 		return nil
 	case errors.As(err, &damage):
 		report(&run.DamageError{File: name, What: damage.What, FromMs: e.minMs, ToMs: e.maxMs, Err: damage.Err})

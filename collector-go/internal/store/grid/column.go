@@ -108,7 +108,8 @@ func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	before := uint32(0) // the chunk that the one before is in
 	for n < min(len(refs), maxLanes) {
 		ref := refs[n]
-		if endsMs[n] != endMs || int(ref) >= len(ids) || ids[ref] != id || int(id-1) >= len(c.tips) || stepsMs[ref] != stepMs {
+		if endsMs[n] != endMs || int(ref) >= len(ids) || ids[ref] != id || int(id-1) >= len(c.tips) ||
+			stepsMs[ref] != stepMs {
 			break
 		}
 		t := &c.tips[id-1]

@@ -24,7 +24,8 @@ func TestColumnIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &column[float64]{same: sameBits}
 		twin := []map[int64]float64{{}, {}, {}}
-		steps := rapid.SliceOfN(rapid.SampledFrom([]int64{1, 7, 1000, 10_000, 30_000, 3_600_000, maxStepMs}), 1, 3).Draw(t, "steps")
+		steps := rapid.SliceOfN(rapid.SampledFrom([]int64{1, 7, 1000, 10_000, 30_000, 3_600_000, maxStepMs}), 1,
+			3).Draw(t, "steps")
 		at := rapid.Int64Range(-1_000_000, 1_000_000).Draw(t, "at")
 		for range rapid.IntRange(0, 400).Draw(t, "slices") {
 			id := rapid.Uint32Range(0, 2).Draw(t, "id")
@@ -138,7 +139,8 @@ func TestHandOversAreAMap(t *testing.T) {
 			case 3: // one slice early, or again
 				hand(c, i, (tick+rapid.Int64Range(-2, 70).Draw(t, "early"))*steps[i/7%len(steps)]+3, 1)
 			}
-			switch i := rapid.IntRange(0, series-1).Draw(t, "series defined again"); rapid.IntRange(0, 20).Draw(t, "interval") {
+			switch i := rapid.IntRange(0, series-1).Draw(t, "series defined again"); rapid.IntRange(0, 20).Draw(t,
+				"interval") {
 			case 0:
 				h.stepsMs[i] = rapid.SampledFrom([]int64{1000, 10_000, 30_000}).Draw(t, "another")
 			case 1:
@@ -215,7 +217,8 @@ func TestColumnInOrder(t *testing.T) {
 	for at := range int64(6000) {
 		c := &slice.Columns{}
 		for id := range series {
-			c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(id)), append(c.EndsMs, 7000+at*10_000), append(c.Values, float64(at))
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(id)), append(c.EndsMs, 7000+at*10_000),
+				append(c.Values, float64(at))
 		}
 		n := h.numbers.row(h.ids, c.Refs, c.EndsMs, c.Values)
 		require.Equal(t, at%chunkPlaces == 0, n == 0, "the first row of a chunk makes it")

@@ -55,12 +55,14 @@ func TestDamagedFooter(t *testing.T) {
 	found := damages(t, p)
 	require.Len(t, found, 1)
 	assert.Equal(t, filepath.Join(dir, partName(2)), found[0].File)
-	assert.Equal(t, []int64{today + 1_000_000, today + 1_990_000}, []int64{found[0].FromMs, found[0].ToMs}, "the manifest states what it costs")
+	assert.Equal(t, []int64{today + 1_000_000, today + 1_990_000}, []int64{found[0].FromMs, found[0].ToMs},
+		"the manifest states what it costs")
 	s := p.open(t)
 	assert.Equal(t, uint64(3), s.Durable())
 	assert.Equal(t, 200, count(t, s))
 	assert.Equal(t, 1.0, testutil.ToFloat64(s.figures.damaged.WithLabelValues("part")))
-	assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, damagedName(partName(2), now))), "it stays for those who want to look")
+	assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, damagedName(partName(2), now))),
+		"it stays for those who want to look")
 	require.NoError(t, s.Close(t.Context()))
 	s = p.open(t)
 	assert.Zero(t, testutil.ToFloat64(s.figures.damaged.WithLabelValues("missing")), "it is noted once")
@@ -186,7 +188,9 @@ func TestRepair(t *testing.T) {
 	p.spoil(t, manifestName(l.manifests[0]), flip(3))
 	p.options.FS = p.disk
 	var cost []string
-	require.NoError(t, Repair(dir, p.options, func(damage *run.DamageError) { cost = append(cost, filepath.Base(damage.File)) }))
+	require.NoError(t, Repair(dir, p.options, func(damage *run.DamageError) {
+		cost = append(cost, filepath.Base(damage.File))
+	}))
 	assert.Contains(t, cost, partName(1))
 	assert.Contains(t, cost, partName(2))
 	assert.Contains(t, cost, manifestName(l.manifests[0]))
@@ -217,7 +221,8 @@ func TestDamagedFilesExpire(t *testing.T) {
 			p.disk.Put(filepath.Join(dir, manifestName(77)+damagedSuffix), make([]byte, 10))
 			p.spoil(t, partName(2), flip(-1))
 			s := p.open(t)
-			set := []string{damagedName(partName(77), now), damagedName(manifestName(77), now), damagedName(partName(2), now)}
+			set := []string{damagedName(partName(77), now), damagedName(manifestName(77), now),
+				damagedName(partName(2), now)}
 			for _, name := range set {
 				require.NotNil(t, p.disk.Bytes(filepath.Join(dir, name)), name)
 			}

@@ -126,7 +126,8 @@ func TestManifestOfUncertainFate(t *testing.T) {
 			}
 			return nil
 		})
-		require.ErrorIs(t, w.store.withTurn(t.Context(), func() error { return w.store.merge(t.Context()) }), disktest.ErrInputOutput)
+		require.ErrorIs(t, w.store.withTurn(t.Context(), func() error { return w.store.merge(t.Context()) }),
+			disktest.ErrInputOutput)
 		require.Greater(t, w.store.manifest.next, parts, "a part was made of others")
 		w.same()
 		w.restart(seed%2 == 0)
@@ -265,7 +266,8 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 	clock = clock.Add(24 * time.Hour)
 	p.disk.SetFault(func(_ int, op, name string) error {
-		if op == "write" && strings.HasPrefix(name, "manifest") && len(s.pieces) > 0 { // MakeRoom writes in this goroutine
+		// MakeRoom writes in this goroutine
+		if op == "write" && strings.HasPrefix(name, "manifest") && len(s.pieces) > 0 {
 			return disktest.ErrNoSpace
 		}
 		return nil
@@ -309,7 +311,8 @@ func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 // Below the room that must be free the oldest parts go, but not the newest two partitions.
 func TestRetention(t *testing.T) {
 	hour := time.Hour.Milliseconds()
-	parts := []entry{{number: 3, maxMs: 3*hour - 1, bytes: 10}, {number: 1, maxMs: hour - 1, bytes: 10}, {number: 2, maxMs: 2*hour - 1, bytes: 10}, {number: 9, maxMs: 900 * hour, bytes: 10}}
+	parts := []entry{{number: 3, maxMs: 3*hour - 1, bytes: 10}, {number: 1, maxMs: hour - 1, bytes: 10},
+		{number: 2, maxMs: 2*hour - 1, bytes: 10}, {number: 9, maxMs: 900 * hour, bytes: 10}}
 	for _, c := range []struct {
 		name string
 		r    retention
@@ -317,13 +320,17 @@ func TestRetention(t *testing.T) {
 	}{
 		{"no bound", retention{nowMs: 1000 * hour}, map[uint64]string{}},
 		{"time", retention{nowMs: 4*hour - 1, time: 2 * time.Hour}, map[uint64]string{1: boundTime}},
-		{"time, at the border", retention{nowMs: 4 * hour, time: 2 * time.Hour}, map[uint64]string{1: boundTime, 2: boundTime}},
+		{"time, at the border", retention{nowMs: 4 * hour, time: 2 * time.Hour},
+			map[uint64]string{1: boundTime, 2: boundTime}},
 		{"bytes", retention{nowMs: 4 * hour, bytes: 35}, map[uint64]string{1: boundBytes}},
-		{"the newest stays", retention{nowMs: 4 * hour, bytes: 1}, map[uint64]string{1: boundBytes, 2: boundBytes, 3: boundBytes}},
+		{"the newest stays", retention{nowMs: 4 * hour, bytes: 1}, map[uint64]string{1: boundBytes, 2: boundBytes,
+			3: boundBytes}},
 		{"room", retention{nowMs: 4 * hour, missing: 5}, map[uint64]string{1: boundFree}},
 		{"more room", retention{nowMs: 4 * hour, missing: 15}, map[uint64]string{1: boundFree, 2: boundFree}},
-		{"time makes room", retention{nowMs: 4*hour - 1, time: 2 * time.Hour, missing: 10}, map[uint64]string{1: boundTime}},
-		{"no more than may go", retention{nowMs: 5 * hour, missing: 1000}, map[uint64]string{1: boundFree, 2: boundFree, 3: boundFree}},
+		{"time makes room", retention{nowMs: 4*hour - 1, time: 2 * time.Hour, missing: 10},
+			map[uint64]string{1: boundTime}},
+		{"no more than may go", retention{nowMs: 5 * hour, missing: 1000}, map[uint64]string{1: boundFree, 2: boundFree,
+			3: boundFree}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.r.width = time.Hour
@@ -374,14 +381,16 @@ func TestRejections(t *testing.T) {
 	}
 	rejected, err := s.Append(t.Context(), 2, c)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]int{RejectedConflict: 1, RejectedInvalid: 2, RejectedUndefined: 1, RejectedSeries: 1, RejectedExpired: 1}, rejected)
+	assert.Equal(t, map[string]int{RejectedConflict: 1, RejectedInvalid: 2, RejectedUndefined: 1, RejectedSeries: 1,
+		RejectedExpired: 1}, rejected)
 	assert.Equal(t, 4, count(t, s), "the rest of the hand-over was taken, and the first of two stays")
 
 	// When a series goes there is room for the one that waits, once what is in memory was written.
 	_, err = s.Append(t.Context(), 3, &slice.Columns{Retired: []slice.Ref{1}})
 	require.NoError(t, err)
 	require.NoError(t, s.Flush(t.Context()))
-	rejected, err = s.Append(t.Context(), 4, &slice.Columns{Refs: []slice.Ref{4, 1}, EndsMs: []int64{today, today}, Values: []float64{1, 1}})
+	rejected, err = s.Append(t.Context(), 4, &slice.Columns{Refs: []slice.Ref{4, 1}, EndsMs: []int64{today, today},
+		Values: []float64{1, 1}})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{RejectedUndefined: 1}, rejected, "what was retired has no Ref any more")
 	assert.Equal(t, 5, count(t, s))
@@ -511,8 +520,12 @@ func TestNewest(t *testing.T) {
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	for _, change := range []func(*Options){
-		func(o *Options) { o.Partition = time.Second }, func(o *Options) { o.FlushHandOvers = 0 }, func(o *Options) { o.IdleHandOvers = 0 },
-		func(o *Options) { o.HeadBytes = 1 }, func(o *Options) { o.MaxSeries = 0 }, func(o *Options) { o.RetentionTime = -1 },
+		func(o *Options) { o.Partition = time.Second }, func(o *Options) { o.FlushHandOvers = 0 }, func(o *Options) {
+			o.IdleHandOvers = 0
+		},
+		func(o *Options) { o.HeadBytes = 1 }, func(o *Options) { o.MaxSeries = 0 }, func(o *Options) {
+			o.RetentionTime = -1
+		},
 		func(o *Options) { o.RetentionBytes = -1 },
 	} {
 		o := DefaultOptions()

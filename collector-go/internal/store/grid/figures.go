@@ -35,25 +35,33 @@ func newFigures(s *Store) *figures {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
 	}
 	f := &figures{
-		stored:       counter("slices_stored_total", "Slices taken into the embedded store's head, again after a replay."),
-		repeated:     counter("slices_repeated_total", "Slices that came again from the journal and were in the store already."),
-		rejected:     vector("slices_rejected_total", "reason", "Slices that the embedded store rejected, by reason."),
-		expiredParts: vector("blocks_expired_total", "bound", "Parts deleted by retention, by which bound: time, bytes or free (room on the disk)."),
+		stored: counter("slices_stored_total",
+			"Slices taken into the embedded store's head, again after a replay."),
+		repeated: counter("slices_repeated_total",
+			"Slices that came again from the journal and were in the store already."),
+		rejected: vector("slices_rejected_total", "reason", "Slices that the embedded store rejected, by reason."),
+		expiredParts: vector("blocks_expired_total", "bound",
+			"Parts deleted by retention, by which bound: time, bytes or free (room on the disk)."),
 		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: prefix + "compaction_seconds",
-			Help: "How long it took to write what was in memory, in seconds.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
+			Name:    prefix + "compaction_seconds",
+			Help:    "How long it took to write what was in memory, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
 		}),
-		writesFailed:  counter("compaction_failures_total", "Writes that failed; what they would have written stays in memory and in the journal."),
-		mergesFailed:  counter("merge_failures_total", "Merges of parts that failed; the parts stay as they are."),
-		merged:        counter("merges_total", "Merges of several parts into one."),
-		damaged:       vector("damaged_total", "what", "Damage found on disk: a manifest, a part set aside, a part missing, or a page."),
-		asidesExpired: vector("damaged_expired_total", "bound", "Damaged files set aside that retention removed, by which bound: time, bytes or free (room on the disk)."),
+		writesFailed: counter("compaction_failures_total",
+			"Writes that failed; what they would have written stays in memory and in the journal."),
+		mergesFailed: counter("merge_failures_total", "Merges of parts that failed; the parts stay as they are."),
+		merged:       counter("merges_total", "Merges of several parts into one."),
+		damaged: vector("damaged_total", "what",
+			"Damage found on disk: a manifest, a part set aside, a part missing, or a page."),
+		asidesExpired: vector("damaged_expired_total", "bound",
+			"Damaged files set aside that retention removed, by which bound: time, bytes or free (room on the disk)."),
 		asideBytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "damaged_bytes",
 			Help: "Size of the damaged files that are set aside, in bytes."}),
 		flushedSlices: counter("flushed_slices_total", "Slices written from memory into parts."),
 		flushedBytes:  counter("flushed_bytes_total", "Size of the parts that they were written into, in bytes."),
 	}
-	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.writes, f.writesFailed, f.mergesFailed, f.merged,
+	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.writes, f.writesFailed,
+		f.mergesFailed, f.merged,
 		f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices, f.flushedBytes)
 	return f
 }
@@ -67,8 +75,12 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 		})
 	}
 	return []prometheus.Collector{
-		gauge("head_series", "Series that the embedded store holds in memory.", func() float64 { return float64(s.live.table.live()) }),
-		gauge("series_limit", "Series that the embedded store holds in memory at most.", func() float64 { return float64(s.options.MaxSeries) }),
+		gauge("head_series", "Series that the embedded store holds in memory.", func() float64 {
+			return float64(s.live.table.live())
+		}),
+		gauge("series_limit", "Series that the embedded store holds in memory at most.", func() float64 {
+			return float64(s.options.MaxSeries)
+		}),
 		gauge("head_slices", "Slices that the embedded store holds in memory and not in a part.", func() float64 {
 			n := s.live.slices()
 			if s.frozen != nil {
@@ -77,11 +89,19 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 			return float64(n)
 		}),
 		gauge("head_bytes", "Memory that slices take, in bytes.", func() float64 { return float64(s.held()) }),
-		gauge("head_limit_bytes", "Memory that slices may take, in bytes.", func() float64 { return float64(s.options.HeadBytes) }),
-		gauge("series_bytes", "Memory that labels and index of the series take, in bytes.", func() float64 { return float64(s.live.table.memory()) }),
+		gauge("head_limit_bytes", "Memory that slices may take, in bytes.", func() float64 {
+			return float64(s.options.HeadBytes)
+		}),
+		gauge("series_bytes", "Memory that labels and index of the series take, in bytes.", func() float64 {
+			return float64(s.live.table.memory())
+		}),
 		gauge("blocks", "Parts on disk.", func() float64 { return float64(len(s.pieces)) }),
-		gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() float64 { return float64(s.manifest.bytes()) }),
-		gauge("durable_position", "Journal position up to which everything is in parts.", func() float64 { return float64(s.manifest.position) }),
+		gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() float64 {
+			return float64(s.manifest.bytes())
+		}),
+		gauge("durable_position", "Journal position up to which everything is in parts.", func() float64 {
+			return float64(s.manifest.position)
+		}),
 		gauge("queries", "Queries that read the store.", func() float64 { return float64(s.readers) }),
 	}
 }

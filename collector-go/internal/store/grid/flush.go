@@ -70,7 +70,8 @@ func (s *Store) work() {
 	s.working, s.failing = false, err != nil
 	s.lock.Unlock()
 	if first { // what follows is counted
-		s.log.Warn("grid store cannot write; what it holds stays in memory and in the journal, and it tries again", "error", err)
+		s.log.Warn("grid store cannot write; what it holds stays in memory and in the journal, and it tries again",
+			"error", err)
 	}
 }
 
@@ -200,7 +201,8 @@ func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) e
 	}
 	name := s.path(partName(e.number))
 	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
-	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom, Cache: texts})
+	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom,
+		Cache: texts})
 	if err != nil {
 		return nil, fmt.Errorf("grid store: %w", err)
 	}

@@ -87,7 +87,8 @@ func readAll(t require.TestingT, s *Store) map[string][]storetest.Point {
 	require.NoError(t, err)
 	defer q.Close()
 	all := map[string][]storetest.Point{}
-	set := q.Select(context.Background(), true, nil, labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
+	set := q.Select(context.Background(), true, nil,
+		labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
 	for set.Next() {
 		key := set.At().Labels().String()
 		it := set.At().Iterator(nil)

@@ -49,7 +49,8 @@ func histogramBytes(v *histogram.Histogram) int {
 	if v == nil {
 		return 0
 	}
-	return 160 + 8*(len(v.PositiveSpans)+len(v.NegativeSpans)+len(v.PositiveBuckets)+len(v.NegativeBuckets)+len(v.CustomValues))
+	return 160 + 8*(len(v.PositiveSpans)+len(v.NegativeSpans)+len(v.PositiveBuckets)+len(v.NegativeBuckets)+
+		len(v.CustomValues))
 }
 
 // holds reports whether a series may have slices within [minMs, maxMs].

@@ -18,8 +18,9 @@ type manifest struct {
 
 // entry is a part, as the manifest lists it.
 type entry struct {
-	number       uint64
-	oldest       uint64 // number of the oldest part whose slices it has; where two parts have a slice, that of the lower one counts
+	number uint64
+	// number of the oldest part whose slices it has; where two parts have a slice, that of the lower one counts
+	oldest       uint64
 	level        int    // how often its slices were merged
 	added        uint64 // sequence of the manifest that listed it first
 	minMs, maxMs int64  // ends of its first and last slice
@@ -58,7 +59,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (m manifest) encode() []byte {
 	text := fmt.Appendf(nil, manifestHead, m.sequence, m.position, m.next, len(m.parts))
 	for _, e := range m.parts {
-		text = fmt.Appendf(text, manifestEntry, e.number, e.oldest, e.level, e.added, e.minMs, e.maxMs, e.series, e.slices, e.bytes)
+		text = fmt.Appendf(text, manifestEntry, e.number, e.oldest, e.level, e.added, e.minMs, e.maxMs, e.series,
+			e.slices, e.bytes)
 	}
 	return fmt.Appendf(text, manifestSum, crc32.Checksum(text, castagnoli))
 }
@@ -84,7 +86,8 @@ func decodeManifest(data []byte) (manifest, error) {
 	}
 	for _, line := range lines[entries : entries+parts] {
 		var e entry
-		if _, err := fmt.Sscanf(string(line), manifestEntry, &e.number, &e.oldest, &e.level, &e.added, &e.minMs, &e.maxMs, &e.series, &e.slices, &e.bytes); err != nil {
+		if _, err := fmt.Sscanf(string(line), manifestEntry, &e.number, &e.oldest, &e.level, &e.added, &e.minMs,
+			&e.maxMs, &e.series, &e.slices, &e.bytes); err != nil {
 			return manifest{}, errors.New("a part's line cannot be read")
 		}
 		m.parts = append(m.parts, e)

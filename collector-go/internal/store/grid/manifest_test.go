@@ -9,7 +9,8 @@ import (
 )
 
 var golden = manifest{sequence: 12, position: 18446744073709551615, next: 43, parts: []entry{
-	{number: 42, oldest: 3, level: 2, added: 11, minMs: 1_700_000_000_000, maxMs: 1_700_000_590_000, series: 40_000, slices: 2_400_000, bytes: 3_000_000},
+	{number: 42, oldest: 3, level: 2, added: 11, minMs: 1_700_000_000_000, maxMs: 1_700_000_590_000, series: 40_000,
+		slices: 2_400_000, bytes: 3_000_000},
 	{number: 41, oldest: 41, added: 12, minMs: -5, maxMs: -5, series: 1, slices: 1, bytes: 300},
 }}
 
@@ -48,8 +49,9 @@ func FuzzManifest(f *testing.F) {
 }
 
 func TestNames(t *testing.T) {
-	for name, want := range map[string]bool{partName(7): true, "7.part": false, partName(7) + ".new": false, partName(7) + damagedSuffix: false,
-		manifestName(7): false, "lock": false, "00000000000x.part": false, "+00000000007.part": false} {
+	for name, want := range map[string]bool{partName(7): true, "7.part": false, partName(7) + ".new": false,
+		partName(7) + damagedSuffix: false,
+		manifestName(7):             false, "lock": false, "00000000000x.part": false, "+00000000007.part": false} {
 		_, is := numberIn(name, "", partSuffix)
 		assert.Equal(t, want, is, name)
 	}

@@ -41,7 +41,8 @@ func (s *Store) drop(gone map[uint64]string) (unread []*piece) {
 func (s *Store) sweep(unread []*piece) {
 	for _, p := range unread {
 		if err := p.Close(); err != nil {
-			s.log.Warn("grid store: a part that is no longer needed could not be closed", "file", p.Name(), "error", err)
+			s.log.Warn("grid store: a part that is no longer needed could not be closed", "file", p.Name(),
+				"error", err)
 		}
 		s.remove(partName(p.number))
 	}
@@ -50,6 +51,7 @@ func (s *Store) sweep(unread []*piece) {
 // remove removes a file that the manifest does not list. One that stays is removed at the next start.
 func (s *Store) remove(name string) {
 	if err := s.fs.Remove(s.path(name)); err != nil && !isMissing(err) {
-		s.log.Warn("grid store: a file that is no longer needed could not be removed; the next start tries again", "file", s.path(name), "error", err)
+		s.log.Warn("grid store: a file that is no longer needed could not be removed; the next start tries again",
+			"file", s.path(name), "error", err)
 	}
 }

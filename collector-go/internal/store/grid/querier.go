@@ -105,7 +105,8 @@ func newest(ctx context.Context, from run.Source, afterMs int64, bounded bool) (
 	if bounded {
 		minMs = afterMs + 1
 	}
-	all, err := from.Select(ctx, minMs, math.MaxInt64, []*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")})
+	all, err := from.Select(ctx, minMs, math.MaxInt64,
+		[]*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")})
 	var runs []run.Run
 	for _, found := range all {
 		runs, err = found.Reader.Runs(found.Ref, minMs, math.MaxInt64, runs[:0])

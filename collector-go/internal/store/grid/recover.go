@@ -171,11 +171,13 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs)
 		case isMissing(err):
 			s.figures.damaged.WithLabelValues("missing").Inc()
-			s.log.Error("grid store: a part is not there: it was removed by hand, or for room on a full disk", "file", name,
+			s.log.Error("grid store: a part is not there: it was removed by hand, or for room on a full disk",
+				"file", name,
 				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices)
 		case errors.As(err, &damage):
 			s.figures.damaged.WithLabelValues("part").Inc()
-			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck reports what can be read of it", "file", name,
+			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck reports what can be read of it",
+				"file", name,
 				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices, "error", err)
 			s.setAside(partName(e.number))
 		default:
@@ -215,8 +217,10 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 		}
 		adopted = true
 		i := opened.Info()
-		s.pieces = append(s.pieces, &piece{Part: opened, entry: entry{number: number, oldest: number, added: base.sequence, minMs: i.MinMs, maxMs: i.MaxMs,
-			series: i.Series, slices: i.Slices, bytes: i.Bytes}})
+		s.pieces = append(s.pieces,
+			&piece{Part: opened, entry: entry{number: number, oldest: number, added: base.sequence, minMs: i.MinMs,
+				maxMs:  i.MaxMs,
+				series: i.Series, slices: i.Slices, bytes: i.Bytes}})
 	}
 	return adopted, nil
 }

@@ -29,7 +29,9 @@ const (
 // the size the oldest, but not the last; for room on the disk the oldest, but not those of the last two partitions.
 func (r retention) decide(parts []entry) map[uint64]string {
 	parts = slices.Clone(parts)
-	slices.SortFunc(parts, func(a, b entry) int { return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number)) })
+	slices.SortFunc(parts, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number))
+	})
 	gone := map[uint64]string{}
 	left := int64(0)
 	for _, e := range parts {
@@ -59,7 +61,8 @@ func (s *Store) expire() error {
 	if err != nil {
 		return err
 	}
-	r := retention{nowMs: s.options.Now().UnixMilli(), width: s.options.Partition, time: s.options.RetentionTime, bytes: s.options.RetentionBytes}
+	r := retention{nowMs: s.options.Now().UnixMilli(), width: s.options.Partition, time: s.options.RetentionTime,
+		bytes: s.options.RetentionBytes}
 	r.missing = short - s.lingering.Load()
 	s.expireAsides(&r)
 	gone := r.decide(s.manifest.parts)
@@ -127,7 +130,8 @@ func (s *Store) room(wanted int64) error {
 	if err != nil || short <= 0 {
 		return err
 	}
-	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free space or lower the retention", s.dir, float64(short)/(1<<20), ErrNoRoom)
+	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free space or lower the retention", s.dir,
+		float64(short)/(1<<20), ErrNoRoom)
 }
 
 // ErrNoRoom is that nothing was written since the disk is nearly full. What was handed over is not durable then, and

@@ -163,7 +163,8 @@ func (s *Store) Close(ctx context.Context) error {
 }
 
 func (s *Store) leftOpen(err error) error {
-	return errors.Join(fmt.Errorf("grid store: queries still read it; its files stay open until the process ends: %w", err), s.locked.Close())
+	return errors.Join(fmt.Errorf("grid store: queries still read it; its files stay open until the process ends: %w",
+		err), s.locked.Close())
 }
 
 // await waits until no worker is under way.
@@ -177,7 +178,8 @@ func (s *Store) await(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("grid store: a part is still being written; the directory stays locked until the process ends: %w", ctx.Err())
+		return fmt.Errorf("grid store: a part is still being written; the directory stays locked until the process ends: %w",
+			ctx.Err())
 	}
 }
 

@@ -27,7 +27,9 @@ func TestConformance(t *testing.T) {
 
 // Slices of any age are taken where retention keeps everything.
 func TestPort(t *testing.T) {
-	storetest.RunPort(t, func(t *testing.T) storetest.Harness { return newPlace(t, func(o *Options) { o.RetentionTime = 0 }) })
+	storetest.RunPort(t, func(t *testing.T) storetest.Harness {
+		return newPlace(t, func(o *Options) { o.RetentionTime = 0 })
+	})
 }
 
 // Slices of a clock that is weeks ahead make nothing old: retention goes by the collector's clock alone.

@@ -98,7 +98,8 @@ func newPairs(t *testing.T, seed uint64) *pairs {
 	p.options.RetentionTime, p.options.MinFreeBytes, p.options.FlushHandOvers = 120*24*time.Hour, 0, 20
 	p.options.Now = func() time.Time { return time.UnixMilli(p.nowMs.Load()) }
 	p.world = gridtest.NewAgedWorld(seed, p.options.Partition, late(ago(100*day, hour)), late(ago(75*day, 2*hour)),
-		ago(30*day, 2*hour), ago(21*day, hour), ago(10*day, 2*hour), ago(4*day, 90*60_000), ago(36*hour, hour), ago(20*hour, 20*hour))
+		ago(30*day, 2*hour), ago(21*day, hour), ago(10*day, 2*hour), ago(4*day, 90*60_000), ago(36*hour, hour),
+		ago(20*hour, 20*hour))
 	p.steps = p.world.HandOvers(seed)
 	p.twin = p.world.Twin(t)
 	p.nowMs.Store(p.steps[0].AtMs)
@@ -127,7 +128,9 @@ func (p *pairs) spec() gridtest.Spec {
 	spec.LastMs = p.nowMs.Load()
 	spec.Spans = slices.Clone(spec.Spans)
 	done := p.nowMs.Load() > p.world.LastHourMs()
-	spec.Spans = slices.DeleteFunc(spec.Spans, func(s gridtest.Span) bool { return s.FirstMs > spec.LastMs-60_000 || s.MonthsLate && !done })
+	spec.Spans = slices.DeleteFunc(spec.Spans, func(s gridtest.Span) bool {
+		return s.FirstMs > spec.LastMs-60_000 || s.MonthsLate && !done
+	})
 	for i := range spec.Spans {
 		spec.Spans[i].LastMs = min(spec.Spans[i].LastMs, spec.LastMs)
 	}
@@ -186,10 +189,14 @@ func (p *pairs) contradict() {
 	points, atMs := p.world.Series[i].Points, p.steps[p.next-1].AtMs
 	const ref = 2000 // which is no other's
 	l := p.world.Series[i].Labels
-	c := &slice.Columns{Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindGauge}, IntervalMs: p.world.Series[i].IntervalMs}}}
+	c := &slice.Columns{
+		Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindGauge},
+			IntervalMs: p.world.Series[i].IntervalMs}}}
 	for range 20 {
-		if at := &points[p.random.IntN(len(points))]; at.ArrivesMs <= atMs && !at.IsHistogram && !slices.Contains(c.EndsMs, at.Ms) {
-			c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, at.Ms), append(c.Values, 1e9*float64(1-2*p.random.IntN(2)))
+		if at := &points[p.random.IntN(len(points))]; at.ArrivesMs <= atMs && !at.IsHistogram &&
+			!slices.Contains(c.EndsMs, at.Ms) {
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, at.Ms),
+				append(c.Values, 1e9*float64(1-2*p.random.IntN(2)))
 		}
 	}
 	c.Retired = []slice.Ref{ref}
@@ -268,7 +275,8 @@ func (p *pairs) edges() {
 			for i := 1; i < len(runs); i++ {
 				key := l.String()
 				p.tally.Count("resets at edges of pages", reset[key][runs[i].FirstMs])
-				p.tally.Count("markers at edges of pages", marker[key][runs[i].FirstMs] || marker[key][runs[i-1].LastMs()])
+				p.tally.Count("markers at edges of pages", marker[key][runs[i].FirstMs] ||
+					marker[key][runs[i-1].LastMs()])
 			}
 			return nil
 		}))
@@ -316,7 +324,8 @@ func (p *pairs) alongside(n int) {
 			}
 		})
 		spec := p.spec() // mostly of what may not be in parts yet
-		spec.Spans = []gridtest.Span{{FirstMs: until.MaxMs - 7_200_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 120_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 30_000, LastMs: until.MaxMs}}
+		spec.Spans = []gridtest.Span{{FirstMs: until.MaxMs - 7_200_000, LastMs: until.MaxMs},
+			{FirstMs: until.MaxMs - 120_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 30_000, LastMs: until.MaxMs}}
 		p.ask(n/portions, ours, theirs, spec)
 		close(begun)
 		ended.Wait()
@@ -369,7 +378,8 @@ func (p *pairs) merges() int { return int(testutil.ToFloat64(p.store.figures.mer
 
 // disturbed asks while replays, flushes, merges, deletions and snapshots go on, none of which change what is asked for.
 func (p *pairs) disturbed(n int) {
-	d := &disturbance{pairs: p, begun: make(chan struct{}, 4), position: p.steps[len(p.steps)-1].UpTo, snapshots: make(chan int)}
+	d := &disturbance{pairs: p, begun: make(chan struct{}, 4), position: p.steps[len(p.steps)-1].UpTo,
+		snapshots: make(chan int)}
 	merges, sequence := p.merges(), p.store.manifest.sequence
 	var ended sync.WaitGroup
 	ended.Go(d.append)
@@ -440,8 +450,11 @@ func (d *disturbance) append() {
 // others are slices of a series that no question is about.
 func (d *disturbance) others(i int64) *slice.Columns {
 	const ref = 1000 // which is no other's
-	l := labels.FromStrings(model.MetricNameLabel, "others_total", "component", "Filter", "worker", "w0", "topology", "a", "life", fmt.Sprint(i/7))
-	c := &slice.Columns{Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindCounter}, IntervalMs: 1000}}}
+	l := labels.FromStrings(model.MetricNameLabel, "others_total", "component", "Filter", "worker", "w0", "topology",
+		"a", "life", fmt.Sprint(i/7))
+	c := &slice.Columns{
+		Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindCounter},
+			IntervalMs: 1000}}}
 	fromMs := []int64{d.store.oldestMs(), d.store.oldestMs() + d.options.Partition.Milliseconds()}
 	for _, span := range d.world.Spans {
 		fromMs = append(fromMs, span.FirstMs)
@@ -496,7 +509,8 @@ func (p *pairs) forget(n int) {
 			continue
 		}
 		across := spec
-		across.Spans = []gridtest.Span{{FirstMs: edgeMs - 3_600_000/2, LastMs: edgeMs + 3_600_000}, {FirstMs: edgeMs, LastMs: edgeMs + 4*3_600_000}}
+		across.Spans = []gridtest.Span{{FirstMs: edgeMs - 3_600_000/2, LastMs: edgeMs + 3_600_000},
+			{FirstMs: edgeMs, LastMs: edgeMs + 4*3_600_000}}
 		before := p.tally["answered"]
 		p.ask(n/len(edges)/2, p.watched(p.store), kept, across)
 		p.tally["answered across the edge"] += p.tally["answered"] - before
@@ -554,13 +568,19 @@ var least = []struct {
 	n    int
 	name string
 }{
-	{30, "series"}, {100_000, "slices"}, {20_000, "slices on the grid"}, {20_000, "slices off the grid"}, {10_000, "histograms"},
-	{200, "gaps without a marker"}, {200, "gaps' markers"}, {100, "intervals that change"}, {300, "counter resets"}, {200, "schemas that change"},
-	{1000, "histograms with the hint none"}, {1000, "histograms with the hint no reset"}, {100, "histograms with the hint reset"},
-	{1000, "histograms with the hint gauge"}, {1, "series of numbers and histograms"}, {5000, "late slices"}, {30, "markers later than what follows"},
+	{30, "series"}, {100_000, "slices"}, {20_000, "slices on the grid"}, {20_000, "slices off the grid"},
+	{10_000, "histograms"},
+	{200, "gaps without a marker"}, {200, "gaps' markers"}, {100, "intervals that change"}, {300, "counter resets"},
+	{200, "schemas that change"},
+	{1000, "histograms with the hint none"}, {1000, "histograms with the hint no reset"},
+	{100, "histograms with the hint reset"},
+	{1000, "histograms with the hint gauge"}, {1, "series of numbers and histograms"}, {5000, "late slices"},
+	{30, "markers later than what follows"},
 	{5000, "slices months late"}, {100, "retired"}, {1000, "defined"},
-	{1, "resets at edges of pages"}, {30, "markers at edges of pages"}, {3, "resets at edges of partitions"}, {15, "markers at edges of partitions"},
-	{6, "kills"}, {6, "losses of power"}, {6, "clean ends"}, {100, "steps that come again"}, {6, "flushes"}, {8, "snapshots"}, {5, "contradictions that are rejected"}, {100, "contradictions that are not"},
+	{1, "resets at edges of pages"}, {30, "markers at edges of pages"}, {3, "resets at edges of partitions"},
+	{15, "markers at edges of partitions"},
+	{6, "kills"}, {6, "losses of power"}, {6, "clean ends"}, {100, "steps that come again"}, {6, "flushes"},
+	{8, "snapshots"}, {5, "contradictions that are rejected"}, {100, "contradictions that are not"},
 	{100, "merges"}, {2, "parts with levels"}, {20, "parts deleted"},
 }
 
@@ -568,12 +588,16 @@ var leastOfQuestions = []struct {
 	n    int
 	name string
 }{
-	{1000, "answered"}, {40, "answered across the edge"}, {30, "age of an hour"}, {90, "age of a day"}, {90, "age of a week"}, {150, "age of a month"},
-	{30, "age of months"}, {100, "instant"}, {300, "range"}, {80, "rate"}, {180, "_over_time"}, {25, "subquery"}, {80, "offset"}, {35, "@"},
-	{100, "aggregation"}, {60, "histogram function"}, {40, "timestamp"}, {15, "resets or changes"}, {20, "vectors joined"}, {10, "absent"},
+	{1000, "answered"}, {40, "answered across the edge"}, {30, "age of an hour"}, {90, "age of a day"},
+	{90, "age of a week"}, {150, "age of a month"},
+	{30, "age of months"}, {100, "instant"}, {300, "range"}, {80, "rate"}, {180, "_over_time"}, {25, "subquery"},
+	{80, "offset"}, {35, "@"},
+	{100, "aggregation"}, {60, "histogram function"}, {40, "timestamp"}, {15, "resets or changes"},
+	{20, "vectors joined"}, {10, "absent"},
 	{5, "a window of days"}, {25, "relabelled"}, {180, "selector of patterns"}, {100, "least or greatest"},
 	{50, "levels read of 1h0m0s"}, {50, "levels read of 5m0s"}, {10, "levels read of 1m0s"},
-	{1, "snapshots during questions"}, {30, "merges during questions"}, {50, "manifests during questions"}, {10, "parts deleted during questions"},
+	{1, "snapshots during questions"}, {30, "merges during questions"}, {50, "manifests during questions"},
+	{10, "parts deleted during questions"},
 	{100, "hand-overs during questions"}, {40, "steps during questions about them"},
 	{60, "questions while nothing can be written"},
 }

@@ -40,9 +40,11 @@ type handOver struct {
 const series = 8 // of which two are distributions
 
 func newWorld(t testing.TB, seed uint64, change ...func(*Options)) *world {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), place: newPlace(t), handed: map[string]map[int64]storetest.Point{}}
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), place: newPlace(t),
+		handed: map[string]map[int64]storetest.Point{}}
 	w.nowMs, w.lateMs = now.UnixMilli()-7000, 20*3_600_000
-	w.options.Partition, w.options.RetentionTime, w.options.MinFreeBytes, w.options.RetentionBytes = time.Hour, 30*time.Hour, 0, 0
+	w.options.Partition, w.options.RetentionTime, w.options.MinFreeBytes, w.options.RetentionBytes = time.Hour,
+		30*time.Hour, 0, 0
 	w.options.FlushHandOvers, w.options.IdleHandOvers = 7, 5
 	w.options.Now = func() time.Time { return time.UnixMilli(w.nowMs) }
 	for _, f := range change {
@@ -58,7 +60,8 @@ func define(i, generation int) slice.Definition {
 		kind, name = metric.KindDistribution, "distribution"
 	}
 	l := labels.FromStrings(model.MetricNameLabel, name, "task", fmt.Sprint(i), "generation", fmt.Sprint(generation))
-	return slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: kind}, IntervalMs: 10_000 * int64(1+i%3)}
+	return slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: kind},
+		IntervalMs: 10_000 * int64(1+i%3)}
 }
 
 // happen makes the journal longer by one step: every series' slice of this time, sometimes gaps, months-old slices, a
@@ -88,11 +91,13 @@ func (w *world) happen(generation map[int]int) {
 func (w *world) add(step *handOver, d slice.Definition, endMs int64) {
 	step.Definitions = append(step.Definitions, d)
 	if d.Series.Kind == metric.KindDistribution {
-		h := &histogram.Histogram{Schema: 2, ZeroThreshold: 0.0005, Count: uint64(endMs % 1000), ZeroCount: uint64(endMs % 1000)}
+		h := &histogram.Histogram{Schema: 2, ZeroThreshold: 0.0005, Count: uint64(endMs % 1000),
+			ZeroCount: uint64(endMs % 1000)}
 		if w.random.IntN(10) == 0 {
 			h = nil
 		}
-		step.HistogramRefs, step.HistogramEndsMs = append(step.HistogramRefs, d.Ref), append(step.HistogramEndsMs, endMs)
+		step.HistogramRefs, step.HistogramEndsMs = append(step.HistogramRefs, d.Ref),
+			append(step.HistogramEndsMs, endMs)
 		step.Histograms = append(step.Histograms, h)
 		return
 	}
@@ -155,7 +160,8 @@ func (w *world) same() {
 		last := int64(math.MinInt64)
 		for _, p := range points {
 			if p.EndMs <= last || p != w.handed[key][p.EndMs] {
-				require.Failf(w.t, "not what was handed over", "%s holds %v after %d; it was %v", key, p, last, w.handed[key][p.EndMs])
+				require.Failf(w.t, "not what was handed over", "%s holds %v after %d; it was %v", key, p, last,
+					w.handed[key][p.EndMs])
 			}
 			last = p.EndMs
 		}

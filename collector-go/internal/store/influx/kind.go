@@ -9,10 +9,12 @@ func init() {
 			{Name: "bucket", Usage: "bucket of an InfluxDB 2, or DATABASE/RETENTION_POLICY of an InfluxDB 1.8 or later"},
 			{Name: "org", Usage: "organisation of an InfluxDB 2"},
 			{Name: "database", Usage: "database of an InfluxDB 1, written to through its /write"},
-			{Name: "retention_policy", Usage: "retention policy of an InfluxDB 1; the database's default where not set"},
+			{Name: "retention_policy",
+				Usage: "retention policy of an InfluxDB 1; the database's default where not set"},
 		},
 		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
-			return Options{Receiver: at, Org: own["org"], Bucket: own["bucket"], Database: own["database"], RetentionPolicy: own["retention_policy"]}
+			return Options{Receiver: at, Org: own["org"], Bucket: own["bucket"], Database: own["database"],
+				RetentionPolicy: own["retention_policy"]}
 		},
 	})
 }

@@ -23,12 +23,16 @@ func define(t *testing.T, p *Protocol, ref slice.Ref, kind metric.Kind, names ..
 
 func TestLines(t *testing.T) {
 	p := &Protocol{}
-	require.Empty(t, define(t, p, 0, metric.KindGauge, "__name__", "bullet_active_queries", "topology", "a b,c=d", "worker", "h:1"))
-	require.Empty(t, define(t, p, 1, metric.KindDistribution, "__name__", "bullet_query_latency_seconds", "topology", "t"))
+	require.Empty(t, define(t, p, 0, metric.KindGauge, "__name__", "bullet_active_queries", "topology", "a b,c=d",
+		"worker", "h:1"))
+	require.Empty(t, define(t, p, 1, metric.KindDistribution, "__name__", "bullet_query_latency_seconds",
+		"topology", "t"))
 	c := &slice.Columns{
-		Refs: []slice.Ref{0, 0, 0, 0}, EndsMs: []int64{10, 20, 30, 40}, Values: []float64{3, 1e-9, 1e21, math.Float64frombits(value.StaleNaN)},
+		Refs: []slice.Ref{0, 0, 0, 0}, EndsMs: []int64{10, 20, 30, 40},
+		Values:        []float64{3, 1e-9, 1e21, math.Float64frombits(value.StaleNaN)},
 		HistogramRefs: []slice.Ref{1, 1}, HistogramEndsMs: []int64{10, 20},
-		Histograms: []*histogram.Histogram{{Schema: 1, Count: 3, Sum: 0.75, PositiveSpans: []histogram.Span{{Offset: -4, Length: 2}}, PositiveBuckets: []int64{1, 1}}, nil},
+		Histograms: []*histogram.Histogram{{Schema: 1, Count: 3, Sum: 0.75,
+			PositiveSpans: []histogram.Span{{Offset: -4, Length: 2}}, PositiveBuckets: []int64{1, 1}}, nil},
 	}
 	var points []forward.Point
 	for i, ref := range c.Refs {
@@ -79,7 +83,8 @@ func TestTextThatLineProtocolCannotCarryIsRefused(t *testing.T) {
 func TestNumbersThatInfluxDBHasNotAreNamed(t *testing.T) {
 	p := &Protocol{}
 	require.Empty(t, define(t, p, 0, metric.KindGauge, "__name__", "m"))
-	for v, want := range map[float64]string{1: "", math.Inf(1): NotFinite, math.Inf(-1): NotFinite, math.NaN(): NotFinite, math.Float64frombits(value.StaleNaN): ""} {
+	for v, want := range map[float64]string{1: "", math.Inf(1): NotFinite, math.Inf(-1): NotFinite,
+		math.NaN(): NotFinite, math.Float64frombits(value.StaleNaN): ""} {
 		c := &slice.Columns{Refs: []slice.Ref{0}, EndsMs: []int64{1}, Values: []float64{v}}
 		assert.Equal(t, want, p.Holds(c, forward.Point{}), v)
 	}

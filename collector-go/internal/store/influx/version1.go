@@ -28,7 +28,8 @@ func newVersion1(o Options, client *http.Client) *version1 {
 		query.Set("rp", o.RetentionPolicy)
 	}
 	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
-	return &version1{client: client, address: strings.TrimSuffix(o.URL, "/") + "/write?" + query.Encode(), now: o.Now, zip: zip}
+	return &version1{client: client, address: strings.TrimSuffix(o.URL, "/") + "/write?" + query.Encode(),
+		now: o.Now, zip: zip}
 }
 
 // maxAnswer is as much of an answer as is read.

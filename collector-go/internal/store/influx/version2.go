@@ -23,7 +23,8 @@ type version2 struct {
 }
 
 func newVersion2(o Options, client *http.Client) *version2 {
-	options := influxdb2.DefaultOptions().SetHTTPClient(client).SetPrecision(time.Millisecond).SetUseGZip(true).SetLogLevel(0)
+	options := influxdb2.DefaultOptions().SetHTTPClient(client).SetPrecision(time.Millisecond).SetUseGZip(
+		true).SetLogLevel(0)
 	c := influxdb2.NewClientWithOptions(o.URL, "", options) // the token is read from its file by our HTTP client
 	return &version2{http: client, client: c, writer: c.WriteAPIBlocking(o.Org, o.Bucket), now: o.Now}
 }

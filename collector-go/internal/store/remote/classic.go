@@ -23,7 +23,8 @@ func newClassicSeries(l labels.Labels) *classicSeries {
 		sum:   prompb.FromLabels(named(l, name+classic.Sum).Labels(), nil),
 	}
 	for _, bound := range classic.Labels {
-		s.buckets = append(s.buckets, prompb.FromLabels(named(l, name+classic.Bucket).Set(classic.Label, bound).Labels(), nil))
+		s.buckets = append(s.buckets,
+			prompb.FromLabels(named(l, name+classic.Bucket).Set(classic.Label, bound).Labels(), nil))
 	}
 	return s
 }

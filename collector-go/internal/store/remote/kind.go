@@ -4,9 +4,13 @@ import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/for
 
 func init() {
 	forward.Register(forward.Kind{
-		Name: "remote_write", Address: "a receiver of Prometheus remote write, such as http://localhost:9090/api/v1/write", Receiver: "the receiver",
+		Name:     "remote_write",
+		Address:  "a receiver of Prometheus remote write, such as http://localhost:9090/api/v1/write",
+		Receiver: "the receiver",
 		Settings: []forward.Setting{
-			{Name: "histograms", Usage: "native, or classic where the receiver has no native histograms; native where not set", Choices: []string{"native", "classic"}},
+			{Name: "histograms",
+				Usage:   "native, or classic where the receiver has no native histograms; native where not set",
+				Choices: []string{"native", "classic"}},
 		},
 		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
 			return Options{Receiver: at, Classic: own["histograms"] == "classic"}

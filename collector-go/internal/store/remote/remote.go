@@ -109,7 +109,8 @@ func (p *Protocol) Encode(to []byte, c *slice.Columns, points []forward.Point) [
 	to = append(to, make([]byte, size)...)
 	n, err := p.request.MarshalToSizedBuffer(to[start:])
 	if err != nil || n != size {
-		panic(fmt.Sprintf("remote write: a request of %d bytes was encoded into %d: %v", size, n, err)) // cannot be: all is in memory
+		// cannot be: all is in memory
+		panic(fmt.Sprintf("remote write: a request of %d bytes was encoded into %d: %v", size, n, err))
 	}
 	return to
 }

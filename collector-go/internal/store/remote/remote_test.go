@@ -24,12 +24,15 @@ import (
 func columns() *slice.Columns {
 	return &slice.Columns{
 		Definitions: []slice.Definition{
-			{Ref: 0, Series: metric.Series{Labels: labels.FromStrings("__name__", "bullet_active_queries", "topology", "t"), Kind: metric.KindGauge}},
-			{Ref: 1, Series: metric.Series{Labels: labels.FromStrings("__name__", "bullet_query_latency_seconds", "topology", "t"), Kind: metric.KindDistribution}},
+			{Ref: 0, Series: metric.Series{Labels: labels.FromStrings("__name__", "bullet_active_queries", "topology",
+				"t"), Kind: metric.KindGauge}},
+			{Ref: 1, Series: metric.Series{Labels: labels.FromStrings("__name__", "bullet_query_latency_seconds",
+				"topology", "t"), Kind: metric.KindDistribution}},
 		},
 		Refs: []slice.Ref{0, 0}, EndsMs: []int64{10, 20}, Values: []float64{1, staleNaN},
 		HistogramRefs: []slice.Ref{1, 1}, HistogramEndsMs: []int64{10, 20},
-		Histograms: []*histogram.Histogram{{Schema: 1, Count: 3, Sum: 0.75, PositiveSpans: []histogram.Span{{Offset: -4, Length: 2}}, PositiveBuckets: []int64{1, 1}}, nil},
+		Histograms: []*histogram.Histogram{{Schema: 1, Count: 3, Sum: 0.75,
+			PositiveSpans: []histogram.Span{{Offset: -4, Length: 2}}, PositiveBuckets: []int64{1, 1}}, nil},
 	}
 }
 
@@ -68,7 +71,8 @@ func TestNativeHistogramsAndMarkers(t *testing.T) {
 	assert.Equal(t, "application/x-protobuf", header.Get("Content-Type"))
 	assert.Equal(t, "0.1.0", header.Get("X-Prometheus-Remote-Write-Version"))
 	require.Len(t, write.Timeseries, 2, "a series' points are together")
-	assert.Equal(t, []prompb.Label{{Name: "__name__", Value: "bullet_active_queries"}, {Name: "topology", Value: "t"}}, write.Timeseries[0].Labels)
+	assert.Equal(t, []prompb.Label{{Name: "__name__", Value: "bullet_active_queries"}, {Name: "topology", Value: "t"}},
+		write.Timeseries[0].Labels)
 	require.Len(t, write.Timeseries[0].Samples, 2)
 	assert.True(t, value.IsStaleNaN(write.Timeseries[0].Samples[1].Value))
 	native := write.Timeseries[1].Histograms

@@ -182,11 +182,14 @@ func sinks(t testing.TB) []sink {
 	p, v, i := prometheus(t, 2*time.Hour), victoria(t), influxdb(t, fromDebian(t, "influxdb", "influxd"))
 	createDatabase(i, "bullet")
 	all := []sink{
-		{"prometheus", p, func() (forward.Protocol, error) { return remote.New(remote.Options{Receiver: at(p, "/api/v1/write")}) },
+		{"prometheus", p, func() (forward.Protocol, error) {
+			return remote.New(remote.Options{Receiver: at(p, "/api/v1/write")})
+		},
 			func() map[string][]storetest.Point { return readPrometheus(p, "topology", "bullet") }, unsigned, toTheBit},
 		{"victoria", v, func() (forward.Protocol, error) {
 			return remote.New(remote.Options{Receiver: at(v, "/api/v1/write"), Classic: true})
-		}, func() map[string][]storetest.Point { return readVictoria(v, "topology", "bullet") }, decimal(storetest.Classic), toTwelveDigits},
+		}, func() map[string][]storetest.Point { return readVictoria(v, "topology", "bullet") },
+			decimal(storetest.Classic), toTwelveDigits},
 		{"influx1", i, func() (forward.Protocol, error) {
 			return influx.New(influx.Options{Receiver: at(i, ""), Database: "bullet"})
 		},
@@ -266,7 +269,8 @@ func TestADayAway(t *testing.T) {
 	require.Greater(t, histograms, 20_000)
 	for _, s := range all {
 		want, got := s.want(has), s.read()
-		for deadline := time.Now().Add(20 * time.Second); s.name == "victoria" && len(got) != len(want) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(20 * time.Second); s.name == "victoria" && len(got) != len(want) &&
+			time.Now().Before(deadline); {
 			got = s.read()
 		}
 		points := 0

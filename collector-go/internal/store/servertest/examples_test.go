@@ -36,10 +36,18 @@ func TestTheExamplesOfThePages(t *testing.T) {
 		return string(s.get("/api/v1/query?" + at.Encode()))
 	}
 	for _, example := range []struct{ page, store, query, want string }{
-		{"remote-write", "prometheus", `histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[5m])))`, `"metric":{"topology":"bullet"},"value"`},
-		{"victoriametrics", "victoria", `histogram_quantile(0.99, sum by (topology, le) (rate(bullet_filter_latency_seconds_bucket[5m])))`, `"metric":{"topology":"bullet"},"value"`},
-		{"influxdb", "influx1", `SELECT mean("value") FROM "bullet_worker_heap_used_bytes" WHERE "topology" = 'bullet' AND time > now() - 1h GROUP BY time(1m), "worker" fill(none)`, `host:6701`},
-		{"influxdb", "influx2", `from(bucket: "bullet/autogen") |> range(start: -1h) |> filter(fn: (r) => r._measurement == "bullet_worker_cpu_seconds_total" and r._field == "value") |> derivative(unit: 1s, nonNegative: true)`, `host:6701`},
+		{"remote-write", "prometheus",
+			`histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[5m])))`,
+			`"metric":{"topology":"bullet"},"value"`},
+		{"victoriametrics", "victoria",
+			`histogram_quantile(0.99, sum by (topology, le) (rate(bullet_filter_latency_seconds_bucket[5m])))`,
+			`"metric":{"topology":"bullet"},"value"`},
+		{"influxdb", "influx1",
+			`SELECT mean("value") FROM "bullet_worker_heap_used_bytes" WHERE "topology" = 'bullet' AND time > now() - 1h GROUP BY time(1m), "worker" fill(none)`,
+			`host:6701`},
+		{"influxdb", "influx2",
+			`from(bucket: "bullet/autogen") |> range(start: -1h) |> filter(fn: (r) => r._measurement == "bullet_worker_cpu_seconds_total" and r._field == "value") |> derivative(unit: 1s, nonNegative: true)`,
+			`host:6701`},
 	} {
 		page, err := os.ReadFile(root + "/docs/stores/" + example.page + ".md")
 		require.NoError(t, err)
@@ -55,7 +63,8 @@ func TestTheExamplesOfThePages(t *testing.T) {
 			case example.store == "influx1":
 				found = string(s.get("/query?" + url.Values{"db": {"bullet"}, "q": {example.query}}.Encode()))
 			case example.store == "influx2":
-				request, err := http.NewRequest(http.MethodPost, s.url()+"/api/v2/query", strings.NewReader(example.query))
+				request, err := http.NewRequest(http.MethodPost, s.url()+"/api/v2/query",
+					strings.NewReader(example.query))
 				require.NoError(t, err)
 				request.Header.Set("Content-Type", "application/vnd.flux")
 				request.Header.Set("Accept", "application/csv")

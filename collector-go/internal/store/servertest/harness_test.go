@@ -174,7 +174,8 @@ func unsigned(handed []storetest.Handed) map[string][]storetest.Point {
 }
 
 // decimal rounds to what VictoriaMetrics keeps.
-func decimal(want func([]storetest.Handed) map[string][]storetest.Point) func([]storetest.Handed) map[string][]storetest.Point {
+func decimal(want func([]storetest.Handed) map[string][]storetest.Point) func(
+	[]storetest.Handed) map[string][]storetest.Point {
 	return func(handed []storetest.Handed) map[string][]storetest.Point {
 		all := want(handed)
 		for _, points := range all {

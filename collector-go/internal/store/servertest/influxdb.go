@@ -25,8 +25,10 @@ func influxdb(t testing.TB, program string) *server {
 	return start(t, &server{ready: "/ping", command: func(dir, address string) *exec.Cmd {
 		in := func(part string) string { return filepath.Join(dir, part) }
 		return withEnvironment(exec.Command(program, "run", "-config", "/dev/null"),
-			"INFLUXDB_REPORTING_DISABLED=true", "INFLUXDB_META_DIR="+in("meta"), "INFLUXDB_DATA_DIR="+in("data"), "INFLUXDB_DATA_WAL_DIR="+in("wal"),
-			"INFLUXDB_HTTP_BIND_ADDRESS="+address, "INFLUXDB_BIND_ADDRESS=127.0.0.1:0", "INFLUXDB_HTTP_FLUX_ENABLED=true",
+			"INFLUXDB_REPORTING_DISABLED=true", "INFLUXDB_META_DIR="+in("meta"), "INFLUXDB_DATA_DIR="+in("data"),
+			"INFLUXDB_DATA_WAL_DIR="+in("wal"),
+			"INFLUXDB_HTTP_BIND_ADDRESS="+address, "INFLUXDB_BIND_ADDRESS=127.0.0.1:0",
+			"INFLUXDB_HTTP_FLUX_ENABLED=true",
 			"INFLUXDB_HTTP_LOG_ENABLED=false", "INFLUXDB_LOGGING_LEVEL=error", "INFLUXDB_MONITOR_STORE_ENABLED=false")
 	}})
 }

@@ -25,7 +25,8 @@ import (
 func buildPrometheus(t testing.TB) string {
 	into, err := filepath.Abs(tools)
 	require.NoError(t, err)
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", into+string(filepath.Separator),
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
+		into+string(filepath.Separator),
 		"github.com/prometheus/prometheus/cmd/prometheus")
 	build.Dir = root + "/collector-go/tools/prometheus"
 	out, err := build.CombinedOutput()
@@ -40,7 +41,8 @@ func prometheus(t testing.TB, window time.Duration) *server {
 		file := filepath.Join(dir, "prometheus.yml")
 		config := "storage: {tsdb: {out_of_order_time_window: " + model.Duration(window).String() + "}}\n"
 		require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
-		return exec.Command(program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", address,
+		return exec.Command(program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"),
+			"--web.listen-address", address,
 			"--storage.tsdb.retention.time", "100y", "--web.enable-remote-write-receiver", "--log.level", "error")
 	}})
 }

@@ -27,7 +27,8 @@ type expressions struct{ *rand.Rand }
 func (g expressions) of(options ...string) string { return options[g.IntN(len(options))] }
 
 func (g expressions) selector() string {
-	return g.of("bullet_worker_heap_used_bytes", "bullet_worker_cpu_seconds_total", "bullet_active_queries", "bullet_worker_start_time_seconds") +
+	return g.of("bullet_worker_heap_used_bytes", "bullet_worker_cpu_seconds_total", "bullet_active_queries",
+		"bullet_worker_start_time_seconds") +
 		g.of("", "", `{worker="host:6701"}`, `{worker=~"host:670[02]"}`, `{topology="bullet",worker!="host:6700"}`)
 }
 
@@ -39,9 +40,11 @@ func (g expressions) plain() string {
 	case 1:
 		return g.selector() + g.of(" > ", " <= ", " * ", " + ", " / ") + g.of("3", "1e8", "0.5")
 	case 2:
-		return g.of("sum", "avg", "min", "max", "count") + g.of("", " by (worker) ", " by (topology) ", " without (worker) ") + "(" + g.plain() + ")"
+		return g.of("sum", "avg", "min", "max", "count") + g.of("", " by (worker) ", " by (topology) ",
+			" without (worker) ") + "(" + g.plain() + ")"
 	}
-	return g.selector() + g.of(" - ", " + ") + "on (worker) group_left () (" + g.of("max", "sum") + " by (worker) (bullet_active_queries))"
+	return g.selector() + g.of(" - ", " + ") + "on (worker) group_left () (" + g.of("max", "sum") +
+		" by (worker) (bullet_active_queries))"
 }
 
 func (g expressions) any() string {
@@ -52,9 +55,11 @@ func (g expressions) any() string {
 	case 1:
 		return g.of("rate", "increase", "resets") + "(bullet_worker_cpu_seconds_total[" + window + "])"
 	case 2:
-		return g.of("avg_over_time", "max_over_time", "count_over_time", "deriv") + "(" + g.selector() + "[" + window + "])"
+		return g.of("avg_over_time", "max_over_time", "count_over_time", "deriv") + "(" + g.selector() + "[" +
+			window + "])"
 	case 3:
-		return fmt.Sprintf("histogram_quantile(0.%d, sum by (%s) (rate(bullet_filter_latency_seconds[%s])))", 1+g.IntN(99), g.of("topology", "worker"), window)
+		return fmt.Sprintf("histogram_quantile(0.%d, sum by (%s) (rate(bullet_filter_latency_seconds[%s])))",
+			1+g.IntN(99), g.of("topology", "worker"), window)
 	}
 	return g.of("sum", "avg") + " by (worker) (" + g.any() + ")"
 }
@@ -125,7 +130,8 @@ func samePromQL(t *testing.T, store storage.Queryable, servers map[string]*serve
 			expression := of.make()
 			at := time.UnixMilli((firstMs + g.Int64N(lastMs-firstMs)) / stepMs * stepMs) // the end of a slice
 			want, got := ours(t, store, expression, at), theirs(servers[name], expression, at)
-			if !assert.Len(t, got, len(want), "%s: %s at %d: ours %v, theirs %v", name, expression, at.Unix(), want, got) {
+			if !assert.Len(t, got, len(want), "%s: %s at %d: ours %v, theirs %v", name, expression, at.Unix(),
+				want, got) {
 				return
 			}
 			for key, v := range want {

@@ -26,8 +26,10 @@ import (
 func victoria(t testing.TB) *server {
 	program := fromDebian(t, "victoria-metrics", "victoria-metrics")
 	return start(t, &server{ready: "/health", command: func(dir, address string) *exec.Cmd {
-		return exec.Command(program, "-storageDataPath", filepath.Join(dir, "data"), "-httpListenAddr", address, "-retentionPeriod", "100y",
-			"-memory.allowedBytes", "256MB", "-dedup.minScrapeInterval", "1ms", // what docs/stores/victoriametrics.md asks for
+		return exec.Command(program, "-storageDataPath", filepath.Join(dir, "data"), "-httpListenAddr", address,
+			"-retentionPeriod", "100y",
+			// what docs/stores/victoriametrics.md asks for
+			"-memory.allowedBytes", "256MB", "-dedup.minScrapeInterval", "1ms",
 			"-loggerLevel", "ERROR")
 	}})
 }

@@ -37,7 +37,8 @@ const (
 func newWorld(t testing.TB) *world { return newWorldAt(t, 1_700_000_000_000) }
 
 func newWorldAt(t testing.TB, firstMs int64) *world {
-	w := &world{t: t, dir: directory(t), options: journal.DefaultOptions(), firstMs: firstMs, clockMs: firstMs, sequence: make([]uint64, workers),
+	w := &world{t: t, dir: directory(t), options: journal.DefaultOptions(), firstMs: firstMs, clockMs: firstMs,
+		sequence:  make([]uint64, workers),
 		startedMs: []int64{firstMs, firstMs, firstMs}, awayFrom: -1}
 	w.open()
 	t.Cleanup(func() { _ = w.journal.Close() })
@@ -53,7 +54,8 @@ func (w *world) open() {
 	require.NoError(w.t, w.journal.Mark(&journal.Started{TimeMs: w.clockMs}))
 	for n := range workers {
 		worker := metric.Worker{Topology: "bullet", Host: "host", Port: uint32(6700 + n)}
-		id, err := w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: "bullet-1", Host: worker.Host, Port: worker.Port, Task: 3})
+		id, err := w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: "bullet-1",
+			Host: worker.Host, Port: worker.Port, Task: 3})
 		require.NoError(w.t, err)
 		w.producers = append(w.producers, id)
 		w.ids = append(w.ids, w.define(worker))
@@ -65,11 +67,14 @@ func (w *world) open() {
 
 func (w *world) define(worker metric.Worker) (ids []journal.SeriesID) {
 	for _, raw := range []metric.Raw{
-		{Name: "cpu.user_ms", Component: "__system", Task: -1, Shape: metric.ShapeSampler, Temporality: metric.Cumulative, IntervalMs: 1000, PackSpanMs: stepMs},
-		{Name: "heap.used_bytes", Component: "__system", Task: -1, Shape: metric.ShapeSampler, Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: stepMs},
+		{Name: "cpu.user_ms", Component: "__system", Task: -1, Shape: metric.ShapeSampler,
+			Temporality: metric.Cumulative, IntervalMs: 1000, PackSpanMs: stepMs},
+		{Name: "heap.used_bytes", Component: "__system", Task: -1, Shape: metric.ShapeSampler,
+			Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: stepMs},
 		{Name: "bullet_active_queries", Component: "JoinBolt", Task: 7, Shape: metric.ShapeNumber, IntervalMs: stepMs},
 		{Name: "startTimeSecs", Component: "__system", Task: -1, Shape: metric.ShapeNumber, IntervalMs: stepMs},
-		{Name: "bullet_filter_latency_seconds", Component: "FilterBolt", Task: 9, Shape: metric.ShapeHistogram, Temporality: metric.Cumulative, IntervalMs: stepMs},
+		{Name: "bullet_filter_latency_seconds", Component: "FilterBolt", Task: 9, Shape: metric.ShapeHistogram,
+			Temporality: metric.Cumulative, IntervalMs: stepMs},
 	} {
 		raw.Worker = worker
 		id, err := w.journal.Define(raw)
@@ -107,7 +112,8 @@ func (w *world) batch(n int) *journal.Batch {
 	if i%int64(700+100*n) == 0 {
 		w.startedMs[n] = w.clockMs - 4_500
 	}
-	b := &journal.Batch{Producer: w.producers[n], Epoch: journal.Epoch{byte(n + 1)}, Sequence: w.sequence[n], SentMs: w.clockMs, ReceivedMs: w.clockMs}
+	b := &journal.Batch{Producer: w.producers[n], Epoch: journal.Epoch{byte(n + 1)}, Sequence: w.sequence[n],
+		SentMs: w.clockMs, ReceivedMs: w.clockMs}
 	add := func(series int, ms int64, v float64) {
 		b.IDs, b.TimesMs, b.Values = append(b.IDs, w.ids[n][series]), append(b.TimesMs, ms), append(b.Values, v)
 	}
@@ -120,8 +126,10 @@ func (w *world) batch(n int) *journal.Batch {
 	add(2, w.clockMs-100, float64(i%7))
 	add(3, w.clockMs-100, float64(w.startedMs[n]/1000))
 	count := uint64((w.clockMs - w.startedMs[n]) / 100)
-	b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(w.ids[n][4]), TimeMs: w.clockMs - 100, Schema: 3, ZeroThreshold: 0.0005, Count: 4 * count,
-		Sum: float64(count) * 0.3, ZeroCount: count, PositiveSpans: []*pb.BucketSpan{{Offset: -30, Length: 2}, {Offset: 5, Length: 1}},
+	b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(w.ids[n][4]), TimeMs: w.clockMs - 100, Schema: 3,
+		ZeroThreshold: 0.0005, Count: 4 * count,
+		Sum: float64(count) * 0.3, ZeroCount: count, PositiveSpans: []*pb.BucketSpan{{Offset: -30, Length: 2},
+			{Offset: 5, Length: 1}},
 		PositiveCounts: []uint64{count, count, count}}}
 	return b
 }

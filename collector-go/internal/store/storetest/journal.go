@@ -93,7 +93,8 @@ func (j *journal) number(ref slice.Ref, endMs int64, v float64) *journal {
 
 func (j *journal) distribution(ref slice.Ref, endMs int64, v *histogram.Histogram) *journal {
 	c := &j.steps[len(j.steps)-1]
-	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, ref), append(c.HistogramEndsMs, endMs), append(c.Histograms, v)
+	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, ref), append(c.HistogramEndsMs, endMs),
+		append(c.Histograms, v)
 	return j.note(ref, Handed{EndMs: endMs, Distribution: true, Histogram: v})
 }
 
@@ -166,7 +167,8 @@ func join(steps []step) step {
 	var all step
 	for _, s := range steps {
 		all.upTo = s.upTo
-		all.Refs, all.EndsMs, all.Values = append(all.Refs, s.Refs...), append(all.EndsMs, s.EndsMs...), append(all.Values, s.Values...)
+		all.Refs, all.EndsMs, all.Values = append(all.Refs, s.Refs...), append(all.EndsMs, s.EndsMs...),
+			append(all.Values, s.Values...)
 		all.HistogramRefs = append(all.HistogramRefs, s.HistogramRefs...)
 		all.HistogramEndsMs = append(all.HistogramEndsMs, s.HistogramEndsMs...)
 		all.Histograms = append(all.Histograms, s.Histograms...)

@@ -62,13 +62,15 @@ func testRetired(t *testing.T, h Harness) {
 		for i := range int64(40) {
 			end := start + (int64(life)*40+i)*width
 			j.step().note(slice.Ref(10+life), Handed{EndMs: end, Value: float64(i)})
-			c := slice.Columns{Definitions: []slice.Definition{d}, Refs: []slice.Ref{0}, EndsMs: []int64{end}, Values: []float64{float64(i)}}
+			c := slice.Columns{Definitions: []slice.Definition{d}, Refs: []slice.Ref{0}, EndsMs: []int64{end},
+				Values: []float64{float64(i)}}
 			if i == 39 {
 				c.Retired = []slice.Ref{0}
 			}
 			hand(t, s, step{upTo: j.end(), Columns: c})
 		}
-		rejected, err := s.Append(context.Background(), j.step().end(), &slice.Columns{Refs: []slice.Ref{0}, EndsMs: []int64{start}, Values: []float64{0}})
+		rejected, err := s.Append(context.Background(), j.step().end(),
+			&slice.Columns{Refs: []slice.Ref{0}, EndsMs: []int64{start}, Values: []float64{0}})
 		require.NoError(t, err)
 		assert.Equal(t, map[string]int{"undefined": 1}, rejected)
 		if life%2 == 1 {
@@ -114,7 +116,8 @@ func testConflict(t *testing.T, h Harness) {
 	j := steady(2, 10*width)
 	s := h.Open(t)
 	play(t, s, j, 0, 1)
-	again := &slice.Columns{Refs: []slice.Ref{0, 1, 1}, EndsMs: []int64{start, start, start + width}, Values: []float64{-1, float64(start) / 4, -1}}
+	again := &slice.Columns{Refs: []slice.Ref{0, 1, 1}, EndsMs: []int64{start, start, start + width},
+		Values: []float64{-1, float64(start) / 4, -1}}
 	again.HistogramRefs, again.HistogramEndsMs = append(again.HistogramRefs, 100), append(again.HistogramEndsMs, start)
 	again.Histograms = append(again.Histograms, growing(77))
 	rejected, err := s.Append(context.Background(), j.end()+10, again)
@@ -145,7 +148,8 @@ func testTwoRefs(t *testing.T, h Harness) {
 	d.Ref = 7
 	end := start + hour
 	j.step().note(0, Handed{EndMs: end, Value: 5})
-	hand(t, s, step{upTo: j.end(), Columns: slice.Columns{Definitions: []slice.Definition{d}, Refs: []slice.Ref{7, 0}, EndsMs: []int64{end, end}, Values: []float64{5, 5}}})
+	hand(t, s, step{upTo: j.end(), Columns: slice.Columns{Definitions: []slice.Definition{d}, Refs: []slice.Ref{7, 0},
+		EndsMs: []int64{end, end}, Values: []float64{5, 5}}})
 	same(t, h, j)
 }
 
@@ -160,7 +164,8 @@ func testIntervalChanges(t *testing.T, h Harness) {
 		for range 100 {
 			end += interval
 			j.step().number(0, end, float64(end))
-			hand(t, s, step{upTo: j.end(), Columns: slice.Columns{Definitions: []slice.Definition{d}, Refs: []slice.Ref{0}, EndsMs: []int64{end}, Values: []float64{float64(end)}}})
+			hand(t, s, step{upTo: j.end(), Columns: slice.Columns{Definitions: []slice.Definition{d},
+				Refs: []slice.Ref{0}, EndsMs: []int64{end}, Values: []float64{float64(end)}}})
 		}
 	}
 	same(t, h, j)

@@ -48,7 +48,8 @@ type Harness interface {
 }
 
 // EveryValue are the floats at which stores differ.
-var EveryValue = []float64{0, math.Copysign(0, -1), 1, -1, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1), math.NaN(), 0.1}
+var EveryValue = []float64{0, math.Copysign(0, -1), 1, -1, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1),
+	math.Inf(-1), math.NaN(), 0.1}
 
 // Handed is a slice that a store was handed.
 type Handed struct {
@@ -80,7 +81,8 @@ func Classic(handed []Handed) map[string][]Point {
 	all := map[string][]Point{}
 	for _, h := range handed {
 		add := func(suffix, le string, v float64) {
-			l := labels.NewBuilder(h.Labels).Set(model.MetricNameLabel, h.Labels.Get(model.MetricNameLabel)+suffix).Set(classic.Label, le)
+			l := labels.NewBuilder(h.Labels).Set(model.MetricNameLabel, h.Labels.Get(model.MetricNameLabel)+suffix).Set(
+				classic.Label, le)
 			if le == "" {
 				l.Del(classic.Label)
 			}
@@ -261,7 +263,8 @@ func testSingleRefusals(t *testing.T, h Harness) {
 	s := h.Open(t)
 	play(t, s, j, 0, 1)
 	j.step().number(0, start+hour, 1).number(1, start+hour, 3)
-	last := &slice.Columns{Refs: []slice.Ref{0, 4711, 1}, EndsMs: []int64{start + hour, start + hour, start + hour}, Values: []float64{1, 2, 3}}
+	last := &slice.Columns{Refs: []slice.Ref{0, 4711, 1}, EndsMs: []int64{start + hour, start + hour, start + hour},
+		Values: []float64{1, 2, 3}}
 	rejected, err := s.Append(context.Background(), j.end(), last)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{"undefined": 1}, rejected)
@@ -295,7 +298,8 @@ func testTooLate(t *testing.T, h Harness) {
 	j := steady(2, 10*hour)
 	s := h.Open(t)
 	play(t, s, j, 0, 1)
-	late := &slice.Columns{Refs: []slice.Ref{0, 1, 1, 0}, EndsMs: []int64{start + width/2, start + width/2, start + 3*width/2, start + 10*hour}, Values: []float64{1, 2, 3, 4}}
+	late := &slice.Columns{Refs: []slice.Ref{0, 1, 1, 0}, EndsMs: []int64{start + width/2, start + width/2,
+		start + 3*width/2, start + 10*hour}, Values: []float64{1, 2, 3, 4}}
 	j.step().number(0, start+10*hour, 4)
 	rejected, err := s.Append(context.Background(), j.end(), late)
 	require.NoError(t, err)
@@ -310,7 +314,8 @@ type Eventual interface{ Within() time.Duration }
 func same(t require.TestingT, h Harness, j *journal) {
 	want, got := h.Want(j.handed()), h.Read(t)
 	if late, eventual := h.(Eventual); eventual {
-		for deadline := time.Now().Add(late.Within()); !assert.ObjectsAreEqual(want, got) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(late.Within()); !assert.ObjectsAreEqual(want, got) &&
+			time.Now().Before(deadline); {
 			got = h.Read(t)
 		}
 	}

@@ -20,8 +20,8 @@ func main() {
 	settings := otelcol.CollectorSettings{
 		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "stores nothing", Version: "bench"},
 		Factories: factories,
-		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{DefaultScheme: "yaml",
-			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()}}},
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			DefaultScheme: "yaml", ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()}}},
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
 		log.Fatal(err)

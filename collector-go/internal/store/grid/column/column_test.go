@@ -35,7 +35,9 @@ var series = map[string]func(r *rand.Rand, n int) []float64{
 		ms := 0.0
 		return walk(n, func(int, float64) float64 { ms += float64(r.IntN(60_000)); return ms / 1000 })
 	},
-	"doubles": func(r *rand.Rand, n int) []float64 { return walk(n, func(int, float64) float64 { return r.Float64() }) },
+	"doubles": func(r *rand.Rand, n int) []float64 {
+		return walk(n, func(int, float64) float64 { return r.Float64() })
+	},
 	"gaps": func(r *rand.Rand, n int) []float64 {
 		return walk(n, func(i int, _ float64) float64 {
 			if i%50 == 30 {
@@ -87,7 +89,8 @@ func number() *rapid.Generator[float64] {
 		rapid.Map(rapid.Int64Range(-1e6, 1e6), func(v int64) float64 { return float64(v) / 1000 }),
 		rapid.Float64(),
 		rapid.Map(rapid.Uint64(), math.Float64frombits),
-		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), stale, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 53, -1 << 53,
+		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), stale, math.NaN(), math.Inf(1), math.Inf(-1),
+			1 << 53, -1 << 53,
 			math.MaxFloat64, math.SmallestNonzeroFloat64, -1 << 63}),
 	)
 }
@@ -220,7 +223,8 @@ func distributions(t *rapid.T, places int) []*histogram.Histogram {
 			p, n := rapid.IntRange(0, 9).Draw(t, "positive"), rapid.IntRange(0, 2).Draw(t, "negative")
 			last = &histogram.Histogram{
 				Schema: rapid.Int32Range(-4, 8).Draw(t, "schema"), ZeroThreshold: rapid.Float64().Draw(t, "threshold"),
-				PositiveSpans: spans(t, p), NegativeSpans: spans(t, n), PositiveBuckets: make([]int64, p), NegativeBuckets: make([]int64, n),
+				PositiveSpans: spans(t, p), NegativeSpans: spans(t, n), PositiveBuckets: make([]int64, p),
+				NegativeBuckets:  make([]int64, n),
 				CounterResetHint: histogram.CounterResetHint(rapid.IntRange(0, 3).Draw(t, "hint")),
 			}
 			if rapid.IntRange(0, 9).Draw(t, "custom") == 0 {
@@ -235,7 +239,8 @@ func distributions(t *rapid.T, places int) []*histogram.Histogram {
 		last.Sum += rapid.Float64().Draw(t, "sum")
 		for _, buckets := range [2][]int64{last.PositiveBuckets, last.NegativeBuckets} {
 			if len(buckets) > 0 {
-				buckets[rapid.IntRange(0, len(buckets)-1).Draw(t, "bucket")] += rapid.Int64Range(-3, 1e9).Draw(t, "more")
+				buckets[rapid.IntRange(0, len(buckets)-1).Draw(t, "bucket")] += rapid.Int64Range(-3,
+					1e9).Draw(t, "more")
 			}
 		}
 		all[i] = last

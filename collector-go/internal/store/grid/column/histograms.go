@@ -106,7 +106,9 @@ func sameShape(a, b *histogram.Histogram) bool {
 	return a.Schema == b.Schema && math.Float64bits(a.ZeroThreshold) == math.Float64bits(b.ZeroThreshold) &&
 		len(a.PositiveBuckets) == len(b.PositiveBuckets) && len(a.NegativeBuckets) == len(b.NegativeBuckets) &&
 		slices.Equal(a.PositiveSpans, b.PositiveSpans) && slices.Equal(a.NegativeSpans, b.NegativeSpans) &&
-		slices.EqualFunc(a.CustomValues, b.CustomValues, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+		slices.EqualFunc(a.CustomValues, b.CustomValues, func(x, y float64) bool {
+			return math.Float64bits(x) == math.Float64bits(y)
+		})
 }
 
 func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {

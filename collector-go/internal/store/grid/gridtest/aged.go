@@ -17,7 +17,8 @@ import (
 // many counters start again and many gaps are marked.
 func NewAgedWorld(seed uint64, partition time.Duration, spans ...Span) *World {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := &World{FirstMs: spans[0].FirstMs, LastMs: spans[len(spans)-1].LastMs, Spans: spans, partitionMs: partition.Milliseconds()}
+	w := &World{FirstMs: spans[0].FirstMs, LastMs: spans[len(spans)-1].LastMs, Spans: spans,
+		partitionMs: partition.Milliseconds()}
 	w.inventAll(r, func(life *life) {
 		for _, span := range spans {
 			if r.IntN(5) == 0 {
@@ -97,7 +98,8 @@ func (w *World) HandOvers(seed uint64) []HandOver {
 
 func (h *HandOver) add(ref slice.Ref, p *Point) {
 	if p.IsHistogram {
-		h.HistogramRefs, h.HistogramEndsMs, h.Histograms = append(h.HistogramRefs, ref), append(h.HistogramEndsMs, p.Ms), append(h.Histograms, p.Histogram)
+		h.HistogramRefs, h.HistogramEndsMs, h.Histograms = append(h.HistogramRefs, ref),
+			append(h.HistogramEndsMs, p.Ms), append(h.Histograms, p.Histogram)
 		return
 	}
 	h.Refs, h.EndsMs, h.Values = append(h.Refs, ref), append(h.EndsMs, p.Ms), append(h.Values, p.Value)

@@ -15,7 +15,8 @@ type Spec struct {
 	Labels          map[string][]string // values of labels, metric names apart
 	LabelNames      []string            // keys of Labels, in an order of their own
 	Spans           []Span              // where slices are between FirstMs and LastMs; none: everywhere
-	Extremes        bool                // what is read is nearly always the least or greatest of long windows, often on even minutes
+	// what is read is nearly always the least or greatest of long windows, often on even minutes
+	Extremes bool
 }
 
 // Spec describes the world.
@@ -52,7 +53,8 @@ func (e *expressions) vector(depth int) string {
 	case 5:
 		return e.subquery(depth - 1)
 	case 6:
-		return fmt.Sprintf("%s(%s)", e.pick("abs", "ceil", "floor", "exp", "ln", "log2", "sqrt", "sgn", "round", "-", "atan", "deg", "minute", "hour", "day_of_week"), e.vector(depth-1))
+		return fmt.Sprintf("%s(%s)", e.pick("abs", "ceil", "floor", "exp", "ln", "log2", "sqrt", "sgn", "round", "-",
+			"atan", "deg", "minute", "hour", "day_of_week"), e.vector(depth-1))
 	case 7:
 		return fmt.Sprintf("%s(%s, %d)", e.pick("clamp_min", "clamp_max", "round"), e.vector(depth-1), 1+e.IntN(100))
 	case 8:
@@ -60,7 +62,9 @@ func (e *expressions) vector(depth int) string {
 	case 9:
 		return e.relabelled(depth - 1)
 	case 10:
-		return e.pick(fmt.Sprintf("absent(%s)", e.vector(depth-1)), fmt.Sprintf("vector(scalar(%s))", e.vector(depth-1)), "vector(time())", fmt.Sprintf("absent_over_time(%s)", e.ranged(e.metric())))
+		return e.pick(fmt.Sprintf("absent(%s)", e.vector(depth-1)),
+			fmt.Sprintf("vector(scalar(%s))", e.vector(depth-1)), "vector(time())",
+			fmt.Sprintf("absent_over_time(%s)", e.ranged(e.metric())))
 	case 11:
 		if !e.isRange {
 			return fmt.Sprintf("%s(%s)", e.pick("sort", "sort_desc"), e.vector(depth-1))
@@ -74,8 +78,10 @@ func (e *expressions) vector(depth int) string {
 // leaf reads the store.
 func (e *expressions) leaf() string {
 	if e.Extremes && e.IntN(8) > 0 {
-		return fmt.Sprintf("%s(%s[%s]%s)", e.pick("min_over_time", "max_over_time"), e.matched(e.pick(e.metric(), e.pick(e.Numbers...))),
-			e.pick("61m", "90m", "2h", "2h", "3h", "4h", "4h", "7h", "5437s"), e.pick("", "", "", e.shift(), " offset 5m", " offset 1h"))
+		return fmt.Sprintf("%s(%s[%s]%s)", e.pick("min_over_time", "max_over_time"),
+			e.matched(e.pick(e.metric(), e.pick(e.Numbers...))),
+			e.pick("61m", "90m", "2h", "2h", "3h", "4h", "4h", "7h", "5437s"),
+			e.pick("", "", "", e.shift(), " offset 5m", " offset 1h"))
 	}
 	switch e.IntN(9) {
 	case 0, 1, 2:
@@ -90,7 +96,9 @@ func (e *expressions) leaf() string {
 		}
 		return fmt.Sprintf("%s(%s)", e.pick("delta", "idelta", "deriv"), e.ranged(e.metric()))
 	case 6:
-		return fmt.Sprintf("%s(%s)", e.pick("avg_over_time", "min_over_time", "max_over_time", "sum_over_time", "count_over_time", "stddev_over_time", "stdvar_over_time", "last_over_time", "present_over_time"), e.ranged(e.metric()))
+		return fmt.Sprintf("%s(%s)", e.pick("avg_over_time", "min_over_time", "max_over_time", "sum_over_time",
+			"count_over_time", "stddev_over_time", "stdvar_over_time", "last_over_time", "present_over_time"),
+			e.ranged(e.metric()))
 	}
 	return e.pick(
 		fmt.Sprintf("quantile_over_time(0.%d, %s)", 1+e.IntN(9), e.ranged(e.metric())),
@@ -113,10 +121,12 @@ func (e *expressions) matched(metric string) string {
 		one, other := e.pick(e.Labels[name]...), e.pick(e.Labels[name]...)
 		matchers = append(matchers, e.pick(
 			fmt.Sprintf("%s=%q", name, one), fmt.Sprintf("%s!=%q", name, one),
-			fmt.Sprintf("%s=~%q", name, one+"|"+other), fmt.Sprintf("%s!~%q", name, one[:1]+".*"+one[1:]), fmt.Sprintf("%s=~\".+\"", name)))
+			fmt.Sprintf("%s=~%q", name, one+"|"+other), fmt.Sprintf("%s!~%q", name, one[:1]+".*"+one[1:]),
+			fmt.Sprintf("%s=~\".+\"", name)))
 	}
 	if e.IntN(25) == 0 {
-		return fmt.Sprintf("{__name__=~%q%s}", metric+"|"+e.metric(), strings.Join(append([]string{""}, matchers...), ","))
+		return fmt.Sprintf("{__name__=~%q%s}", metric+"|"+e.metric(),
+			strings.Join(append([]string{""}, matchers...), ","))
 	}
 	if len(matchers) == 0 {
 		return metric
@@ -149,7 +159,8 @@ func (e *expressions) around() Span {
 func (e *expressions) shift() string {
 	at := func() string {
 		in := e.around()
-		return e.pick(fmt.Sprintf(" @ %d.%03d", (in.FirstMs+e.Int64N(in.LastMs-in.FirstMs))/1000, e.IntN(1000)), " @ start()", " @ end()")
+		return e.pick(fmt.Sprintf(" @ %d.%03d", (in.FirstMs+e.Int64N(in.LastMs-in.FirstMs))/1000, e.IntN(1000)),
+			" @ start()", " @ end()")
 	}
 	switch e.IntN(16) {
 	case 0:
@@ -167,14 +178,16 @@ func (e *expressions) shift() string {
 func (e *expressions) subquery(depth int) string {
 	step := e.pick("", "10s", "15s", "37s", "1m", "5m")
 	return fmt.Sprintf("%s((%s)[%s:%s]%s)",
-		e.pick("max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "count_over_time", "rate", "delta", "last_over_time", "deriv"),
+		e.pick("max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "count_over_time", "rate", "delta",
+			"last_over_time", "deriv"),
 		e.vector(min(depth, 1)), e.pick("1m", "3m", "5m", "10m"), step, e.shift())
 }
 
 func (e *expressions) aggregation(depth int) string {
 	by := ""
 	if e.IntN(4) > 0 {
-		by = fmt.Sprintf(" %s (%s)", e.pick("by", "without"), strings.Join(e.LabelNames[:e.IntN(len(e.LabelNames))+1], ", "))
+		by = fmt.Sprintf(" %s (%s)", e.pick("by", "without"),
+			strings.Join(e.LabelNames[:e.IntN(len(e.LabelNames))+1], ", "))
 	}
 	of := e.vector(depth)
 	switch e.IntN(10) {
@@ -185,7 +198,8 @@ func (e *expressions) aggregation(depth int) string {
 	case 2:
 		return fmt.Sprintf("count_values%s (\"value\", %s)", by, of)
 	}
-	return fmt.Sprintf("%s%s (%s)", e.pick("sum", "sum", "avg", "min", "max", "count", "stddev", "stdvar", "group"), by, of)
+	return fmt.Sprintf("%s%s (%s)", e.pick("sum", "sum", "avg", "min", "max", "count", "stddev", "stdvar", "group"),
+		by, of)
 }
 
 func (e *expressions) binary(depth int) string {
@@ -201,23 +215,28 @@ func (e *expressions) binary(depth int) string {
 	case 3:
 		return fmt.Sprintf("(%s) %s on (worker, component) (%s)", e.vector(depth), arithmetic, e.vector(depth))
 	case 4:
-		return fmt.Sprintf("(%s) %s ignoring (worker) group_left () (sum without (worker) (%s))", e.vector(depth), arithmetic, e.vector(depth))
+		return fmt.Sprintf("(%s) %s ignoring (worker) group_left () (sum without (worker) (%s))", e.vector(depth),
+			arithmetic, e.vector(depth))
 	}
 	return fmt.Sprintf("%d %s (%s)", 1+e.IntN(2000), e.pick(arithmetic, comparison), e.vector(depth))
 }
 
 func (e *expressions) relabelled(depth int) string {
 	if e.IntN(2) == 0 {
-		return fmt.Sprintf("label_replace(%s, \"short\", \"$1\", %q, \"(.).*\")", e.vector(depth), e.pick(e.LabelNames...))
+		return fmt.Sprintf("label_replace(%s, \"short\", \"$1\", %q, \"(.).*\")", e.vector(depth),
+			e.pick(e.LabelNames...))
 	}
-	return fmt.Sprintf("label_join(%s, \"both\", \"-\", %q, %q)", e.vector(depth), e.pick(e.LabelNames...), e.pick(e.LabelNames...))
+	return fmt.Sprintf("label_join(%s, \"both\", \"-\", %q, %q)", e.vector(depth), e.pick(e.LabelNames...),
+		e.pick(e.LabelNames...))
 }
 
 func (e *expressions) ofDistributions(depth int) string {
 	metric := e.pick(e.Distributions...)
-	of := e.pick(e.selector(metric), fmt.Sprintf("rate(%s)", e.ranged(metric)), fmt.Sprintf("increase(%s)", e.ranged(metric)),
+	of := e.pick(e.selector(metric), fmt.Sprintf("rate(%s)", e.ranged(metric)),
+		fmt.Sprintf("increase(%s)", e.ranged(metric)),
 		fmt.Sprintf("sum by (topology) (rate(%s))", e.ranged(metric)), fmt.Sprintf("sum(%s)", e.selector(metric)),
-		fmt.Sprintf("avg_over_time(%s)", e.ranged(metric)), fmt.Sprintf("max_over_time(rate(%s)[5m:30s])", e.ranged(metric)))
+		fmt.Sprintf("avg_over_time(%s)", e.ranged(metric)), fmt.Sprintf("max_over_time(rate(%s)[5m:30s])",
+			e.ranged(metric)))
 	if depth > 0 && e.IntN(4) == 0 {
 		of = e.vector(depth)
 	}
@@ -227,7 +246,8 @@ func (e *expressions) ofDistributions(depth int) string {
 	case 1:
 		return fmt.Sprintf("histogram_fraction(0, 0.%d, %s)", 1+e.IntN(9), of)
 	}
-	return fmt.Sprintf("%s(%s)", e.pick("histogram_count", "histogram_sum", "histogram_avg", "histogram_stddev", "histogram_stdvar"), of)
+	return fmt.Sprintf("%s(%s)", e.pick("histogram_count", "histogram_sum", "histogram_avg", "histogram_stddev",
+		"histogram_stdvar"), of)
 }
 
 // question is an expression with the times at which it is asked for.
@@ -258,7 +278,8 @@ func (e *expressions) ask() question {
 	e.isRange = e.IntN(3) > 0
 	q := question{start: time.UnixMilli(startMs), end: time.UnixMilli(startMs)}
 	if e.isRange {
-		q.step = []time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 37 * time.Second, time.Minute, time.Minute, 3 * time.Minute, 10 * time.Minute, 1234 * time.Millisecond}[e.IntN(10)]
+		q.step = []time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 37 * time.Second,
+			time.Minute, time.Minute, 3 * time.Minute, 10 * time.Minute, 1234 * time.Millisecond}[e.IntN(10)]
 		if len(e.Spans) > 0 && e.IntN(8) == 0 { // over all ages
 			q.step = []time.Duration{3 * time.Hour, 12 * time.Hour, 24 * time.Hour, 86_399 * time.Second}[e.IntN(4)]
 		}
@@ -270,7 +291,8 @@ func (e *expressions) ask() question {
 		evenMs := []int64{1, 10_000, 60_000, 300_000, 300_000, 3_600_000}[e.IntN(6)]
 		q.start, q.end = time.UnixMilli(startMs/evenMs*evenMs), time.UnixMilli(startMs/evenMs*evenMs)
 		if e.isRange {
-			q.step = []time.Duration{time.Minute, 5 * time.Minute, 5 * time.Minute, 7 * time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour, 37 * time.Second}[e.IntN(8)]
+			q.step = []time.Duration{time.Minute, 5 * time.Minute, 5 * time.Minute, 7 * time.Minute, 10 * time.Minute,
+				time.Hour, 3 * time.Hour, 37 * time.Second}[e.IntN(8)]
 			q.end = q.start.Add(time.Duration(e.Int64N(60)) * q.step)
 		}
 	}

@@ -25,9 +25,11 @@ func (m *Memory) Add(l labels.Labels, runs []run.Run) {
 }
 
 // Select finds series.
-func (m *Memory) Select(_ context.Context, minMs, maxMs int64, matchers []*labels.Matcher) (found []run.Found, _ error) {
+func (m *Memory) Select(_ context.Context, minMs, maxMs int64, matchers []*labels.Matcher) (found []run.Found,
+	_ error) {
 	for i, l := range m.labels {
-		if matchesAll(l, matchers) && slices.ContainsFunc(m.runs[i], func(r run.Run) bool { return overlaps(&r, minMs, maxMs) }) {
+		if matchesAll(l, matchers) &&
+			slices.ContainsFunc(m.runs[i], func(r run.Run) bool { return overlaps(&r, minMs, maxMs) }) {
 			found = append(found, run.Found{Labels: l, Reader: m, Ref: uint32(i)})
 		}
 	}

@@ -57,7 +57,8 @@ func (w *Twin) Hand(t testing.TB, c *slice.Columns) {
 	// the order of time.
 	numbers, distributions := 0, 0
 	for numbers < len(c.Refs) || distributions < len(c.HistogramRefs) {
-		if distributions == len(c.HistogramRefs) || numbers < len(c.Refs) && c.EndsMs[numbers] <= c.HistogramEndsMs[distributions] {
+		if distributions == len(c.HistogramRefs) || numbers < len(c.Refs) &&
+			c.EndsMs[numbers] <= c.HistogramEndsMs[distributions] {
 			_, err := appender.Append(0, w.series[c.Refs[numbers]], c.EndsMs[numbers], c.Values[numbers])
 			require.NoError(t, err)
 			numbers++
@@ -67,7 +68,8 @@ func (w *Twin) Hand(t testing.TB, c *slice.Columns) {
 		if h == nil {
 			h = &histogram.Histogram{Sum: math.Float64frombits(value.StaleNaN)}
 		}
-		_, err := appender.AppendHistogram(0, w.series[c.HistogramRefs[distributions]], c.HistogramEndsMs[distributions], h, nil)
+		_, err := appender.AppendHistogram(0, w.series[c.HistogramRefs[distributions]],
+			c.HistogramEndsMs[distributions], h, nil)
 		require.NoError(t, err)
 		distributions++
 	}
@@ -93,7 +95,8 @@ type within struct {
 
 // Select has the hints end where the querier does: Prometheus' store goes by them. Of windows that are computed they
 // say nothing.
-func (w within) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (w within) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	if _, computed := plan.From(ctx).Windows(matchers); computed {
 		return w.Querier.Select(ctx, sorted, hints, matchers...)
 	}

@@ -19,13 +19,14 @@ func (t Tally) Count(name string, is bool) {
 
 // ofExpressions are parts of PromQL by name.
 var ofExpressions = map[string]*regexp.Regexp{
-	"rate":                 regexp.MustCompile(`\b(rate|irate|increase)\(`),
-	"_over_time":           regexp.MustCompile(`_over_time\(`),
-	"least or greatest":    regexp.MustCompile(`\b(min|max)_over_time\(`),
-	"subquery":             regexp.MustCompile(`\[\w+:\w*\]`),
-	"offset":               regexp.MustCompile(` offset `),
-	"@":                    regexp.MustCompile(` @ `),
-	"aggregation":          regexp.MustCompile(`\b(sum|avg|min|max|count|stddev|stdvar|group|topk|bottomk|quantile|count_values)( by| without)? ?\(`),
+	"rate":              regexp.MustCompile(`\b(rate|irate|increase)\(`),
+	"_over_time":        regexp.MustCompile(`_over_time\(`),
+	"least or greatest": regexp.MustCompile(`\b(min|max)_over_time\(`),
+	"subquery":          regexp.MustCompile(`\[\w+:\w*\]`),
+	"offset":            regexp.MustCompile(` offset `),
+	"@":                 regexp.MustCompile(` @ `),
+	"aggregation": regexp.MustCompile(
+		`\b(sum|avg|min|max|count|stddev|stdvar|group|topk|bottomk|quantile|count_values)( by| without)? ?\(`),
 	"histogram function":   regexp.MustCompile(`histogram_\w+\(`),
 	"timestamp":            regexp.MustCompile(`timestamp\(`),
 	"resets or changes":    regexp.MustCompile(`\b(resets|changes)\(`),
@@ -94,7 +95,8 @@ func (t Tally) World(w *World) {
 }
 
 var hintName = map[histogram.CounterResetHint]string{
-	histogram.UnknownCounterReset: "none", histogram.CounterReset: "reset", histogram.NotCounterReset: "no reset", histogram.GaugeType: "gauge",
+	histogram.UnknownCounterReset: "none", histogram.CounterReset: "reset", histogram.NotCounterReset: "no reset",
+	histogram.GaugeType: "gauge",
 }
 
 // follow adds what a point is behind the one before it.
@@ -123,5 +125,6 @@ func IsReset(s *Series, j int) bool {
 	if p.Histogram != nil && last.Histogram != nil {
 		return p.Histogram.ToFloat(nil).DetectReset(last.Histogram.ToFloat(nil))
 	}
-	return s.Labels.Get(model.MetricNameLabel) == counters && !p.IsHistogram && !last.IsHistogram && p.Value < last.Value
+	return s.Labels.Get(model.MetricNameLabel) == counters && !p.IsHistogram && !last.IsHistogram &&
+		p.Value < last.Value
 }

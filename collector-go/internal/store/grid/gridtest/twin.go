@@ -29,11 +29,11 @@ const (
 // Compare asks n questions of a spec over both stores, and fails the test where answers differ: labels, times and
 // kinds, numbers to the bit, errors, warnings. The same seed asks the same questions. What may differ, and why:
 //
-//   - The order of an instant vector, a distribution's empty buckets, its hint about resets, and the warning that rests on that hint alone:
-//     Prometheus' store shows by them how it cuts its chunks, not what it holds.
-//   - What the engine gathers from a Go map (of subqueries, timestamp(), topk, count_values) it adds in any order, and takes any of equals. A
-//     question whose answer over Prometheus' store varies from one time to the next is answered well by any of its answers; where none of
-//     asks is met it proves nothing, and is counted.
+//   - The order of an instant vector, a distribution's empty buckets, its hint about resets, and the warning that rests
+//     on that hint alone: Prometheus' store shows by them how it cuts its chunks, not what it holds.
+//   - What the engine gathers from a Go map (of subqueries, timestamp(), topk, count_values) it adds in any order, and
+//     takes any of equals. A question whose answer over Prometheus' store varies from one time to the next is answered
+//     well by any of its answers; where none of asks is met it proves nothing, and is counted.
 //
 // It returns the questions that had an answer.
 func Compare(t testing.TB, seed int64, n int, ours, theirs storage.Queryable, spec Spec) (had []Question) {
@@ -71,7 +71,8 @@ func Compare(t testing.TB, seed int64, n int, ours, theirs storage.Queryable, sp
 			break
 		}
 	}
-	t.Logf("%d of %d questions had an answer; %d had several, of which both stores gave one; %d had several of which they gave none in common", len(had), n, varied, undecided)
+	t.Logf("%d of %d questions had an answer; %d had several, of which both stores gave one; %d had several of which they gave none in common",
+		len(had), n, varied, undecided)
 	if n >= few {
 		require.Greater(t, len(had), n/2, "too few questions have an answer to prove anything")
 	}
@@ -153,7 +154,8 @@ func point(ms int64, value float64, h *histogram.FloatHistogram) string {
 		return fmt.Sprintf(" %d=%g/%x", ms, value, math.Float64bits(value))
 	}
 	h = h.Copy().Compact(0)
-	return fmt.Sprintf(" %d=[schema %d zero %g %x count %x sum %x +%v%x -%v%x]", ms, h.Schema, h.ZeroThreshold, h.ZeroCount, h.Count, h.Sum,
+	return fmt.Sprintf(" %d=[schema %d zero %g %x count %x sum %x +%v%x -%v%x]", ms, h.Schema, h.ZeroThreshold,
+		h.ZeroCount, h.Count, h.Sum,
 		h.PositiveSpans, h.PositiveBuckets, h.NegativeSpans, h.NegativeBuckets)
 }
 
@@ -176,7 +178,8 @@ func firstDifference(ours, theirs []string) string {
 		}
 		from := max(0, same-40)
 		name, _, _ := strings.Cut(b, "}")
-		return fmt.Sprintf("line %d of %d and %d, %s}\n  ours   ...%.300s\n  theirs ...%.300s", i, len(ours), len(theirs), name, a[from:], b[from:])
+		return fmt.Sprintf("line %d of %d and %d, %s}\n  ours   ...%.300s\n  theirs ...%.300s", i, len(ours),
+			len(theirs), name, a[from:], b[from:])
 	}
 	return ""
 }

@@ -56,7 +56,8 @@ type World struct {
 	FirstMs, LastMs int64
 	Series          []Series
 	Spans           []Span // where slices are, if not everywhere
-	partitionMs     int64  // at whose edges, and those of the pages in them, resets and markers are frequent; 0: nowhere
+	// at whose edges, and those of the pages in them, resets and markers are frequent; 0: nowhere
+	partitionMs int64
 }
 
 // Span is a time in which slices end.
@@ -82,7 +83,8 @@ func (w *World) inventAll(r *rand.Rand, live func(*life)) {
 				if r.IntN(6) == 0 {
 					continue
 				}
-				l := labels.FromStrings(model.MetricNameLabel, name, "component", component, "worker", fmt.Sprintf("w%d", worker), "topology", []string{"a", "b"}[worker%2])
+				l := labels.FromStrings(model.MetricNameLabel, name, "component", component, "worker",
+					fmt.Sprintf("w%d", worker), "topology", []string{"a", "b"}[worker%2])
 				life := w.newLife(r, l, name)
 				if live(life); len(life.Points) > 0 {
 					w.Series = append(w.Series, life.Series)
@@ -175,7 +177,8 @@ func (l *life) live(in Span) {
 // mark ends what is there with a marker: of the kind of what came before, and some a while after others have come.
 func (l *life) mark() {
 	last := l.Points[len(l.Points)-1]
-	l.Points = append(l.Points, Point{Ms: last.Ms + l.intervalMs, IntervalMs: l.intervalMs, Value: math.Float64frombits(value.StaleNaN),
+	l.Points = append(l.Points, Point{Ms: last.Ms + l.intervalMs, IntervalMs: l.intervalMs,
+		Value:       math.Float64frombits(value.StaleNaN),
 		IsHistogram: last.IsHistogram, Late: last.Late || l.IntN(3) == 0})
 }
 
@@ -190,7 +193,8 @@ func (l *life) at(ms int64) Point {
 		if len(l.Points) == 0 || l.Points[len(l.Points)-1].Ms/l.partitionMs != ms/l.partitionMs {
 			l.place = 0
 		}
-		edge = l.place%pagePlaces == 0 || l.place%pagePlaces == pagePlaces-1 || (ms+l.intervalMs)/l.partitionMs != ms/l.partitionMs
+		edge = l.place%pagePlaces == 0 || l.place%pagePlaces == pagePlaces-1 ||
+			(ms+l.intervalMs)/l.partitionMs != ms/l.partitionMs
 		l.place++
 	}
 	const reset, mark, neither = 0, 1, 2
@@ -292,7 +296,8 @@ func (w *World) Columns(fromMs, toMs int64, late bool) *slice.Columns {
 	slices.SortStableFunc(all, func(a, b one) int { return int(a.Ms - b.Ms) })
 	for _, p := range all {
 		if p.IsHistogram {
-			c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, p.ref), append(c.HistogramEndsMs, p.Ms), append(c.Histograms, p.Histogram)
+			c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, p.ref),
+				append(c.HistogramEndsMs, p.Ms), append(c.Histograms, p.Histogram)
 			continue
 		}
 		c.Refs, c.EndsMs, c.Values = append(c.Refs, p.ref), append(c.EndsMs, p.Ms), append(c.Values, p.Value)

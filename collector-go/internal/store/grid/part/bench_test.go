@@ -25,14 +25,18 @@ func cpuSeries(hosts int) []labels.Labels {
 	for i := range names {
 		names[i] = fmt.Sprintf("host_%d", i)
 	}
-	for _, metric := range []string{"guest", "guest_nice", "idle", "iowait", "irq", "nice", "softirq", "steal", "system", "user"} {
+	for _, metric := range []string{"guest", "guest_nice", "idle", "iowait", "irq", "nice", "softirq", "steal",
+		"system", "user"} {
 		var some []labels.Labels
 		for i, host := range names {
 			r := rand.New(rand.NewPCG(uint64(i), 3))
 			region := fmt.Sprintf("region-%d", r.IntN(9))
-			some = append(some, labels.FromStrings("__name__", "cpu_usage_"+metric, "arch", []string{"x64", "x86"}[r.IntN(2)],
-				"datacenter", region+[]string{"a", "b", "c"}[r.IntN(3)], "hostname", host, "os", []string{"Ubuntu16.10", "Ubuntu15.10", "Ubuntu16.04LTS"}[r.IntN(3)],
-				"rack", fmt.Sprint(r.IntN(100)), "region", region, "service", fmt.Sprint(r.IntN(20)), "service_environment", []string{"production", "staging", "test"}[r.IntN(3)],
+			some = append(some, labels.FromStrings("__name__", "cpu_usage_"+metric, "arch",
+				[]string{"x64", "x86"}[r.IntN(2)],
+				"datacenter", region+[]string{"a", "b", "c"}[r.IntN(3)], "hostname", host, "os",
+				[]string{"Ubuntu16.10", "Ubuntu15.10", "Ubuntu16.04LTS"}[r.IntN(3)],
+				"rack", fmt.Sprint(r.IntN(100)), "region", region, "service", fmt.Sprint(r.IntN(20)),
+				"service_environment", []string{"production", "staging", "test"}[r.IntN(3)],
 				"service_version", fmt.Sprint(r.IntN(2)), "team", []string{"SF", "NYC", "LON", "CHI"}[r.IntN(4)]))
 		}
 		sortLabels(some)
@@ -106,7 +110,8 @@ func BenchmarkLevels(b *testing.B) {
 					w, err := Create(disk.System{}, name, WriterOptions{Levels: levels})
 					require.NoError(b, err)
 					for i, l := range cpuSeries(20) {
-						require.NoError(b, w.Add(l, []run.Run{{FirstMs: stepMs, StepMs: stepMs, Values: means[i][:21_600_000/stepMs]}}))
+						require.NoError(b, w.Add(l,
+							[]run.Run{{FirstMs: stepMs, StepMs: stepMs, Values: means[i][:21_600_000/stepMs]}}))
 					}
 					info, err = w.Finish()
 					require.NoError(b, err)
@@ -214,7 +219,8 @@ func BenchmarkOpen(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	p, err := Open(disk.System{}, name)
 	require.NoError(b, err)
-	_, err = p.Select(context.Background(), 0, 1e9, []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "hostname", "host_77")})
+	_, err = p.Select(context.Background(), 0, 1e9,
+		[]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "hostname", "host_77")})
 	require.NoError(b, err)
 	runtime.GC()
 	runtime.ReadMemStats(&after)

@@ -18,7 +18,8 @@ func TestCacheChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []labels.Labels
 		for i := range rapid.IntRange(1, 400).Draw(t, "series") {
-			all = append(all, labels.FromStrings("__name__", "m", "task", fmt.Sprintf("%04d", i), "worker", fmt.Sprint(i%7)))
+			all = append(all, labels.FromStrings("__name__", "m", "task", fmt.Sprintf("%04d", i), "worker",
+				fmt.Sprint(i%7)))
 		}
 		fs, cache := disktest.NewMemory(1), &Cache{}
 		for number := range rapid.IntRange(1, 6).Draw(t, "parts") {
@@ -47,7 +48,8 @@ func TestCacheChangesNothing(t *testing.T) {
 				require.NoError(t, f.Close())
 				return b
 			}
-			require.Equal(t, write(fmt.Sprintf("plain-%d", number), WriterOptions{}), write(fmt.Sprintf("cached-%d", number), WriterOptions{Cache: cache}))
+			require.Equal(t, write(fmt.Sprintf("plain-%d", number), WriterOptions{}),
+				write(fmt.Sprintf("cached-%d", number), WriterOptions{Cache: cache}))
 		}
 	})
 }

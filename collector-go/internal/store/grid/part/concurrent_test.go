@@ -47,7 +47,8 @@ func TestQueriesDoNotTakeEachOthersPages(t *testing.T) {
 	require.NoError(t, err)
 	values := walks(series, 500)
 	for i := range series {
-		require.NoError(t, w.Add(labels.FromStrings("__name__", "m", "task", fmt.Sprintf("%03d", i)), []run.Run{{FirstMs: 1, StepMs: 1, Values: values[i]}}))
+		require.NoError(t, w.Add(labels.FromStrings("__name__", "m", "task", fmt.Sprintf("%03d", i)),
+			[]run.Run{{FirstMs: 1, StepMs: 1, Values: values[i]}}))
 	}
 	_, err = w.Finish()
 	require.NoError(t, err)
@@ -73,5 +74,6 @@ func TestQueriesDoNotTakeEachOthersPages(t *testing.T) {
 	}
 	alone := read(1, 0)
 	require.Less(t, alone, series)
-	require.Less(t, read(3, series/3), 4*alone) // two begin and end in the middle, and read some blocks of the directory again
+	// two begin and end in the middle, and read some blocks of the directory again
+	require.Less(t, read(3, series/3), 4*alone)
 }

@@ -26,7 +26,8 @@ func someSeries() []one {
 	values := walks(300, 90)
 	for i := range values {
 		values[i][i%90] = math.Float64frombits(0x7ff0000000000002)
-		l := labels.FromStrings("__name__", "up", "host", "h"+string(rune('0'+i/100))+string(rune('0'+i/10%10))+string(rune('0'+i%10)), "zone", "z")
+		l := labels.FromStrings("__name__", "up", "host", "h"+string(rune('0'+i/100))+string(rune('0'+i/10%10))+
+			string(rune('0'+i%10)), "zone", "z")
 		all = append(all, one{l, []run.Run{{FirstMs: int64(i), StepMs: 1000, Values: values[i]}}})
 	}
 	return all

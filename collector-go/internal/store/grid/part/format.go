@@ -51,7 +51,8 @@ func (e entry) append(dst []byte) []byte {
 
 func readEntry(b []byte) entry {
 	return entry{
-		offset: binary.LittleEndian.Uint64(b), length: binary.LittleEndian.Uint32(b[8:]), crc: binary.LittleEndian.Uint32(b[12:]),
+		offset: binary.LittleEndian.Uint64(b), length: binary.LittleEndian.Uint32(b[8:]),
+		crc:   binary.LittleEndian.Uint32(b[12:]),
 		minMs: int64(binary.LittleEndian.Uint64(b[16:])), maxMs: int64(binary.LittleEndian.Uint64(b[24:])),
 	}
 }
@@ -71,7 +72,8 @@ type footer struct {
 
 func (f *footer) append(dst []byte) []byte {
 	start := len(dst)
-	for _, v := range [...]uint64{uint64(f.minMs), uint64(f.maxMs), f.series, f.slices, f.pages, f.blocks, f.lists, f.directory, f.size, seriesInBlock} {
+	for _, v := range [...]uint64{uint64(f.minMs), uint64(f.maxMs), f.series, f.slices, f.pages, f.blocks, f.lists,
+		f.directory, f.size, seriesInBlock} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
 	dst = append(dst, make([]byte, 20)...)
@@ -93,8 +95,10 @@ func readFooter(b []byte, size uint64) (f footer, err error) {
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	f = footer{int64(at(0)), int64(at(1)), at(2), at(3), at(4), at(5), at(6), at(7), at(8)}
 	const most = 1 << 32
-	if f.size != size || at(9) != seriesInBlock || f.pages > most || f.blocks > most || f.lists > most || f.series >= most ||
-		f.blocks != (f.series+seriesInBlock-1)/seriesInBlock || f.directory > size || f.entries()*entryBytes > size-f.directory {
+	if f.size != size || at(9) != seriesInBlock || f.pages > most || f.blocks > most || f.lists > most ||
+		f.series >= most ||
+		f.blocks != (f.series+seriesInBlock-1)/seriesInBlock || f.directory > size ||
+		f.entries()*entryBytes > size-f.directory {
 		return f, errContent
 	}
 	return f, nil

@@ -34,11 +34,14 @@ func goldenSeries() []one {
 	for i := range present {
 		present[i] = 0xfff0_0000_0000_ffff
 	}
-	noise := []float64{math.Inf(1), math.Copysign(0, -1), math.MaxFloat64, math.Float64frombits(0x7ff8000000000123), 1e-300}
+	noise := []float64{math.Inf(1), math.Copysign(0, -1), math.MaxFloat64, math.Float64frombits(0x7ff8000000000123),
+		1e-300}
 	var distributions []*histogram.Histogram
 	for i := range int64(300) {
-		h := &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005, ZeroCount: uint64(i), Count: uint64(10 * i), Sum: float64(i) / 3,
-			PositiveSpans: []histogram.Span{{Offset: -2, Length: 2}, {Offset: 3, Length: 1}}, PositiveBuckets: []int64{i, 2 * i, -i}}
+		h := &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005, ZeroCount: uint64(i), Count: uint64(10 * i),
+			Sum:             float64(i) / 3,
+			PositiveSpans:   []histogram.Span{{Offset: -2, Length: 2}, {Offset: 3, Length: 1}},
+			PositiveBuckets: []int64{i, 2 * i, -i}}
 		if i > 200 {
 			h.Schema, h.NegativeSpans, h.NegativeBuckets = 2, []histogram.Span{{Offset: 1, Length: 1}}, []int64{i}
 			h.CounterResetHint = histogram.GaugeType
@@ -51,12 +54,14 @@ func goldenSeries() []one {
 	}
 	return []one{
 		{named("a_whole"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 1000, Values: whole}}},
-		{named("b_decimal"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 60_000, Values: decimal}, {FirstMs: 1_700_100_000_000, StepMs: 1000, Values: decimal}}},
+		{named("b_decimal"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 60_000, Values: decimal},
+			{FirstMs: 1_700_100_000_000, StepMs: 1000, Values: decimal}}},
 		{named("c_double"), []run.Run{{FirstMs: -5000, StepMs: 7, Values: double, Present: present}}},
 		{named("d_sparse"), []run.Run{{FirstMs: 0, StepMs: 1, Values: sparse}}},
 		{named("e_constant"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 1000, Values: few}}},
 		{named("f_noise"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 1000, Values: noise}}},
-		{named("g_both"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 1000, Values: noise}, {FirstMs: 1_700_000_000_000, StepMs: 60_000, Histograms: distributions}}},
+		{named("g_both"), []run.Run{{FirstMs: 1_700_000_000_000, StepMs: 1000, Values: noise},
+			{FirstMs: 1_700_000_000_000, StepMs: 60_000, Histograms: distributions}}},
 		{named("h", "host", "a", "task", "1"), []run.Run{{FirstMs: 5, StepMs: 1, Values: []float64{1}}}},
 		{named("h", "host", "b"), []run.Run{{FirstMs: 5, StepMs: 1, Values: []float64{2}}}},
 	}

@@ -34,7 +34,8 @@ func Join(lists ...[]run.Run) []run.Run {
 	}
 	// One step, then one phase and one kind after the other, each by time.
 	slices.SortStableFunc(all, func(a, b run.Run) int {
-		return cmp.Or(cmp.Compare(kind(&a), kind(&b)), cmp.Compare(a.StepMs, b.StepMs), cmp.Compare(phase(&a), phase(&b)), cmp.Compare(a.FirstMs, b.FirstMs))
+		return cmp.Or(cmp.Compare(kind(&a), kind(&b)), cmp.Compare(a.StepMs, b.StepMs),
+			cmp.Compare(phase(&a), phase(&b)), cmp.Compare(a.FirstMs, b.FirstMs))
 	})
 	joined := all[:0]
 	for from := 0; from < len(all); {

@@ -322,10 +322,12 @@ func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte,
 			first := before[k] + r.Int()
 			places, least, greatest := r.Length(column.MaxPlaces), r.Length(maxEntryLength), r.Length(maxEntryLength)
 			end := offsets[k] + uint64(least) + uint64(greatest)
-			if r.Err() != nil || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages || firstPage+uint64(k) >= pages || end > maxEntryLength {
+			if r.Err() != nil || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages ||
+				firstPage+uint64(k) >= pages || end > maxEntryLength {
 				return nil, nil, errContent
 			}
-			all[i*len(run.LevelsMs)+k] = level{first, places, firstPage + uint64(k), uint32(offsets[k]), uint32(least), uint32(greatest)}
+			all[i*len(run.LevelsMs)+k] = level{first, places, firstPage + uint64(k), uint32(offsets[k]), uint32(least),
+				uint32(greatest)}
 			before[k], offsets[k] = first, end
 		}
 	}
@@ -408,7 +410,8 @@ func (p *Part) levelDamage(err error, page uint64) error {
 	if !isDamage(err) {
 		return fmt.Errorf("part %s: %w", p.name, err)
 	}
-	return &run.DamageError{File: p.name, What: fmt.Sprintf("index (level page %d)", page), Labels: "nothing", ToMs: -1, Err: err}
+	return &run.DamageError{File: p.name, What: fmt.Sprintf("index (level page %d)", page), Labels: "nothing",
+		ToMs: -1, Err: err}
 }
 
 // windows decodes one column of a level.

@@ -23,7 +23,8 @@ func drawNumbers(t *rapid.T) (runs []run.Run) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 4))
 	firstMs := random.Int64N(8_000_000) - 4_000_000
 	for range 1 + random.IntN(4) {
-		r := run.Run{FirstMs: firstMs, StepMs: []int64{1000, 1000, 3000, 10_000, 10_000, 60_000, 7}[random.IntN(7)], Values: make([]float64, 1+random.IntN(700))}
+		r := run.Run{FirstMs: firstMs, StepMs: []int64{1000, 1000, 3000, 10_000, 10_000, 60_000, 7}[random.IntN(7)],
+			Values: make([]float64, 1+random.IntN(700))}
 		if random.IntN(3) == 0 {
 			r.Present = make([]uint64, (len(r.Values)+63)/64)
 			for i := range r.Present {
@@ -80,13 +81,15 @@ func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 		var all []one
 		for i := range rapid.SampledFrom([]int{1, 2, 3, 4, 5, 66}).Draw(t, "series") {
 			if i%9 == 8 {
-				all = append(all, one{labels.FromStrings("a", string(rune('0'+i))), []run.Run{{StepMs: 1, Histograms: []*histogram.Histogram{nil}}}})
+				all = append(all, one{labels.FromStrings("a", string(rune('0'+i))),
+					[]run.Run{{StepMs: 1, Histograms: []*histogram.Histogram{nil}}}})
 				continue
 			}
 			all = append(all, one{labels.FromStrings("a", string(rune('0'+i))), drawNumbers(t)})
 		}
 		fs := disktest.NewMemory(1)
-		write(t, fs, "part", WriterOptions{PageBytes: rapid.SampledFrom([]int{0, 300}).Draw(t, "page"), Levels: true}, all)
+		write(t, fs, "part", WriterOptions{PageBytes: rapid.SampledFrom([]int{0, 300}).Draw(t, "page"), Levels: true},
+			all)
 		p := open(t, fs, "part")
 		found, err := p.Select(context.Background(), math.MinInt64, math.MaxInt64, nil)
 		require.NoError(t, err)
@@ -115,7 +118,8 @@ func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 				if extent.FinestMs == 0 || levelMs < extent.FinestMs {
 					_, err := p.Extremes(ref, levelMs, true, -1e12, 1e12)
 					require.ErrorIs(t, err, errNoLevel)
-					require.False(t, worth && s.runs[len(s.runs)-1].LastMs()-s.runs[0].FirstMs < 8000*levelMs, "a level is missing")
+					require.False(t, worth && s.runs[len(s.runs)-1].LastMs()-s.runs[0].FirstMs < 8000*levelMs,
+						"a level is missing")
 					continue
 				}
 				require.True(t, worth, "a level is not worth its cost")
@@ -124,7 +128,8 @@ func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 					want := extremesOf(s.runs, levelMs, greatest)
 					requireWindows(t, p, ref, levelMs, greatest, -1e12, 1e12, want)
 					fromMs := levelMs * rapid.Int64Range(-100, 100).Draw(t, "from")
-					requireWindows(t, p, ref, levelMs, greatest, fromMs, fromMs+levelMs*rapid.Int64Range(0, 100).Draw(t, "windows"), want)
+					requireWindows(t, p, ref, levelMs, greatest, fromMs, fromMs+levelMs*rapid.Int64Range(0, 100).Draw(t,
+						"windows"), want)
 				}
 			}
 		}
@@ -189,7 +194,8 @@ func TestShapes(t *testing.T) {
 	require.Len(t, seen, 3, "%v", seen)
 }
 
-func requireWindows(t require.TestingT, p *Part, ref uint32, levelMs int64, greatest bool, fromMs, toMs int64, want map[int64]uint64) {
+func requireWindows(t require.TestingT, p *Part, ref uint32, levelMs int64, greatest bool, fromMs, toMs int64,
+	want map[int64]uint64) {
 	got, err := p.Extremes(ref, levelMs, greatest, fromMs, toMs)
 	require.NoError(t, err)
 	wanted := twin{}

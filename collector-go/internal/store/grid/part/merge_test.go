@@ -22,7 +22,8 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 		var parts []*Part
 		at, step := int64(1000), int64(10)
 		for i := range rapid.IntRange(2, 6).Draw(t, "parts") {
-			places := rapid.SampledFrom([]int{1, gatheredPlaces, 60, 360, fullPlaces - 1, fullPlaces, 1500}).Draw(t, "places")
+			places := rapid.SampledFrom([]int{1, gatheredPlaces, 60, 360, fullPlaces - 1, fullPlaces, 1500}).Draw(
+				t, "places")
 			if rapid.IntRange(0, 5).Draw(t, "another step") == 0 {
 				step = 30
 			}

@@ -161,12 +161,14 @@ func (p *Part) readChunk(number uint64) ([]entry, error) {
 	err := p.read(b, p.footer.directory+number*chunkBytes)
 	body := b[:n*entryBytes]
 	if err == nil {
-		if sum := b[len(body):]; chunkSum(number, body) != uint32(sum[0])|uint32(sum[1])<<8|uint32(sum[2])<<16|uint32(sum[3])<<24 {
+		if sum := b[len(body):]; chunkSum(number, body) != uint32(sum[0])|uint32(sum[1])<<8|uint32(sum[2])<<16|uint32(
+			sum[3])<<24 {
 			err = errChecksum
 		}
 	}
 	if err != nil {
-		return nil, p.damage(err, fmt.Sprintf("index (directory, chunk %d)", number), "some series", p.footer.minMs, p.footer.maxMs)
+		return nil, p.damage(err, fmt.Sprintf("index (directory, chunk %d)", number), "some series", p.footer.minMs,
+			p.footer.maxMs)
 	}
 	all := make([]entry, n)
 	for i := range all {

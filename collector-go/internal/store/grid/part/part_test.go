@@ -163,7 +163,8 @@ func drawHistograms(t *rapid.T, n int) []*histogram.Histogram {
 		case 1:
 			buckets = 1 + random.IntN(4)
 		}
-		h := &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005, Sum: random.Float64(), CounterResetHint: histogram.CounterResetHint(random.IntN(4))}
+		h := &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005, Sum: random.Float64(),
+			CounterResetHint: histogram.CounterResetHint(random.IntN(4))}
 		h.PositiveSpans = []histogram.Span{{Offset: 2, Length: uint32(buckets)}}
 		before := int64(0)
 		for range buckets {
@@ -201,7 +202,8 @@ func drawMatchers(t *rapid.T) []*labels.Matcher {
 		name := rapid.SampledFrom([]string{"__name__", "component", "host", "task", "other"}).Draw(t, "name")
 		pool := []string{"", "cpu", "cpu_max", "host-1", "host-2", "none"}
 		if kind >= labels.MatchRegexp {
-			pool = append(pool, ".*", ".+", "cpu|lag", "host-.+", "host-(1|10)", "cpu.*", "|a", "[a-h].*", "a.*|", "h.*0")
+			pool = append(pool, ".*", ".+", "cpu|lag", "host-.+", "host-(1|10)", "cpu.*", "|a", "[a-h].*",
+				"a.*|", "h.*0")
 		}
 		all = append(all, labels.MustNewMatcher(kind, name, rapid.SampledFrom(pool).Draw(t, "value")))
 	}
@@ -222,7 +224,8 @@ func TestPartHoldsWhatWasAdded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := disktest.NewMemory(1)
 		all := drawSeries(t, 2500)
-		info := write(t, fs, "part", WriterOptions{PageBytes: rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "page"), Levels: rapid.Bool().Draw(t, "levels")}, all)
+		info := write(t, fs, "part", WriterOptions{PageBytes: rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "page"),
+			Levels: rapid.Bool().Draw(t, "levels")}, all)
 		p := open(t, fs, "part")
 		defer p.Close()
 		require.Equal(t, info, p.Info())

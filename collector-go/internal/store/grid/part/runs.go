@@ -68,7 +68,8 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 		case !errors.As(err, &known):
 			return to, err
 		case damage == nil:
-			damage = &run.DamageError{File: p.name, What: known.What, FromMs: c.firstMs, ToMs: c.lastMs(), Err: known.Err}
+			damage = &run.DamageError{File: p.name, What: known.What, FromMs: c.firstMs, ToMs: c.lastMs(),
+				Err: known.Err}
 		default:
 			damage.FromMs, damage.ToMs = min(damage.FromMs, c.firstMs), max(damage.ToMs, c.lastMs())
 		}
@@ -88,7 +89,8 @@ func byFirst(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
 
 // follows reports whether a column's places are the next of a run.
 func follows(r *run.Run, c *piece) bool {
-	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs && (r.Values == nil) == c.distributions &&
+	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs &&
+		(r.Values == nil) == c.distributions &&
 		r.Places()+c.places <= MaxRunPlaces
 }
 
@@ -97,7 +99,8 @@ func ahead(pieces []piece, maxMs int64) int {
 	n := pieces[0].places
 	for i := 1; i < len(pieces); i++ {
 		a, b := &pieces[i-1], &pieces[i]
-		if b.firstMs > maxMs || b.stepMs != a.stepMs || b.firstMs != a.lastMs()+a.stepMs || b.distributions != a.distributions ||
+		if b.firstMs > maxMs || b.stepMs != a.stepMs || b.firstMs != a.lastMs()+a.stepMs ||
+			b.distributions != a.distributions ||
 			n+b.places > MaxRunPlaces {
 			break
 		}
@@ -132,7 +135,8 @@ func (p *Part) column(c *piece, to *run.Run) error {
 		}
 	}
 	if err != nil {
-		return p.damage(err, fmt.Sprintf("page %d, bytes %d to %d", c.page, c.offset, uint64(c.offset)+uint64(c.length)), "", c.firstMs, c.lastMs())
+		return p.damage(err, fmt.Sprintf("page %d, bytes %d to %d", c.page, c.offset, uint64(c.offset)+
+			uint64(c.length)), "", c.firstMs, c.lastMs())
 	}
 	if present != nil || to.Present != nil {
 		to.Present = appendPresent(to.Present, before, present, c.places)

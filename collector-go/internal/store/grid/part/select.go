@@ -70,7 +70,8 @@ func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.
 }
 
 // collect is what of adds for all series that match, sorted.
-func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(l *labelReader, add func(string))) ([]string, error) {
+func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(l *labelReader, add func(string))) (
+	[]string, error) {
 	known := map[string]bool{}
 	var all []string
 	err := p.walk(ctx, p.footer.minMs, p.footer.maxMs, matchers, func(_ uint32, l *labelReader) {
@@ -88,7 +89,8 @@ func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(
 
 // walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. Damage
 // does not end it: the first comes as the error.
-func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher, fn func(ref uint32, l *labelReader)) error {
+func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher,
+	fn func(ref uint32, l *labelReader)) error {
 	if minMs > maxMs || p.footer.slices == 0 || minMs > p.footer.maxMs || maxMs < p.footer.minMs {
 		return nil
 	}
@@ -120,7 +122,8 @@ func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.
 	return nil
 }
 
-func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Matcher, fn func(ref uint32, l *labelReader)) error {
+func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Matcher,
+	fn func(ref uint32, l *labelReader)) error {
 	e, err := p.entry(p.footer.pages + block)
 	if err != nil || e.maxMs < minMs || e.minMs > maxMs {
 		return err
@@ -325,7 +328,8 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint
 	for high-low > 1 {
 		middle := low + (high-low)/2
 		before := false
-		if err := p.values(of.first+middle, func(value []byte, _ varint.Reader) bool { before = string(value) <= from; return false }); err != nil {
+		if err := p.values(of.first+middle,
+			func(value []byte, _ varint.Reader) bool { before = string(value) <= from; return false }); err != nil {
 			return err
 		}
 		if before {
@@ -336,7 +340,10 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint
 	}
 	more := true
 	for i := low; i < of.blocks && more; i++ {
-		err := p.values(of.first+i, func(value []byte, spans varint.Reader) bool { more = fn(value, spans); return more })
+		err := p.values(of.first+i, func(value []byte, spans varint.Reader) bool {
+			more = fn(value, spans)
+			return more
+		})
 		if err != nil {
 			return err
 		}

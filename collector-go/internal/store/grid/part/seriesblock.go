@@ -114,7 +114,8 @@ func (w *blockWriter) appendColumns(dst []byte) []byte {
 // reset empties the writer.
 func (w *blockWriter) reset() {
 	clear(w.labels)
-	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], levels: w.levels[:0], before: w.before[:0], now: w.now[:0]}
+	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], levels: w.levels[:0], before: w.before[:0],
+		now: w.now[:0]}
 }
 
 // appendLabels writes the dictionary and what the labels are in it.
@@ -247,11 +248,13 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 			}
 			length := uint64(r.Length(maxEntryLength))
 			last := g.firstMs + int64(g.places)*g.stepMs // of what cannot be is less than the first
-			if r.Err() != nil || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs || page >= pages || offset+length > maxEntryLength {
+			if r.Err() != nil || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs ||
+				page >= pages || offset+length > maxEntryLength {
 				return nil, errContent
 			}
 			now = append(now, g)
-			c.pieces = append(c.pieces, piece{g.firstMs, g.stepMs, g.places, flags[0]&distributions != 0, page, uint32(offset), uint32(length)})
+			c.pieces = append(c.pieces, piece{g.firstMs, g.stepMs, g.places, flags[0]&distributions != 0, page,
+				uint32(offset), uint32(length)})
 			offset += length
 		}
 		before, now = now, before

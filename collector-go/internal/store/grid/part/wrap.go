@@ -21,7 +21,8 @@ const maxUnpacked = 1 << 20
 // encoder and decoder are shared: making one costs more than using it.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderCRC(false),
 			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
 		if err != nil {
 			panic(err) // an option that does not exist
@@ -29,7 +30,8 @@ var (
 		return e
 	})
 	decoder = sync.OnceValue(func() *zstd.Decoder {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxUnpacked), zstd.IgnoreChecksum(true))
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxUnpacked),
+			zstd.IgnoreChecksum(true))
 		if err != nil {
 			panic(err)
 		}

@@ -125,8 +125,10 @@ func (w *Writer) add(l labels.Labels, columns func() error) error {
 // addRun writes a run in columns.
 func (w *Writer) addRun(r *run.Run) error {
 	places := r.Places()
-	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil && len(r.Present) < (places+63)/64 {
-		return fmt.Errorf("run of step %d ms, %d numbers, %d distributions and presence of %d words makes no sense", r.StepMs, len(r.Values), len(r.Histograms), len(r.Present))
+	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil &&
+		len(r.Present) < (places+63)/64 {
+		return fmt.Errorf("run of step %d ms, %d numbers, %d distributions and presence of %d words makes no sense",
+			r.StepMs, len(r.Values), len(r.Histograms), len(r.Present))
 	}
 	for from := 0; from < places; {
 		n := min(places-from, columnPlaces)
@@ -166,8 +168,9 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 		return nil
 	}
 	present, held := w.presence(r, from, to)
-	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, places: to - from, distributions: r.Values == nil,
-		page: uint64(len(w.pages)), offset: uint32(len(w.page))}
+	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, places: to - from,
+		distributions: r.Values == nil,
+		page:          uint64(len(w.pages)), offset: uint32(len(w.page))}
 	var err error
 	if p.distributions {
 		w.page, err = w.encoder.Histograms(w.page, r.Histograms[from:to], present)

@@ -28,7 +28,8 @@ const (
 )
 
 func benchLabels(i int) labels.Labels {
-	return labels.FromStrings("__name__", "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", fmt.Sprintf("host-%03d:6700", i))
+	return labels.FromStrings("__name__", "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet",
+		"worker", fmt.Sprintf("host-%03d:6700", i))
 }
 
 func benchValue(series, place int) float64 { return float64(place*(series+1)) * 1e-4 }
@@ -43,7 +44,8 @@ func decoded() sources {
 			for j := range values {
 				values[j] = benchValue(i, at+j)
 			}
-			runs = append(runs, run.Run{FirstMs: benchFirst + int64(at)*benchStepMs, StepMs: benchStepMs, Values: values})
+			runs = append(runs, run.Run{FirstMs: benchFirst + int64(at)*benchStepMs, StepMs: benchStepMs,
+				Values: values})
 		}
 		memory.Add(benchLabels(i), runs)
 	}
@@ -79,7 +81,8 @@ func (u unplanned) Querier(minMs, maxMs int64) (storage.Querier, error) {
 
 type unplannedQuerier struct{ storage.Querier }
 
-func (q unplannedQuerier) Select(_ context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q unplannedQuerier) Select(_ context.Context, sorted bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	return q.Querier.Select(context.Background(), sorted, hints, matchers...)
 }
 
@@ -106,12 +109,14 @@ func BenchmarkDay(b *testing.B) {
 		b.Run(store.name, func(b *testing.B) {
 			engine, err := query.New(store.open(b), query.DefaultOptions())
 			require.NoError(b, err)
-			for _, expr := range []string{"bullet_worker_cpu_seconds_total", "sum(bullet_worker_cpu_seconds_total)", "sum(rate(bullet_worker_cpu_seconds_total[1m]))"} {
+			for _, expr := range []string{"bullet_worker_cpu_seconds_total", "sum(bullet_worker_cpu_seconds_total)",
+				"sum(rate(bullet_worker_cpu_seconds_total[1m]))"} {
 				b.Run(expr, func(b *testing.B) {
 					b.ReportAllocs()
 					before := cpuTime(b)
 					for b.Loop() {
-						q, err := engine.Range(b.Context(), nil, expr, time.UnixMilli(benchFirst), time.UnixMilli(benchFirst).Add(24*time.Hour), time.Minute)
+						q, err := engine.Range(b.Context(), nil, expr, time.UnixMilli(benchFirst),
+							time.UnixMilli(benchFirst).Add(24*time.Hour), time.Minute)
 						require.NoError(b, err)
 						require.NoError(b, q.Exec(b.Context()).Err)
 						q.Close()
@@ -128,7 +133,8 @@ func BenchmarkDay(b *testing.B) {
 func BenchmarkGreatest(b *testing.B) {
 	ours := decoded()
 	for name, store := range map[string]storage.Queryable{
-		"computed": ours, "raw": unplanned{ours}, "parts": parts(b, false), "levels": parts(b, true), "parts, raw": unplanned{parts(b, false)},
+		"computed": ours, "raw": unplanned{ours}, "parts": parts(b, false), "levels": parts(b, true),
+		"parts, raw": unplanned{parts(b, false)},
 	} {
 		b.Run(name, func(b *testing.B) { greatest(b, store) })
 	}
@@ -145,7 +151,8 @@ func parts(b *testing.B, levels bool) (all sources) {
 			for j := range values {
 				values[j] = benchValue(i, at+j)
 			}
-			require.NoError(b, w.Add(benchLabels(i), []run.Run{{FirstMs: benchFirst + int64(at)*benchStepMs, StepMs: benchStepMs, Values: values}}))
+			require.NoError(b, w.Add(benchLabels(i),
+				[]run.Run{{FirstMs: benchFirst + int64(at)*benchStepMs, StepMs: benchStepMs, Values: values}}))
 		}
 		_, err = w.Finish()
 		require.NoError(b, err)
@@ -162,7 +169,9 @@ func greatest(b *testing.B, store storage.Queryable) {
 	b.ReportAllocs()
 	before := cpuTime(b)
 	for b.Loop() {
-		q, err := engine.Range(b.Context(), nil, "max_over_time(bullet_worker_cpu_seconds_total[1h])", time.UnixMilli(benchFirst/300_000*300_000).Add(time.Hour), time.UnixMilli(benchFirst).Add(24*time.Hour), 5*time.Minute)
+		q, err := engine.Range(b.Context(), nil, "max_over_time(bullet_worker_cpu_seconds_total[1h])",
+			time.UnixMilli(benchFirst/300_000*300_000).Add(time.Hour), time.UnixMilli(benchFirst).Add(24*time.Hour),
+			5*time.Minute)
 		require.NoError(b, err)
 		require.NoError(b, q.Exec(b.Context()).Err)
 		q.Close()

@@ -47,7 +47,8 @@ type origin struct {
 
 func (it *iterator) reset(s *series) {
 	it.release()
-	*it = iterator{series: s, skip: it.skip[:0], runs: it.runs[:0], from: it.from[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
+	*it = iterator{series: s, skip: it.skip[:0], runs: it.runs[:0], from: it.from[:0], all: it.all[:0],
+		open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
 // release lets go of what was decoded; what was given to us takes what is decoded next.

@@ -33,7 +33,8 @@ func TestWalksAsTheTruth(t *testing.T) {
 		ours := world.Sources(seed, 2+r.IntN(4))
 		minMs := world.FirstMs + r.Int64N(3_600_000)
 		maxMs := minMs + r.Int64N(3_600_000)
-		at := plan.Instants{FirstMs: minMs + r.Int64N(600_000), StepMs: []int64{1000, 10_000, 60_000, 70_000, 37_123, 300_000}[r.IntN(6)]}
+		at := plan.Instants{FirstMs: minMs + r.Int64N(600_000), StepMs: []int64{1000, 10_000, 60_000, 70_000, 37_123,
+			300_000}[r.IntN(6)]}
 		at.LastMs = min(maxMs, at.FirstMs+at.StepMs*r.Int64N(40))
 		matchers := everything()
 		p := plan.New(plan.Limits{})
@@ -100,18 +101,22 @@ func TestWalksOverResults(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		world := gridtest.NewWorld(seed, 1_700_000_000_000, time.Hour.Milliseconds())
 		ours := world.Sources(seed, 2+r.IntN(4))
-		of := plan.Windows{Function: plan.CountOverTime, RangeMs: []int64{10_000, 60_000, 61_007, 1_800_000}[r.IntN(4)], OffsetMs: 1000 * r.Int64N(3)}
-		of.FirstMs, of.StepMs = world.FirstMs+r.Int64N(3_600_000), []int64{1000, 10_000, 60_000, 70_000, 37_123, 300_000, 1_000_000}[r.IntN(7)]
+		of := plan.Windows{Function: plan.CountOverTime, RangeMs: []int64{10_000, 60_000, 61_007, 1_800_000}[r.IntN(4)],
+			OffsetMs: 1000 * r.Int64N(3)}
+		of.FirstMs, of.StepMs = world.FirstMs+r.Int64N(3_600_000), []int64{1000, 10_000, 60_000, 70_000, 37_123,
+			300_000, 1_000_000}[r.IntN(7)]
 		of.LastMs = of.FirstMs + of.StepMs*r.Int64N(40)
 		metric := world.Spec().Numbers[0]
-		matchers, p := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, metric)}, plan.New(plan.Limits{})
+		matchers, p := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, metric)},
+			plan.New(plan.Limits{})
 		p.Compute(matchers, of)
 		querier := read.NewQuerier(ours, of.FirstMs-of.RangeMs+1, of.LastMs, nil)
 		set := querier.Select(plan.With(t.Context(), p), false, &storage.SelectHints{}, matchers...)
 		var it chunkenc.Iterator
 		for set.Next() {
 			i := slices.IndexFunc(world.Series, func(s gridtest.Series) bool {
-				return labels.Equal(s.Labels, labels.NewBuilder(set.At().Labels()).Set(model.MetricNameLabel, metric).Labels())
+				return labels.Equal(s.Labels, labels.NewBuilder(set.At().Labels()).Set(model.MetricNameLabel,
+					metric).Labels())
 			})
 			truth := countsIn(world.Series[i].Points, of)
 			for range 4 {
@@ -156,7 +161,8 @@ func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Poi
 			}
 			kind = it.Seek(ms)
 			from := max(0, place)
-			place = from + slices.IndexFunc(append(truth[from:len(truth):len(truth)], gridtest.Point{Ms: 1 << 62}), func(p gridtest.Point) bool { return p.Ms >= ms })
+			place = from + slices.IndexFunc(append(truth[from:len(truth):len(truth)], gridtest.Point{Ms: 1 << 62}),
+				func(p gridtest.Point) bool { return p.Ms >= ms })
 		}
 		if place >= len(truth) {
 			require.Equal(t, chunkenc.ValNone, kind)
@@ -208,7 +214,8 @@ func TestThinnedAtTheEdgesOfRuns(t *testing.T) {
 				at := plan.Instants{FirstMs: firstMs, LastMs: 400 - stepMs, StepMs: stepMs}
 				matchers, p := everything(), plan.New(plan.Limits{})
 				p.Thin(matchers, at)
-				thinned := read.NewQuerier(sources{m}, 0, 400, nil).Select(plan.With(t.Context(), p), false, &storage.SelectHints{Start: 0, End: 400}, matchers...)
+				thinned := read.NewQuerier(sources{m}, 0, 400, nil).Select(plan.With(t.Context(), p), false,
+					&storage.SelectHints{Start: 0, End: 400}, matchers...)
 				require.True(t, thinned.Next())
 				it := thinned.At().Iterator(nil)
 				var found, wanted []int64

@@ -182,7 +182,8 @@ func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent
 		if part.fromMs >= part.toMs {
 			continue
 		}
-		r, err := reader.Extremes(it.series.found[source].Ref, part.levelMs, it.series.windows.Function == plan.MaxOverTime, part.fromMs, part.toMs)
+		r, err := reader.Extremes(it.series.found[source].Ref, part.levelMs,
+			it.series.windows.Function == plan.MaxOverTime, part.fromMs, part.toMs)
 		if err != nil {
 			return false
 		}

@@ -103,7 +103,8 @@ func (c counting) Select(ctx context.Context, minMs, maxMs int64, matchers []*la
 func TestLevelsAnswerAsPrometheus(t *testing.T) {
 	for seed, failEach := range []int{1 << 60, 3} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			world := gridtest.NewWorld(uint64(200+seed), 1_700_000_000_000+int64(seed)*1234, (14 * time.Hour).Milliseconds())
+			world := gridtest.NewWorld(uint64(200+seed), 1_700_000_000_000+int64(seed)*1234,
+				(14 * time.Hour).Milliseconds())
 			ours, read := levelled(t, world, uint64(seed), failEach)
 			spec := world.Spec()
 			spec.Extremes = true

@@ -22,7 +22,8 @@ func (c *computing) outlined() {
 	w := c.series.wanted
 	of := &w.windows
 	rate := of.Function == plan.Rate || of.Function == plan.Increase
-	if w.noSlices || !rate && of.Function != plan.CountOverTime || w.minMs != of.FirstMs-of.RangeMs+1 || w.maxMs != of.LastMs {
+	if w.noSlices || !rate && of.Function != plan.CountOverTime || w.minMs != of.FirstMs-of.RangeMs+1 ||
+		w.maxMs != of.LastMs {
 		return
 	}
 	for i, found := range c.series.found {

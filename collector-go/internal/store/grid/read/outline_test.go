@@ -105,9 +105,12 @@ func TestOutlinesAnswerAsSlices(t *testing.T) {
 		ours, theirs := twoEngines(t, store)
 		for range 80 {
 			pick := func(of ...time.Duration) time.Duration { return of[r.IntN(len(of))] }
-			step := pick(time.Minute, 5*time.Minute, 5*time.Minute, 10*time.Minute, 15*time.Minute, time.Hour, time.Hour, 12*time.Minute)
-			window := pick(step, step, step, 2*step, time.Minute, 3*time.Hour) + pick(0, 0, time.Second, 7*time.Second, 10*time.Second, 10*time.Second, 15*time.Second, 17*time.Second, 20*time.Second)
-			expr := fmt.Sprintf("%s(x_total[%s]%s)", []string{"rate", "rate", "increase", "count_over_time"}[r.IntN(4)], window, []string{"", "", "", " offset 5m", " offset 1m"}[r.IntN(5)])
+			step := pick(time.Minute, 5*time.Minute, 5*time.Minute, 10*time.Minute, 15*time.Minute, time.Hour,
+				time.Hour, 12*time.Minute)
+			window := pick(step, step, step, 2*step, time.Minute, 3*time.Hour) + pick(0, 0, time.Second, 7*time.Second,
+				10*time.Second, 10*time.Second, 15*time.Second, 17*time.Second, 20*time.Second)
+			expr := fmt.Sprintf("%s(x_total[%s]%s)", []string{"rate", "rate", "increase", "count_over_time"}[r.IntN(4)],
+				window, []string{"", "", "", " offset 5m", " offset 1m"}[r.IntN(5)])
 			evenMs := []int64{1, 10_000, 60_000, 300_000, 300_000, 3_600_000, 3_600_000}[r.IntN(7)]
 			start := time.UnixMilli((firstMs - 3_600_000 + r.Int64N(12*3_600_000)) / evenMs * evenMs)
 			end := start.Add(time.Duration(r.IntN(40)) * step)
@@ -156,7 +159,8 @@ func same(t *testing.T, ours, theirs *query.Engine, expr string, start, end time
 // Windows of numbers that overflow when they are added, are infinite or none, or cancel each other, are the engine's
 // too.
 func TestWindowsOfAnyNumbers(t *testing.T) {
-	odd := []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64, math.MaxFloat64 / 3, 1e300, 1, -1e300, 0, math.Copysign(0, -1), 1e-300, math.Float64frombits(value.StaleNaN)}
+	odd := []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64, math.MaxFloat64 / 3,
+		1e300, 1, -1e300, 0, math.Copysign(0, -1), 1e-300, math.Float64frombits(value.StaleNaN)}
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		values, kinds := make([]float64, 300), 1+r.IntN(len(odd))
@@ -170,9 +174,11 @@ func TestWindowsOfAnyNumbers(t *testing.T) {
 		m.Add(named("x_total"), []run.Run{{FirstMs: 10_000, StepMs: 10_000, Values: values}})
 		ours, theirs := twoEngines(t, sources{m})
 		for _, function := range []string{"avg", "sum", "min", "max", "count", "last"} {
-			same(t, ours, theirs, fmt.Sprintf("%s_over_time(x_total[%ds])", function, 1+r.IntN(300)), time.UnixMilli(0), time.UnixMilli(3_100_000), 25*time.Second)
+			same(t, ours, theirs, fmt.Sprintf("%s_over_time(x_total[%ds])", function, 1+r.IntN(300)), time.UnixMilli(0),
+				time.UnixMilli(3_100_000), 25*time.Second)
 		}
-		same(t, ours, theirs, fmt.Sprintf("rate(x_total[%ds])", 1+r.IntN(300)), time.UnixMilli(0), time.UnixMilli(3_100_000), 25*time.Second)
+		same(t, ours, theirs, fmt.Sprintf("rate(x_total[%ds])", 1+r.IntN(300)), time.UnixMilli(0),
+			time.UnixMilli(3_100_000), 25*time.Second)
 	}
 }
 
@@ -213,14 +219,18 @@ func TestNoSliceIsRead(t *testing.T) {
 		step   time.Duration
 		answer string
 	}{
-		{"rate(x_total[610s])", false, 0, 10 * time.Minute, "0.0249"}, {"rate(x_total[10m])", false, 0, 10 * time.Minute, "0.0249"}, {"increase(x_total[1h])", false, 0, time.Hour, "90"},
+		{"rate(x_total[610s])", false, 0, 10 * time.Minute, "0.0249"},
+		{"rate(x_total[10m])", false, 0, 10 * time.Minute, "0.0249"},
+		{"increase(x_total[1h])", false, 0, time.Hour, "90"},
 		{"count_over_time(x_total[61s])", false, 7 * time.Second, 37 * time.Second, "6"},
-		{"rate(x_total[620s])", true, 0, 10 * time.Minute, ""}, {"rate(x_total[610s])", true, 10 * time.Second, 10 * time.Minute, ""}, {"rate(x_total[610s])", true, 0, 610 * time.Second, ""},
+		{"rate(x_total[620s])", true, 0, 10 * time.Minute, ""}, {"rate(x_total[610s])", true, 10 * time.Second,
+			10 * time.Minute, ""}, {"rate(x_total[610s])", true, 0, 610 * time.Second, ""},
 		{"sum_over_time(x_total[10m])", true, 0, 10 * time.Minute, ""},
 	} {
 		e, err := query.New(sources{sliceless{p}}, query.DefaultOptions())
 		require.NoError(t, err)
-		q, err := e.Range(t.Context(), nil, of.expr, time.UnixMilli(firstMs).Add(2*time.Hour+of.shift), time.UnixMilli(firstMs).Add(5*time.Hour+of.shift), of.step)
+		q, err := e.Range(t.Context(), nil, of.expr, time.UnixMilli(firstMs).Add(2*time.Hour+of.shift),
+			time.UnixMilli(firstMs).Add(5*time.Hour+of.shift), of.step)
 		require.NoError(t, err)
 		result := q.Exec(t.Context())
 		if of.read {

@@ -34,7 +34,8 @@ func NewQuerier(sources []run.Source, minMs, maxMs int64, release func() error) 
 const onlyLabels = "series"
 
 // Select finds series, always in the order of their labels. Their slices are decoded when their iterators first move.
-func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	w := wanted{ctx: ctx, plan: plan.From(ctx), minMs: q.minMs, maxMs: q.maxMs}
 	limit := 0
 	if hints != nil {
@@ -66,17 +67,21 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 }
 
 // LabelNames are the sorted names of labels that matching series have.
-func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string,
+	annotations.Annotations, error) {
 	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
 		if q.bounded() {
-			return q.wordsWithin(ctx, s, matchers, func(l labels.Labels, add func(string)) { l.Range(func(l labels.Label) { add(l.Name) }) })
+			return q.wordsWithin(ctx, s, matchers, func(l labels.Labels, add func(string)) {
+				l.Range(func(l labels.Label) { add(l.Name) })
+			})
 		}
 		return s.LabelNames(ctx, matchers)
 	})
 }
 
 // LabelValues are the sorted values that a label has in matching series.
-func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints,
+	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
 		if q.bounded() {
 			return q.wordsWithin(ctx, s, matchers, func(l labels.Labels, add func(string)) {
@@ -97,7 +102,8 @@ func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[
 var farMs = [2]int64{-100_000_000_000_000, 100_000_000_000_000}
 
 // wordsWithin gathers words of the labels of a source's series that may have slices within the querier's time.
-func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*labels.Matcher, of func(labels.Labels, func(string))) ([]string, error) {
+func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*labels.Matcher,
+	of func(labels.Labels, func(string))) ([]string, error) {
 	found, err := s.Select(ctx, q.minMs, q.maxMs, append([]*labels.Matcher{anySeries}, matchers...))
 	words := map[string]struct{}{}
 	for _, f := range found {
@@ -108,7 +114,8 @@ func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*lab
 
 var anySeries = labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")
 
-func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(run.Source) ([]string, error)) ([]string, annotations.Annotations, error) {
+func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(run.Source) ([]string, error)) (
+	[]string, annotations.Annotations, error) {
 	var all []string
 	var warnings annotations.Annotations
 	for _, source := range q.sources {

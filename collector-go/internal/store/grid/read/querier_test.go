@@ -57,7 +57,8 @@ func TestSeriesOfAllSourcesComeInTheOrderOfTheirLabels(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{model.MetricNameLabel}, names)
 
-	set = q.Select(t.Context(), false, &storage.SelectHints{Start: 0, End: 1000, Limit: 2, Func: "series"}, everything()...)
+	set = q.Select(t.Context(), false, &storage.SelectHints{Start: 0, End: 1000, Limit: 2, Func: "series"},
+		everything()...)
 	require.True(t, set.Next())
 	assert.Equal(t, chunkenc.ValNone, set.At().Iterator(nil).Next(), "series alone have no slices")
 	require.True(t, set.Next())
@@ -74,7 +75,9 @@ func TestClosesOnce(t *testing.T) {
 
 // A distribution is the caller's to change; a marker is Prometheus' own.
 func TestDistributions(t *testing.T) {
-	h := &histogram.Histogram{Schema: 1, Count: 3, Sum: 2.5, ZeroCount: 1, PositiveSpans: []histogram.Span{{Offset: 1, Length: 2}}, PositiveBuckets: []int64{1, 0}, CounterResetHint: histogram.NotCounterReset}
+	h := &histogram.Histogram{Schema: 1, Count: 3, Sum: 2.5, ZeroCount: 1,
+		PositiveSpans: []histogram.Span{{Offset: 1, Length: 2}}, PositiveBuckets: []int64{1, 0},
+		CounterResetHint: histogram.NotCounterReset}
 	gauge := h.Copy()
 	gauge.CounterResetHint = histogram.GaugeType
 	m := &gridtest.Memory{}
@@ -129,7 +132,8 @@ func (b broken) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, e
 
 func TestDamageCostsItself(t *testing.T) {
 	index := &run.DamageError{File: "part-1", What: "index", Err: errors.New("checksum")}
-	page := &run.DamageError{File: "part-1", What: "page 3", Labels: "a", FromMs: 50, ToMs: 90, Err: errors.New("checksum")}
+	page := &run.DamageError{File: "part-1", What: "page 3", Labels: "a", FromMs: 50, ToMs: 90,
+		Err: errors.New("checksum")}
 	p := plan.New(plan.Limits{})
 	set := read.NewQuerier(sources{broken{holding(100, "a"), index, page}, holding(200, "a")}, 0, 1000, nil).
 		Select(plan.With(t.Context(), p), false, nil, everything()...)
@@ -149,11 +153,13 @@ func TestDamageCostsItself(t *testing.T) {
 
 func TestAnyOtherErrorEndsTheQuery(t *testing.T) {
 	gone := errors.New("the disk is gone")
-	set := read.NewQuerier(sources{broken{holding(100, "a"), gone, nil}}, 0, 1000, nil).Select(t.Context(), false, nil, everything()...)
+	set := read.NewQuerier(sources{broken{holding(100, "a"), gone, nil}}, 0, 1000, nil).Select(t.Context(), false, nil,
+		everything()...)
 	require.False(t, set.Next())
 	require.ErrorIs(t, set.Err(), gone)
 
-	set = read.NewQuerier(sources{broken{holding(100, "a"), nil, gone}}, 0, 1000, nil).Select(t.Context(), false, nil, everything()...)
+	set = read.NewQuerier(sources{broken{holding(100, "a"), nil, gone}}, 0, 1000, nil).Select(t.Context(), false, nil,
+		everything()...)
 	require.True(t, set.Next())
 	it := set.At().Iterator(nil)
 	require.Equal(t, chunkenc.ValNone, it.Next())
@@ -185,7 +191,8 @@ func TestLimits(t *testing.T) {
 // Slices that are decoded at one time are bounded; an iterator that ends, or serves another series, gives its own back.
 func TestHeldAtOneTime(t *testing.T) {
 	p := plan.New(plan.Limits{Held: 5})
-	set := read.NewQuerier(sources{holding(100, "a", "b", "c", "d")}, 0, 1000, nil).Select(plan.With(t.Context(), p), false, nil, everything()...)
+	set := read.NewQuerier(sources{holding(100, "a", "b", "c", "d")}, 0, 1000, nil).Select(plan.With(t.Context(), p),
+		false, nil, everything()...)
 	require.True(t, set.Next())
 	first := set.At().Iterator(nil)
 	require.Equal(t, chunkenc.ValFloat, first.Next())

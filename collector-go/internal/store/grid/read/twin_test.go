@@ -44,9 +44,11 @@ func TestASeriesInTwoStores(t *testing.T) {
 	}
 	whole := store(10_000, 1, 2, 4, 8, 2, 5)
 	for name, all := range map[string]storage.Queryable{
-		"both": query.Join(store(10_000, 1, 2, 4), store(40_000, 8, 2, 5)), "the store": query.Join(whole, sources{}), "beside": query.Join(sources{}, whole),
+		"both": query.Join(store(10_000, 1, 2, 4), store(40_000, 8, 2, 5)), "the store": query.Join(whole, sources{}),
+		"beside": query.Join(sources{}, whole),
 	} {
-		for _, expr := range []string{"rate(x_total[1m])", "sum_over_time(x_total[45s])", "last_over_time(x_total[35s])"} {
+		for _, expr := range []string{"rate(x_total[1m])", "sum_over_time(x_total[45s])",
+			"last_over_time(x_total[35s])"} {
 			require.Equal(t, asked(t, whole, expr), asked(t, all, expr), "%s: %s", name, expr)
 		}
 	}

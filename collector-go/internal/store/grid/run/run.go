@@ -101,7 +101,8 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s: %s of %s is damaged: slices from %d ms to %d ms are missing: %v", e.File, e.What, e.Labels, e.FromMs, e.ToMs, e.Err)
+	return fmt.Sprintf("%s: %s of %s is damaged: slices from %d ms to %d ms are missing: %v", e.File, e.What, e.Labels,
+		e.FromMs, e.ToMs, e.Err)
 }
 
 // Unwrap is what was wrong.

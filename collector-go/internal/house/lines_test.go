@@ -1,0 +1,88 @@
+package house
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mostColumns bounds a line of code. What stands between quotation marks does not count: a sentence stays whole, so
+// that whoever meets it finds it.
+const mostColumns = 120
+
+// uncounted are the lines of a table within a comment, comments, texts of Java and of Go, and single characters.
+var uncounted = regexp.MustCompile("(?m)" + strings.Join([]string{
+	`^\t*//\t.*$`, `//.*$`, `"""(?s:.*?)"""`, `"(?:\\.|[^"\\\n])*"`, "`[^`]*`", `'(?:\\.[^'\n]*|[^'\\\n])'`}, "|"))
+
+// columns counts a line as an editor shows it, with four columns a tab.
+func columns(line string) int {
+	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+}
+
+// tooLong are the numbers of lines with more columns than are allowed.
+func tooLong(source string) []int {
+	counted := uncounted.ReplaceAllStringFunc(source, func(text string) string {
+		if strings.HasPrefix(text, "//") && !strings.HasPrefix(text, "//\t") {
+			return text
+		}
+		return strings.Repeat("\n", strings.Count(text, "\n"))
+	})
+	var found []int
+	for i, line := range strings.Split(counted, "\n") {
+		if columns(line) > mostColumns {
+			found = append(found, i+1)
+		}
+	}
+	return found
+}
+
+func TestALineTooLongIsFound(t *testing.T) {
+	long := strings.Repeat("x", mostColumns)
+	for name, c := range map[string]struct {
+		source string
+		found  []int
+	}{
+		"as long as may be":     {"a\n" + long + "\n", nil},
+		"one column more":       {"a\n" + long + "y\n", []int{2}},
+		"a tab is four columns": {"\t" + long[:117] + "\n", []int{1}},
+		"a sentence":            {`f("` + long + `")`, nil},
+		"a text of lines":       {"f(`" + long + long + "\n" + long + long + "`)\n" + long + "y", []int{3}},
+		"a comment":             {"// it's " + long, []int{1}},
+		"a table in a comment":  {"//\ta\t" + long, nil},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.found, tooLong(c.source)) })
+	}
+}
+
+func TestLinesAreShort(t *testing.T) {
+	root, seen := filepath.Join("..", "..", ".."), map[string]int{}
+	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		kind := filepath.Ext(file)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (notPages[entry.Name()] || entry.Name() == "gen" || entry.Name() == "generated"):
+			return filepath.SkipDir
+		case kind != ".go" && kind != ".java":
+			return nil
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		seen[kind]++
+		for _, line := range tooLong(string(source)) {
+			assert.Fail(t, "a line of more than 120 columns", "%s:%d", file, line)
+		}
+		return nil
+	}))
+	assert.Greater(t, seen[".go"], 500)
+	assert.Greater(t, seen[".java"], 200)
+}
