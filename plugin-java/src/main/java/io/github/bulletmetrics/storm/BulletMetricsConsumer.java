@@ -14,15 +14,16 @@ public class BulletMetricsConsumer extends StormMetricsConsumer {
     }
 
     /**
-     * Registers the consumer and what it needs with a topology that is about to be submitted. Called by Bullet, by reflection, which
-     * logs a failure at INFO and goes on: see {@link Registration}.
+     * Registers the consumer and what it needs with a topology that is about to be submitted. Called by Bullet, by
+     * reflection, which logs a failure at INFO and goes on: see {@link Registration}.
      *
      * @param stormConfig the topology's configuration; changed.
      * @param bulletConfig Bullet's, with the {@code bullet.topology.metrics.collector.*} settings.
      * @throws IllegalArgumentException when a setting is wrong; the message names it and what is right.
      */
     public static void register(Config stormConfig, BulletStormConfig bulletConfig) {
-        // No method reference: it would name the class that declares get, which is another one from one Bullet to the next.
+        // No method reference: it would name the class that declares get, which is another one from one Bullet to the
+        // next.
         Registration.register(stormConfig, name -> bulletConfig.get(name));
     }
 }

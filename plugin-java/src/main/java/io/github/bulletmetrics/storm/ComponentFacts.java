@@ -16,7 +16,9 @@ import org.apache.storm.task.TopologyContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the components of a topology are, as Storm reports them. Whatever a Storm version does not report is left out. */
+/**
+ * What the components of a topology are, as Storm reports them. Whatever a Storm version does not report is left out.
+ */
 final class ComponentFacts {
     private static final Logger LOG = LoggerFactory.getLogger(ComponentFacts.class);
     /** How the names of Storm's own components and streams begin. */
@@ -34,7 +36,10 @@ final class ComponentFacts {
         this.resources = new Resources(conf);
     }
 
-    /** The names of all components, sorted. Storm's context knows its own components (ackers, metrics consumers) by their tasks alone. */
+    /**
+     * The names of all components, sorted. Storm's context knows its own components (ackers, metrics consumers) by
+     * their tasks alone.
+     */
     Set<String> names() {
         Set<String> names = new TreeSet<>(context.getComponentIds());
         names.addAll(context.getTaskToComponent().values());

@@ -6,11 +6,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the resource-aware scheduler (Storm 2.0 and later) is to reserve for a task of a metrics consumer, by the topology's size. Storm's own
- * default is 128 MB of heap and a tenth of a core, whatever the size.
+ * What the resource-aware scheduler (Storm 2.0 and later) is to reserve for a task of a metrics consumer, by the
+ * topology's size. Storm's own default is 128 MB of heap and a tenth of a core, whatever the size.
  *
- * <p>From what was measured (bench/README.md), with the room that is said at each figure. Storm has one setting for all consumers of a topology:
- * where another is registered too, none is set below Storm's default.
+ * <p>From what was measured (bench/README.md), with the room that is said at each figure. Storm has one setting for all
+ * consumers of a topology: where another is registered too, none is set below Storm's default.
  */
 final class ConsumerResources {
     // Names that Storm 1.0.3 does not have yet.
@@ -76,6 +76,7 @@ final class ConsumerResources {
             return;
         }
         storm.put(name, value);
-        LOG.info("bullet-metrics: Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.", name, value, executors);
+        LOG.info("bullet-metrics: Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.",
+                name, value, executors);
     }
 }

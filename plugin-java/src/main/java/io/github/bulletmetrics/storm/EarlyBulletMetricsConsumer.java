@@ -4,9 +4,9 @@ import com.yahoo.bullet.BulletConfig;
 import org.apache.storm.Config;
 
 /**
- * The class for {@code bullet.topology.metrics.classes} in Bullet up to 0.4.3: what {@link BulletMetricsConsumer} is for later ones. It is
- * a class of its own since looking up one of two {@code register} methods loads the types that both name, and no Bullet has both: the
- * lookup would end in a NoClassDefFoundError, which Bullet does not catch.
+ * The class for {@code bullet.topology.metrics.classes} in Bullet up to 0.4.3: what {@link BulletMetricsConsumer} is
+ * for later ones. It is a class of its own since looking up one of two {@code register} methods loads the types that
+ * both name, and no Bullet has both: the lookup would end in a NoClassDefFoundError, which Bullet does not catch.
  */
 public class EarlyBulletMetricsConsumer extends StormMetricsConsumer {
     /** Storm's. */
@@ -14,15 +14,16 @@ public class EarlyBulletMetricsConsumer extends StormMetricsConsumer {
     }
 
     /**
-     * Registers the consumer and what it needs with a topology that is about to be submitted. Called by Bullet, by reflection, which
-     * logs a failure at INFO and goes on: see {@link Registration}.
+     * Registers the consumer and what it needs with a topology that is about to be submitted. Called by Bullet, by
+     * reflection, which logs a failure at INFO and goes on: see {@link Registration}.
      *
      * @param stormConfig the topology's configuration; changed.
      * @param bulletConfig Bullet's, with the {@code bullet.topology.metrics.collector.*} settings.
      * @throws IllegalArgumentException when a setting is wrong; the message names it and what is right.
      */
     public static void register(Config stormConfig, BulletConfig bulletConfig) {
-        // No method reference: it would name the class that declares get, which stands for BulletConfig at run time only.
+        // No method reference: it would name the class that declares get, which stands for BulletConfig at run time
+        // only.
         Registration.register(stormConfig, name -> bulletConfig.get(name));
     }
 }

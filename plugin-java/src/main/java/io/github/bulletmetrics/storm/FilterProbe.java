@@ -7,8 +7,8 @@ import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
 /**
- * The time from a record's timestamp to its being filtered, as Bullet's own {@code bullet_filter_latency} has its mean. Bullet before 0.4.3 puts
- * no timestamp into its tuples: then nothing is measured.
+ * The time from a record's timestamp to its being filtered, as Bullet's own {@code bullet_filter_latency} has its mean.
+ * Bullet before 0.4.3 puts no timestamp into its tuples: then nothing is measured.
  */
 final class FilterProbe implements LatencyProbe {
     /** The bolt that it is for. */
@@ -16,10 +16,12 @@ final class FilterProbe implements LatencyProbe {
     private static final int TIMESTAMP = 1;
 
     /** The component that brings records has the name that its topology gives it. */
-    private final SourceTasks records = new SourceTasks(component -> !component.equals(QueryProbe.QUERY_SPOUT) && !component.equals("TickSpout")
+    private final SourceTasks records = new SourceTasks(component -> !component.equals(QueryProbe.QUERY_SPOUT)
+            && !component.equals("TickSpout")
             && !component.equals("ReplayBolt") && !component.startsWith("__"));
     private final LatencyHistogram latencies = new LatencyHistogram();
-    private final LatencyPack.Writer writer = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "", latencies);
+    private final LatencyPack.Writer writer = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "",
+            latencies);
 
     @Override
     public void executed(Tuple tuple) {

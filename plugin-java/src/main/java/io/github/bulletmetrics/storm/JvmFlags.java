@@ -5,11 +5,12 @@ import java.util.regex.Pattern;
 
 /**
  * The JVM options that may be reported: those about heap, stack and garbage collection. Any other may hold a secret
- * ({@code -Dpassword=...}, an agent's argument, a path), so that only flags whose name is known and whose value is a number are let
- * through.
+ * ({@code -Dpassword=...}, an agent's argument, a path), so that only flags whose name is known and whose value is a
+ * number are let through.
  */
 final class JvmFlags {
-    private static final Pattern REPORTED = Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
+    private static final Pattern REPORTED =
+            Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
             + "|-XX:[+-](?:" + switches() + ")|-XX:(?:" + quantities() + ")=\\d+(?:\\.\\d+)?[kKmMgGtT]?");
 
     private JvmFlags() {

@@ -12,11 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures latencies in Bullet's own bolts, for {@code topology.auto.task.hooks}: of records in FilterBolt, of queries in JoinBolt. In every other
- * component it does nothing.
+ * Measures latencies in Bullet's own bolts, for {@code topology.auto.task.hooks}: of records in FilterBolt, of queries
+ * in JoinBolt. In every other component it does nothing.
  *
- * <p>Storm makes one a task. An exception here would end the worker, so whatever goes wrong ends the measuring in this task instead, is counted
- * and said once. Storm calls {@link #prepare} before the task's executor begins and all else on the executor's thread.
+ * <p>Storm makes one a task. An exception here would end the worker, so whatever goes wrong ends the measuring in this
+ * task instead, is counted and said once. Storm calls {@link #prepare} before the task's executor begins and all else
+ * on the executor's thread.
  */
 public class LatencyHook extends BaseTaskHook {
     /** Its own counts, by what they are of. */
@@ -57,7 +58,8 @@ public class LatencyHook extends BaseTaskHook {
     /** As often as Storm's own counts come. */
     private static int intervalSeconds(Map<?, ?> conf) {
         Object seconds = conf.get(Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS);
-        return seconds instanceof Number && ((Number) seconds).intValue() > 0 ? ((Number) seconds).intValue() : DEFAULT_INTERVAL_SECONDS;
+        return seconds instanceof Number && ((Number) seconds).intValue() > 0 ? ((Number) seconds).intValue()
+                : DEFAULT_INTERVAL_SECONDS;
     }
 
     @Override
@@ -84,7 +86,10 @@ public class LatencyHook extends BaseTaskHook {
         }
     }
 
-    /** The distributions since the task's start, as a {@link io.github.bulletmetrics.storm.latency.LatencyPack}; null, no data point, after a failure. */
+    /**
+     * The distributions since the task's start, as a {@link io.github.bulletmetrics.storm.latency.LatencyPack}; null,
+     * no data point, after a failure.
+     */
     private Object pack() {
         try {
             return probe == null ? null : probe.pack();

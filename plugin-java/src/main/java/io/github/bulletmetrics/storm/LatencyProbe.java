@@ -4,7 +4,10 @@ import java.util.List;
 import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
-/** What {@link LatencyHook} measures in one kind of bolt. One thread at a time. What it throws ends the measuring in its task. */
+/**
+ * What {@link LatencyHook} measures in one kind of bolt. One thread at a time. What it throws ends the measuring in its
+ * task.
+ */
 interface LatencyProbe {
     /** The task has executed a tuple. */
     void executed(Tuple tuple) throws Exception;

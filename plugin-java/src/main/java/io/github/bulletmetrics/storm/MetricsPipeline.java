@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 /**
  * From Storm's call to the collector: flattener, queue, sender.
  *
- * <p>{@link #handle} may be called by one thread at a time, which is what Storm does; another would wait for it. {@link #close} may
- * overlap it, and may be called more than once.
+ * <p>{@link #handle} may be called by one thread at a time, which is what Storm does; another would wait for it.
+ * {@link #close} may overlap it, and may be called more than once.
  */
 final class MetricsPipeline implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsPipeline.class);
@@ -37,7 +37,8 @@ final class MetricsPipeline implements AutoCloseable {
         // Storm hands a consumer nothing about itself: where this one runs is known all the same.
         workers.report(workers.worker(open.getHost(), open.getPort()), open.getTask(), System.currentTimeMillis());
         flattener = new Flattener(queue, losses, workers, settings.seriesLimit(), this::failed);
-        sender = new Sender(queue, losses, workers, topology, open, new GrpcTransport(settings.security()), settings.addresses());
+        sender = new Sender(queue, losses, workers, topology, open, new GrpcTransport(settings.security()),
+                settings.addresses());
     }
 
     /** Queues what a task reported. Never waits for the network, never throws. */
@@ -73,7 +74,8 @@ final class MetricsPipeline implements AutoCloseable {
     private void failed(Throwable how) {
         if (!failed) {
             failed = true;
-            LOG.warn("bullet-metrics: A data point could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.", how);
+            LOG.warn("bullet-metrics: A data point could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.",
+                    how);
         }
     }
 

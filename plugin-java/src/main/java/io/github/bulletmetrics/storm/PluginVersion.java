@@ -16,7 +16,10 @@ final class PluginVersion {
         return read(PluginVersion.class.getResourceAsStream("plugin.properties"));
     }
 
-    /** Bullet's: that of bullet-storm, and where that is not to be had "core-" and that of bullet-core; empty where there is none. */
+    /**
+     * Bullet's: that of bullet-storm, and where that is not to be had "core-" and that of bullet-core; empty where
+     * there is none.
+     */
     static String ofBullet(ClassLoader topology) {
         String storm = ofArtifact(topology, "bullet-storm");
         String core = storm.isEmpty() ? ofArtifact(topology, "bullet-core") : UNKNOWN;
@@ -24,7 +27,8 @@ final class PluginVersion {
     }
 
     private static String ofArtifact(ClassLoader loader, String artifact) {
-        return loader == null ? UNKNOWN : read(loader.getResourceAsStream("META-INF/maven/com.yahoo.bullet/" + artifact + "/pom.properties"));
+        return loader == null ? UNKNOWN
+                : read(loader.getResourceAsStream("META-INF/maven/com.yahoo.bullet/" + artifact + "/pom.properties"));
     }
 
     private static String read(InputStream properties) {

@@ -9,8 +9,8 @@ import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
 /**
- * The time from a query's arrival at a JoinBolt, and from its creation by its client, to its result's being sent, and from its arrival to the
- * first that is sent for it.
+ * The time from a query's arrival at a JoinBolt, and from its creation by its client, to its result's being sent, and
+ * from its arrival to the first that is sent for it.
  */
 final class QueryProbe implements LatencyProbe {
     /** The bolt that it is for. */

@@ -32,7 +32,8 @@ final class Registration {
 
     /** By their names, since no topology has all the types that the classes name. */
     private static final List<String> CONSUMERS = Arrays.asList(StormMetricsConsumer.class.getName(),
-            "io.github.bulletmetrics.storm.BulletMetricsConsumer", "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer");
+            "io.github.bulletmetrics.storm.BulletMetricsConsumer",
+            "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer");
 
     private Registration() {
     }
@@ -64,7 +65,8 @@ final class Registration {
             latencyHook(storm);
         }
         kryo(storm);
-        new ConsumerResources(executors).register(storm, asItWillRun, listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)).size() == 1);
+        new ConsumerResources(executors)
+                .register(storm, asItWillRun, listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)).size() == 1);
         ReportIntervals.warnOfTooLong(asItWillRun);
     }
 
@@ -77,11 +79,13 @@ final class Registration {
         };
     }
 
-    private static void consumer(Config storm, Settings settings, Function<String, Object> configuration, int executors) {
+    private static void consumer(Config storm, Settings settings, Function<String, Object> configuration,
+            int executors) {
         List<Object> registered = listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER));
         for (Object other : registered) {
             if (isOurs(other)) {
-                LOG.warn("bullet-metrics: {} already registers {}: it is left as it is.", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, other);
+                LOG.warn("bullet-metrics: {} already registers {}: it is left as it is.",
+                        Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, other);
                 return;
             }
         }
@@ -94,10 +98,14 @@ final class Registration {
         registered.add(entry);
         storm.put(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, registered);
         LOG.info("bullet-metrics: Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology; a tick of the"
-                + " {} executors of this one can have {}).", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry, executors, 2 * executors);
+                + " {} executors of this one can have {}).", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry,
+                executors, 2 * executors);
     }
 
-    /** The plugin's settings, and those of Bullet that are reported to the collector: Bullet need not put them into Storm's configuration. */
+    /**
+     * The plugin's settings, and those of Bullet that are reported to the collector: Bullet need not put them into
+     * Storm's configuration.
+     */
     private static Map<String, Object> argument(Settings settings, Function<String, Object> configuration) {
         Map<String, Object> argument = new LinkedHashMap<>(settings.asMap());
         for (String name : ReportedSettings.NAMES) {
@@ -121,7 +129,8 @@ final class Registration {
         }
         metrics.put(Flattener.SAMPLER_METRIC, WorkerSampler.class.getName());
         storm.put(Config.TOPOLOGY_WORKER_METRICS, metrics);
-        LOG.info("bullet-metrics: Added to {}: {} (each worker's CPU, heap and GC once a second).", Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
+        LOG.info("bullet-metrics: Added to {}: {} (each worker's CPU, heap and GC once a second).",
+                Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
     }
 
     private static void latencyHook(Config storm) {
@@ -143,7 +152,8 @@ final class Registration {
         }
         registered.add(EMPTY_MAP);
         storm.put(Config.TOPOLOGY_KRYO_REGISTER, registered);
-        LOG.info("bullet-metrics: Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).", Config.TOPOLOGY_KRYO_REGISTER, EMPTY_MAP);
+        LOG.info("bullet-metrics: Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).",
+                Config.TOPOLOGY_KRYO_REGISTER, EMPTY_MAP);
     }
 
     private static List<Object> listOf(Object value) {
@@ -153,7 +163,8 @@ final class Registration {
     private static void set(Config storm, String name, Object value, String why) {
         Object before = storm.put(name, value);
         if (!value.equals(before)) {
-            LOG.info("bullet-metrics: Set {} to {}{}: {}.", name, value, before == null ? "" : " (it was " + before + ")", why);
+            LOG.info("bullet-metrics: Set {} to {}{}: {}.", name, value, before == null ? "" : " (it was " + before
+                    + ")", why);
         }
     }
 

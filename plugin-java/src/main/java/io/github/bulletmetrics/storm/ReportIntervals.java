@@ -13,7 +13,8 @@ final class ReportIntervals {
     /** From Storm 2.3 on a longer interval that has metrics of both of Storm's kinds is scheduled twice, s. */
     static final int LONGEST_SECONDS = 127;
     static final String BULLETS_MAPPING = "bullet.topology.metrics.built.in.emit.interval.mapping";
-    private static final List<String> STORMS = Collections.unmodifiableList(Arrays.asList("topology.builtin.metrics.bucket.size.secs",
+    private static final List<String> STORMS =
+            Collections.unmodifiableList(Arrays.asList("topology.builtin.metrics.bucket.size.secs",
             Registration.V2_TICK_INTERVAL));
     private static final Logger LOG = LoggerFactory.getLogger(ReportIntervals.class);
 

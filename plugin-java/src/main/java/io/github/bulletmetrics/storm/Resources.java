@@ -5,9 +5,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Resources of one instance of a component as Storm's resource-aware scheduler takes them: the component's own; for ackers and metrics
- * consumers what the topology sets for these (Storm 2.0 and later); else the topology's default; else 0.
- * Source: Storm's {@code NormalizedResourceRequest} and {@code defaults.yaml}.
+ * Resources of one instance of a component as Storm's resource-aware scheduler takes them: the component's own; for
+ * ackers and metrics consumers what the topology sets for these (Storm 2.0 and later); else the topology's default;
+ * else 0. Source: Storm's {@code NormalizedResourceRequest} and {@code defaults.yaml}.
  */
 final class Resources {
     private static final String ACKER = "__acker";
@@ -40,9 +40,11 @@ final class Resources {
 
     private static final Resource CPU = new Resource("cpu.pcore.percent", "topology.component.cpu.pcore.percent",
             "topology.acker.cpu.pcore.percent", "topology.metrics.consumer.cpu.pcore.percent");
-    private static final Resource ON_HEAP = new Resource("onheap.memory.mb", "topology.component.resources.onheap.memory.mb",
+    private static final Resource ON_HEAP = new Resource("onheap.memory.mb",
+            "topology.component.resources.onheap.memory.mb",
             "topology.acker.resources.onheap.memory.mb", "topology.metrics.consumer.resources.onheap.memory.mb");
-    private static final Resource OFF_HEAP = new Resource("offheap.memory.mb", "topology.component.resources.offheap.memory.mb",
+    private static final Resource OFF_HEAP = new Resource("offheap.memory.mb",
+            "topology.component.resources.offheap.memory.mb",
             "topology.acker.resources.offheap.memory.mb", "topology.metrics.consumer.resources.offheap.memory.mb");
 
     /** One of the three, under its names. */
@@ -57,7 +59,8 @@ final class Resources {
          */
         Resource(String shortName, String name, String ofAckers, String ofMetricsConsumers) {
             // Storm's JSON library has another name in each line; of its output one number is needed.
-            own = Pattern.compile("\"(?:" + Pattern.quote(name) + "|" + Pattern.quote(shortName) + ")\"\\s*:\\s*([0-9][0-9.eE+-]*)");
+            own = Pattern.compile("\"(?:" + Pattern.quote(name) + "|" + Pattern.quote(shortName)
+                    + ")\"\\s*:\\s*([0-9][0-9.eE+-]*)");
             byDefault = name;
             this.ofAckers = ofAckers;
             this.ofMetricsConsumers = ofMetricsConsumers;

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * The plugin's settings, {@code bullet.topology.metrics.collector.*}, in Bullet's YAML, in the consumer's argument or in Storm's
- * configuration. Values may be of the type meant or its text. Immutable.
+ * The plugin's settings, {@code bullet.topology.metrics.collector.*}, in Bullet's YAML, in the consumer's argument or
+ * in Storm's configuration. Values may be of the type meant or its text. Immutable.
  */
 final class Settings {
     /** What all names begin with. */
@@ -46,20 +46,25 @@ final class Settings {
     static final String LATENCY_ENABLED = PREFIX + "latency.enabled";
 
     /** All names. */
-    static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, TLS_ENABLED, TLS_CA_FILE, TLS_CERT_FILE,
-            TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED, LATENCY_ENABLED));
+    static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, TLS_ENABLED, TLS_CA_FILE,
+            TLS_CERT_FILE,
+            TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED,
+            LATENCY_ENABLED));
 
     static final String DEFAULT_ADDRESS = "127.0.0.1:" + Address.DEFAULT_PORT;
     /**
-     * 7.5 MB: with the names of 1,162 executors and gRPC's buffers well within 32 MiB. That is how long a collector may be away without loss:
-     * about 50 minutes for 50 tasks on 4 workers, which bring 170 samples a second at intervals of 10 s; about 5 minutes for 1,162 tasks on 100
-     * workers at the document's 60 s, of which two thirds are the workers' own samples once a second.
+     * 7.5 MB: with the names of 1,162 executors and gRPC's buffers well within 32 MiB. That is how long a collector may
+     * be away without loss: about 50 minutes for 50 tasks on 4 workers, which bring 170 samples a second at intervals
+     * of 10 s; about 5 minutes for 1,162 tasks on 100 workers at the document's 60 s, of which two thirds are the
+     * workers' own samples once a second.
      */
     static final int DEFAULT_QUEUE_CAPACITY = 500_000;
     /** 20 MB when full: well over what 1,162 executors with 25 numbers each need (36,000 names, 6.8 MB measured). */
     static final int DEFAULT_SERIES_LIMIT = 100_000;
     static final int DEFAULT_PARALLELISM = 1;
-    /** Storm's default of 100 is less than one tick of 455 executors; this is four ticks of 1,250 with two reports each. */
+    /**
+     * Storm's default of 100 is less than one tick of 455 executors; this is four ticks of 1,250 with two reports each.
+     */
     static final int DEFAULT_RETAIN_TUPLES = 10_000;
     /** How long the consumer may be held up without loss, in ticks. */
     private static final int TICKS_RETAINED = 4;
@@ -111,7 +116,8 @@ final class Settings {
 
     List<Address> addresses() {
         Object value = values.getOrDefault(ADDRESS, DEFAULT_ADDRESS);
-        Collection<?> texts = value instanceof Collection ? (Collection<?>) value : Arrays.asList(value.toString().split(","));
+        Collection<?> texts = value instanceof Collection ? (Collection<?>) value
+                : Arrays.asList(value.toString().split(","));
         List<Address> addresses = new ArrayList<>();
         for (Object text : texts) {
             try {
@@ -121,14 +127,16 @@ final class Settings {
             }
         }
         if (addresses.isEmpty()) {
-            throw new IllegalArgumentException(ADDRESS + " is an empty list: name at least one collector, or leave it out for " + DEFAULT_ADDRESS);
+            throw new IllegalArgumentException(ADDRESS
+                    + " is an empty list: name at least one collector, or leave it out for " + DEFAULT_ADDRESS);
         }
         return addresses;
     }
 
     Security security() {
         try {
-            return new Security(flag(TLS_ENABLED, false), file(TLS_CA_FILE), file(TLS_CERT_FILE), file(TLS_KEY_FILE), file(TOKEN_FILE));
+            return new Security(flag(TLS_ENABLED, false), file(TLS_CA_FILE), file(TLS_CERT_FILE), file(TLS_KEY_FILE),
+                    file(TOKEN_FILE));
         } catch (IllegalArgumentException wrong) {
             throw new IllegalArgumentException(PREFIX + "*: " + wrong.getMessage(), wrong);
         }
@@ -152,7 +160,8 @@ final class Settings {
      * @param executors of the topology.
      */
     int retainTuples(int executors) {
-        return number(RETAIN_TUPLES, Math.max(DEFAULT_RETAIN_TUPLES, executors * REPORTS_A_TICK * TICKS_RETAINED), 1, MAX_RETAIN_TUPLES);
+        return number(RETAIN_TUPLES, Math.max(DEFAULT_RETAIN_TUPLES, executors * REPORTS_A_TICK * TICKS_RETAINED), 1,
+                MAX_RETAIN_TUPLES);
     }
 
     boolean isSamplerEnabled() {
@@ -186,13 +195,15 @@ final class Settings {
             return byDefault;
         }
         try {
-            long number = value instanceof Number ? ((Number) value).longValue() : Long.parseLong(value.toString().trim());
+            long number = value instanceof Number ? ((Number) value).longValue()
+                    : Long.parseLong(value.toString().trim());
             if (number >= least && number <= most) {
                 return (int) number;
             }
         } catch (NumberFormatException noNumber) {
             // Said below.
         }
-        throw new IllegalArgumentException(name + " is '" + value + "': write a whole number from " + least + " to " + most);
+        throw new IllegalArgumentException(name + " is '" + value + "': write a whole number from " + least + " to "
+                + most);
     }
 }

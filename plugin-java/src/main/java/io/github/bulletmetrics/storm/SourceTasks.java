@@ -3,7 +3,9 @@ package io.github.bulletmetrics.storm;
 import java.util.function.Predicate;
 import org.apache.storm.tuple.Tuple;
 
-/** Which tasks' tuples are of interest, remembered by task: asking Storm for a tuple's component costs a look-up or two. */
+/**
+ * Which tasks' tuples are of interest, remembered by task: asking Storm for a tuple's component costs a look-up or two.
+ */
 final class SourceTasks {
     /** Tasks remembered; of those beyond, Storm is asked each time. */
     static final int MAX_TASKS = 1 << 16;

@@ -10,12 +10,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Exports a topology's metrics to Bullet Metrics collectors: the class for {@code topology.metrics.consumer.register} in any Storm
- * topology.
+ * Exports a topology's metrics to Bullet Metrics collectors: the class for {@code topology.metrics.consumer.register}
+ * in any Storm topology.
  *
- * <p>Settings, {@code bullet.topology.metrics.collector.*}, are taken from the registration's {@code argument} where that is a map
- * that has them, and else from the topology's configuration. A topology comes to no harm by this consumer: it waits for nobody,
- * throws nothing, and with invalid settings it logs that and does nothing.
+ * <p>Settings, {@code bullet.topology.metrics.collector.*}, are taken from the registration's {@code argument} where
+ * that is a map that has them, and else from the topology's configuration. A topology comes to no harm by this
+ * consumer: it waits for nobody, throws nothing, and with invalid settings it logs that and does nothing.
  */
 public class StormMetricsConsumer implements IMetricsConsumer {
     private static final Logger LOG = LoggerFactory.getLogger(StormMetricsConsumer.class);
@@ -28,7 +28,8 @@ public class StormMetricsConsumer implements IMetricsConsumer {
 
     @Override
     @SuppressWarnings("rawtypes") // The signature of Storm 1.x, whose erasure is that of 2.x.
-    public void prepare(Map stormConf, Object registrationArgument, TopologyContext context, IErrorReporter errorReporter) {
+    public void prepare(Map stormConf, Object registrationArgument, TopologyContext context,
+            IErrorReporter errorReporter) {
         try {
             Map<?, ?> argument = registrationArgument instanceof Map ? (Map<?, ?>) registrationArgument : null;
             warnOfUnknown(argument);
@@ -37,10 +38,12 @@ public class StormMetricsConsumer implements IMetricsConsumer {
             warnOfOpenToken(settings);
             pipeline = new MetricsPipeline(settings, TopologyFacts.open(stormConf, context),
                     TopologyFacts.info(stormConf, configuration, context));
-            LOG.info("bullet-metrics: Metrics go to {}{}; at most {} samples are queued.", settings.addresses(), settings.security().tls() ? " over TLS" : "",
+            LOG.info("bullet-metrics: Metrics go to {}{}; at most {} samples are queued.", settings.addresses(),
+                    settings.security().tls() ? " over TLS" : "",
                     settings.queueCapacity());
         } catch (Throwable wrong) {
-            LOG.error("bullet-metrics: No metrics are exported: {}. The topology runs on without them.", wrong.getMessage(), wrong);
+            LOG.error("bullet-metrics: No metrics are exported: {}. The topology runs on without them.",
+                    wrong.getMessage(), wrong);
         }
     }
 
@@ -65,7 +68,8 @@ public class StormMetricsConsumer implements IMetricsConsumer {
     private static void warnOfOpenToken(Settings settings) {
         boolean leavesMachine = settings.addresses().stream().anyMatch(address -> !address.isLoopback());
         if (settings.security().token() != null && !settings.security().tls() && leavesMachine) {
-            LOG.warn("bullet-metrics: {} is set without {}: the token travels in the clear.", Settings.TOKEN_FILE, Settings.TLS_ENABLED);
+            LOG.warn("bullet-metrics: {} is set without {}: the token travels in the clear.", Settings.TOKEN_FILE,
+                    Settings.TLS_ENABLED);
         }
     }
 

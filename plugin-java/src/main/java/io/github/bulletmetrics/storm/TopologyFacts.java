@@ -10,7 +10,9 @@ import org.apache.storm.Config;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.utils.VersionInfo;
 
-/** What the topology is, as Storm reports it to its components. Whatever a Storm version does not report is left out. */
+/**
+ * What the topology is, as Storm reports it to its components. Whatever a Storm version does not report is left out.
+ */
 final class TopologyFacts {
     private TopologyFacts() {
     }

@@ -12,7 +12,8 @@ import java.util.function.Function;
 final class TopologySize {
     private static final String BULLET = "bullet.topology.";
     /** Components that are in every topology, for which there is a parallelism. */
-    private static final List<String> ALWAYS = Collections.unmodifiableList(Arrays.asList("query.spout", "filter.bolt", "join.bolt", "result.bolt",
+    private static final List<String> ALWAYS = Collections.unmodifiableList(Arrays.asList("query.spout", "filter.bolt",
+            "join.bolt", "result.bolt",
             "loop.bolt"));
     private static final int TICK_SPOUTS = 1;
     /** No topology has more; a larger figure is a mistake. */
@@ -32,7 +33,8 @@ final class TopologySize {
             executors += parallelism(setting, component);
         }
         if (isTrue(setting, "dsl.spout.enable")) {
-            executors += parallelism(setting, "dsl.spout") + (isTrue(setting, "dsl.bolt.enable") ? parallelism(setting, "dsl.bolt") : 0);
+            executors += parallelism(setting, "dsl.spout") + (isTrue(setting, "dsl.bolt.enable")
+                    ? parallelism(setting, "dsl.bolt") : 0);
         } else {
             executors += parallelism(setting, "bullet.spout");
         }

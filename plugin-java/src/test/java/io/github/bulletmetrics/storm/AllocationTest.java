@@ -24,8 +24,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What {@code handleDataPoints} allocates once it knows the series: the same for few numbers and for many. A call, a map and a pack have their
- * iterators and the like; a map's key that is no String costs its text, a latency distribution its encoded form.
+ * What {@code handleDataPoints} allocates once it knows the series: the same for few numbers and for many. A call, a
+ * map and a pack have their iterators and the like; a map's key that is no String costs its text, a latency
+ * distribution its encoded form.
  */
 class AllocationTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -56,7 +57,8 @@ class AllocationTest {
         assertNothingANumber(numbers -> {
             List<DataPoint> points = new ArrayList<>();
             for (int i = 0; i < numbers; i++) {
-                points.add(new DataPoint("__execute-count-DataSource:stream-" + i, i % 2 == 0 ? (Object) (double) i : (Object) (long) i));
+                points.add(new DataPoint("__execute-count-DataSource:stream-" + i, i % 2 == 0 ? (Object) (double) i
+                        : (Object) (long) i));
             }
             return points;
         });
@@ -71,7 +73,9 @@ class AllocationTest {
     @Test
     void aNumberInAMapOfAMapAllocatesNothing() {
         prepare(Settings.DEFAULT_QUEUE_CAPACITY);
-        assertNothingANumber(numbers -> List.of(new DataPoint("__recv-iconnection", new LinkedHashMap<>(Map.of("enqueued", map(numbers))))));
+        assertNothingANumber(
+                numbers -> List.of(new DataPoint("__recv-iconnection",
+                new LinkedHashMap<>(Map.of("enqueued", map(numbers))))));
     }
 
     @Test
@@ -94,7 +98,8 @@ class AllocationTest {
     }
 
     private void prepare(int queueCapacity) {
-        consumer.prepare(TestTopology.conf(), Map.of(Settings.ADDRESS, collector.address(), Settings.QUEUE_CAPACITY, queueCapacity), TestTopology.context(), null);
+        consumer.prepare(TestTopology.conf(), Map.of(Settings.ADDRESS, collector.address(), Settings.QUEUE_CAPACITY,
+                queueCapacity), TestTopology.context(), null);
     }
 
     private static Map<String, Object> map(int numbers) {
@@ -117,7 +122,8 @@ class AllocationTest {
         report(2 * CALLS, report);
         long few = allocated(report.apply(FEW));
         long many = allocated(report.apply(MANY));
-        assertThat(many).as("bytes a call with %d numbers, as with %d", MANY, FEW).isEqualTo(few).isLessThanOrEqualTo(MOST_BYTES_A_CALL);
+        assertThat(many).as("bytes a call with %d numbers, as with %d", MANY, FEW).isEqualTo(few)
+                .isLessThanOrEqualTo(MOST_BYTES_A_CALL);
     }
 
     /** Makes all series known. */

@@ -17,7 +17,8 @@ class ConsumerResourcesTest {
         assertThat(small.onHeapMib()).isEqualTo(ConsumerResources.LEAST_HEAP_MIB + 1);
         assertThat(small.cpuPercent()).isEqualTo(ConsumerResources.LEAST_CPU + 1);
         assertThat(document.onHeapMib()).isGreaterThan(small.onHeapMib()).isLessThan(512).isLessThan(large.onHeapMib());
-        assertThat(document.cpuPercent()).isGreaterThan(small.cpuPercent()).isLessThan(40).isLessThan(large.cpuPercent());
+        assertThat(document.cpuPercent()).isGreaterThan(small.cpuPercent()).isLessThan(40)
+                .isLessThan(large.cpuPercent());
     }
 
     @Test
@@ -25,10 +26,14 @@ class ConsumerResourcesTest {
         try (Logged log = new Logged(ConsumerResources.class)) {
             new ConsumerResources(1_000).register(storm, storm::get, true);
             assertThat(storm).containsOnly(
-                    Map.entry("topology.metrics.consumer.resources.onheap.memory.mb", ConsumerResources.LEAST_HEAP_MIB + ConsumerResources.HEAP_MIB_A_THOUSAND),
+                    Map.entry("topology.metrics.consumer.resources.onheap.memory.mb",
+                    ConsumerResources.LEAST_HEAP_MIB + ConsumerResources.HEAP_MIB_A_THOUSAND),
                     Map.entry("topology.metrics.consumer.resources.offheap.memory.mb", ConsumerResources.OFF_HEAP_MIB),
-                    Map.entry("topology.metrics.consumer.cpu.pcore.percent", ConsumerResources.LEAST_CPU + ConsumerResources.CPU_A_THOUSAND));
-            assertThat(log.lines()).hasSize(3).allSatisfy(line -> assertThat(line).startsWith("INFO bullet-metrics: Set topology.metrics.consumer.")
+                    Map.entry("topology.metrics.consumer.cpu.pcore.percent",
+                    ConsumerResources.LEAST_CPU + ConsumerResources.CPU_A_THOUSAND));
+            assertThat(log.lines()).hasSize(3)
+                    .allSatisfy(line -> assertThat(line).startsWith(
+                    "INFO bullet-metrics: Set topology.metrics.consumer.")
                     .contains("resource-aware scheduler", "1000 executors"));
         }
     }
@@ -40,8 +45,10 @@ class ConsumerResourcesTest {
         asItWillRun.put(ConsumerResources.CPU, 7);
         try (Logged log = new Logged(ConsumerResources.class)) {
             new ConsumerResources(1_000).register(storm, asItWillRun::get, true);
-            assertThat(storm).containsOnly(Map.entry(ConsumerResources.ON_HEAP, 300), Map.entry(ConsumerResources.OFF_HEAP, ConsumerResources.OFF_HEAP_MIB));
-            assertThat(log.lines()).contains("INFO bullet-metrics: Left topology.metrics.consumer.resources.onheap.memory.mb at 300.",
+            assertThat(storm).containsOnly(Map.entry(ConsumerResources.ON_HEAP, 300),
+                    Map.entry(ConsumerResources.OFF_HEAP, ConsumerResources.OFF_HEAP_MIB));
+            assertThat(log.lines())
+                    .contains("INFO bullet-metrics: Left topology.metrics.consumer.resources.onheap.memory.mb at 300.",
                     "INFO bullet-metrics: Left topology.metrics.consumer.cpu.pcore.percent at 7.");
         }
     }

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /** The hook on Storm's own context, tuples and info objects. */
 class LatencyHookTest {
-    private static final Map<Integer, String> TASKS = Map.of(1, "DataSource", 2, "QuerySpout", 3, "TickSpout", 4, "ReplayBolt", 5, "FilterBolt",
+    private static final Map<Integer, String> TASKS = Map.of(1, "DataSource", 2, "QuerySpout", 3, "TickSpout", 4,
+            "ReplayBolt", 5, "FilterBolt",
             6, "JoinBolt", 7, "LoopBolt", 70_000, "DataSource");
     private final Map<Integer, Map<Integer, Map<String, IMetric>>> registered = new HashMap<>();
     private LatencyHook hook;
@@ -56,7 +57,8 @@ class LatencyHookTest {
         assertThat(latency.negatives()).isZero();
         hook.boltExecute(executed(1, "default", "record", before + 3_600_000));
         assertThat(latency("bullet_filter_latency_seconds", "").negatives()).isEqualTo(1);
-        assertThat(latency("bullet_filter_latency_seconds", "").count()).as("since the start, not since the last reading").isEqualTo(2);
+        assertThat(latency("bullet_filter_latency_seconds", "").count())
+                .as("since the start, not since the last reading").isEqualTo(2);
     }
 
     @Test
@@ -101,7 +103,8 @@ class LatencyHookTest {
         hookOf(6);
         com.yahoo.bullet.pubsub.Metadata metadata = new com.yahoo.bullet.pubsub.Metadata(null, null);
         metadata.setCreated(System.currentTimeMillis() - 60_000);
-        hook.boltExecute(executed(2, "default", "a", new com.yahoo.bullet.pubsub.PubSubMessage("a", "the query", metadata)));
+        hook.boltExecute(executed(2, "default", "a", new com.yahoo.bullet.pubsub.PubSubMessage("a", "the query",
+                metadata)));
         hook.emit(emitted("default", "a", "result", new Metadata(Metadata.Signal.COMPLETE)));
         hook.boltExecute(executed(2, "default", "b", "the query of a Bullet that does not say"));
         hook.emit(emitted("default", "b", "error", new Metadata(Metadata.Signal.FAIL)));
@@ -116,7 +119,8 @@ class LatencyHookTest {
     @Test
     void whatStormItselfEmitsOnItsStartUpThreadIsNotLookedAt() {
         hookOf(6);
-        hook.emit(new EmitInfo(clojure.lang.PersistentVector.create("startup"), "__system", 6, Collections.emptyList()));
+        hook.emit(new EmitInfo(clojure.lang.PersistentVector.create("startup"), "__system", 6,
+                Collections.emptyList()));
         hook.emit(emitted("default", "id"));
         assertThat(counts()).containsEntry("failed", 0L);
     }
@@ -182,8 +186,10 @@ class LatencyHookTest {
     private TopologyContext context(int task, boolean begun) {
         Map<String, Map<String, Fields>> fields = new HashMap<>();
         StormTopology topology = new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>());
-        return new TopologyContext(topology, new HashMap<>(), TASKS, new HashMap<>(), fields, "bullet-1-1700000000", "", "", task, 6700,
-                Collections.singletonList(task), new HashMap<>(), new HashMap<>(), new HashMap<>(), registered, new Atom(begun));
+        return new TopologyContext(topology, new HashMap<>(), TASKS, new HashMap<>(), fields, "bullet-1-1700000000", "",
+                "", task, 6700,
+                Collections.singletonList(task), new HashMap<>(), new HashMap<>(), new HashMap<>(), registered,
+                new Atom(begun));
     }
 
     private BoltExecuteInfo executed(int fromTask, String stream, Object... values) {
@@ -196,8 +202,10 @@ class LatencyHookTest {
         Arrays.setAll(names, i -> "field" + i);
         Map<Integer, String> tasks = new HashMap<>(TASKS);
         tasks.put(-1, "__system");
-        TopologyContext context = new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>()), new HashMap<>(), tasks,
-                new HashMap<>(), Map.of(component, Map.of(stream, new Fields(names))), "bullet-1-1700000000", "", "", 5, 6700, List.of(5), new HashMap<>(),
+        TopologyContext context = new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(),
+                new HashMap<>()), new HashMap<>(), tasks,
+                new HashMap<>(), Map.of(component, Map.of(stream, new Fields(names))), "bullet-1-1700000000", "", "", 5,
+                6700, List.of(5), new HashMap<>(),
                 new HashMap<>(), new HashMap<>(), new HashMap<>(), new Atom(false));
         return new TupleImpl(context, new Values(values), fromTask, stream);
     }

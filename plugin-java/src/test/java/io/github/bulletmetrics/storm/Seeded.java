@@ -4,8 +4,8 @@ import java.util.Random;
 import java.util.function.Consumer;
 
 /**
- * Holds a property to many cases of chance, the same ones each time: {@code -Dseed.first=N} plays others, as {@code make fuzz} does. One that fails
- * names its seed: {@code -Dseed=N} plays it alone.
+ * Holds a property to many cases of chance, the same ones each time: {@code -Dseed.first=N} plays others, as
+ * {@code make fuzz} does. One that fails names its seed: {@code -Dseed=N} plays it alone.
  */
 public final class Seeded {
     private Seeded() {
@@ -23,7 +23,10 @@ public final class Seeded {
         }
     }
 
-    /** Bytes that differ from others in up to four places: bytes and numbers of another value, parts that are cut, doubled or out of their order. */
+    /**
+     * Bytes that differ from others in up to four places: bytes and numbers of another value, parts that are cut,
+     * doubled or out of their order.
+     */
     public static byte[] mangled(Random random, byte[] from) {
         byte[] bytes = from;
         for (int changes = 1 + random.nextInt(4); changes > 0; changes--) {

@@ -23,22 +23,28 @@ class SettingsTest {
 
     @Test
     void addressesAreAListOrATextWithCommas() {
-        assertThat(Settings.from(Map.<String, Object>of(Settings.ADDRESS, List.of("a:1", "b"))::get).addresses()).hasToString("[a:1, b:4320]");
-        assertThat(Settings.from(Map.<String, Object>of(Settings.ADDRESS, "a:1, b")::get).addresses()).hasToString("[a:1, b:4320]");
+        assertThat(Settings.from(Map.<String, Object>of(Settings.ADDRESS, List.of("a:1", "b"))::get).addresses())
+                .hasToString("[a:1, b:4320]");
+        assertThat(Settings.from(Map.<String, Object>of(Settings.ADDRESS, "a:1, b")::get).addresses())
+                .hasToString("[a:1, b:4320]");
     }
 
     @Test
     void valuesMayBeTexts() {
-        Settings settings = Settings.from(Map.<String, Object>of(Settings.TLS_ENABLED, "TRUE", Settings.QUEUE_CAPACITY, " 2000 ")::get);
+        Settings settings = Settings.from(Map.<String, Object>of(Settings.TLS_ENABLED, "TRUE", Settings.QUEUE_CAPACITY,
+                " 2000 ")::get);
         assertThat(settings.security().tls()).isTrue();
         assertThat(settings.queueCapacity()).isEqualTo(2_000);
     }
 
     @ParameterizedTest
-    @CsvSource({"address, http://x, no address", "queue.capacity, many, a whole number from 1000", "queue.capacity, 10, a whole number from 1000",
-        "tls.enabled, yes, write true or false", "tls.cert.file, /x, belong together", "tls.ca.file, /x, set tls.enabled", "address, '', no address"})
+    @CsvSource({"address, http://x, no address", "queue.capacity, many, a whole number from 1000",
+            "queue.capacity, 10, a whole number from 1000",
+        "tls.enabled, yes, write true or false", "tls.cert.file, /x, belong together",
+        "tls.ca.file, /x, set tls.enabled", "address, '', no address"})
     void aWrongValueIsNamedWithWhatIsRight(String name, String value, String message) {
         assertThatThrownBy(() -> Settings.from(Map.<String, Object>of(Settings.PREFIX + name, value)::get))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(Settings.PREFIX).hasMessageContaining(message);
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(Settings.PREFIX)
+                .hasMessageContaining(message);
     }
 }

@@ -116,17 +116,20 @@ class ShutdownTest {
 
     private static StormMetricsConsumer prepared(String address) throws IOException {
         StormMetricsConsumer consumer = new StormMetricsConsumer();
-        consumer.prepare(TestTopology.conf(), Map.of(Settings.ADDRESS, address, Settings.QUEUE_CAPACITY, 10_000), TestTopology.context(), null);
+        consumer.prepare(TestTopology.conf(), Map.of(Settings.ADDRESS, address, Settings.QUEUE_CAPACITY, 10_000),
+                TestTopology.context(), null);
         return consumer;
     }
 
     private static void report(StormMetricsConsumer to, int value) {
-        to.handleDataPoints(new TaskInfo("worker-1", 6700, "FilterBolt", 3, 1_700_000_000L, 10), List.of(new DataPoint("x", value), new DataPoint("y", value)));
+        to.handleDataPoints(new TaskInfo("worker-1", 6700, "FilterBolt", 3, 1_700_000_000L, 10),
+                List.of(new DataPoint("x", value), new DataPoint("y", value)));
     }
 
     /** The sender's, and those of gRPC's connections; gRPC's own shared ones end a second after their last use. */
     private static List<String> threadsOfThePlugin() {
         return Thread.getAllStackTraces().keySet().stream().map(Thread::getName)
-                .filter(name -> name.startsWith("bullet-metrics") || name.startsWith("grpc-") || name.startsWith("OkHttp")).toList();
+                .filter(name -> name.startsWith("bullet-metrics") || name.startsWith("grpc-")
+                || name.startsWith("OkHttp")).toList();
     }
 }

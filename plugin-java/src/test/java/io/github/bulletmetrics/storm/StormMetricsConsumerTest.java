@@ -63,19 +63,26 @@ class StormMetricsConsumerTest {
         prepare(collector.address());
         consumer.handleDataPoints(task("FilterBolt", 3), List.of(new DataPoint("bullet_filter_latency", 1.5),
                 new DataPoint("__execute-count", Map.of("DataSource:default", 20L))));
-        consumer.handleDataPoints(task("__system", -1), List.of(new DataPoint("bullet-metrics.sampler", new WorkerSampler().getValueAndReset())));
+        consumer.handleDataPoints(task("__system", -1),
+                List.of(new DataPoint("bullet-metrics.sampler", new WorkerSampler().getValueAndReset())));
         boolean hasHost = Files.exists(Path.of("/proc/stat"));
         String last = hasHost ? "host.cpu_cores" : "gc.time_ms";
-        await().atMost(PATIENCE).until(() -> collector.ledger().samples().stream().anyMatch(sample -> sample.name().equals(last)));
+        await().atMost(PATIENCE)
+                .until(() -> collector.ledger().samples().stream().anyMatch(sample -> sample.name().equals(last)));
 
         assertThat(collector.ledger().breaches()).isEmpty();
-        assertThat(collector.ledger().blocks()).as("one of the report, one of the pack, one of its host").hasSize(!takesBlocks ? 0 : hasHost ? 3 : 2);
+        assertThat(collector.ledger().blocks()).as("one of the report, one of the pack, one of its host")
+                .hasSize(!takesBlocks ? 0 : hasHost ? 3 : 2);
         assertThat(collector.ledger().samples()).contains(
-                new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "bullet_filter_latency", List.of(), 1_700_000_000_000L, 1.5),
-                new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "__execute-count", List.of("DataSource:default"), 1_700_000_000_000L, 20));
-        assertThat(collector.ledger().samples()).extracting(Ledger.Sample::name).contains("cpu.user_ms", "cpu.system_ms", "heap.used_bytes",
+                new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "bullet_filter_latency", List.of(),
+                1_700_000_000_000L, 1.5),
+                new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "__execute-count", List.of("DataSource:default"),
+                1_700_000_000_000L, 20));
+        assertThat(collector.ledger().samples()).extracting(Ledger.Sample::name)
+                .contains("cpu.user_ms", "cpu.system_ms", "heap.used_bytes",
                 "heap.committed_bytes", "heap.limit_bytes", "process.start_time_ms", "gc.count", "gc.time_ms");
-        await().atMost(PATIENCE).untilAsserted(() -> assertThat(collector.ledger().workers()).containsOnlyKeys("worker-1:6700")
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(collector.ledger().workers()).containsOnlyKeys("worker-1:6700")
                 .allSatisfy((name, worker) -> {
                     assertThat(worker.getPid()).isEqualTo(ProcessHandle.current().pid());
                     assertThat(worker.getTasksList()).containsExactly(3);
@@ -99,8 +106,10 @@ class StormMetricsConsumerTest {
         assertThat(topology.getPluginVersion()).isNotEmpty().doesNotContain("$");
         assertThat(topology.getSettingsMap()).containsEntry("topology.workers", "2").doesNotContainKey("some.password");
         assertThat(topology.toString()).doesNotContain("s3cret");
-        assertThat(topology.getComponentsList()).extracting(ComponentInfo::getName).contains("FilterBolt", "DataSource");
-        ComponentInfo filter = topology.getComponentsList().stream().filter(component -> component.getName().equals("FilterBolt")).findFirst().orElseThrow();
+        assertThat(topology.getComponentsList()).extracting(ComponentInfo::getName)
+                .contains("FilterBolt", "DataSource");
+        ComponentInfo filter = topology.getComponentsList().stream()
+                .filter(component -> component.getName().equals("FilterBolt")).findFirst().orElseThrow();
         assertThat(filter.getTasksList()).containsExactly(3, 4, 5, 6);
         assertThat(filter.getParallelism()).isEqualTo(2);
         assertThat(filter.getCpuPercent()).isEqualTo(150.5);
@@ -135,7 +144,8 @@ class StormMetricsConsumerTest {
         prepare(collector.address());
         consumer.handleDataPoints(null, List.of());
         consumer.handleDataPoints(task("FilterBolt", 3), null);
-        consumer.handleDataPoints(new TaskInfo(null, 0, null, 0, 0, 0), Arrays.asList(null, new DataPoint(null, 1), new DataPoint("x", null)));
+        consumer.handleDataPoints(new TaskInfo(null, 0, null, 0, 0, 0),
+                Arrays.asList(null, new DataPoint(null, 1), new DataPoint("x", null)));
         consumer.handleDataPoints(task("FilterBolt", 3), List.of(new DataPoint("bad", new HashMap<String, Object>() {
             @Override
             public java.util.Set<Entry<String, Object>> entrySet() {
@@ -143,8 +153,11 @@ class StormMetricsConsumerTest {
             }
         }), new DataPoint("lost with it", 2)));
         consumer.handleDataPoints(task("FilterBolt", 3), List.of(new DataPoint("good", 1)));
-        await().atMost(PATIENCE).until(() -> collector.ledger().samples().stream().anyMatch(sample -> sample.name().equals("good")));
-        await().atMost(PATIENCE).untilAsserted(() -> assertThat(collector.ledger().drops()).containsKey(DropReason.DROP_REASON_INTERNAL));
+        await().atMost(PATIENCE)
+                .until(() -> collector.ledger().samples().stream().anyMatch(sample -> sample.name().equals("good")));
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(collector.ledger().drops()).containsKey(
+                DropReason.DROP_REASON_INTERNAL));
     }
 
     @Test
@@ -154,7 +167,8 @@ class StormMetricsConsumerTest {
         collector.follow(new GrpcCollector.Script() {
             @Override
             public boolean take(Batch batch, StreamObserver<ExportResponse> answers) {
-                boolean olderIsRefused = batch.getSequence() > refused.get() && batch.getOldestHeldSequence() <= refused.get();
+                boolean olderIsRefused = batch.getSequence() > refused.get()
+                        && batch.getOldestHeldSequence() <= refused.get();
                 switch (olderIsRefused ? 1 : calls.getAndIncrement() % 6) {
                     case 1:
                         refused.set(olderIsRefused ? refused.get() : batch.getSequence());
@@ -178,7 +192,8 @@ class StormMetricsConsumerTest {
             consumer.handleDataPoints(task("FilterBolt", 3), dataPoints);
         }
         await().atMost(Duration.ofSeconds(60)).until(() -> collector.ledger().samples().size() >= ticks * 1_000);
-        assertThat(collector.ledger().samples()).extracting(Ledger.Sample::value).doesNotHaveDuplicates().hasSize(ticks * 1_000);
+        assertThat(collector.ledger().samples()).extracting(Ledger.Sample::value).doesNotHaveDuplicates()
+                .hasSize(ticks * 1_000);
         assertThat(collector.ledger().breaches()).isEmpty();
         assertThat(collector.opens()).hasSizeGreaterThan(1);
     }
@@ -217,7 +232,8 @@ class StormMetricsConsumerTest {
                 return !hanging.get();
             }
         });
-        consumer.prepare(TestTopology.conf(), Map.of(Settings.ADDRESS, collector.address(), Settings.QUEUE_CAPACITY, 1_000), TestTopology.context(), null);
+        consumer.prepare(TestTopology.conf(), Map.of(Settings.ADDRESS, collector.address(), Settings.QUEUE_CAPACITY,
+                1_000), TestTopology.context(), null);
         for (int i = 0; i < 1_500; i++) {
             consumer.handleDataPoints(task("FilterBolt", 3), List.of(new DataPoint("x", i)));
         }
@@ -225,7 +241,8 @@ class StormMetricsConsumerTest {
         await().atMost(PATIENCE).until(() -> collector.ledger().drops().containsKey(DropReason.DROP_REASON_QUEUE_FULL));
         assertThat(collector.ledger().samples()).hasSize(1_000);
         assertThat(collector.ledger().drops()).containsEntry(DropReason.DROP_REASON_QUEUE_FULL, 500L);
-        assertThat(collector.ledger().gaps()).singleElement().satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
+        assertThat(collector.ledger().gaps()).singleElement()
+                .satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
     }
 
     @Test

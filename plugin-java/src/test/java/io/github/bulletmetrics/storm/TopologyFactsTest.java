@@ -24,9 +24,12 @@ class TopologyFactsTest {
         assertThat(filter.getParallelism()).isEqualTo(2);
         assertThat(filter.getTasksList()).containsExactly(3, 4, 5, 6);
         assertThat(filter.getInputsList())
-                .extracting(ComponentInput::getComponent, ComponentInput::getStream, ComponentInput::getGrouping, ComponentInput::getFieldsList)
-                .containsExactly(tuple("DataSource", "default", "shuffle", List.of()), tuple("QuerySpout", "default", "all", List.of()),
-                        tuple("QuerySpout", "metadata", "fields", List.of("id")), tuple("QuerySpout", "totals", "global", List.of()));
+                .extracting(ComponentInput::getComponent, ComponentInput::getStream, ComponentInput::getGrouping,
+                ComponentInput::getFieldsList)
+                .containsExactly(tuple("DataSource", "default", "shuffle", List.of()),
+                tuple("QuerySpout", "default", "all", List.of()),
+                        tuple("QuerySpout", "metadata", "fields", List.of("id")),
+                        tuple("QuerySpout", "totals", "global", List.of()));
         ComponentInfo acker = component("__acker");
         assertThat(acker.getKind()).isEqualTo(ComponentKind.COMPONENT_KIND_BOLT);
         assertThat(acker.getParallelism()).isEqualTo(2);
@@ -55,7 +58,8 @@ class TopologyFactsTest {
     @Test
     void everySettingOfBulletsComponentsIsReported() {
         Map<String, Object> defaults = new TreeMap<>(new BulletStormConfig().getAll(java.util.Optional.empty()));
-        defaults.keySet().removeIf(name -> !name.matches("bullet\\.topology\\..*(\\.parallelism|\\.cpu\\.load|heap\\.load)"));
+        defaults.keySet().removeIf(
+                name -> !name.matches("bullet\\.topology\\..*(\\.parallelism|\\.cpu\\.load|heap\\.load)"));
         assertThat(defaults).hasSize(39);
         assertThat(ReportedSettings.NAMES).containsAll(defaults.keySet()).doesNotHaveDuplicates();
     }
@@ -70,8 +74,10 @@ class TopologyFactsTest {
         conf.put("bullet.dsl.connector.kafka.sasl.jaas.config", "s3cret");
         conf.put("bullet.topology.bullet.spout.args", List.of("s3cret"));
         TopologyInfo info = info();
-        assertThat(info.getSettingsMap()).containsOnly(Map.entry("worker.childopts", "-Xmx768m"), Map.entry("topology.worker.childopts", "-XX:+UseG1GC"),
-                Map.entry("topology.max.spout.pending", "30"), Map.entry("bullet.dsl.connector.kafka.max.poll.records", "500"));
+        assertThat(info.getSettingsMap()).containsOnly(Map.entry("worker.childopts", "-Xmx768m"),
+                Map.entry("topology.worker.childopts", "-XX:+UseG1GC"),
+                Map.entry("topology.max.spout.pending", "30"), Map.entry("bullet.dsl.connector.kafka.max.poll.records",
+                "500"));
         assertThat(info.toString()).doesNotContain("s3cret");
     }
 
@@ -79,7 +85,8 @@ class TopologyFactsTest {
     void howManyReportsStormKeepsIsReadFromTheConsumersEntry() {
         assertThat(info().getSettingsMap()).doesNotContainKey("max.retain.metric.tuples");
         Map<String, Object> ours = new TreeMap<>(Map.of("class", "io.github.bulletmetrics.storm.StormMetricsConsumer"));
-        conf.put("topology.metrics.consumer.register", List.of(Map.of("class", "other", "max.retain.metric.tuples", 5), ours));
+        conf.put("topology.metrics.consumer.register", List.of(Map.of("class", "other", "max.retain.metric.tuples", 5),
+                ours));
         assertThat(info().getSettingsMap()).as("Storm's default").containsEntry("max.retain.metric.tuples", "100");
         ours.put("max.retain.metric.tuples", 12_345L);
         assertThat(info().getSettingsMap()).containsEntry("max.retain.metric.tuples", "12345");
@@ -90,7 +97,8 @@ class TopologyFactsTest {
     }
 
     private ComponentInfo component(String name) {
-        return info().getComponentsList().stream().filter(component -> component.getName().equals(name)).findFirst().orElseThrow();
+        return info().getComponentsList().stream().filter(component -> component.getName().equals(name)).findFirst()
+                .orElseThrow();
     }
 
     private List<Double> resources(String name) {

@@ -12,7 +12,8 @@ class TopologySizeTest {
 
     @Test
     void everyComponentCountsThatWillBeThere() {
-        parallelism("bullet.spout", 64, "filter.bolt", 128, "join.bolt", 2, "query.spout", 2, "result.bolt", 3, "loop.bolt", 4, "dsl.spout", 1_000,
+        parallelism("bullet.spout", 64, "filter.bolt", 128, "join.bolt", 2, "query.spout", 2, "result.bolt", 3,
+                "loop.bolt", 4, "dsl.spout", 1_000,
                 "dsl.bolt", 1_000, "replay.bolt", 1_000);
         settings.put("topology.acker.executors", 256);
         settings.put("topology.workers", 10);

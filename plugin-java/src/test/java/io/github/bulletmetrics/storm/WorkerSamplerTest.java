@@ -9,7 +9,8 @@ import org.junit.jupiter.api.Test;
 class WorkerSamplerTest {
     @Test
     void isMadeAsStormMakesItAndYieldsAPackAtOnce() throws ReflectiveOperationException {
-        IMetric metric = (IMetric) Class.forName("io.github.bulletmetrics.storm.WorkerSampler").getDeclaredConstructor().newInstance();
+        IMetric metric = (IMetric) Class.forName("io.github.bulletmetrics.storm.WorkerSampler").getDeclaredConstructor()
+                .newInstance();
         Object value = metric.getValueAndReset();
         assertThat(value).isInstanceOf(byte[].class);
         assertThat(SamplePack.read((byte[]) value).process().pid()).isEqualTo(ProcessHandle.current().pid());

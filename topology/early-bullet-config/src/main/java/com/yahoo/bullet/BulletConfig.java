@@ -6,9 +6,10 @@ import java.util.Map;
 /**
  * The configuration of a Bullet topology up to bullet-storm 0.4.3, as far as a metrics consumer needs it.
  *
- * <p>The name and the package are those of bullet-storm: a {@code public static void register(org.apache.storm.Config, BulletConfig)}
- * compiles against this class and runs against either. There {@link #get} is inherited from a class of Bullet's own, which makes no
- * difference to a caller that names this one.
+ * <p>The name and the package are those of bullet-storm: a
+ * {@code public static void register(org.apache.storm.Config, BulletConfig)} compiles against this class and runs
+ * against either. There {@link #get} is inherited from a class of Bullet's own, which makes no difference to a caller
+ * that names this one.
  */
 public class BulletConfig {
     private final Map<String, Object> values = new HashMap<>();

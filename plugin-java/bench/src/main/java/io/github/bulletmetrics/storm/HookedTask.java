@@ -28,8 +28,10 @@ final class HookedTask {
         tasks.put(SOURCE_TASK, "DataSource");
         tasks.put(TASK, component);
         Map<String, Fields> streams = Collections.singletonMap("default", new Fields("record", "timestamp"));
-        context = new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>()), new HashMap<>(), tasks, new HashMap<>(),
-                Collections.singletonMap("DataSource", streams), new HashMap<>(), "bullet-1-1700000000", "", "", TASK, 6700, Arrays.asList(TASK),
+        context = new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>()),
+                new HashMap<>(), tasks, new HashMap<>(),
+                Collections.singletonMap("DataSource", streams), new HashMap<>(), "bullet-1-1700000000", "", "", TASK,
+                6700, Arrays.asList(TASK),
                 new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new AtomicBoolean(false), null);
         if (hook != null) {
             context.addTaskHook(hook); // prepares it
@@ -45,7 +47,8 @@ final class HookedTask {
         long now = System.currentTimeMillis();
         List<Tuple> records = new ArrayList<>();
         for (int i = 0; i < TUPLES; i++) {
-            records.add(new TupleImpl(context, new Values("record", now - i * 7_919L % 10_000), "DataSource", SOURCE_TASK, "default"));
+            records.add(new TupleImpl(context, new Values("record", now - i * 7_919L % 10_000), "DataSource",
+                    SOURCE_TASK, "default"));
         }
         return records;
     }

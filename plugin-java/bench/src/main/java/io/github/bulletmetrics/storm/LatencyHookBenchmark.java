@@ -32,7 +32,8 @@ public class LatencyHookBenchmark {
     private final HookedTask other = new HookedTask("ResultBolt", elsewhere);
     private final HookedTask idle = new HookedTask("FilterBolt", new Keeping());
     private final List<Tuple> records = filter.records();
-    private final BoltExecuteInfo[] infos = records.stream().map(tuple -> new BoltExecuteInfo(tuple, 5, null)).toArray(BoltExecuteInfo[]::new);
+    private final BoltExecuteInfo[] infos = records.stream().map(tuple -> new BoltExecuteInfo(tuple, 5, null))
+            .toArray(BoltExecuteInfo[]::new);
     private final List<Integer> outTasks = Collections.singletonList(6);
     private int next;
 
@@ -79,7 +80,10 @@ public class LatencyHookBenchmark {
         return System.currentTimeMillis();
     }
 
-    /** What Storm does for a hook that does next to nothing, once an executed tuple: its info object, and the way to the hook. */
+    /**
+     * What Storm does for a hook that does next to nothing, once an executed tuple: its info object, and the way to the
+     * hook.
+     */
     @Benchmark
     public void stormsExecuteInfo() {
         new BoltExecuteInfo(records.get(next()), 5, null).applyOn(idle.context());

@@ -36,7 +36,8 @@ final class HostileService extends IngestServiceGrpc.IngestServiceImplBase imple
 
     HostileService(Kind kind, int port) throws IOException {
         this.kind = kind;
-        server = OkHttpServerBuilder.forPort(new InetSocketAddress("127.0.0.1", port), InsecureServerCredentials.create()).addService(this).build().start();
+        server = OkHttpServerBuilder.forPort(new InetSocketAddress("127.0.0.1", port),
+                InsecureServerCredentials.create()).addService(this).build().start();
         this.port = server.getPort();
     }
 
@@ -48,7 +49,8 @@ final class HostileService extends IngestServiceGrpc.IngestServiceImplBase imple
             @Override
             public void onNext(ExportRequest request) {
                 if (request.hasOpen()) {
-                    answers.onNext(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(64).setMaxBatchBytes(1 << 20)).build());
+                    answers.onNext(ExportResponse.newBuilder().setOpened(
+                            Opened.newBuilder().setWindow(64).setMaxBatchBytes(1 << 20)).build());
                 } else {
                     met.incrementAndGet();
                     answer(request.getBatch(), client);
@@ -71,7 +73,8 @@ final class HostileService extends IngestServiceGrpc.IngestServiceImplBase imple
         switch (kind) {
             case FULL:
                 client.onNext(ExportResponse.newBuilder()
-                        .setFull(Full.newBuilder().setEpoch(batch.getEpoch()).setSequence(batch.getSequence())).build());
+                        .setFull(Full.newBuilder().setEpoch(batch.getEpoch()).setSequence(batch.getSequence()))
+                        .build());
                 return;
             case HUGE:
                 client.onNext(wordy(batch, HUGE_TEXT_CHARS));
@@ -101,7 +104,9 @@ final class HostileService extends IngestServiceGrpc.IngestServiceImplBase imple
     /** Acknowledges nothing, at length. */
     private static ExportResponse wordy(Batch batch, int chars) {
         String text = new String(new char[chars]).replace('\0', 'x');
-        return ExportResponse.newBuilder().setAcknowledgement(acknowledgement(batch.getEpoch(), 0).addRejections(Rejection.newBuilder().setExample(text))).build();
+        return ExportResponse.newBuilder()
+                .setAcknowledgement(acknowledgement(batch.getEpoch(),
+                0).addRejections(Rejection.newBuilder().setExample(text))).build();
     }
 
     private static Acknowledgement.Builder acknowledgement(ByteString epoch, long sequence) {

@@ -18,16 +18,17 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Flattens what one task reported into samples and queues them: the numbers of a report as one block of one row, a pack of the worker's sampler as one of a row a
- * sample. Only where a report has more than {@link Layout#MAX_COLUMNS} series or one of them twice, or a pack more than {@link Block#MAX_CELLS} cells or times that do not rise,
- * these are several.
+ * Flattens what one task reported into samples and queues them: the numbers of a report as one block of one row, a pack
+ * of the worker's sampler as one of a row a sample. Only where a report has more than {@link Layout#MAX_COLUMNS} series
+ * or one of them twice, or a pack more than {@link Block#MAX_CELLS} cells or times that do not rise, these are several.
  *
- * <p>A number is one sample; a map is one for each number in it, at any depth up to {@link #MAX_DEPTH}; a pack of the worker's
- * sampler is its samples, at their own times; a pack of the latency hook is its distributions. Nulls are skipped; anything else is counted as
- * {@link DropReason#DROP_REASON_UNSUPPORTED_VALUE}. NaN and infinities are passed on: the collector refuses and counts them.
+ * <p>A number is one sample; a map is one for each number in it, at any depth up to {@link #MAX_DEPTH}; a pack of the
+ * worker's sampler is its samples, at their own times; a pack of the latency hook is its distributions. Nulls are
+ * skipped; anything else is counted as {@link DropReason#DROP_REASON_UNSUPPORTED_VALUE}. NaN and infinities are passed
+ * on: the collector refuses and counts them.
  *
- * <p>Use: {@link #begin}, {@link #add} for every data point, {@link #end}. Never throws for what a data point holds, never waits,
- * and allocates nothing per number once it knows the series. One thread at a time.
+ * <p>Use: {@link #begin}, {@link #add} for every data point, {@link #end}. Never throws for what a data point holds,
+ * never waits, and allocates nothing per number once it knows the series. One thread at a time.
  */
 public final class Flattener {
     /** The metric under which a worker's sampler reports. */
@@ -85,12 +86,14 @@ public final class Flattener {
      * @param intervalSeconds how often it reports, seconds.
      * @param monotonicMs now, on a clock that never steps, ms.
      */
-    public void begin(String host, int port, String component, int task, long timestampSeconds, int intervalSeconds, long monotonicMs) {
+    public void begin(String host, int port, String component, int task, long timestampSeconds, int intervalSeconds,
+            long monotonicMs) {
         nowMs = monotonicMs;
         timeMs = timestampSeconds * 1_000;
         begun = true;
         tick.begin(queue.capacity());
-        source = table.source(host == null ? "" : host, port, component == null ? "" : component, task, intervalSeconds * 1_000, nowMs);
+        source = table.source(host == null ? "" : host, port, component == null ? "" : component, task,
+                intervalSeconds * 1_000, nowMs);
         if (source == null) {
             return;
         }
@@ -238,7 +241,8 @@ public final class Flattener {
     }
 
     private Name key(Name map, Object key) {
-        return map == null ? null : table.key(source, map, key instanceof String ? (String) key : String.valueOf(key), nowMs);
+        return map == null ? null : table.key(source, map, key instanceof String ? (String) key : String.valueOf(key),
+                nowMs);
     }
 
     private void pack(SamplePack pack) {
@@ -251,7 +255,8 @@ public final class Flattener {
         workers.process(source.worker, series.process.pid(), series.process.startTimeMs());
         workers.handedOver(source.worker, pack.handOverMs(), System.currentTimeMillis());
         if (pack.lost() > 0) {
-            losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, series.lost(pack), pack.firstLostMs(), pack.lastLostMs(),
+            losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, series.lost(pack), pack.firstLostMs(),
+                    pack.lastLostMs(),
                     worker.host(), worker.port());
         }
         for (int sample = 0; sample < pack.samples();) {
@@ -324,10 +329,14 @@ public final class Flattener {
         return rows;
     }
 
-    /** How many samples, from one on, have times that a block can have: each behind the one before, and no further from its place than an int can hold. */
+    /**
+     * How many samples, from one on, have times that a block can have: each behind the one before, and no further from
+     * its place than an int can hold.
+     */
     private static int risingSamples(SamplePack pack, int first, int most) {
         int rows = 1;
-        while (rows < most && pack.timeMs(first + rows) > pack.timeMs(first + rows - 1) && offsetMs(pack, first, rows) == (int) offsetMs(pack, first, rows)) {
+        while (rows < most && pack.timeMs(first + rows) > pack.timeMs(first + rows - 1)
+                && offsetMs(pack, first, rows) == (int) offsetMs(pack, first, rows)) {
             rows++;
         }
         return rows;

@@ -22,7 +22,8 @@ final class LatencySamples {
                 .setNegativeCount(of.negatives());
         int end = 0;
         for (int run = 0; run < of.runs(); run++) {
-            sample.addPositiveSpans(BucketSpan.newBuilder().setOffset(of.firstBucket(run) - end).setLength(of.length(run)));
+            sample.addPositiveSpans(BucketSpan.newBuilder().setOffset(of.firstBucket(run) - end).setLength(
+                    of.length(run)));
             end = of.firstBucket(run) + of.length(run);
             for (int bucket = 0; bucket < of.length(run); bucket++) {
                 sample.addPositiveCounts(of.inBucket(run, bucket));

@@ -6,15 +6,24 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The layouts that a source's reports had last, so that a report like one before needs no other. The series of each are in the order of their ids. One thread at a
- * time.
+ * The layouts that a source's reports had last, so that a report like one before needs no other. The series of each are
+ * in the order of their ids. One thread at a time.
  */
 final class Layouts {
-    /** Layouts held for one part of a report: where Storm hands over a source's metrics in several calls, these alternate. */
+    /**
+     * Layouts held for one part of a report: where Storm hands over a source's metrics in several calls, these
+     * alternate.
+     */
     static final int KEPT = 4;
-    /** Parts of a report that have layouts of their own; those behind share the last one's. One part is {@link Layout#MAX_COLUMNS} series. */
+    /**
+     * Parts of a report that have layouts of their own; those behind share the last one's. One part is
+     * {@link Layout#MAX_COLUMNS} series.
+     */
     static final int MAX_PARTS = 64;
-    /** A layout of more columns than this times the samples is not used: what is absent would cost more than the layout saves. */
+    /**
+     * A layout of more columns than this times the samples is not used: what is absent would cost more than the layout
+     * saves.
+     */
     static final int MAX_COLUMNS_PER_SAMPLE = 2;
 
     /** By part; of each the one used last first. */
@@ -41,7 +50,10 @@ final class Layouts {
         return found;
     }
 
-    /** Whether a tick has the very series of the layout used last, in its order: it need not be sorted, and none of its series be looked into. */
+    /**
+     * Whether a tick has the very series of the layout used last, in its order: it need not be sorted, and none of its
+     * series be looked into.
+     */
     boolean isLikeTheLast(Tick tick) {
         Layout last = recent(0)[0];
         if (last == null || last.columns() != tick.size()) {

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A metric's name at a source, or a key of its map: a node of the tree that leads from a data point to its series without
- * building a string.
+ * A metric's name at a source, or a key of its map: a node of the tree that leads from a data point to its series
+ * without building a string.
  */
 final class Name {
     final Name parent;

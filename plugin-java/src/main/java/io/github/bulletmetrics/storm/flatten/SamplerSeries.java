@@ -16,7 +16,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The series of one worker's sampler, and which value of a pack each is of. They keep their ids when the worker's process is another. */
+/**
+ * The series of one worker's sampler, and which value of a pack each is of. They keep their ids when the worker's
+ * process is another.
+ */
 final class SamplerSeries {
     // Values of a pack's sample; those of its collectors follow, two each.
     private static final int CPU = 0;
@@ -30,7 +33,10 @@ final class SamplerSeries {
     final SamplePack.Process process;
     /** The columns of a pack as a block. */
     final Layout layout;
-    /** The columns of the host in a sample that has them, as a block of one row; null where the machine does not have them. */
+    /**
+     * The columns of the host in a sample that has them, as a block of one row; null where the machine does not have
+     * them.
+     */
     final Layout host;
 
     private final byte[] processHead;
@@ -72,9 +78,11 @@ final class SamplerSeries {
     private List<Series> host(SeriesTable table, Source source) {
         List<Series> columns = new ArrayList<>();
         for (String mode : SamplePack.HOST_MODES) {
-            columns.add(series(table, source, "host.cpu_ms", Collections.singletonList(mode), Temporality.TEMPORALITY_CUMULATIVE, Sampler.HOST_INTERVAL_MS));
+            columns.add(series(table, source, "host.cpu_ms", Collections.singletonList(mode),
+                    Temporality.TEMPORALITY_CUMULATIVE, Sampler.HOST_INTERVAL_MS));
         }
-        columns.add(series(table, source, "host.cpu_cores", Collections.emptyList(), Temporality.TEMPORALITY_GAUGE, Sampler.HOST_INTERVAL_MS));
+        columns.add(series(table, source, "host.cpu_cores", Collections.emptyList(), Temporality.TEMPORALITY_GAUGE,
+                Sampler.HOST_INTERVAL_MS));
         return columns;
     }
 
@@ -97,11 +105,15 @@ final class SamplerSeries {
         return known.size();
     }
 
-    /** How many samples are lost with those of a pack that were: the host's come with one of them in each of its intervals. */
+    /**
+     * How many samples are lost with those of a pack that were: the host's come with one of them in each of its
+     * intervals.
+     */
     long lost(SamplePack pack) {
         long samples = (long) pack.lost() * layout.columns();
         if (host != null && pack.lost() > 0) {
-            samples += host.columns() * (Sampler.hostTurn(pack.lastLostMs()) - Sampler.hostTurn(pack.firstLostMs() - Sampler.INTERVAL_MS));
+            samples += host.columns() * (Sampler.hostTurn(pack.lastLostMs()) - Sampler.hostTurn(
+                    pack.firstLostMs() - Sampler.INTERVAL_MS));
         }
         return samples;
     }
@@ -124,7 +136,8 @@ final class SamplerSeries {
                 return process.startTimeMs();
             default:
                 int collector = (value - COLLECTORS) / 2;
-                return (value - COLLECTORS) % 2 == 0 ? pack.gcCount(sample, collector) : pack.gcTimeMs(sample, collector);
+                return (value - COLLECTORS) % 2 == 0 ? pack.gcCount(sample, collector)
+                        : pack.gcTimeMs(sample, collector);
         }
     }
 
@@ -137,8 +150,10 @@ final class SamplerSeries {
     }
 
     /** The source's interval is that of the packs. */
-    private Series series(SeriesTable table, Source source, String name, List<String> key, Temporality temporality, int intervalMs) {
-        return known.computeIfAbsent(name + '\n' + key, absent -> new Series(table.nextId(), source, name, key, Shape.SHAPE_SAMPLER,
+    private Series series(SeriesTable table, Source source, String name, List<String> key, Temporality temporality,
+            int intervalMs) {
+        return known.computeIfAbsent(name + '\n' + key, absent -> new Series(table.nextId(), source, name, key,
+                Shape.SHAPE_SAMPLER,
                 temporality, intervalMs, source.intervalMs()));
     }
 }

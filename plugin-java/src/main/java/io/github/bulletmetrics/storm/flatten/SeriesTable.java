@@ -15,9 +15,9 @@ import java.util.Map;
 /**
  * Every series that was seen, found without allocation.
  *
- * <p>Bounded by the number of names (sources, metrics and map keys) that it holds. When that is reached, the sources that were silent for
- * {@link #FORGET_AFTER_MS} make room, since by then no sample of theirs is queued; a source that reports again gets new
- * series, under new ids. One thread at a time.
+ * <p>Bounded by the number of names (sources, metrics and map keys) that it holds. When that is reached, the sources
+ * that were silent for {@link #FORGET_AFTER_MS} make room, since by then no sample of theirs is queued; a source that
+ * reports again gets new series, under new ids. One thread at a time.
  */
 final class SeriesTable {
     /** How long a source must be silent before it is forgotten, ms: longer than the sender keeps a sample. */
@@ -96,7 +96,8 @@ final class SeriesTable {
     Layout latencyLayout(SourceNames of, Name place, String metric, String key) {
         if (place.layout == null) {
             List<String> keys = key.isEmpty() ? Collections.emptyList() : Collections.singletonList(key);
-            place.layout = new Layout(0, new Series(nextId(), of.source, metric, keys, Shape.SHAPE_HISTOGRAM, Temporality.TEMPORALITY_CUMULATIVE,
+            place.layout = new Layout(0, new Series(nextId(), of.source, metric, keys, Shape.SHAPE_HISTOGRAM,
+                    Temporality.TEMPORALITY_CUMULATIVE,
                     of.source.intervalMs(), 0));
         }
         return place.layout;
@@ -121,7 +122,10 @@ final class SeriesTable {
         return maxNames;
     }
 
-    /** A name of more than {@link #MAX_TEXT_CHARS} has no place at any time; another may have one once silent sources are gone. */
+    /**
+     * A name of more than {@link #MAX_TEXT_CHARS} has no place at any time; another may have one once silent sources
+     * are gone.
+     */
     boolean hasRoomFor(String text, long nowMs) {
         if (text.length() > MAX_TEXT_CHARS) {
             return false;
@@ -208,7 +212,8 @@ final class SeriesTable {
                 return false;
             }
             SourceKey that = (SourceKey) other;
-            return task == that.task && port == that.port && intervalMs == that.intervalMs && component.equals(that.component)
+            return task == that.task && port == that.port && intervalMs == that.intervalMs
+                    && component.equals(that.component)
                     && host.equals(that.host);
         }
     }

@@ -51,7 +51,10 @@ final class Tick {
         return values[at];
     }
 
-    /** Brings the numbers into the order of their series' ids. Most come in it, since ids are given in the order of the first report. */
+    /**
+     * Brings the numbers into the order of their series' ids. Most come in it, since ids are given in the order of the
+     * first report.
+     */
     void sort() {
         for (int i = 1; i < size; i++) {
             if (series[i - 1].id() > series[i].id()) {

@@ -10,7 +10,8 @@ import java.util.concurrent.Executor;
 
 /** Sends {@code authorization: Bearer ...} at the start of a stream (RFC 6750). */
 final class BearerToken extends CallCredentials {
-    private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+    private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization",
+            Metadata.ASCII_STRING_MARSHALLER);
     private static final long MAX_BYTES = 16_384;
 
     private final String token;

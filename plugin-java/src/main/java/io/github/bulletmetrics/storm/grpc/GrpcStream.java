@@ -82,7 +82,8 @@ final class GrpcStream implements Transport.Stream {
         public void onClose(Status status, Metadata trailers) {
             over = true;
             channel.shutdown();
-            listener.ended(allowance.exceeded() ? StreamEnd.lost(ReadAllowance.EXCEEDED) : StatusReader.read(status, trailers));
+            listener.ended(allowance.exceeded() ? StreamEnd.lost(ReadAllowance.EXCEEDED)
+                    : StatusReader.read(status, trailers));
         }
     }
 }

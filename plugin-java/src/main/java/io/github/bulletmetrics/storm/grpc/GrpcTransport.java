@@ -24,7 +24,10 @@ import java.util.concurrent.TimeUnit;
 public final class GrpcTransport implements Transport {
     /** Answers are small; a larger one is no answer, bytes. */
     private static final int MAX_ANSWER_BYTES = 1 << 20;
-    /** A connection that is silent for so long is probed, s. Acknowledgements keep it from being so while there is traffic. */
+    /**
+     * A connection that is silent for so long is probed, s. Acknowledgements keep it from being so while there is
+     * traffic.
+     */
     private static final int KEEPALIVE_SECONDS = 60;
     /** How long the answer to a probe may take, s. */
     private static final int KEEPALIVE_TIMEOUT_SECONDS = 10;

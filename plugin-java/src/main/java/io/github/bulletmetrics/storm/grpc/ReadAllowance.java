@@ -5,8 +5,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How many bytes a collector may say on a connection: some to begin with, some for each message that it was sent, a few for each second. gRPC
- * answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has no reason to say more than this. For any thread.
+ * How many bytes a collector may say on a connection: some to begin with, some for each message that it was sent, a few
+ * for each second. gRPC answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has
+ * no reason to say more than this. For any thread.
  */
 final class ReadAllowance {
     /** What an operator reads in the log. */
@@ -16,7 +17,10 @@ final class ReadAllowance {
     static final long START_BYTES = 8 << 10;
     /** TLS besides: the collector's certificates and the names of the authorities whose certificates it takes. */
     static final long TLS_BYTES = 64 << 10;
-    /** An acknowledgement has some dozens, with an example of each reason for a rejection about 2 KiB; the rest are window updates. */
+    /**
+     * An acknowledgement has some dozens, with an example of each reason for a rejection about 2 KiB; the rest are
+     * window updates.
+     */
     static final long MESSAGE_BYTES = 8 << 10;
     /** Probes and their answers. */
     static final long SECOND_BYTES = 256;

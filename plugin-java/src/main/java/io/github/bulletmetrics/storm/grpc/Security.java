@@ -2,7 +2,10 @@ package io.github.bulletmetrics.storm.grpc;
 
 import java.io.File;
 
-/** Files by which collector and sender know each other. Read again for each stream, so that they can be exchanged. Immutable. */
+/**
+ * Files by which collector and sender know each other. Read again for each stream, so that they can be exchanged.
+ * Immutable.
+ */
 public final class Security {
     private final boolean tls;
     private final File authorities;
@@ -23,7 +26,8 @@ public final class Security {
             throw new IllegalArgumentException("tls.cert.file and tls.key.file belong together: give both or neither");
         }
         if (!tls && (authorities != null || certificate != null)) {
-            throw new IllegalArgumentException("tls.ca.file and tls.cert.file mean nothing without TLS: set tls.enabled to true");
+            throw new IllegalArgumentException(
+                    "tls.ca.file and tls.cert.file mean nothing without TLS: set tls.enabled to true");
         }
         this.tls = tls;
         this.authorities = authorities;

@@ -41,7 +41,8 @@ final class StatusReader {
     private static boolean isUnreachable(Status status) {
         Throwable cause = status.getCause();
         for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++, cause = cause.getCause()) {
-            if (cause instanceof ConnectException || cause instanceof NoRouteToHostException || cause instanceof UnknownHostException) {
+            if (cause instanceof ConnectException || cause instanceof NoRouteToHostException
+                    || cause instanceof UnknownHostException) {
                 return true;
             }
         }

@@ -1,17 +1,19 @@
 package io.github.bulletmetrics.storm.latency;
 
 /**
- * The buckets of Prometheus' native histograms at schema 3: bucket i is (2^((i-1)/8), 2^(i/8)], so a bound is 9% above the one
- * before. A bound is the double that Prometheus has for it, and a value that equals it is below it.
+ * The buckets of Prometheus' native histograms at schema 3: bucket i is (2^((i-1)/8), 2^(i/8)], so a bound is 9% above
+ * the one before. A bound is the double that Prometheus has for it, and a value that equals it is below it.
  *
- * <p>Source: Prometheus native histograms specification; the bounds are those of client_golang's {@code nativeHistogramBounds}.
+ * <p>Source: Prometheus native histograms specification; the bounds are those of client_golang's
+ * {@code nativeHistogramBounds}.
  */
 final class Buckets {
     static final int SCHEMA = 3;
     static final int PER_DOUBLING = 1 << SCHEMA;
 
     /** Bounds of the buckets from 1/2 to 1, as {@code frexp} has its fractions. */
-    private static final double[] BOUNDS = {0.5, 0.5452538663326288, 0.5946035575013605, 0.6484197773255048, 0.7071067811865475,
+    private static final double[] BOUNDS = {0.5, 0.5452538663326288, 0.5946035575013605, 0.6484197773255048,
+            0.7071067811865475,
         0.7711054127039704, 0.8408964152537144, 0.9170040432046711};
     private static final int MANTISSA_BITS = 52;
     private static final long MANTISSA = (1L << MANTISSA_BITS) - 1;

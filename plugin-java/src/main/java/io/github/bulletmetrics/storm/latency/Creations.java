@@ -3,8 +3,8 @@ package io.github.bulletmetrics.storm.latency;
 import java.lang.reflect.Method;
 
 /**
- * Reads when a query was made by its client, {@code getMetadata().getCreated()} of Bullet's {@code PubSubMessage}, which is not on the plugin's own
- * class path: by reflection. One thread at a time.
+ * Reads when a query was made by its client, {@code getMetadata().getCreated()} of Bullet's {@code PubSubMessage},
+ * which is not on the plugin's own class path: by reflection. One thread at a time.
  */
 public final class Creations {
     /** For a query that does not say. */
@@ -21,8 +21,8 @@ public final class Creations {
     }
 
     /**
-     * By the clock of whoever made it: Bullet's web service, or Storm's own where queries come by DRPC; ms since the Unix epoch. Bullet 1.0 and
-     * later have it.
+     * By the clock of whoever made it: Bullet's web service, or Storm's own where queries come by DRPC; ms since the
+     * Unix epoch. Bullet 1.0 and later have it.
      *
      * @throws ReflectiveOperationException when the query has it and reading it fails.
      */

@@ -10,7 +10,8 @@ import java.util.List;
 /**
  * A pack: a task's distributions as they are now, as one byte array, which Kryo takes on every Storm.
  *
- * <p>Version 1, all numbers big-endian, a varint as protobuf's (7 bits a byte, least first, the high bit means that more follow):
+ * <p>Version 1, all numbers big-endian, a varint as protobuf's (7 bits a byte, least first, the high bit means that
+ * more follow):
  *
  * <pre>
  *    u8   version = 1
@@ -30,8 +31,8 @@ import java.util.List;
  *         b varints: observations in each
  * </pre>
  *
- * <p>Everything counts from the task's start. Nothing follows the last distribution. Another version is refused by {@link #read}: consumer
- * and hook come from the same jar, save while one is replaced.
+ * <p>Everything counts from the task's start. Nothing follows the last distribution. Another version is refused by
+ * {@link #read}: consumer and hook come from the same jar, save while one is replaced.
  */
 public final class LatencyPack {
     /** The one version that there is. */
@@ -95,7 +96,8 @@ public final class LatencyPack {
             if (histograms.size() == MAX_DISTRIBUTIONS) {
                 throw new IllegalStateException("a pack has room for " + MAX_DISTRIBUTIONS + " distributions");
             }
-            heads.add(ByteBuffer.allocate(2 + nameBytes.length + keyBytes.length).put((byte) nameBytes.length).put(nameBytes)
+            heads.add(ByteBuffer.allocate(2 + nameBytes.length + keyBytes.length).put((byte) nameBytes.length).put(
+                    nameBytes)
                     .put((byte) keyBytes.length).put(keyBytes).array());
             histograms.add(histogram);
             return this;
@@ -170,18 +172,21 @@ public final class LatencyPack {
      */
     public static LatencyPack read(byte[] pack) {
         if (pack.length < HEAD_BYTES) {
-            throw new IllegalArgumentException("the latency hook sent a pack that ends early, after " + pack.length + " bytes");
+            throw new IllegalArgumentException("the latency hook sent a pack that ends early, after " + pack.length
+                    + " bytes");
         }
         ByteBuffer in = ByteBuffer.wrap(pack);
         int version = in.get();
         if (version != VERSION) {
-            throw new IllegalArgumentException("the latency hook sent a pack of version " + version + ", this consumer reads " + VERSION
+            throw new IllegalArgumentException("the latency hook sent a pack of version " + version
+                    + ", this consumer reads " + VERSION
                     + ": are there two versions of the plugin's jar in the topology?");
         }
         try {
             return read(in);
         } catch (BufferUnderflowException tooShort) {
-            throw new IllegalArgumentException("the latency hook sent a pack that ends early, after " + pack.length + " bytes", tooShort);
+            throw new IllegalArgumentException("the latency hook sent a pack that ends early, after " + pack.length
+                    + " bytes", tooShort);
         }
     }
 

@@ -7,8 +7,9 @@ import java.util.Map;
 /**
  * How long the queries of one task take, from when they arrive to what is sent for them.
  *
- * <p>At most {@link #MAX_QUERIES} are followed at a time: the oldest makes room and is counted. A query may end before its arrival is reported,
- * since Storm reports a tuple only when it has been executed; it then took no time. One thread at a time.
+ * <p>At most {@link #MAX_QUERIES} are followed at a time: the oldest makes room and is counted. A query may end before
+ * its arrival is reported, since Storm reports a tuple only when it has been executed; it then took no time. One thread
+ * at a time.
  */
 public final class QueryTimes {
     /** Queries followed at a time; about 150 bytes each. */

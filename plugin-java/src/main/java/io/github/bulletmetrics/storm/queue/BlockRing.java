@@ -1,8 +1,9 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * What a {@link SampleQueue} knows of its blocks beside their values, in the queue's order: a ring with a bound of its own. A block of one row without an absent cell takes
- * an entry; any other also takes words for its rows, their offsets and its presence. Used by the queue's two threads as the queue is.
+ * What a {@link SampleQueue} knows of its blocks beside their values, in the queue's order: a ring with a bound of its
+ * own. A block of one row without an absent cell takes an entry; any other also takes words for its rows, their offsets
+ * and its presence. Used by the queue's two threads as the queue is.
  */
 final class BlockRing {
     private static final int HAS_OFFSETS = 1 << 30;
@@ -11,7 +12,8 @@ final class BlockRing {
     /** Rows with the flags, and the step. */
     private static final int HEAD_WORDS = 2;
 
-    // One slot more than blocks: behind the newest block stands where the next one begins, so that every block's end is known.
+    // One slot more than blocks: behind the newest block stands where the next one begins, so that every block's end is
+    // known.
     private final Layout[] layouts;
     private final long[] firstMs;
     private final long[] starts;
@@ -71,7 +73,8 @@ final class BlockRing {
         if (block.rows == 1 && !block.hasOffsets && block.isComplete()) {
             return 0;
         }
-        return HEAD_WORDS + (block.hasOffsets ? block.rows : 0) + (block.isComplete() ? 0 : Block.presenceWords(block.cells()));
+        return HEAD_WORDS + (block.hasOffsets ? block.rows : 0) + (block.isComplete() ? 0
+                : Block.presenceWords(block.cells()));
     }
 
     private void write(Block block) {

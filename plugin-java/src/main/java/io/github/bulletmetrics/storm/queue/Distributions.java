@@ -1,8 +1,8 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * The distributions in a {@link SampleQueue}, encoded, in the queue's order: a ring with a bound of its own on their bytes, since they differ
- * in size. Used by the queue's two threads as the queue is.
+ * The distributions in a {@link SampleQueue}, encoded, in the queue's order: a ring with a bound of its own on their
+ * bytes, since they differ in size. Used by the queue's two threads as the queue is.
  */
 final class Distributions {
     /** Memory that one takes beside its bytes: the array's head and the ring's reference. */

@@ -3,12 +3,16 @@ package io.github.bulletmetrics.storm.queue;
 import java.util.Arrays;
 
 /**
- * An ordered list of series, under an id that stays the same for the life of the sender: the columns of {@link Block blocks}.
+ * An ordered list of series, under an id that stays the same for the life of the sender: the columns of
+ * {@link Block blocks}.
  *
  * <p>Immutable; may be read by any thread.
  */
 public final class Layout {
-    /** Series in a layout at most: with their definitions a block of it still fits a batch, unless their names are very long. */
+    /**
+     * Series in a layout at most: with their definitions a block of it still fits a batch, unless their names are very
+     * long.
+     */
     public static final int MAX_COLUMNS = 1_024;
 
     private final int id;
@@ -16,11 +20,13 @@ public final class Layout {
 
     /**
      * @param id from 1, unique in its sender; of no meaning for a distribution's.
-     * @param series the columns, none twice; not copied. At most {@link #MAX_COLUMNS}. Either all are of numbers, or it is one of distributions.
+     * @param series the columns, none twice; not copied. At most {@link #MAX_COLUMNS}. Either all are of numbers, or it
+     *     is one of distributions.
      */
     public Layout(int id, Series... series) {
         if (series.length < 1 || series.length > MAX_COLUMNS) {
-            throw new IllegalArgumentException("a layout of " + series.length + " series: from 1 to " + MAX_COLUMNS + " are taken");
+            throw new IllegalArgumentException("a layout of " + series.length + " series: from 1 to " + MAX_COLUMNS
+                    + " are taken");
         }
         this.id = id;
         this.series = series;
@@ -48,7 +54,8 @@ public final class Layout {
 
     /** The definition as it travels. */
     public io.github.bulletmetrics.storm.proto.v1.Layout definition() {
-        io.github.bulletmetrics.storm.proto.v1.Layout.Builder definition = io.github.bulletmetrics.storm.proto.v1.Layout.newBuilder().setId(id);
+        io.github.bulletmetrics.storm.proto.v1.Layout.Builder definition =
+                io.github.bulletmetrics.storm.proto.v1.Layout.newBuilder().setId(id);
         for (Series of : series) {
             definition.addSeriesIds(of.id());
         }

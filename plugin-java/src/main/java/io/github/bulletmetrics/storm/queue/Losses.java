@@ -31,11 +31,13 @@ public final class Losses {
     }
 
     /** Counts samples of one worker whose event times lie between two times, both included, ms. */
-    public synchronized void droppedBetween(DropReason reason, long samples, long firstMs, long lastMs, String host, int port) {
+    public synchronized void droppedBetween(DropReason reason, long samples, long firstMs, long lastMs, String host,
+            int port) {
         dropped(reason, samples);
         Gap.Builder gap = gapToStretch(reason, firstMs, lastMs, host, port);
         if (gap == null) {
-            gaps.add(Gap.newBuilder().setReason(reason).setHost(host).setPort(port).setStartTimeMs(firstMs).setEndTimeMs(lastMs));
+            gaps.add(Gap.newBuilder().setReason(reason).setHost(host).setPort(port).setStartTimeMs(
+                    firstMs).setEndTimeMs(lastMs));
             return;
         }
         gap.setStartTimeMs(Math.min(gap.getStartTimeMs(), firstMs)).setEndTimeMs(Math.max(gap.getEndTimeMs(), lastMs));
@@ -75,7 +77,8 @@ public final class Losses {
         List<Drop> drops = new ArrayList<>();
         for (int reason = 0; reason < totals.length; reason++) {
             if (totals[reason] > 0) {
-                drops.add(Drop.newBuilder().setReason(DropReason.forNumber(reason)).setTotalSamples(totals[reason]).build());
+                drops.add(Drop.newBuilder().setReason(DropReason.forNumber(reason)).setTotalSamples(
+                        totals[reason]).build());
             }
         }
         return drops;

@@ -1,29 +1,39 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * The bounded queue between the thread that Storm calls on and the sender: a ring of values, beside it a ring of the {@link Block blocks} that they are of, both allocated
- * once.
+ * The bounded queue between the thread that Storm calls on and the sender: a ring of values, beside it a ring of the
+ * {@link Block blocks} that they are of, both allocated once.
  *
- * <p>A sample stays in its slot until it is released, that is until it is acknowledged or given up, so that what waits and
- * what is under way share one budget of {@link #BYTES_PER_SAMPLE} bytes a sample. A position counts samples from the
- * start of the queue and is never reused; a block's samples have positions one behind the other. There is room for a block for each {@link #SAMPLES_PER_BLOCK} samples, and
- * for {@link #MIN_BLOCKS} at least; where blocks are smaller, the queue may be full of them before it is full of samples.
+ * <p>A sample stays in its slot until it is released, that is until it is acknowledged or given up, so that what waits
+ * and what is under way share one budget of {@link #BYTES_PER_SAMPLE} bytes a sample. A position counts samples from
+ * the start of the queue and is never reused; a block's samples have positions one behind the other. There is room for
+ * a block for each {@link #SAMPLES_PER_BLOCK} samples, and for {@link #MIN_BLOCKS} at least; where blocks are smaller,
+ * the queue may be full of them before it is full of samples.
  *
- * <p>A distribution is a block of one sample; its encoded form has room of its own, {@link #DISTRIBUTION_BYTES_PER_SAMPLE}
- * for each sample of the queue's capacity at most.
+ * <p>A distribution is a block of one sample; its encoded form has room of its own,
+ * {@link #DISTRIBUTION_BYTES_PER_SAMPLE} for each sample of the queue's capacity at most.
  *
  * <p>One thread offers ({@link #room}, {@link #offer}, {@link #publish}), one other takes (the rest); neither
  * waits for the other.
  */
 public final class SampleQueue {
-    /** Memory for one sample: a value, a quarter of a block's entry (a reference, two longs and an int), a quarter of a word. */
+    /**
+     * Memory for one sample: a value, a quarter of a block's entry (a reference, two longs and an int), a quarter of a
+     * word.
+     */
     public static final int BYTES_PER_SAMPLE = 8 + 6 + 1;
 
-    /** How large blocks must be on average for the queue to be full of samples first. In the captures of Storm 2.2 and 2.8 a report has nine, and a pack adds a hundred. */
+    /**
+     * How large blocks must be on average for the queue to be full of samples first. In the captures of Storm 2.2 and
+     * 2.8 a report has nine, and a pack adds a hundred.
+     */
     static final int SAMPLES_PER_BLOCK = 4;
     /** Blocks that it may hold at least, however small the queue. */
     static final int MIN_BLOCKS = 1_024;
-    /** For each word of what blocks say of their rows and absent cells. A pack of ten samples a second takes one a row and three for each 100 cells. */
+    /**
+     * For each word of what blocks say of their rows and absent cells. A pack of ten samples a second takes one a row
+     * and three for each 100 cells.
+     */
     private static final int SAMPLES_PER_WORD = 4;
     private static final int MIN_WORDS = 4_096;
 
@@ -54,7 +64,8 @@ public final class SampleQueue {
             throw new IllegalArgumentException("a queue of " + capacity + " samples holds nothing");
         }
         values = new double[capacity];
-        blocks = new BlockRing(Math.max(MIN_BLOCKS, capacity / SAMPLES_PER_BLOCK), Math.max(MIN_WORDS, capacity / SAMPLES_PER_WORD));
+        blocks = new BlockRing(Math.max(MIN_BLOCKS, capacity / SAMPLES_PER_BLOCK),
+                Math.max(MIN_WORDS, capacity / SAMPLES_PER_WORD));
         distributions = new Distributions(Math.max(MIN_DISTRIBUTIONS, capacity / SAMPLES_PER_DISTRIBUTION),
                 Math.max(MIN_DISTRIBUTION_BYTES, (long) capacity * DISTRIBUTION_BYTES_PER_SAMPLE));
     }
@@ -124,7 +135,10 @@ public final class SampleQueue {
         return released;
     }
 
-    /** The number of the block that holds the sample at a position, which is published and not released. Numbers rise by one. */
+    /**
+     * The number of the block that holds the sample at a position, which is published and not released. Numbers rise by
+     * one.
+     */
     public long block(long position) {
         return blocks.find(position);
     }
@@ -168,7 +182,10 @@ public final class SampleQueue {
         return layout(block).isOfDistributions() ? distributions.get((long) values[slot(start(block))]) : null;
     }
 
-    /** Gives the slots before a position back to the offering thread. A block keeps its entry until all of its samples are released. */
+    /**
+     * Gives the slots before a position back to the offering thread. A block keeps its entry until all of its samples
+     * are released.
+     */
     public void release(long upTo) {
         if (upTo > published) {
             throw new IllegalArgumentException("cannot release up to " + upTo + ": published up to " + published);

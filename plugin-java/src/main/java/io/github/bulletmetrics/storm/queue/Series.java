@@ -43,7 +43,8 @@ public final class Series {
      * @param intervalMs time between two samples, ms.
      * @param packSpanMs how much time one pack of samples spans at most, ms; 0 where samples come alone.
      */
-    public Series(int id, Source source, String name, List<String> key, Shape shape, Temporality temporality, int intervalMs,
+    public Series(int id, Source source, String name, List<String> key, Shape shape, Temporality temporality,
+            int intervalMs,
             int packSpanMs) {
         this.id = id;
         this.source = source;
@@ -98,7 +99,8 @@ public final class Series {
 
     @Override
     public String toString() {
-        return id + "=" + source.host() + ":" + source.port() + "/" + source.component() + "/" + source.task() + "/" + name
+        return id + "=" + source.host() + ":" + source.port() + "/" + source.component() + "/" + source.task() + "/"
+                + name
                 + (key.isEmpty() ? "" : Arrays.toString(key.toArray()));
     }
 }

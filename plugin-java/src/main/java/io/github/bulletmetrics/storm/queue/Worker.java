@@ -3,7 +3,10 @@ package io.github.bulletmetrics.storm.queue;
 import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
 import java.util.TreeSet;
 
-/** A worker's place, and what is known of who runs there. Its fields are {@link Workers}' own; others only hold on to it. */
+/**
+ * A worker's place, and what is known of who runs there. Its fields are {@link Workers}' own; others only hold on to
+ * it.
+ */
 public final class Worker {
     final String host;
     final int port;
@@ -14,7 +17,10 @@ public final class Worker {
     long startTimeMs;
     /** Of its last change. */
     long version;
-    /** When its newest pack was handed over, by its own clock, and taken, by the consumer's; 0 where that was reported already. */
+    /**
+     * When its newest pack was handed over, by its own clock, and taken, by the consumer's; 0 where that was reported
+     * already.
+     */
     long handOverMs;
     long takenMs;
     /** Whether it had to make room; the next report from it puts it back. */
@@ -31,7 +37,8 @@ public final class Worker {
      * @param reportedMs when each task reported last, by the task's number.
      */
     WorkerInfo info(long[] reportedMs) {
-        WorkerInfo.Builder info = WorkerInfo.newBuilder().setHost(host).setPort(port).setPid(pid).setStartTimeMs(startTimeMs);
+        WorkerInfo.Builder info = WorkerInfo.newBuilder().setHost(host).setPort(port).setPid(pid)
+                .setStartTimeMs(startTimeMs);
         for (int task : tasks) {
             info.addTasks(task).addTaskTimesMs(reportedMs[task]);
         }

@@ -12,8 +12,8 @@ import java.util.Map;
 /**
  * What is known of workers, as far as their samples came by here.
  *
- * <p>Every change gets the next version, so that a reader asks for what changed since the version that it knows. Safe for use
- * by several threads. A report without news allocates nothing.
+ * <p>Every change gets the next version, so that a reader asks for what changed since the version that it knows. Safe
+ * for use by several threads. A report without news allocates nothing.
  */
 public final class Workers {
     /** Workers held; the one that changed longest ago makes room for a further one. */
@@ -42,7 +42,10 @@ public final class Workers {
         return worker;
     }
 
-    /** A worker's process, as its sampler reported it. One that started before the known one is no news: its report was late. */
+    /**
+     * A worker's process, as its sampler reported it. One that started before the known one is no news: its report was
+     * late.
+     */
     public synchronized void process(Worker worker, long pid, long startTimeMs) {
         if (worker.pid == pid && worker.startTimeMs == startTimeMs || startTimeMs < worker.startTimeMs) {
             return;
@@ -75,7 +78,8 @@ public final class Workers {
         List<WorkerClock> clocks = new ArrayList<>();
         for (Worker worker : workers.values()) {
             if (worker.handOverMs > 0) {
-                clocks.add(WorkerClock.newBuilder().setHost(worker.host).setPort(worker.port).setHandOverTimeMs(worker.handOverMs).setTakenTimeMs(worker.takenMs).build());
+                clocks.add(WorkerClock.newBuilder().setHost(worker.host).setPort(worker.port).setHandOverTimeMs(
+                        worker.handOverMs).setTakenTimeMs(worker.takenMs).build());
                 worker.handOverMs = 0;
             }
         }

@@ -6,8 +6,9 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /**
- * The CPU time of the machine from Linux' {@code /proc/stat}, that of all its processes and of whoever else has its CPUs; see proc(5). It counts from when
- * this object was made, as all else of a sampler counts from its process' start, and never falls: the kernel's own figures may, by a little. One thread.
+ * The CPU time of the machine from Linux' {@code /proc/stat}, that of all its processes and of whoever else has its
+ * CPUs; see proc(5). It counts from when this object was made, as all else of a sampler counts from its process' start,
+ * and never falls: the kernel's own figures may, by a little. One thread.
  */
 final class HostCpu {
     static final File STAT = new File("/proc/stat");
@@ -27,7 +28,10 @@ final class HostCpu {
     static final int CORES = MODES;
     static final int COLUMNS = MODES + 1;
 
-    /** What the fields of the first line, after its name, are of: user, nice, system, idle, iowait, irq, softirq, steal. What follows is in user already. */
+    /**
+     * What the fields of the first line, after its name, are of: user, nice, system, idle, iowait, irq, softirq, steal.
+     * What follows is in user already.
+     */
     private static final int[] MODE_OF_FIELD = {USER, USER, SYSTEM, IDLE, IOWAIT, SYSTEM, SYSTEM, STEAL};
     /** Fields that every kernel since 2.6 has; steal came with 2.6.11. */
     private static final int LEAST_FIELDS = 7;

@@ -4,7 +4,9 @@ import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 
-/** CPU time from Linux' {@code /proc/self/stat}: the whole process, so the garbage collector's threads too. See proc(5). */
+/**
+ * CPU time from Linux' {@code /proc/self/stat}: the whole process, so the garbage collector's threads too. See proc(5).
+ */
 final class ProcStat implements Cpu {
     static final File SELF = new File("/proc/self/stat");
     /** One clock tick, ms: {@code getconf CLK_TCK} is 100 wherever Java runs on Linux. */

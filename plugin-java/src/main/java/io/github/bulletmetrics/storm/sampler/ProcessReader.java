@@ -71,7 +71,9 @@ final class ProcessReader {
         }
     }
 
-    /** The first sample has it, and then the last before each full {@link Sampler#HOST_INTERVAL_MS} of the wall clock. */
+    /**
+     * The first sample has it, and then the last before each full {@link Sampler#HOST_INTERVAL_MS} of the wall clock.
+     */
     private void readHost(long[] row, int at, long nowMs) {
         Arrays.fill(row, at, row.length, SamplePack.UNKNOWN);
         long turn = Sampler.hostTurn(nowMs);

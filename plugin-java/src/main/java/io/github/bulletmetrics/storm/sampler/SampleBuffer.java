@@ -2,7 +2,10 @@ package io.github.bulletmetrics.storm.sampler;
 
 import java.util.ArrayDeque;
 
-/** Samples that wait for Storm to read the worker's metrics. Bounded: the oldest make room, and are counted. Thread-safe. */
+/**
+ * Samples that wait for Storm to read the worker's metrics. Bounded: the oldest make room, and are counted.
+ * Thread-safe.
+ */
 final class SampleBuffer {
     /** Samples held: Storm's longest interval is 127 s, and one sample a second is taken. */
     static final int CAPACITY = 130;
@@ -31,7 +34,8 @@ final class SampleBuffer {
         if (rows.isEmpty()) {
             return null;
         }
-        byte[] pack = SamplePack.encode(process, dropped, firstDroppedMs, lastDroppedMs, System.currentTimeMillis(), rows);
+        byte[] pack = SamplePack.encode(process, dropped, firstDroppedMs, lastDroppedMs, System.currentTimeMillis(),
+                rows);
         rows.clear();
         dropped = 0;
         firstDroppedMs = 0;

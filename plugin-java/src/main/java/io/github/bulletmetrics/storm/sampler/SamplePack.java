@@ -9,7 +9,8 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A pack: the samples that a worker's sampler took since Storm last asked, as one byte array, which Kryo takes on every Storm.
+ * A pack: the samples that a worker's sampler took since Storm last asked, as one byte array, which Kryo takes on every
+ * Storm.
  *
  * <p>Version 3, all numbers big-endian:
  *
@@ -32,13 +33,14 @@ import java.util.List;
  *   u16   n, the number of samples, at most 130
  *         n times 6 + 2c + h i64: time (ms), CPU in user mode or in total (ms), CPU in the kernel (ms; 0 in mode 1),
  *         heap used, heap committed, heap limit (bytes), then for each collector: collections, time in them (ms),
- *         then of the host: CPU in user mode, in the kernel, idle while a disk was waited for, taken by the hypervisor, idle (ms), CPUs
+ *     then of the host: CPU in user mode, in the kernel, idle while a disk was waited for, taken by the hypervisor,
+ *     idle (ms), CPUs
  * </pre>
  *
- * <p>CPU and collections count from the start of the process, the host's CPU from when it was first read. A value of -1 could not be read, or was not:
- * the host's are read once in ten seconds. Nothing follows the samples.
- * Version 2 has no host, version 1 no clock either; both are read too. Another version is refused by {@link #read}: consumer and sampler come from the same jar, save while
- * one is replaced.
+ * <p>CPU and collections count from the start of the process, the host's CPU from when it was first read. A value of -1
+ * could not be read, or was not: the host's are read once in ten seconds. Nothing follows the samples. Version 2 has no
+ * host, version 1 no clock either; both are read too. Another version is refused by {@link #read}: consumer and sampler
+ * come from the same jar, save while one is replaced.
  */
 public final class SamplePack {
     /** A value that could not be read. */
@@ -50,7 +52,8 @@ public final class SamplePack {
     private static final int WITH_CLOCK = 2;
 
     /** The modes of the host's CPU time, in the order of their columns. */
-    public static final List<String> HOST_MODES = Collections.unmodifiableList(Arrays.asList("user", "system", "iowait", "steal", "idle"));
+    public static final List<String> HOST_MODES = Collections.unmodifiableList(Arrays.asList("user", "system", "iowait",
+            "steal", "idle"));
 
     // Columns of a sample.
     static final int TIME = 0;
@@ -101,11 +104,13 @@ public final class SamplePack {
         return FIXED_COLUMNS + 2 * collector + 1;
     }
 
-    static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, long handOverMs, Collection<long[]> rows) {
+    static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, long handOverMs,
+            Collection<long[]> rows) {
         byte[] head = process.encode();
         int columns = columns(process);
         ByteBuffer out = ByteBuffer.allocate(head.length + LOST_BYTES + CLOCK_BYTES + 2 + rows.size() * columns * 8);
-        out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putLong(handOverMs).putShort((short) rows.size());
+        out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putLong(handOverMs)
+                .putShort((short) rows.size());
         for (long[] row : rows) {
             for (int column = 0; column < columns; column++) {
                 out.putLong(row[column]);
@@ -124,7 +129,8 @@ public final class SamplePack {
         try {
             int version = bytes.get(0);
             if (version < 1 || version > VERSION) {
-                throw new IllegalArgumentException("a worker's sampler sent a pack of version " + version + ", this consumer reads "
+                throw new IllegalArgumentException("a worker's sampler sent a pack of version " + version
+                        + ", this consumer reads "
                         + VERSION + ": are there two versions of the plugin's jar in the topology?");
             }
             int collectors = bytes.get(Process.COLLECTORS_AT) & 0xff;
@@ -146,11 +152,13 @@ public final class SamplePack {
             int columns = columns(collectors, hasHost);
             int length = head + 2 + samples * columns * 8;
             if (length != pack.length || CpuMode.of(bytes.get(1)) == null) {
-                throw new IllegalArgumentException("a worker's sampler sent a pack of " + pack.length + " bytes that should have " + length);
+                throw new IllegalArgumentException("a worker's sampler sent a pack of " + pack.length
+                        + " bytes that should have " + length);
             }
             return new SamplePack(bytes, at, hasClock, samples, columns);
         } catch (IndexOutOfBoundsException tooShort) {
-            throw new IllegalArgumentException("a worker's sampler sent a pack that ends early, after " + pack.length + " bytes", tooShort);
+            throw new IllegalArgumentException("a worker's sampler sent a pack that ends early, after " + pack.length
+                    + " bytes", tooShort);
         }
     }
 
@@ -164,7 +172,10 @@ public final class SamplePack {
         return LOST_BYTES + (hasClock ? CLOCK_BYTES : 0);
     }
 
-    /** When it was handed over, ms since the Unix epoch, by the clock of the process that it is of; 0 where it does not say. */
+    /**
+     * When it was handed over, ms since the Unix epoch, by the clock of the process that it is of; 0 where it does not
+     * say.
+     */
     public long handOverMs() {
         return hasClock ? bytes.getLong(processBytes + LOST_BYTES) : 0;
     }
@@ -254,7 +265,10 @@ public final class SamplePack {
         return column(sample, gcTime(collector));
     }
 
-    /** CPU time of the host in a mode since it was first read, ms, in the order of {@link #HOST_MODES}, or behind them its CPUs. */
+    /**
+     * CPU time of the host in a mode since it was first read, ms, in the order of {@link #HOST_MODES}, or behind them
+     * its CPUs.
+     */
     public long host(int sample, int hostColumn) {
         return column(sample, columns - HostCpu.COLUMNS + hostColumn);
     }
@@ -315,7 +329,8 @@ public final class SamplePack {
                 length += 2 + names.get(names.size() - 1).length;
             }
             ByteBuffer out = ByteBuffer.allocate(length);
-            out.put((byte) VERSION).put((byte) cpuMode.code()).putLong(pid).putLong(startTimeMs).put((byte) names.size());
+            out.put((byte) VERSION).put((byte) cpuMode.code()).putLong(pid).putLong(startTimeMs)
+                    .put((byte) names.size());
             for (byte[] name : names) {
                 out.putShort((short) name.length).put(name);
             }

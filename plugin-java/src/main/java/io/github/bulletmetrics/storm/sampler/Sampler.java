@@ -5,13 +5,16 @@ import java.lang.ref.WeakReference;
 /**
  * Samples this process once a second on a daemon thread of its own, until it is garbage collected.
  *
- * <p>A sample is taken 100 ms before each full second of the wall clock, so that at a slice's end, which is a whole second, the
- * last sample is at most 0.1 s old.
+ * <p>A sample is taken 100 ms before each full second of the wall clock, so that at a slice's end, which is a whole
+ * second, the last sample is at most 0.1 s old.
  */
 public final class Sampler {
     /** Time between two samples, ms. */
     public static final int INTERVAL_MS = 1_000;
-    /** Time between two samples that have the host's CPU too, ms: as wide as a slice, since every worker of a host reads the same. */
+    /**
+     * Time between two samples that have the host's CPU too, ms: as wide as a slice, since every worker of a host reads
+     * the same.
+     */
     public static final int HOST_INTERVAL_MS = 10_000;
     /** How long before the full second a sample is taken, ms. */
     static final int LEAD_MS = 100;
@@ -45,12 +48,17 @@ public final class Sampler {
         return due > nowMs ? due : due + INTERVAL_MS;
     }
 
-    /** A number that rises with each sample that has the host's CPU: the first, and then the last before each full {@link #HOST_INTERVAL_MS}. */
+    /**
+     * A number that rises with each sample that has the host's CPU: the first, and then the last before each full
+     * {@link #HOST_INTERVAL_MS}.
+     */
     public static long hostTurn(long timeMs) {
         return Math.floorDiv(timeMs + LEAD_MS, (long) HOST_INTERVAL_MS);
     }
 
-    /** Static, and with a weak reference: a sampler that Storm let go of, as in a LocalCluster, takes its thread along. */
+    /**
+     * Static, and with a weak reference: a sampler that Storm let go of, as in a LocalCluster, takes its thread along.
+     */
     private static void run(ProcessReader reader, WeakReference<Sampler> owner) {
         try {
             while (true) {

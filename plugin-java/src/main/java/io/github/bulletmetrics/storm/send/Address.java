@@ -30,7 +30,8 @@ public final class Address {
             host = host.substring(1, host.length() - 1);
         }
         if (host.isEmpty() || host.indexOf('[') >= 0 || trimmed.indexOf('/') >= 0 || trimmed.indexOf(' ') >= 0) {
-            throw new IllegalArgumentException("'" + text + "' is no address: write host:port, such as collector.example:4320");
+            throw new IllegalArgumentException("'" + text
+                    + "' is no address: write host:port, such as collector.example:4320");
         }
         return new Address(host, portAt < 0 ? DEFAULT_PORT : port(text, trimmed.substring(portAt + 1)));
     }

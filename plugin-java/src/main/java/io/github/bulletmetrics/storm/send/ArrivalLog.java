@@ -2,7 +2,10 @@ package io.github.bulletmetrics.storm.send;
 
 import java.util.ArrayDeque;
 
-/** When samples came into the queue, to within {@link #GRAIN_MS}: a mark means that all before a position were there by then. */
+/**
+ * When samples came into the queue, to within {@link #GRAIN_MS}: a mark means that all before a position were there by
+ * then.
+ */
 final class ArrivalLog {
     /** Time between two marks, ms: 360 of them for an hour. */
     static final long GRAIN_MS = 10_000;
@@ -17,7 +20,9 @@ final class ArrivalLog {
         }
     }
 
-    /** The position before which all samples came at or before a time. Marks up to it are forgotten, except the last. */
+    /**
+     * The position before which all samples came at or before a time. Marks up to it are forgotten, except the last.
+     */
     long arrivedBy(long timeMs) {
         long position = 0;
         while (!marks.isEmpty() && marks.peekFirst()[1] <= timeMs) {

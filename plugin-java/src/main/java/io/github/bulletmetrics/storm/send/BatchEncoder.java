@@ -12,16 +12,20 @@ import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
 
 /**
- * Writes held batches for one stream, with the definitions that this stream does not have yet: whole blocks as blocks where the collector takes them, all else as
- * columns. A distribution is written as the flattener encoded it; so who wants to read it has to read the batch from its bytes, as the collector does. One thread.
+ * Writes held batches for one stream, with the definitions that this stream does not have yet: whole blocks as blocks
+ * where the collector takes them, all else as columns. A distribution is written as the flattener encoded it; so who
+ * wants to read it has to read the batch from its bytes, as the collector does. One thread.
  */
 final class BatchEncoder {
     /**
-     * Columns of all layouts defined on one stream at most, since a collector has to know them until the stream ends: eight times what 1,162 executors need. Blocks of further
-     * layouts travel as columns.
+     * Columns of all layouts defined on one stream at most, since a collector has to know them until the stream ends:
+     * eight times what 1,162 executors need. Blocks of further layouts travel as columns.
      */
     static final int MAX_STREAM_COLUMNS = 1 << 20;
-    /** Event times beyond this, ms, are no times, and the rules of blocks end the stream for one; as columns they are refused by themselves. */
+    /**
+     * Event times beyond this, ms, are no times, and the rules of blocks end the stream for one; as columns they are
+     * refused by themselves.
+     */
     private static final long MAX_TIME_MS = 1L << 60;
 
     private final ByteString epoch;
@@ -121,8 +125,10 @@ final class BatchEncoder {
         if (single != null) {
             batch.setSamples(single);
         }
-        // They are encoded already, and unknown fields are written as they are: on the wire nothing tells them from histograms that the batch would encode again.
-        batch.setUnknownFields(UnknownFieldSet.newBuilder().addField(Batch.HISTOGRAMS_FIELD_NUMBER, distributions.build()).build());
+        // They are encoded already, and unknown fields are written as they are: on the wire nothing tells them from
+        // histograms that the batch would encode again.
+        batch.setUnknownFields(UnknownFieldSet.newBuilder().addField(Batch.HISTOGRAMS_FIELD_NUMBER,
+                distributions.build()).build());
         held.definedSeries = series.ofBatch();
         held.definedLayouts = layouts.ofBatch();
         held.definedColumns = columnsDefined - columnsBefore;

@@ -26,9 +26,11 @@ final class BlockEncoder {
         }
         int trimmed = trimmed(block);
         if (trimmed < block.samples() * 8) {
-            return encoded.setCodec(ValueCodec.VALUE_CODEC_TRIMMED).setValues(ByteString.copyFrom(values, 0, trimmed)).build();
+            return encoded.setCodec(ValueCodec.VALUE_CODEC_TRIMMED).setValues(ByteString.copyFrom(values, 0, trimmed))
+                    .build();
         }
-        return encoded.setCodec(ValueCodec.VALUE_CODEC_DOUBLES).setValues(ByteString.copyFrom(values, 0, doubles(block))).build();
+        return encoded.setCodec(ValueCodec.VALUE_CODEC_DOUBLES)
+                .setValues(ByteString.copyFrom(values, 0, doubles(block))).build();
     }
 
     private ByteString presence(io.github.bulletmetrics.storm.queue.Block block) {
@@ -42,7 +44,10 @@ final class BlockEncoder {
         return ByteString.copyFrom(presence, 0, bytes);
     }
 
-    /** As VALUE_CODEC_TRIMMED has it: first how many bytes each value takes, then these bytes, the most significant first. */
+    /**
+     * As VALUE_CODEC_TRIMMED has it: first how many bytes each value takes, then these bytes, the most significant
+     * first.
+     */
     private int trimmed(io.github.bulletmetrics.storm.queue.Block block) {
         int samples = block.samples();
         int at = (samples + 1) / 2;

@@ -6,7 +6,10 @@ import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Series;
 import java.util.function.Consumer;
 
-/** Turns blocks back into single samples: for a collector that does not take blocks, and for a block of which a batch holds a part. One thread. */
+/**
+ * Turns blocks back into single samples: for a collector that does not take blocks, and for a block of which a batch
+ * holds a part. One thread.
+ */
 final class ColumnEncoder {
     private final int[] nextOfColumn = new int[Layout.MAX_COLUMNS];
     private SampleColumns.Builder columns = SampleColumns.newBuilder();

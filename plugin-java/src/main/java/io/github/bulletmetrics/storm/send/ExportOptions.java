@@ -2,28 +2,37 @@ package io.github.bulletmetrics.storm.send;
 
 /** Bounds and deadlines of sending. Fixed in production; tests set them. */
 final class ExportOptions {
-    /** Samples in a batch at most: as columns about 50 KiB, as blocks half of that, so that a batch's own cost is small against its samples'. */
+    /**
+     * Samples in a batch at most: as columns about 50 KiB, as blocks half of that, so that a batch's own cost is small
+     * against its samples'.
+     */
     int batchSamples = 4_096;
-    /** A batch's size at most, bytes, all its definitions included; well below the 4 MiB that gRPC takes in one message. */
+    /**
+     * A batch's size at most, bytes, all its definitions included; well below the 4 MiB that gRPC takes in one message.
+     */
     int batchBytes = 512 * 1024;
     /** How long a sample waits for company, ms. */
     long lingerMs = 1_000;
     /** Batches under way at most, whatever window the collector offers: 64 full ones are half of the default queue. */
     int maxWindow = 64;
     /**
-     * Batches under way at the start of a stream and after "full"; doubled with each acknowledgement up to the window. So a collector that
-     * refuses or breaks off again and again costs a batch each time, not a window of them.
+     * Batches under way at the start of a stream and after "full"; doubled with each acknowledgement up to the window.
+     * So a collector that refuses or breaks off again and again costs a batch each time, not a window of them.
      */
     int firstWindow = 1;
-    /** How long a stream must have lasted before a success counts as one for the pauses, ms: one that flaps keeps its long pauses. */
+    /**
+     * How long a stream must have lasted before a success counts as one for the pauses, ms: one that flaps keeps its
+     * long pauses.
+     */
     long steadyMs = 10_000;
     /** How long a sample is kept, ms: what the collector's rules on lateness count on. */
     long keepMs = 3_600_000;
     /** How long connecting and opening may take at first, ms. */
     long openTimeoutMs = 6_000;
     /**
-     * How long it may take after an attempt that timed out, ms: a host may be so busy that a TLS handshake needs more. TCP knocks after 0, 1,
-     * 3 and 7 s, so that with {@link #maxBackoffMs} no more than 8 s pass between two knocks, and a collector's return is noticed within 10 s.
+     * How long it may take after an attempt that timed out, ms: a host may be so busy that a TLS handshake needs more.
+     * TCP knocks after 0, 1, 3 and 7 s, so that with {@link #maxBackoffMs} no more than 8 s pass between two knocks,
+     * and a collector's return is noticed within 10 s.
      */
     long patientOpenTimeoutMs = 12_000;
     /** How long batches may be under way without any answer, ms, until the stream counts as dead. */
@@ -33,8 +42,8 @@ final class ExportOptions {
     /** The longest such pause where nobody was there, ms. */
     long maxBackoffMs = 3_000;
     /**
-     * The longest such pause where somebody answered and the stream soon broke off, ms. Such an attempt costs 20 ms of CPU and more, so there are
-     * to be few; and a collector that is back there is still found within 10 s.
+     * The longest such pause where somebody answered and the stream soon broke off, ms. Such an attempt costs 20 ms of
+     * CPU and more, so there are to be few; and a collector that is back there is still found within 10 s.
      */
     long maxBrokenBackoffMs = 8_000;
     /** The pause after a refusal that only a person can lift, ms. */

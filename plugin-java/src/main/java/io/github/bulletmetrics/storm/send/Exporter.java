@@ -14,13 +14,14 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * Decides what is sent, where and when: one {@link #step} does all that is due. One thread, no waiting, no clock but the one
- * that it is given.
+ * Decides what is sent, where and when: one {@link #step} does all that is due. One thread, no waiting, no clock but
+ * the one that it is given.
  *
- * <p>Addresses are tried in order, from the first again after a stream that made progress; a round of failures is followed by a
- * pause, a longer one where streams broke off than where nobody was there. A stream has a time to open, and batches under way have a time to be answered. After "full" the refused batches are sent
- * again on the same stream, after a broken stream on the next. When a stream was not understood, one batch at a time is sent until
- * what was under way is through, so that the batch at fault is known; when that is refused again it is given up.
+ * <p>Addresses are tried in order, from the first again after a stream that made progress; a round of failures is
+ * followed by a pause, a longer one where streams broke off than where nobody was there. A stream has a time to open,
+ * and batches under way have a time to be answered. After "full" the refused batches are sent again on the same stream,
+ * after a broken stream on the next. When a stream was not understood, one batch at a time is sent until what was under
+ * way is through, so that the batch at fault is known; when that is refused again it is given up.
  */
 final class Exporter {
     private static final int DEFAULT_MAX_BATCH_BYTES = 1 << 20;
@@ -76,7 +77,8 @@ final class Exporter {
     /**
      * @param wake called by the transport's threads when a step may be due.
      */
-    Exporter(Outbox outbox, Transport transport, List<Address> addresses, Open open, ExportOptions options, TimeSource time, Random random,
+    Exporter(Outbox outbox, Transport transport, List<Address> addresses, Open open, ExportOptions options,
+            TimeSource time, Random random,
             Runnable wake) {
         this.outbox = outbox;
         this.transport = transport;
@@ -163,7 +165,8 @@ final class Exporter {
                 return;
             }
             if (!understand(response, now)) {
-                lose(StreamEnd.lost("it does not speak the protocol: " + response.getMessageCase() + (opened ? "" : " before OPENED")), now);
+                lose(StreamEnd.lost("it does not speak the protocol: " + response.getMessageCase() + (opened ? ""
+                        : " before OPENED")), now);
                 return;
             }
         }
@@ -215,7 +218,10 @@ final class Exporter {
         return true;
     }
 
-    /** What went wrong until now, for the collector: whoever looks for it there need not find the worker whose log has it. One of a sender takes the place of that before. */
+    /**
+     * What went wrong until now, for the collector: whoever looks for it there need not find the worker whose log has
+     * it. One of a sender takes the place of that before.
+     */
     private Annotation outage(long now) {
         long lastedMs = now - outages.sinceMs();
         long endMs = time.wallMs();
@@ -224,7 +230,8 @@ final class Exporter {
                 .setId(shortened("plugin-" + open.getTask() + "-" + sender, MAX_ID_CHARACTERS))
                 .setTimeMs(endMs - lastedMs)
                 .setEndTimeMs(endMs)
-                .setTitle(shortened("Metrics did not reach the collector from " + sender + " for " + lastedMs / 1_000 + " s", MAX_TITLE_CHARACTERS))
+                .setTitle(shortened("Metrics did not reach the collector from " + sender + " for " + lastedMs / 1_000
+                + " s", MAX_TITLE_CHARACTERS))
                 .setText(shortened(outages.last(), MAX_TEXT_CHARACTERS))
                 .addTags("plugin")
                 .addTags("unreached")
@@ -238,7 +245,8 @@ final class Exporter {
     private boolean full(Full answer, long now) {
         if (outbox.isEpoch(answer.getEpoch()) && outbox.goBackTo(answer.getSequence())) {
             allowed = options.firstWindow;
-            fullUntilMs = now + Math.max(backoff.nextMs(options.maxBackoffMs), pause(answer.getRetryAfterMs() & 0xffff_ffffL));
+            fullUntilMs = now + Math.max(backoff.nextMs(options.maxBackoffMs),
+                    pause(answer.getRetryAfterMs() & 0xffff_ffffL));
             deadlineMs = fullUntilMs + options.answerTimeoutMs;
         }
         return true;
@@ -271,7 +279,8 @@ final class Exporter {
         boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
         while (stream.isReady()) {
             boolean idle = outbox.underWay() == 0;
-            Batch batch = outbox.next(isProbing() ? 1 : Math.min(allowed, window), maxBatchBytes, flush, now, time.wallMs());
+            Batch batch = outbox.next(isProbing() ? 1 : Math.min(allowed, window), maxBatchBytes, flush, now,
+                    time.wallMs());
             if (batch == null) {
                 flushedMs = flush ? now : flushedMs;
                 return;

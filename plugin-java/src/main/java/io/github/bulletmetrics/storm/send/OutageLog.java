@@ -14,7 +14,10 @@ final class OutageLog {
 
     /** Of Java's TLS: what came was no TLS. Java 8 begins it with a capital letter. */
     private static final String NOT_TLS = "nrecognized SSL message";
-    /** Of gRPC's HTTP/2 over OkHttp, which takes the first three bytes for a frame's length: TLS' alert in answer to plain text, and "HTT". */
+    /**
+     * Of gRPC's HTTP/2 over OkHttp, which takes the first three bytes for a frame's length: TLS' alert in answer to
+     * plain text, and "HTT".
+     */
     private static final String TLS_ALERT = "FRAME_SIZE_ERROR: 13770";
     private static final String HTTP_1 = "FRAME_SIZE_ERROR: 4740180";
     /** Also of it: the connection was closed, as Go's TLS answers plain text, and as a collector that ends does. */
@@ -67,7 +70,8 @@ final class OutageLog {
     boolean well(Address address, long nowMs) {
         boolean worthSaying = said;
         if (worthSaying) {
-            LOG.info("bullet-metrics: Metrics reach the collector at {} again, after {} s and {} failed attempts.", address, (nowMs - sinceMs) / 1_000, failures);
+            LOG.info("bullet-metrics: Metrics reach the collector at {} again, after {} s and {} failed attempts.",
+                    address, (nowMs - sinceMs) / 1_000, failures);
         }
         failures = 0;
         said = false;

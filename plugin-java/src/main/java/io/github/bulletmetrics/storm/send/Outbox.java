@@ -18,13 +18,14 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Cuts what is queued into batches and holds them until they are acknowledged or too old. Knows where the current stream
- * stands: the first {@code sent} of the held batches are under way on it. Touches no network and no clock. One thread.
+ * Cuts what is queued into batches and holds them until they are acknowledged or too old. Knows where the current
+ * stream stands: the first {@code sent} of the held batches are under way on it. Touches no network and no clock. One
+ * thread.
  */
 final class Outbox {
     /**
-     * What a sample takes in a batch at most, bytes: as columns a five-byte id, a ten-byte time offset, a value. In a block it takes less, its place in the layout, its
-     * row's offset and the presence of two cells included.
+     * What a sample takes in a batch at most, bytes: as columns a five-byte id, a ten-byte time offset, a value. In a
+     * block it takes less, its place in the layout, its row's offset and the presence of two cells included.
      */
     private static final int SAMPLE_BYTES = 5 + 10 + 8;
     /** What a block and its layout take beside their samples at most, bytes. */
@@ -51,7 +52,10 @@ final class Outbox {
     private long workersAnnounced;
     private long lossesAnnounced;
 
-    /** When the newest acknowledgement came, by our clock, and was sent, by the collector's; 0 before the first that states it. */
+    /**
+     * When the newest acknowledgement came, by our clock, and was sent, by the collector's; 0 before the first that
+     * states it.
+     */
     private long acknowledgedMs;
     private long acknowledgementSentMs;
 
@@ -62,7 +66,8 @@ final class Outbox {
     private boolean closing;
     private boolean closingAnnounced;
 
-    Outbox(byte[] epoch, SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, ExportOptions options) {
+    Outbox(byte[] epoch, SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology,
+            ExportOptions options) {
         this.queue = queue;
         this.losses = losses;
         this.workers = workers;
@@ -112,7 +117,8 @@ final class Outbox {
         if (read.isEmpty() && acknowledgedMs == 0) {
             return null;
         }
-        return Clocks.newBuilder().setAcknowledgedTimeMs(acknowledgedMs).setAcknowledgementSentTimeMs(acknowledgementSentMs).addAllWorkers(read).build();
+        return Clocks.newBuilder().setAcknowledgedTimeMs(acknowledgedMs)
+                .setAcknowledgementSentTimeMs(acknowledgementSentMs).addAllWorkers(read).build();
     }
 
     /** An acknowledgement came, with the time at which it was sent, by the collector's clock. */
@@ -137,7 +143,8 @@ final class Outbox {
     }
 
     private boolean hasNews() {
-        return !topologyAnnounced || isClosingUnsaid() || workers.version() > workersAnnounced || losses.total() != lossesAnnounced;
+        return !topologyAnnounced || isClosingUnsaid() || workers.version() > workersAnnounced
+                || losses.total() != lossesAnnounced;
     }
 
     private boolean isClosingUnsaid() {
@@ -161,7 +168,8 @@ final class Outbox {
     }
 
     /**
-     * As many blocks as fit with the definitions of all their series, which a later stream may need; of a block that alone is too large, as many samples as fit.
+     * As many blocks as fit with the definitions of all their series, which a later stream may need; of a block that
+     * alone is too large, as many samples as fit.
      */
     private long endOfCut(int maxBytes) {
         seriesOfCut.clear();

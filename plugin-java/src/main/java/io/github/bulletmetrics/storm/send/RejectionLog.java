@@ -17,7 +17,8 @@ final class RejectionLog {
     void rejected(List<Rejection> rejections) {
         for (Rejection rejection : rejections) {
             if (samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
-                LOG.warn("bullet-metrics: The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.", rejection.getReason(),
+                LOG.warn("bullet-metrics: The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.",
+                        rejection.getReason(),
                         rejection.getExample());
             }
         }

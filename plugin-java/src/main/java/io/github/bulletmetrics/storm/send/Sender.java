@@ -15,7 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread that brings queued samples to a collector: a daemon, started on first use. Its epoch is drawn when it is made.
+ * The one thread that brings queued samples to a collector: a daemon, started on first use. Its epoch is drawn when it
+ * is made.
  *
  * <p>The queue's offering side belongs to the caller; {@link #wake} and {@link #close} may be called by any thread.
  */
@@ -46,7 +47,8 @@ public final class Sender implements AutoCloseable {
      * @param transport what carries it.
      * @param addresses collectors, in the order in which they are tried; at least one.
      */
-    public Sender(SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, Open open, Transport transport,
+    public Sender(SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, Open open,
+            Transport transport,
             List<Address> addresses) {
         this(queue, losses, workers, topology, open, transport, addresses, new ExportOptions());
     }
@@ -61,7 +63,8 @@ public final class Sender implements AutoCloseable {
         thread = new Thread(this::run, "bullet-metrics-sender");
         thread.setDaemon(true);
         Outbox outbox = new Outbox(epoch, queue, losses, workers, topology, options);
-        exporter = new Exporter(outbox, transport, addresses, open, options, TimeSource.SYSTEM, new Random(), this::unpark);
+        exporter = new Exporter(outbox, transport, addresses, open, options, TimeSource.SYSTEM, new Random(),
+                this::unpark);
     }
 
     /** Starts the thread, if it was not. */
@@ -72,7 +75,10 @@ public final class Sender implements AutoCloseable {
         }
     }
 
-    /** Announces that samples were queued: wakes the thread once there is a batch full of them. Called by the offering thread. */
+    /**
+     * Announces that samples were queued: wakes the thread once there is a batch full of them. Called by the offering
+     * thread.
+     */
     public void wake() {
         if (queue.published() - wokenAt >= options.batchSamples) {
             wokenAt = queue.published();
@@ -80,7 +86,10 @@ public final class Sender implements AutoCloseable {
         }
     }
 
-    /** Brings out what is queued, for {@link ExportOptions#closeTimeoutMs} at most, counts the rest, and ends. May be called again. */
+    /**
+     * Brings out what is queued, for {@link ExportOptions#closeTimeoutMs} at most, counts the rest, and ends. May be
+     * called again.
+     */
     @Override
     public void close() {
         synchronized (this) {
@@ -122,7 +131,8 @@ public final class Sender implements AutoCloseable {
             return exporter.step();
         } catch (Throwable bug) {
             if (!failed) {
-                LOG.error("bullet-metrics: Sending metrics failed in an unforeseen way; trying on. Further failures of this kind are not logged.", bug);
+                LOG.error("bullet-metrics: Sending metrics failed in an unforeseen way; trying on. Further failures of this kind are not logged.",
+                        bug);
             }
             failed = true;
             exporter.recover();

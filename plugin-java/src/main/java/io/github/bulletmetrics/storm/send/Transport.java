@@ -4,7 +4,9 @@ import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 
-/** Carries streams of batches to a collector. Called by the sender's thread only; calls listeners on threads of its own. */
+/**
+ * Carries streams of batches to a collector. Called by the sender's thread only; calls listeners on threads of its own.
+ */
 public interface Transport {
     /**
      * Begins a stream and sends {@code open} on it. Returns without waiting for the network and does not throw: what

@@ -9,7 +9,10 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/** Reads blocks as data.proto describes them, slowly and without any of the plugin's code. Throws where a block breaks the rules. */
+/**
+ * Reads blocks as data.proto describes them, slowly and without any of the plugin's code. Throws where a block breaks
+ * the rules.
+ */
 public final class BlockReader {
     private static final int MAX_COLUMNS = 65_536;
     private static final int MAX_COUNT = 4_096;
@@ -30,7 +33,8 @@ public final class BlockReader {
         check(columns >= 1 && columns <= MAX_COLUMNS, "columns", columns);
         check(rows >= 1 && rows <= MAX_COUNT && columns * rows <= MAX_CELLS, "count", rows);
         check(layout.getSeriesIdsList().stream().distinct().count() == columns, "a series comes twice", layout);
-        check(block.getStepMs() >= (rows == 1 ? 0 : 1) && block.getStepMs() <= MAX_STEP_MS, "step_ms", block.getStepMs());
+        check(block.getStepMs() >= (rows == 1 ? 0 : 1) && block.getStepMs() <= MAX_STEP_MS, "step_ms",
+                block.getStepMs());
         List<Long> times = times(block, rows);
         BitSet present = presence(block, columns * rows);
         double[] values = values(block, present.cardinality());
@@ -43,10 +47,12 @@ public final class BlockReader {
 
     private static List<Long> times(Block block, int rows) {
         int offsets = block.getTimeOffsetsMsCount();
-        check(offsets == 0 || offsets == rows && block.getTimeOffsetsMsList().stream().anyMatch(offset -> offset != 0), "time_offsets_ms", offsets);
+        check(offsets == 0 || offsets == rows && block.getTimeOffsetsMsList().stream().anyMatch(offset -> offset != 0),
+                "time_offsets_ms", offsets);
         List<Long> times = new ArrayList<>();
         for (int row = 0; row < rows; row++) {
-            times.add(block.getFirstTimeMs() + (long) row * block.getStepMs() + (offsets == 0 ? 0 : block.getTimeOffsetsMs(row)));
+            times.add(block.getFirstTimeMs() + (long) row * block.getStepMs() + (offsets == 0 ? 0
+                    : block.getTimeOffsetsMs(row)));
             check(row == 0 || times.get(row) > times.get(row - 1), "times do not rise", times);
         }
         return times;
@@ -60,7 +66,8 @@ public final class BlockReader {
         }
         check(block.getPresence().size() == (cells + 7) / 8, "bytes of presence", block.getPresence().size());
         check(present.length() <= cells, "unused bits of presence", present.length());
-        check(!present.isEmpty() && present.cardinality() < cells, "presence has no information", present.cardinality());
+        check(!present.isEmpty() && present.cardinality() < cells, "presence has no information",
+                present.cardinality());
         return present;
     }
 

@@ -28,9 +28,12 @@ public final class Certificates {
     /** Makes one in a directory. */
     public static Certificates make(Path directory, String name) throws Exception {
         Path store = directory.resolve(name + ".p12");
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
-        command.addAll(List.of("-genkeypair", "-alias", name, "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=" + name, "-validity", "2",
-                "-ext", "san=ip:127.0.0.1,dns:localhost", "-storetype", "PKCS12", "-keystore", store.toString(), "-storepass", PASSWORD));
+        List<String> command = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
+        command.addAll(List.of("-genkeypair", "-alias", name, "-keyalg", "EC", "-groupname", "secp256r1", "-dname",
+                "CN=" + name, "-validity", "2",
+                "-ext", "san=ip:127.0.0.1,dns:localhost", "-storetype", "PKCS12", "-keystore", store.toString(),
+                "-storepass", PASSWORD));
         Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(keytool.getInputStream().readAllBytes());
         if (keytool.waitFor() != 0) {
@@ -39,7 +42,8 @@ public final class Certificates {
         return export(directory, name, store);
     }
 
-    private static Certificates export(Path directory, String name, Path store) throws IOException, GeneralSecurityException {
+    private static Certificates export(Path directory, String name, Path store) throws IOException,
+            GeneralSecurityException {
         KeyStore keys = KeyStore.getInstance("PKCS12");
         try (InputStream in = Files.newInputStream(store)) {
             keys.load(in, PASSWORD.toCharArray());
@@ -52,7 +56,8 @@ public final class Certificates {
 
     private static File pem(Path file, String what, byte[] bytes) throws IOException {
         String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes);
-        return Files.writeString(file, "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n").toFile();
+        return Files.writeString(file, "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n")
+                .toFile();
     }
 
     public File certificate() {

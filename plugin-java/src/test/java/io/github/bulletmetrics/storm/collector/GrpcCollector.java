@@ -92,17 +92,21 @@ public final class GrpcCollector implements AutoCloseable {
     }
 
     private ExportResponse opened() {
-        return ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(16).setMaxBatchBytes(1 << 20).setTakesBlocks(takesBlocks)).build();
+        return ExportResponse.newBuilder()
+                .setOpened(Opened.newBuilder().setWindow(16).setMaxBatchBytes(1 << 20).setTakesBlocks(takesBlocks))
+                .build();
     }
 
     public static ExportResponse acknowledgement(Batch of) {
         return ExportResponse.newBuilder()
-                .setAcknowledgement(Acknowledgement.newBuilder().setEpoch(of.getEpoch()).setSequence(of.getSequence())).build();
+                .setAcknowledgement(Acknowledgement.newBuilder().setEpoch(of.getEpoch()).setSequence(of.getSequence()))
+                .build();
     }
 
     public static ExportResponse full(Batch of, int retryAfterMs) {
         return ExportResponse.newBuilder()
-                .setFull(Full.newBuilder().setEpoch(of.getEpoch()).setSequence(of.getSequence()).setRetryAfterMs(retryAfterMs)).build();
+                .setFull(Full.newBuilder().setEpoch(of.getEpoch()).setSequence(of.getSequence()).setRetryAfterMs(
+                retryAfterMs)).build();
     }
 
     @Override
@@ -157,7 +161,8 @@ public final class GrpcCollector implements AutoCloseable {
 
     private static final class ReadAuthorization implements ServerInterceptor {
         @Override
-        public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+        public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
+        ServerCallHandler<Q, A> next) {
             String said = headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER));
             return Contexts.interceptCall(Context.current().withValue(AUTHORIZATION, said), call, headers, next);
         }

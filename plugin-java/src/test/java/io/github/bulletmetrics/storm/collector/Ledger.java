@@ -37,7 +37,8 @@ public final class Ledger {
     private long lastSequence;
 
     /** A sample with the series that it is of. */
-    public record Sample(String host, int port, String component, int task, String name, List<String> key, long timeMs, double value) {
+    public record Sample(String host, int port, String component, int task, String name, List<String> key, long timeMs,
+            double value) {
     }
 
     /** A new stream: its ids mean nothing yet. */
@@ -54,7 +55,8 @@ public final class Ledger {
             }
         }
         batch.getLayoutsList().forEach(layout -> defineLayout(stream, layout));
-        if (batch.getEpoch().size() != 16 || batch.getSequence() < 1 || batch.getOldestHeldSequence() > batch.getSequence()) {
+        if (batch.getEpoch().size() != 16 || batch.getSequence() < 1
+                || batch.getOldestHeldSequence() > batch.getSequence()) {
             breaches.add("epoch or sequence of " + batch);
         }
         if (!taken.add(batch.getEpoch().toStringUtf8() + batch.getSequence())) {
@@ -83,7 +85,8 @@ public final class Ledger {
     }
 
     private void addSamples(StreamIds stream, SampleColumns columns) {
-        if (columns.getTimeOffsetsMsCount() != columns.getValuesCount() || columns.getSeriesIdsCount() != columns.getValuesCount()) {
+        if (columns.getTimeOffsetsMsCount() != columns.getValuesCount()
+                || columns.getSeriesIdsCount() != columns.getValuesCount()) {
             breaches.add("columns of unequal length");
             return;
         }
@@ -110,7 +113,8 @@ public final class Ledger {
     private void addBlock(StreamIds stream, Block block) {
         Layout layout = stream.layouts.get(block.getLayoutId());
         if (!stream.takesBlocks || layout == null) {
-            breaches.add("a block of layout " + block.getLayoutId() + " = " + layout + ", blocks taken: " + stream.takesBlocks);
+            breaches.add("a block of layout " + block.getLayoutId() + " = " + layout + ", blocks taken: "
+                    + stream.takesBlocks);
             return;
         }
         try {
@@ -124,7 +128,8 @@ public final class Ledger {
     }
 
     private void add(SeriesDefinition of, long timeMs, double value) {
-        samples.add(new Sample(of.getHost(), of.getPort(), of.getComponent(), of.getTask(), of.getName(), of.getKeyList(), timeMs, value));
+        samples.add(new Sample(of.getHost(), of.getPort(), of.getComponent(), of.getTask(), of.getName(),
+                of.getKeyList(), timeMs, value));
     }
 
     /** The blocks among what was taken. */

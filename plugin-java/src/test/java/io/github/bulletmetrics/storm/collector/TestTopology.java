@@ -14,8 +14,8 @@ import org.apache.storm.generated.StormTopology;
 import org.apache.storm.task.TopologyContext;
 
 /**
- * A topology "bullet" as a consumer sees it on Storm 1.0.3: DataSource (tasks 1, 2), FilterBolt (tasks 3 to 6). The consumer is task 9.
- * Of Storm's own components, __acker (tasks 7, 8) and __system, Storm reports the tasks alone.
+ * A topology "bullet" as a consumer sees it on Storm 1.0.3: DataSource (tasks 1, 2), FilterBolt (tasks 3 to 6). The
+ * consumer is task 9. Of Storm's own components, __acker (tasks 7, 8) and __system, Storm reports the tasks alone.
  */
 public final class TestTopology {
     private TestTopology() {
@@ -41,12 +41,17 @@ public final class TestTopology {
         ComponentCommon source = new ComponentCommon(new HashMap<>(), new HashMap<>());
         source.set_parallelism_hint(2);
         StormTopology topology = new StormTopology(
-                new HashMap<>(Map.of("DataSource", new SpoutSpec(ComponentObject.serialized_java(new byte[0]), source))),
-                new HashMap<>(Map.of("FilterBolt", new Bolt(ComponentObject.serialized_java(new byte[0]), filter))), new HashMap<>());
-        Map<Integer, String> components = Map.of(1, "DataSource", 2, "DataSource", 3, "FilterBolt", 4, "FilterBolt", 5, "FilterBolt", 6, "FilterBolt",
+                new HashMap<>(Map.of("DataSource", new SpoutSpec(ComponentObject.serialized_java(new byte[0]),
+                source))),
+                new HashMap<>(Map.of("FilterBolt", new Bolt(ComponentObject.serialized_java(new byte[0]), filter))),
+                new HashMap<>());
+        Map<Integer, String> components = Map.of(1, "DataSource", 2, "DataSource", 3, "FilterBolt", 4, "FilterBolt", 5,
+                "FilterBolt", 6, "FilterBolt",
                 7, "__acker", 8, "__acker", -1, "__system");
-        Map<String, List<Integer>> tasks = Map.of("DataSource", List.of(1, 2), "FilterBolt", List.of(3, 4, 5, 6), "__acker", List.of(7, 8), "__system", List.of(-1));
-        return new TopologyContext(topology, conf(), components, tasks, new HashMap<>(), "bullet-1-1700000000", "", "", 9, 6700, List.of(9),
+        Map<String, List<Integer>> tasks = Map.of("DataSource", List.of(1, 2), "FilterBolt", List.of(3, 4, 5, 6),
+                "__acker", List.of(7, 8), "__system", List.of(-1));
+        return new TopologyContext(topology, conf(), components, tasks, new HashMap<>(), "bullet-1-1700000000", "", "",
+                9, 6700, List.of(9),
                 new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), null);
     }
 }

@@ -44,7 +44,8 @@ class BlocksOfReportsTest {
         report("d b a c");
         assertThat(blocks()).containsExactly("a b c d", "a b c d");
         assertThat(layouts()).containsExactly(1, 1);
-        assertThat(Queued.samples(queue)).extracting(Queued.Sample::value).containsExactly(0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 3.0, 0.0);
+        assertThat(Queued.samples(queue)).extracting(Queued.Sample::value).containsExactly(0.0, 1.0, 2.0, 3.0, 2.0, 1.0,
+                3.0, 0.0);
     }
 
     @Test
@@ -98,7 +99,8 @@ class BlocksOfReportsTest {
     void aSeriesThatComesTwiceInAReportIsInTwoBlocks() {
         report("a b a c b a");
         assertThat(String.join(" ", blocks()).split(" ")).containsExactlyInAnyOrder("a", "a", "a", "b", "b", "c");
-        assertThat(Queued.samples(queue)).extracting(Queued.Sample::value).containsExactlyInAnyOrder(0.0, 1.0, 2.0, 3.0, 4.0, 5.0);
+        assertThat(Queued.samples(queue)).extracting(Queued.Sample::value).containsExactlyInAnyOrder(0.0, 1.0, 2.0, 3.0,
+                4.0, 5.0);
         int layouts = layouts().stream().max(Integer::compare).orElseThrow();
         report("a b a c b a");
         assertThat(layouts()).allMatch(layout -> layout <= layouts);
@@ -140,13 +142,15 @@ class BlocksOfReportsTest {
             }
             report(1_700_000_000L + report, names);
         }
-        assertThat(Queued.samples(queue).stream().map(sample -> sample.series().definition().getName() + "=" + (int) sample.value() + " at " + sample.timeMs()))
+        assertThat(Queued.samples(queue).stream().map(sample -> sample.series().definition().getName() + "="
+                + (int) sample.value() + " at " + sample.timeMs()))
                 .containsExactlyInAnyOrderElementsOf(expected);
     }
 
     @Test
     void aPackIsOneBlockARowASample() {
-        pack(new PackBuilder(77, 500, "G1").sample(1_900, 1, 2, 3, 4, 5, 6, 7).sample(2_900, 1, 2, 3, 4, 5, 6, 7).sample(3_900, 1, 2, 3, 4, 5, 6, 7));
+        pack(new PackBuilder(77, 500, "G1").sample(1_900, 1, 2, 3, 4, 5, 6, 7).sample(2_900, 1, 2, 3, 4, 5, 6,
+                7).sample(3_900, 1, 2, 3, 4, 5, 6, 7));
         Block block = block(0);
         assertThat(block.rows()).isEqualTo(3);
         assertThat(block.layout().columns()).isEqualTo(8);
@@ -159,7 +163,8 @@ class BlocksOfReportsTest {
 
     @Test
     void samplesOffTheirPlaceHaveOffsetsEvenBehindAHole() {
-        pack(new PackBuilder(77, 500).sample(1_901, 1, 2, 3, 4, 5).sample(2_900, 1, 2, 3, 4, 5).sample(63_907, 1, 2, 3, 4, 5));
+        pack(new PackBuilder(77, 500).sample(1_901, 1, 2, 3, 4, 5).sample(2_900, 1, 2, 3, 4, 5).sample(63_907, 1, 2, 3,
+                4, 5));
         Block block = block(0);
         assertThat(List.of(block.timeMs(0), block.timeMs(1), block.timeMs(2))).containsExactly(1_901L, 2_900L, 63_907L);
         assertThat(block.offsetMs(0)).isZero();
@@ -169,10 +174,12 @@ class BlocksOfReportsTest {
 
     @Test
     void aClockThatIsSetBackOrFarAheadBeginsAnotherBlock() {
-        pack(new PackBuilder(77, 500).sample(5_900, 1, 2, 3, 4, 5).sample(2_900, 1, 2, 3, 4, 5).sample(3_900, 1, 2, 3, 4, 5).sample(1L << 50, 1, 2, 3, 4, 5));
+        pack(new PackBuilder(77, 500).sample(5_900, 1, 2, 3, 4, 5).sample(2_900, 1, 2, 3, 4, 5).sample(3_900, 1, 2, 3,
+                4, 5).sample(1L << 50, 1, 2, 3, 4, 5));
         assertThat(Queued.blocks(queue)).isEqualTo(3);
         assertThat(List.of(block(0).rows(), block(1).rows(), block(2).rows())).containsExactly(1, 2, 1);
-        assertThat(Queued.samples(queue)).extracting(Queued.Sample::timeMs).containsOnly(5_900L, 2_900L, 3_900L, 1L << 50).hasSize(4 * 6);
+        assertThat(Queued.samples(queue)).extracting(Queued.Sample::timeMs)
+                .containsOnly(5_900L, 2_900L, 3_900L, 1L << 50).hasSize(4 * 6);
     }
 
     @Test
@@ -207,7 +214,8 @@ class BlocksOfReportsTest {
     void ofAPackTheFirstSamplesThatFitAreTaken() {
         queue = new SampleQueue(15);
         flattener = flattener();
-        pack(new PackBuilder(77, 500).sample(1_900, 1, 2, 3, 4, 5).sample(2_900, 1, 2, 3, 4, 5).sample(3_900, 1, 2, 3, 4, 5).sample(4_900, 1, 2, 3, 4, 5));
+        pack(new PackBuilder(77, 500).sample(1_900, 1, 2, 3, 4, 5).sample(2_900, 1, 2, 3, 4, 5).sample(3_900, 1, 2, 3,
+                4, 5).sample(4_900, 1, 2, 3, 4, 5));
         assertThat(Queued.samples(queue)).extracting(Queued.Sample::timeMs).containsOnly(1_900L, 2_900L).hasSize(12);
         assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).isEqualTo(12);
         assertThat(losses.takeGaps()).singleElement().satisfies(gap -> {
@@ -260,6 +268,7 @@ class BlocksOfReportsTest {
     }
 
     private List<Integer> layouts() {
-        return IntStream.range(0, Queued.blocks(queue)).mapToObj(this::block).map(block -> block.layout().id()).toList();
+        return IntStream.range(0, Queued.blocks(queue)).mapToObj(this::block).map(block -> block.layout().id())
+                .toList();
     }
 }

@@ -46,13 +46,16 @@ class FlattenedCapturesTest {
             if (point.get("name") == null) {
                 continue;
             }
-            flattener.begin((String) point.get("host"), number(point, "port"), (String) point.get("component"), number(point, "task"),
+            flattener.begin((String) point.get("host"), number(point, "port"), (String) point.get("component"),
+                    number(point, "task"),
                     number(point, "ts"), number(point, "interval"), 0);
             flattener.add((String) point.get("name"), point.get("value"));
             flattener.end();
         }
         String golden = capture.getFileName().toString().replace(".jsonl", ".txt");
-        assertThat(text(queue, losses)).isEqualTo(new String(Files.readAllBytes(CAPTURES.resolve("flattened").resolve(golden)), StandardCharsets.UTF_8));
+        assertThat(text(queue, losses))
+                .isEqualTo(new String(Files.readAllBytes(CAPTURES.resolve("flattened").resolve(golden)),
+                StandardCharsets.UTF_8));
     }
 
     private static int number(Map<?, ?> point, String field) {
@@ -63,11 +66,13 @@ class FlattenedCapturesTest {
         Map<String, Integer> counts = new TreeMap<>();
         for (Queued.Sample sample : Queued.samples(queue)) {
             SeriesDefinition series = sample.series().definition();
-            counts.merge(series.getComponent() + " " + series.getName() + " [" + String.join(", ", series.getKeyList()) + "] "
+            counts.merge(series.getComponent() + " " + series.getName() + " [" + String.join(", ", series.getKeyList())
+                    + "] "
                     + (series.getShape() == Shape.SHAPE_MAP ? "map" : "number"), 1, Integer::sum);
         }
         StringBuilder text = new StringBuilder();
         counts.forEach((name, count) -> text.append(name).append(' ').append(count).append('\n'));
-        return text.append("unsupported ").append(losses.total(DropReason.DROP_REASON_UNSUPPORTED_VALUE)).append('\n').toString();
+        return text.append("unsupported ").append(losses.total(DropReason.DROP_REASON_UNSUPPORTED_VALUE)).append('\n')
+                .toString();
     }
 }

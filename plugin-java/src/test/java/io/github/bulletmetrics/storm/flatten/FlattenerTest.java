@@ -46,7 +46,8 @@ class FlattenerTest {
         flatten(Map.of("float", 3.5f));
         flatten(Map.of("atomic", new AtomicLong(4)));
         flatten(Map.of("big", new BigDecimal("5.25")));
-        assertThat(samples()).containsExactly("long[]=1.0", "double[]=2.5", "float[]=3.5", "atomic[]=4.0", "big[]=5.25");
+        assertThat(samples()).containsExactly("long[]=1.0", "double[]=2.5", "float[]=3.5", "atomic[]=4.0",
+                "big[]=5.25");
         SeriesDefinition definition = series(0).definition();
         assertThat(definition.getHost()).isEqualTo("host");
         assertThat(definition.getPort()).isEqualTo(6700);
@@ -81,7 +82,8 @@ class FlattenerTest {
         for (long ms : new long[] {-1, 0, 1, 1, 2, 1_000}) {
             filter.record(ms);
         }
-        byte[] pack = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "", filter).add("other", "fail", new LatencyHistogram()).write();
+        byte[] pack = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "", filter)
+                .add("other", "fail", new LatencyHistogram()).write();
         flatten(Map.of(Flattener.LATENCY_METRIC, pack));
         flatten(Map.of(Flattener.LATENCY_METRIC, pack));
         assertThat(queue.published()).isEqualTo(4);
@@ -93,8 +95,10 @@ class FlattenerTest {
         assertThat(definition.getTemporality()).isEqualTo(Temporality.TEMPORALITY_CUMULATIVE);
         assertThat(definition.getIntervalMs()).isEqualTo(10_000);
         assertThat(series(1).definition().getKeyList()).containsExactly("fail");
-        assertThat(HistogramSample.parseFrom(queued(0).distribution())).isEqualTo(HistogramSample.newBuilder().setSeriesId(series(0).id())
-                .setTimeMs(queued(0).timeMs()).setSchema(3).setZeroThreshold(0.0005).setZeroCount(1).setCount(5).setSum(1.004).setNegativeCount(1)
+        assertThat(HistogramSample.parseFrom(queued(0).distribution()))
+                .isEqualTo(HistogramSample.newBuilder().setSeriesId(series(0).id())
+                .setTimeMs(queued(0).timeMs()).setSchema(3).setZeroThreshold(0.0005).setZeroCount(1).setCount(5)
+                .setSum(1.004).setNegativeCount(1)
                 .addPositiveSpans(BucketSpan.newBuilder().setOffset(-79).setLength(1)).addPositiveCounts(2)
                 .addPositiveSpans(BucketSpan.newBuilder().setOffset(7).setLength(1)).addPositiveCounts(1)
                 .addPositiveSpans(BucketSpan.newBuilder().setOffset(70).setLength(1)).addPositiveCounts(1).build());
@@ -116,7 +120,8 @@ class FlattenerTest {
     void distributionsForWhichThereIsNoRoomAreCounted() {
         SampleQueue small = new SampleQueue(1);
         Flattener into = new Flattener(small, losses, workers, 3, failures::add);
-        byte[] pack = new LatencyPack.Writer().add("a", "", new LatencyHistogram()).add("b", "", new LatencyHistogram()).write();
+        byte[] pack = new LatencyPack.Writer().add("a", "", new LatencyHistogram()).add("b", "", new LatencyHistogram())
+                .write();
         for (int i = 0; i < 2; i++) {
             into.begin("host", 6700, "FilterBolt", 7, 1_700_000_000L, 10, 0);
             into.add(Flattener.LATENCY_METRIC, pack);
@@ -124,7 +129,8 @@ class FlattenerTest {
         }
         assertThat(small.published()).isEqualTo(1);
         assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).isEqualTo(1);
-        assertThat(losses.total(DropReason.DROP_REASON_SERIES_LIMIT)).as("names of the source, of the packs and of one distribution").isEqualTo(2);
+        assertThat(losses.total(DropReason.DROP_REASON_SERIES_LIMIT))
+                .as("names of the source, of the packs and of one distribution").isEqualTo(2);
     }
 
     @Test
@@ -137,7 +143,8 @@ class FlattenerTest {
         map.put("nothing", null);
         map.put("empty", Map.of());
         flatten(Collections.singletonMap("m", map));
-        assertThat(samples()).containsExactly("m[a:default]=1.0", "m[42]=2.0", "m[null]=3.0", "m[nested, deeper, x]=4.0");
+        assertThat(samples()).containsExactly("m[a:default]=1.0", "m[42]=2.0", "m[null]=3.0",
+                "m[nested, deeper, x]=4.0");
         assertThat(series(0).definition().getShape()).isEqualTo(Shape.SHAPE_MAP);
         assertThat(losses.total()).isZero();
     }
@@ -207,7 +214,8 @@ class FlattenerTest {
         assertThat(samples()).containsExactly("before[]=1.0", "after[]=2.0");
         assertThat(losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(1);
         assertThat(failures).singleElement().isInstanceOf(ConcurrentModificationException.class);
-        assertThat(losses.takeGaps()).singleElement().satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
+        assertThat(losses.takeGaps()).singleElement()
+                .satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
     }
 
     @Test
@@ -220,7 +228,8 @@ class FlattenerTest {
         over.end();
         assertThat(small.published()).isEqualTo(2);
         assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).isEqualTo(2);
-        assertThat(losses.takeGaps()).singleElement().satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
+        assertThat(losses.takeGaps()).singleElement()
+                .satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
     }
 
     @Test
@@ -244,12 +253,16 @@ class FlattenerTest {
 
     @Test
     void aPackIsItsSamplesAtTheirOwnTimes() {
-        byte[] pack = new PackBuilder(77, 500, "G1 Young Generation").sample(1_900, 10, 20, 30, 40, 50, 60, 70).sample(2_900, 11, 21, 31, 41, 51, 61, 71).build();
+        byte[] pack = new PackBuilder(77, 500, "G1 Young Generation").sample(1_900, 10, 20, 30, 40, 50, 60, 70)
+                .sample(2_900, 11, 21, 31, 41, 51, 61, 71).build();
         sampler(pack);
-        assertThat(samples()).containsExactly("cpu.user_ms[]=10.0", "cpu.system_ms[]=20.0", "heap.used_bytes[]=30.0", "heap.committed_bytes[]=40.0",
+        assertThat(samples()).containsExactly("cpu.user_ms[]=10.0", "cpu.system_ms[]=20.0", "heap.used_bytes[]=30.0",
+                "heap.committed_bytes[]=40.0",
                 "heap.limit_bytes[]=50.0", "process.start_time_ms[]=500.0", "gc.count[G1 Young Generation]=60.0",
-                "gc.time_ms[G1 Young Generation]=70.0", "cpu.user_ms[]=11.0", "cpu.system_ms[]=21.0", "heap.used_bytes[]=31.0",
-                "heap.committed_bytes[]=41.0", "heap.limit_bytes[]=51.0", "process.start_time_ms[]=500.0", "gc.count[G1 Young Generation]=61.0",
+                "gc.time_ms[G1 Young Generation]=70.0", "cpu.user_ms[]=11.0", "cpu.system_ms[]=21.0",
+                "heap.used_bytes[]=31.0",
+                "heap.committed_bytes[]=41.0", "heap.limit_bytes[]=51.0", "process.start_time_ms[]=500.0",
+                "gc.count[G1 Young Generation]=61.0",
                 "gc.time_ms[G1 Young Generation]=71.0");
         assertThat(queued(0).timeMs()).isEqualTo(1_900);
         assertThat(queued(8).timeMs()).isEqualTo(2_900);
@@ -278,9 +291,11 @@ class FlattenerTest {
 
     @Test
     void theHostComesWithTheSamplesThatHaveIt() {
-        sampler(new PackBuilder(77, 500).withHost().lost(13, 900, 12_900).sample(19_900, 1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 8)
+        sampler(new PackBuilder(77, 500).withHost().lost(13, 900, 12_900).sample(19_900, 1, 2, 3, 4, 5, 10, 20, 30, 40,
+                50, 8)
                 .sample(20_900, 1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1).build());
-        assertThat(samples().subList(12, samples().size())).containsExactly("host.cpu_ms[user]=10.0", "host.cpu_ms[system]=20.0", "host.cpu_ms[iowait]=30.0",
+        assertThat(samples().subList(12, samples().size())).containsExactly("host.cpu_ms[user]=10.0",
+                "host.cpu_ms[system]=20.0", "host.cpu_ms[iowait]=30.0",
                 "host.cpu_ms[steal]=40.0", "host.cpu_ms[idle]=50.0", "host.cpu_cores[]=8.0");
         assertThat(queued(12).timeMs()).isEqualTo(19_900);
         SeriesDefinition user = series(12).definition();
@@ -288,7 +303,8 @@ class FlattenerTest {
         assertThat(user.getTemporality()).isEqualTo(Temporality.TEMPORALITY_CUMULATIVE);
         assertThat(user.getIntervalMs()).isEqualTo(10_000);
         assertThat(series(17).definition().getTemporality()).isEqualTo(Temporality.TEMPORALITY_GAUGE);
-        assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).as("of the host that of 9.9 s").isEqualTo(13 * 6 + 6);
+        assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).as("of the host that of 9.9 s")
+                .isEqualTo(13 * 6 + 6);
     }
 
     @Test
@@ -300,7 +316,8 @@ class FlattenerTest {
     @Test
     void whatTheSamplerCouldNotReadOrKeepIsLeftOut() {
         sampler(new PackBuilder(77, 500).lost(3, 100, 2_100).sample(3_000, -1, -1, 4, 5, 6).build());
-        assertThat(samples()).containsExactly("heap.used_bytes[]=4.0", "heap.committed_bytes[]=5.0", "heap.limit_bytes[]=6.0", "process.start_time_ms[]=500.0");
+        assertThat(samples()).containsExactly("heap.used_bytes[]=4.0", "heap.committed_bytes[]=5.0",
+                "heap.limit_bytes[]=6.0", "process.start_time_ms[]=500.0");
         assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).isEqualTo(3 * 6);
         assertThat(losses.takeGaps()).singleElement().satisfies(gap -> {
             assertThat(gap.getHost()).isEqualTo("host");

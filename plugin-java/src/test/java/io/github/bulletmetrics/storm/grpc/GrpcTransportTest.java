@@ -38,7 +38,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class GrpcTransportTest {
     private static final Open OPEN = Open.newBuilder().setTopology("bullet").build();
-    private static final Batch BATCH = Batch.newBuilder().setEpoch(com.google.protobuf.ByteString.copyFrom(new byte[16])).setSequence(1)
+    private static final Batch BATCH = Batch.newBuilder()
+            .setEpoch(com.google.protobuf.ByteString.copyFrom(new byte[16])).setSequence(1)
             .setOldestHeldSequence(1).build();
 
     @TempDir
@@ -76,7 +77,8 @@ class GrpcTransportTest {
     void speaksTlsAndShowsItsCertificateAndToken() throws Exception {
         Certificates ofCollector = Certificates.make(directory, "collector");
         Certificates ofPlugin = Certificates.make(directory, "plugin");
-        collector = new GrpcCollector(0, TlsServerCredentials.newBuilder().keyManager(ofCollector.certificate(), ofCollector.key())
+        collector = new GrpcCollector(0, TlsServerCredentials.newBuilder().keyManager(ofCollector.certificate(),
+                ofCollector.key())
                 .trustManager(ofPlugin.certificate()).clientAuth(TlsServerCredentials.ClientAuth.REQUIRE).build());
         File token = Files.writeString(directory.resolve("token"), "s3cret\n").toFile();
         stream = open(new Security(true, ofCollector.certificate(), ofPlugin.certificate(), ofPlugin.key(), token));
@@ -128,7 +130,8 @@ class GrpcTransportTest {
         collector.follow(new GrpcCollector.Script() {
             @Override
             public boolean open(Open open, StreamObserver<ExportResponse> answers) {
-                RetryInfo retry = RetryInfo.newBuilder().setRetryDelay(Duration.newBuilder().setSeconds(2).setNanos(500_000_000)).build();
+                RetryInfo retry = RetryInfo.newBuilder()
+                        .setRetryDelay(Duration.newBuilder().setSeconds(2).setNanos(500_000_000)).build();
                 answers.onError(StatusProto.toStatusRuntimeException(com.google.rpc.Status.newBuilder()
                         .setCode(Status.Code.RESOURCE_EXHAUSTED.value()).addDetails(Any.pack(retry)).build()));
                 return false;
@@ -152,7 +155,8 @@ class GrpcTransportTest {
     /** Each end is one that OutageLog knows by its words. */
     @Test
     void somethingElseThereEndsTheStream() throws Exception {
-        assertThat(answeredWith("HTTP/1.1 400 Bad Request\r\n\r\nGARBAGE".getBytes())).contains("FRAME_SIZE_ERROR: 4740180");
+        assertThat(answeredWith("HTTP/1.1 400 Bad Request\r\n\r\nGARBAGE".getBytes()))
+                .contains("FRAME_SIZE_ERROR: 4740180");
         assertThat(answeredWith(new byte[] {0x15, 3, 3, 0, 2, 2, 70, 0, 0})).contains("FRAME_SIZE_ERROR: 13770");
         assertThat(answeredWith(new byte[0])).contains("End of stream or IOException");
     }
@@ -179,7 +183,8 @@ class GrpcTransportTest {
                 }
             });
             server.start();
-            stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + other.getLocalPort()), OPEN, heard);
+            stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + other.getLocalPort()), OPEN,
+                    heard);
             StreamEnd end = heard.end();
             server.join(10_000);
             assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
@@ -259,7 +264,8 @@ class GrpcTransportTest {
 
         ExportResponse response() throws InterruptedException {
             ExportResponse response = responses.poll(20, TimeUnit.SECONDS);
-            assertThat(response).as("an answer; ended: %s", ends.peek() == null ? "no" : ends.peek().message()).isNotNull();
+            assertThat(response).as("an answer; ended: %s", ends.peek() == null ? "no" : ends.peek().message())
+                    .isNotNull();
             return response;
         }
 

@@ -16,7 +16,8 @@ class ReadAllowanceTest {
 
     private static void assertLeft(ReadAllowance allowance, long bytes) throws IOException {
         allowance.read((int) bytes);
-        assertThatThrownBy(() -> allowance.read(1)).isInstanceOf(IOException.class).hasMessageContaining("more than a collector does");
+        assertThatThrownBy(() -> allowance.read(1)).isInstanceOf(IOException.class)
+                .hasMessageContaining("more than a collector does");
     }
 
     @Test
@@ -34,7 +35,8 @@ class ReadAllowanceTest {
             nowNs += TimeUnit.MILLISECONDS.toNanos(500);
             allowance.read(0);
         }
-        assertLeft(allowance, ReadAllowance.START_BYTES + 2 * ReadAllowance.MESSAGE_BYTES + 2 * ReadAllowance.SECOND_BYTES);
+        assertLeft(allowance,
+                ReadAllowance.START_BYTES + 2 * ReadAllowance.MESSAGE_BYTES + 2 * ReadAllowance.SECOND_BYTES);
     }
 
     @Test

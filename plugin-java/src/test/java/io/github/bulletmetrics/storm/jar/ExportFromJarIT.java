@@ -22,14 +22,18 @@ class ExportFromJarIT {
         Certificates ofCollector = Certificates.make(directory, "collector");
         Certificates ofPlugin = Certificates.make(directory, "plugin");
         Path token = Files.writeString(directory.resolve("token"), "s3cret\n");
-        try (GrpcCollector collector = new GrpcCollector(0, TlsServerCredentials.newBuilder().keyManager(ofCollector.certificate(), ofCollector.key())
+        try (GrpcCollector collector = new GrpcCollector(0,
+                TlsServerCredentials.newBuilder().keyManager(ofCollector.certificate(), ofCollector.key())
                 .trustManager(ofPlugin.certificate()).clientAuth(TlsServerCredentials.ClientAuth.REQUIRE).build())) {
-            System.out.println(PluginJar.run(ExportMain.class, () -> isTaken(collector.ledger()), "address=localhost:" + collector.port(), "tls.enabled=true",
-                    "tls.ca.file=" + ofCollector.certificate(), "tls.cert.file=" + ofPlugin.certificate(), "tls.key.file=" + ofPlugin.key(),
+            System.out.println(PluginJar.run(ExportMain.class, () -> isTaken(collector.ledger()), "address=localhost:"
+                    + collector.port(), "tls.enabled=true",
+                    "tls.ca.file=" + ofCollector.certificate(), "tls.cert.file=" + ofPlugin.certificate(),
+                    "tls.key.file=" + ofPlugin.key(),
                     "token.file=" + token));
             assertThat(collector.authorizations()).containsOnly("Bearer s3cret");
             assertTaken(collector.ledger());
-            assertThat(collector.ledger().blocks()).as("a report's numbers, a pack, its host").hasSize(Files.exists(Path.of("/proc/stat")) ? 3 : 2);
+            assertThat(collector.ledger().blocks()).as("a report's numbers, a pack, its host")
+                    .hasSize(Files.exists(Path.of("/proc/stat")) ? 3 : 2);
         }
     }
 
@@ -37,7 +41,8 @@ class ExportFromJarIT {
     void exportsInPlainTextToACollectorThatTakesNoBlocks() throws Exception {
         try (GrpcCollector collector = new GrpcCollector(0, InsecureServerCredentials.create())) {
             collector.takesBlocks(false);
-            System.out.println(PluginJar.run(ExportMain.class, () -> isTaken(collector.ledger()), "address=" + collector.address()));
+            System.out.println(PluginJar.run(ExportMain.class, () -> isTaken(collector.ledger()),
+                    "address=" + collector.address()));
             assertTaken(collector.ledger());
             assertThat(collector.ledger().blocks()).isEmpty();
         }

@@ -16,7 +16,10 @@ import org.junit.jupiter.api.io.TempDir;
 class ExportToCollectorIT {
     private static final String RECEIVED = "bullet_metrics_ingest_received_samples_total";
     private static final String JOURNALED = "bullet_metrics_ingest_journaled_samples_total";
-    /** Two numbers that Storm reports, a distribution, and a sampler's CPU (2), heap (3) and start (1); its collectors' come on top. */
+    /**
+     * Two numbers that Storm reports, a distribution, and a sampler's CPU (2), heap (3) and start (1); its collectors'
+     * come on top.
+     */
     private static final int SAMPLES = 2 + 1 + 6;
 
     @TempDir
@@ -24,7 +27,8 @@ class ExportToCollectorIT {
 
     @BeforeEach
     void needsTheCollector() {
-        assumeTrue(RealCollector.binary() != null, "no collector at " + System.getProperty("bullet.metrics.binary") + ": run make build");
+        assumeTrue(RealCollector.binary() != null, "no collector at " + System.getProperty("bullet.metrics.binary")
+                + ": run make build");
     }
 
     @Test
@@ -34,10 +38,13 @@ class ExportToCollectorIT {
         Path token = Files.writeString(directory.resolve("token"), "s3cret\n");
         String hash = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest("s3cret".getBytes()));
         Path tokens = Files.writeString(directory.resolve("tokens"), hash + " write bullet\n");
-        try (RealCollector collector = new RealCollector(directory, "--grpc-tls-cert-file", ofCollector.certificate().toString(),
-                "--grpc-tls-key-file", ofCollector.key().toString(), "--grpc-tls-client-ca-file", ofPlugin.certificate().toString(),
+        try (RealCollector collector = new RealCollector(directory, "--grpc-tls-cert-file",
+                ofCollector.certificate().toString(),
+                "--grpc-tls-key-file", ofCollector.key().toString(), "--grpc-tls-client-ca-file", ofPlugin.certificate()
+                .toString(),
                 "--grpc-token-file", tokens.toString())) {
-            export(collector, "address=localhost:" + collector.port(), "tls.enabled=true", "tls.ca.file=" + ofCollector.certificate(),
+            export(collector, "address=localhost:" + collector.port(), "tls.enabled=true", "tls.ca.file="
+                    + ofCollector.certificate(),
                     "tls.cert.file=" + ofPlugin.certificate(), "tls.key.file=" + ofPlugin.key(), "token.file=" + token);
         }
     }
@@ -48,10 +55,13 @@ class ExportToCollectorIT {
         Certificates ofCollector = Certificates.make(directory, "collector");
         Certificates ofPlugin = Certificates.make(directory, "plugin");
         Path tokens = Files.writeString(directory.resolve("tokens"), "cert:plugin write bullet\n");
-        try (RealCollector collector = new RealCollector(directory, "--grpc-tls-cert-file", ofCollector.certificate().toString(),
-                "--grpc-tls-key-file", ofCollector.key().toString(), "--grpc-tls-client-ca-file", ofPlugin.certificate().toString(),
+        try (RealCollector collector = new RealCollector(directory, "--grpc-tls-cert-file",
+                ofCollector.certificate().toString(),
+                "--grpc-tls-key-file", ofCollector.key().toString(), "--grpc-tls-client-ca-file", ofPlugin.certificate()
+                .toString(),
                 "--grpc-token-file", tokens.toString())) {
-            export(collector, "address=localhost:" + collector.port(), "tls.enabled=true", "tls.ca.file=" + ofCollector.certificate(),
+            export(collector, "address=localhost:" + collector.port(), "tls.enabled=true", "tls.ca.file="
+                    + ofCollector.certificate(),
                     "tls.cert.file=" + ofPlugin.certificate(), "tls.key.file=" + ofPlugin.key());
         }
     }

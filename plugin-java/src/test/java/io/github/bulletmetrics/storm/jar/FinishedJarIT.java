@@ -28,10 +28,14 @@ class FinishedJarIT {
     /** A class in a descriptor. */
     private static final Pattern DESCRIBED = Pattern.compile("L([^;]+);");
     /** What the jar may look for outside: Java, Storm, SLF4J and the two types that Bullet registers with. */
-    private static final Pattern OUTSIDE = Pattern.compile("(java|javax/(net|crypto|security)|org/apache/storm|org/slf4j)/.*|sun/misc/Unsafe"
+    private static final Pattern OUTSIDE =
+            Pattern.compile("(java|javax/(net|crypto|security)|org/apache/storm|org/slf4j)/.*|sun/misc/Unsafe"
             + "|com/sun/management/OperatingSystemMXBean|com/yahoo/bullet/BulletConfig|com/yahoo/bullet/storm/BulletStormConfig");
 
-    /** What is under META-INF/versions would be seen as such by Java 9 and later: it does not begin with what is ours, so there is none. */
+    /**
+     * What is under META-INF/versions would be seen as such by Java 9 and later: it does not begin with what is ours,
+     * so there is none.
+     */
     @Test
     void everyClassIsOursAndRunsOnJava8() throws IOException {
         try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
@@ -49,8 +53,10 @@ class FinishedJarIT {
     @Test
     void whatIsNoClassIsOursALicenceOrAService() throws IOException {
         try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
-            assertThat(entries(jar, "")).filteredOn(name -> !name.startsWith(OURS)).allMatch(name -> name.equals("META-INF/MANIFEST.MF")
-                    || name.startsWith("META-INF/licenses/") || name.startsWith("META-INF/services/io.github.bulletmetrics."));
+            assertThat(entries(jar, "")).filteredOn(name -> !name.startsWith(OURS))
+                    .allMatch(name -> name.equals("META-INF/MANIFEST.MF")
+                    || name.startsWith("META-INF/licenses/")
+                    || name.startsWith("META-INF/services/io.github.bulletmetrics."));
         }
     }
 
@@ -61,7 +67,8 @@ class FinishedJarIT {
             Properties plugin = new Properties();
             plugin.load(jar.getInputStream(jar.getEntry(OURS + "storm/plugin.properties")));
             Attributes manifest = jar.getManifest().getMainAttributes();
-            assertThat(manifest.getValue("Implementation-Version")).isEqualTo(plugin.getProperty("version")).matches("\\d+\\.\\d+\\.\\d+(-.+)?");
+            assertThat(manifest.getValue("Implementation-Version")).isEqualTo(plugin.getProperty("version"))
+                    .matches("\\d+\\.\\d+\\.\\d+(-.+)?");
             assertThat(manifest.getValue("Built-By")).isNull();
         }
     }
@@ -69,11 +76,15 @@ class FinishedJarIT {
     @Test
     void servicesAreRelocatedAndNameClassesThatAreThere() throws IOException {
         try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
-            List<String> services = entries(jar, "").stream().filter(name -> name.startsWith("META-INF/services/")).toList();
-            assertThat(services).anyMatch(name -> name.endsWith("io.grpc.NameResolverProvider")).anyMatch(name -> name.endsWith("io.grpc.LoadBalancerProvider"));
+            List<String> services = entries(jar, "").stream().filter(name -> name.startsWith("META-INF/services/"))
+                    .toList();
+            assertThat(services).anyMatch(name -> name.endsWith("io.grpc.NameResolverProvider"))
+                    .anyMatch(name -> name.endsWith("io.grpc.LoadBalancerProvider"));
             for (String service : services) {
-                for (String line : new String(jar.getInputStream(jar.getEntry(service)).readAllBytes()).split("\\s*\n")) {
-                    assertThat(jar.getEntry(line.replace('.', '/') + ".class")).as("%s of %s", line, service).isNotNull();
+                for (String line : new String(jar.getInputStream(jar.getEntry(service)).readAllBytes()).split(
+                        "\\s*\n")) {
+                    assertThat(jar.getEntry(line.replace('.', '/') + ".class")).as("%s of %s", line, service)
+                            .isNotNull();
                 }
             }
         }
@@ -95,23 +106,29 @@ class FinishedJarIT {
             }
         }
         assertThat(found).isEmpty();
-        assertThat(allowed).as("what the test sees").contains("com/yahoo/bullet/BulletConfig", "com/yahoo/bullet/storm/BulletStormConfig",
+        assertThat(allowed).as("what the test sees").contains("com/yahoo/bullet/BulletConfig",
+                "com/yahoo/bullet/storm/BulletStormConfig",
                 "org/apache/storm/metric/api/IMetricsConsumer", "org/slf4j/Logger", "java/lang/Object");
     }
 
     @Test
     void theLicencesOfWhatIsInsideAreInside() throws IOException {
         try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
-            assertThat(entries(jar, "")).contains("META-INF/licenses/THIRD-PARTY.txt", "META-INF/licenses/Apache-2.0.txt",
+            assertThat(entries(jar, "")).contains("META-INF/licenses/THIRD-PARTY.txt",
+                    "META-INF/licenses/Apache-2.0.txt",
                     "META-INF/licenses/BSD-3-Clause-protobuf.txt");
         }
     }
 
-    /** The bill of materials names what each class of another's in the jar is from: whatever is looked up in it was looked up for the whole jar. */
+    /**
+     * The bill of materials names what each class of another's in the jar is from: whatever is looked up in it was
+     * looked up for the whole jar.
+     */
     @Test
     void theBillOfMaterialsNamesWhateverIsInside() throws IOException {
         TreeSet<String> listed = new TreeSet<>();
-        JsonObject bill = JsonParser.parseString(Files.readString(PluginJar.path().resolveSibling("bom.json"))).getAsJsonObject();
+        JsonObject bill = JsonParser.parseString(Files.readString(PluginJar.path().resolveSibling("bom.json")))
+                .getAsJsonObject();
         for (JsonElement element : bill.getAsJsonArray("components")) {
             JsonObject component = element.getAsJsonObject();
             listed.add(component.get("name").getAsString() + "-" + component.get("version").getAsString() + ".jar");
@@ -139,10 +156,14 @@ class FinishedJarIT {
     }
 
     private static List<String> entries(JarFile jar, String ending) {
-        return jar.stream().filter(entry -> !entry.isDirectory()).map(ZipEntry::getName).filter(name -> name.endsWith(ending)).toList();
+        return jar.stream().filter(entry -> !entry.isDirectory()).map(ZipEntry::getName)
+                .filter(name -> name.endsWith(ending)).toList();
     }
 
-    /** The classes that a class refers to, itself or in a descriptor, from its constant pool; not the texts that it only prints. See JVMS 4.4. */
+    /**
+     * The classes that a class refers to, itself or in a descriptor, from its constant pool; not the texts that it only
+     * prints. See JVMS 4.4.
+     */
     private static List<String> references(byte[] classFile) throws IOException {
         DataInputStream in = new DataInputStream(new ByteArrayInputStream(classFile));
         in.skipBytes(8);
@@ -173,6 +194,7 @@ class FinishedJarIT {
 
     private static Stream<String> classes(String reference) {
         boolean isDescriptor = reference.endsWith(";") || reference.startsWith("(") || reference.startsWith("[");
-        return isDescriptor ? DESCRIBED.matcher(reference).results().map(found -> found.group(1)) : Stream.of(reference).filter(name -> name.contains("/"));
+        return isDescriptor ? DESCRIBED.matcher(reference).results().map(found -> found.group(1)) : Stream.of(reference)
+                .filter(name -> name.contains("/"));
     }
 }

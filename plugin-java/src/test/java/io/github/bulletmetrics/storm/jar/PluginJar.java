@@ -39,9 +39,13 @@ final class PluginJar {
         return run(main, List.of(), until, arguments);
     }
 
-    /** The same with parts of this JVM's class path beside the jar and Storm: those whose path has one of these texts. */
+    /**
+     * The same with parts of this JVM's class path beside the jar and Storm: those whose path has one of these texts.
+     */
     static String run(Class<?> main, List<String> beside, BooleanSupplier until, String... arguments) throws Exception {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m", "-cp",
+        List<String> command =
+                new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m",
+                "-cp",
                 classPath(main, beside), main.getName()));
         command.addAll(Arrays.asList(arguments));
         Path output = Files.createTempFile("plugin-jar", ".log");
@@ -55,7 +59,8 @@ final class PluginJar {
         String printed = Files.readString(output);
         Files.delete(output);
         if (!ended || process.exitValue() != 0) {
-            throw new AssertionError((ended ? "exit code " + process.exitValue() : "not ended in time") + "; it printed:\n" + printed);
+            throw new AssertionError((ended ? "exit code " + process.exitValue() : "not ended in time")
+                    + "; it printed:\n" + printed);
         }
         return printed;
     }
@@ -63,7 +68,8 @@ final class PluginJar {
     private static String classPath(Class<?> main, List<String> beside) throws Exception {
         List<String> parts = new ArrayList<>(List.of(path().toString()));
         for (String part : System.getProperty("java.class.path").split(File.pathSeparator)) {
-            if (part.contains(File.separator + "org" + File.separator + "apache" + File.separator + "storm" + File.separator) || isOfStorm(part)
+            if (part.contains(File.separator + "org" + File.separator + "apache" + File.separator + "storm"
+                    + File.separator) || isOfStorm(part)
                     || beside.stream().anyMatch(part::contains)) {
                 parts.add(part);
             }
@@ -74,6 +80,7 @@ final class PluginJar {
 
     private static boolean isOfStorm(String part) {
         String name = new File(part).getName();
-        return name.matches("(clojure|kryo|minlog|objenesis|reflectasm|asm|disruptor|log4j|slf4j|servlet-api)-?.*\\.jar");
+        return name.matches(
+                "(clojure|kryo|minlog|objenesis|reflectasm|asm|disruptor|log4j|slf4j|servlet-api)-?.*\\.jar");
     }
 }

@@ -33,7 +33,8 @@ final class RealCollector implements AutoCloseable {
 
     /** Starts it and waits until it is up. */
     RealCollector(Path directory, String... flags) throws IOException {
-        List<String> command = new ArrayList<>(List.of(binary().toString(), "serve", "--data-dir", directory.resolve("data").toString(),
+        List<String> command = new ArrayList<>(List.of(binary().toString(), "serve", "--data-dir",
+                directory.resolve("data").toString(),
                 "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"));
         command.addAll(Arrays.asList(flags));
         log = directory.resolve("collector.log");
@@ -54,7 +55,8 @@ final class RealCollector implements AutoCloseable {
 
     /** One of its own figures; 0 where it has none of that name. */
     double figure(String name) throws IOException, InterruptedException {
-        HttpResponse<String> metrics = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create("http://" + http + "/metrics")).build(),
+        HttpResponse<String> metrics = HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(URI.create("http://" + http + "/metrics")).build(),
                 HttpResponse.BodyHandlers.ofString());
         Matcher line = Pattern.compile("(?m)^" + Pattern.quote(name) + " (\\S+)$").matcher(metrics.body());
         return line.find() ? Double.parseDouble(line.group(1)) : 0;

@@ -8,9 +8,9 @@ import org.apache.storm.Config;
 import org.apache.storm.metric.api.IMetricsConsumer;
 
 /**
- * What Bullet does when it submits a topology, in a JVM that has the finished jar and one Bullet's type. Arguments: the class of
- * {@code bullet.topology.metrics.classes}, the type that Bullet calls it with, and the type that other releases have. Prints what was
- * registered, and that the class that Storm then loads is there.
+ * What Bullet does when it submits a topology, in a JVM that has the finished jar and one Bullet's type. Arguments: the
+ * class of {@code bullet.topology.metrics.classes}, the type that Bullet calls it with, and the type that other
+ * releases have. Prints what was registered, and that the class that Storm then loads is there.
  */
 public final class RegisterMain {
     private RegisterMain() {
@@ -22,18 +22,21 @@ public final class RegisterMain {
             throw new IllegalStateException(arguments[2] + " is on the class path of a Bullet that does not have it");
         }
         Object bullet = type.getConstructor().newInstance();
-        type.getMethod("set", String.class, Object.class).invoke(bullet, "bullet.topology.metrics.collector.address", List.of("collector.example:4320"));
+        type.getMethod("set", String.class, Object.class).invoke(bullet, "bullet.topology.metrics.collector.address",
+                List.of("collector.example:4320"));
         Config storm = new Config();
         try {
             Method register = Class.forName(arguments[0]).getMethod("register", Config.class, type);
             register.invoke(null, storm, bullet);
         } catch (Exception logged) {
-            System.out.println("Could not call the register method: " + (logged instanceof InvocationTargetException ? logged.getCause() : logged));
+            System.out.println("Could not call the register method: " + (logged instanceof InvocationTargetException
+                    ? logged.getCause() : logged));
             return;
         }
         System.out.println("registered " + storm);
         Map<?, ?> entry = (Map<?, ?>) ((List<?>) storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)).get(0);
-        IMetricsConsumer consumer = (IMetricsConsumer) Class.forName((String) entry.get("class")).getConstructor().newInstance();
+        IMetricsConsumer consumer = (IMetricsConsumer) Class.forName((String) entry.get("class")).getConstructor()
+                .newInstance();
         consumer.cleanup();
         System.out.println("made " + consumer.getClass().getName());
     }

@@ -19,7 +19,8 @@ class BucketsTest {
             List<String> lines = new String(page.readAllBytes()).lines().filter(line -> !line.startsWith("#")).toList();
             for (String line : lines) {
                 String[] words = line.split(" ");
-                prometheus.put(Double.longBitsToDouble(Long.parseUnsignedLong(words[1], 16)), Integer.parseInt(words[0]));
+                prometheus.put(Double.longBitsToDouble(Long.parseUnsignedLong(words[1], 16)),
+                        Integer.parseInt(words[0]));
             }
         }
         assertThat(prometheus).hasSize(505);
@@ -48,7 +49,8 @@ class BucketsTest {
         Random random = new Random(seed);
         for (int i = 0; i < 100_000; i++) {
             double seconds = ((random.nextLong() >>> 1 + random.nextInt(60)) + 1) / 1_000.0;
-            assertThat(Buckets.index(seconds)).as("%s s, seed %d", seconds, seed).isEqualTo(prometheus.ceilingEntry(seconds).getValue());
+            assertThat(Buckets.index(seconds)).as("%s s, seed %d", seconds, seed)
+                    .isEqualTo(prometheus.ceilingEntry(seconds).getValue());
         }
     }
 }

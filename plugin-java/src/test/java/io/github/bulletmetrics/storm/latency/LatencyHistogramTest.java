@@ -26,7 +26,8 @@ class LatencyHistogramTest {
         assertThat(histogram.count()).as("seed %d", seed).isEqualTo(counted.size());
         assertThat(histogram.negatives()).isEqualTo(all.stream().filter(ms -> ms < 0).count());
         assertThat(histogram.zeros()).isEqualTo(all.stream().filter(ms -> ms == 0).count());
-        assertThat(histogram.sumSeconds()).isCloseTo(counted.stream().mapToDouble(ms -> ms).sum() / 1_000, org.assertj.core.data.Percentage.withPercentage(1e-9));
+        assertThat(histogram.sumSeconds()).isCloseTo(counted.stream().mapToDouble(ms -> ms).sum() / 1_000,
+                org.assertj.core.data.Percentage.withPercentage(1e-9));
         long inBuckets = 0;
         for (int index = LatencyHistogram.FIRST_BUCKET; index < histogram.endBucket(); index++) {
             double below = Math.pow(2, (index - 1) / 8.0) * 1_000;

@@ -12,7 +12,10 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class LatencyPackTest {
-    /** Version 1 as it was released: this text never changes. Zeros 1, negatives 2, 1 ms (bucket -79) 300 times, 2 ms (-71) and 3 ms (-67) once each. */
+    /**
+     * Version 1 as it was released: this text never changes. Zeros 1, negatives 2, 1 ms (bucket -79) 300 times, 2 ms
+     * (-71) and 3 ms (-67) once each.
+     */
     private static final String GOLDEN = ""
             + "01" + "03" + "3f40624dd2f1a9fc" + "01"
             + "01" + "61" + "01" + "6b"
@@ -51,7 +54,8 @@ class LatencyPackTest {
         assertThat(only.sumSeconds()).isEqualTo(0.305);
         assertThat(only.count()).isEqualTo(303);
         assertThat(only.runs()).isEqualTo(3);
-        assertThat(new long[] {only.firstBucket(0), only.inBucket(0, 0), only.firstBucket(1), only.inBucket(1, 0), only.firstBucket(2), only.inBucket(2, 0)})
+        assertThat(new long[] {only.firstBucket(0), only.inBucket(0, 0), only.firstBucket(1), only.inBucket(1, 0),
+                only.firstBucket(2), only.inBucket(2, 0)})
                 .containsExactly(-79, 300, -71, 1, -67, 1);
     }
 
@@ -63,7 +67,8 @@ class LatencyPackTest {
             LatencyPack pack = LatencyPack.read(write(random, texts, histograms));
             assertThat(pack.schema()).isEqualTo(Buckets.SCHEMA);
             assertThat(pack.zeroThreshold()).isEqualTo(LatencyHistogram.ZERO_THRESHOLD_SECONDS);
-            assertThat(pack.distributions()).flatExtracting(LatencyPack.Distribution::name, LatencyPack.Distribution::key).isEqualTo(texts);
+            assertThat(pack.distributions()).flatExtracting(LatencyPack.Distribution::name,
+                    LatencyPack.Distribution::key).isEqualTo(texts);
             for (int i = 0; i < histograms.size(); i++) {
                 assertSame(histograms.get(i), pack.distributions().get(i));
             }
@@ -106,7 +111,8 @@ class LatencyPackTest {
     void anotherVersionIsRefusedWithWhatToLookFor() {
         byte[] pack = HexFormat.of().parseHex(GOLDEN);
         pack[0] = 2;
-        assertThatThrownBy(() -> LatencyPack.read(pack)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 2")
+        assertThatThrownBy(() -> LatencyPack.read(pack)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("version 2")
                 .hasMessageContaining("two versions of the plugin's jar");
     }
 
@@ -115,9 +121,11 @@ class LatencyPackTest {
         byte[] pack = HexFormat.of().parseHex(GOLDEN);
         for (int length = 0; length < pack.length; length++) {
             byte[] cut = Arrays.copyOf(pack, length);
-            assertThatThrownBy(() -> LatencyPack.read(cut)).as("%d bytes", length).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> LatencyPack.read(cut)).as("%d bytes", length)
+                    .isInstanceOf(IllegalArgumentException.class);
         }
-        assertThatThrownBy(() -> LatencyPack.read(Arrays.copyOf(pack, pack.length + 1))).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> LatencyPack.read(Arrays.copyOf(pack, pack.length + 1)))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("behind its end");
     }
 
@@ -126,7 +134,8 @@ class LatencyPackTest {
         refused("runs that overlap", GOLDEN.replace("ffb90001", "ffb10001"), "next bucket");
         refused("a run of nothing", GOLDEN.replace("ffbd000101", "ffbd0000"), "number of buckets");
         refused("schema 9", GOLDEN.replace("01033f40", "01093f40"), "schema");
-        refused("a zero threshold that is no number", GOLDEN.replace("3f40624dd2f1a9fc", "7ff8000000000000"), "zero threshold");
+        refused("a zero threshold that is no number", GOLDEN.replace("3f40624dd2f1a9fc", "7ff8000000000000"),
+                "zero threshold");
         refused("an infinite sum", GOLDEN.replace("3fd3851eb851eb85", "7ff0000000000000"), "sum");
         refused("17 distributions", GOLDEN.replace("a9fc01", "a9fc11"), "number of distributions");
         refused("no name", GOLDEN.replace("0161016b", "0001016b").replace("0001016b", "00016b"), "name");
@@ -136,16 +145,21 @@ class LatencyPackTest {
     }
 
     private static void refused(String what, String hex, String why) {
-        assertThatThrownBy(() -> LatencyPack.read(HexFormat.of().parseHex(hex))).as(what).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> LatencyPack.read(HexFormat.of().parseHex(hex))).as(what)
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(why);
     }
 
-    /** What is no pack is refused, by a message that names it; what is taken keeps within the format, and its counts add up. */
+    /**
+     * What is no pack is refused, by a message that names it; what is taken keeps within the format, and its counts add
+     * up.
+     */
     @Test
     void whateverIsReadIsAPackOrRefused() {
         int[] taken = new int[1];
         Seeded.cases(50_000, random -> {
-            byte[] from = random.nextBoolean() ? HexFormat.of().parseHex(GOLDEN) : write(random, new ArrayList<>(), new ArrayList<>());
+            byte[] from = random.nextBoolean() ? HexFormat.of().parseHex(GOLDEN)
+                    : write(random, new ArrayList<>(), new ArrayList<>());
             LatencyPack pack;
             try {
                 pack = LatencyPack.read(Seeded.mangled(random, from));

@@ -16,7 +16,8 @@ class QueryTimesTest {
         assertThat(times.completedTimes().count()).isEqualTo(1);
         assertThat(times.completedTimes().sumSeconds()).isEqualTo(0.5);
         assertThat(times.failedTimes().sumSeconds()).isEqualTo(3);
-        assertThat(times.firstSentTimes().sumSeconds()).as("a query without windows: its result is the first").isEqualTo(3.5);
+        assertThat(times.firstSentTimes().sumSeconds()).as("a query without windows: its result is the first")
+                .isEqualTo(3.5);
         assertThat(times.running()).isZero();
     }
 
@@ -34,7 +35,8 @@ class QueryTimesTest {
         assertThat(times.completedTimesSinceCreated().negatives()).as("its client's clock is ahead").isEqualTo(1);
         times.failed("d", 5_000);
         times.arrived("d", 5_001, 4_900);
-        assertThat(times.failedTimesSinceCreated().sumSeconds()).as("its arrival reported after its end").isEqualTo(0.1);
+        assertThat(times.failedTimesSinceCreated().sumSeconds()).as("its arrival reported after its end")
+                .isEqualTo(0.1);
     }
 
     @Test
@@ -77,7 +79,8 @@ class QueryTimesTest {
         times.removed("a");
         times.removed("never");
         assertThat(times.running()).isZero();
-        assertThat(times.completedTimes().count() + times.failedTimes().count() + times.firstSentTimes().count()).isZero();
+        assertThat(times.completedTimes().count() + times.failedTimes().count() + times.firstSentTimes().count())
+                .isZero();
     }
 
     @Test

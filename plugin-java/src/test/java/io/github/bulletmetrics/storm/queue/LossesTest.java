@@ -31,7 +31,8 @@ class LossesTest {
         losses.droppedBetween(DROP_REASON_EXPIRED, 1, 10_000, 20_000);
         losses.droppedBetween(DROP_REASON_QUEUE_FULL, 1, 10_000, 20_000, "host", 6700);
         assertThat(losses.takeGaps()).extracting(LossesTest::text).containsExactly(
-                "QUEUE_FULL :0 5000-30000", "QUEUE_FULL :0 1000000-1000000", "EXPIRED :0 10000-20000", "QUEUE_FULL host:6700 10000-20000");
+                "QUEUE_FULL :0 5000-30000", "QUEUE_FULL :0 1000000-1000000", "EXPIRED :0 10000-20000",
+                "QUEUE_FULL host:6700 10000-20000");
         assertThat(losses.takeGaps()).isEmpty();
     }
 

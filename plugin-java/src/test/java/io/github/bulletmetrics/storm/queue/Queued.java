@@ -33,7 +33,8 @@ public final class Queued {
 
     /** How many blocks are published and not wholly released. */
     public static int blocks(SampleQueue queue) {
-        return queue.published() == queue.released() ? 0 : (int) (queue.block(queue.published() - 1) - queue.block(queue.released()) + 1);
+        return queue.published() == queue.released() ? 0
+                : (int) (queue.block(queue.published() - 1) - queue.block(queue.released()) + 1);
     }
 
     private static List<Sample> samples(SampleQueue queue, long number) {
@@ -47,7 +48,8 @@ public final class Queued {
         int sample = 0;
         for (int cell = 0; cell < block.cells(); cell++) {
             if (block.isPresent(cell)) {
-                samples.add(new Sample(block.layout().series(cell / block.rows()), block.timeMs(cell % block.rows()), block.value(sample++), null));
+                samples.add(new Sample(block.layout().series(cell / block.rows()), block.timeMs(cell % block.rows()),
+                        block.value(sample++), null));
             }
         }
         samples.sort(java.util.Comparator.comparingLong(Sample::timeMs));

@@ -11,9 +11,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class SampleQueueTest {
-    private final Series series = new Series(1, new Source("host", 6700, "FilterBolt", 3, 10_000), "x", List.of(), Shape.SHAPE_NUMBER);
+    private final Series series = new Series(1, new Source("host", 6700, "FilterBolt", 3, 10_000), "x", List.of(),
+            Shape.SHAPE_NUMBER);
     private final Series other = new Series(2, series.source(), "z", List.of(), Shape.SHAPE_NUMBER);
-    private final Layout latencies = new Layout(0, new Series(3, series.source(), "y", List.of(), Shape.SHAPE_HISTOGRAM));
+    private final Layout latencies = new Layout(0, new Series(3, series.source(), "y", List.of(),
+            Shape.SHAPE_HISTOGRAM));
     private final Layout both = new Layout(7, series, other);
     private final Block block = new Block();
     private final SampleQueue queue = new SampleQueue(4);
@@ -47,9 +49,11 @@ class SampleQueueTest {
         assertThat(read.rows()).isEqualTo(3);
         assertThat(read.samples()).isEqualTo(5);
         assertThat(new long[] {read.timeMs(0), read.timeMs(1), read.timeMs(2)}).containsExactly(5_000, 6_000, 6_993);
-        assertThat(List.of(read.isPresent(0), read.isPresent(1), read.isPresent(2), read.isPresent(3), read.isPresent(4), read.isPresent(5)))
+        assertThat(List.of(read.isPresent(0), read.isPresent(1), read.isPresent(2), read.isPresent(3),
+                read.isPresent(4), read.isPresent(5)))
                 .containsExactly(true, true, true, true, false, true);
-        assertThat(new double[] {read.value(0), read.value(1), read.value(2), read.value(3), read.value(4)}).containsExactly(1, 2, 3, 4, 6);
+        assertThat(new double[] {read.value(0), read.value(1), read.value(2), read.value(3), read.value(4)})
+                .containsExactly(1, 2, 3, 4, 6);
         assertThat(wide.firstMs(0)).isEqualTo(5_000);
         assertThat(wide.lastMs(0)).isEqualTo(6_993);
     }
@@ -104,7 +108,8 @@ class SampleQueueTest {
         assertThat(queue.offer(latencies, 2, encoded)).isTrue();
         offer(3, 3);
         queue.publish();
-        assertThat(Queued.samples(queue)).containsExactly(new Queued.Sample(series, 1, 1, null), new Queued.Sample(latencies.series(0), 2, 0, encoded),
+        assertThat(Queued.samples(queue)).containsExactly(new Queued.Sample(series, 1, 1, null),
+                new Queued.Sample(latencies.series(0), 2, 0, encoded),
                 new Queued.Sample(series, 3, 3, null));
         offer(4, 4);
         assertThat(queue.offer(latencies, 5, encoded)).as("full").isFalse();

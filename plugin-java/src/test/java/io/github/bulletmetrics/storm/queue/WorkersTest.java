@@ -18,7 +18,8 @@ class WorkersTest {
         assertThat(workers.version()).isZero();
         workers.process(a, 77, 1_000);
         Workers.Changes first = workers.changedSince(0, 10);
-        assertThat(first.workers()).extracting(WorkerInfo::getPid, WorkerInfo::getStartTimeMs, WorkerInfo::getTasksList, WorkerInfo::getTaskTimesMsList)
+        assertThat(first.workers()).extracting(WorkerInfo::getPid, WorkerInfo::getStartTimeMs, WorkerInfo::getTasksList,
+                WorkerInfo::getTaskTimesMsList)
                 .containsExactly(tuple(77L, 1_000L, List.of(4), List.of(500L)));
 
         workers.process(a, 77, 1_000);
@@ -27,7 +28,8 @@ class WorkersTest {
 
         workers.process(a, 78, 2_000);
         Workers.Changes second = workers.changedSince(first.version(), 10);
-        assertThat(second.workers()).extracting(WorkerInfo::getPid, WorkerInfo::getTaskTimesMsList).containsExactly(tuple(78L, List.of(600L)));
+        assertThat(second.workers()).extracting(WorkerInfo::getPid, WorkerInfo::getTaskTimesMsList)
+                .containsExactly(tuple(78L, List.of(600L)));
 
         workers.process(a, 77, 1_000);
         assertThat(workers.version()).as("a late pack of the process before").isEqualTo(second.version());
@@ -61,7 +63,8 @@ class WorkersTest {
         workers.report(a, -1, 1);
         assertThat(workers.version()).isEqualTo(before);
         workers.report(a, Workers.MAX_TASKS - 1, 1);
-        assertThat(workers.changedSince(before, 1).workers()).extracting(WorkerInfo::getTasksList).containsExactly(List.of(Workers.MAX_TASKS - 1));
+        assertThat(workers.changedSince(before, 1).workers()).extracting(WorkerInfo::getTasksList)
+                .containsExactly(List.of(Workers.MAX_TASKS - 1));
     }
 
     @Test
@@ -97,7 +100,8 @@ class WorkersTest {
         }
         long before = workers.version();
         workers.report(first, 3, 20);
-        assertThat(workers.changedSince(before, 10).workers()).extracting(WorkerInfo::getHost, WorkerInfo::getPid, WorkerInfo::getTasksList)
+        assertThat(workers.changedSince(before, 10).workers()).extracting(WorkerInfo::getHost, WorkerInfo::getPid,
+                WorkerInfo::getTasksList)
                 .containsExactly(tuple("first", 7L, List.of(3)));
         assertThat(workers.changedSince(0, Integer.MAX_VALUE).workers()).hasSize(Workers.MAX_WORKERS);
     }

@@ -22,7 +22,8 @@ class HostCpuTest {
         HostCpu host = new HostCpu(stat);
         assertThat(read(host)).containsExactly(0, 0, 0, 0, 0, 2);
         stat("cpu  101 12 33 1010 8 6 6 7 51 4\n", 4);
-        assertThat(read(host)).as("user and nice; system, irq and softirq; guests are in user").containsExactly(30, 120, 10, 20, 100, 4);
+        assertThat(read(host)).as("user and nice; system, irq and softirq; guests are in user")
+                .containsExactly(30, 120, 10, 20, 100, 4);
     }
 
     @Test
@@ -41,7 +42,8 @@ class HostCpuTest {
     void countsTheCoresOfAMachineOfAnySize(int cores) throws IOException {
         for (int width = 1; width <= 80; width += 13) {
             File stat = stat("cpu  " + "1 ".repeat(width % 9 + 7) + "\n", cores, "1".repeat(width));
-            assertThat(read(new HostCpu(stat))[HostCpu.CORES]).as("%d cores, numbers of %d digits", cores, width).isEqualTo(cores);
+            assertThat(read(new HostCpu(stat))[HostCpu.CORES]).as("%d cores, numbers of %d digits", cores, width)
+                    .isEqualTo(cores);
         }
     }
 
@@ -52,7 +54,8 @@ class HostCpuTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "cpu", "cpu  1 2 3\n", "cpu0 1 2 3 4 5 6 7 8\n", "intr 1 2 3 4 5 6 7 8\n", "cpu  1 2 3 4 5 6 7 8"})
+    @ValueSource(strings = {"", "cpu", "cpu  1 2 3\n", "cpu0 1 2 3 4 5 6 7 8\n", "intr 1 2 3 4 5 6 7 8\n",
+            "cpu  1 2 3 4 5 6 7 8"})
     void anythingElseIsAnError(String text) throws IOException {
         Path file = Files.writeString(directory.resolve("stat"), text);
         assertThatThrownBy(() -> new HostCpu(file.toFile())).isInstanceOf(IOException.class);

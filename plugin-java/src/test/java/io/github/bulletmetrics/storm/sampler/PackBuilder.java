@@ -17,7 +17,8 @@ public final class PackBuilder {
 
     /** Each sample has the host's columns, too. */
     public PackBuilder withHost() {
-        process = new SamplePack.Process(process.cpuMode(), process.pid(), process.startTimeMs(), process.collectors(), true);
+        process = new SamplePack.Process(process.cpuMode(), process.pid(), process.startTimeMs(), process.collectors(),
+                true);
         return this;
     }
 

@@ -13,12 +13,14 @@ class ProcStatTest {
     @ParameterizedTest
     @ValueSource(strings = {"java", "a b", "a) S 9 9 (b", ")"})
     void readsUserAndSystemTimeWhateverTheCommandIsCalled(String command) throws IOException {
-        String line = "77 (" + command + ") S 1 77 77 0 -1 4194560 50342 0 11 0 1234 567 8 9 20 0 45 0 1012 3456789 1000 18446744073709551615\n";
+        String line = "77 (" + command
+                + ") S 1 77 77 0 -1 4194560 50342 0 11 0 1234 567 8 9 20 0 45 0 1012 3456789 1000 18446744073709551615\n";
         assertThat(parse(line)).containsExactly(12_340, 5_670);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "77 (java", "77 (java) S 1 2 3", "77 (java) S 1 77 77 0 -1 4194560 50342 0 11 0 x 567 8\n"})
+    @ValueSource(strings = {"", "77 (java", "77 (java) S 1 2 3",
+            "77 (java) S 1 77 77 0 -1 4194560 50342 0 11 0 x 567 8\n"})
     void anythingElseIsAnError(String line) {
         assertThatThrownBy(() -> parse(line)).isInstanceOf(IOException.class);
     }

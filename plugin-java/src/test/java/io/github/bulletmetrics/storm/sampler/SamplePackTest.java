@@ -14,24 +14,29 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class SamplePackTest {
-    private static final SamplePack.Process PROCESS = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1234, 1_000_000, List.of("G1 Old", "é"), true);
+    private static final SamplePack.Process PROCESS = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1234, 1_000_000,
+            List.of("G1 Old", "é"), true);
 
     /** Version 1 as it was released: this text never changes. */
     private static final String GOLDEN = ""
             + "01" + "00" + "0000000000001234" + "00000000000f4240" + "02" + "0006" + "4731204f6c64" + "0002" + "c3a9"
             + "00000003" + "0000000000000064" + "0000000000000065"
             + "0001"
-            + "0000000000000bb8" + "000000000000000a" + "0000000000000014" + "000000000000001e" + "0000000000000028" + "0000000000000032"
+            + "0000000000000bb8" + "000000000000000a" + "0000000000000014" + "000000000000001e" + "0000000000000028"
+            + "0000000000000032"
             + "0000000000000001" + "0000000000000002" + "0000000000000003" + "ffffffffffffffff";
 
     /** Version 2 as it was released: this text never changes. It is version 1 with a clock. */
-    private static final String GOLDEN_2 = "02" + GOLDEN.substring(2, GOLDEN.indexOf("0001" + "0000000000000bb8")) + "0102030405060708"
+    private static final String GOLDEN_2 = "02" + GOLDEN.substring(2, GOLDEN.indexOf("0001" + "0000000000000bb8"))
+            + "0102030405060708"
             + GOLDEN.substring(GOLDEN.indexOf("0001" + "0000000000000bb8"));
 
     /** Version 3 as it was released: this text never changes. It is version 2 with the host's columns. */
-    private static final String GOLDEN_3 = "03" + GOLDEN_2.substring(2, GOLDEN_2.indexOf("00000003" + "0000000000000064")) + "06"
+    private static final String GOLDEN_3 = "03"
+            + GOLDEN_2.substring(2, GOLDEN_2.indexOf("00000003" + "0000000000000064")) + "06"
             + GOLDEN_2.substring(GOLDEN_2.indexOf("00000003" + "0000000000000064"))
-            + "0000000000000007" + "0000000000000008" + "0000000000000009" + "000000000000000a" + "000000000000000b" + "0000000000000004";
+            + "0000000000000007" + "0000000000000008" + "0000000000000009" + "000000000000000a" + "000000000000000b"
+                    + "0000000000000004";
 
     @Test
     void versionThreeIsWrittenAsDocumented() {
@@ -53,7 +58,8 @@ class SamplePackTest {
         assertThat(three.handOverMs()).isEqualTo(0x0102030405060708L);
         holdsWhatTheGoldenPackHolds(three);
         assertThat(three.process().hasHost()).isTrue();
-        assertThat(new long[] {three.host(0, HostCpu.USER), three.host(0, HostCpu.SYSTEM), three.host(0, HostCpu.IOWAIT), three.host(0, HostCpu.STEAL),
+        assertThat(new long[] {three.host(0, HostCpu.USER), three.host(0, HostCpu.SYSTEM),
+                three.host(0, HostCpu.IOWAIT), three.host(0, HostCpu.STEAL),
                 three.host(0, HostCpu.IDLE), three.host(0, HostCpu.CORES)}).containsExactly(7, 8, 9, 10, 11, 4);
         assertThat(SamplePack.HOST_MODES).hasSize(HostCpu.MODES);
     }
@@ -67,8 +73,10 @@ class SamplePackTest {
         assertThat(pack.firstLostMs()).isEqualTo(100);
         assertThat(pack.lastLostMs()).isEqualTo(101);
         assertThat(pack.samples()).isEqualTo(1);
-        assertThat(new long[] {pack.timeMs(0), pack.cpuMs(0), pack.cpuSystemMs(0), pack.heapUsedBytes(0), pack.heapCommittedBytes(0),
-                pack.heapLimitBytes(0), pack.gcCount(0, 0), pack.gcTimeMs(0, 0), pack.gcCount(0, 1), pack.gcTimeMs(0, 1)})
+        assertThat(new long[] {pack.timeMs(0), pack.cpuMs(0), pack.cpuSystemMs(0), pack.heapUsedBytes(0),
+                pack.heapCommittedBytes(0),
+                pack.heapLimitBytes(0), pack.gcCount(0, 0), pack.gcTimeMs(0, 0), pack.gcCount(0, 1),
+                pack.gcTimeMs(0, 1)})
                 .containsExactly(3_000, 10, 20, 30, 40, 50, 1, 2, 3, SamplePack.UNKNOWN);
     }
 
@@ -76,7 +84,8 @@ class SamplePackTest {
     void packsOfOneProcessAreKnownByTheirHead() {
         byte[] one = SamplePack.encode(PROCESS, 0, 0, 0, 0, List.of());
         byte[] two = SamplePack.encode(PROCESS, 5, 1, 2, 0, List.of(new long[16]));
-        byte[] other = SamplePack.encode(new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1235, 1_000_000, List.of("G1 Old", "é"), true), 0, 0, 0, 0, List.of());
+        byte[] other = SamplePack.encode(new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1235, 1_000_000,
+                List.of("G1 Old", "é"), true), 0, 0, 0, 0, List.of());
         byte[] head = SamplePack.read(one).processHead();
         assertThat(SamplePack.read(two).isOf(head)).isTrue();
         assertThat(SamplePack.read(other).isOf(head)).isFalse();
@@ -85,13 +94,16 @@ class SamplePackTest {
     @Test
     void whateverIsNoPackIsRefusedWithAReason() {
         byte[] good = HexFormat.of().parseHex(GOLDEN_3);
-        assertThatThrownBy(() -> SamplePack.read(new byte[0])).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("ends early");
+        assertThatThrownBy(() -> SamplePack.read(new byte[0])).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("ends early");
         byte[] newer = good.clone();
         newer[0] = 4;
-        assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 4");
+        assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("version 4");
         for (int length = 0; length < good.length; length++) {
             byte[] cut = Arrays.copyOf(good, length);
-            assertThatThrownBy(() -> SamplePack.read(cut)).as("cut to %d", length).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> SamplePack.read(cut)).as("cut to %d", length)
+                    .isInstanceOf(IllegalArgumentException.class);
         }
     }
 
@@ -99,11 +111,15 @@ class SamplePackTest {
     void moreThanTheFormatHoldsIsRefused() {
         List<long[]> rows = Collections.nCopies(SampleBuffer.CAPACITY + 1, new long[6]);
         SamplePack.Process none = new SamplePack.Process(CpuMode.TOTAL, 1, 1, List.of(), false);
-        assertThat(SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows.subList(1, rows.size()))).samples()).isEqualTo(SampleBuffer.CAPACITY);
-        assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows))).isInstanceOf(IllegalArgumentException.class)
+        assertThat(SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows.subList(1, rows.size()))).samples())
+                .isEqualTo(SampleBuffer.CAPACITY);
+        assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows)))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("131 samples");
-        SamplePack.Process many = new SamplePack.Process(CpuMode.TOTAL, 1, 1, Collections.nCopies(ProcessReader.MAX_COLLECTORS + 1, "G1"), false);
-        assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(many, 0, 0, 0, 0, List.of()))).isInstanceOf(IllegalArgumentException.class)
+        SamplePack.Process many = new SamplePack.Process(CpuMode.TOTAL, 1, 1,
+                Collections.nCopies(ProcessReader.MAX_COLLECTORS + 1, "G1"), false);
+        assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(many, 0, 0, 0, 0, List.of())))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("17 garbage collectors");
     }
 
@@ -117,13 +133,17 @@ class SamplePackTest {
         });
     }
 
-    /** What is no pack is refused, by a message that names the sampler; what is taken keeps within the format, and is written to the same bytes. */
+    /**
+     * What is no pack is refused, by a message that names the sampler; what is taken keeps within the format, and is
+     * written to the same bytes.
+     */
     @Test
     void whateverIsReadIsAPackOrRefused() {
         int[] taken = new int[1];
         Seeded.cases(50_000, random -> {
             Written written = new Written(random);
-            byte[] bytes = Seeded.mangled(random, random.nextInt(4) == 0 ? written.packOfVersion(1 + random.nextInt(2)) : written.pack());
+            byte[] bytes = Seeded.mangled(random, random.nextInt(4) == 0 ? written.packOfVersion(1 + random.nextInt(2))
+                    : written.pack());
             SamplePack pack;
             try {
                 pack = SamplePack.read(bytes);
@@ -136,8 +156,10 @@ class SamplePackTest {
             assertThat(process.collectors()).hasSizeLessThanOrEqualTo(ProcessReader.MAX_COLLECTORS);
             assertThat(pack.samples()).isLessThanOrEqualTo(SampleBuffer.CAPACITY);
             assertThat(pack.isOf(pack.processHead())).isTrue();
-            byte[] again = SamplePack.encode(process, pack.lost(), pack.firstLostMs(), pack.lastLostMs(), pack.handOverMs(), rows(pack));
-            boolean namesAreText = again.length == bytes.length && !String.join("", process.collectors()).contains("\ufffd");
+            byte[] again = SamplePack.encode(process, pack.lost(), pack.firstLostMs(), pack.lastLostMs(),
+                    pack.handOverMs(), rows(pack));
+            boolean namesAreText = again.length == bytes.length && !String.join("", process.collectors())
+                    .contains("\ufffd");
             if (bytes[0] == SamplePack.VERSION && namesAreText) {
                 assertThat(again).isEqualTo(bytes);
             }
@@ -189,7 +211,8 @@ class SamplePackTest {
             for (int n = upTo(random, ProcessReader.MAX_COLLECTORS); n > 0; n--) {
                 collectors.add(Seeded.text(random, 256));
             }
-            process = new SamplePack.Process(CpuMode.values()[random.nextInt(2)], random.nextLong(), random.nextLong(), collectors, random.nextBoolean());
+            process = new SamplePack.Process(CpuMode.values()[random.nextInt(2)], random.nextLong(), random.nextLong(),
+                    collectors, random.nextBoolean());
             lost = random.nextInt();
             firstLostMs = random.nextLong();
             lastLostMs = random.nextLong();
@@ -202,7 +225,8 @@ class SamplePackTest {
         /** Often none, one, or as many as there may be. */
         private static int upTo(Random random, int most) {
             int[] often = {0, 1, 2, most};
-            return random.nextInt(8) == 0 ? random.nextInt(most + 1) : often[random.nextInt(random.nextInt(8) == 0 ? 4 : 3)];
+            return random.nextInt(8) == 0 ? random.nextInt(most + 1)
+                    : often[random.nextInt(random.nextInt(8) == 0 ? 4 : 3)];
         }
 
         byte[] pack() {
@@ -210,7 +234,8 @@ class SamplePackTest {
         }
 
         private Written(Written of) {
-            process = new SamplePack.Process(of.process.cpuMode(), of.process.pid(), of.process.startTimeMs(), of.process.collectors(), false);
+            process = new SamplePack.Process(of.process.cpuMode(), of.process.pid(), of.process.startTimeMs(),
+                    of.process.collectors(), false);
             lost = of.lost;
             firstLostMs = of.firstLostMs;
             lastLostMs = of.lastLostMs;
@@ -223,7 +248,10 @@ class SamplePackTest {
             return new Written(this);
         }
 
-        /** The same without the byte of the host's columns, which are none, and before version 2 without the eight bytes of the clock. */
+        /**
+         * The same without the byte of the host's columns, which are none, and before version 2 without the eight bytes
+         * of the clock.
+         */
         byte[] packOfVersion(int version) {
             byte[] three = withoutHost().pack();
             int head = SamplePack.read(three).processHead().length;

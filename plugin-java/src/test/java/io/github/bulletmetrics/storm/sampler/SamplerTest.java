@@ -15,7 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class SamplerTest {
     @ParameterizedTest
-    @CsvSource({"0, 900", "899, 900", "900, 1900", "901, 1900", "999, 1900", "1000, 1900", "1899, 1900", "-1, 900", "-100, 900", "-101, -100"})
+    @CsvSource({"0, 900", "899, 900", "900, 1900", "901, 1900", "999, 1900", "1000, 1900", "1899, 1900", "-1, 900",
+            "-100, 900", "-101, -100"})
     void aSampleIsDueAHundredMsBeforeEachFullSecond(long now, long due) {
         assertThat(Sampler.nextSampleMs(now)).isEqualTo(due);
     }
@@ -50,17 +51,22 @@ class SamplerTest {
             for (int mode = 0; mode < HostCpu.MODES; mode++) {
                 assertThat(first.host(0, mode)).as(SamplePack.HOST_MODES.get(mode)).isNotNegative();
             }
-            long read = packs.stream().flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples()).map(i -> pack.host((int) i, HostCpu.CORES)))
+            long read = packs.stream()
+                    .flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples()).map(
+                    i -> pack.host((int) i, HostCpu.CORES)))
                     .filter(cores -> cores != SamplePack.UNKNOWN).count();
             assertThat(read).as("samples that have the host's CPU").isPositive()
                     .isLessThan(packs.stream().mapToInt(SamplePack::samples).sum());
         }
 
-        long[] times = packs.stream().flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples()).map(i -> pack.timeMs((int) i))).toArray();
+        long[] times = packs.stream()
+                .flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples()).map(
+                i -> pack.timeMs((int) i))).toArray();
         long[] cpu = packs.stream().flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples())
                 .map(i -> pack.cpuMs((int) i) + pack.cpuSystemMs((int) i))).toArray();
         assertThat(cpu).isSorted();
-        // The first is taken when sampling starts; the others never before their moment, and a busy machine makes them later.
+        // The first is taken when sampling starts; the others never before their moment, and a busy machine makes them
+        // later.
         for (int i = 1; i < times.length; i++) {
             assertThat(Math.floorMod(times[i] + Sampler.LEAD_MS, 1_000L)).as("time %d", times[i]).isLessThan(900);
         }
@@ -86,7 +92,8 @@ class SamplerTest {
     }
 
     private static List<Thread> samplerThreads() {
-        return Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().equals("bullet-metrics-sampler"))
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("bullet-metrics-sampler"))
                 .collect(Collectors.toList());
     }
 

@@ -9,8 +9,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class AddressTest {
     @ParameterizedTest
-    @CsvSource({"collector.example:9, collector.example, 9, collector.example:9", "' collector ', collector, 4320, collector:4320",
-        "127.0.0.1:4320, 127.0.0.1, 4320, 127.0.0.1:4320", "[::1]:7, ::1, 7, [::1]:7", "[::1], ::1, 4320, [::1]:4320", "fe80::2, fe80::2, 4320, [fe80::2]:4320"})
+    @CsvSource({"collector.example:9, collector.example, 9, collector.example:9",
+            "' collector ', collector, 4320, collector:4320",
+        "127.0.0.1:4320, 127.0.0.1, 4320, 127.0.0.1:4320", "[::1]:7, ::1, 7, [::1]:7", "[::1], ::1, 4320, [::1]:4320",
+        "fe80::2, fe80::2, 4320, [fe80::2]:4320"})
     void isReadAndWritten(String text, String host, int port, String written) {
         Address address = Address.parse(text);
         assertThat(address.host()).isEqualTo(host);
@@ -19,8 +21,10 @@ class AddressTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", ":4320", "host:", "host:0", "host:65536", "host:port", "http://host:1", "a b:1", "[::1"})
+    @ValueSource(strings = {"", ":4320", "host:", "host:0", "host:65536", "host:port", "http://host:1", "a b:1",
+            "[::1"})
     void anythingElseIsRefused(String text) {
-        assertThatThrownBy(() -> Address.parse(text)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'" + text + "'");
+        assertThatThrownBy(() -> Address.parse(text)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("'" + text + "'");
     }
 }

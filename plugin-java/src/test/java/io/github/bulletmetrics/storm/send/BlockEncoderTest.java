@@ -69,7 +69,8 @@ class BlockEncoderTest {
                 } else {
                     double value = value(random);
                     block.add(value);
-                    expected.add(new BlockReader.Sample(layout.series(cell / rows).id(), block.timeMs(cell % rows), value));
+                    expected.add(new BlockReader.Sample(layout.series(cell / rows).id(), block.timeMs(cell % rows),
+                            value));
                 }
             }
             Block encoded = encoder.encode(block);

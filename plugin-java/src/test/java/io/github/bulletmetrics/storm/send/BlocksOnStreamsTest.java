@@ -30,7 +30,9 @@ class BlocksOnStreamsTest {
         rig.pass(1_000);
         Batch batch = last(stream);
         assertThat(batch.hasSamples()).isFalse();
-        assertThat(batch.getLayoutsList()).containsExactly(Layout.newBuilder().setId(10_000).addSeriesIds(1).addSeriesIds(2).addSeriesIds(3).build());
+        assertThat(batch.getLayoutsList())
+                .containsExactly(Layout.newBuilder().setId(10_000).addSeriesIds(1).addSeriesIds(2).addSeriesIds(
+                3).build());
         assertThat(batch.getSeriesList()).extracting(SeriesDefinition::getId).containsExactly(1, 2, 3);
         assertThat(batch.getBlocksList()).extracting(Block::getCount).containsExactly(2, 1);
         rig.offerBlock(0, 3, 1, 10, 11, 12);
@@ -67,7 +69,8 @@ class BlocksOnStreamsTest {
         rig.pass(0);
         assertThat(second.sent.get(0).getSequence()).isEqualTo(first.sent.get(0).getSequence());
         assertThat(second.sent.get(0).getBlocksCount()).isEqualTo(blocksFirst ? 0 : 1);
-        assertThat(delivered(first, blocksFirst)).isEqualTo(delivered(second, !blocksFirst)).containsExactly(1.0, 2.0, 3.0);
+        assertThat(delivered(first, blocksFirst)).isEqualTo(delivered(second, !blocksFirst))
+                .containsExactly(1.0, 2.0, 3.0);
     }
 
     @Test
@@ -109,8 +112,11 @@ class BlocksOnStreamsTest {
         rig.offerBlock(0, 50, 5, values);
         rig.offerBlock(0, 2, 1, 1_000, 1_001);
         rig.pass(1_000);
-        assertThat(stream.sent).allSatisfy(batch -> assertThat(batch.getSamples().getValuesCount() + 2 * batch.getBlocksCount()).isBetween(1, 100));
-        assertThat(delivered(stream, takesBlocks)).containsExactlyElementsOf(DoubleStream.concat(DoubleStream.of(values), DoubleStream.of(1_000, 1_001))
+        assertThat(stream.sent)
+                .allSatisfy(batch ->
+                assertThat(batch.getSamples().getValuesCount() + 2 * batch.getBlocksCount()).isBetween(1, 100));
+        assertThat(delivered(stream, takesBlocks))
+                .containsExactlyElementsOf(DoubleStream.concat(DoubleStream.of(values), DoubleStream.of(1_000, 1_001))
                 .filter(value -> !Double.isNaN(value)).boxed().toList());
         stream.sayAcknowledged(last(stream).getSequence());
         rig.pass(0);
@@ -133,7 +139,8 @@ class BlocksOnStreamsTest {
             small.pass(1_000);
             stream.sayAcknowledged(last(stream).getSequence());
         }
-        assertThat(stream.sent).hasSizeGreaterThan(10).allSatisfy(batch -> assertThat(batch.getSerializedSize()).isLessThan(6_000));
+        assertThat(stream.sent).hasSizeGreaterThan(10)
+                .allSatisfy(batch -> assertThat(batch.getSerializedSize()).isLessThan(6_000));
         assertThat(delivered(stream, takesBlocks)).hasSize(value);
     }
 

@@ -17,8 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random streams that break, refuse, say "full", lose what is under way and acknowledge late; whatever they do, at the end the
- * collector has every sample that the queue took, once. Some streams are those of a collector that takes blocks, some are not.
+ * Random streams that break, refuse, say "full", lose what is under way and acknowledge late; whatever they do, at the
+ * end the collector has every sample that the queue took, once. Some streams are those of a collector that takes
+ * blocks, some are not.
  */
 class DeliveryTest {
     private static final int STEPS = 3_000;
@@ -91,8 +92,10 @@ class DeliveryTest {
         assertThat(rig.outbox.isEmpty()).as("seed %d: all is acknowledged at last", seed).isTrue();
         assertThat(collector.ledger.breaches()).as("seed %d", seed).isEmpty();
         assertThat(firstDifference(taken, inOrder(collector.ledger.samples()))).as("seed %d", seed).isNull();
-        assertThat(collector.ledger.histograms()).extracting(HistogramSample::getCount).as("seed %d", seed).isEqualTo(distributions);
-        assertThat(collector.ledger.drops().getOrDefault(DropReason.DROP_REASON_QUEUE_FULL, 0L)).as("seed %d", seed).isEqualTo(refused);
+        assertThat(collector.ledger.histograms()).extracting(HistogramSample::getCount).as("seed %d", seed)
+                .isEqualTo(distributions);
+        assertThat(collector.ledger.drops().getOrDefault(DropReason.DROP_REASON_QUEUE_FULL, 0L)).as("seed %d", seed)
+                .isEqualTo(refused);
         assertThat(rig.losses.total()).as("seed %d", seed).isEqualTo(refused);
         assertThat(rig.queue.released()).as("seed %d", seed).isEqualTo(taken.size() + distributions.size());
     }

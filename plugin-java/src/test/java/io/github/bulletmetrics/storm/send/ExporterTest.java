@@ -75,7 +75,10 @@ class ExporterTest {
         assertThat(batch.hasSamples()).isFalse();
     }
 
-    /** No encoder of protobuf's writes fields in this order: what arrives so was not encoded again, nor was it the second time. */
+    /**
+     * No encoder of protobuf's writes fields in this order: what arrives so was not encoded again, nor was it the
+     * second time.
+     */
     @Test
     void aDistributionTravelsAsItWasEncoded() {
         ByteString fields = HistogramSample.newBuilder().setCount(300).build().toByteString()
@@ -87,7 +90,8 @@ class ExporterTest {
         FakeStream second = rig.nextOpened(8);
         rig.pass(0);
         for (FakeStream stream : List.of(first, second)) {
-            assertThat(stream.sent).flatExtracting(Batch::getHistogramsList).extracting(HistogramSample::getCount).containsExactly(300L);
+            assertThat(stream.sent).flatExtracting(Batch::getHistogramsList).extracting(HistogramSample::getCount)
+                    .containsExactly(300L);
             assertThat(stream.encoded).anySatisfy(batch -> assertThat(latin1(batch)).contains(latin1(fields)));
         }
     }
@@ -196,7 +200,8 @@ class ExporterTest {
         assertThat(stream.sequences()).containsExactly(1L, 2L, 3L, 2L, 3L);
         Batch again = stream.sent.get(3);
         assertThat(again.getOldestHeldSequence()).isEqualTo(2);
-        assertThat(again.getSeriesList()).as("it may not have kept what it refused").extracting(SeriesDefinition::getId).containsExactly(6);
+        assertThat(again.getSeriesList()).as("it may not have kept what it refused").extracting(SeriesDefinition::getId)
+                .containsExactly(6);
         assertThat(stream.sent.get(4).getSeriesList()).isEmpty();
         assertThat(rig.transport.streams).hasSize(1);
     }
@@ -251,9 +256,12 @@ class ExporterTest {
             }
             longestPause = Math.max(longestPause, rig.time.nowMs - from);
         }
-        assertThat(longestRefused).as("from a refused attempt to the next, ms").isLessThanOrEqualTo(3_010).isGreaterThan(1_000);
-        assertThat(longestBroken).as("from a stream that broke off to the next, ms").isLessThanOrEqualTo(8_010).isGreaterThan(3_010);
-        assertThat(longestPause + rig.options.patientOpenTimeoutMs - 7_000).as("from TCP's last knock at a black hole to the next, ms").isLessThan(10_000);
+        assertThat(longestRefused).as("from a refused attempt to the next, ms").isLessThanOrEqualTo(3_010)
+                .isGreaterThan(1_000);
+        assertThat(longestBroken).as("from a stream that broke off to the next, ms").isLessThanOrEqualTo(8_010)
+                .isGreaterThan(3_010);
+        assertThat(longestPause + rig.options.patientOpenTimeoutMs - 7_000)
+                .as("from TCP's last knock at a black hole to the next, ms").isLessThan(10_000);
     }
 
     private long msToTheNextAfter(StreamEnd.Kind end) {
@@ -306,7 +314,8 @@ class ExporterTest {
         rig.pass(0);
         rig.transport.last().sayAcknowledged(1);
         rig.pass(0);
-        assertThat(msToTheNextAfter(StreamEnd.Kind.LOST)).as("it acknowledged, but did not live").isGreaterThanOrEqualTo(4_000);
+        assertThat(msToTheNextAfter(StreamEnd.Kind.LOST)).as("it acknowledged, but did not live")
+                .isGreaterThanOrEqualTo(4_000);
         rig.pass(0);
         rig.transport.last().sayAcknowledged(Long.MAX_VALUE);
         rig.pass(rig.options.steadyMs);
@@ -314,7 +323,8 @@ class ExporterTest {
         rig.pass(0);
         rig.transport.last().sayAcknowledged(Long.MAX_VALUE);
         rig.pass(0);
-        assertThat(msToTheNextAfter(StreamEnd.Kind.LOST)).as("it did both").isLessThanOrEqualTo(rig.options.minBackoffMs);
+        assertThat(msToTheNextAfter(StreamEnd.Kind.LOST)).as("it did both")
+                .isLessThanOrEqualTo(rig.options.minBackoffMs);
     }
 
     @Test
@@ -430,8 +440,10 @@ class ExporterTest {
         assertThat(batch.getSequence()).isEqualTo(3);
         assertThat(batch.getOldestHeldSequence()).isEqualTo(3);
         assertThat(batch.getSamples().getValuesCount()).isEqualTo(5);
-        assertThat(batch.getDropsList()).singleElement().satisfies(drop -> assertThat(drop.getTotalSamples()).isEqualTo(25));
-        assertThat(batch.getGapsList()).singleElement().satisfies(gap -> assertThat(gap.getReason()).isEqualTo(DropReason.DROP_REASON_EXPIRED));
+        assertThat(batch.getDropsList()).singleElement()
+                .satisfies(drop -> assertThat(drop.getTotalSamples()).isEqualTo(25));
+        assertThat(batch.getGapsList()).singleElement()
+                .satisfies(gap -> assertThat(gap.getReason()).isEqualTo(DropReason.DROP_REASON_EXPIRED));
         assertThat(batch.hasTopology()).isTrue();
     }
 
@@ -458,7 +470,8 @@ class ExporterTest {
         rig.pass(0);
         rig.losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, 7, 1_000, 2_000);
         rig.pass(1_000);
-        assertThat(stream.sent.get(1).getDropsList()).singleElement().satisfies(drop -> assertThat(drop.getTotalSamples()).isEqualTo(7));
+        assertThat(stream.sent.get(1).getDropsList()).singleElement()
+                .satisfies(drop -> assertThat(drop.getTotalSamples()).isEqualTo(7));
         assertThat(stream.sent.get(1).getGapsCount()).isEqualTo(1);
         rig.pass(1_000);
         assertThat(stream.sent).hasSize(2);
@@ -478,7 +491,8 @@ class ExporterTest {
         rig.pass(0);
         assertThat(stream.sequences()).containsExactly(1L, 2L);
         assertThat(stream.finished).isFalse();
-        assertThat(stream.sent).extracting(Batch::getClosing).as("only the last is marked as such").containsExactly(false, true);
+        assertThat(stream.sent).extracting(Batch::getClosing).as("only the last is marked as such")
+                .containsExactly(false, true);
         stream.sayAcknowledged(2);
         rig.pass(0);
         assertThat(stream.finished).isTrue();
@@ -522,15 +536,18 @@ class ExporterTest {
         FakeStream stream = rig.opened(8);
         rig.pass(0);
         assertThat(stream.sent.get(0).hasClocks()).as("nothing was read yet").isFalse();
-        stream.say(ExportResponse.newBuilder().setAcknowledgement(Acknowledgement.newBuilder().setEpoch(stream.epoch()).setSequence(1).setSentTimeMs(777)));
+        stream.say(ExportResponse.newBuilder().setAcknowledgement(
+                Acknowledgement.newBuilder().setEpoch(stream.epoch()).setSequence(1).setSentTimeMs(777)));
         long cameMs = rig.time.wallMs();
         rig.workers.handedOver(rig.workers.worker("h", 6701), 55, 66);
         rig.offerMany(10);
         rig.pass(5);
         Batch batch = stream.sent.get(1);
-        assertThat(batch.getClocks().getAcknowledgedTimeMs()).as("when it came, not when it was looked at").isEqualTo(cameMs);
+        assertThat(batch.getClocks().getAcknowledgedTimeMs()).as("when it came, not when it was looked at")
+                .isEqualTo(cameMs);
         assertThat(batch.getClocks().getAcknowledgementSentTimeMs()).isEqualTo(777);
-        assertThat(batch.getClocks().getWorkersList()).extracting(WorkerClock::getHost, WorkerClock::getPort, WorkerClock::getHandOverTimeMs, WorkerClock::getTakenTimeMs)
+        assertThat(batch.getClocks().getWorkersList()).extracting(WorkerClock::getHost, WorkerClock::getPort,
+                WorkerClock::getHandOverTimeMs, WorkerClock::getTakenTimeMs)
                 .containsExactly(org.assertj.core.groups.Tuple.tuple("h", 6701, 55L, 66L));
         rig.offerMany(10);
         rig.pass(5);
@@ -555,7 +572,8 @@ class ExporterTest {
             small.offer(i, i);
         }
         small.pass(0);
-        assertThat(stream.sent).hasSizeGreaterThan(10).allSatisfy(batch -> assertThat(batch.getSerializedSize()).isLessThan(4_000));
+        assertThat(stream.sent).hasSizeGreaterThan(10)
+                .allSatisfy(batch -> assertThat(batch.getSerializedSize()).isLessThan(4_000));
     }
 
     @Test
@@ -584,7 +602,8 @@ class ExporterTest {
         rig.pass(0);
         String words = "x".repeat(600_000);
         ExportResponse.Builder wordy = ExportResponse.newBuilder()
-                .setAcknowledgement(Acknowledgement.newBuilder().addRejections(Rejection.newBuilder().setExample(words)));
+                .setAcknowledgement(
+                Acknowledgement.newBuilder().addRejections(Rejection.newBuilder().setExample(words)));
         stream.say(wordy);
         rig.pass(0);
         stream.say(wordy);
@@ -596,7 +615,10 @@ class ExporterTest {
         assertThat(stream.cancelled).contains("at too great a length");
     }
 
-    /** The collector hears of it with the first batch that is cut after the outage, once, and again where that batch is given up. */
+    /**
+     * The collector hears of it with the first batch that is cut after the outage, once, and again where that batch is
+     * given up.
+     */
     @Test
     void anOutageIsNotedAtTheCollector() {
         FakeStream stream = rig.opened(8);

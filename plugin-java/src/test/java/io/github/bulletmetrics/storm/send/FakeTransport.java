@@ -80,15 +80,18 @@ final class FakeTransport implements Transport {
         }
 
         void sayOpened(int window, int maxBatchBytes, boolean takesBlocks) {
-            say(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(window).setMaxBatchBytes(maxBatchBytes).setTakesBlocks(takesBlocks)));
+            say(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(window).setMaxBatchBytes(
+                    maxBatchBytes).setTakesBlocks(takesBlocks)));
         }
 
         void sayAcknowledged(long sequence) {
-            say(ExportResponse.newBuilder().setAcknowledgement(Acknowledgement.newBuilder().setEpoch(epoch()).setSequence(sequence)));
+            say(ExportResponse.newBuilder().setAcknowledgement(
+                    Acknowledgement.newBuilder().setEpoch(epoch()).setSequence(sequence)));
         }
 
         void sayFull(long sequence, int retryAfterMs) {
-            say(ExportResponse.newBuilder().setFull(Full.newBuilder().setEpoch(epoch()).setSequence(sequence).setRetryAfterMs(retryAfterMs)));
+            say(ExportResponse.newBuilder().setFull(Full.newBuilder().setEpoch(epoch()).setSequence(
+                    sequence).setRetryAfterMs(retryAfterMs)));
         }
 
         void end(StreamEnd.Kind kind) {

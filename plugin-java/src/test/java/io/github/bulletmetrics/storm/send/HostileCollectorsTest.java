@@ -28,8 +28,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Whatever a collector does: what fits the queue is delivered once a good one is there, once each, what does not is counted under its reason and
- * reported. Times are measured by bench/.
+ * Whatever a collector does: what fits the queue is delivered once a good one is there, once each, what does not is
+ * counted under its reason and reported. Times are measured by bench/.
  */
 class HostileCollectorsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -82,7 +82,8 @@ class HostileCollectorsTest {
         hurried.maxBrokenBackoffMs = 50;
         hurried.maxRetryAfterMs = 50;
         hurried.deniedPauseMs = 50;
-        return new Sender(queue, losses, workers, TopologyInfo.getDefaultInstance(), Open.newBuilder().setTopology("bullet").build(),
+        return new Sender(queue, losses, workers, TopologyInfo.getDefaultInstance(),
+                Open.newBuilder().setTopology("bullet").build(),
                 new GrpcTransport(Security.none()), List.of(Address.parse("127.0.0.1:" + port)), hurried);
     }
 
@@ -106,12 +107,14 @@ class HostileCollectorsTest {
                     .containsExactlyInAnyOrderElementsOf(IntStream.range(0, CAPACITY).boxed().toList());
             assertThat(ledger.drops()).isEqualTo(Map.of(DropReason.DROP_REASON_QUEUE_FULL, (long) REFUSED,
                     DropReason.DROP_REASON_UNSUPPORTED_VALUE, (long) UNSUPPORTED));
-            assertThat(ledger.gaps()).singleElement().satisfies(gap -> assertThat(gap.getReason()).isEqualTo(DropReason.DROP_REASON_QUEUE_FULL));
+            assertThat(ledger.gaps()).singleElement()
+                    .satisfies(gap -> assertThat(gap.getReason()).isEqualTo(DropReason.DROP_REASON_QUEUE_FULL));
             assertThat(ledger.breaches()).isEmpty();
         }
     }
 
     private static GrpcCollector collectorAt(int port) {
-        return await().atMost(PATIENCE).ignoreExceptions().until(() -> new GrpcCollector(port, InsecureServerCredentials.create()), good -> true);
+        return await().atMost(PATIENCE).ignoreExceptions()
+                .until(() -> new GrpcCollector(port, InsecureServerCredentials.create()), good -> true);
     }
 }

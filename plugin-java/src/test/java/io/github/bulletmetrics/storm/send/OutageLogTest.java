@@ -30,11 +30,15 @@ class OutageLogTest {
     /** The ends are those that GrpcTransportTest brings about. */
     @Test
     void whatTheConnectionGivesAwayIsNamed() {
-        log.failed(address, StreamEnd.lost("UNAVAILABLE (javax.net.ssl.SSLException: Unsupported or unrecognized SSL message)"), 0, 0);
-        assertThat(log.last()).startsWith("a:1: UNAVAILABLE").contains("speaks plain text").contains("tls.enabled is true");
-        log.failed(address, StreamEnd.lost("INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 1377027)"), 0, 0);
+        log.failed(address, StreamEnd.lost(
+                "UNAVAILABLE (javax.net.ssl.SSLException: Unsupported or unrecognized SSL message)"), 0, 0);
+        assertThat(log.last()).startsWith("a:1: UNAVAILABLE").contains("speaks plain text")
+                .contains("tls.enabled is true");
+        log.failed(address, StreamEnd.lost(
+                "INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 1377027)"), 0, 0);
         assertThat(log.last()).contains("speaks TLS: set");
-        log.failed(address, StreamEnd.lost("INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 4740180)"), 0, 0);
+        log.failed(address, StreamEnd.lost(
+                "INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 4740180)"), 0, 0);
         assertThat(log.last()).contains("4320 by default");
         log.failed(address, StreamEnd.lost("UNAVAILABLE: End of stream or IOException"), 0, 0);
         assertThat(log.last()).contains("has ended, or speaks TLS");

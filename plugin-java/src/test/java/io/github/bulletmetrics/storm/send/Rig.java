@@ -33,7 +33,8 @@ final class Rig {
     final Exporter exporter;
     private final List<Series> series = new ArrayList<>();
     private final Source source = new Source("host", 6700, "FilterBolt", 1, 10_000);
-    private final Layout latencies = new Layout(0, new Series(1_000, source, "latency", List.of(), Shape.SHAPE_HISTOGRAM));
+    private final Layout latencies = new Layout(0, new Series(1_000, source, "latency", List.of(),
+            Shape.SHAPE_HISTOGRAM));
     private final Map<List<Integer>, Layout> layouts = new HashMap<>();
     private final Block block = new Block();
 
@@ -47,7 +48,8 @@ final class Rig {
         for (String address : addresses.length == 0 ? new String[] {"a:1"} : addresses) {
             parsed.add(Address.parse(address));
         }
-        exporter = new Exporter(outbox, transport, parsed, Open.newBuilder().setTopology("bullet").build(), options, time, new Random(1), () -> { });
+        exporter = new Exporter(outbox, transport, parsed, Open.newBuilder().setTopology("bullet").build(), options,
+                time, new Random(1), () -> { });
     }
 
     /** The series of a number, the same for the same number. */
@@ -85,12 +87,14 @@ final class Rig {
         for (int column = 0; column < columns; column++) {
             all[column] = series(firstSeries + column);
         }
-        return layouts.computeIfAbsent(List.of(firstSeries, columns), absent -> new Layout(10_000 + layouts.size(), all));
+        return layouts.computeIfAbsent(List.of(firstSeries, columns), absent -> new Layout(10_000 + layouts.size(),
+                all));
     }
 
     /** Queues a distribution whose count distinguishes it from all others. */
     boolean offerDistribution(long count) {
-        return offerDistribution(HistogramSample.newBuilder().setSeriesId(latencies.series(0).id()).setCount(count).build().toByteString());
+        return offerDistribution(HistogramSample.newBuilder().setSeriesId(latencies.series(0).id()).setCount(
+                count).build().toByteString());
     }
 
     boolean offerDistribution(ByteString encoded) {

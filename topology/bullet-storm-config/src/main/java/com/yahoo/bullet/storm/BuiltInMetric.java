@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * The metrics that Bullet registers itself, and those of record sources, which are ours. Counts are totals since the task's start,
- * never reset.
+ * The metrics that Bullet registers itself, and those of record sources, which are ours. Counts are totals since the
+ * task's start, never reset.
  */
 public enum BuiltInMetric {
     /** Queries that run, by join bolt task; a long. */

@@ -30,7 +30,8 @@ public class BulletStormConfig extends BulletConfig {
     /** Whether Bullet's own {@code bullet_*} metrics are registered. */
     public static final String TOPOLOGY_METRICS_BUILT_IN_ENABLE = "bullet.topology.metrics.built.in.enable";
     /** A map from a built-in metric's name, or {@link #DEFAULT_INTERVAL_KEY}, to its interval in seconds. */
-    public static final String TOPOLOGY_METRICS_BUILT_IN_EMIT_INTERVAL_MAPPING = "bullet.topology.metrics.built.in.emit.interval.mapping";
+    public static final String TOPOLOGY_METRICS_BUILT_IN_EMIT_INTERVAL_MAPPING =
+            "bullet.topology.metrics.built.in.emit.interval.mapping";
     /** The list of metrics consumer classes that have a {@code register} method. */
     public static final String TOPOLOGY_METRICS_CLASSES = "bullet.topology.metrics.classes";
     /** The key of {@link #TOPOLOGY_METRICS_BUILT_IN_EMIT_INTERVAL_MAPPING} for the metrics that it does not name. */
@@ -65,9 +66,11 @@ public class BulletStormConfig extends BulletConfig {
     /** Ticks between two reports of the filter bolt's partitioning. */
     public static final String FILTER_BOLT_STATS_REPORT_TICKS = "bullet.topology.filter.bolt.stats.report.ticks";
     /** Ticks that a finished query waits in the join bolt for its last data. */
-    public static final String JOIN_BOLT_QUERY_POST_FINISH_BUFFER_TICKS = "bullet.topology.join.bolt.query.post.finish.buffer.ticks";
+    public static final String JOIN_BOLT_QUERY_POST_FINISH_BUFFER_TICKS =
+            "bullet.topology.join.bolt.query.post.finish.buffer.ticks";
     /** Ticks that a query with time windows waits in the join bolt before it starts. */
-    public static final String JOIN_BOLT_WINDOW_PRE_START_DELAY_TICKS = "bullet.topology.join.bolt.query.pre.start.delay.ticks";
+    public static final String JOIN_BOLT_WINDOW_PRE_START_DELAY_TICKS =
+            "bullet.topology.join.bolt.query.pre.start.delay.ticks";
     /** A map of settings laid over the PubSub's in the loop bolt. */
     public static final String LOOP_BOLT_PUBSUB_OVERRIDES = "bullet.topology.loop.bolt.pubsub.overrides";
 

@@ -1,7 +1,8 @@
 package com.yahoo.bullet.storm;
 
 /**
- * The four settings that each component has: how many executors, and what the resource-aware scheduler reserves for one.
+ * The four settings that each component has: how many executors, and what the resource-aware scheduler reserves for
+ * one.
  */
 public enum ComponentSettings {
     /** The spout that reads through bullet-dsl. */

@@ -32,7 +32,8 @@ final class StormSettings {
         define(BulletStormConfig.TOPOLOGY_NAME).checkIf(Validator::isString);
         flag(BulletStormConfig.TOPOLOGY_METRICS_ENABLE);
         flag(BulletStormConfig.TOPOLOGY_METRICS_BUILT_IN_ENABLE);
-        define(BulletStormConfig.TOPOLOGY_METRICS_BUILT_IN_EMIT_INTERVAL_MAPPING).checkIf(StormSettings::isIntervalMapping);
+        define(BulletStormConfig.TOPOLOGY_METRICS_BUILT_IN_EMIT_INTERVAL_MAPPING)
+                .checkIf(StormSettings::isIntervalMapping);
         define(BulletStormConfig.TOPOLOGY_METRICS_CLASSES).checkIf(StormSettings::isListOfStrings);
     }
 
@@ -77,7 +78,8 @@ final class StormSettings {
                  .checkIf((enabled, mapping) -> !Validator.isTrue(enabled) || !((Map<?, ?>) mapping).isEmpty());
         validator.evaluate("The shortest window must be at least the start delay and "
                                + BulletStormConfig.PRE_START_DELAY_BUFFER_TICKS + " ticks long",
-                           BulletStormConfig.TICK_SPOUT_INTERVAL, BulletStormConfig.JOIN_BOLT_WINDOW_PRE_START_DELAY_TICKS,
+                           BulletStormConfig.TICK_SPOUT_INTERVAL,
+                           BulletStormConfig.JOIN_BOLT_WINDOW_PRE_START_DELAY_TICKS,
                            BulletConfig.WINDOW_MIN_EMIT_EVERY)
                  .checkIf(StormSettings::isWindowLongEnough)
                  .orFail();
@@ -115,7 +117,8 @@ final class StormSettings {
 
     private static boolean isMapOfNames(Object value) {
         return value instanceof Map
-            && ((Map<?, ?>) value).keySet().stream().allMatch(key -> key instanceof String && !((String) key).isEmpty());
+            && ((Map<?, ?>) value).keySet().stream()
+            .allMatch(key -> key instanceof String && !((String) key).isEmpty());
     }
 
     private static boolean isWindowLongEnough(List<Object> values) {

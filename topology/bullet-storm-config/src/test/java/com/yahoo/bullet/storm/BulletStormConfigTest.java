@@ -42,7 +42,8 @@ class BulletStormConfigTest {
         "bullet.topology.metrics.built.in.emit.interval.mapping, '{bullet_no_such: 1}', '{bullet_active_queries=10, default=10}'",
         "bullet.topology.metrics.built.in.emit.interval.mapping, '{default: 0}', '{bullet_active_queries=10, default=10}'",
     })
-    void putsTheDefaultInPlaceOfABadValue(String key, String bad, String expected, @TempDir Path folder) throws Exception {
+    void putsTheDefaultInPlaceOfABadValue(String key, String bad, String expected, @TempDir Path folder)
+            throws Exception {
         assertThat(load(folder, key + ": " + bad).get(key)).hasToString(expected);
     }
 

@@ -12,18 +12,19 @@ import org.apache.storm.topology.OutputFieldsDeclarer;
 import java.util.Map;
 
 /**
- * A connector of bullet-dsl around a Storm spout: users extend it, say in {@code read()} how what their spout emits becomes a
- * list of messages, and have it read by the DSL spout. It stands under this name since user classes compile against it; the
- * public surface is that of bullet-storm 1.3.
+ * A connector of bullet-dsl around a Storm spout: users extend it, say in {@code read()} how what their spout emits
+ * becomes a list of messages, and have it read by the DSL spout. It stands under this name since user classes compile
+ * against it; the public surface is that of bullet-storm 1.3.
  *
- * <p>It lives in one of two ways. With {@code bullet.topology.dsl.spout.connector.as.spout.enable} the DSL spout hands it Storm's
- * own calls ({@link #open}, {@link #activate}, {@link #ack}, ...) and never calls {@link #initialize()}. As a plain connector it is
- * opened by {@link #initialize()} with what the three setters gave it. Every call goes to the wrapped spout, credentials only where
- * that is an {@link ICredentialsListener}.
+ * <p>It lives in one of two ways. With {@code bullet.topology.dsl.spout.connector.as.spout.enable} the DSL spout hands
+ * it Storm's own calls ({@link #open}, {@link #activate}, {@link #ack}, ...) and never calls {@link #initialize()}. As
+ * a plain connector it is opened by {@link #initialize()} with what the three setters gave it. Every call goes to the
+ * wrapped spout, credentials only where that is an {@link ICredentialsListener}.
  *
  * @param <T> the wrapped spout.
  */
-public abstract class SpoutConnector<T extends IRichSpout> extends BulletConnector implements IRichSpout, ICredentialsListener {
+public abstract class SpoutConnector<T extends IRichSpout> extends BulletConnector implements IRichSpout,
+        ICredentialsListener {
     private static final long serialVersionUID = 1L;
 
     /** The wrapped spout. */
@@ -46,8 +47,8 @@ public abstract class SpoutConnector<T extends IRichSpout> extends BulletConnect
     }
 
     /**
-     * Makes the spout to wrap: the one that {@link BulletStormConfig#DSL_SPOUT_CONNECTOR_CLASS_NAME} names, by its public
-     * constructor that takes a {@link BulletConfig}. To be overridden where that does not do.
+     * Makes the spout to wrap: the one that {@link BulletStormConfig#DSL_SPOUT_CONNECTOR_CLASS_NAME} names, by its
+     * public constructor that takes a {@link BulletConfig}. To be overridden where that does not do.
      *
      * @return a new spout.
      * @throws RuntimeException when the class cannot be made.

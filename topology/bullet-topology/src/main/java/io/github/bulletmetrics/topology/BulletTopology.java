@@ -26,10 +26,12 @@ import java.util.concurrent.Callable;
         "  storm jar bullet-topology.jar io.github.bulletmetrics.topology.BulletTopology \\",
         "    --bullet-conf bullet_settings.yaml -c bullet.topology.filter.bolt.parallelism=4"})
 public final class BulletTopology implements Callable<Integer> {
-    @Option(names = "--bullet-conf", required = true, paramLabel = "FILE", description = "Bullet's settings, a YAML file.")
+    @Option(names = "--bullet-conf", required = true, paramLabel = "FILE",
+            description = "Bullet's settings, a YAML file.")
     private Path file;
 
-    @Option(names = "-c", paramLabel = "KEY=VALUE", description = "A setting over the file's, as YAML: bullet.* is Bullet's, "
+    @Option(names = "-c", paramLabel = "KEY=VALUE",
+            description = "A setting over the file's, as YAML: bullet.* is Bullet's, "
         + "any other Storm's. May be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
@@ -37,7 +39,8 @@ public final class BulletTopology implements Callable<Integer> {
         + "and bullet.topology.name of the file.")
     private String name;
 
-    @Option(names = {"--print-config", "--dry-run"}, description = "Submits nothing: checks the settings, builds the topology and "
+    @Option(names = {"--print-config", "--dry-run"},
+            description = "Submits nothing: checks the settings, builds the topology and "
         + "prints every setting that holds, as YAML. Asks no cluster.")
     private boolean printConfig;
 

@@ -13,7 +13,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** Writes down what holds in the end: every setting of Bullet after its checks, then every setting of Storm that differs from Storm's own. */
+/**
+ * Writes down what holds in the end: every setting of Bullet after its checks, then every setting of Storm that differs
+ * from Storm's own.
+ */
 final class EffectiveSettings {
     private EffectiveSettings() {
     }

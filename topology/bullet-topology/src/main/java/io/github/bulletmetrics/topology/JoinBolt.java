@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
 import java.util.List;
 
 /**
- * Combines what the filter bolts found for a query and emits its result, its windows or its error. A query's end is also
- * emitted as a signal that the loop bolt carries back to the filter bolts.
+ * Combines what the filter bolts found for a query and emits its result, its windows or its error. A query's end is
+ * also emitted as a signal that the loop bolt carries back to the filter bolts.
  */
 public final class JoinBolt extends QueryBolt {
     private static final long serialVersionUID = 1L;
@@ -179,7 +179,8 @@ public final class JoinBolt extends QueryBolt {
         LOG.info("Query {} cannot be started: {}", message.getId(), cause.toString());
         improper.increment();
         BulletError error = BulletError.makeError(cause.toString(), "Error initializing query");
-        emitResult(message.getId(), Clip.of(Meta.of(List.of(error))), withSignal(message.getMetadata(), Metadata.Signal.FAIL));
+        emitResult(message.getId(), Clip.of(Meta.of(List.of(error))),
+                withSignal(message.getMetadata(), Metadata.Signal.FAIL));
     }
 
     @Override

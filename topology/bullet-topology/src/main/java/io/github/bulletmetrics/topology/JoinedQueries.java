@@ -11,8 +11,8 @@ import java.util.Map;
  * The queries of one join bolt task, each in one of three states.
  *
  * <p><em>Delayed</em>: has time windows and starts a few ticks late, so that the filter bolts' windows close before its
- * own. <em>Running</em>. <em>Finishing</em>: done, but kept a few ticks for the last data of the filter bolts. Running and
- * finishing queries are the active ones.
+ * own. <em>Running</em>. <em>Finishing</em>: done, but kept a few ticks for the last data of the filter bolts. Running
+ * and finishing queries are the active ones.
  */
 final class JoinedQueries {
     private final Map<String, Metadata> metadata = new HashMap<>();

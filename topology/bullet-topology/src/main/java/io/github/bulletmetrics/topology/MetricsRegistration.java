@@ -12,8 +12,8 @@ import java.util.List;
 
 /**
  * Lets each class of {@code bullet.topology.metrics.classes} register itself, by its
- * {@code public static void register(org.apache.storm.Config, com.yahoo.bullet.storm.BulletStormConfig)}. As in Bullet, a
- * class that cannot is logged, and the topology runs without it.
+ * {@code public static void register(org.apache.storm.Config, com.yahoo.bullet.storm.BulletStormConfig)}. As in Bullet,
+ * a class that cannot is logged, and the topology runs without it.
  */
 final class MetricsRegistration {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsRegistration.class);

@@ -8,8 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Settings from the command line, each value read as YAML. A name is taken whole, dots and all; of two values of one name the
- * later holds.
+ * Settings from the command line, each value read as YAML. A name is taken whole, dots and all; of two values of one
+ * name the later holds.
  *
  * @param bullet those whose name starts with {@code bullet.}.
  * @param storm all others.
@@ -31,7 +31,8 @@ public record Overrides(Map<String, Object> bullet, Map<String, Object> storm) {
      */
     public Overrides with(Map<String, String> texts) {
         Overrides overrides = new Overrides(new LinkedHashMap<>(bullet), new LinkedHashMap<>(storm));
-        texts.forEach((name, text) -> (name.startsWith(BULLET) ? overrides.bullet : overrides.storm).put(name, value(name, text)));
+        texts.forEach((name, text) -> (name.startsWith(BULLET) ? overrides.bullet : overrides.storm).put(name,
+                value(name, text)));
         return overrides;
     }
 
@@ -39,7 +40,8 @@ public record Overrides(Map<String, Object> bullet, Map<String, Object> storm) {
         try {
             return new Yaml(new SafeConstructor()).load(text);
         } catch (YAMLException e) {
-            throw new IllegalArgumentException("-c " + name + "=" + text + " is not YAML; quote texts like \"a: b\": " + e.getMessage(), e);
+            throw new IllegalArgumentException("-c " + name + "=" + text + " is not YAML; quote texts like \"a: b\": "
+                    + e.getMessage(), e);
         }
     }
 }

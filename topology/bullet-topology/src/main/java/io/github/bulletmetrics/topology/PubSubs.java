@@ -28,7 +28,8 @@ final class PubSubs {
     }
 
     /**
-     * Finds the PubSub's class, so that a wrong one, or one that cannot go with the settings, is told when the topology is submitted and not by workers that die.
+     * Finds the PubSub's class, so that a wrong one, or one that cannot go with the settings, is told when the topology
+     * is submitted and not by workers that die.
      *
      * @throws IllegalArgumentException says what to set.
      */
@@ -37,8 +38,10 @@ final class PubSubs {
         try {
             Class.forName(name).asSubclass(PubSub.class);
         } catch (ClassNotFoundException | LinkageError | ClassCastException e) {
-            throw new IllegalArgumentException(BulletStormConfig.PUBSUB_CLASS_NAME + " must name a PubSub that is in this jar or in "
-                + "Storm's extlib, but is " + name + ". This jar has " + RESTPubSub.class.getName() + ", which the query gateway serves, and "
+            throw new IllegalArgumentException(BulletStormConfig.PUBSUB_CLASS_NAME
+                    + " must name a PubSub that is in this jar or in "
+                + "Storm's extlib, but is " + name + ". This jar has " + RESTPubSub.class.getName()
+                + ", which the query gateway serves, and "
                 + DRPCPubSub.class.getName(), e);
         }
         if (name.equals(DRPCPubSub.class.getName())) {

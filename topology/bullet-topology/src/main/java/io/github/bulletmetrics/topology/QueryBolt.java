@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 import java.util.Map;
 
 /**
- * What the filter and the join bolt share: taking in queries and signals, and ticks, and asking for the queries that were
- * there before it. All on the executor's thread.
+ * What the filter and the join bolt share: taking in queries and signals, and ticks, and asking for the queries that
+ * were there before it. All on the executor's thread.
  */
 abstract class QueryBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;
@@ -62,7 +62,8 @@ abstract class QueryBolt extends BaseRichBolt {
         if (take(tuple)) {
             collector.ack(tuple);
         } else {
-            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(), tuple.getSourceStreamId());
+            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(),
+                    tuple.getSourceStreamId());
         }
     }
 
@@ -111,7 +112,8 @@ abstract class QueryBolt extends BaseRichBolt {
     private void askIfDue() {
         if (missed.isDue(System.currentTimeMillis())) {
             LOG.info("{} asks for its queries as of {}", name, missed.since());
-            collector.emit(Streams.FEEDBACK_STREAM, new Values(name, new Metadata(Metadata.Signal.REPLAY, missed.since())));
+            collector.emit(Streams.FEEDBACK_STREAM,
+                    new Values(name, new Metadata(Metadata.Signal.REPLAY, missed.since())));
         }
     }
 

@@ -24,8 +24,8 @@ import java.util.Map;
 
 /**
  * Reads queries and signals from the PubSub and hands them to the bolts, anchored by the query's id: a message is
- * committed when every bolt has acked it, and read again when one has failed it. Moves replays on: each tuple to the replay
- * bolt is anchored by the asking task's name, and its ack means that the next batch can be sent.
+ * committed when every bolt has acked it, and read again when one has failed it. Moves replays on: each tuple to the
+ * replay bolt is anchored by the asking task's name, and its ack means that the next batch can be sent.
  */
 public final class QuerySpout extends BaseRichSpout {
     private static final long serialVersionUID = 1L;
@@ -102,7 +102,8 @@ public final class QuerySpout extends BaseRichSpout {
         if (!metadata.hasContent()) {
             collector.emit(Streams.METADATA_STREAM, new Values(id, metadata));
         } else if (!replayEnabled || !(metadata.getContent() instanceof Number)) {
-            LOG.warn("Left out a replay request from {}: {}", id, replayEnabled ? "it has no time" : "this topology does not replay");
+            LOG.warn("Left out a replay request from {}: {}", id, replayEnabled ? "it has no time"
+                    : "this topology does not replay");
         } else if (replays.request(id, ((Number) metadata.getContent()).longValue())) {
             moveOn(id, false);
         }

@@ -13,10 +13,10 @@ import org.apache.storm.topology.TopologyBuilder;
 import java.util.List;
 
 /**
- * Adds what emits records, under the name {@link Streams#RECORD_COMPONENT}: with {@code bullet.topology.dsl.spout.enable} the DSL
- * spout, or with {@code bullet.topology.dsl.bolt.enable} too the DSL bolt behind it; else the spout that
- * {@code bullet.topology.bullet.spout.class.name} names, by its constructor that takes a list of strings or else the one that takes
- * nothing, as Bullet does it; without a name, the generator.
+ * Adds what emits records, under the name {@link Streams#RECORD_COMPONENT}: with
+ * {@code bullet.topology.dsl.spout.enable} the DSL spout, or with {@code bullet.topology.dsl.bolt.enable} too the DSL
+ * bolt behind it; else the spout that {@code bullet.topology.bullet.spout.class.name} names, by its constructor that
+ * takes a list of strings or else the one that takes nothing, as Bullet does it; without a name, the generator.
  */
 public final class RecordSource {
     private final BulletStormConfig config;
@@ -46,7 +46,8 @@ public final class RecordSource {
     private void addDsl() {
         boolean hasBolt = is(BulletStormConfig.DSL_BOLT_ENABLE);
         DSLSpout spout =
-            is(BulletStormConfig.DSL_SPOUT_CONNECTOR_SPOUT_ENABLE) ? new DSLConnectorSpout(config) : new DSLSpout(config);
+            is(BulletStormConfig.DSL_SPOUT_CONNECTOR_SPOUT_ENABLE) ? new DSLConnectorSpout(config)
+            : new DSLSpout(config);
         add(ComponentSettings.DSL_SPOUT, hasBolt ? Streams.DATA_COMPONENT : Streams.RECORD_COMPONENT, spout);
         if (hasBolt) {
             ComponentSettings bolt = ComponentSettings.DSL_BOLT;
@@ -67,7 +68,8 @@ public final class RecordSource {
         try {
             return make(Class.forName(name), config.getAs(BulletStormConfig.BULLET_SPOUT_ARGS, List.class));
         } catch (ReflectiveOperationException | ClassCastException e) {
-            throw new IllegalArgumentException(BulletStormConfig.BULLET_SPOUT_CLASS_NAME + " must name an IRichSpout with a "
+            throw new IllegalArgumentException(BulletStormConfig.BULLET_SPOUT_CLASS_NAME
+                    + " must name an IRichSpout with a "
                 + "public constructor that takes a List or nothing, but is " + name, e);
         }
     }

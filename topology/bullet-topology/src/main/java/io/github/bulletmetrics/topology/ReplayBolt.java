@@ -31,8 +31,8 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Keeps every query that runs (those of Bullet's storage at its start, then what the query spout sends) and gives them to
- * filter and join tasks that ask for them, one batch after another.
+ * Keeps every query that runs (those of Bullet's storage at its start, then what the query spout sends) and gives them
+ * to filter and join tasks that ask for them, one batch after another.
  */
 public final class ReplayBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;
@@ -89,7 +89,8 @@ public final class ReplayBolt extends BaseRichBolt {
     @Override
     public void execute(Tuple tuple) {
         if (!Streams.QUERY_COMPONENT.equals(tuple.getSourceComponent())) {
-            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(), tuple.getSourceStreamId());
+            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(),
+                    tuple.getSourceStreamId());
             return;
         }
         switch (tuple.getSourceStreamId()) {

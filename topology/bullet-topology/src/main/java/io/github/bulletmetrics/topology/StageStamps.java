@@ -7,9 +7,10 @@ import io.github.bulletmetrics.topology.source.SourceSettings;
 import java.io.Serializable;
 
 /**
- * Writes into a record when it reached the stages of its way through Bullet, for latency probes: "Bullet Received", when the source
- * emitted it, and "Bullet Filtered", when a filter bolt showed it to its queries; ms since 1970, by the clock of the host where that
- * was. Does nothing unless the fields are named ({@link SourceSettings}), so that by default records are as Bullet has them.
+ * Writes into a record when it reached the stages of its way through Bullet, for latency probes: "Bullet Received",
+ * when the source emitted it, and "Bullet Filtered", when a filter bolt showed it to its queries; ms since 1970, by the
+ * clock of the host where that was. Does nothing unless the fields are named ({@link SourceSettings}), so that by
+ * default records are as Bullet has them.
  *
  * @param receivedField the field for the first, or null.
  * @param filteredField the field for the second, or null.

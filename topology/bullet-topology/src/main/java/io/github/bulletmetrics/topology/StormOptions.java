@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * The settings that {@code storm jar} took for itself ({@code -c}) and hands on in the system property {@code storm.options}:
- * {@code name=value} each, URL-encoded, joined by commas. Storm reads a value as JSON, or else as text; here it is YAML, so that
- * {@code -c} means the same whoever reads it.
+ * The settings that {@code storm jar} took for itself ({@code -c}) and hands on in the system property
+ * {@code storm.options}: {@code name=value} each, URL-encoded, joined by commas. Storm reads a value as JSON, or else
+ * as text; here it is YAML, so that {@code -c} means the same whoever reads it.
  */
 final class StormOptions {
     private static final String PROPERTY = "storm.options";
@@ -32,9 +32,12 @@ final class StormOptions {
         return options;
     }
 
-    /** Replaces them by these, as JSON: StormSubmitter lays them over what it is told, and would make texts of lists. */
+    /**
+     * Replaces them by these, as JSON: StormSubmitter lays them over what it is told, and would make texts of lists.
+     */
     static void write(Map<String, Object> settings) {
-        System.setProperty(PROPERTY, settings.entrySet().stream().map(StormOptions::option).collect(Collectors.joining(",")));
+        System.setProperty(PROPERTY,
+                settings.entrySet().stream().map(StormOptions::option).collect(Collectors.joining(",")));
     }
 
     private static String option(Map.Entry<String, Object> setting) {

@@ -14,15 +14,12 @@ import org.apache.storm.tuple.Fields;
  * DataSource  default   record: BulletRecord, timestamp: Long (ms, when emitted)
  * QuerySpout  default   id: String, query: PubSubMessage
  * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE, REPLAY)
- * QuerySpout  replay    id: String, timestamp: Long (ms, of the request), ack: Boolean (whether the batch before arrived)
- * TickSpout   default   id: Integer, tick: Long
- * FilterBolt  default   id: String, data: byte[]
- * FilterBolt  error     id: String, error: RateLimitError
- * FilterBolt  feedback  id: String, metadata: Metadata (REPLAY with a timestamp)
- * JoinBolt    default   id: String, result: String (JSON), metadata: Metadata (COMPLETE, FAIL; no signal on a window)
- * JoinBolt    feedback  id: String, metadata: Metadata (COMPLETE, KILL, REPLAY with a timestamp)
- * ReplayBolt  replay    id: String, timestamp: Long, index: Integer, batch: Map, or byte[] if compressed, null at the end
- * ReplayBolt  capture   nothing is sent on it
+ * QuerySpout replay id: String, timestamp: Long (ms, of the request), ack: Boolean (whether the batch before arrived)
+ * TickSpout default id: Integer, tick: Long FilterBolt default id: String, data: byte[] FilterBolt error id: String,
+ * error: RateLimitError FilterBolt feedback id: String, metadata: Metadata (REPLAY with a timestamp) JoinBolt default
+ * id: String, result: String (JSON), metadata: Metadata (COMPLETE, FAIL; no signal on a window) JoinBolt feedback id:
+ * String, metadata: Metadata (COMPLETE, KILL, REPLAY with a timestamp) ReplayBolt replay id: String, timestamp: Long,
+ * index: Integer, batch: Map, or byte[] if compressed, null at the end ReplayBolt capture nothing is sent on it
  * </pre>
  */
 public final class Streams {

@@ -122,7 +122,8 @@ public final class Wiring {
 
     private void replay() {
         if (config.get(BulletConfig.STORAGE_CLASS_NAME) == null) {
-            throw new IllegalArgumentException(BulletStormConfig.REPLAY_ENABLE + " needs " + BulletConfig.STORAGE_CLASS_NAME
+            throw new IllegalArgumentException(BulletStormConfig.REPLAY_ENABLE + " needs "
+                    + BulletConfig.STORAGE_CLASS_NAME
                 + ", from which replay bolts read the queries at their start: name the storage of Bullet's web service, or "
                 + MemoryStorageManager.class.getName() + " for none");
         }
@@ -133,7 +134,10 @@ public final class Wiring {
             .fieldsGrouping(Streams.QUERY_COMPONENT, Streams.REPLAY_STREAM, BY_ID));
     }
 
-    /** Without windows and replay nothing but a kill ends a query early in the filter bolts, so Bullet leaves this bolt out. */
+    /**
+     * Without windows and replay nothing but a kill ends a query early in the filter bolts, so Bullet leaves this bolt
+     * out.
+     */
     private void loop() {
         ComponentSettings loop = ComponentSettings.LOOP_BOLT;
         reserve(loop, builder.setBolt(Streams.LOOP_COMPONENT, new LoopBolt(config), executors(loop))
@@ -150,7 +154,8 @@ public final class Wiring {
     }
 
     /** Tells the resource-aware scheduler what one executor needs. */
-    static void reserve(BulletStormConfig config, ComponentSettings component, ComponentConfigurationDeclarer<?> declarer) {
+    static void reserve(BulletStormConfig config, ComponentSettings component, ComponentConfigurationDeclarer<
+            ?> declarer) {
         declarer.setCPULoad(config.getAs(component.cpuLoad(), Double.class));
         declarer.setMemoryLoad(config.getAs(component.onHeapLoad(), Double.class),
                                config.getAs(component.offHeapLoad(), Double.class));

@@ -57,7 +57,8 @@ class BulletTopologyTest {
     @Test
     void helpSaysWhatItIs() {
         String help = BulletTopology.commandLine().getUsageMessage().replaceAll("\\s+", " ");
-        assertThat(help).contains("Bullet's topology", "rebuilt by Bullet Metrics on Bullet's own engine", "bullet-storm 1.3.2, of which it holds no code");
+        assertThat(help).contains("Bullet's topology", "rebuilt by Bullet Metrics on Bullet's own engine",
+                "bullet-storm 1.3.2, of which it holds no code");
     }
 
     /** The kinds of values, whichever of the two reads the -c. */
@@ -89,7 +90,8 @@ class BulletTopologyTest {
 
     @Test
     void theLaterTheNearerHolds() throws IOException {
-        byStormJar("bullet.topology.filter.bolt.parallelism=2", "topology.workers=2", "bullet.topology.join.bolt.parallelism=2");
+        byStormJar("bullet.topology.filter.bolt.parallelism=2", "topology.workers=2",
+                "bullet.topology.join.bolt.parallelism=2");
 
         Map<String, Object> settings = printed(
             "bullet.topology.filter.bolt.parallelism: 1\nbullet.topology.join.bolt.parallelism: 1\nbullet.topology.result.bolt.parallelism: 1\n"
@@ -107,16 +109,19 @@ class BulletTopologyTest {
         String file = "bullet.topology.name: by-file\n";
         assertThat(printed(file)).containsEntry("bullet.topology.name", "by-file");
         assertThat(printed(file, "-c", "topology.name=by-storm")).containsEntry("bullet.topology.name", "by-storm");
-        assertThat(printed(file, "-c", "topology.name=by-storm", "--name", "by-option")).containsEntry("bullet.topology.name", "by-option");
+        assertThat(printed(file, "-c", "topology.name=by-storm", "--name", "by-option"))
+                .containsEntry("bullet.topology.name", "by-option");
     }
 
     /** StormSubmitter reads the property again, and lays it over. */
     @Test
     void stormReadsTheSameValues() {
-        StormOptions.write(new Overrides().with(Map.of("topology.kryo.register", "[a.B, c.D]", "topology.worker.childopts", "-Da=b,c"))
+        StormOptions.write(new Overrides().with(Map.of("topology.kryo.register", "[a.B, c.D]",
+                "topology.worker.childopts", "-Da=b,c"))
             .storm());
 
-        assertThat(org.apache.storm.utils.Utils.readCommandLineOpts().toString()).contains("topology.kryo.register=[\"a.B\",\"c.D\"]")
+        assertThat(org.apache.storm.utils.Utils.readCommandLineOpts().toString())
+                .contains("topology.kryo.register=[\"a.B\",\"c.D\"]")
             .contains("topology.worker.childopts=-Da=b,c");
     }
 
@@ -129,15 +134,18 @@ class BulletTopologyTest {
     @Test
     void refusesAPubSubThatIsNotThere() throws IOException {
         assertThat(run("bullet.pubsub.class.name: com.yahoo.bullet.nosuch.PubSub\n")).isEqualTo(1);
-        assertThat(err.toString()).contains("bullet.pubsub.class.name must name a PubSub", "com.yahoo.bullet.pubsub.rest.RESTPubSub");
+        assertThat(err.toString()).contains("bullet.pubsub.class.name must name a PubSub",
+                "com.yahoo.bullet.pubsub.rest.RESTPubSub");
         assertThat(run("bullet.pubsub.class.name: java.lang.String\n")).isEqualTo(1);
     }
 
     /** Settings of the shape that the public quick start has: of an older Bullet, with names that are no more. */
     @Test
     void anOldQuickStartsFileStartsThis() throws IOException {
-        Map<String, Object> settings = printed(String.join("\n", "bullet.topology.function: bullet", "bullet.topology.name: bullet",
-            "bullet.topology.metrics.enable: false", "bullet.topology.drpc.spout.parallelism: 1", "bullet.topology.filter.bolt.parallelism: 1",
+        Map<String, Object> settings = printed(String.join("\n", "bullet.topology.function: bullet",
+                "bullet.topology.name: bullet",
+            "bullet.topology.metrics.enable: false", "bullet.topology.drpc.spout.parallelism: 1",
+            "bullet.topology.filter.bolt.parallelism: 1",
             "bullet.topology.filter.bolt.cpu.load: 100.0", "bullet.topology.return.bolt.parallelism: 1",
             "bullet.topology.join.bolt.parallelism: 1", "bullet.topology.join.bolt.query.tick.timeout: 3",
             "bullet.topology.tick.interval.secs: 1", "bullet.query.aggregation.max.size: 1024",
@@ -145,18 +153,25 @@ class BulletTopologyTest {
             "bullet.result.metadata.metrics:", "    - name: Query Identifier", "      key: query_id",
             "bullet.record.inject.timestamp.enable: true", REST));
 
-        assertThat(settings).containsEntry("bullet.topology.drpc.spout.parallelism", 1).containsEntry("bullet.topology.filter.bolt.parallelism", 1)
-            .containsEntry("bullet.query.aggregation.max.size", 1024).containsEntry("bullet.topology.tick.spout.interval.ms", 100);
+        assertThat(settings).containsEntry("bullet.topology.drpc.spout.parallelism", 1)
+                .containsEntry("bullet.topology.filter.bolt.parallelism", 1)
+            .containsEntry("bullet.query.aggregation.max.size", 1024)
+            .containsEntry("bullet.topology.tick.spout.interval.ms", 100);
     }
 
-    /** All of Bullet's own defaults, written out. Its PubSub cannot have windows, and neither Bullet nor this starts it with them. */
+    /**
+     * All of Bullet's own defaults, written out. Its PubSub cannot have windows, and neither Bullet nor this starts it
+     * with them.
+     */
     @Test
     void bulletsDefaultsAsAFileStartThisOnceWindowsAreDisabled() throws IOException {
         String defaults;
-        try (InputStream in = BulletStormConfig.class.getResourceAsStream("/" + BulletStormConfig.DEFAULT_STORM_CONFIGURATION)) {
+        try (InputStream in = BulletStormConfig.class.getResourceAsStream("/"
+                + BulletStormConfig.DEFAULT_STORM_CONFIGURATION)) {
             defaults = new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
-        String file = defaults.replace("com.yahoo.bullet.pubsub.rest.RESTPubSub", "com.yahoo.bullet.storm.drpc.DRPCPubSub");
+        String file = defaults.replace("com.yahoo.bullet.pubsub.rest.RESTPubSub",
+                "com.yahoo.bullet.storm.drpc.DRPCPubSub");
         assertThat(run(file)).isEqualTo(1);
         assertThat(err.toString()).contains("bullet.query.window.disable must be true");
 
@@ -166,7 +181,8 @@ class BulletTopologyTest {
     }
 
     private static void byStormJar(String... options) {
-        System.setProperty("storm.options", Arrays.stream(options).map(option -> URLEncoder.encode(option, StandardCharsets.UTF_8))
+        System.setProperty("storm.options",
+                Arrays.stream(options).map(option -> URLEncoder.encode(option, StandardCharsets.UTF_8))
             .collect(Collectors.joining(",")));
     }
 
@@ -178,7 +194,8 @@ class BulletTopologyTest {
 
     private int run(String file, String... arguments) throws IOException {
         List<String> all = new ArrayList<>(
-            List.of("--print-config", "--bullet-conf", Files.writeString(folder.resolve("bullet.yaml"), file).toString()));
+            List.of("--print-config", "--bullet-conf", Files.writeString(folder.resolve("bullet.yaml"),
+            file).toString()));
         all.addAll(List.of(arguments));
         return BulletTopology.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true))
             .execute(all.toArray(String[]::new));

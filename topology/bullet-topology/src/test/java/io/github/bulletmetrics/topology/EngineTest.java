@@ -30,7 +30,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** What three filter and two join tasks make of a query, beside bullet-core's own Querier, fed the same records in one place. */
+/**
+ * What three filter and two join tasks make of a query, beside bullet-core's own Querier, fed the same records in one
+ * place.
+ */
 class EngineTest {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final int RECORDS = 23;
@@ -53,7 +56,9 @@ class EngineTest {
         return records;
     }
 
-    /** A window ends with a record, whichever filter task saw it: one result after another is as if there were one task. */
+    /**
+     * A window ends with a record, whichever filter task saw it: one result after another is as if there were one task.
+     */
     @ParameterizedTest
     @ValueSource(strings = {
         "SELECT probe_sequence FROM STREAM(3600000, TIME) WINDOWING TUMBLING(5, RECORD)",
@@ -83,9 +88,9 @@ class EngineTest {
     }
 
     /**
-     * Both kinds at once, since a window takes its time: the first batch of records is in the first window, the second after it.
-     * bullet-core reads the machine's clock, so the join bolts' windows, which begin with the first tick, end half a window after the
-     * filter bolts': no pause of this JVM shorter than that puts one before the other.
+     * Both kinds at once, since a window takes its time: the first batch of records is in the first window, the second
+     * after it. bullet-core reads the machine's clock, so the join bolts' windows, which begin with the first tick, end
+     * half a window after the filter bolts': no pause of this JVM shorter than that puts one before the other.
      */
     @Test
     void windowsOfTimeAreThoseOfOneQuerier() {
@@ -177,7 +182,8 @@ class EngineTest {
         config.set(BulletConfig.QUERY_PARTITIONER_CLASS_NAME, CountingPartitioner.class.getName());
         config.set(BulletConfig.EQUALITY_PARTITIONER_FIELDS, new ArrayList<>(List.of("probe", "probe_sequence")));
         SmallStorm storm = new SmallStorm(config);
-        Map<String, Integer> matches = Map.of("probe = 'p'", 12, "probe = 'q'", 11, "probe = 'none'", 0, "probe_sequence = 4", 1,
+        Map<String, Integer> matches = Map.of("probe = 'p'", 12, "probe = 'q'", 11, "probe = 'none'", 0,
+                "probe_sequence = 4", 1,
             "probe = 'p' AND probe_sequence = 4", 1, "probe = 'q' AND probe_sequence = 4", 0, "probe_sequence > 4", 18,
             "probe = 'p' OR probe = 'q'", 23);
         matches.keySet().forEach(where -> storm.submit(Queries.message(where,
@@ -210,7 +216,8 @@ class EngineTest {
         assertThat(storm.board.results).as("nothing after the end").hasSize(results);
         PubSubMessage last = storm.board.results.get(results - 1);
         assertThat(last.hasSignal(Metadata.Signal.FAIL)).isTrue();
-        assertThat(json(last.getContentAsString()).getAsJsonObject("meta").getAsJsonArray("errors").toString()).contains("rate");
+        assertThat(json(last.getContentAsString()).getAsJsonObject("meta").getAsJsonArray("errors").toString())
+                .contains("rate");
         assertThat((long) storm.metric("JoinBolt", 0, "bullet_rate_exceeded_queries")
             + (long) storm.metric("JoinBolt", 1, "bullet_rate_exceeded_queries")).isEqualTo(1L);
         assertThat(storm.emitted("JoinBolt feedback")).as("a kill").isEqualTo(1);

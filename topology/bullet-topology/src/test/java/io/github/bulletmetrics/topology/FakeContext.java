@@ -18,7 +18,8 @@ public final class FakeContext extends TopologyContext {
 
     /** A task of a topology with these components and their tasks. */
     public FakeContext(Map<String, List<Integer>> components, int task) {
-        super(null, Map.of(), byTask(components), components, Map.of(), Map.of(), "fake-1", "", "", task, 0, null, null, null, null,
+        super(null, Map.of(), byTask(components), components, Map.of(), Map.of(), "fake-1", "", "", task, 0, null, null,
+                null, null,
               null, null, null);
     }
 

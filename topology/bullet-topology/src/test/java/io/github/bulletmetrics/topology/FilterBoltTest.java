@@ -83,12 +83,16 @@ class FilterBoltTest {
         FilterBolt stamping = new FilterBolt(Streams.RECORD_COMPONENT, config);
         stamping.prepare(Map.of(), new FakeContext(), collector.asCollector());
         long before = System.currentTimeMillis();
-        stamping.execute(Queries.query("q", "SELECT bullet_received_ms, bullet_filtered_ms FROM STREAM(3600000, TIME) LIMIT 1"));
+        stamping.execute(Queries.query("q",
+                "SELECT bullet_received_ms, bullet_filtered_ms FROM STREAM(3600000, TIME) LIMIT 1"));
         stamping.execute(record(generator.background(2, 1), 17L));
 
-        ArrayList<BulletRecord<?>> found = SerializerDeserializer.fromBytes((byte[]) collector.on(Streams.DEFAULT_STREAM).get(0).get(1));
+        ArrayList<BulletRecord<
+                ?>> found = SerializerDeserializer.fromBytes((byte[]) collector.on(Streams.DEFAULT_STREAM).get(0).get(
+                1));
         assertThat(found.get(0).typedGet("bullet_received_ms").getValue()).isEqualTo(17L);
-        assertThat((Long) found.get(0).typedGet("bullet_filtered_ms").getValue()).isBetween(before, System.currentTimeMillis());
+        assertThat((Long) found.get(0).typedGet("bullet_filtered_ms").getValue())
+                .isBetween(before, System.currentTimeMillis());
     }
 
     @Test
@@ -111,12 +115,14 @@ class FilterBoltTest {
         assertThat(collector.on(Streams.DEFAULT_STREAM)).as("the full one").hasSize(1);
         replaying.execute(Queries.signal("killed", Metadata.Signal.KILL));
 
-        replaying.execute(Queries.batch(collector, Queries.message("full", TWO_OF_P), Queries.message("killed", TWO_OF_P),
+        replaying.execute(Queries.batch(collector, Queries.message("full", TWO_OF_P),
+                Queries.message("killed", TWO_OF_P),
             Queries.message("missed", TWO_OF_P)));
         replaying.execute(record(generator.probe("p", 3, 3, 3)));
         replaying.execute(record(generator.probe("p", 4, 4, 4)));
 
-        assertThat(collector.on(Streams.DEFAULT_STREAM)).extracting(values -> values.get(0)).containsExactly("full", "missed");
+        assertThat(collector.on(Streams.DEFAULT_STREAM)).extracting(values -> values.get(0))
+                .containsExactly("full", "missed");
     }
 
     @Test
@@ -134,7 +140,8 @@ class FilterBoltTest {
             }
         });
 
-        assertThat(reports).hasSize(2).allSatisfy(report -> assertThat(report).contains("QUERY_COUNT=1").endsWith("came twice: 1"));
+        assertThat(reports).hasSize(2)
+                .allSatisfy(report -> assertThat(report).contains("QUERY_COUNT=1").endsWith("came twice: 1"));
     }
 
     /** What the bolt logs meanwhile. */

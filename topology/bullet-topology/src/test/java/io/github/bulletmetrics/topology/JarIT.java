@@ -36,11 +36,13 @@ class JarIT {
         try (JarFile jar = new JarFile(JAR.toFile())) {
             names = jar.stream().map(entry -> entry.getName()).toList();
         }
-        assertThat(names).contains("com/yahoo/bullet/storm/SpoutConnector.class", "com/yahoo/bullet/dsl/connector/KafkaConnector.class",
+        assertThat(names).contains("com/yahoo/bullet/storm/SpoutConnector.class",
+                "com/yahoo/bullet/dsl/connector/KafkaConnector.class",
             "org/apache/kafka/clients/consumer/KafkaConsumer.class", "generated_records_dsl_schema.json",
             "com/yahoo/bullet/querying/Querier.class", "com/yahoo/bullet/storm/BulletStormConfig.class",
             "io/github/bulletmetrics/topology/BulletTopology.class", "bullet_storm_defaults.yaml",
-            "META-INF/maven/com.yahoo.bullet/bullet-core/pom.properties"); // by which the metrics plugin knows Bullet's version
+            // by which the metrics plugin knows Bullet's version
+            "META-INF/maven/com.yahoo.bullet/bullet-core/pom.properties");
         assertThat(names).noneMatch(name -> name.startsWith("org/apache/storm/") || name.startsWith("kafka/server/"))
             .noneMatch(name -> name.startsWith("io/github/bulletmetrics/storm/"))
             .noneMatch(name -> name.startsWith("org/apache/logging/"))
@@ -55,7 +57,8 @@ class JarIT {
             String address = ready(process);
             CompletableFuture<HttpResponse<String>> held = http.sendAsync(
                 HttpRequest.newBuilder(URI.create("http://" + address + "/api/bullet/queries/http-query"))
-                    .POST(BodyPublishers.ofString("SELECT * FROM STREAM(60000, TIME) LIMIT 1")).build(), BodyHandlers.ofString());
+                    .POST(BodyPublishers.ofString("SELECT * FROM STREAM(60000, TIME) LIMIT 1")).build(),
+                    BodyHandlers.ofString());
             await("the query to be held").until(() -> stats(address).get("active").getAsInt() == 1);
 
             process.destroy();
@@ -81,7 +84,8 @@ class JarIT {
     }
 
     private static String ready(Process process) throws Exception {
-        BufferedReader out = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        BufferedReader out = new BufferedReader(new InputStreamReader(process.getInputStream(),
+                StandardCharsets.UTF_8));
         JsonObject line = new JsonParser().parse(out.readLine()).getAsJsonObject();
         assertThat(line.get("ready").getAsBoolean()).isTrue();
         return line.get("address").getAsString();

@@ -142,7 +142,8 @@ class JoinBoltTest {
         FakeContext replayContext = new FakeContext();
         JoinBolt replaying = new JoinBolt(Queries.replayConfig());
         replaying.prepare(Map.of(), replayContext, collector.asCollector());
-        replaying.execute(Queries.batch(collector, Queries.messageOfAge(5_000, "q", "SELECT * FROM STREAM(1000, TIME) LIMIT 2")));
+        replaying.execute(Queries.batch(collector,
+                Queries.messageOfAge(5_000, "q", "SELECT * FROM STREAM(1000, TIME) LIMIT 2")));
         for (int tick = 0; tick < 4; tick++) {
             replaying.execute(FakeTuples.tick());
         }

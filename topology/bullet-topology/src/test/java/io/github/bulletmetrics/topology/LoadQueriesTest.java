@@ -22,9 +22,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** What the load client takes for the engine's answers to its queries (collector-go/internal/load/testdata) is what the engine answers. */
+/**
+ * What the load client takes for the engine's answers to its queries (collector-go/internal/load/testdata) is what the
+ * engine answers.
+ */
 class LoadQueriesTest {
-    private static final Path ANSWERS = Path.of("..", "..", "collector-go", "internal", "load", "testdata", "engine-answers.json");
+    private static final Path ANSWERS = Path.of("..", "..", "collector-go", "internal", "load", "testdata",
+            "engine-answers.json");
     private static final Gson GSON = new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
     private static final int FIRST = 1000;
     private static final int COUNT = 100;

@@ -15,7 +15,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A PubSub within this process; those with the same value of {@value #NAME} are one. Keeps what was committed and failed. */
+/**
+ * A PubSub within this process; those with the same value of {@value #NAME} are one. Keeps what was committed and
+ * failed.
+ */
 public final class MemoryPubSub extends PubSub {
     static final String NAME = "test.pubsub.name";
     private static final Map<String, Board> BOARDS = new ConcurrentHashMap<>();

@@ -61,7 +61,8 @@ final class Queries {
         List<Object> last = requests.get(requests.size() - 1);
         Map<String, PubSubMessage> batch = new HashMap<>();
         List.of(messages).forEach(message -> batch.put(message.getId(), message));
-        return FakeTuples.tuple(Streams.REPLAY_COMPONENT, Streams.REPLAY_STREAM, last.get(0), ((Metadata) last.get(1)).getContent(), 0,
+        return FakeTuples.tuple(Streams.REPLAY_COMPONENT, Streams.REPLAY_STREAM, last.get(0),
+                ((Metadata) last.get(1)).getContent(), 0,
                                 batch);
     }
 

@@ -59,7 +59,8 @@ class RecordSourceTest {
 
         StormTopology topology = Wiring.topology(config.validate());
 
-        assertThat(topology.get_spouts().get("DataSource").get_common().get_json_conf()).contains("\"of.the.wrapped.spout\":7");
+        assertThat(topology.get_spouts().get("DataSource").get_common().get_json_conf())
+                .contains("\"of.the.wrapped.spout\":7");
     }
 
     /** What a worker gets is what was serialized here. */

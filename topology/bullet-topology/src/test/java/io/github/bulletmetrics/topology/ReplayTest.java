@@ -48,10 +48,12 @@ class ReplayTest {
 
         assertThat(storm.emitted("FilterBolt feedback")).isEqualTo(1);
         assertThat(storm.emitted("JoinBolt feedback")).isEqualTo(2);
-        assertThat(storm.emitted("ReplayBolt replay")).as("2 batches and the end, and twice 1 batch and the end").isEqualTo(7);
+        assertThat(storm.emitted("ReplayBolt replay")).as("2 batches and the end, and twice 1 batch and the end")
+                .isEqualTo(7);
         assertThat(storm.emitted("QuerySpout replay")).as("and a last one for each that ends it").isEqualTo(10);
         Map<String, Long> replays = new TreeMap<>();
-        for (String name : List.of(name(storm, "FilterBolt", 0), name(storm, "JoinBolt", 0), name(storm, "JoinBolt", 1))) {
+        for (String name : List.of(name(storm, "FilterBolt", 0), name(storm, "JoinBolt", 0),
+                name(storm, "JoinBolt", 1))) {
             replays.put(name, 1L);
         }
         assertThat(storm.metric("ReplayBolt", 0, "bullet_created_replays")).isInstanceOf(Map.class).isEqualTo(replays);
@@ -212,7 +214,8 @@ class ReplayTest {
     void theTimeOfARequestMayBeAnyNumber() {
         SmallStorm storm = started();
         double later = System.currentTimeMillis() + 60_000;
-        storm.submit(new PubSubMessage(name(storm, "FilterBolt", 0), null, new Metadata(Metadata.Signal.REPLAY, later)));
+        storm.submit(new PubSubMessage(name(storm, "FilterBolt", 0), null,
+                new Metadata(Metadata.Signal.REPLAY, later)));
         assertThat(created(storm, "FilterBolt", 0)).isEqualTo(2L);
     }
 
@@ -225,7 +228,8 @@ class ReplayTest {
 
         assertThat(storm.emitted("QuerySpout replay")).isZero();
         assertThat(storm.emitted("FilterBolt feedback")).isZero();
-        assertThat(storm.emitted("QuerySpout metadata")).as("the signal for all is handed on, as in Bullet").isEqualTo(1);
+        assertThat(storm.emitted("QuerySpout metadata")).as("the signal for all is handed on, as in Bullet")
+                .isEqualTo(1);
         assertThat(storm.board.committed).containsExactly("FilterBolt-1", "all");
     }
 

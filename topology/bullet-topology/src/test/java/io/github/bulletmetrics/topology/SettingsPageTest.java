@@ -28,13 +28,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * {@code topology/SETTINGS.md} against the code. A setting of ours is a {@code static final String} whose value is its name, in a
- * class below this package; a class {@code ...Settings} with a static {@code from(BulletConfig)} also has its defaults checked.
+ * {@code topology/SETTINGS.md} against the code. A setting of ours is a {@code static final String} whose value is its
+ * name, in a class below this package; a class {@code ...Settings} with a static {@code from(BulletConfig)} also has
+ * its defaults checked.
  */
 class SettingsPageTest {
-    private static final Pattern ROW = Pattern.compile("\\| `(bullet\\.[\\w.]+)` \\| (\\w+) \\| (none|`[^`]+`) \\| ([^|]*)\\| ([^|]+)\\|");
+    private static final Pattern ROW = Pattern.compile(
+            "\\| `(bullet\\.[\\w.]+)` \\| (\\w+) \\| (none|`[^`]+`) \\| ([^|]*)\\| ([^|]+)\\|");
     private static final Pattern NAME = Pattern.compile("bullet\\.[\\w.]*\\w");
-    private static final Map<String, Class<?>> TYPES = Map.of("string", String.class, "integer", Integer.class, "float", Double.class,
+    private static final Map<String, Class<?>> TYPES = Map.of("string", String.class, "integer", Integer.class, "float",
+            Double.class,
         "boolean", Boolean.class, "list", List.class, "map", Map.class);
 
     private static Map<String, Row> bullets;
@@ -57,10 +60,12 @@ class SettingsPageTest {
         Map<String, Row> rows = new LinkedHashMap<>();
         text.lines().filter(line -> line.startsWith("| `")).forEach(line -> {
             Matcher row = ROW.matcher(line);
-            assertThat(row.matches()).as("a row like | `name` | type | `default` or none | unit | meaning |: %s", line).isTrue();
+            assertThat(row.matches()).as("a row like | `name` | type | `default` or none | unit | meaning |: %s", line)
+                    .isTrue();
             String value = row.group(3);
             Object byDefault = value.equals("none") ? null : new Yaml().load(value.substring(1, value.length() - 1));
-            assertThat(rows.put(row.group(1), new Row(row.group(2), byDefault, row.group(5)))).as("%s is there once", row.group(1)).isNull();
+            assertThat(rows.put(row.group(1), new Row(row.group(2), byDefault, row.group(5))))
+                    .as("%s is there once", row.group(1)).isNull();
         });
         return rows;
     }
@@ -68,12 +73,14 @@ class SettingsPageTest {
     @Test
     void listsBulletsSettingsWithTheDefaultsThatHold() throws IOException {
         Map<String, Object> defaults;
-        try (InputStream in = BulletStormConfig.class.getResourceAsStream("/" + BulletStormConfig.DEFAULT_STORM_CONFIGURATION)) {
+        try (InputStream in = BulletStormConfig.class.getResourceAsStream("/"
+                + BulletStormConfig.DEFAULT_STORM_CONFIGURATION)) {
             defaults = new Yaml().load(in);
         }
         assertThat(bullets.keySet()).containsExactlyInAnyOrderElementsOf(defaults.keySet());
         BulletStormConfig config = new BulletStormConfig();
-        bullets.forEach((name, row) -> assertThat(String.valueOf(config.get(name))).as(name).isEqualTo(String.valueOf(row.byDefault())));
+        bullets.forEach((name, row) -> assertThat(String.valueOf(config.get(name))).as(name).isEqualTo(
+                String.valueOf(row.byDefault())));
     }
 
     @Test
@@ -82,7 +89,8 @@ class SettingsPageTest {
             rows.forEach((name, row) -> {
                 assertThat(TYPES).as(name).containsKey(row.type());
                 if (row.byDefault() != null) {
-                    Object value = row.type().equals("float") ? ((Number) row.byDefault()).doubleValue() : row.byDefault();
+                    Object value = row.type().equals("float") ? ((Number) row.byDefault()).doubleValue()
+                            : row.byDefault();
                     assertThat(value).as(name).isInstanceOf(TYPES.get(row.type()));
                 }
             });
@@ -95,14 +103,16 @@ class SettingsPageTest {
         Map<String, Object> bad = new LinkedHashMap<>();
         bullets.forEach((name, row) -> {
             if (name.startsWith("bullet.topology.") && row.byDefault() != null) {
-                bad.put(name, row.type().equals("string") ? List.of(1) : row.type().equals("float") ? (Object) 256 : "bad");
+                bad.put(name, row.type().equals("string") ? List.of(1) : row.type().equals("float") ? (Object) 256
+                        : "bad");
             }
         });
         BulletStormConfig config = new BulletStormConfig();
         bad.forEach(config::set);
         config.validate();
         bad.keySet().forEach(name ->
-            assertThat(String.valueOf(config.get(name))).as(name).isEqualTo(String.valueOf(bullets.get(name).byDefault())));
+            assertThat(String.valueOf(config.get(name))).as(name)
+                    .isEqualTo(String.valueOf(bullets.get(name).byDefault())));
     }
 
     @Test
@@ -110,7 +120,8 @@ class SettingsPageTest {
         Set<String> named = new TreeSet<>();
         for (Class<?> type : ourClasses()) {
             for (Field field : type.getDeclaredFields()) {
-                if (Modifier.isStatic(field.getModifiers()) && Modifier.isFinal(field.getModifiers()) && field.getType() == String.class) {
+                if (Modifier.isStatic(field.getModifiers()) && Modifier.isFinal(field.getModifiers())
+                        && field.getType() == String.class) {
                     field.setAccessible(true);
                     String value = (String) field.get(null);
                     if (NAME.matcher(value).matches() && !bullets.containsKey(value)) {
@@ -134,10 +145,12 @@ class SettingsPageTest {
         int checked = 0;
         for (Class<?> type : ourClasses()) {
             for (Method method : type.getDeclaredMethods()) {
-                if (type.getSimpleName().endsWith("Settings") && method.getName().equals("from") && Modifier.isStatic(method.getModifiers())
+                if (type.getSimpleName().endsWith("Settings") && method.getName().equals("from")
+                        && Modifier.isStatic(method.getModifiers())
                     && method.getParameterCount() == 1 && method.getParameterTypes()[0] == BulletConfig.class) {
                     method.setAccessible(true);
-                    assertThat(method.invoke(null, written)).as(type.getName()).isEqualTo(method.invoke(null, new BulletConfig()));
+                    assertThat(method.invoke(null, written)).as(type.getName())
+                            .isEqualTo(method.invoke(null, new BulletConfig()));
                     checked++;
                 }
             }

@@ -36,12 +36,14 @@ class SettingsTest {
 
     @Test
     void anEmptyFileMeansTheDefaults() throws IOException {
-        assertThat(Settings.forTopology(file(""), Map.of()).get(BulletStormConfig.TOPOLOGY_NAME)).isEqualTo("bullet-topology");
+        assertThat(Settings.forTopology(file(""), Map.of()).get(BulletStormConfig.TOPOLOGY_NAME))
+                .isEqualTo("bullet-topology");
     }
 
     @Test
     void theCommandLineLiesOverTheFile() throws IOException {
-        Overrides overrides = new Overrides().with(Map.of("bullet.topology.name", "by-storm-jar", "topology.workers", "3"))
+        Overrides overrides = new Overrides()
+                .with(Map.of("bullet.topology.name", "by-storm-jar", "topology.workers", "3"))
             .with(Map.of("bullet.topology.filter.bolt.parallelism", "5",
                          "bullet.pubsub.rest.query.urls", "[http://127.0.0.1:1/q]", "topology.debug", "true"));
 

@@ -33,8 +33,8 @@ import java.util.UUID;
 import java.util.stream.IntStream;
 
 /**
- * Runs the topology that the wiring makes on the caller's thread: bolts as Storm would unpack them, tuples grouped as they are
- * wired, acks counted up the tree. Records and ticks come from the test; tasks can die and come back.
+ * Runs the topology that the wiring makes on the caller's thread: bolts as Storm would unpack them, tuples grouped as
+ * they are wired, acks counted up the tree. Records and ticks come from the test; tasks can die and come back.
  */
 final class SmallStorm {
     /** A spout's tuple and all that is anchored to it. */
@@ -76,7 +76,8 @@ final class SmallStorm {
         topology.get_spouts().forEach((component, spout) -> number(component, spout.get_common()));
         topology.get_bolts().forEach((component, bolt) -> number(component, bolt.get_common()));
         topology.get_bolts().keySet().forEach(this::prepareGroupings);
-        topology.get_bolts().keySet().forEach(component -> tasks.get(component).forEach(task -> start(component, task)));
+        topology.get_bolts().keySet()
+                .forEach(component -> tasks.get(component).forEach(task -> start(component, task)));
         tasks.get("QuerySpout").forEach(this::startSpout);
         drain();
     }
@@ -89,7 +90,8 @@ final class SmallStorm {
     private void prepareGroupings(String component) {
         inputs(component).forEach((stream, grouping) -> {
             if (grouping.is_set_custom_serialized()) {
-                CustomStreamGrouping unpacked = Utils.javaDeserialize(grouping.get_custom_serialized(), CustomStreamGrouping.class);
+                CustomStreamGrouping unpacked = Utils.javaDeserialize(grouping.get_custom_serialized(),
+                        CustomStreamGrouping.class);
                 unpacked.prepare(new FakeContext(tasks, 1), stream, tasks.get(component));
                 custom.put(component + "<" + stream, unpacked);
             }
@@ -209,12 +211,14 @@ final class SmallStorm {
         for (String bolt : topology.get_bolts().keySet()) {
             Grouping grouping = inputs(bolt).get(id);
             if (grouping != null) {
-                targets(bolt, id, grouping, fromTask, values).forEach(task -> deliver(task, component, fromTask, stream, values, roots));
+                targets(bolt, id, grouping, fromTask, values)
+                        .forEach(task -> deliver(task, component, fromTask, stream, values, roots));
             }
         }
     }
 
-    private List<Integer> targets(String bolt, GlobalStreamId id, Grouping grouping, int fromTask, List<Object> values) {
+    private List<Integer> targets(String bolt, GlobalStreamId id, Grouping grouping, int fromTask,
+            List<Object> values) {
         List<Integer> all = tasks.get(bolt);
         return switch (grouping.getSetField()) {
             case ALL -> all;
@@ -226,7 +230,8 @@ final class SmallStorm {
         };
     }
 
-    private void deliver(int task, String component, int fromTask, String stream, List<Object> values, Set<Root> roots) {
+    private void deliver(int task, String component, int fromTask, String stream, List<Object> values,
+            Set<Root> roots) {
         roots.forEach(root -> root.open++);
         inFlight.add(new Delivery(task, FakeTuples.from(fromTask, component, stream, values), roots));
     }

@@ -25,12 +25,14 @@ class WiringTest {
 
         assertThat(topology.get_spouts()).containsOnlyKeys("DataSource", "QuerySpout", "TickSpout");
         assertThat(inputs(topology, "FilterBolt")).isEqualTo(Map.of(
-            "DataSource:default", "SHUFFLE", "QuerySpout:default", "ALL", "QuerySpout:metadata", "ALL", "TickSpout:default", "ALL"));
+            "DataSource:default", "SHUFFLE", "QuerySpout:default", "ALL", "QuerySpout:metadata", "ALL",
+            "TickSpout:default", "ALL"));
         assertThat(inputs(topology, "JoinBolt")).isEqualTo(Map.of(
             "QuerySpout:default", "FIELDS[id]", "QuerySpout:metadata", "FIELDS[id]", "FilterBolt:default", "FIELDS[id]",
             "FilterBolt:error", "FIELDS[id]", "TickSpout:default", "ALL"));
         assertThat(inputs(topology, "ResultBolt")).isEqualTo(Map.of("JoinBolt:default", "SHUFFLE"));
-        assertThat(inputs(topology, "LoopBolt")).isEqualTo(Map.of("JoinBolt:feedback", "SHUFFLE", "FilterBolt:feedback", "SHUFFLE"));
+        assertThat(inputs(topology, "LoopBolt"))
+                .isEqualTo(Map.of("JoinBolt:feedback", "SHUFFLE", "FilterBolt:feedback", "SHUFFLE"));
         assertThat(topology.get_bolts()).hasSize(4);
     }
 
@@ -65,15 +67,18 @@ class WiringTest {
         StormTopology topology = Wiring.topology(config.validate());
 
         assertThat(inputs(topology, "FilterBolt")).isEqualTo(Map.of(
-            "DataSource:default", "SHUFFLE", "QuerySpout:default", "ALL", "QuerySpout:metadata", "ALL", "TickSpout:default", "ALL",
+            "DataSource:default", "SHUFFLE", "QuerySpout:default", "ALL", "QuerySpout:metadata", "ALL",
+            "TickSpout:default", "ALL",
             "ReplayBolt:replay", "DIRECT"));
         assertThat(inputs(topology, "JoinBolt")).isEqualTo(Map.of(
             "QuerySpout:default", "IDGrouping", "QuerySpout:metadata", "ALL", "FilterBolt:default", "IDGrouping",
-            "FilterBolt:error", "IDGrouping", "TickSpout:default", "ALL", "ReplayBolt:capture", "TaskIndexCaptureGrouping",
+            "FilterBolt:error", "IDGrouping", "TickSpout:default", "ALL", "ReplayBolt:capture",
+            "TaskIndexCaptureGrouping",
             "ReplayBolt:replay", "DIRECT"));
         assertThat(inputs(topology, "ReplayBolt")).isEqualTo(Map.of(
             "QuerySpout:default", "ALL", "QuerySpout:metadata", "ALL", "QuerySpout:replay", "FIELDS[id]"));
-        assertThat(inputs(topology, "LoopBolt")).isEqualTo(Map.of("JoinBolt:feedback", "SHUFFLE", "FilterBolt:feedback", "SHUFFLE"));
+        assertThat(inputs(topology, "LoopBolt"))
+                .isEqualTo(Map.of("JoinBolt:feedback", "SHUFFLE", "FilterBolt:feedback", "SHUFFLE"));
         var common = topology.get_bolts().get("ReplayBolt").get_common();
         assertThat(common.get_parallelism_hint()).isEqualTo(3);
         assertThat(common.get_json_conf()).contains("\"topology.component.cpu.pcore.percent\":42.0");
@@ -96,13 +101,15 @@ class WiringTest {
 
         BulletStormConfig noSpout = new BulletStormConfig();
         noSpout.set(BulletStormConfig.BULLET_SPOUT_CLASS_NAME, "java.lang.String");
-        assertThatThrownBy(() -> Wiring.topology(noSpout)).hasMessageContaining(BulletStormConfig.BULLET_SPOUT_CLASS_NAME);
+        assertThatThrownBy(() -> Wiring.topology(noSpout))
+                .hasMessageContaining(BulletStormConfig.BULLET_SPOUT_CLASS_NAME);
     }
 
     private static Map<String, String> inputs(StormTopology topology, String bolt) {
         Map<String, String> inputs = new TreeMap<>();
         Map<GlobalStreamId, Grouping> declared = topology.get_bolts().get(bolt).get_common().get_inputs();
-        declared.forEach((stream, grouping) -> inputs.put(stream.get_componentId() + ":" + stream.get_streamId(), name(grouping)));
+        declared.forEach((stream, grouping) -> inputs.put(stream.get_componentId() + ":" + stream.get_streamId(),
+                name(grouping)));
         return inputs;
     }
 
@@ -110,7 +117,8 @@ class WiringTest {
         return switch (grouping.getSetField()) {
             case FIELDS -> "FIELDS" + grouping.get_fields();
             case CUSTOM_SERIALIZED ->
-                Utils.javaDeserialize(grouping.get_custom_serialized(), CustomStreamGrouping.class).getClass().getSimpleName();
+                Utils.javaDeserialize(grouping.get_custom_serialized(), CustomStreamGrouping.class).getClass()
+                        .getSimpleName();
             default -> grouping.getSetField().toString();
         };
     }

@@ -13,11 +13,13 @@ import org.apache.storm.generated.KillOptions;
 import org.apache.storm.topology.TopologyBuilder;
 
 /**
- * A topology of Storm 2.8.3 in this JVM, whose hooks are exchanged between short rounds; prints what a record cost the executors' threads in each.
+ * A topology of Storm 2.8.3 in this JVM, whose hooks are exchanged between short rounds; prints what a record cost the
+ * executors' threads in each.
  *
- * <p>One spout, named as Bullet's record source, emits (record, timestamp) with acking; one bolt, named FilterBolt, acknowledges; one acker. In a round
- * exactly {@link #RECORDS} pass, and it ends when the last was acknowledged. Executors park when idle rather than spin, so that their CPU is that of their work.
- * The rounds of a triple follow each other in random order; so what the machine does to one it does to the others.
+ * <p>One spout, named as Bullet's record source, emits (record, timestamp) with acking; one bolt, named FilterBolt,
+ * acknowledges; one acker. In a round exactly {@link #RECORDS} pass, and it ends when the last was acknowledged.
+ * Executors park when idle rather than spin, so that their CPU is that of their work. The rounds of a triple follow
+ * each other in random order; so what the machine does to one it does to the others.
  */
 public final class HookCase {
     static final String RESULT = "TRIPLE";
@@ -25,7 +27,8 @@ public final class HookCase {
     private static final int WARM_UP_TRIPLES = Integer.getInteger("warmup", 20);
     private static final long IDLE_PARK_MICROS = 500;
     private static final int ACKED_WITHIN_SECONDS = 3_600;
-    private static final com.sun.management.ThreadMXBean THREADS = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final com.sun.management.ThreadMXBean THREADS =
+            (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private HookCase() {
     }
@@ -51,7 +54,8 @@ public final class HookCase {
             }
             for (int triple = 0; triple < Integer.parseInt(arguments[0]); triple++) {
                 double[][] costs = triple(random);
-                System.out.printf(Locale.ROOT, "%s %.1f %.1f %.1f %.1f %.1f %.1f%n", RESULT, costs[0][0], costs[1][0], costs[2][0], costs[0][1], costs[1][1], costs[2][1]);
+                System.out.printf(Locale.ROOT, "%s %.1f %.1f %.1f %.1f %.1f %.1f%n", RESULT, costs[0][0], costs[1][0],
+                        costs[2][0], costs[0][1], costs[1][1], costs[2][1]);
             }
             KillOptions now = new KillOptions();
             now.set_wait_secs(0);
@@ -76,7 +80,8 @@ public final class HookCase {
 
     /** Without a hook, with an empty one, with ours: ns of CPU and bytes allocated, a record. */
     private static double[][] triple(Random random) throws InterruptedException {
-        List<HookSwitch.Hook> order = new ArrayList<>(Arrays.asList(HookSwitch.Hook.NONE, HookSwitch.Hook.EMPTY, HookSwitch.Hook.OURS));
+        List<HookSwitch.Hook> order = new ArrayList<>(Arrays.asList(HookSwitch.Hook.NONE, HookSwitch.Hook.EMPTY,
+                HookSwitch.Hook.OURS));
         Collections.shuffle(order, random);
         double[][] costs = new double[order.size()][];
         for (HookSwitch.Hook hook : order) {
@@ -84,7 +89,8 @@ public final class HookCase {
             long[] before = ofExecutors();
             Records.pass(RECORDS);
             long[] after = ofExecutors();
-            costs[hook.ordinal()] = new double[] {(double) (after[0] - before[0]) / RECORDS, (double) (after[1] - before[1]) / RECORDS};
+            costs[hook.ordinal()] = new double[] {(double) (after[0] - before[0]) / RECORDS,
+                    (double) (after[1] - before[1]) / RECORDS};
         }
         return costs;
     }

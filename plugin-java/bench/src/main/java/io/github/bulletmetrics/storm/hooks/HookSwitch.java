@@ -14,8 +14,8 @@ import org.apache.storm.hooks.info.SpoutAckInfo;
 import org.apache.storm.task.TopologyContext;
 
 /**
- * Set for every task, it exchanges the task's hooks for those that are asked for: Storm makes info objects where a task's list of hooks is not empty, so
- * without a hook is without their cost.
+ * Set for every task, it exchanges the task's hooks for those that are asked for: Storm makes info objects where a
+ * task's list of hooks is not empty, so without a hook is without their cost.
  */
 public final class HookSwitch extends BaseTaskHook {
     private static final List<HookSwitch> TASKS = new CopyOnWriteArrayList<>();

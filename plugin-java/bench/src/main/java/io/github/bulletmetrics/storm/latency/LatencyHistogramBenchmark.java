@@ -21,7 +21,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(1)
 public class LatencyHistogramBenchmark {
     private final LatencyHistogram histogram = new LatencyHistogram();
-    private final LatencyPack.Writer writer = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "", histogram);
+    private final LatencyPack.Writer writer = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "",
+            histogram);
     private final long[] latencies = new Random(1).longs(4_096, 0, 10_000).toArray();
     private int next;
 

@@ -32,7 +32,8 @@ public final class Budget {
         int ticks = Bench.SECONDS.isPresent() ? Math.max(1, Bench.SECONDS.getAsInt() / intervals.seconds)
                 : intervals == Intervals.DOCUMENT ? TICKS_OF_60_S : TICKS_OF_10_S;
         try (Collector collector = Collector.real(Paths.get(program))) {
-            Jvm.run("-Xmx512m", BudgetCell.class, storm, capture.toString(), intervals.name(), Integer.toString(ticks), collector.address());
+            Jvm.run("-Xmx512m", BudgetCell.class, storm, capture.toString(), intervals.name(), Integer.toString(ticks),
+                    collector.address());
         }
     }
 }

@@ -9,10 +9,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What the consumer takes for 1,162 executors, for one Storm's shapes at one set of intervals, in this JVM; prints a row.
+ * What the consumer takes for 1,162 executors, for one Storm's shapes at one set of intervals, in this JVM; prints a
+ * row.
  *
- * <p>First a worker's worth of ticks one upon the other, so that what is measured is compiled as it is in a worker that has run for a while; then ticks in
- * real time, the workers' evenly over the interval, of each of which the CPU is taken.
+ * <p>First a worker's worth of ticks one upon the other, so that what is measured is compiled as it is in a worker that
+ * has run for a while; then ticks in real time, the workers' evenly over the interval, of each of which the CPU is
+ * taken.
  */
 public final class BudgetCell {
     private static final int WARM_UP_TICKS = 60;
@@ -51,7 +53,8 @@ public final class BudgetCell {
             }
             long heap = Plugin.heapBytes() - heapBefore;
             long direct = Plugin.directBytes() - directBefore;
-            System.out.printf(Locale.ROOT, "| %s | %s | %,d | %.4f | %.4f | %.1f | %.1f | %.1f | %,d |%n", arguments[0], intervals, numbers, median(cores), median(inCalls),
+            System.out.printf(Locale.ROOT, "| %s | %s | %,d | %.4f | %.4f | %.1f | %.1f | %.1f | %,d |%n", arguments[0],
+                    intervals, numbers, median(cores), median(inCalls),
                     heap / MIB, direct / MIB, (Plugin.nonHeapBytes() - nonHeapBefore) / MIB, plugin.highWater());
         }
     }
@@ -78,7 +81,8 @@ public final class BudgetCell {
             int due = (int) ((System.nanoTime() - began) / TimeUnit.SECONDS.toNanos(intervals.activeQueriesSeconds));
             for (; shortTicks <= due; shortTicks++) {
                 for (int other = 0; other < Layout.WORKERS; other++) {
-                    plugin.handle(reports.shortTick(other, seconds + (long) shortTicks * intervals.activeQueriesSeconds));
+                    plugin.handle(reports.shortTick(other,
+                            seconds + (long) shortTicks * intervals.activeQueriesSeconds));
                 }
             }
             plugin.handle(reports.tick(worker, seconds));

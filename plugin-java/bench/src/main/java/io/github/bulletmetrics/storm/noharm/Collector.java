@@ -40,7 +40,8 @@ final class Collector implements AutoCloseable {
     /** The Go program, with a fresh data directory. */
     static Collector real(Path program) throws IOException, InterruptedException {
         Path directory = Files.createTempDirectory("bullet-metrics-bench");
-        return new Collector(directory, new ProcessBuilder(program.toString(), "serve", "--data-dir", directory.resolve("data").toString(),
+        return new Collector(directory, new ProcessBuilder(program.toString(), "serve", "--data-dir",
+                directory.resolve("data").toString(),
                 "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"));
     }
 

@@ -29,8 +29,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long Storm's thread is in handleDataPoints for what a tenth of the workers of 1,162 executors report at a tick: our consumer, beside Storm's own.
- * {@link Ratios} runs it.
+ * How long Storm's thread is in handleDataPoints for what a tenth of the workers of 1,162 executors report at a tick:
+ * our consumer, beside Storm's own. {@link Ratios} runs it.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SingleShotTime)
@@ -46,7 +46,8 @@ public class ConsumerBenchmark {
     /** So few that the code is compiled after a second or two. */
     private static final int WORKERS = Layout.WORKERS / 10;
     private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(60);
-    private static final com.sun.management.ThreadMXBean THREADS = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final com.sun.management.ThreadMXBean THREADS =
+            (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     /** What the calling thread took, which others on the machine do not lengthen. */
     @AuxCounters(AuxCounters.Type.EVENTS)
@@ -85,7 +86,8 @@ public class ConsumerBenchmark {
     /** Starts it and what it talks to. */
     @Setup
     public void start() throws Exception {
-        reports = new Reports(new Shapes(Paths.get(System.getProperty("captures"), "capture-storm-2.8.4.jsonl")), Intervals.REGISTER, false);
+        reports = new Reports(new Shapes(Paths.get(System.getProperty("captures"), "capture-storm-2.8.4.jsonl")),
+                Intervals.REGISTER, false);
         File storm1 = new File(System.getProperty("storm1"));
         switch (consumer) {
             case OURS:
@@ -112,11 +114,15 @@ public class ConsumerBenchmark {
                 });
                 http.setExecutor(threads);
                 http.start();
-                storms = new StormsConsumer(storm1, "org.apache.storm.metric.HttpForwardingMetricsConsumer", "http://127.0.0.1:" + http.getAddress().getPort() + "/");
+                storms = new StormsConsumer(storm1, "org.apache.storm.metric.HttpForwardingMetricsConsumer",
+                        "http://127.0.0.1:" + http.getAddress().getPort() + "/");
         }
     }
 
-    /** Creates the next tick, as Kryo does in a worker, once the last one was sent and acknowledged, so that what it costs is counted before. */
+    /**
+     * Creates the next tick, as Kryo does in a worker, once the last one was sent and acknowledged, so that what it
+     * costs is counted before.
+     */
     @Setup(Level.Invocation)
     public void nextTick() throws Exception {
         long deadline = System.nanoTime() + PATIENCE_NS;

@@ -7,8 +7,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread that calls nothing of ours: at the times at which reports are handed over, halfway between them, it does as many small pieces of a fixed work and
- * times each. What these take by the clock beyond their CPU is the machine's doing, and so would be as much of a call's.
+ * A thread that calls nothing of ours: at the times at which reports are handed over, halfway between them, it does as
+ * many small pieces of a fixed work and times each. What these take by the clock beyond their CPU is the machine's
+ * doing, and so would be as much of a call's.
  */
 final class Control {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

@@ -18,8 +18,8 @@ public final class Hostile {
     /**
      * Prints the table.
      *
-     * @param arguments the collector's program, the directory of captures; then WELL, DEAD and the kinds of {@link HostileCollector.Kind}, all where
-     *     none is named.
+     * @param arguments the collector's program, the directory of captures; then WELL, DEAD and the kinds of
+     *     {@link HostileCollector.Kind}, all where none is named.
      */
     public static void main(String[] arguments) throws Exception {
         Path capture = Paths.get(arguments[1], "capture-storm-2.8.4.jsonl");

@@ -9,10 +9,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What the consumer of 1,162 executors takes at the intervals of register() while a collector is hostile, in this JVM; prints a row.
+ * What the consumer of 1,162 executors takes at the intervals of register() while a collector is hostile, in this JVM;
+ * prints a row.
  *
- * <p>Warmed up on the same collector until the queue is full, so that what is measured is the state that lasts. The CPU is that of the whole process less what
- * this program takes to make the reports: compiling, collecting garbage and the control (0.15% of a core) count as the plugin's.
+ * <p>Warmed up on the same collector until the queue is full, so that what is measured is the state that lasts. The CPU
+ * is that of the whole process less what this program takes to make the reports: compiling, collecting garbage and the
+ * control (0.15% of a core) count as the plugin's.
  */
 public final class HostileCell {
     private static final long WARM_UP_MS = 1_000 * Math.min(15, Bench.SECONDS.orElse(15));
@@ -35,7 +37,8 @@ public final class HostileCell {
     public static void main(String[] arguments) throws Exception {
         Reports reports = new Reports(new Shapes(Paths.get(arguments[1])), INTERVALS, false);
         warmReports(reports);
-        // What is measured takes heap too, over an hour twice what the plugin may: it is there before that is looked at.
+        // What is measured takes heap too, over an hour twice what the plugin may: it is there before that is looked
+        // at.
         long[][] latencies = new long[2][TICKS * (Layout.EXECUTORS + Layout.WORKERS)];
         Control control = new Control(TICKS * Layout.WORKERS, STEP_NS, CALLS_OF_A_WORKER);
         long heapBefore = Plugin.heapBytes();
@@ -68,13 +71,19 @@ public final class HostileCell {
             long queued = plugin.queued();
             long dropped = plugin.dropped();
             double[] throughput = throughput(plugin, reports, seconds);
-            System.out.printf(Locale.ROOT, "| %s | %.2f%% | %.2f%% | %.3f | %.3f | %.3f | %.3f | %,.0f (%,.0f to %,.0f) | %,d | %.1f | %.1f | %.0f |%n", arguments[0],
-                    100 * (inCalls + inThreads) / took, 100 * atMost / took, p999Ms(latencies[1], count), p999Ms(ofControl[1], ofControl[1].length),
+            System.out.printf(Locale.ROOT,
+                    "| %s | %.2f%% | %.2f%% | %.3f | %.3f | %.3f | %.3f | %,.0f (%,.0f to %,.0f) | %,d | %.1f | %.1f | %.0f |%n",
+                    arguments[0],
+                    100 * (inCalls + inThreads) / took, 100 * atMost / took, p999Ms(latencies[1], count),
+                    p999Ms(ofControl[1], ofControl[1].length),
                     p999Ms(latencies[0], count), p999Ms(ofControl[0], ofControl[0].length),
-                    throughput[0], throughput[1], throughput[2], queued, heapAtStart / MIB, (heap - heapAtStart) / MIB, load);
+                    throughput[0], throughput[1], throughput[2], queued, heapAtStart / MIB, (heap - heapAtStart) / MIB,
+                    load);
             // For programs that hold it to limits: parts per million of a core, nanoseconds, bytes, samples.
-            System.err.printf(Locale.ROOT, "tally: core_ppm=%d call_p999_ns=%d control_p999_ns=%d heap_growth_bytes=%d queued=%d dropped=%d seconds=%d%n",
-                    (long) (1e6 * (inCalls + inThreads) / took), (long) (1e6 * p999Ms(latencies[1], count)), (long) (1e6 * p999Ms(ofControl[1], ofControl[1].length)),
+            System.err.printf(Locale.ROOT,
+                    "tally: core_ppm=%d call_p999_ns=%d control_p999_ns=%d heap_growth_bytes=%d queued=%d dropped=%d seconds=%d%n",
+                    (long) (1e6 * (inCalls + inThreads) / took), (long) (1e6 * p999Ms(latencies[1], count)),
+                    (long) (1e6 * p999Ms(ofControl[1], ofControl[1].length)),
                     heap - heapAtStart, queued, dropped, (long) (took / 1e9));
         }
     }

@@ -18,11 +18,14 @@ final class Jvm {
 
     /** On a class path without the finished jar, whose classes know a relocated gRPC only. */
     static List<String> commandWithoutPlugin(String heap, Class<?> main, String... arguments) {
-        return command(Paths.get(URI.create(main.getProtectionDomain().getCodeSource().getLocation().toString())).toString(), heap, main, arguments);
+        return command(Paths.get(
+                URI.create(main.getProtectionDomain().getCodeSource().getLocation().toString())).toString(), heap, main,
+                arguments);
     }
 
     private static List<String> command(String classPath, String heap, Class<?> main, String... arguments) {
-        List<String> command = new ArrayList<>(Arrays.asList(Paths.get(System.getProperty("java.home"), "bin", "java").toString(), heap, "-cp", classPath,
+        List<String> command = new ArrayList<>(Arrays.asList(Paths.get(System.getProperty("java.home"), "bin",
+                "java").toString(), heap, "-cp", classPath,
                 main.getName()));
         Bench.SECONDS.ifPresent(seconds -> command.add(1, "-Dbench.seconds=" + seconds));
         command.addAll(Arrays.asList(arguments));

@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A topology of 1,162 executors, one task each, on 100 workers: the size of the Bullet document's Test 5. Its own table of components is not among those
- * that are kept (shared with the document's Tests 1 to 3 are the proportions of spouts, filter bolts and ackers).
+ * A topology of 1,162 executors, one task each, on 100 workers: the size of the Bullet document's Test 5. Its own table
+ * of components is not among those that are kept (shared with the document's Tests 1 to 3 are the proportions of
+ * spouts, filter bolts and ackers).
  */
 final class Layout {
     static final int EXECUTORS = 1_162;

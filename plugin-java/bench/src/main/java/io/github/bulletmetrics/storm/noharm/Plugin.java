@@ -20,11 +20,12 @@ import org.apache.storm.generated.StormTopology;
 import org.apache.storm.task.TopologyContext;
 
 /**
- * The consumer of the finished jar in this JVM, and what it takes: the calling thread's CPU within handleDataPoints, and the CPU of the threads that the
- * plugin started.
+ * The consumer of the finished jar in this JVM, and what it takes: the calling thread's CPU within handleDataPoints,
+ * and the CPU of the threads that the plugin started.
  */
 final class Plugin implements AutoCloseable {
-    private static final com.sun.management.ThreadMXBean THREADS = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final com.sun.management.ThreadMXBean THREADS =
+            (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final MemoryMXBean MEMORY = ManagementFactory.getMemoryMXBean();
     private static final com.sun.management.OperatingSystemMXBean PROCESS =
             (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -42,7 +43,8 @@ final class Plugin implements AutoCloseable {
         for (long thread : THREADS.getAllThreadIds()) {
             others.add(thread);
         }
-        consumer.prepare(Collections.singletonMap("topology.name", "bench"), Collections.singletonMap("bullet.topology.metrics.collector.address", address), context(), null);
+        consumer.prepare(Collections.singletonMap("topology.name", "bench"),
+                Collections.singletonMap("bullet.topology.metrics.collector.address", address), context(), null);
         Object flattener = field(field(consumer, "pipeline"), "flattener");
         queue = (SampleQueue) field(flattener, "queue");
         losses = (Losses) field(flattener, "losses");
@@ -57,11 +59,14 @@ final class Plugin implements AutoCloseable {
     private static TopologyContext context() {
         Map<Integer, String> components = Layout.components();
         Map<String, List<Integer>> tasks = new HashMap<>();
-        components.forEach((task, component) -> tasks.computeIfAbsent(component, unseen -> new ArrayList<>()).add(task));
+        components.forEach((task, component) -> tasks.computeIfAbsent(component, unseen -> new ArrayList<>()).add(
+                task));
         int consumer = components.size() + 1;
         components.put(consumer, "__metrics_bench");
-        return new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>()), new HashMap<>(), components, tasks, new HashMap<>(),
-                new HashMap<>(), "bench-1-1700000000", "", "", consumer, 6700, Arrays.asList(consumer), new HashMap<>(), new HashMap<>(), new HashMap<>(),
+        return new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>()),
+                new HashMap<>(), components, tasks, new HashMap<>(),
+                new HashMap<>(), "bench-1-1700000000", "", "", consumer, 6700, Arrays.asList(consumer), new HashMap<>(),
+                new HashMap<>(), new HashMap<>(),
                 new HashMap<>(), new AtomicBoolean(false), null);
     }
 
@@ -101,7 +106,9 @@ final class Plugin implements AutoCloseable {
         others.add(thread.getId());
     }
 
-    /** CPU of the plugin's threads so far, ns. To be asked often: a thread that has ended is known as it was last seen. */
+    /**
+     * CPU of the plugin's threads so far, ns. To be asked often: a thread that has ended is known as it was last seen.
+     */
     long threadsNs() {
         for (long thread : THREADS.getAllThreadIds()) {
             long cpu = others.contains(thread) ? -1 : THREADS.getThreadCpuTime(thread);
@@ -158,7 +165,8 @@ final class Plugin implements AutoCloseable {
 
     /** Memory of buffers outside of the heap, bytes. */
     static long directBytes() {
-        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream().mapToLong(BufferPoolMXBean::getMemoryUsed).sum();
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .mapToLong(BufferPoolMXBean::getMemoryUsed).sum();
     }
 
     /** Memory of classes and compiled code, bytes. */

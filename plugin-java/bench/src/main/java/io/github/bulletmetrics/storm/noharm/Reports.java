@@ -23,7 +23,8 @@ final class Reports {
     private final boolean attachesToEveryTick;
     private final Map<Integer, String> components = Layout.components();
     private final LatencyHistogram latencies = new LatencyHistogram();
-    private final LatencyPack.Writer hook = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "", latencies);
+    private final LatencyPack.Writer hook = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "",
+            latencies);
 
     /** One call of handleDataPoints. */
     static final class Report {
@@ -77,7 +78,8 @@ final class Reports {
             if (components.get(task).equals("JoinBolt") && intervals.activeQueriesSeconds != intervals.seconds) {
                 Map<String, Object> points = new LinkedHashMap<>();
                 shapes.of("JoinBolt").forEach((name, value) -> {
-                    if (name.equals(ACTIVE_QUERIES) || attachesToEveryTick && !name.startsWith("__") && !Shapes.isBullets(name)) {
+                    if (name.equals(ACTIVE_QUERIES) || attachesToEveryTick && !name.startsWith("__")
+                            && !Shapes.isBullets(name)) {
                         points.put(name, value);
                     }
                 });
@@ -87,10 +89,12 @@ final class Reports {
         return reports;
     }
 
-    private static Report report(int worker, String component, int task, long seconds, int interval, Map<String, Object> points) {
+    private static Report report(int worker, String component, int task, long seconds, int interval,
+            Map<String, Object> points) {
         List<DataPoint> fresh = new ArrayList<>(points.size());
         points.forEach((name, value) -> fresh.add(new DataPoint(text(name), fresh(value))));
-        return new Report(new TaskInfo(text(Layout.host(worker)), Layout.port(worker), text(component), task, seconds, interval), fresh);
+        return new Report(new TaskInfo(text(Layout.host(worker)), Layout.port(worker), text(component), task, seconds,
+                interval), fresh);
     }
 
     private static Object fresh(Object value) {
@@ -111,7 +115,8 @@ final class Reports {
     int numbers(Report report) {
         int numbers = 0;
         for (DataPoint point : report.points) {
-            numbers += point.value instanceof byte[] ? point.name.equals(Flattener.SAMPLER_METRIC) ? intervals.seconds * 10 : 1 : Shapes.numbers(point.value);
+            numbers += point.value instanceof byte[] ? point.name.equals(Flattener.SAMPLER_METRIC)
+                    ? intervals.seconds * 10 : 1 : Shapes.numbers(point.value);
         }
         return numbers;
     }

@@ -9,8 +9,8 @@ import java.util.Map;
 import org.apache.storm.shade.net.minidev.json.JSONValue;
 
 /**
- * What one task of each component hands over in one tick, as a capture of a real Bullet has it ({@code topology/captures}): of each data point the
- * widest value that was seen.
+ * What one task of each component hands over in one tick, as a capture of a real Bullet has it
+ * ({@code topology/captures}): of each data point the widest value that was seen.
  */
 final class Shapes {
     /** Those that Bullet registers, and in the captures reports every 10 s. */
@@ -23,7 +23,8 @@ final class Shapes {
         for (String line : Files.readAllLines(capture, StandardCharsets.UTF_8)) {
             Map<?, ?> point = (Map<?, ?>) JSONValue.parse(line);
             if (point.get("name") != null) {
-                take((String) point.get("component"), (String) point.get("name"), typed(point.get("value"), (String) point.get("class")));
+                take((String) point.get("component"), (String) point.get("name"),
+                        typed(point.get("value"), (String) point.get("class")));
             }
         }
     }

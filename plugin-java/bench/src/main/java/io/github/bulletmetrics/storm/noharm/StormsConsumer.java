@@ -32,13 +32,17 @@ final class StormsConsumer {
         // Where Clojure, in which Storm 1 is written, looks for itself.
         Thread.currentThread().setContextClassLoader(loader);
         Class<?> api = loader.loadClass(API);
-        taskInfo = loader.loadClass(API + "$TaskInfo").getConstructor(String.class, int.class, String.class, int.class, long.class, int.class);
+        taskInfo = loader.loadClass(API + "$TaskInfo").getConstructor(String.class, int.class, String.class, int.class,
+                long.class, int.class);
         dataPoint = loader.loadClass(API + "$DataPoint").getConstructor(String.class, Object.class);
         handle = api.getMethod("handleDataPoints", taskInfo.getDeclaringClass(), Collection.class);
         consumer = loader.loadClass(className).getConstructor().newInstance();
         Class<?> context = loader.loadClass("org.apache.storm.task.TopologyContext");
-        Map<?, ?> conf = lib == null ? Collections.emptyMap() : (Map<?, ?>) loader.loadClass("org.apache.storm.utils.Utils").getMethod("readDefaultConfig").invoke(null);
-        api.getMethod("prepare", Map.class, Object.class, context, loader.loadClass("org.apache.storm.task.IErrorReporter"))
+        Map<?, ?> conf = lib == null ? Collections.emptyMap()
+                : (Map<?, ?>) loader.loadClass("org.apache.storm.utils.Utils").getMethod("readDefaultConfig")
+                .invoke(null);
+        api.getMethod("prepare", Map.class, Object.class, context,
+                loader.loadClass("org.apache.storm.task.IErrorReporter"))
                 .invoke(consumer, conf, argument, any(context), null);
     }
 
@@ -55,7 +59,8 @@ final class StormsConsumer {
         Constructor<?> constructor = context.getConstructors()[0];
         List<Object> arguments = new ArrayList<>();
         for (Class<?> type : constructor.getParameterTypes()) {
-            arguments.add(type == String.class ? "bench-1-1700000000" : type == Integer.class ? (Object) 1 : type == Map.class ? new HashMap<>() : type == List.class
+            arguments.add(type == String.class ? "bench-1-1700000000" : type == Integer.class ? (Object) 1
+                    : type == Map.class ? new HashMap<>() : type == List.class
                     ? Collections.singletonList(1) : null);
         }
         return constructor.newInstance(arguments.toArray());
@@ -69,7 +74,8 @@ final class StormsConsumer {
             for (DataPoint point : report.points) {
                 points.add(dataPoint.newInstance(point.name, point.value));
             }
-            calls.add(new Object[] {taskInfo.newInstance(report.task.srcWorkerHost, report.task.srcWorkerPort, report.task.srcComponentId,
+            calls.add(new Object[] {taskInfo.newInstance(report.task.srcWorkerHost, report.task.srcWorkerPort,
+                    report.task.srcComponentId,
                     report.task.srcTaskId, report.task.timestamp, report.task.updateIntervalSecs), points});
         }
         return calls;

@@ -22,7 +22,10 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What one distribution of the latency hook costs from handleDataPoints to the bytes that gRPC sends, on both threads together. */
+/**
+ * What one distribution of the latency hook costs from handleDataPoints to the bytes that gRPC sends, on both threads
+ * together.
+ */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -39,11 +42,15 @@ public class DistributionBenchmark {
     private final Workers workers = new Workers();
     private final Flattener flattener = new Flattener(queue, losses, workers, 100_000, failure -> { });
     private final ExportOptions options = new ExportOptions();
-    private final Outbox outbox = new Outbox(new byte[16], queue, losses, workers, TopologyInfo.getDefaultInstance(), options);
+    private final Outbox outbox = new Outbox(new byte[16], queue, losses, workers, TopologyInfo.getDefaultInstance(),
+            options);
     private final byte[] pack = pack();
     private long seconds = 1_700_000_000;
 
-    /** A pack as docs/formats has it, of one distribution: 100,000 latencies from 1 ms to some seconds, in some 90 buckets. */
+    /**
+     * A pack as docs/formats has it, of one distribution: 100,000 latencies from 1 ms to some seconds, in some 90
+     * buckets.
+     */
     private static byte[] pack() {
         TreeMap<Integer, Integer> buckets = new TreeMap<>();
         Random random = new Random(1);

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One metrics tick of a topology of 1,162 executors (Test 5 of the Bullet document), one task each, on 100 workers: 15 numbers and 5 maps of 2
- * numbers a task. All texts are new Strings, as Kryo makes them, so that their hashes are not known yet.
+ * One metrics tick of a topology of 1,162 executors (Test 5 of the Bullet document), one task each, on 100 workers: 15
+ * numbers and 5 maps of 2 numbers a task. All texts are new Strings, as Kryo makes them, so that their hashes are not
+ * known yet.
  */
 final class Tick {
     static final int EXECUTORS = 1_162;
@@ -40,7 +41,8 @@ final class Tick {
         report.task = task;
         for (int i = 0; i < 20; i++) {
             report.names[i] = fresh("receive-queue-population-" + i);
-            report.values[i] = i < 15 ? i % 2 == 0 ? (Object) (double) (task * i) : (Object) (long) (task * i) : map(task * i);
+            report.values[i] = i < 15 ? i % 2 == 0 ? (Object) (double) (task * i) : (Object) (long) (task * i)
+                    : map(task * i);
         }
         return report;
     }

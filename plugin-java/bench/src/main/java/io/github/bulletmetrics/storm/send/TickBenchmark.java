@@ -33,13 +33,14 @@ public class TickBenchmark {
     private final Workers workers = new Workers();
     private final Flattener flattener = new Flattener(queue, losses, workers, 100_000, failure -> { });
     private final ExportOptions options = new ExportOptions();
-    private final Outbox outbox = new Outbox(new byte[16], queue, losses, workers, TopologyInfo.getDefaultInstance(), options);
+    private final Outbox outbox = new Outbox(new byte[16], queue, losses, workers, TopologyInfo.getDefaultInstance(),
+            options);
     private Tick tick = new Tick();
     private long seconds = 1_700_000_000;
 
     /**
-     * "new": each tick has new Strings, as in a worker, whose hashes are yet to be computed; making them is not in the time, but it is in the
-     * memory. "kept": each tick has the same, so that the memory is the plugin's alone.
+     * "new": each tick has new Strings, as in a worker, whose hashes are yet to be computed; making them is not in the
+     * time, but it is in the memory. "kept": each tick has the same, so that the memory is the plugin's alone.
      */
     @Param({"new", "kept"})
     public String texts;
@@ -63,7 +64,10 @@ public class TickBenchmark {
         return queue.published();
     }
 
-    /** Both threads' work, on one: flatten and queue, cut batches, encode them, take the acknowledgement. Without gRPC and the network. */
+    /**
+     * Both threads' work, on one: flatten and queue, cut batches, encode them, take the acknowledgement. Without gRPC
+     * and the network.
+     */
     @Benchmark
     public long flattenQueueAndEncode() {
         tick.flatten(flattener, seconds);

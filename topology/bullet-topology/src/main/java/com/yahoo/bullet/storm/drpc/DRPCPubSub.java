@@ -10,9 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Storm's DRPC as a PubSub, by the name that {@code bullet.pubsub.class.name} has in Bullet's own files. Windows must be disabled.
- * In the topology ({@code QUERY_PROCESSING}) it needs Storm's configuration under {@code bullet.topology.storm.config}. For submitters
- * the n-th publisher is the n-th subscriber, so both must be asked for in the same number.
+ * Storm's DRPC as a PubSub, by the name that {@code bullet.pubsub.class.name} has in Bullet's own files. Windows must
+ * be disabled. In the topology ({@code QUERY_PROCESSING}) it needs Storm's configuration under
+ * {@code bullet.topology.storm.config}. For submitters the n-th publisher is the n-th subscriber, so both must be asked
+ * for in the same number.
  */
 public final class DRPCPubSub extends PubSub {
     private final List<DRPCSubmitter> submitters = new ArrayList<>();

@@ -15,9 +15,9 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * Reads queries from DRPC calls whose argument is a PubSubMessage as JSON or, beyond Bullet, BQL, so that whoever can POST can ask. A
- * call that holds neither is failed. Calls whose query has
- * not been committed when this closes are failed too, so that their submitters need not wait. For one thread.
+ * Reads queries from DRPC calls whose argument is a PubSubMessage as JSON or, beyond Bullet, BQL, so that whoever can
+ * POST can ask. A call that holds neither is failed. Calls whose query has not been committed when this closes are
+ * failed too, so that their submitters need not wait. For one thread.
  */
 final class DRPCQuerySubscriber extends BufferingSubscriber {
     private static final Logger LOG = LoggerFactory.getLogger(DRPCQuerySubscriber.class);

@@ -16,10 +16,12 @@ final class DRPCResultPublisher implements Publisher {
     @Override
     public PubSubMessage send(PubSubMessage message) throws PubSubException {
         if (!(message.getMetadata() instanceof DRPCRequestMetadata request)) {
-            throw new PubSubException("Query " + message.getId() + " did not come by DRPC: its result has nowhere to go");
+            throw new PubSubException("Query " + message.getId()
+                    + " did not come by DRPC: its result has nowhere to go");
         }
         Metadata signalOnly = new Metadata(request.getSignal(), null);
-        servers.give(request.host(), request.requestId(), new PubSubMessage(message.getId(), message.getContent(), signalOnly).asJSON());
+        servers.give(request.host(), request.requestId(), new PubSubMessage(message.getId(), message.getContent(),
+                signalOnly).asJSON());
         return message;
     }
 

@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The topology's connections to the DRPC servers, by Storm's own client. Which servers: Storm's {@code drpc.servers}, or else
- * {@code bullet.pubsub.storm.drpc.servers}; at {@code drpc.invocations.port}. For one thread.
+ * The topology's connections to the DRPC servers, by Storm's own client. Which servers: Storm's {@code drpc.servers},
+ * or else {@code bullet.pubsub.storm.drpc.servers}; at {@code drpc.invocations.port}. For one thread.
  */
 final class DRPCServers implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DRPCServers.class);
@@ -51,7 +51,10 @@ final class DRPCServers implements AutoCloseable {
         port = ((Number) storm.get(Config.DRPC_INVOCATIONS_PORT)).intValue();
     }
 
-    /** The next call of any server, each asked in turn; null when none waits. A server that is away is asked again a second later. */
+    /**
+     * The next call of any server, each asked in turn; null when none waits. A server that is away is asked again a
+     * second later.
+     */
     Call fetch() {
         for (int i = 0; i < hosts.size(); i++) {
             String host = hosts.get(turn++ % hosts.size());
@@ -73,7 +76,8 @@ final class DRPCServers implements AutoCloseable {
     private Call fetch(String host) {
         try {
             DRPCRequest request = use(host, client -> client.fetchRequest(function));
-            return request.get_request_id().isEmpty() ? null : new Call(host, request.get_request_id(), request.get_func_args());
+            return request.get_request_id().isEmpty() ? null
+                    : new Call(host, request.get_request_id(), request.get_func_args());
         } catch (TException e) {
             if (failedNanos.put(host, System.nanoTime()) == null) {
                 LOG.warn("DRPC server {}:{} cannot be asked for queries; trying again every second", host, port, e);

@@ -21,7 +21,8 @@ import java.util.function.Predicate;
  * @param retries how often a submitter tries again to connect.
  * @param maxUncommitted how many queries a query spout has on their way at most.
  */
-public record DRPCSettings(List<String> servers, String function, String protocol, int port, String path, int connectTimeoutMs,
+public record DRPCSettings(List<String> servers, String function, String protocol, int port, String path,
+        int connectTimeoutMs,
                            int retries, int maxUncommitted) {
     private static final Logger LOG = LoggerFactory.getLogger(DRPCSettings.class);
     private static final String PREFIX = "bullet.pubsub.storm.drpc.";
@@ -35,11 +36,13 @@ public record DRPCSettings(List<String> servers, String function, String protoco
      */
     public static DRPCSettings from(BulletConfig config) {
         if (!Boolean.TRUE.equals(config.get(BulletConfig.WINDOW_DISABLE))) {
-            throw new IllegalArgumentException(BulletConfig.WINDOW_DISABLE + " must be true with " + DRPCPubSub.class.getName()
+            throw new IllegalArgumentException(BulletConfig.WINDOW_DISABLE + " must be true with "
+                    + DRPCPubSub.class.getName()
                 + ": DRPC gives one result for a query, so there can be no windows");
         }
         return new DRPCSettings(
-            checked(config, "servers", DRPCSettings::isListOfNames, (List<?>) List.of("127.0.0.1")).stream().map(String::valueOf).toList(),
+            checked(config, "servers", DRPCSettings::isListOfNames, (List<?>) List.of("127.0.0.1")).stream()
+            .map(String::valueOf).toList(),
             checked(config, "function", Validator::isString, "bullet-query"),
             checked(config, "http.protocol", Validator.isIn("http", "https"), "http"),
             Integer.parseInt(checked(config, "http.port", DRPCSettings::isPort, (Object) 3774).toString()),

@@ -22,8 +22,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The submitter's end: POSTs each query to one of the DRPC servers and hands out what comes back. One object is both publisher and
- * subscriber, since a call returns where it was made. No more results wait than queries were sent. Thread-safe.
+ * The submitter's end: POSTs each query to one of the DRPC servers and hands out what comes back. One object is both
+ * publisher and subscriber, since a call returns where it was made. No more results wait than queries were sent.
+ * Thread-safe.
  */
 final class DRPCSubmitter implements Publisher, Subscriber {
     private static final int OK = 200;
@@ -51,15 +52,18 @@ final class DRPCSubmitter implements Publisher, Subscriber {
             } else if (failure != null && triesLeft > 0 && isUnreachable(failure)) {
                 post(message, triesLeft - 1);
             } else {
-                results.add(failed(message.getId(), failure == null ? "status " + answer.statusCode() : failure.toString()));
+                results.add(failed(message.getId(), failure == null ? "status " + answer.statusCode()
+                        : failure.toString()));
             }
         });
     }
 
     private CompletableFuture<HttpResponse<String>> call(PubSubMessage message) {
         String host = settings.servers().get(ThreadLocalRandom.current().nextInt(settings.servers().size()));
-        URI url = URI.create(settings.protocol() + "://" + host + ":" + settings.port() + "/" + settings.path() + "/" + settings.function());
-        return http.sendAsync(HttpRequest.newBuilder(url).POST(HttpRequest.BodyPublishers.ofString(message.asJSON())).build(),
+        URI url = URI.create(settings.protocol() + "://" + host + ":" + settings.port() + "/" + settings.path() + "/"
+                + settings.function());
+        return http.sendAsync(HttpRequest.newBuilder(url).POST(
+                HttpRequest.BodyPublishers.ofString(message.asJSON())).build(),
                               HttpResponse.BodyHandlers.ofString());
     }
 

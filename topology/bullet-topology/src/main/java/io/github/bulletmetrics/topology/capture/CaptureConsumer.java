@@ -22,13 +22,14 @@ import java.util.TreeSet;
  * Writes every data point that Storm hands to a metrics consumer as a line of JSON: {@code now} (this clock, ms),
  * {@code ts} and {@code interval} (s), {@code host}, {@code port}, {@code component}, {@code task}, {@code name},
  * {@code class}, for a map {@code keyClasses} and {@code valueClasses}, {@code dims}, {@code value};
- * and a line each for prepare and cleanup. The argument is a map whose {@value #FILE} is the path to append to; with more
- * than one task each needs its own, so {@code %d} in it stands for the task's id.
+ * and a line each for prepare and cleanup. The argument is a map whose {@value #FILE} is the path to append to; with
+ * more than one task each needs its own, so {@code %d} in it stands for the task's id.
  */
 public final class CaptureConsumer implements IMetricsConsumer {
     /** The name of the argument with the file's path. */
     public static final String FILE = "file";
-    private static final Gson GSON = new GsonBuilder().serializeSpecialFloatingPointValues().disableHtmlEscaping().create();
+    private static final Gson GSON = new GsonBuilder().serializeSpecialFloatingPointValues().disableHtmlEscaping()
+            .create();
 
     private BufferedWriter out;
 

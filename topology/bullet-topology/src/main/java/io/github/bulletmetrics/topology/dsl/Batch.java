@@ -24,7 +24,8 @@ record Batch(ArrayList<Object> messages, ArrayList<Long> receivedMs) {
      * @param arrivals what is known of each beside its value.
      * @param keepsTimestamps whether the broker's timestamps are wanted.
      */
-    static Batch of(List<Object> read, Arrivals arrivals, boolean keepsTimestamps, Sampling sampling, SourceFigures figures) {
+    static Batch of(List<Object> read, Arrivals arrivals, boolean keepsTimestamps, Sampling sampling,
+            SourceFigures figures) {
         Batch batch = empty();
         boolean timed = keepsTimestamps && arrivals.covers(read.size());
         for (int i = 0; i < read.size(); i++) {

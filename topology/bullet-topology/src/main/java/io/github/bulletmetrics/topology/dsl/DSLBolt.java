@@ -17,8 +17,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Makes records of the DSL spout's batches and emits each as (record, ms when emitted), not anchored; then acks the batch. So, as
- * in Bullet, max spout pending holds back batches that are not converted, and not records that no filter bolt has seen.
+ * Makes records of the DSL spout's batches and emits each as (record, ms when emitted), not anchored; then acks the
+ * batch. So, as in Bullet, max spout pending holds back batches that are not converted, and not records that no filter
+ * bolt has seen.
  */
 public final class DSLBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;

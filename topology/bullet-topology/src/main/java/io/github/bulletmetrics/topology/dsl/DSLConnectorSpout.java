@@ -10,8 +10,9 @@ import org.apache.storm.task.TopologyContext;
 import java.util.Map;
 
 /**
- * A DSL spout whose connector wraps a Storm spout ({@link SpoutConnector}): what Storm calls on this one goes to that one too,
- * except nextTuple(), in whose place stands the connector's read(). The connector's initialize() is not called, as in Bullet.
+ * A DSL spout whose connector wraps a Storm spout ({@link SpoutConnector}): what Storm calls on this one goes to that
+ * one too, except nextTuple(), in whose place stands the connector's read(). The connector's initialize() is not
+ * called, as in Bullet.
  */
 public final class DSLConnectorSpout extends DSLSpout implements ICredentialsListener {
     private static final long serialVersionUID = 1L;

@@ -25,8 +25,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Makes the parts of bullet-dsl that the settings name. What is wrong is found when the topology is submitted, not in a worker, and
- * said with the setting's name and what was probably meant.
+ * Makes the parts of bullet-dsl that the settings name. What is wrong is found when the topology is submitted, not in a
+ * worker, and said with the setting's name and what was probably meant.
  */
 public final class DSLParts {
     private final BulletStormConfig storm;
@@ -43,7 +43,8 @@ public final class DSLParts {
         NamedClass connector = new NamedClass(storm, BulletDSLConfig.CONNECTOR_CLASS_NAME,
             asSpout() ? SpoutConnector.class : BulletConnector.class,
             asSpout() ? List.of() : List.of(KafkaConnector.class, PulsarConnector.class));
-        NamedClass converter = new NamedClass(storm, BulletDSLConfig.RECORD_CONVERTER_CLASS_NAME, BulletRecordConverter.class,
+        NamedClass converter = new NamedClass(storm, BulletDSLConfig.RECORD_CONVERTER_CLASS_NAME,
+                BulletRecordConverter.class,
             List.of(JSONBulletRecordConverter.class, AvroBulletRecordConverter.class, MapBulletRecordConverter.class,
                     POJOBulletRecordConverter.class));
         connector.check();
@@ -57,7 +58,8 @@ public final class DSLParts {
             checkTopics();
             tapKafka();
         } else if (SourceSettings.from(storm).timestampField() != null) {
-            throw new IllegalArgumentException(SourceSettings.TIMESTAMP_FIELD + " needs " + KafkaConnector.class.getName() + " as "
+            throw new IllegalArgumentException(SourceSettings.TIMESTAMP_FIELD + " needs "
+                    + KafkaConnector.class.getName() + " as "
                 + BulletDSLConfig.CONNECTOR_CLASS_NAME + ": of other connectors no timestamp is known. Leave it out");
         }
     }
@@ -74,7 +76,8 @@ public final class DSLParts {
     private void checkTopics() {
         List<?> topics = config.getAs(BulletDSLConfig.CONNECTOR_KAFKA_TOPICS, List.class);
         if (topics.stream().anyMatch(topic -> !(topic instanceof String name) || name.isBlank())) {
-            throw new IllegalArgumentException(BulletDSLConfig.CONNECTOR_KAFKA_TOPICS + " must list topics' names, like [\"records\"], but is "
+            throw new IllegalArgumentException(BulletDSLConfig.CONNECTOR_KAFKA_TOPICS
+                    + " must list topics' names, like [\"records\"], but is "
                 + topics + NamedClass.didYouMean(storm, BulletDSLConfig.CONNECTOR_KAFKA_TOPICS));
         }
     }
@@ -123,7 +126,8 @@ public final class DSLParts {
         BulletDeserializer deserializer = hasDeserializer()
             ? made(BulletDSLConfig.DESERIALIZER_CLASS_NAME, () -> BulletDeserializer.from(config))
             : new IdentityDeserializer(config);
-        BulletRecordConverter converter = made(BulletDSLConfig.RECORD_CONVERTER_CLASS_NAME, () -> BulletRecordConverter.from(config));
+        BulletRecordConverter converter = made(BulletDSLConfig.RECORD_CONVERTER_CLASS_NAME,
+                () -> BulletRecordConverter.from(config));
         return new RecordMaker(deserializer, converter, SourceSettings.from(storm).timestampField());
     }
 
@@ -136,7 +140,8 @@ public final class DSLParts {
         try {
             return Objects.requireNonNull(maker.make());
         } catch (RuntimeException e) {
-            throw new IllegalArgumentException(setting + " is " + storm.get(setting) + ", which cannot be made: " + rootOf(e) + hint(setting), e);
+            throw new IllegalArgumentException(setting + " is " + storm.get(setting) + ", which cannot be made: "
+                    + rootOf(e) + hint(setting), e);
         }
     }
 

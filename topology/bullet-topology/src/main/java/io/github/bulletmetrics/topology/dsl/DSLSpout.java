@@ -26,11 +26,11 @@ import java.util.SplittableRandom;
 
 /**
  * Reads messages with a connector of bullet-dsl. With the DSL bolt, each read that brought something is one tuple of
- * (messages, ms when emitted), so that {@code topology.max.spout.pending} counts batches; without it, each message is converted
- * here and is one tuple of (record, ms when emitted).
+ * (messages, ms when emitted), so that {@code topology.max.spout.pending} counts batches; without it, each message is
+ * converted here and is one tuple of (record, ms when emitted).
  *
- * <p>As in Bullet, every tuple has the same message id: Storm then counts it as pending until it is acked, which is all that it
- * is for. A tuple that fails is not read again.
+ * <p>As in Bullet, every tuple has the same message id: Storm then counts it as pending until it is acked, which is all
+ * that it is for. A tuple that fails is not read again.
  */
 public class DSLSpout extends BaseRichSpout {
     private static final long serialVersionUID = 1L;
@@ -85,7 +85,8 @@ public class DSLSpout extends BaseRichSpout {
     }
 
     /** Readies the connector for its first read. */
-    void start(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) throws BulletDSLException {
+    void start(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector)
+            throws BulletDSLException {
         connector.initialize();
     }
 

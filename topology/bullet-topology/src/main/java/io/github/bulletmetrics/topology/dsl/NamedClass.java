@@ -46,7 +46,8 @@ record NamedClass(BulletConfig config, String setting, Class<?> kind, List<Class
         try {
             Class<?> type = Class.forName(text);
             if (!kind.isAssignableFrom(type)) {
-                throw new IllegalArgumentException(setting + " is " + text + ", which is no " + kind.getName() + choices());
+                throw new IllegalArgumentException(setting + " is " + text + ", which is no "
+                        + kind.getName() + choices());
             }
             return type;
         } catch (LinkageError e) {
@@ -61,14 +62,16 @@ record NamedClass(BulletConfig config, String setting, Class<?> kind, List<Class
     }
 
     private String choices() {
-        return known.isEmpty() ? ", a class of yours." : ", for instance " + String.join(", ", known.stream().map(Class::getName).toList()) + ".";
+        return known.isEmpty() ? ", a class of yours." : ", for instance "
+                + String.join(", ", known.stream().map(Class::getName).toList()) + ".";
     }
 
     /** " (did you mean ...?)" with what is set and looks like the setting, or nothing. */
     static String didYouMean(BulletConfig config, String setting) {
         List<String> others = config.getAll(Optional.empty()).keySet().stream()
             .filter(name -> name.startsWith("bul") && !name.equals(setting)).toList();
-        return nearest(setting, others).filter(NamedClass::isStrange).map(near -> " (you have " + near + "; did you mean it?)")
+        return nearest(setting, others).filter(NamedClass::isStrange)
+                .map(near -> " (you have " + near + "; did you mean it?)")
             .orElse("");
     }
 

@@ -11,9 +11,9 @@ import org.slf4j.LoggerFactory;
 import java.io.Serializable;
 
 /**
- * Makes a record of a message: deserializer, converter, and the broker's timestamp into its field. A message that cannot be
- * converted is left out, whatever the converter throws: in Bullet a RuntimeException, such as Gson's for what is not JSON, ends the
- * worker, and the same message ends the next one. Used by one thread.
+ * Makes a record of a message: deserializer, converter, and the broker's timestamp into its field. A message that
+ * cannot be converted is left out, whatever the converter throws: in Bullet a RuntimeException, such as Gson's for what
+ * is not JSON, ends the worker, and the same message ends the next one. Used by one thread.
  */
 final class RecordMaker implements Serializable {
     private static final long serialVersionUID = 1L;

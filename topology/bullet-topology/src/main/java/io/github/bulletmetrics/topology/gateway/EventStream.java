@@ -16,9 +16,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * A client that gets results as they come, as server-sent events, each one {@code data:} of JSON, until its query ends.
  *
- * <p>What it has not taken yet waits in a bounded buffer. One thread at a time writes to it, and only while something waits; so
- * a few threads serve all streams. A client that takes nothing for too long is interrupted, which closes its connection (it is an
- * interruptible channel), and is then one that has gone.
+ * <p>What it has not taken yet waits in a bounded buffer. One thread at a time writes to it, and only while something
+ * waits; so a few threads serve all streams. A client that takes nothing for too long is interrupted, which closes its
+ * connection (it is an interruptible channel), and is then one that has gone.
  */
 final class EventStream implements QueryClient {
     private static final Logger LOG = LoggerFactory.getLogger(EventStream.class);
@@ -76,7 +76,10 @@ final class EventStream implements QueryClient {
         }
     }
 
-    /** Called now and then: sends a comment to a client that has been sent nothing lately, gives up one that takes nothing. */
+    /**
+     * Called now and then: sends a comment to a client that has been sent nothing lately, gives up one that takes
+     * nothing.
+     */
     synchronized void beat() {
         long silentMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - lastNanos);
         if (writer != null && silentMs >= options.stallMs()) {

@@ -49,7 +49,9 @@ public final class GatewayServer implements AutoCloseable {
 
     private final HttpServer http;
     private final ExecutorService readers = Executors.newFixedThreadPool(READERS, Threads.named("gateway-http"));
-    /** A thousand queries at once are seconds of parsing; the topology's polls and results must not queue behind them. */
+    /**
+     * A thousand queries at once are seconds of parsing; the topology's polls and results must not queue behind them.
+     */
     private final ExecutorService parsers = Executors.newFixedThreadPool(PARSERS, Threads.named("gateway-query"));
     private final ExecutorService writers = Executors.newFixedThreadPool(WRITERS, Threads.named("gateway-reply"));
     private final Counters counters = new Counters();
@@ -66,8 +68,8 @@ public final class GatewayServer implements AutoCloseable {
      * @param config Bullet's settings: limits of queries, the schema file, what the record source emits at first.
      * @param options the gateway's limits.
      * @param listen where to listen; port 0 for any.
-     * @param advertised the {@code HOST:PORT} at which the topology's workers reach this gateway, or null for the address
-     *     that it listens on.
+     * @param advertised the {@code HOST:PORT} at which the topology's workers reach this gateway, or null for the
+     *     address that it listens on.
      * @throws IOException when the address cannot be taken.
      */
     public GatewayServer(BulletConfig config, GatewayOptions options, InetSocketAddress listen, String advertised)
@@ -87,9 +89,12 @@ public final class GatewayServer implements AutoCloseable {
 
     private Router routes() {
         Router router = new Router(parsers);
-        router.addForClients("POST", QUERIES, (exchange, reply) -> desk.submit(Router.body(exchange, MOST_QUERY_BYTES), reply));
-        router.addForClients("POST", STREAMS, (exchange, reply) -> desk.stream(Router.body(exchange, MOST_QUERY_BYTES), reply));
-        router.addForClients("POST", VALIDATION, (exchange, reply) -> desk.validate(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.addForClients("POST", QUERIES, (exchange, reply) -> desk.submit(Router.body(exchange, MOST_QUERY_BYTES),
+                reply));
+        router.addForClients("POST", STREAMS, (exchange, reply) -> desk.stream(Router.body(exchange, MOST_QUERY_BYTES),
+                reply));
+        router.addForClients("POST", VALIDATION,
+                (exchange, reply) -> desk.validate(Router.body(exchange, MOST_QUERY_BYTES), reply));
         router.add("GET", PUBSUB_QUERY, (exchange, reply) -> poll(reply));
         router.add("POST", PUBSUB_QUERY, (exchange, reply) -> signal(Router.body(exchange, MOST_QUERY_BYTES), reply));
         router.add("POST", PUBSUB_RESULT, (exchange, reply) -> {
@@ -100,7 +105,8 @@ public final class GatewayServer implements AutoCloseable {
         router.add("PUT", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK,
             source.change(SourceControl.fromJson(Router.body(exchange, MOST_CONTROL_BYTES))).toJson()));
         router.add("POST", SOURCE_REPORT, (exchange, reply) -> reply.empty(
-            source.report(SourceReport.fromJson(Router.body(exchange, MOST_CONTROL_BYTES))) ? Reply.OK : Reply.UNAVAILABLE));
+            source.report(SourceReport.fromJson(Router.body(exchange, MOST_CONTROL_BYTES))) ? Reply.OK
+            : Reply.UNAVAILABLE));
         router.add("GET", SOURCE_STATUS, (exchange, reply) -> reply.json(Reply.OK, source.status()));
         router.add("GET", STATS, (exchange, reply) -> reply.json(Reply.OK, stats()));
         router.add("GET", "/-/healthy", (exchange, reply) -> reply.text(Reply.OK, "healthy\n"));

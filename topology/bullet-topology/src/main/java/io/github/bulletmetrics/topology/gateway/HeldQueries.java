@@ -15,7 +15,8 @@ import java.util.function.Consumer;
  */
 final class HeldQueries implements AutoCloseable {
     private final Map<String, Held> held = new ConcurrentHashMap<>();
-    private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1, Threads.named("gateway-timer"));
+    private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1,
+            Threads.named("gateway-timer"));
     private final int limit;
     private int active;
 

@@ -7,15 +7,15 @@ import java.net.InetSocketAddress;
 
 /**
  * Makes the JDK's HTTP server with settings that suit hundreds of waiting clients. The JDK takes them from system
- * properties only, when the first server of the process is made; so every one is to be made here. A property that is set already
- * stays.
+ * properties only, when the first server of the process is made; so every one is to be made here. A property that is
+ * set already stays.
  */
 public final class JdkHttpServer {
     static {
         // Answers are sent at once, not 40 ms later.
         set("nodelay", "true");
-        // By default the server closes kept connections, unannounced, while 200 others are idle: a result that the topology
-        // posts on such a connection is lost.
+        // By default the server closes kept connections, unannounced, while 200 others are idle: a result that the
+        // topology posts on such a connection is lost.
         set("maxIdleConnections", "20000");
         set("idleInterval", "3600");
         // Seconds for a request to come in whole.

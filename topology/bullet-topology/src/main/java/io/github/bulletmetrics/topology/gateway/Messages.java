@@ -29,7 +29,8 @@ final class Messages {
     static String encode(PubSubMessage message, String resultUrl) {
         JsonObject json = new JsonParser().parse(message.asJSON()).getAsJsonObject();
         JsonElement metadata = json.get("metadata");
-        JsonObject withUrl = metadata != null && metadata.isJsonObject() ? metadata.getAsJsonObject() : new JsonObject();
+        JsonObject withUrl = metadata != null && metadata.isJsonObject() ? metadata.getAsJsonObject()
+                : new JsonObject();
         withUrl.addProperty("url", resultUrl);
         json.add("metadata", withUrl);
         return json.toString();
@@ -43,10 +44,12 @@ final class Messages {
     static PubSubMessage decode(String text) {
         try {
             JsonObject json = new JsonParser().parse(text).getAsJsonObject();
-            return new PubSubMessage(json.get("id").getAsString(), content(json.get("content")), metadata(json.get("metadata")));
+            return new PubSubMessage(json.get("id").getAsString(), content(json.get("content")),
+                    metadata(json.get("metadata")));
         } catch (JsonParseException | IllegalStateException | UnsupportedOperationException | NullPointerException
                  | IOException | ClassNotFoundException e) {
-            throw new IllegalArgumentException("Not a message of RESTPubSub with a text as its content: " + e.getMessage(), e);
+            throw new IllegalArgumentException("Not a message of RESTPubSub with a text as its content: "
+                    + e.getMessage(), e);
         }
     }
 
@@ -55,7 +58,8 @@ final class Messages {
             return new Metadata(null, null);
         }
         JsonElement signal = json.getAsJsonObject().get("signal");
-        return new Metadata(signal == null || signal.isJsonNull() ? null : Metadata.Signal.valueOf(signal.getAsString()),
+        return new Metadata(signal == null || signal.isJsonNull() ? null
+                : Metadata.Signal.valueOf(signal.getAsString()),
                             time(json.getAsJsonObject().get("content")));
     }
 

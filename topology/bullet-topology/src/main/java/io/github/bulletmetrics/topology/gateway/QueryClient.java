@@ -1,8 +1,8 @@
 package io.github.bulletmetrics.topology.gateway;
 
 /**
- * The client of a held query: gets the results of its windows, if it takes any, and then one end. Neither call blocks on the
- * client; both may come from any thread.
+ * The client of a held query: gets the results of its windows, if it takes any, and then one end. Neither call blocks
+ * on the client; both may come from any thread.
  */
 interface QueryClient {
     /** Takes what one window gave; false, and nothing is done, if this client takes one result only. */

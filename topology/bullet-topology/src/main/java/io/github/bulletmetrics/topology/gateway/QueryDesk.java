@@ -20,13 +20,13 @@ import java.util.UUID;
 import java.util.concurrent.Executor;
 
 /**
- * Takes BQL from clients, sends it to the topology and gives each client the results of its query: one answer, or a stream of
- * events. Thread-safe.
+ * Takes BQL from clients, sends it to the topology and gives each client the results of its query: one answer, or a
+ * stream of events. Thread-safe.
  *
- * <p>Statuses: 200 with the result, or with the stream; 400 for BQL that is wrong or has a window that nobody could see; 422 when
- * the topology failed the query; 429 and 503 when a limit is reached; 504 when no result came. All of them in Bullet's shape,
- * {@code {"records": [...], "meta": {...}}}, errors under {@code meta.errors}. In a stream, which has begun, the last event says
- * what went wrong.
+ * <p>Statuses: 200 with the result, or with the stream; 400 for BQL that is wrong or has a window that nobody could
+ * see; 422 when the topology failed the query; 429 and 503 when a limit is reached; 504 when no result came. All of
+ * them in Bullet's shape, {@code {"records": [...], "meta": {...}}}, errors under {@code meta.errors}. In a stream,
+ * which has begun, the last event says what went wrong.
  */
 final class QueryDesk {
     private static final Logger LOG = LoggerFactory.getLogger(QueryDesk.class);
@@ -118,7 +118,8 @@ final class QueryDesk {
         long timeoutMs = timeoutMs(result.getQuery());
         if (!held.hold(id, client, timeoutMs, late -> giveUp(id, timeoutMs, late))) {
             counters.refused.increment();
-            reply.json(Reply.TOO_MANY_REQUESTS, failure("Too many concurrent queries: the limit is " + options.maxQueries(),
+            reply.json(Reply.TOO_MANY_REQUESTS,
+                    failure("Too many concurrent queries: the limit is " + options.maxQueries(),
                                                         "Try again later"));
             return false;
         }

@@ -32,7 +32,8 @@ public final class QueryGateway implements Callable<Integer> {
         description = "Bullet's settings, the file that the topology has.")
     private Path file;
 
-    @Option(names = "-c", paramLabel = "KEY=VALUE", description = "A setting over the file's, as YAML. May be repeated.")
+    @Option(names = "-c", paramLabel = "KEY=VALUE",
+            description = "A setting over the file's, as YAML. May be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
     @Option(names = "--listen", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:9901",
@@ -43,7 +44,8 @@ public final class QueryGateway implements Callable<Integer> {
         description = "Where the topology's workers reach the gateway, if not where it listens.")
     private String advertise;
 
-    @Option(names = "--max-queries", paramLabel = "N", defaultValue = "2000", description = "The most queries held at once.")
+    @Option(names = "--max-queries", paramLabel = "N", defaultValue = "2000",
+            description = "The most queries held at once.")
     private int maxQueries;
 
     @Option(names = "--queue-capacity", paramLabel = "N", defaultValue = "8192",
@@ -74,7 +76,8 @@ public final class QueryGateway implements Callable<Integer> {
     private boolean stopWithStdin;
 
     /**
-     * Serves until SIGTERM, SIGINT or, where asked for, the end of stdin. Exits with 1 when it cannot serve, 2 on wrong arguments.
+     * Serves until SIGTERM, SIGINT or, where asked for, the end of stdin. Exits with 1 when it cannot serve, 2 on wrong
+     * arguments.
      *
      * @param arguments see {@code --help}.
      */

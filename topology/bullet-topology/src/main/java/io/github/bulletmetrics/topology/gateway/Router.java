@@ -14,7 +14,8 @@ import java.util.concurrent.Executor;
 
 /**
  * Gives each request to the route of its path and method, and turns what goes wrong there into a status: 413 for a body
- * that is too large, 400 for an {@link IllegalArgumentException}, 500 for anything else. Routes are added before it serves.
+ * that is too large, 400 for an {@link IllegalArgumentException}, 500 for anything else. Routes are added before it
+ * serves.
  */
 final class Router implements HttpHandler {
     private static final Logger LOG = LoggerFactory.getLogger(Router.class);

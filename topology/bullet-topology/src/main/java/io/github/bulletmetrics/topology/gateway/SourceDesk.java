@@ -49,12 +49,13 @@ final class SourceDesk {
     }
 
     /**
-     * What the tasks of the last 10 s said: {@code version} is the control's, {@code following} the number of tasks that
-     * follow it, {@code reporting} the number of all; then the sums, then each.
+     * What the tasks of the last 10 s said: {@code version} is the control's, {@code following} the number of tasks
+     * that follow it, {@code reporting} the number of all; then the sums, then each.
      */
     synchronized JsonObject status() {
         forgetSilent();
-        long following = reports.values().stream().filter(heard -> heard.report().version() == control.version()).count();
+        long following = reports.values().stream().filter(heard -> heard.report().version() == control.version())
+                .count();
         JsonObject json = new JsonObject();
         json.addProperty("version", control.version());
         json.addProperty("following", following);

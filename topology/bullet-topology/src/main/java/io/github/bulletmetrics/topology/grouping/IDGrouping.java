@@ -7,8 +7,8 @@ import org.apache.storm.task.WorkerTopologyContext;
 import java.util.List;
 
 /**
- * Groups by the first value of a tuple, a query's id. Storm's fields grouping does the same by a hash that is its own; this
- * one is known, so that the replay bolt can tell which queries belong to which task.
+ * Groups by the first value of a tuple, a query's id. Storm's fields grouping does the same by a hash that is its own;
+ * this one is known, so that the replay bolt can tell which queries belong to which task.
  */
 public final class IDGrouping implements CustomStreamGrouping {
     private static final long serialVersionUID = 1L;

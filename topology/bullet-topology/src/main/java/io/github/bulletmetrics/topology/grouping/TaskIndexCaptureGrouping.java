@@ -11,8 +11,8 @@ import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Learns in which order Storm lists the tasks of a component to its groupings, hence to {@link IDGrouping}. It stands on a
- * stream that nothing is sent on. Storm prepares a component's groupings before the component itself.
+ * Learns in which order Storm lists the tasks of a component to its groupings, hence to {@link IDGrouping}. It stands
+ * on a stream that nothing is sent on. Storm prepares a component's groupings before the component itself.
  */
 public final class TaskIndexCaptureGrouping implements CustomStreamGrouping {
     private static final long serialVersionUID = 1L;

@@ -35,7 +35,8 @@ public final class BuiltInMetrics {
      * @param <T> the metric's type.
      * @return the metric given.
      */
-    @SuppressWarnings("deprecation") // Bullet's metrics are Storm's first kind, and so reach a consumer under these very names.
+    // Bullet's metrics are Storm's first kind, and so reach a consumer under these very names.
+    @SuppressWarnings("deprecation")
     public <T extends IMetric> T register(BuiltInMetric name, T metric, TopologyContext context) {
         if (enabled) {
             context.registerMetric(name.metricName(), metric, intervalSeconds(name));

@@ -5,7 +5,9 @@ import com.yahoo.bullet.pubsub.PubSubMessage;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Queries that are sent together. What is sent is made when it is asked for, and again only when a query came or went. */
+/**
+ * Queries that are sent together. What is sent is made when it is asked for, and again only when a query came or went.
+ */
 final class Batch {
     private final Map<String, PubSubMessage> queries = new HashMap<>();
     private Object sendable;

@@ -45,7 +45,8 @@ public enum BatchFormat {
         @Override
         @SuppressWarnings("unchecked") // It is what write() made.
         Map<String, PubSubMessage> parse(Object batch) {
-            try (ObjectInputStream in = new ObjectInputStream(new GZIPInputStream(new ByteArrayInputStream((byte[]) batch)))) {
+            try (ObjectInputStream in = new ObjectInputStream(
+                    new GZIPInputStream(new ByteArrayInputStream((byte[]) batch)))) {
                 return (Map<String, PubSubMessage>) in.readObject();
             } catch (IOException | ClassNotFoundException e) {
                 throw new IllegalStateException("A batch of the replay bolt cannot be read: run one version of this jar on "

@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Every query that runs, in batches for those who must have it: a filter bolt task all of them, a join bolt task its own. */
+/**
+ * Every query that runs, in batches for those who must have it: a filter bolt task all of them, a join bolt task its
+ * own.
+ */
 public final class BatchedQueries {
     private final Partition[] partitions;
     private final BatchFormat format;

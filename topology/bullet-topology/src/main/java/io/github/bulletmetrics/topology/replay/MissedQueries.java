@@ -11,8 +11,8 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * What a filter or join task waits for after its start: the queries that were there before it. It asks again and again until
- * it has the last batch. Queries that end in the meantime are remembered, so that no batch brings them back.
+ * What a filter or join task waits for after its start: the queries that were there before it. It asks again and again
+ * until it has the last batch. Queries that end in the meantime are remembered, so that no batch brings them back.
  */
 public final class MissedQueries {
     /** The most ended queries remembered, about 15 MB of ids; the oldest are forgotten, and counted. */
@@ -122,7 +122,8 @@ public final class MissedQueries {
         }
         batches++;
         queries += batch.size();
-        return batch.values().stream().filter(Objects::nonNull).filter(message -> !ended.contains(message.getId())).toList();
+        return batch.values().stream().filter(Objects::nonNull).filter(message -> !ended.contains(message.getId()))
+                .toList();
     }
 
     @Override

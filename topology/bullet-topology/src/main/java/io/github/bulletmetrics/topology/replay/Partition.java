@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The queries of one join bolt task in batches. Their number is a power of two: it doubles when a batch would have more than
- * its size on average, and halves when less than a quarter, as in Bullet. A query's batch follows from its id.
+ * The queries of one join bolt task in batches. Their number is a power of two: it doubles when a batch would have more
+ * than its size on average, and halves when less than a quarter, as in Bullet. A query's batch follows from its id.
  */
 final class Partition {
     /** Fibonacci hashing: the partition has used the hash's low bits up, the batch needs others. */
@@ -55,7 +55,8 @@ final class Partition {
         if (count != batches.length) {
             Batch[] before = batches;
             batches = empty(count);
-            Arrays.stream(before).forEach(batch -> batch.queries().forEach((id, message) -> batch(id).add(id, message)));
+            Arrays.stream(before)
+                    .forEach(batch -> batch.queries().forEach((id, message) -> batch(id).add(id, message)));
         }
     }
 

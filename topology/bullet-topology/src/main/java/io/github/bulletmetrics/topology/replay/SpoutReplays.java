@@ -3,7 +3,9 @@ package io.github.bulletmetrics.topology.replay;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The replays that a query spout task moves on, one for each task that asked; an entry stays when its replay has ended. */
+/**
+ * The replays that a query spout task moves on, one for each task that asked; an entry stays when its replay has ended.
+ */
 public final class SpoutReplays {
     private static final class Replay {
         private long since;
@@ -13,8 +15,8 @@ public final class SpoutReplays {
     private final Map<String, Replay> replays = new HashMap<>();
 
     /**
-     * Takes a request. It begins or restarts a replay, unless it is older than the last one, or one that runs will do; a
-     * newer one than that which runs lets that go on under the newer time, by which the replay bolt begins anew.
+     * Takes a request. It begins or restarts a replay, unless it is older than the last one, or one that runs will do;
+     * a newer one than that which runs lets that go on under the newer time, by which the replay bolt begins anew.
      *
      * @param id who asks, for instance {@code FilterBolt-5}.
      * @param since since when it asks, ms.

@@ -3,8 +3,9 @@ package io.github.bulletmetrics.topology.replay;
 import java.util.List;
 
 /**
- * How far the replay bolt is with one task: which batch is on its way, and which query spout task moves it on. Two spouts may
- * read a request of the same task; the one that began last moves it on, and the other's part ends with its next tuple.
+ * How far the replay bolt is with one task: which batch is on its way, and which query spout task moves it on. Two
+ * spouts may read a request of the same task; the one that began last moves it on, and the other's part ends with its
+ * next tuple.
  */
 public final class TaskReplay {
     /** What to do about a tuple of a query spout. */

@@ -65,7 +65,8 @@ public final class GeneratorSpout extends BaseRichSpout {
         new SourceFigures(config, context)
             .with(BuiltInMetric.SOURCE_RECORDS, () -> emitted)
             .with(BuiltInMetric.SOURCE_LAG, () -> emission.lag(clock.micros()))
-            .with(BuiltInMetric.SOURCE_LEFT_OUT, () -> new HashMap<>(Map.of(LeftOut.LATE.reason(), emission.leftOut())));
+            .with(BuiltInMetric.SOURCE_LEFT_OUT,
+            () -> new HashMap<>(Map.of(LeftOut.LATE.reason(), emission.leftOut())));
     }
 
     @Override

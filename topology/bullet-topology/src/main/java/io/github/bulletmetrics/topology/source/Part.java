@@ -7,8 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which of several producers one is, "2/4": they share the rates as the tasks of the topology's own source do, each record made by one of
- * them.
+ * Which of several producers one is, "2/4": they share the rates as the tasks of the topology's own source do, each
+ * record made by one of them.
  *
  * @param number from 1.
  * @param of how many there are.
@@ -25,7 +25,8 @@ record Part(int number, int of) {
      */
     Part {
         if (of < 1 || of > MOST || number < 1 || number > of) {
-            throw new IllegalArgumentException("part " + number + "/" + of + " is none of 1/N to N/N, with N from 1 to " + MOST);
+            throw new IllegalArgumentException("part " + number + "/" + of + " is none of 1/N to N/N, with N from 1 to "
+                    + MOST);
         }
     }
 

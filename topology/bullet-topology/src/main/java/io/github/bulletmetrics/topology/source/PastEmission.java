@@ -3,9 +3,9 @@ package io.github.bulletmetrics.topology.source;
 import com.yahoo.bullet.record.BulletRecord;
 
 /**
- * What a source would have emitted since some time ago, and goes on to emit: an {@link Emission} on a clock of its own that starts
- * back then and runs up to the real one. Each record carries the time at which it was due, to the millisecond. Pure: time is a
- * parameter.
+ * What a source would have emitted since some time ago, and goes on to emit: an {@link Emission} on a clock of its own
+ * that starts back then and runs up to the real one. Each record carries the time at which it was due, to the
+ * millisecond. Pure: time is a parameter.
  */
 final class PastEmission {
     private static final long STEP_MICROS = 1_000;

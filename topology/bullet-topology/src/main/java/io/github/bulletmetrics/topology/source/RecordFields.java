@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The 92 fields of a generated record: 62 strings, 4 longs, 23 maps and 3 lists of maps, as in the tests of the document
- * "Tuning and Performance of Bullet in Storm". Names and values are a made-up web shop's; a few fields carry meaning.
+ * The 92 fields of a generated record: 62 strings, 4 longs, 23 maps and 3 lists of maps, as in the tests of the
+ * document "Tuning and Performance of Bullet in Storm". Names and values are a made-up web shop's; a few fields carry
+ * meaning.
  */
 public final class RecordFields {
     /** A string: the value of the probe that a record belongs to, {@link #NO_PROBE} on any other record. */

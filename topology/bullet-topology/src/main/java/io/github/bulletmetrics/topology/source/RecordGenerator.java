@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
  * Makes records of the 92 fields from a seed: the same seed and index give the same record, on any machine. Serialised
  * by Bullet (Avro) a record has about 1.8 KiB.
  *
- * <p>A record has the values of one of a fixed number of variants, chosen once, and beside them those that differ on every record.
- * What it holds is its own: no two records share a string, a map or a list. Not thread-safe.
+ * <p>A record has the values of one of a fixed number of variants, chosen once, and beside them those that differ on
+ * every record. What it holds is its own: no two records share a string, a map or a list. Not thread-safe.
  */
 public final class RecordGenerator {
     private static final int DURATION_LIMIT_MS = 100_000;

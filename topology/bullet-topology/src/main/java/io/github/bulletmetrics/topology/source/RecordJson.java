@@ -9,8 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A record as JSON, as bullet-dsl's JSONBulletRecordConverter reads it: an object with a member for each field. JSON has one kind of
- * number; which are longs again is for the converter's schema to say ({@code generated_records_dsl_schema.json}).
+ * A record as JSON, as bullet-dsl's JSONBulletRecordConverter reads it: an object with a member for each field. JSON
+ * has one kind of number; which are longs again is for the converter's schema to say
+ * ({@code generated_records_dsl_schema.json}).
  */
 final class RecordJson {
     private static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();

@@ -31,8 +31,9 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /**
- * Writes generated records to a Kafka topic as JSON: a backlog as fast as it can, with the timestamps that its records would have had,
- * then on at the rate, or as a query gateway says. Ends at the count, after the seconds, or on SIGTERM, and prints on stdout what it wrote:
+ * Writes generated records to a Kafka topic as JSON: a backlog as fast as it can, with the timestamps that its records
+ * would have had, then on at the rate, or as a query gateway says. Ends at the count, after the seconds, or on SIGTERM,
+ * and prints on stdout what it wrote:
  * <pre>
  * {"topic":"records","records":100000,"bytes":480000000,"failed":0,"first_ms":1795200000000,"last_ms":1795200299997}
  * </pre>
@@ -53,33 +54,40 @@ public final class RecordProducer implements Callable<Integer> {
     @Option(names = "--topic", required = true, paramLabel = "NAME", description = "The topic, which must exist.")
     private String topic;
 
-    @Option(names = "--rate", defaultValue = "100", paramLabel = "R", description = "Records a second (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--rate", defaultValue = "100", paramLabel = "R",
+            description = "Records a second (default: ${DEFAULT-VALUE}).")
     private double rate;
 
-    @Option(names = "--probe", paramLabel = "VALUE=R", description = "R records a second with this probe's value, beside the"
+    @Option(names = "--probe", paramLabel = "VALUE=R",
+            description = "R records a second with this probe's value, beside the"
         + " others; may be repeated.")
     private Map<String, Double> probes = new LinkedHashMap<>();
 
-    @Option(names = "--backlog-seconds", defaultValue = "0", paramLabel = "S", description = "Starts with what would have been"
+    @Option(names = "--backlog-seconds", defaultValue = "0", paramLabel = "S",
+            description = "Starts with what would have been"
         + " written in the last S seconds (default: ${DEFAULT-VALUE}).")
     private double backlogSeconds;
 
-    @Option(names = "--seconds", paramLabel = "S", description = "Ends S seconds after the backlog, 0 with its end (default:"
+    @Option(names = "--seconds", paramLabel = "S",
+            description = "Ends S seconds after the backlog, 0 with its end (default:"
         + " never).")
     private Double seconds;
 
     @Option(names = "--count", paramLabel = "N", description = "Ends after N records (default: never).")
     private Long count;
 
-    @Option(names = "--seed", defaultValue = "42", paramLabel = "SEED", description = "Decides every record's values, its record_id"
+    @Option(names = "--seed", defaultValue = "42", paramLabel = "SEED",
+            description = "Decides every record's values, its record_id"
         + " among them (default: ${DEFAULT-VALUE}).")
     private long seed;
 
-    @Option(names = "--control-url", paramLabel = "URL", description = "Asks a query gateway what to write, as the topology's own"
+    @Option(names = "--control-url", paramLabel = "URL",
+            description = "Asks a query gateway what to write, as the topology's own"
         + " source does, and tells it what was written: http://HOST:PORT/api/source/control.")
     private URI controlUrl;
 
-    @Option(names = "--part", defaultValue = "1/1", paramLabel = "I/N", converter = Part.Converter.class, description = "Writes the"
+    @Option(names = "--part", defaultValue = "1/1", paramLabel = "I/N", converter = Part.Converter.class,
+            description = "Writes the"
         + " I-th of N shares of all rates, so that N producers, on any hosts, write what is asked for together and no record twice"
         + " (default: all).")
     private Part part;
@@ -142,7 +150,8 @@ public final class RecordProducer implements Callable<Integer> {
             done.countDown();
         }
         if (firstFailure.get() != null) {
-            spec.commandLine().getErr().println("produce: " + failed + " records were not written: " + firstFailure.get().getMessage());
+            spec.commandLine().getErr().println("produce: " + failed + " records were not written: "
+                    + firstFailure.get().getMessage());
             return CommandLine.ExitCode.SOFTWARE;
         }
         return CommandLine.ExitCode.OK;
@@ -168,7 +177,8 @@ public final class RecordProducer implements Callable<Integer> {
         start = clock.micros();
         emission = new PastEmission(generator(), part.task(), part.of(), start - (long) (backlogSeconds * 1e6));
         if (controlUrl != null) {
-            client = new ControlClient(controlUrl, GeneratorSettings.from(new BulletConfig()).controlPollMs(), this::report);
+            client = new ControlClient(controlUrl, GeneratorSettings.from(new BulletConfig()).controlPollMs(),
+                    this::report);
             client.start();
         }
     }
@@ -176,7 +186,8 @@ public final class RecordProducer implements Callable<Integer> {
     /** As one task, that of its part, of a source that is named after its topic. */
     private SourceReport report() {
         long written = sent - failed.get();
-        return new SourceReport(topic, part.task(), emission.control().version(), written, written, failed.get(), emission.lag(clock.micros()), 0,
+        return new SourceReport(topic, part.task(), emission.control().version(), written, written, failed.get(),
+                emission.lag(clock.micros()), 0,
                                 client.failures());
     }
 
@@ -190,7 +201,8 @@ public final class RecordProducer implements Callable<Integer> {
             }
             BulletRecord<?> record = emission.next(Math.min(now, endMicros));
             if (record != null) {
-                send(producer, (int) (sent % partitions), emission.dueMs(), RecordJson.of(record).getBytes(StandardCharsets.UTF_8));
+                send(producer, (int) (sent % partitions), emission.dueMs(),
+                        RecordJson.of(record).getBytes(StandardCharsets.UTF_8));
             } else if (now >= endMicros) {
                 return;
             } else {

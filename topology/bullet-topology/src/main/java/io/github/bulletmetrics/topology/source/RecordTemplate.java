@@ -15,8 +15,9 @@ import java.util.SplittableRandom;
 import java.util.function.IntFunction;
 
 /**
- * The values of one variant, as text and numbers that no record holds: each record that is filled from it gets strings, boxes, maps and
- * lists of its own, as one that was read from outside has them. Heap, garbage and caches of a worker are then those of life.
+ * The values of one variant, as text and numbers that no record holds: each record that is filled from it gets strings,
+ * boxes, maps and lists of its own, as one that was read from outside has them. Heap, garbage and caches of a worker
+ * are then those of life.
  */
 final class RecordTemplate {
     /** Times 26 letters, the different values of a string field: few, so that GROUP BY has groups. */
@@ -62,8 +63,8 @@ final class RecordTemplate {
     }
 
     /**
-     * A new record, of no probe; the other longs are 0. Not by the record's setters: they look at every value for its type, which is known
-     * here, and take ten times as long.
+     * A new record, of no probe; the other longs are 0. Not by the record's setters: they look at every value for its
+     * type, which is known here, and take ten times as long.
      */
     BulletRecord<?> record() {
         LazyBulletAvro data = FIELDS.copy();

@@ -41,7 +41,8 @@ public record SourceControl(double recordsPerSecond, List<Probe> probes, long ve
                 "records_per_second must be 0 to " + MOST_PER_SECOND + ", but is " + recordsPerSecond);
         }
         if (probes.size() > MOST_PROBES) {
-            throw new IllegalArgumentException("There can be " + MOST_PROBES + " probes, but there are " + probes.size());
+            throw new IllegalArgumentException("There can be " + MOST_PROBES + " probes, but there are "
+                    + probes.size());
         }
         Set<String> values = new HashSet<>();
         for (Probe probe : probes) {

@@ -14,8 +14,9 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * What a source, or a bolt that makes its records, has counted since its task's start, and its metrics. Every message that was
- * read is emitted or left out under one reason. Used on the executor's thread alone, where Storm reads metrics too.
+ * What a source, or a bolt that makes its records, has counted since its task's start, and its metrics. Every message
+ * that was read is emitted or left out under one reason. Used on the executor's thread alone, where Storm reads metrics
+ * too.
  */
 public final class SourceFigures {
     private final BuiltInMetrics metrics;

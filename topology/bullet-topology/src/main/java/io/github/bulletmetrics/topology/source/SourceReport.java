@@ -52,7 +52,8 @@ public record SourceReport(String topology, int task, long version, long emitted
     public static SourceReport fromJson(String text) {
         try {
             JsonObject json = new JsonParser().parse(text).getAsJsonObject();
-            return new SourceReport(json.get("topology").getAsString(), json.get("task").getAsInt(), number(json, "version"),
+            return new SourceReport(json.get("topology").getAsString(), json.get("task").getAsInt(),
+                    number(json, "version"),
                 number(json, "emitted"), number(json, "acked"), number(json, "failed"), number(json, "lag"),
                 number(json, "left_out"), number(json, "control_failures"));
         } catch (JsonParseException | IllegalStateException | UnsupportedOperationException | NumberFormatException

@@ -16,7 +16,8 @@ import java.util.TreeSet;
  * @param filteredField the field of a record that takes when a filter bolt showed it to the queries, or null for none.
  * @param metrics whether the {@code bullet_source_*} metrics are registered beside Bullet's own.
  */
-public record SourceSettings(double samplingPercentage, String timestampField, String receivedField, String filteredField,
+public record SourceSettings(double samplingPercentage, String timestampField, String receivedField,
+        String filteredField,
                              boolean metrics) implements Serializable {
     /** What every name starts with. */
     public static final String PREFIX = "bullet.topology.source.";
@@ -28,7 +29,9 @@ public record SourceSettings(double samplingPercentage, String timestampField, S
     public static final String RECEIVED_FIELD = PREFIX + "received.field";
     /** The field that takes when a filter bolt showed the record to its queries, ms since 1970; none by default. */
     public static final String FILTERED_FIELD = PREFIX + "filtered.field";
-    /** Whether sources have metrics; true by default. They follow {@code bullet.topology.metrics.built.in.enable} too. */
+    /**
+     * Whether sources have metrics; true by default. They follow {@code bullet.topology.metrics.built.in.enable} too.
+     */
     public static final String METRICS_ENABLE = PREFIX + "metrics.enable";
 
     private static final double ALL = 100.0;
@@ -62,7 +65,8 @@ public record SourceSettings(double samplingPercentage, String timestampField, S
         if (value instanceof Number number && number.doubleValue() > 0 && number.doubleValue() <= ALL) {
             return number.doubleValue();
         }
-        throw new IllegalArgumentException(SAMPLING_PERCENTAGE + " must be a number above 0 and up to 100, but is " + value);
+        throw new IllegalArgumentException(SAMPLING_PERCENTAGE + " must be a number above 0 and up to 100, but is "
+                + value);
     }
 
     private static String field(BulletConfig config, String setting) {

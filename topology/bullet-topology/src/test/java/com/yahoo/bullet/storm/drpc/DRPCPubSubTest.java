@@ -42,7 +42,8 @@ import java.util.concurrent.atomic.AtomicReference;
 /** The DRPC PubSub against Storm's DRPC server. */
 class DRPCPubSubTest {
     private static final Duration LONG = Duration.ofSeconds(90);
-    private static final String RAW = "SELECT probe, probe_sequence FROM STREAM(30000, TIME) WHERE probe = 'raw' LIMIT 10";
+    private static final String RAW =
+            "SELECT probe, probe_sequence FROM STREAM(30000, TIME) WHERE probe = 'raw' LIMIT 10";
 
     private StormDRPC drpc;
     private Publisher queries;
@@ -109,7 +110,8 @@ class DRPCPubSubTest {
 
             assertThat(result.getId()).isEqualTo("q");
             assertThat(result.hasSignal(Metadata.Signal.COMPLETE)).isTrue();
-            JsonArray records = new JsonParser().parse(result.getContentAsString()).getAsJsonObject().getAsJsonArray("records");
+            JsonArray records = new JsonParser().parse(result.getContentAsString()).getAsJsonObject()
+                    .getAsJsonArray("records");
             assertThat(records).hasSize(10);
             for (JsonElement record : records) {
                 assertThat(record.getAsJsonObject().get("probe").getAsString()).isEqualTo("raw");
@@ -223,7 +225,8 @@ class DRPCPubSubTest {
     private CompletableFuture<HttpResponse<String>> post(String argument) {
         URI function = URI.create("http://127.0.0.1:" + drpc.httpPort() + "/drpc/bullet-query");
         return HttpClient.newHttpClient().sendAsync(
-            HttpRequest.newBuilder(function).POST(HttpRequest.BodyPublishers.ofString(argument)).build(), HttpResponse.BodyHandlers.ofString());
+            HttpRequest.newBuilder(function).POST(HttpRequest.BodyPublishers.ofString(argument)).build(),
+            HttpResponse.BodyHandlers.ofString());
     }
 
     @Test
@@ -260,13 +263,15 @@ class DRPCPubSubTest {
     void windowsMustBeDisabled() {
         BulletStormConfig config = config("QUERY_PROCESSING");
         config.set(BulletConfig.WINDOW_DISABLE, false);
-        assertThatThrownBy(() -> DRPCSettings.from(config)).hasMessageContaining("bullet.query.window.disable must be true");
+        assertThatThrownBy(() -> DRPCSettings.from(config))
+                .hasMessageContaining("bullet.query.window.disable must be true");
     }
 
     @Test
     void hasBulletsDefaultsAlsoForBadValues() {
         BulletStormConfig config = config("QUERY_PROCESSING");
-        DRPCSettings defaults = new DRPCSettings(List.of("127.0.0.1"), "bullet-query", "http", 3774, "drpc", 5_000, 3, 50);
+        DRPCSettings defaults = new DRPCSettings(List.of("127.0.0.1"), "bullet-query", "http", 3774, "drpc", 5_000, 3,
+                50);
         assertThat(DRPCSettings.from(config)).isEqualTo(defaults);
 
         Map.of("servers", 7, "function", 7, "http.protocol", "gopher", "http.port", "many", "http.path", 7,

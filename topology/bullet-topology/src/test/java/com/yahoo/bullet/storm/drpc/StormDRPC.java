@@ -24,8 +24,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Storm's own DRPC server with its Thrift port for topologies. Its HTTP front is in storm-webapp, which Maven Central does not have for
- * this Storm; the one route of it that counts, {@code POST /drpc/FUNCTION}, is made here.
+ * Storm's own DRPC server with its Thrift port for topologies. Its HTTP front is in storm-webapp, which Maven Central
+ * does not have for this Storm; the one route of it that counts, {@code POST /drpc/FUNCTION}, is made here.
  */
 final class StormDRPC implements AutoCloseable {
     private final Map<String, Object> storm = new HashMap<>(Utils.readDefaultConfig());

@@ -49,7 +49,8 @@ final class BulletInProcess {
     }
 
     private void asCaptured(BulletStormConfig config) {
-        Map.of("filter.bolt", 4, "join.bolt", 2, "query.spout", 2, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 2, "replay.bolt", 2)
+        Map.of("filter.bolt", 4, "join.bolt", 2, "query.spout", 2, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 2,
+                "replay.bolt", 2)
             .forEach((component, executors) -> config.set("bullet.topology." + component + ".parallelism", executors));
         config.set("bullet.topology.custom.topology.acker.executors", 1);
         config.set("bullet.topology.metrics.enable", true);
@@ -88,7 +89,8 @@ final class BulletInProcess {
     /** Sends what a web service, or the loop bolt, would. */
     void signal(PubSubMessage message) throws IOException, InterruptedException {
         int status = http.send(HttpRequest.newBuilder(url(GatewayServer.PUBSUB_QUERY))
-            .POST(HttpRequest.BodyPublishers.ofString(message.asJSON())).build(), HttpResponse.BodyHandlers.discarding()).statusCode();
+            .POST(HttpRequest.BodyPublishers.ofString(message.asJSON())).build(),
+            HttpResponse.BodyHandlers.discarding()).statusCode();
         if (status != 200) {
             throw new IOException("The gateway refused " + message + " with " + status);
         }

@@ -126,7 +126,8 @@ class BulletInProcessTest {
     /** The sums over tasks of a metric's last two ticks; empty while there are not two of each task. */
     private static List<Long> lastTwoSums(String name) {
         Map<Integer, List<Long>> byTask = bullet.capture().points().stream().filter(point -> point.name().equals(name))
-            .collect(Collectors.groupingBy(Point::task, Collectors.mapping(point -> point.value().getAsLong(), Collectors.toList())));
+            .collect(Collectors.groupingBy(Point::task, Collectors.mapping(point -> point.value().getAsLong(),
+            Collectors.toList())));
         if (byTask.size() < 2 || byTask.values().stream().anyMatch(values -> values.size() < 2)) {
             return List.of();
         }

@@ -6,8 +6,9 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The topology on Storm's cluster as a process of its own, for a class path with another Storm. Answers one query after another
- * and captures into a folder, until its stdin ends; then stops all and exits with 0, or with 1 if anything failed.
+ * The topology on Storm's cluster as a process of its own, for a class path with another Storm. Answers one query after
+ * another and captures into a folder, until its stdin ends; then stops all and exits with 0, or with 1 if anything
+ * failed.
  */
 public final class BulletProcess {
     private static final String[] QUERIES = {

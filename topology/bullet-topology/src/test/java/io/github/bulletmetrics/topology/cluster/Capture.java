@@ -46,7 +46,8 @@ record Capture(List<Point> points) {
     }
 
     private static Point point(JsonObject json) {
-        return new Point(json.get("component").getAsString(), json.get("task").getAsInt(), json.get("name").getAsString(),
+        return new Point(json.get("component").getAsString(), json.get("task").getAsInt(),
+                json.get("name").getAsString(),
             json.get("class").getAsString(), json.get("interval").getAsLong(), json.get("value"));
     }
 }

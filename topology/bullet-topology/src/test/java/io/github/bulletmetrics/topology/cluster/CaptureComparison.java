@@ -28,7 +28,8 @@ final class CaptureComparison {
         "JoinBolt __execute-count-FilterBolt:default", "JoinBolt __execute-count-TickSpout:default",
         "JoinBolt __emit-count-default", "JoinBolt __emit-count-feedback",
         "ResultBolt __execute-count-JoinBolt:default", "LoopBolt __execute-count-JoinBolt:feedback");
-    private static final Set<String> BY_STREAM = Set.of("__emit-count", "__transfer-count", "__ack-count", "__fail-count",
+    private static final Set<String> BY_STREAM = Set.of("__emit-count", "__transfer-count", "__ack-count",
+            "__fail-count",
         "__execute-count", "__execute-latency", "__process-latency", "__complete-latency");
 
     private CaptureComparison() {
@@ -51,8 +52,8 @@ final class CaptureComparison {
     }
 
     /**
-     * What was counted last on each stream, summed over tasks: {@code FilterBolt __execute-count-TickSpout:default}. Storm 2.2
-     * gives a map from the stream to its count, Storm 2.8 a metric for each stream.
+     * What was counted last on each stream, summed over tasks: {@code FilterBolt __execute-count-TickSpout:default}.
+     * Storm 2.2 gives a map from the stream to its count, Storm 2.8 a metric for each stream.
      */
     static Map<String, Double> streamCounts(Capture capture) {
         Map<String, Map<Integer, Double>> byTask = new TreeMap<>();
@@ -71,10 +72,14 @@ final class CaptureComparison {
     }
 
     private static void put(Map<String, Map<Integer, Double>> byTask, Point point, String name, JsonElement value) {
-        byTask.computeIfAbsent(point.component() + " " + name, key -> new TreeMap<>()).put(point.task(), value.getAsDouble());
+        byTask.computeIfAbsent(point.component() + " " + name, key -> new TreeMap<>())
+                .put(point.task(), value.getAsDouble());
     }
 
-    /** The streams of Bullet's own that are counted in a capture: without Storm's, and without rates derived from counts. */
+    /**
+     * The streams of Bullet's own that are counted in a capture: without Storm's, and without rates derived from
+     * counts.
+     */
     static Set<String> bulletStreams(Capture capture) {
         return streamCounts(capture).keySet().stream()
             .filter(name -> !name.startsWith("__") && !name.contains("-__") && !name.endsWith(".m1_rate"))

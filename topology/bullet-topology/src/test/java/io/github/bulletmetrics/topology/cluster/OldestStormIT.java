@@ -17,7 +17,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** The finished jar on Storm 2.2.0, the oldest that Bullet 1.3.2 was recorded on, in a process with that Storm alone. */
+/**
+ * The finished jar on Storm 2.2.0, the oldest that Bullet 1.3.2 was recorded on, in a process with that Storm alone.
+ */
 class OldestStormIT {
     private static final Duration LONG = Duration.ofSeconds(120);
     private static final int STOP_LIMIT_SECS = 60;
@@ -36,7 +38,8 @@ class OldestStormIT {
         process = new ProcessBuilder(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-XX:+UseG1GC", "-Xmx1g", "-XX:TieredStopAtLevel=1", "-Dzookeeper.sasl.client=false",
             "-Djdk.net.hosts.file=" + hosts(folder),
-            "-Dstorm.options=storm.metricstore.class=org.apache.storm.metricstore.NoOpMetricStore", "-Dlog4j.configurationFile=log4j2-quiet.xml", "-cp", classPath,
+            "-Dstorm.options=storm.metricstore.class=org.apache.storm.metricstore.NoOpMetricStore",
+            "-Dlog4j.configurationFile=log4j2-quiet.xml", "-cp", classPath,
             BulletProcess.class.getName(), folder.toString()))
             .redirectErrorStream(true).redirectOutput(folder.resolve("output.log").toFile()).start();
     }
@@ -81,21 +84,24 @@ class OldestStormIT {
         assertThat(recorded).hasSize(7);
 
         await("every bullet_* metric").atMost(LONG)
-            .untilAsserted(() -> assertThat(CaptureComparison.bulletMetrics(capture())).as(OldestStormIT::log).isEqualTo(recorded));
+            .untilAsserted(() -> assertThat(CaptureComparison.bulletMetrics(capture())).as(
+            OldestStormIT::log).isEqualTo(recorded));
     }
 
     @Test
     void everyOtherMetricIsInTheRecordedCapture() {
         Set<String> recorded = CaptureComparison.otherMetrics(CaptureComparison.recorded(RECORDED));
         await("the metrics of the worker and of Storm's bolts").atMost(LONG).untilAsserted(
-            () -> assertThat(CaptureComparison.otherMetrics(capture())).contains("memory.heap.used", "__execute-latency"));
+            () -> assertThat(CaptureComparison.otherMetrics(capture()))
+            .contains("memory.heap.used", "__execute-latency"));
 
         assertThat(recorded).containsAll(CaptureComparison.otherMetrics(capture()));
     }
 
     @Test
     void everyStreamThatAQueryUsesHasItsCounts() {
-        await("the streams of queries").atMost(LONG).untilAsserted(() -> assertThat(CaptureComparison.streamCounts(capture()))
+        await("the streams of queries").atMost(LONG)
+                .untilAsserted(() -> assertThat(CaptureComparison.streamCounts(capture()))
             .containsKeys(CaptureComparison.COUNTED_WITH_QUERIES.toArray(String[]::new)));
 
         assertThat(CaptureComparison.bulletStreams(capture()))

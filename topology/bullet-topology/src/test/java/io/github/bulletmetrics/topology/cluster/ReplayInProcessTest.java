@@ -54,7 +54,9 @@ class ReplayInProcessTest {
         }
     }
 
-    /** One test, since replays add up: at the start, then at a signal to all, and queries are answered before and after. */
+    /**
+     * One test, since replays add up: at the start, then at a signal to all, and queries are answered before and after.
+     */
     @Test
     void everyTaskReplaysAtItsStartAndAtASignal() throws Exception {
         await("a replay to each task").atMost(LONG).untilAsserted(() -> assertReplays(1));
@@ -79,7 +81,8 @@ class ReplayInProcessTest {
         assertThat(created).hasSize(6).allSatisfy((task, count) -> assertThat(count).as(task).isEqualTo(times));
         assertThat(created.keySet()).filteredOn(task -> task.matches("FilterBolt-\\d+")).hasSize(4);
         assertThat(created.keySet()).filteredOn(task -> task.matches("JoinBolt-\\d+")).hasSize(2);
-        assertThat(lastOfEach("bullet_active_replays")).hasSize(6).allSatisfy((task, count) -> assertThat(count).isZero());
+        assertThat(lastOfEach("bullet_active_replays")).hasSize(6)
+                .allSatisfy((task, count) -> assertThat(count).isZero());
     }
 
     /** The last map of each replay bolt task, as one: a task is replayed to by one of them. */

@@ -48,7 +48,8 @@ class DSLBoltTest {
 
         assertThat(ids("id")).containsExactly(1, 2);
         assertThat(collector.on("default")).allSatisfy(
-            values -> assertThat((Long) values.get(1)).as("when emitted here").isBetween(before, System.currentTimeMillis()));
+            values -> assertThat((Long) values.get(1)).as("when emitted here")
+            .isBetween(before, System.currentTimeMillis()));
         assertThat(collector.acked).containsExactly(batch);
     }
 
@@ -68,7 +69,8 @@ class DSLBoltTest {
         byte[] bytes = SerializerDeserializer.toBytes(new HashMap<>(DSLSettings.message(5)));
 
         execute(Map.of(BulletStormConfig.DSL_DESERIALIZER_ENABLE, true,
-                       BulletDSLConfig.DESERIALIZER_CLASS_NAME, JavaDeserializer.class.getName()), batch(List.of(bytes), 1L));
+                       BulletDSLConfig.DESERIALIZER_CLASS_NAME, JavaDeserializer.class.getName()),
+                       batch(List.of(bytes), 1L));
 
         assertThat(ids("id")).containsExactly(5);
     }

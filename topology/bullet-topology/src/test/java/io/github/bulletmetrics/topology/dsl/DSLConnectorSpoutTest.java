@@ -33,7 +33,8 @@ class DSLConnectorSpoutTest {
         spout.deactivate();
         spout.close();
 
-        assertThat(wrapped.calls).containsExactly("made with BulletDSLConfig", "open", "credentials {a=b}", "activate", "ack 42",
+        assertThat(wrapped.calls).containsExactly("made with BulletDSLConfig", "open", "credentials {a=b}", "activate",
+                "ack 42",
             "fail 42", "deactivate", "deactivate");
         assertThat(collector.emitted).hasSize(2);
         assertThat(spout.getComponentConfiguration()).isEqualTo(Map.of("of.the.wrapped.spout", 7));

@@ -56,7 +56,8 @@ class DSLPartsTest {
     void aKafkaConnectorNeedsTopics() {
         for (Object topics : List.of(List.of(), List.of(""), List.of(7))) {
             assertThatThrownBy(() -> new DSLSpout(DSLSettings.with(Map.of(
-                "bullet.dsl.connector.class.name", KafkaConnector.class.getName(), "bullet.dsl.connector.kafka.topics", topics))))
+                "bullet.dsl.connector.class.name", KafkaConnector.class.getName(), "bullet.dsl.connector.kafka.topics",
+                topics))))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("topic");
         }
     }
@@ -65,14 +66,16 @@ class DSLPartsTest {
     void aConnectorAroundASpoutMustBeASpoutConnector() {
         assertThatThrownBy(() -> new DSLConnectorSpout(DSLSettings.with(
             Map.of(BulletStormConfig.DSL_SPOUT_CONNECTOR_SPOUT_ENABLE, true))))
-            .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("is no com.yahoo.bullet.storm.SpoutConnector");
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("is no com.yahoo.bullet.storm.SpoutConnector");
     }
 
     /** Pulsar's client is not part of the jar: the message says where to put it. */
     @Test
     void namesTheClassThatAConnectorLacks() {
         assertThatThrownBy(() -> new DSLSpout(DSLSettings.with(Map.of(
-            "bullet.dsl.connector.class.name", PulsarConnector.class.getName(), "bullet.dsl.connector.pulsar.topics", List.of("t")))))
+            "bullet.dsl.connector.class.name", PulsarConnector.class.getName(), "bullet.dsl.connector.pulsar.topics",
+            List.of("t")))))
             .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("extlib");
     }
 }

@@ -41,7 +41,8 @@ class DSLSpoutTest {
             assertThat(emitted.id()).isEqualTo(42L);
             assertThat((Long) emitted.values().get(1)).isBetween(before, System.currentTimeMillis());
         });
-        assertThat(collector.emitted).extracting(emitted -> ((BulletRecord<?>) emitted.values().get(0)).typedGet("id").getValue())
+        assertThat(collector.emitted)
+                .extracting(emitted -> ((BulletRecord<?>) emitted.values().get(0)).typedGet("id").getValue())
             .containsExactly(1, 2);
     }
 
@@ -73,8 +74,10 @@ class DSLSpoutTest {
 
         assertThat(collector.emitted).hasSize(2);
         assertThat(context.value("bullet_source_records")).isEqualTo(4L);
-        assertThat(context.value("bullet_source_left_out")).isEqualTo(Map.of("empty", 1L, "conversion", 1L, "sampling", 0L));
-        assertThat(context.metrics).as("no broker, no figures of one").doesNotContainKeys("bullet_source_lag", "bullet_source_bytes");
+        assertThat(context.value("bullet_source_left_out"))
+                .isEqualTo(Map.of("empty", 1L, "conversion", 1L, "sampling", 0L));
+        assertThat(context.metrics).as("no broker, no figures of one").doesNotContainKeys("bullet_source_lag",
+                "bullet_source_bytes");
     }
 
     @Test
@@ -103,7 +106,8 @@ class DSLSpoutTest {
         double sigma = Math.sqrt(reads * size * 0.2 * 0.8);
         assertThat((double) taken).isBetween(reads * size * 0.2 - 6 * sigma, reads * size * 0.2 + 6 * sigma);
         assertThat(context.value("bullet_source_records")).isEqualTo((long) reads * size);
-        assertThat(context.value("bullet_source_left_out")).isEqualTo(Map.of("empty", 0L, "sampling", reads * size - taken));
+        assertThat(context.value("bullet_source_left_out"))
+                .isEqualTo(Map.of("empty", 0L, "sampling", reads * size - taken));
     }
 
     @Test
@@ -114,7 +118,8 @@ class DSLSpoutTest {
 
     @Test
     void itsMetricsHaveBulletsIntervals() {
-        open(Map.of("bullet.topology.metrics.built.in.emit.interval.mapping", Map.of("bullet_source_records", 7, "default", 3)));
+        open(Map.of("bullet.topology.metrics.built.in.emit.interval.mapping",
+                Map.of("bullet_source_records", 7, "default", 3)));
         assertThat(context.intervals).isEqualTo(Map.of("bullet_source_records", 7, "bullet_source_left_out", 3));
     }
 

@@ -97,7 +97,8 @@ class EventStreamTest {
         String body = new String(answer.body().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(answer.statusCode()).as(body).isEqualTo(status);
         JsonObject json = new JsonParser().parse(body).getAsJsonObject();
-        return json.getAsJsonObject("meta").getAsJsonArray("errors").get(0).getAsJsonObject().get("error").getAsString();
+        return json.getAsJsonObject("meta").getAsJsonArray("errors").get(0).getAsJsonObject().get("error")
+                .getAsString();
     }
 
     @Test
@@ -190,7 +191,8 @@ class EventStreamTest {
         int colon = address.lastIndexOf(':');
         Socket socket = new Socket();
         socket.setReceiveBufferSize(4_096);
-        socket.connect(new InetSocketAddress(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1))));
+        socket.connect(new InetSocketAddress(address.substring(0, colon),
+                Integer.parseInt(address.substring(colon + 1))));
         socket.getOutputStream().write(("POST " + GatewayServer.STREAMS + " HTTP/1.1\r\nHost: x\r\nContent-Length: "
             + WINDOWED.length() + "\r\n\r\n" + WINDOWED).getBytes(StandardCharsets.UTF_8));
         return socket;
@@ -199,7 +201,8 @@ class EventStreamTest {
     @Test
     void aStreamWithoutAnEndIsEndedAndKilled() throws Exception {
         start(new GatewayOptions(10, 10, 100, 50, QUICK));
-        List<String> data = new ArrayList<>(reader(stream(WINDOWED).body()).lines().filter(line -> line.startsWith("data:")).toList());
+        List<String> data = new ArrayList<>(reader(stream(WINDOWED).body()).lines().filter(
+                line -> line.startsWith("data:")).toList());
 
         assertThat(data).hasSize(1);
         assertThat(data.get(0)).contains("No result came within 150 ms");
@@ -254,7 +257,8 @@ class EventStreamTest {
         await(counter).until(() -> stats().get(counter).getAsInt() == expected);
         JsonObject stats = stats();
         int accounted = 0;
-        for (String name : List.of("rejected", "refused", "returned", "failed", "timed_out", "stopped", "abandoned", "active")) {
+        for (String name : List.of("rejected", "refused", "returned", "failed", "timed_out", "stopped", "abandoned",
+                "active")) {
             accounted += stats.get(name).getAsInt();
         }
         assertThat(stats.get("submitted").getAsInt()).as(stats.toString()).isEqualTo(accounted);
@@ -267,7 +271,8 @@ class EventStreamTest {
     }
 
     private JsonObject stats() throws Exception {
-        HttpResponse<String> answer = http.send(HttpRequest.newBuilder(url(GatewayServer.STATS)).build(), BodyHandlers.ofString());
+        HttpResponse<String> answer = http.send(HttpRequest.newBuilder(url(GatewayServer.STATS)).build(),
+                BodyHandlers.ofString());
         return new JsonParser().parse(answer.body()).getAsJsonObject();
     }
 
@@ -277,7 +282,8 @@ class EventStreamTest {
     }
 
     private HttpResponse<String> post(String path, String body) throws Exception {
-        return http.send(HttpRequest.newBuilder(url(path)).POST(BodyPublishers.ofString(body)).build(), BodyHandlers.ofString());
+        return http.send(HttpRequest.newBuilder(url(path)).POST(BodyPublishers.ofString(body)).build(),
+                BodyHandlers.ofString());
     }
 
     private URI url(String path) {

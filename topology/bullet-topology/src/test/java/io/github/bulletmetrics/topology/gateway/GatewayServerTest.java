@@ -60,7 +60,8 @@ class GatewayServerTest {
         assertThat(message.getContent()).isInstanceOf(Query.class);
         assertThat(message.getContentAsQuery().getDuration()).isEqualTo(60_000);
         assertThat(message.getMetadata().getContent()).isEqualTo("SELECT * FROM STREAM(60000, TIME) LIMIT 1");
-        assertThat(message.getMetadata().getCreated()).isBetween(System.currentTimeMillis() - 60_000, System.currentTimeMillis());
+        assertThat(message.getMetadata().getCreated()).isBetween(System.currentTimeMillis() - 60_000,
+                System.currentTimeMillis());
         assertThat(stats().get("active").getAsInt()).isEqualTo(1);
         bullet.answer(message, RESULT, Signal.COMPLETE);
 
@@ -256,7 +257,8 @@ class GatewayServerTest {
         assertThat(json(send("GET", GatewayServer.SOURCE_CONTROL, "")).get("version").getAsInt()).isEqualTo(1);
         String control = "{\"records_per_second\":7.0,\"probes\":[{\"value\":\"p\",\"per_second\":2.0}]}";
         assertThat(json(send("PUT", GatewayServer.SOURCE_CONTROL, control)).get("version").getAsInt()).isEqualTo(2);
-        assertThat(json(send("PUT", GatewayServer.SOURCE_CONTROL, control)).get("version").getAsInt()).as("the same").isEqualTo(2);
+        assertThat(json(send("PUT", GatewayServer.SOURCE_CONTROL, control)).get("version").getAsInt()).as("the same")
+                .isEqualTo(2);
         assertThat(send("PUT", GatewayServer.SOURCE_CONTROL, "{}").statusCode()).isEqualTo(400);
 
         report(new SourceReport("t-1", 1, 2, 100, 90, 1, 3, 4, 5));
@@ -290,7 +292,8 @@ class GatewayServerTest {
     }
 
     private CompletableFuture<HttpResponse<String>> query(String bql) {
-        return http.sendAsync(HttpRequest.newBuilder(url(GatewayServer.QUERIES)).POST(BodyPublishers.ofString(bql)).build(),
+        return http.sendAsync(HttpRequest.newBuilder(url(GatewayServer.QUERIES)).POST(
+                BodyPublishers.ofString(bql)).build(),
                               BodyHandlers.ofString());
     }
 

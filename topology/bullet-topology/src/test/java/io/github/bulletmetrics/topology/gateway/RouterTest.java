@@ -75,7 +75,8 @@ class RouterTest {
     }
 
     private CompletableFuture<HttpResponse<String>> send(String method, String path) {
-        return http.sendAsync(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + listening.getAddress().getPort() + path))
+        return http.sendAsync(HttpRequest.newBuilder(
+                URI.create("http://127.0.0.1:" + listening.getAddress().getPort() + path))
             .method(method, HttpRequest.BodyPublishers.noBody()).build(), HttpResponse.BodyHandlers.ofString());
     }
 }

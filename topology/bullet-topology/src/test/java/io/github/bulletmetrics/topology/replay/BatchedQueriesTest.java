@@ -49,7 +49,8 @@ class BatchedQueriesTest {
         for (int task = 0; task < 3; task++) {
             int index = task;
             assertThat(contents(queries.of(task), format)).isEqualTo(
-                contents(plain.values().stream().filter(message -> IDGrouping.index(message.getId(), 3) == index).toList()));
+                contents(plain.values().stream().filter(message -> IDGrouping.index(message.getId(),
+                3) == index).toList()));
         }
     }
 
@@ -69,7 +70,8 @@ class BatchedQueriesTest {
 
     /** The numbers are Bullet's, for a batch size of 100 and one partition. */
     @ParameterizedTest
-    @CsvSource({"0, 0, 1", "100, 0, 1", "101, 0, 2", "200, 0, 2", "201, 0, 4", "201, 101, 4", "201, 102, 2", "801, 401, 16",
+    @CsvSource({"0, 0, 1", "100, 0, 1", "101, 0, 2", "200, 0, 2", "201, 0, 4", "201, 101, 4", "201, 102, 2",
+            "801, 401, 16",
         "801, 402, 8", "801, 602, 4"})
     void areInAsManyBatchesAsBulletWouldMake(int added, int removed, int batches) {
         BatchedQueries queries = new BatchedQueries(1, 100, BatchFormat.PLAIN);

@@ -26,7 +26,8 @@ class PartTest {
             Part part = Part.parse(i + "/4");
             List<BulletRecord<?>> made = make(new PastEmission(settings, part.task(), part.of(), START + i * 17_000));
             assertThat(made.size()).as("the share of part %s", part).isBetween(274 - 4, 276);
-            made.stream().filter(PartTest::probe).forEach(record -> together.add(record.typedGet("probe_sequence").getValue()));
+            made.stream().filter(PartTest::probe)
+                    .forEach(record -> together.add(record.typedGet("probe_sequence").getValue()));
             made.forEach(record -> ids.add(record.typedGet("record_id").getValue()));
         }
         List<Object> alone = make(new PastEmission(settings, 0, 1, START)).stream().filter(PartTest::probe)
@@ -39,7 +40,8 @@ class PartTest {
 
     private static List<BulletRecord<?>> make(PastEmission emission) {
         List<BulletRecord<?>> records = new ArrayList<>();
-        for (BulletRecord<?> record = emission.next(START + 10 * SECOND); record != null; record = emission.next(START + 10 * SECOND)) {
+        for (BulletRecord<?> record = emission.next(START + 10 * SECOND); record != null; record = emission.next(
+                START + 10 * SECOND)) {
             records.add(record);
         }
         return records;

@@ -23,9 +23,11 @@ class RecordGeneratorTest {
 
         Map<Type, Long> kinds = RecordFields.all().keySet().stream()
             .collect(Collectors.groupingBy(name -> kind(record.typedGet(name).getType()), Collectors.counting()));
-        assertThat(kinds).isEqualTo(Map.of(Type.STRING, 62L, Type.LONG, 4L, Type.UNKNOWN_MAP, 23L, Type.UNKNOWN_LIST, 3L));
+        assertThat(kinds).isEqualTo(Map.of(Type.STRING, 62L, Type.LONG, 4L, Type.UNKNOWN_MAP, 23L, Type.UNKNOWN_LIST,
+                3L));
         assertThat(record.fieldCount()).isEqualTo(92);
-        RecordFields.all().forEach((name, type) -> assertThat(record.typedGet(name).getType()).as(name).isEqualTo(type));
+        RecordFields.all().forEach((name, type) -> assertThat(record.typedGet(name).getType()).as(name).isEqualTo(
+                type));
     }
 
     private static Type kind(Type type) {
@@ -87,7 +89,8 @@ class RecordGeneratorTest {
         Map<Object, Object> second = new IdentityHashMap<>();
         collect(ofOneVariant.background(2, 5).toUnmodifiableDataMap().values(), second);
         collect(ofOneVariant.probe("p", 2, 9, 5).toUnmodifiableDataMap().values(), second);
-        assertThat(before).as("61 strings, 23 maps, 3 lists of two, with three keys and values each").isGreaterThan(2 * (61 + 23 * 4 + 3));
+        assertThat(before).as("61 strings, 23 maps, 3 lists of two, with three keys and values each")
+                .isGreaterThan(2 * (61 + 23 * 4 + 3));
         second.keySet().removeIf(value -> !first.containsKey(value));
         assertThat(second.keySet()).as("what both have").isEmpty();
     }

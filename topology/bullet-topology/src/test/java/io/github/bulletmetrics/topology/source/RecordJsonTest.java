@@ -24,13 +24,15 @@ class RecordJsonTest {
         RecordGenerator generator = new RecordGenerator(1, 8);
         JSONBulletRecordConverter converter = new JSONBulletRecordConverter(DSL_SCHEMA);
         for (BulletRecord<?> record : new BulletRecord<?>[] {
-            generator.background(5, 1_795_000_000_123L), generator.probe("probe-1", 77, 1_795_000_000_123_456L, 1_795_000_000_124L)}) {
+            generator.background(5, 1_795_000_000_123L), generator.probe("probe-1", 77, 1_795_000_000_123_456L,
+                    1_795_000_000_124L)}) {
 
             BulletRecord<?> converted = converter.convert(RecordJson.of(record));
 
             RecordFields.all().forEach((name, type) -> {
                 assertThat(converted.typedGet(name).getType()).as(name).isEqualTo(type);
-                assertThat((Object) converted.typedGet(name).getValue()).as(name).isEqualTo(record.typedGet(name).getValue());
+                assertThat((Object) converted.typedGet(name).getValue()).as(name)
+                        .isEqualTo(record.typedGet(name).getValue());
             });
         }
     }
@@ -48,13 +50,15 @@ class RecordJsonTest {
     }
 
     private static <T> T resource(String name, Class<T> type) {
-        return new Gson().fromJson(new InputStreamReader(RecordJson.class.getResourceAsStream("/" + name), StandardCharsets.UTF_8), type);
+        return new Gson().fromJson(new InputStreamReader(RecordJson.class.getResourceAsStream("/" + name),
+                StandardCharsets.UTF_8), type);
     }
 
     private static Map<String, String> types(JsonArray fields) {
         Map<String, String> types = new LinkedHashMap<>();
         for (JsonElement field : fields) {
-            types.put(field.getAsJsonObject().get("name").getAsString(), field.getAsJsonObject().get("type").getAsString());
+            types.put(field.getAsJsonObject().get("name").getAsString(),
+                    field.getAsJsonObject().get("type").getAsString());
         }
         return types;
     }

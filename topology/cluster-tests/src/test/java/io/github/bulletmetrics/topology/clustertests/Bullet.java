@@ -23,8 +23,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The finished topology, submitted to a cluster, with a gateway process before it: what a user has who followed the README.
- * Settings are the sample's, then this class', then the test's.
+ * The finished topology, submitted to a cluster, with a gateway process before it: what a user has who followed the
+ * README. Settings are the sample's, then this class', then the test's.
  */
 final class Bullet implements AutoCloseable {
     static final String MAIN = "io.github.bulletmetrics.topology.BulletTopology";
@@ -42,17 +42,19 @@ final class Bullet implements AutoCloseable {
         this.cluster = cluster;
         this.name = name;
         this.gateway = gateway;
-        address = new JsonParser().parse(gateway.firstLine(GATEWAY_LIMIT)).getAsJsonObject().get("address").getAsString();
+        address = new JsonParser().parse(gateway.firstLine(GATEWAY_LIMIT)).getAsJsonObject().get("address")
+                .getAsString();
     }
 
     /**
-     * Starts a gateway and a topology, and returns when every task of the record source has had records acked and a query has
-     * been answered.
+     * Starts a gateway and a topology, and returns when every task of the record source has had records acked and a
+     * query has been answered.
      *
      * @param name the topology's name, and that of its log folder.
      * @param settings laid over the sample's, as {@code -c} does it: {@code bullet.*} or Storm's.
      */
-    static Bullet start(StormCluster cluster, String name, Map<String, Object> settings) throws IOException, InterruptedException {
+    static Bullet start(StormCluster cluster, String name, Map<String, Object> settings) throws IOException,
+            InterruptedException {
         Map<String, Object> all = new LinkedHashMap<>(small());
         all.putAll(settings);
         Bullet bullet = gateway(cluster, name, arguments(all));
@@ -70,10 +72,12 @@ final class Bullet implements AutoCloseable {
 
     /** Only the gateway; the topology of that name is yet to be submitted. */
     static Bullet gateway(StormCluster cluster, String name, List<String> settings) throws IOException {
-        List<String> arguments = new ArrayList<>(List.of("-Xmx256m", "-cp", StormCluster.TOPOLOGY_JAR.toString(), GATEWAY,
+        List<String> arguments = new ArrayList<>(List.of("-Xmx256m", "-cp", StormCluster.TOPOLOGY_JAR.toString(),
+                GATEWAY,
             "--listen", "127.0.0.1:0", "--heartbeat-ms", "250", "--stop-with-stdin"));
         arguments.addAll(settings);
-        return new Bullet(cluster, name, Child.java("gateway", cluster.folder().resolve(name), cluster.folder(), arguments));
+        return new Bullet(cluster, name, Child.java("gateway", cluster.folder().resolve(name), cluster.folder(),
+                arguments));
     }
 
     /** The settings with which a topology finds this gateway. */
@@ -82,7 +86,10 @@ final class Bullet implements AutoCloseable {
             "bullet.topology.generator.control.url", url("/api/source/control").toString());
     }
 
-    /** Two workers that share two cores with everything else, and answers that are whole however late a filter bolt gets to run. */
+    /**
+     * Two workers that share two cores with everything else, and answers that are whole however late a filter bolt gets
+     * to run.
+     */
     static Map<String, Object> small() {
         Map<String, Object> settings = new LinkedHashMap<>();
         settings.put("bullet.topology.metrics.enable", false);
@@ -144,7 +151,10 @@ final class Bullet implements AutoCloseable {
         return json(http.send(HttpRequest.newBuilder(url(path)).build(), BodyHandlers.ofString()));
     }
 
-    /** Changes what the source emits, and returns when every task does. The JSON is that of {@code PUT /api/source/control}. */
+    /**
+     * Changes what the source emits, and returns when every task does. The JSON is that of
+     * {@code PUT /api/source/control}.
+     */
     void emit(String control) throws IOException, InterruptedException {
         HttpResponse<String> changed = http.send(HttpRequest.newBuilder(url("/api/source/control"))
             .PUT(BodyPublishers.ofString(control)).build(), BodyHandlers.ofString());

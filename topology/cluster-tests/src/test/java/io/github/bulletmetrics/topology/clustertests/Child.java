@@ -10,7 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A process of ours, whose output goes to {@code NAME.stdout} and {@code NAME.stderr} in a folder. It ends with its stdin. */
+/**
+ * A process of ours, whose output goes to {@code NAME.stdout} and {@code NAME.stderr} in a folder. It ends with its
+ * stdin.
+ */
 final class Child implements AutoCloseable {
     private static final Duration STOP_LIMIT = Duration.ofSeconds(30);
     private static final int TAIL_LINES = 40;
@@ -31,7 +34,8 @@ final class Child implements AutoCloseable {
 
     /** Starts {@code java} with arguments, in a working directory. */
     static Child java(String name, Path folder, Path directory, List<String> arguments) throws IOException {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        List<String> command =
+                new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
         command.addAll(arguments);
         Files.createDirectories(folder);

@@ -12,10 +12,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Gives a {@link StormCluster} to each method that has such a parameter: one for all classes of the run, started by the first
- * and stopped at the end, with nothing left. When a test or a {@code @BeforeAll} fails, it prints the cluster's logs.
+ * Gives a {@link StormCluster} to each method that has such a parameter: one for all classes of the run, started by the
+ * first and stopped at the end, with nothing left. When a test or a {@code @BeforeAll} fails, it prints the cluster's
+ * logs.
  */
-final class ClusterExtension implements ParameterResolver, AfterTestExecutionCallback, LifecycleMethodExecutionExceptionHandler {
+final class ClusterExtension implements ParameterResolver, AfterTestExecutionCallback,
+        LifecycleMethodExecutionExceptionHandler {
     private static final ExtensionContext.Namespace SPACE = ExtensionContext.Namespace.create(ClusterExtension.class);
     private static final Path FOLDER = Path.of(System.getProperty("cluster.tests.folder", "target/cluster-tests"));
 
@@ -34,7 +36,8 @@ final class ClusterExtension implements ParameterResolver, AfterTestExecutionCal
 
     @Override
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
-        return context.getRoot().getStore(SPACE).getOrComputeIfAbsent(Shared.class, any -> start(), Shared.class).cluster();
+        return context.getRoot().getStore(SPACE).getOrComputeIfAbsent(Shared.class, any -> start(), Shared.class)
+                .cluster();
     }
 
     private static Shared start() {
@@ -65,7 +68,8 @@ final class ClusterExtension implements ParameterResolver, AfterTestExecutionCal
             return;
         }
         try {
-            System.err.println("=== the cluster's logs after the failure of " + context.getDisplayName() + "\n" + shared.cluster().logs());
+            System.err.println("=== the cluster's logs after the failure of " + context.getDisplayName() + "\n"
+                    + shared.cluster().logs());
         } catch (IOException e) {
             System.err.println("the cluster's logs cannot be read: " + e);
         }

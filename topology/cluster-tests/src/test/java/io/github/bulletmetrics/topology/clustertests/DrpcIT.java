@@ -25,7 +25,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** Queries by HTTP through the cluster's DRPC server, a process of its own, to a topology on two workers; the gateway only steers its records. */
+/**
+ * Queries by HTTP through the cluster's DRPC server, a process of its own, to a topology on two workers; the gateway
+ * only steers its records.
+ */
 @ExtendWith(ClusterExtension.class)
 class DrpcIT {
     private static final String NAME = "by-drpc";
@@ -50,7 +53,8 @@ class DrpcIT {
         settings.putAll(bullet.addresses());
         cluster.submit(NAME, Bullet.MAIN, Bullet.arguments(settings));
         bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": 10}]}");
-        await("a query to be answered").atMost(LONG).until(() -> ask("SELECT record_id FROM STREAM(2000, TIME) LIMIT 1").get().statusCode() == 200);
+        await("a query to be answered").atMost(LONG)
+                .until(() -> ask("SELECT record_id FROM STREAM(2000, TIME) LIMIT 1").get().statusCode() == 200);
     }
 
     @AfterAll
@@ -72,7 +76,10 @@ class DrpcIT {
         assertThat(ask("SELECT nothing that is BQL").get().statusCode()).isEqualTo(400);
     }
 
-    /** Twice as many calls as the server has threads: none fails, and no more than there are threads for are in the topology at the same time. */
+    /**
+     * Twice as many calls as the server has threads: none fails, and no more than there are threads for are in the
+     * topology at the same time.
+     */
     @Test
     void theServersThreadsBoundTheActiveQueries() throws Exception {
         List<CompletableFuture<HttpResponse<String>>> calls = new ArrayList<>();
@@ -85,13 +92,15 @@ class DrpcIT {
             lives.add(new Life(query.get("Receive Time").getAsLong(), query.get("Finish Time").getAsLong()));
         }
         for (Life life : lives) {
-            assertThat(lives).filteredOn(other -> other.received() <= life.received() && other.finished() > life.received())
+            assertThat(lives).filteredOn(other -> other.received() <= life.received()
+                    && other.finished() > life.received())
                 .as("active when this one came").hasSizeLessThan(StormCluster.DRPC_THREADS);
         }
     }
 
     private static CompletableFuture<HttpResponse<String>> ask(String bql) {
-        return HTTP.sendAsync(HttpRequest.newBuilder(url).POST(BodyPublishers.ofString(bql)).build(), BodyHandlers.ofString());
+        return HTTP.sendAsync(HttpRequest.newBuilder(url).POST(BodyPublishers.ofString(bql)).build(),
+                BodyHandlers.ofString());
     }
 
     /** What the call returned is a PubSubMessage, whose content is the result. */

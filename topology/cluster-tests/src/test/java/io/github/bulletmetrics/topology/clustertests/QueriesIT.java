@@ -30,9 +30,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Queries of every kind over HTTP, on two workers. Each asks for a stretch of the probe that lies well inside its own life, so that it
- * must see all of its records, and is compared with {@link Oracle}: the four filter bolts and the join bolt together must give what one
- * Querier gives.
+ * Queries of every kind over HTTP, on two workers. Each asks for a stretch of the probe that lies well inside its own
+ * life, so that it must see all of its records, and is compared with {@link Oracle}: the four filter bolts and the join
+ * bolt together must give what one Querier gives.
  */
 @ExtendWith(ClusterExtension.class)
 class QueriesIT {
@@ -62,7 +62,8 @@ class QueriesIT {
             "argument", Map.of("file", captures.resolve("metrics-%d.jsonl").toString()))));
         bullet = Bullet.start(cluster, "queries", settings);
         oracle = new Oracle(SETTINGS, "steady", PER_SECOND);
-        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": " + PER_SECOND + "}]}");
+        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": " + PER_SECOND
+                + "}]}");
         assertThat(bullet.workers()).hasSize(2);
     }
 
@@ -76,7 +77,8 @@ class QueriesIT {
     @AfterEach
     void theBooksBalance() throws Exception {
         JsonObject stats = bullet.get("/api/stats");
-        long accounted = List.of("rejected", "refused", "returned", "failed", "timed_out", "stopped", "abandoned", "active").stream()
+        long accounted = List.of("rejected", "refused", "returned", "failed", "timed_out", "stopped", "abandoned",
+                "active").stream()
             .mapToLong(name -> stats.get(name).getAsLong()).sum();
         assertThat(stats.get("submitted").getAsLong()).as(stats.toString()).isEqualTo(accounted);
         assertThat(stats.get("timed_out").getAsLong()).as(stats.toString()).isZero();
@@ -135,15 +137,20 @@ class QueriesIT {
     @Test
     void windowsTogetherHoldEveryRecordOnce() throws Exception {
         Stretch stretch = oracle.stretch(SLACK_MS, SLACK_MS + STRETCH_MS);
-        ResultStream raw = bullet.stream(bql("SELECT probe_sequence FROM %s WINDOWING TUMBLING(1000, TIME) LIMIT 500", stretch));
-        ResultStream grouped = bullet.stream(bql("SELECT COUNT(*) AS n, SUM(duration_ms) AS s FROM %s WINDOWING TUMBLING(1000, TIME)",
+        ResultStream raw = bullet.stream(bql("SELECT probe_sequence FROM %s WINDOWING TUMBLING(1000, TIME) LIMIT 500",
+                stretch));
+        ResultStream grouped =
+                bullet.stream(bql("SELECT COUNT(*) AS n, SUM(duration_ms) AS s FROM %s WINDOWING TUMBLING(1000, TIME)",
             stretch));
-        ResultStream additive = bullet.stream(bql("SELECT COUNT(*) AS n, SUM(duration_ms) AS s FROM %s WINDOWING EVERY(1000, TIME, ALL)",
+        ResultStream additive =
+                bullet.stream(bql("SELECT COUNT(*) AS n, SUM(duration_ms) AS s FROM %s WINDOWING EVERY(1000, TIME, ALL)",
             stretch));
-        ResultStream fives = bullet.stream(bql("SELECT probe_sequence FROM %s WINDOWING TUMBLING(5, RECORD) LIMIT 500", stretch));
+        ResultStream fives = bullet.stream(bql("SELECT probe_sequence FROM %s WINDOWING TUMBLING(5, RECORD) LIMIT 500",
+                stretch));
         ResultStream sliding = bullet.stream(
             bql("SELECT probe_sequence FROM %s WINDOWING EVERY(2, RECORD, FIRST, 2, RECORD) LIMIT 500", stretch));
-        JsonObject whole = oracle.answer(bql("SELECT COUNT(*) AS n, SUM(duration_ms) AS s FROM %s", stretch), stretch).get(0).getAsJsonObject();
+        JsonObject whole = oracle.answer(bql("SELECT COUNT(*) AS n, SUM(duration_ms) AS s FROM %s", stretch), stretch)
+                .get(0).getAsJsonObject();
 
         assertEachOnce(stretch, end(raw));
         assertThat(end(grouped)).hasSizeGreaterThanOrEqualTo(5);
@@ -211,16 +218,19 @@ class QueriesIT {
 
     @Test
     void aQueryThatEmitsTooOftenIsEndedWithTheRateLimit() throws Exception {
-        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": " + PER_SECOND + "}, "
+        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": " + PER_SECOND
+                + "}, "
             + "{\"value\": \"burst\", \"per_second\": 400}]}");
         long before = known("bullet_rate_exceeded_queries");
         List<JsonObject> results = bullet.stream(
             "SELECT probe_sequence FROM STREAM(60000, TIME) WHERE probe = 'burst' WINDOWING TUMBLING(1, RECORD) LIMIT 1")
             .ended().get(LONG.toSeconds(), TimeUnit.SECONDS);
-        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": " + PER_SECOND + "}]}");
+        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"steady\", \"per_second\": " + PER_SECOND
+                + "}]}");
 
         assertThat(error(results.get(results.size() - 1))).contains("rate");
-        await("bullet_rate_exceeded_queries").atMost(LONG).until(() -> lastSum("bullet_rate_exceeded_queries") > before);
+        await("bullet_rate_exceeded_queries").atMost(LONG)
+                .until(() -> lastSum("bullet_rate_exceeded_queries") > before);
     }
 
     @Test
@@ -232,7 +242,8 @@ class QueriesIT {
 
         stream.close();
 
-        await("the gateway to notice").atMost(LONG).until(() -> bullet.get("/api/stats").get("abandoned").getAsLong() == before + 1);
+        await("the gateway to notice").atMost(LONG)
+                .until(() -> bullet.get("/api/stats").get("abandoned").getAsLong() == before + 1);
         await("no query to be active").atMost(LONG).until(() -> lastSum("bullet_active_queries") == 0);
     }
 
@@ -251,10 +262,13 @@ class QueriesIT {
         assertThat(error(Bullet.json(answer))).contains(reason);
     }
 
-    /** The engine starts it and cannot finish it: the answer is whole, with the error in its metadata, as Bullet has it. */
+    /**
+     * The engine starts it and cannot finish it: the answer is whole, with the error in its metadata, as Bullet has it.
+     */
     @Test
     void anErrorOfTheResultComesInItsMetadata() throws Exception {
-        HttpResponse<String> answer = bullet.query("SELECT QUANTILE(duration_ms, MANUAL, 2.5, -1) FROM STREAM(1000, TIME)").get();
+        HttpResponse<String> answer = bullet.query(
+                "SELECT QUANTILE(duration_ms, MANUAL, 2.5, -1) FROM STREAM(1000, TIME)").get();
         assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
         assertThat(error(Bullet.json(answer))).contains("fraction");
     }

@@ -22,12 +22,17 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
-/** Replay after a worker's death: three workers with a filter task each; the one that dies holds neither join nor replay bolt. */
+/**
+ * Replay after a worker's death: three workers with a filter task each; the one that dies holds neither join nor replay
+ * bolt.
+ */
 @ExtendWith(ClusterExtension.class)
 class ReplayIT {
     private static final Duration LONG = Duration.ofSeconds(300);
     private static final int PER_SECOND = 20;
-    /** Of consecutive records. With one of three filter tasks not knowing the query, a third of the records is missing. */
+    /**
+     * Of consecutive records. With one of three filter tasks not knowing the query, a third of the records is missing.
+     */
     private static final int WHOLE_STRETCH = 6 * PER_SECOND;
 
     private static Bullet bullet;
@@ -49,10 +54,13 @@ class ReplayIT {
                 "class", "io.github.bulletmetrics.topology.capture.CaptureConsumer", "parallelism.hint", 1,
                 "argument", Map.of("file", captures.resolve("metrics-%d.jsonl").toString()))),
             "bullet.topology.metrics.built.in.emit.interval.mapping", Map.of("default", 1)));
-        Map.of("filter.bolt", 3, "join.bolt", 1, "replay.bolt", 1, "query.spout", 1, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 1)
-            .forEach((component, executors) -> settings.put("bullet.topology." + component + ".parallelism", executors));
+        Map.of("filter.bolt", 3, "join.bolt", 1, "replay.bolt", 1, "query.spout", 1, "result.bolt", 1, "loop.bolt", 1,
+                "bullet.spout", 1)
+            .forEach((component, executors) -> settings.put("bullet.topology." + component + ".parallelism",
+            executors));
         bullet = Bullet.start(cluster, "replay", settings);
-        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"p\", \"per_second\": " + PER_SECOND + "}]}");
+        bullet.emit("{\"records_per_second\": 50, \"probes\": [{\"value\": \"p\", \"per_second\": " + PER_SECOND
+                + "}]}");
     }
 
     @AfterAll
@@ -71,7 +79,8 @@ class ReplayIT {
         });
         try (ResultStream results = bullet.stream(
             "SELECT probe_sequence FROM STREAM(600000, TIME) WHERE probe = 'p' WINDOWING TUMBLING(1000, TIME) LIMIT 500")) {
-            await("a stretch of records without a hole").atMost(LONG).until(() -> longestStretch(results, -1) >= PER_SECOND);
+            await("a stretch of records without a hole").atMost(LONG)
+                    .until(() -> longestStretch(results, -1) >= PER_SECOND);
             StormCluster.Worker victim = victim();
 
             StormCluster.killHard(victim);
@@ -110,7 +119,8 @@ class ReplayIT {
         long created = 0;
         for (JsonObject point : points()) {
             if (point.get("name").getAsString().equals("bullet_created_replays")) {
-                created = point.getAsJsonObject("value").entrySet().stream().mapToLong(entry -> entry.getValue().getAsLong()).sum();
+                created = point.getAsJsonObject("value").entrySet().stream()
+                        .mapToLong(entry -> entry.getValue().getAsLong()).sum();
             }
         }
         return created;

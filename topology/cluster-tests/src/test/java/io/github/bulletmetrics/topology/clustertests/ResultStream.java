@@ -25,7 +25,8 @@ final class ResultStream implements AutoCloseable {
     ResultStream(HttpResponse<InputStream> answer) throws IOException {
         body = answer.body();
         if (answer.statusCode() != 200) {
-            throw new AssertionError(answer.statusCode() + " " + new String(body.readAllBytes(), StandardCharsets.UTF_8));
+            throw new AssertionError(answer.statusCode() + " " + new String(body.readAllBytes(),
+                    StandardCharsets.UTF_8));
         }
         Thread reader = new Thread(this::read, "result-stream");
         reader.setDaemon(true);

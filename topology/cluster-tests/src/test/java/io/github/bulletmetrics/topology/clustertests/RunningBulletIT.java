@@ -18,8 +18,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The commands of {@code docs/running-bullet.md}, run by a shell as they stand there, where {@code storm} is a stand-in for Storm's
- * script: it takes {@code -c} for itself, as that does, and runs the class with Storm's real client jars.
+ * The commands of {@code docs/running-bullet.md}, run by a shell as they stand there, where {@code storm} is a stand-in
+ * for Storm's script: it takes {@code -c} for itself, as that does, and runs the class with Storm's real client jars.
  */
 @ExtendWith(ClusterExtension.class)
 class RunningBulletIT {
@@ -51,21 +51,26 @@ class RunningBulletIT {
         cluster = shared;
         desk = Files.createDirectories(cluster.folder().resolve("desk"));
         Files.copy(StormCluster.TOPOLOGY_JAR, desk.resolve("bullet-topology.jar"));
-        Files.writeString(Files.createFile(desk.resolve("storm"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x"))),
+        Files.writeString(Files.createFile(desk.resolve("storm"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x"))),
             String.format(STORM, cluster.home(), Path.of(System.getProperty("java.home"), "bin", "java")));
     }
 
     @Test
     void thePagesCommandsDoWhatItSays() throws Exception {
         try (Bullet bullet = Bullet.gateway(cluster, "bullet-by-hand", Bullet.arguments(Map.of()))) {
-            String settings = Files.readString(StormCluster.SAMPLE_SETTINGS).replace("http://127.0.0.1:9901", bullet.url("").toString());
-            Files.writeString(desk.resolve("bullet_settings.yaml"), settings + "\n" + block("yaml", "bullet.topology.metrics.classes"));
+            String settings = Files.readString(StormCluster.SAMPLE_SETTINGS)
+                    .replace("http://127.0.0.1:9901", bullet.url("").toString());
+            Files.writeString(desk.resolve("bullet_settings.yaml"), settings + "\n"
+                    + block("yaml", "bullet.topology.metrics.classes"));
 
             run(block("sh", "--print-config"));
             Map<String, Object> effective = new Yaml().load(Files.readString(desk.resolve("effective.yaml")));
-            assertThat(effective).containsEntry("topology.workers", 3).containsEntry("bullet.topology.filter.bolt.parallelism", 4)
+            assertThat(effective).containsEntry("topology.workers", 3)
+                    .containsEntry("bullet.topology.filter.bolt.parallelism", 4)
                 .containsEntry("topology.max.spout.pending", 1000);
-            assertThat(effective.get("topology.metrics.consumer.register").toString()).contains("io.github.bulletmetrics.storm.");
+            assertThat(effective.get("topology.metrics.consumer.register").toString())
+                    .contains("io.github.bulletmetrics.storm.");
             assertThat(cluster.run("status").stdout()).doesNotContain("bullet-by-hand");
 
             run(block("sh", "--name bullet-by-hand"));
@@ -83,8 +88,10 @@ class RunningBulletIT {
 
     /** The one block of the page with this text. */
     private static String block(String language, String text) throws Exception {
-        Matcher blocks = Pattern.compile("```" + language + "\n(.*?)```", Pattern.DOTALL).matcher(Files.readString(PAGE));
-        List<String> found = blocks.results().map(block -> block.group(1)).filter(block -> block.contains(text)).toList();
+        Matcher blocks = Pattern.compile("```" + language + "\n(.*?)```", Pattern.DOTALL)
+                .matcher(Files.readString(PAGE));
+        List<String> found = blocks.results().map(block -> block.group(1)).filter(block -> block.contains(text))
+                .toList();
         assertThat(found).as("blocks of %s with %s", PAGE, text).hasSize(1);
         return found.get(0);
     }

@@ -18,8 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * The local Storm cluster of {@code topology/local-storm}: ZooKeeper, Nimbus, a Supervisor and workers as processes of their own,
- * started from the finished launcher. Get it from {@link ClusterExtension}, which starts one for all classes of a run.
+ * The local Storm cluster of {@code topology/local-storm}: ZooKeeper, Nimbus, a Supervisor and workers as processes of
+ * their own, started from the finished launcher. Get it from {@link ClusterExtension}, which starts one for all classes
+ * of a run.
  */
 final class StormCluster implements AutoCloseable {
     static final Path TOPOLOGY = Path.of(System.getProperty("topology.folder", "..")).toAbsolutePath().normalize();
@@ -110,14 +111,16 @@ final class StormCluster implements AutoCloseable {
         List<Worker> found = new ArrayList<>();
         for (JsonElement worker : workers) {
             JsonObject entry = worker.getAsJsonObject();
-            found.add(new Worker(entry.get("topology").getAsString(), entry.get("port").getAsInt(), entry.get("pid").getAsLong()));
+            found.add(new Worker(entry.get("topology").getAsString(), entry.get("port").getAsInt(),
+                    entry.get("pid").getAsLong()));
         }
         return found.stream().filter(worker -> worker.topology().equals(topology)).toList();
     }
 
     /** {@code kill -9}; returns when the process is gone. Storm starts another in its slot. */
     static void killHard(Worker worker) throws Exception {
-        ProcessHandle process = ProcessHandle.of(worker.pid()).orElseThrow(() -> new AssertionError(worker + " is gone"));
+        ProcessHandle process = ProcessHandle.of(worker.pid())
+                .orElseThrow(() -> new AssertionError(worker + " is gone"));
         process.destroyForcibly();
         process.onExit().get(DEATH_LIMIT_SECS, TimeUnit.SECONDS);
     }

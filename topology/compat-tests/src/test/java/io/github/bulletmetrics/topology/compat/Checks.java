@@ -18,7 +18,10 @@ import java.util.stream.Collectors;
 final class Checks {
     private static final String EVER = "[1h]";
     private static final double MIB = 1 << 20;
-    /** The sampler reads every second, 0.1 s before it is full; one that a pause of the JVM makes late counts for the next slice. */
+    /**
+     * The sampler reads every second, 0.1 s before it is full; one that a pause of the JVM makes late counts for the
+     * next slice.
+     */
     private static final long OLDEST_CPU_MS = 1_100;
     /** The system counts user and system time in steps of 10 ms. */
     private static final double CPU_STEP_SECONDS = 0.02;
@@ -27,10 +30,14 @@ final class Checks {
     private Checks() {
     }
 
-    /** Both modes, and their sum at each slice's end is what the operating system counted for the process when it was last sampled. */
+    /**
+     * Both modes, and their sum at each slice's end is what the operating system counted for the process when it was
+     * last sampled.
+     */
     static Cell cpu(Run run) throws IOException, InterruptedException {
         List<Series> modes = run.ask("bullet_worker_cpu_seconds_total{%s}[1m]");
-        Set<String> names = modes.stream().map(mode -> mode.label("mode")).collect(Collectors.toCollection(TreeSet::new));
+        Set<String> names = modes.stream().map(mode -> mode.label("mode"))
+                .collect(Collectors.toCollection(TreeSet::new));
         if (!names.equals(Set.of("system", "user"))) {
             return Cell.of(false, "modes %s", names);
         }
@@ -43,11 +50,13 @@ final class Checks {
                 return Cell.of(false, "%.2f s, and nothing to hold it to", slice.getValue());
             }
             if (slice.getValue() < least.get() - CPU_STEP_SECONDS || slice.getValue() > most.get() + CPU_STEP_SECONDS) {
-                return Cell.of(false, "%.2f s; the system says %.2f to %.2f", slice.getValue(), least.get(), most.get());
+                return Cell.of(false, "%.2f s; the system says %.2f to %.2f", slice.getValue(), least.get(),
+                        most.get());
             }
         }
         double last = stored.lastEntry().getValue();
-        return Cell.of(last > 1, "%.2f s; the system says at most %.2f", last, run.jvm().cpuSecondsAtMost(stored.lastKey()).get());
+        return Cell.of(last > 1, "%.2f s; the system says at most %.2f", last,
+                run.jvm().cpuSecondsAtMost(stored.lastKey()).get());
     }
 
     /** The limit is what the process was given. */
@@ -64,15 +73,19 @@ final class Checks {
         Map<String, String> found = new TreeMap<>();
         boolean ok = true;
         for (Series collector : run.ask("bullet_worker_gc_collections_total{%s}")) {
-            double seconds = run.sum("bullet_worker_gc_seconds_total{%s,collector=\"" + collector.label("collector") + "\"}");
-            found.put(collector.label("collector"), String.format(Locale.ROOT, "%.0f in %.2f s", collector.value(), seconds));
+            double seconds = run.sum("bullet_worker_gc_seconds_total{%s,collector=\"" + collector.label("collector")
+                    + "\"}");
+            found.put(collector.label("collector"), String.format(Locale.ROOT, "%.0f in %.2f s", collector.value(),
+                    seconds));
             ok &= collector.value() > 0 && seconds > 0;
         }
-        return Cell.of(ok && found.keySet().equals(Set.of("G1 Old Generation", "G1 Young Generation")), "%s", text(found));
+        return Cell.of(ok && found.keySet().equals(Set.of("G1 Old Generation", "G1 Young Generation")), "%s",
+                text(found));
     }
 
     private static String text(Map<String, String> found) {
-        return found.isEmpty() ? "none" : found.entrySet().stream().map(each -> each.getKey() + " " + each.getValue()).collect(Collectors.joining(", "));
+        return found.isEmpty() ? "none" : found.entrySet().stream().map(each -> each.getKey() + " " + each.getValue())
+                .collect(Collectors.joining(", "));
     }
 
     /** Each metric that the release has, at the value that it was given. */
@@ -81,11 +94,14 @@ final class Checks {
         Map<String, Double> expected = BulletFigures.of(run);
         for (Map.Entry<String, Double> figure : expected.entrySet()) {
             List<Series> found = run.ask(figure.getKey());
-            if (found.isEmpty() || figure.getValue() != null && Math.abs(found.get(0).value() - figure.getValue()) > 1e-9) {
-                wrong.add(figure.getKey().replace("%s", "") + " is " + (found.isEmpty() ? "missing" : found.get(0).value() + ", not " + figure.getValue()));
+            if (found.isEmpty() || figure.getValue() != null
+                    && Math.abs(found.get(0).value() - figure.getValue()) > 1e-9) {
+                wrong.add(figure.getKey().replace("%s", "") + " is "
+                        + (found.isEmpty() ? "missing" : found.get(0).value() + ", not " + figure.getValue()));
             }
         }
-        return wrong.isEmpty() ? Cell.of(true, "%d figures as they were made", expected.size()) : Cell.of(false, "%s", String.join("; ", wrong));
+        return wrong.isEmpty() ? Cell.of(true, "%d figures as they were made", expected.size())
+                : Cell.of(false, "%s", String.join("; ", wrong));
     }
 
     /** Emitted, transferred, executed and acked are what the topology did, to the tuple. */
@@ -93,9 +109,12 @@ final class Checks {
         Map<String, Double> found = new TreeMap<>();
         found.put("emitted", run.sum("storm_emitted_total{%s,component=\"DataSource\",stream=\"default\"}"));
         found.put("transferred", run.sum("storm_transferred_total{%s,component=\"DataSource\",stream=\"default\"}"));
-        found.put("executed", run.sum("storm_executed_total{%s,component=\"FilterBolt\",source=\"DataSource\",stream=\"default\"}"));
-        found.put("acked by the bolt", run.sum("storm_acked_total{%s,component=\"FilterBolt\",source=\"DataSource\",stream=\"default\"}"));
-        found.put("acked to the spout", run.sum("storm_acked_total{%s,component=\"DataSource\",source=\"\",stream=\"default\"}"));
+        found.put("executed",
+                run.sum("storm_executed_total{%s,component=\"FilterBolt\",source=\"DataSource\",stream=\"default\"}"));
+        found.put("acked by the bolt",
+                run.sum("storm_acked_total{%s,component=\"FilterBolt\",source=\"DataSource\",stream=\"default\"}"));
+        found.put("acked to the spout",
+                run.sum("storm_acked_total{%s,component=\"DataSource\",source=\"\",stream=\"default\"}"));
         if (run.truth().isEmpty()) {
             return Cell.of(false, "the topology has not said what it did");
         }
@@ -104,7 +123,10 @@ final class Checks {
             found.values().stream().allMatch(count -> count == records) ? "5 counts of them alike" : "but " + found);
     }
 
-    /** Storm's means lie between what a record takes at least and what nothing here takes; our distributions have every record and query. */
+    /**
+     * Storm's means lie between what a record takes at least and what nothing here takes; our distributions have every
+     * record and query.
+     */
     static Cell latencies(Run run) throws IOException, InterruptedException {
         double least = run.setup().whole() ? 0 : SmallBolts.EXECUTE_MS / 1000.0;
         String ofRecords = "{%s,component=\"FilterBolt\",source=\"DataSource\"}" + EVER;
@@ -115,16 +137,20 @@ final class Checks {
             return Cell.of(false, "the topology has not said what it did");
         }
         boolean ok = sane(least, execute) && sane(least, process) && sane(Math.max(least, 1e-6), complete);
-        StringBuilder says = new StringBuilder(String.format(Locale.ROOT, "execute %.1f, process %.1f, complete %.1f ms", execute * 1000, process * 1000,
+        StringBuilder says = new StringBuilder(String.format(Locale.ROOT,
+                "execute %.1f, process %.1f, complete %.1f ms", execute * 1000, process * 1000,
             complete * 1000));
         if (run.setup().hasHook() && run.setup().bullet().hasFilterLatency()) {
-            double p99 = run.sum("histogram_quantile(0.99, sum(last_over_time(bullet_filter_latency_seconds{%s}" + EVER + ")))");
-            double count = run.sum("histogram_count(sum(last_over_time(bullet_filter_latency_seconds{%s}" + EVER + ")))");
+            double p99 = run.sum("histogram_quantile(0.99, sum(last_over_time(bullet_filter_latency_seconds{%s}" + EVER
+                    + ")))");
+            double count = run.sum("histogram_count(sum(last_over_time(bullet_filter_latency_seconds{%s}" + EVER
+                    + ")))");
             ok &= count == run.truth().get().records() && sane(least, p99);
             says.append(String.format(Locale.ROOT, "; filter p99 %.1f ms of %.0f", p99 * 1000, count));
         }
         if (run.setup().hasHook() && run.setup().bullet().from(0, 5, 0)) {
-            double count = run.sum("histogram_count(sum(last_over_time(bullet_query_engine_latency_seconds{%s,outcome=\"complete\"}" + EVER + ")))");
+            double count = run.sum(
+                    "histogram_count(sum(last_over_time(bullet_query_engine_latency_seconds{%s,outcome=\"complete\"}" + EVER + ")))");
             ok &= count == run.truth().get().queries();
             says.append(String.format(Locale.ROOT, "; %.0f queries", count));
         }
@@ -135,12 +161,15 @@ final class Checks {
         return latency >= least && latency < LONGEST_LATENCY_SECONDS;
     }
 
-    /** One worker, started anew once; what it counts from 0 again goes on where it was, and no total has ever fallen. */
+    /**
+     * One worker, started anew once; what it counts from 0 again goes on where it was, and no total has ever fallen.
+     */
     static Cell restart(Run run) throws IOException, InterruptedException {
         List<Series> restarts = run.ask("bullet_worker_restarts_total{%s}");
         int totals = 0;
         List<String> fallen = new ArrayList<>();
-        for (Series total : run.ask("{__name__=~\".+_total|bullet_filter_latency_seconds|bullet_query_engine_latency_seconds\",%s}" + EVER)) {
+        for (Series total : run.ask(
+                "{__name__=~\".+_total|bullet_filter_latency_seconds|bullet_query_engine_latency_seconds\",%s}" + EVER)) {
             totals++;
             for (int i = 1; i < total.points().size(); i++) {
                 if (total.points().get(i).value() < total.points().get(i - 1).value()) {
@@ -151,8 +180,10 @@ final class Checks {
         }
         Cell tuples = tuples(run);
         Cell bullet = bullet(run);
-        boolean ok = restarts.size() == 1 && restarts.get(0).value() == 1 && fallen.isEmpty() && totals > 20 && tuples.ok() && bullet.ok();
-        return Cell.of(ok, "restarts %s; %s; %s; %s", restarts.stream().map(each -> String.format(Locale.ROOT, "%.0f", each.value())).toList(), tuples.says(),
+        boolean ok = restarts.size() == 1 && restarts.get(0).value() == 1 && fallen.isEmpty() && totals > 20
+                && tuples.ok() && bullet.ok();
+        return Cell.of(ok, "restarts %s; %s; %s; %s",
+                restarts.stream().map(each -> String.format(Locale.ROOT, "%.0f", each.value())).toList(), tuples.says(),
             fallen.isEmpty() ? "none of " + totals + " totals fell" : "these fell: " + fallen, bullet.says());
     }
 }

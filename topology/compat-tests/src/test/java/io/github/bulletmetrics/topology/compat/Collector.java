@@ -64,8 +64,10 @@ final class Collector implements AutoCloseable {
     /** Starts one, with slices as narrow as the topologies' intervals, and returns when it is up. */
     Collector(Path folder) throws IOException, InterruptedException {
         Path log = folder.resolve("collector.log");
-        process = new ProcessBuilder(binary().toString(), "serve", "--data-dir", folder.resolve("data").toString(), "--grpc-listen", "127.0.0.1:0",
-            "--http-listen", "127.0.0.1:0", "--slice-width", SmallTopology.INTERVAL_SECONDS + "s", "--slice-lateness", "5s")
+        process = new ProcessBuilder(binary().toString(), "serve", "--data-dir", folder.resolve("data").toString(),
+                "--grpc-listen", "127.0.0.1:0",
+            "--http-listen", "127.0.0.1:0", "--slice-width", SmallTopology.INTERVAL_SECONDS + "s", "--slice-lateness",
+            "5s")
             .redirectErrorStream(true).redirectOutput(log.toFile()).start();
         long limit = System.currentTimeMillis() + START_LIMIT_MS;
         Matcher up = UP.matcher(Files.readString(log));
@@ -93,7 +95,9 @@ final class Collector implements AutoCloseable {
     /** Answers PromQL as of now. */
     List<Series> ask(String promql) throws IOException, InterruptedException {
         String query = URLEncoder.encode(promql, StandardCharsets.UTF_8);
-        HttpResponse<String> response = client.send(HttpRequest.newBuilder(URI.create("http://" + http + "/api/v1/query?query=" + query)).build(),
+        HttpResponse<String> response =
+                client.send(HttpRequest.newBuilder(URI.create("http://" + http + "/api/v1/query?query="
+                + query)).build(),
             HttpResponse.BodyHandlers.ofString());
         JsonObject answer = new JsonParser().parse(response.body()).getAsJsonObject();
         if (!answer.get("status").getAsString().equals("success")) {
@@ -108,7 +112,8 @@ final class Collector implements AutoCloseable {
 
     private static Series series(JsonObject result) {
         Map<String, String> labels = new HashMap<>();
-        result.getAsJsonObject("metric").entrySet().forEach(label -> labels.put(label.getKey(), label.getValue().getAsString()));
+        result.getAsJsonObject("metric").entrySet()
+                .forEach(label -> labels.put(label.getKey(), label.getValue().getAsString()));
         List<Point> points = new ArrayList<>();
         for (String form : new String[] {"value", "histogram"}) {
             if (result.has(form)) {
@@ -123,13 +128,15 @@ final class Collector implements AutoCloseable {
 
     private static Point point(JsonArray pair) {
         JsonElement value = pair.get(1);
-        double number = Double.parseDouble(value.isJsonObject() ? value.getAsJsonObject().get("count").getAsString() : value.getAsString());
+        double number = Double.parseDouble(value.isJsonObject() ? value.getAsJsonObject().get("count").getAsString()
+                : value.getAsString());
         return new Point(Math.round(pair.get(0).getAsDouble() * 1000), number);
     }
 
     /** One of its own figures. */
     double figure(String name) throws IOException, InterruptedException {
-        HttpResponse<String> metrics = client.send(HttpRequest.newBuilder(URI.create("http://" + http + "/metrics")).build(),
+        HttpResponse<String> metrics =
+                client.send(HttpRequest.newBuilder(URI.create("http://" + http + "/metrics")).build(),
             HttpResponse.BodyHandlers.ofString());
         Matcher line = Pattern.compile("(?m)^" + Pattern.quote(name) + " (\\S+)$").matcher(metrics.body());
         if (!line.find()) {

@@ -19,7 +19,8 @@ public final class CompatMain {
     /**
      * Exits with 0 when every cell is ticked, 1 when one is not, 2 for wrong usage.
      *
-     * @param arguments the folder for logs and data, the page of the documentation, and the Storms' lines, such as 1.0 and 2.8; all for none.
+     * @param arguments the folder for logs and data, the page of the documentation, and the Storms' lines, such as 1.0
+     *     and 2.8; all for none.
      */
     public static void main(String[] arguments) throws Exception {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -28,12 +29,14 @@ public final class CompatMain {
             System.exit(2);
         }
         List<String> lines = Arrays.asList(arguments).subList(2, arguments.length);
-        List<Setup> setups = Setup.ALL.stream().filter(setup -> lines.isEmpty() || lines.contains(setup.line())).toList();
+        List<Setup> setups = Setup.ALL.stream().filter(setup -> lines.isEmpty() || lines.contains(setup.line()))
+                .toList();
         if (setups.isEmpty()) {
             System.err.println("no such Storm: there are " + Setup.ALL.stream().map(Setup::line).distinct().toList());
             System.exit(2);
         }
-        Path folder = Files.createTempDirectory(Files.createDirectories(Path.of(arguments[0])).toAbsolutePath(), "run-");
+        Path folder = Files.createTempDirectory(Files.createDirectories(Path.of(arguments[0])).toAbsolutePath(),
+                "run-");
         out.println("logs and data: " + folder);
         Matrix matrix = Matrix.of(setups, folder, LIFE_LIMIT_MS, new Progress(out));
         MatrixPage page = new MatrixPage(matrix);

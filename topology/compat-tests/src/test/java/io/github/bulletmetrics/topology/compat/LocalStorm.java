@@ -6,8 +6,8 @@ import java.lang.reflect.Method;
 import java.util.Map;
 
 /**
- * Storm's cluster in this process, with one slot, so that a worker that is started again has the same port. By reflection: from 2.0 on it is
- * made in another way, and its methods return other types.
+ * Storm's cluster in this process, with one slot, so that a worker that is started again has the same port. By
+ * reflection: from 2.0 on it is made in another way, and its methods return other types.
  */
 final class LocalStorm {
     private LocalStorm() {
@@ -30,7 +30,8 @@ final class LocalStorm {
     }
 
     private static Object cluster1() throws ReflectiveOperationException {
-        return Class.forName("org.apache.storm.Testing").getMethod("getLocalCluster", Map.class).invoke(null, Map.of("supervisors", 1,
+        return Class.forName("org.apache.storm.Testing").getMethod("getLocalCluster", Map.class)
+                .invoke(null, Map.of("supervisors", 1,
             "ports-per-supervisor", 1, "daemon-conf", Map.of("topology.enable.message.timeouts", true)));
     }
 

@@ -41,7 +41,8 @@ final class Matrix {
         ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE);
         try (Collector collector = new Collector(folder)) {
             Map<Setup, Future<Row>> begun = new LinkedHashMap<>();
-            setups.forEach(setup -> begun.put(setup, threads.submit(() -> row(setup, collector, folder, lifeLimitMs, progress))));
+            setups.forEach(setup -> begun.put(setup,
+                    threads.submit(() -> row(setup, collector, folder, lifeLimitMs, progress))));
             for (Setup setup : setups) {
                 Row row = begun.get(setup).get();
                 matrix.rows.put(setup, row.cells());
@@ -54,7 +55,8 @@ final class Matrix {
         return matrix;
     }
 
-    private static Row row(Setup setup, Collector collector, Path folder, long lifeLimitMs, Progress progress) throws IOException, InterruptedException {
+    private static Row row(Setup setup, Collector collector, Path folder, long lifeLimitMs, Progress progress)
+            throws IOException, InterruptedException {
         Path own = Files.createDirectories(folder.resolve(setup.topology()));
         try (Run run = new Run(setup, collector, own)) {
             return new Row(run.cells(lifeLimitMs, progress), names(run));
@@ -62,8 +64,8 @@ final class Matrix {
     }
 
     /**
-     * Without what the collector tells of the samples themselves, and what its rules record (a colon) or fire (ALERTS: whether one pends is chance); and a
-     * slice's extremes go with its mean.
+     * Without what the collector tells of the samples themselves, and what its rules record (a colon) or fire (ALERTS:
+     * whether one pends is chance); and a slice's extremes go with its mean.
      */
     private static Set<String> names(Run run) throws IOException, InterruptedException {
         Set<String> names = new TreeSet<>();
@@ -89,7 +91,8 @@ final class Matrix {
     }
 
     boolean isAllTicked() {
-        return unknown == 0 && rows.values().stream().allMatch(row -> row.size() == Column.values().length && row.values().stream().allMatch(Cell::ok))
+        return unknown == 0 && rows.values().stream().allMatch(row -> row.size() == Column.values().length
+                && row.values().stream().allMatch(Cell::ok))
             && rows.keySet().stream().allMatch(row -> names().check(row).ok());
     }
 }

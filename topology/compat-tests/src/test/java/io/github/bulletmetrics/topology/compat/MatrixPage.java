@@ -26,7 +26,8 @@ final class MatrixPage {
             for (int i = 0; i < line.size(); i++) {
                 int at = i;
                 int width = lines.stream().mapToInt(each -> each.get(at).length()).max().orElse(0);
-                text.append(String.format(Locale.ROOT, i == line.size() - 1 ? "%s" : "%-" + width + "s  ", line.get(i)));
+                text.append(String.format(Locale.ROOT, i == line.size() - 1 ? "%s" : "%-" + width + "s  ",
+                        line.get(i)));
             }
             text.append('\n');
         }
@@ -62,10 +63,12 @@ final class MatrixPage {
             page.append("\n**Storm ").append(setup.storm()).append(", ").append(setup.runs()).append("**\n\n");
             for (Column column : Column.values()) {
                 Cell cell = cells.getOrDefault(column, Cell.of(false, "not looked at"));
-                page.append("- ").append(cell.mark()).append(' ').append(column.title()).append(": ").append(cell.says()).append('\n');
+                page.append("- ").append(cell.mark()).append(' ').append(column.title()).append(": ")
+                        .append(cell.says()).append('\n');
             }
             Cell names = matrix.names().check(setup);
-            page.append("- ").append(names.mark()).append(' ').append(NAMES).append(": ").append(names.says()).append('\n');
+            page.append("- ").append(names.mark()).append(' ').append(NAMES).append(": ").append(names.says())
+                    .append('\n');
         });
         names(page);
         return page.toString();
@@ -77,14 +80,17 @@ final class MatrixPage {
 
     private void names(StringBuilder page) {
         Set<String> everywhere = matrix.names().everywhere();
-        page.append("\n## The names\n\nFrom every row, ").append(everywhere.size()).append(" canonical names: `").append(String.join("`, `", everywhere))
+        page.append("\n## The names\n\nFrom every row, ").append(everywhere.size()).append(" canonical names: `")
+                .append(String.join("`, `", everywhere))
             .append("`.\n\nSeries that the catalogue had no name for: ").append(Math.round(matrix.unknown()))
             .append(". Not from every row, since it is not offered there:\n\n");
         row(page, List.of("names", "rows without", "why"));
         row(page, List.of("---", "---", "---"));
         matrix.names().byReason().forEach((reason, names) -> {
-            List<String> without = matrix.rows().keySet().stream().filter(setup -> names.stream().anyMatch(name -> !matrix.names().has(setup, name)))
-                .map(setup -> setup.storm() + " (" + (setup.hasHook() ? "Bullet " + setup.bullet().version() : "no Bullet") + ")").distinct().toList();
+            List<String> without = matrix.rows().keySet().stream()
+                    .filter(setup -> names.stream().anyMatch(name -> !matrix.names().has(setup, name)))
+                .map(setup -> setup.storm() + " (" + (setup.hasHook() ? "Bullet " + setup.bullet().version()
+                : "no Bullet") + ")").distinct().toList();
             row(page, List.of("`" + String.join("`, `", names) + "`", String.join(", ", without), reason));
         });
     }

@@ -25,7 +25,8 @@ final class Names {
 
     /** Names that came from every row. */
     Set<String> everywhere() {
-        return all.stream().filter(name -> found.values().stream().allMatch(names -> names.contains(name))).collect(Collectors.toCollection(TreeSet::new));
+        return all.stream().filter(name -> found.values().stream().allMatch(names -> names.contains(name)))
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     /** Ticked when a row has every name that any row has, but for those that it cannot have. */
@@ -41,7 +42,8 @@ final class Names {
             }
         }
         int has = found.get(row).size();
-        return wrong.isEmpty() ? Cell.of(true, "%d names; %d others are not offered", has, absent) : Cell.of(false, "%s", String.join(", ", wrong));
+        return wrong.isEmpty() ? Cell.of(true, "%d names; %d others are not offered", has, absent)
+                : Cell.of(false, "%s", String.join(", ", wrong));
     }
 
     /** The names that not every row has, by the reason. */
@@ -50,7 +52,8 @@ final class Names {
         Set<String> everywhere = everywhere();
         for (String name : all) {
             if (!everywhere.contains(name)) {
-                reasons.computeIfAbsent(Offer.of(name).map(Offer::reason).orElse("no reason known"), any -> new TreeSet<>()).add(name);
+                reasons.computeIfAbsent(Offer.of(name).map(Offer::reason).orElse("no reason known"),
+                        any -> new TreeSet<>()).add(name);
             }
         }
         return reasons;

@@ -19,12 +19,14 @@ class NamesTest {
         assertThat(names.check(OLD)).isEqualTo(new Cell(true, "2 names; 1 others are not offered"));
         assertThat(names.check(NEW).ok()).isTrue();
         assertThat(names.everywhere()).containsExactly("storm_emitted_total");
-        assertThat(names.byReason().values()).containsExactly(Set.of("storm_skipped_calls_total", "storm_skipped_seconds_total"));
+        assertThat(names.byReason().values())
+                .containsExactly(Set.of("storm_skipped_calls_total", "storm_skipped_seconds_total"));
     }
 
     @Test
     void othersMayNot() {
-        Names names = new Names(Map.of(OLD, Set.of("storm_emitted_total"), NEW, Set.of("storm_emitted_total", "storm_acked_total")));
+        Names names = new Names(Map.of(OLD, Set.of("storm_emitted_total"), NEW,
+                Set.of("storm_emitted_total", "storm_acked_total")));
         assertThat(names.check(OLD)).isEqualTo(new Cell(false, "storm_acked_total missing"));
         assertThat(names.check(NEW).ok()).isTrue();
         assertThat(names.byReason()).containsEntry("no reason known", Set.of("storm_acked_total"));
@@ -32,7 +34,8 @@ class NamesTest {
 
     @Test
     void aReasonThatIsNoneIsFound() {
-        Names names = new Names(Map.of(OLD, Set.of("storm_capacity_ratio"), NEW, Set.of("storm_capacity_ratio", "storm_skipped_seconds_total")));
+        Names names = new Names(Map.of(OLD, Set.of("storm_capacity_ratio"), NEW,
+                Set.of("storm_capacity_ratio", "storm_skipped_seconds_total")));
         assertThat(names.check(OLD)).isEqualTo(new Cell(false, "storm_capacity_ratio though it cannot have it"));
         assertThat(names.check(NEW).ok()).isTrue();
     }

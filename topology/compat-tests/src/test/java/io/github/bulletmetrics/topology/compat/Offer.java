@@ -6,7 +6,8 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * Names of canonical metrics that not every row can have, with the reason. Any name that is not among them must come from every row.
+ * Names of canonical metrics that not every row can have, with the reason. Any name that is not among them must come
+ * from every row.
  *
  * @param names of the metrics.
  * @param by whether a row has them.
@@ -17,15 +18,20 @@ record Offer(Pattern names, Predicate<Setup> by, String reason) {
         new Offer("bullet_filter_latency_mean_.*", bulletFrom(0, 4, 3), "Bullet measures it from 0.4.3 on"),
         new Offer("bullet_rate_exceeded_queries_total", bulletFrom(0, 8, 0), "Bullet counts them from 0.8.0 on"),
         new Offer("bullet_duplicated_queries_total", bulletFrom(0, 8, 4), "Bullet counts them from 0.8.4 on"),
-        new Offer("bullet_(batched_queries|active_replays|created_replays)(_.*)?", bulletFrom(1, 0, 0), "Bullet replays queries from 1.0.0 on"),
+        new Offer("bullet_(batched_queries|active_replays|created_replays)(_.*)?", bulletFrom(1, 0, 0),
+        "Bullet replays queries from 1.0.0 on"),
         new Offer("bullet_(filter_latency|query_engine_latency|query_created_latency|query_first_result_latency)_(seconds|negative_total)"
-            + "|bullet_latency_hook_left_out_total", Setup::hasHook, "our latency hook, which is for Bullet's bolts: not in a topology without Bullet"),
+            + "|bullet_latency_hook_left_out_total", Setup::hasHook,
+            "our latency hook, which is for Bullet's bolts: not in a topology without Bullet"),
         new Offer("storm_send_queue_.*", before(2, 0, 0), "Storm 2 has no send queues"),
-        new Offer("storm_skipped_calls_total", before(2, 0, 0), "Storm 1 counts the calls that a spout was spared, Storm 2 the time"),
-        new Offer("storm_skipped_seconds_total", from(2, 0, 0), "Storm 1 counts the calls that a spout was spared, Storm 2 the time"),
+        new Offer("storm_skipped_calls_total", before(2, 0, 0),
+        "Storm 1 counts the calls that a spout was spared, Storm 2 the time"),
+        new Offer("storm_skipped_seconds_total", from(2, 0, 0),
+        "Storm 1 counts the calls that a spout was spared, Storm 2 the time"),
         new Offer("storm_(receive|transfer)_queue_(dropped_messages_total|full_.*ratio|insert_failures_.*)|storm_reported_errors_total",
             from(2, 0, 0), "Storm tells it from 2.0 on"),
-        new Offer("storm_memory_(free|unused)_.*", before(2, 2, 0), "Storm tells it until 2.1: committed or limit less used"),
+        new Offer("storm_memory_(free|unused)_.*", before(2, 2, 0),
+        "Storm tells it until 2.1: committed or limit less used"),
         new Offer("storm_memory_limit_.*", from(2, 2, 0).and(before(2, 6, 3)),
             "until 2.1 Storm tells of non-heap memory alone, whose limit is -1 and refused; from 2.6.3 on the total's is -1 as well"),
         new Offer("storm_memory_(usage|pool)_.*|storm_worker_(daemon|deadlocked)_threads(_.*)?|storm_worker_threads_in_state(_.*)?",
@@ -33,8 +39,10 @@ record Offer(Pattern names, Predicate<Setup> by, String reason) {
         new Offer("storm_worker_threads(_min|_max)?", from(2, 0, 0), "Storm tells it from 2.0 on"),
         new Offer("storm_capacity_.*|storm_backpressure_.*|storm_heartbeat_calls_total", from(2, 3, 0),
             "Storm tells it from 2.3 on"),
-        new Offer("storm_cgroup_.*", from(2, 3, 0), "Storm tells it from 2.3 on, and before where a topology asks for it"),
-        new Offer("storm_worker_cpu_usage_.*|storm_worker_(peak|started)_threads.*", from(2, 6, 3), "Storm tells it from 2.6.3 on"));
+        new Offer("storm_cgroup_.*", from(2, 3, 0),
+        "Storm tells it from 2.3 on, and before where a topology asks for it"),
+        new Offer("storm_worker_cpu_usage_.*|storm_worker_(peak|started)_threads.*", from(2, 6, 3),
+        "Storm tells it from 2.6.3 on"));
 
     Offer(String names, Predicate<Setup> by, String reason) {
         this(Pattern.compile(names), by, reason);

@@ -14,7 +14,8 @@ final class Progress {
 
     void say(Setup setup, String what) {
         Duration since = Duration.ofNanos(System.nanoTime() - begin);
-        to.printf("%3d:%02d  Storm %s, Bullet %s%s  %s%n", since.toMinutes(), since.toSecondsPart(), setup.storm(), setup.bullet().version(),
+        to.printf("%3d:%02d  Storm %s, Bullet %s%s  %s%n", since.toMinutes(), since.toSecondsPart(), setup.storm(),
+                setup.bullet().version(),
             setup.whole() ? ", whole" : "", what);
     }
 }

@@ -11,7 +11,9 @@ enum Registration {
     EARLY("io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer", "com.yahoo.bullet.BulletConfig"),
     /** As Bullet from 0.5.0 on does it. */
     LATE("io.github.bulletmetrics.storm.BulletMetricsConsumer", "com.yahoo.bullet.storm.BulletStormConfig"),
-    /** By what {@code bullet-metrics storm snippet} prints, in Storm's own storm.yaml; no Bullet is on the class path. */
+    /**
+     * By what {@code bullet-metrics storm snippet} prints, in Storm's own storm.yaml; no Bullet is on the class path.
+     */
     SNIPPET(null, null);
 
     private final String consumer;

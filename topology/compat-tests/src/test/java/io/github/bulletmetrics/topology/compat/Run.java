@@ -14,7 +14,9 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** One row of the matrix while it comes about: a Storm is started, asked about, killed, started again and asked again. */
+/**
+ * One row of the matrix while it comes about: a Storm is started, asked about, killed, started again and asked again.
+ */
 final class Run implements AutoCloseable {
     private static final long POLL_MS = 1000;
     private static final Set<Column> FIRST_LIFE = EnumSet.complementOf(EnumSet.of(Column.RESTART));
@@ -64,7 +66,8 @@ final class Run implements AutoCloseable {
 
     /** The largest sample of a range; NaN of none. */
     double max(String range) throws IOException, InterruptedException {
-        return ask(range).stream().flatMap(series -> series.points().stream()).mapToDouble(Collector.Point::value).reduce(Math::max).orElse(Double.NaN);
+        return ask(range).stream().flatMap(series -> series.points().stream()).mapToDouble(Collector.Point::value)
+                .reduce(Math::max).orElse(Double.NaN);
     }
 
     /**
@@ -93,9 +96,11 @@ final class Run implements AutoCloseable {
 
     /** What the user is told to paste into storm.yaml, put there. */
     private void paste() throws IOException, InterruptedException {
-        Process snippet = new ProcessBuilder(Collector.binary().toString(), "storm", "snippet", "--plain", "--storm", setup.storm(), "--address",
+        Process snippet = new ProcessBuilder(Collector.binary().toString(), "storm", "snippet", "--plain", "--storm",
+                setup.storm(), "--address",
             collector.grpc()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        Files.writeString(folder.resolve("storm.yaml"), new String(snippet.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
+        Files.writeString(folder.resolve("storm.yaml"), new String(snippet.getInputStream().readAllBytes(),
+                StandardCharsets.UTF_8));
         if (!snippet.waitFor(10, TimeUnit.SECONDS) || snippet.exitValue() != 0) {
             throw new IOException("bullet-metrics storm snippet --storm " + setup.storm() + " failed");
         }

@@ -38,7 +38,8 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
 
     /** The last row of a Storm on which {@link SmallTopology} runs. */
     private static Setup small(String line) {
-        return ALL.stream().filter(setup -> setup.line.equals(line) && !setup.whole).reduce((first, second) -> second).orElseThrow();
+        return ALL.stream().filter(setup -> setup.line.equals(line) && !setup.whole).reduce((first, second) -> second)
+                .orElseThrow();
     }
 
     static Path repository() {
@@ -52,14 +53,18 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
     /** Storm's version, from its jar. */
     String storm() {
         try (Stream<Path> jars = Files.list(lib())) {
-            return jars.map(jar -> STORM_JAR.matcher(jar.getFileName().toString())).filter(Matcher::matches).map(found -> found.group(1))
+            return jars.map(jar -> STORM_JAR.matcher(jar.getFileName().toString())).filter(Matcher::matches)
+                    .map(found -> found.group(1))
                 .findFirst().orElseThrow(() -> new IllegalStateException("no Storm in " + lib()));
         } catch (IOException e) {
-            throw new IllegalStateException("No Storm " + line + " in " + lib() + ": type make compat, which fetches it", e);
+            throw new IllegalStateException("No Storm " + line + " in " + lib()
+                    + ": type make compat, which fetches it", e);
         }
     }
 
-    /** Whether the plugin's latency hook is there: register() adds it, and a topology without Bullet has nothing for it. */
+    /**
+     * Whether the plugin's latency hook is there: register() adds it, and a topology without Bullet has nothing for it.
+     */
     boolean hasHook() {
         return registration != Registration.SNIPPET;
     }
@@ -97,7 +102,8 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
             case LATE -> TOPOLOGY.resolve("bullet-topology/target/bullet-topology.jar").toString();
             case SNIPPET -> folder.toString();
         };
-        return String.join(File.pathSeparator, lib() + "/*", REPOSITORY.resolve("plugin-java/target/bullet-metrics-storm.jar").toString(),
+        return String.join(File.pathSeparator, lib() + "/*",
+                REPOSITORY.resolve("plugin-java/target/bullet-metrics-storm.jar").toString(),
             bulletsType, TOPOLOGY.resolve("compat-tests/target/test-classes").toString());
     }
 

@@ -16,7 +16,10 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** The bolts of {@link SmallTopology}, with metrics of the names and Java types that Bullet's have. */
 final class SmallBolts {
-    /** What each task of JoinBolt reports: the counts once it has seen some queries, and 0 before, as Bullet's begin at 0 again after a restart. */
+    /**
+     * What each task of JoinBolt reports: the counts once it has seen some queries, and 0 before, as Bullet's begin at
+     * 0 again after a restart.
+     */
     static final long ACTIVE = 7;
     static final long IMPROPER = 3;
     static final long RATE_EXCEEDED = 2;
@@ -110,7 +113,8 @@ final class SmallBolts {
             created = new AtomicLong();
             context.registerMetric("bullet_active_" + bullet.queries(), () -> ACTIVE, SmallTopology.INTERVAL_SECONDS);
             count(context, "bullet_improper_" + bullet.queries(), IMPROPER);
-            context.registerMetric("bullet_created_" + bullet.queries(), () -> created.get(), SmallTopology.INTERVAL_SECONDS);
+            context.registerMetric("bullet_created_" + bullet.queries(), () -> created.get(),
+                    SmallTopology.INTERVAL_SECONDS);
             if (bullet.hasRateExceeded()) {
                 count(context, "bullet_rate_exceeded_queries", RATE_EXCEEDED);
             }
@@ -120,7 +124,8 @@ final class SmallBolts {
         }
 
         private void count(TopologyContext context, String name, long value) {
-            context.registerMetric(name, () -> created.get() < SOME_QUERIES ? 0 : value, SmallTopology.INTERVAL_SECONDS);
+            context.registerMetric(name, () -> created.get() < SOME_QUERIES ? 0 : value,
+                    SmallTopology.INTERVAL_SECONDS);
         }
 
         @Override
@@ -158,7 +163,8 @@ final class SmallBolts {
         void register(TopologyContext context) {
             seen = new AtomicLong();
             context.registerMetric("bullet_batched_queries", () -> BATCHED, SmallTopology.INTERVAL_SECONDS);
-            context.registerMetric("bullet_active_replays", () -> new HashMap<>(Map.of("FilterBolt-3", 1, "JoinBolt-5", 0)),
+            context.registerMetric("bullet_active_replays",
+                    () -> new HashMap<>(Map.of("FilterBolt-3", 1, "JoinBolt-5", 0)),
                 SmallTopology.INTERVAL_SECONDS);
             context.registerMetric("bullet_created_replays", this::created, SmallTopology.INTERVAL_SECONDS);
         }

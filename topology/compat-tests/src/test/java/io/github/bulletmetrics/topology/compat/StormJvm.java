@@ -30,19 +30,24 @@ final class StormJvm implements AutoCloseable {
     /** Starts one; its output goes to a file of its own below the folder. */
     StormJvm(Setup setup, Path folder, String collector) throws IOException {
         Path hosts = folder.resolve("hosts");
-        Files.writeString(hosts, "127.0.0.1 localhost\n127.0.0.1 localhost/<unresolved>\n127.0.0.1 " + InetAddress.getLocalHost().getHostName() + "\n");
+        Files.writeString(hosts, "127.0.0.1 localhost\n127.0.0.1 localhost/<unresolved>\n127.0.0.1 "
+                + InetAddress.getLocalHost().getHostName() + "\n");
         temporary = Files.createTempDirectory(folder, "tmp-");
         log = Files.createTempFile(folder, setup.topology() + "-", ".log");
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseG1GC",
+        List<String> command =
+                new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseG1GC",
             "-Xmx" + HEAP_MIB + "m", "-XX:TieredStopAtLevel=1", "-Dlog4j.configurationFile=log4j2-compat.xml",
             "-Djava.io.tmpdir=" + temporary));
         command.addAll(setup.flags(hosts));
         if (setup.stormFrom(2, 2, 0)) {
             command.add("-Dstorm.options=storm.metricstore.class=org.apache.storm.metricstore.NoOpMetricStore");
         }
-        command.addAll(List.of("-cp", setup.classPath(folder), StormProcess.class.getName(), setup.topology(), setup.whole() ? "whole" : "small",
+        command.addAll(List.of("-cp", setup.classPath(folder), StormProcess.class.getName(), setup.topology(),
+                setup.whole() ? "whole" : "small",
             setup.registration().name(), setup.bullet().version(), collector));
-        process = new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        process = new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true)
+                .redirectOutput(log.toFile()).start();
         cpu.setDaemon(true);
         cpu.start();
     }
@@ -60,13 +65,20 @@ final class StormJvm implements AutoCloseable {
         }
     }
 
-    /** The CPU time that it had at least by a moment, as the operating system counts it; none where nothing was read before. */
+    /**
+     * The CPU time that it had at least by a moment, as the operating system counts it; none where nothing was read
+     * before.
+     */
     Optional<Double> cpuSecondsAtLeast(long ms) {
-        return readings.headMap(ms, true).descendingMap().values().stream().filter(reading -> reading.untilMs() <= ms).findFirst()
+        return readings.headMap(ms, true).descendingMap().values().stream().filter(reading -> reading.untilMs() <= ms)
+                .findFirst()
             .map(Reading::cpuSeconds);
     }
 
-    /** The CPU time that it had at most at a moment, as the operating system counts it; none where nothing was read since. */
+    /**
+     * The CPU time that it had at most at a moment, as the operating system counts it; none where nothing was read
+     * since.
+     */
     Optional<Double> cpuSecondsAtMost(long ms) {
         return Optional.ofNullable(readings.ceilingEntry(ms)).map(entry -> entry.getValue().cpuSeconds());
     }
@@ -95,7 +107,8 @@ final class StormJvm implements AutoCloseable {
     /** The end of what it printed. */
     String tail() {
         List<String> lines = printed().lines().toList();
-        return "--- last lines of " + log + "\n" + String.join("\n", lines.subList(Math.max(0, lines.size() - TAIL_LINES), lines.size()));
+        return "--- last lines of " + log + "\n"
+                + String.join("\n", lines.subList(Math.max(0, lines.size() - TAIL_LINES), lines.size()));
     }
 
     /** What Storm would have deleted had it been asked to end. */

@@ -8,7 +8,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 
-/** The oldest Storm and the newest of {@code make compat}: the finished jar in a JVM of its own, the real collector, PromQL. */
+/**
+ * The oldest Storm and the newest of {@code make compat}: the finished jar in a JVM of its own, the real collector,
+ * PromQL.
+ */
 class StormMatrixIT {
     private static final long LIFE_LIMIT_MS = 120_000;
 
@@ -21,6 +24,7 @@ class StormMatrixIT {
         String table = new MatrixPage(matrix).markdown();
         assertThat(table).as(table).doesNotContain("✗");
         assertThat(matrix.isAllTicked()).as(table).isTrue();
-        assertThat(matrix.rows()).hasSize(2).allSatisfy((setup, cells) -> assertThat(cells).hasSize(Column.values().length));
+        assertThat(matrix.rows()).hasSize(2)
+                .allSatisfy((setup, cells) -> assertThat(cells).hasSize(Column.values().length));
     }
 }

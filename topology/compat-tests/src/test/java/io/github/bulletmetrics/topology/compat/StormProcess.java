@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A Storm with one topology, in a process of its own on that Storm's class path. Prints {@link Truth} and runs until its stdin ends, or it is
- * killed.
+ * A Storm with one topology, in a process of its own on that Storm's class path. Prints {@link Truth} and runs until
+ * its stdin ends, or it is killed.
  */
 public final class StormProcess {
     private static final long GARBAGE_INTERVAL_MS = 500;
@@ -24,7 +24,8 @@ public final class StormProcess {
     /**
      * Runs.
      *
-     * @param arguments the topology's name, "small" or "whole", the {@link Registration}, the release of Bullet, and the collector's address.
+     * @param arguments the topology's name, "small" or "whole", the {@link Registration}, the release of Bullet, and
+     *     the collector's address.
      */
     public static void main(String[] arguments) {
         try {
@@ -43,7 +44,8 @@ public final class StormProcess {
         }
     }
 
-    private static void small(String name, Registration registration, BulletRelease bullet, Map<String, Object> settings)
+    private static void small(String name, Registration registration, BulletRelease bullet,
+            Map<String, Object> settings)
             throws ReflectiveOperationException {
         Config storm = new Config();
         intervals().forEach(storm::put);
@@ -55,7 +57,8 @@ public final class StormProcess {
     /** Short, so that the run is; and every tuple is counted, so that counts can be held to the truth. */
     static Map<String, Object> intervals() {
         return Map.of("topology.builtin.metrics.bucket.size.secs", SmallTopology.INTERVAL_SECONDS,
-            "topology.v2.metrics.tick.interval.seconds", SmallTopology.INTERVAL_SECONDS, "topology.stats.sample.rate", 1.0, "topology.workers", 1,
+            "topology.v2.metrics.tick.interval.seconds", SmallTopology.INTERVAL_SECONDS, "topology.stats.sample.rate",
+            1.0, "topology.workers", 1,
             "topology.acker.executors", 1);
     }
 

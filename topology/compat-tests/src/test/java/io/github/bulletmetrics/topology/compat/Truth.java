@@ -20,7 +20,8 @@ record Truth(long records, long queries) {
     /** Of what a process printed; none where it has not said it yet. */
     static Optional<Truth> of(String printed) {
         Matcher line = LINE.matcher(printed);
-        return line.find() ? Optional.of(new Truth(Long.parseLong(line.group(1)), Long.parseLong(line.group(2)))) : Optional.empty();
+        return line.find() ? Optional.of(new Truth(Long.parseLong(line.group(1)), Long.parseLong(line.group(2))))
+                : Optional.empty();
     }
 
     Truth plus(Truth other) {

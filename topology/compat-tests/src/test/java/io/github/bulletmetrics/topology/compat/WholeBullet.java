@@ -37,11 +37,14 @@ final class WholeBullet {
         this.gateway = gateway;
     }
 
-    /** Returns when all records that will ever be emitted were acked and all queries answered, and has printed how many. */
+    /**
+     * Returns when all records that will ever be emitted were acked and all queries answered, and has printed how many.
+     */
     static void run(String name, Map<String, Object> settings) throws Exception {
         BulletStormConfig config = new BulletStormConfig();
         config.set(BulletConfig.PUBSUB_MESSAGE_SERDE_CLASS_NAME, IdentityPubSubMessageSerDe.class.getName());
-        GatewayServer gateway = new GatewayServer(config, GatewayOptions.defaults(), new InetSocketAddress("127.0.0.1", 0), null);
+        GatewayServer gateway = new GatewayServer(config, GatewayOptions.defaults(),
+                new InetSocketAddress("127.0.0.1", 0), null);
         gateway.start();
         WholeBullet bullet = new WholeBullet(gateway);
         bullet.configure(config);
@@ -52,12 +55,14 @@ final class WholeBullet {
     }
 
     private void configure(BulletStormConfig config) {
-        Map.of("filter.bolt", 2, "join.bolt", 2, "query.spout", 1, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 1, "replay.bolt", 1)
+        Map.of("filter.bolt", 2, "join.bolt", 2, "query.spout", 1, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 1,
+                "replay.bolt", 1)
             .forEach((component, executors) -> config.set("bullet.topology." + component + ".parallelism", executors));
         StormProcess.intervals().forEach((setting, value) -> config.set("bullet.topology.custom." + setting, value));
         config.set("bullet.topology.metrics.enable", true);
         config.set("bullet.topology.metrics.built.in.enable", true);
-        config.set("bullet.topology.metrics.built.in.emit.interval.mapping", Map.of("default", SmallTopology.INTERVAL_SECONDS));
+        config.set("bullet.topology.metrics.built.in.emit.interval.mapping",
+                Map.of("default", SmallTopology.INTERVAL_SECONDS));
         config.set("bullet.topology.metrics.classes", List.of("io.github.bulletmetrics.storm.BulletMetricsConsumer"));
         config.set("bullet.topology.replay.enable", true);
         config.set("bullet.storage.class.name", MemoryStorageManager.class.getName());
@@ -94,7 +99,8 @@ final class WholeBullet {
     /** Returns when the source follows. */
     private void emit(int recordsPerSecond) throws IOException, InterruptedException {
         http.send(HttpRequest.newBuilder(url(GatewayServer.SOURCE_CONTROL))
-            .PUT(BodyPublishers.ofString("{\"records_per_second\": " + recordsPerSecond + "}")).build(), BodyHandlers.discarding());
+            .PUT(BodyPublishers.ofString("{\"records_per_second\": " + recordsPerSecond + "}")).build(),
+            BodyHandlers.discarding());
         await("the record source to follow", () -> sum("following") == sum("reporting"));
         // What it reported may be from before: the next report is not.
         Thread.sleep(10 * POLL_MS);
@@ -102,11 +108,13 @@ final class WholeBullet {
 
     private int query() throws IOException, InterruptedException {
         return http.send(HttpRequest.newBuilder(url(GatewayServer.QUERIES)).header("Content-Type", "text/plain")
-            .POST(BodyPublishers.ofString("SELECT COUNT(*) AS n FROM STREAM(1000, TIME)")).build(), BodyHandlers.discarding()).statusCode();
+            .POST(BodyPublishers.ofString("SELECT COUNT(*) AS n FROM STREAM(1000, TIME)")).build(),
+            BodyHandlers.discarding()).statusCode();
     }
 
     private long sum(String figure) throws IOException, InterruptedException {
-        HttpResponse<String> status = http.send(HttpRequest.newBuilder(url(GatewayServer.SOURCE_STATUS)).build(), BodyHandlers.ofString());
+        HttpResponse<String> status = http.send(HttpRequest.newBuilder(url(GatewayServer.SOURCE_STATUS)).build(),
+                BodyHandlers.ofString());
         JsonObject answer = new JsonParser().parse(status.body()).getAsJsonObject();
         return answer.get(figure).getAsLong();
     }

@@ -19,8 +19,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Holds each call for as long as its query says, {@code STREAM(ms, TIME)}, and then answers it as Bullet would a query that found nothing.
- * Storm's own ReturnResults does not reach a DRPC server from a LocalCluster.
+ * Holds each call for as long as its query says, {@code STREAM(ms, TIME)}, and then answers it as Bullet would a query
+ * that found nothing. Storm's own ReturnResults does not reach a DRPC server from a LocalCluster.
  */
 final class EchoBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;

@@ -12,9 +12,10 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Storm's DRPC server and a topology that answers its calls, in one process, until stdin ends. The server reads Storm's settings as
- * {@code storm drpc} does, so ports go into {@code -Dstorm.options}; {@link FewThreads} bounds its threads. The topology prints
- * how many calls it holds, {@code active N}, whenever that changes; {@code ready} comes when calls are answered.
+ * Storm's DRPC server and a topology that answers its calls, in one process, until stdin ends. The server reads Storm's
+ * settings as {@code storm drpc} does, so ports go into {@code -Dstorm.options}; {@link FewThreads} bounds its threads.
+ * The topology prints how many calls it holds, {@code active N}, whenever that changes; {@code ready} comes when calls
+ * are answered.
  */
 public final class EchoServer {
     private static final int EXIT_FAILED = 1;

@@ -16,8 +16,9 @@ import javax.servlet.ServletRequest;
 import javax.servlet.ServletResponse;
 
 /**
- * Bounds the threads that serve calls: as {@code drpc.http.filter}, it is the only place where Storm 1.x hands over its Jetty, whose 254
- * threads have no setting. A call holds its thread until it is answered, so that they are the calls that can be under way.
+ * Bounds the threads that serve calls: as {@code drpc.http.filter}, it is the only place where Storm 1.x hands over its
+ * Jetty, whose 254 threads have no setting. A call holds its thread until it is answered, so that they are the calls
+ * that can be under way.
  */
 public final class FewThreads implements Filter {
     /** The system property that says how many. */
@@ -35,7 +36,8 @@ public final class FewThreads implements Filter {
     }
 
     @Override
-    public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain) throws IOException, ServletException {
+    public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain) throws IOException,
+    ServletException {
         chain.doFilter(request, response);
     }
 

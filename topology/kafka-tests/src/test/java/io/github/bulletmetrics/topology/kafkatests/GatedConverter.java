@@ -18,7 +18,8 @@ public final class GatedConverter extends MapBulletRecordConverter {
     }
 
     @Override
-    public BulletRecord<?> convert(Object message, @SuppressWarnings("rawtypes") BulletRecord record) throws BulletDSLException {
+    public BulletRecord<?> convert(Object message, @SuppressWarnings("rawtypes") BulletRecord record)
+    throws BulletDSLException {
         try {
             GATE.await();
         } catch (InterruptedException e) {

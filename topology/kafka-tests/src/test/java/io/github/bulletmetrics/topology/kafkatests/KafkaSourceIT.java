@@ -36,11 +36,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The whole topology with the sample's settings for Kafka, reading what the producer wrote into a real broker: a backlog of
- * 100,000 records of the last five minutes.
+ * The whole topology with the sample's settings for Kafka, reading what the producer wrote into a real broker: a
+ * backlog of 100,000 records of the last five minutes.
  */
 class KafkaSourceIT {
-    private static final Path SAMPLE = Path.of(System.getProperty("topology.folder"), "bullet-topology/conf/bullet_settings_kafka.yaml");
+    private static final Path SAMPLE = Path.of(System.getProperty("topology.folder"),
+            "bullet-topology/conf/bullet_settings_kafka.yaml");
     private static final Duration LONG = Duration.ofSeconds(180);
     private static final String TOPIC = "records";
     private static final int PARTITIONS = 4;
@@ -63,8 +64,10 @@ class KafkaSourceIT {
         kafka = new LocalKafka(folder.resolve("kafka"));
         kafka.createTopic(TOPIC, PARTITIONS);
         // A little faster than the time allows, so that the count ends it within the backlog.
-        backlog = LocalKafka.result(kafka.produce(TOPIC, "--seed", "" + BACKLOG_SEED, "--backlog-seconds", "" + BACKLOG_SECONDS,
-            "--rate", "" + (BACKLOG / (BACKLOG_SECONDS - 1.0)), "--count", "" + BACKLOG, "--seconds", "0", "-c", "compression.type=lz4"));
+        backlog = LocalKafka.result(kafka.produce(TOPIC, "--seed", "" + BACKLOG_SEED, "--backlog-seconds",
+                "" + BACKLOG_SECONDS,
+            "--rate", "" + (BACKLOG / (BACKLOG_SECONDS - 1.0)), "--count", "" + BACKLOG, "--seconds", "0", "-c",
+            "compression.type=lz4"));
         BulletStormConfig config = Settings.forTopology(SAMPLE, Map.of());
         gateway = new GatewayServer(config, GatewayOptions.defaults(), new InetSocketAddress("127.0.0.1", 0), null);
         gateway.start();
@@ -124,15 +127,18 @@ class KafkaSourceIT {
     void everyRecordIsReadOnceAndABacklogIsCaughtUpWhileNewOnesCome() throws Exception {
         assertThat(backlog.get("records").getAsInt()).isEqualTo(BACKLOG);
         long span = backlog.get("last_ms").getAsLong() - backlog.get("first_ms").getAsLong();
-        assertThat(span).as("event time of the backlog, ms").isBetween((BACKLOG_SECONDS - 2) * 1000L, BACKLOG_SECONDS * 1000L);
+        assertThat(span).as("event time of the backlog, ms").isBetween((BACKLOG_SECONDS - 2) * 1000L,
+                BACKLOG_SECONDS * 1000L);
         Process live = kafka.produce(TOPIC, "--seed", "" + LIVE_SEED, "--rate", "" + LIVE_PER_SECOND);
 
         submit("catching-up", settings("catching-up", Map.of()));
-        await("the first record").atMost(LONG).pollInterval(Duration.ofMillis(20)).until(() -> !SeenRecords.TIMES.isEmpty());
+        await("the first record").atMost(LONG).pollInterval(Duration.ofMillis(20))
+                .until(() -> !SeenRecords.TIMES.isEmpty());
         long first = System.nanoTime();
         await("the backlog").atMost(LONG).pollInterval(Duration.ofMillis(50)).until(KafkaSourceIT::hasSeenTheBacklog);
         double seconds = (System.nanoTime() - first) / 1e9;
-        // At this moment everything older than the last moment of the backlog has been seen, and new records as they came.
+        // At this moment everything older than the last moment of the backlog has been seen, and new records as they
+        // came.
         double ratio = (span / 1000.0 + seconds) / seconds;
         System.out.printf("kafka catch-up: %d records, %.0f s of event time, read in %.1f s beside %d new ones a second: %.0f R/s,"
             + " %.1f MB/s, ratio %.1f : 1%n", BACKLOG, span / 1000.0, seconds, LIVE_PER_SECOND, BACKLOG / seconds,
@@ -147,7 +153,8 @@ class KafkaSourceIT {
         long records = BACKLOG + written.get("records").getAsLong();
         await("every record").atMost(LONG).until(() -> SeenRecords.TIMES.size() >= records);
         await("the lag to be 0").atMost(LONG).until(() -> lag() == 0);
-        await("the last figures").atMost(LONG).until(() -> SourceMetrics.sum("catching-up", "bullet_source_records", SPOUTS) >= records);
+        await("the last figures").atMost(LONG)
+                .until(() -> SourceMetrics.sum("catching-up", "bullet_source_records", SPOUTS) >= records);
 
         assertThat(SeenRecords.TIMES).hasSize((int) records);
         assertThat(SeenRecords.TIMES.values()).as("times that each record came").allMatch(times -> times == 1);
@@ -164,7 +171,8 @@ class KafkaSourceIT {
     }
 
     private static void assertThatAQueryFindsTheBrokersTimestamps() throws Exception {
-        HttpResponse<String> response = HttpClient.newHttpClient().send(HttpRequest.newBuilder(url(GatewayServer.QUERIES))
+        HttpResponse<String> response = HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(url(GatewayServer.QUERIES))
             .header("Content-Type", "text/plain").POST(HttpRequest.BodyPublishers.ofString(
                 "SELECT kafka_received_ms, event_time_ms FROM STREAM(20000, TIME) LIMIT 5")).build(),
             HttpResponse.BodyHandlers.ofString());
@@ -207,7 +215,8 @@ class KafkaSourceIT {
     @Test
     void samplingTakesItsShareAndCountsTheRest() throws Exception {
         double share = 0.25;
-        try (OneTask task = new OneTask(new DSLSpout(settings("sampling", Map.of(SourceSettings.SAMPLING_PERCENTAGE, 100 * share))))) {
+        try (OneTask task = new OneTask(
+                new DSLSpout(settings("sampling", Map.of(SourceSettings.SAMPLING_PERCENTAGE, 100 * share))))) {
             await("the backlog").atMost(LONG).pollInSameThread().pollInterval(Duration.ofMillis(1)).until(() -> {
                 task.nextTuple();
                 return (Long) task.metric("bullet_source_records") >= BACKLOG;
@@ -216,7 +225,8 @@ class KafkaSourceIT {
             long read = (Long) task.metric("bullet_source_records");
             double sixSigma = 6 * Math.sqrt(read * share * (1 - share));
             assertThat((double) task.messages()).isBetween(read * share - sixSigma, read * share + sixSigma);
-            assertThat(task.metric("bullet_source_left_out")).isEqualTo(Map.of("sampling", read - task.messages(), "empty", 0L));
+            assertThat(task.metric("bullet_source_left_out"))
+                    .isEqualTo(Map.of("sampling", read - task.messages(), "empty", 0L));
             assertThat(task.largestBatch()).isLessThanOrEqualTo(500);
         }
     }

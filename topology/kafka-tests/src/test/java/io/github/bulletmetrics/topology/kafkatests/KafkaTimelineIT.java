@@ -30,11 +30,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a latency probe reads from an answer, with a real broker that stamps records itself and a producer that follows the gateway:
- * every stage of a record's way, in the order that cause and effect demand on one host.
+ * What a latency probe reads from an answer, with a real broker that stamps records itself and a producer that follows
+ * the gateway: every stage of a record's way, in the order that cause and effect demand on one host.
  */
 class KafkaTimelineIT {
-    private static final Path SAMPLE = Path.of(System.getProperty("topology.folder"), "bullet-topology/conf/bullet_settings_kafka.yaml");
+    private static final Path SAMPLE = Path.of(System.getProperty("topology.folder"),
+            "bullet-topology/conf/bullet_settings_kafka.yaml");
     private static final Duration LONG = Duration.ofSeconds(120);
     private static final int QUERIES = 10;
     private static final double PER_SECOND = 10;
@@ -53,7 +54,8 @@ class KafkaTimelineIT {
     static void start() throws Exception {
         kafka = new LocalKafka(folder.resolve("kafka"));
         kafka.createTopic("records", 2, "message.timestamp.type=LogAppendTime");
-        gateway = new GatewayServer(Settings.forTopology(SAMPLE, Map.of()), GatewayOptions.defaults(), new InetSocketAddress("127.0.0.1", 0), null);
+        gateway = new GatewayServer(Settings.forTopology(SAMPLE, Map.of()), GatewayOptions.defaults(),
+                new InetSocketAddress("127.0.0.1", 0), null);
         gateway.start();
         storm = new LocalCluster();
         BulletStormConfig config = Settings.forTopology(SAMPLE, settings());
@@ -103,8 +105,10 @@ class KafkaTimelineIT {
 
     @Test
     void everyStageIsStampedInTheOrderOfCauseAndEffect() throws Exception {
-        JsonObject asked = send(HttpRequest.newBuilder(url("/api/source/control")).header("Content-Type", "application/json")
-            .PUT(HttpRequest.BodyPublishers.ofString("{\"records_per_second\":100,\"probes\":[{\"value\":\"probe-0\",\"per_second\":" + PER_SECOND + "}]}")));
+        JsonObject asked = send(HttpRequest.newBuilder(url("/api/source/control")).header("Content-Type",
+                "application/json")
+            .PUT(HttpRequest.BodyPublishers.ofString(
+            "{\"records_per_second\":100,\"probes\":[{\"value\":\"probe-0\",\"per_second\":" + PER_SECOND + "}]}")));
         await("the producer to follow the gateway").atMost(LONG).untilAsserted(() -> {
             JsonObject status = send(HttpRequest.newBuilder(url("/api/source/status")));
             assertThat(status.get("version")).isEqualTo(asked.get("version"));
@@ -119,17 +123,20 @@ class KafkaTimelineIT {
         for (int i = 0; i < QUERIES; i++) {
             long submitted = System.currentTimeMillis();
             long sequence = (long) Math.floor((submitted + LEAD_MS) * PER_SECOND / 1e3) + 1;
-            JsonObject answer = query("SELECT * FROM STREAM(15000, TIME) WHERE probe = 'probe-0' AND probe_sequence = " + sequence + " LIMIT 1");
+            JsonObject answer = query("SELECT * FROM STREAM(15000, TIME) WHERE probe = 'probe-0' AND probe_sequence = "
+                    + sequence + " LIMIT 1");
             long returned = System.currentTimeMillis();
 
             assertThat(answer.getAsJsonArray("records")).as("query %d for record %d", i, sequence).hasSize(1);
             JsonObject record = answer.getAsJsonArray("records").get(0).getAsJsonObject();
             JsonObject times = answer.getAsJsonObject("meta").getAsJsonObject("Query");
-            assertThat(record.get("event_time_ms").getAsLong()).as("made after its query").isGreaterThanOrEqualTo(submitted + LEAD_MS);
+            assertThat(record.get("event_time_ms").getAsLong()).as("made after its query")
+                    .isGreaterThanOrEqualTo(submitted + LEAD_MS);
             assertThat(List.of(record.get("event_time_ms").getAsLong(), record.get("kafka_received_ms").getAsLong(),
                 record.get("bullet_received_ms").getAsLong(), record.get("bullet_filtered_ms").getAsLong(),
                 times.get("Finish Time").getAsLong(), returned)).as("the record's way").isSorted();
-            assertThat(List.of(submitted, times.get("Receive Time").getAsLong(), times.get("Finish Time").getAsLong(), returned))
+            assertThat(List.of(submitted, times.get("Receive Time").getAsLong(), times.get("Finish Time").getAsLong(),
+                    returned))
                 .as("the query's way").isSorted();
             later += record.get("kafka_received_ms").getAsLong() > record.get("event_time_ms").getAsLong() ? 1 : 0;
             assertThat(times.get("Receive Time").getAsLong()).as("the query is there before the record").isLessThan(

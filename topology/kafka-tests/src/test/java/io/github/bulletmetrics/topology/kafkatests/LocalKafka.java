@@ -36,7 +36,8 @@ final class LocalKafka implements AutoCloseable {
 
     /** Settings are the topic's, key=value. */
     void createTopic(String topic, int partitions, String... settings) throws IOException {
-        List<String> arguments = new ArrayList<>(List.of("create-topic", "--dir", dir.toString(), "--topic", topic, "--partitions",
+        List<String> arguments = new ArrayList<>(List.of("create-topic", "--dir", dir.toString(), "--topic", topic,
+                "--partitions",
             Integer.toString(partitions)));
         for (String setting : settings) {
             arguments.addAll(List.of("-c", setting));
@@ -46,13 +47,16 @@ final class LocalKafka implements AutoCloseable {
 
     /** Starts a producer; {@link #result} is what it says at its end, {@link #end} ends one that would go on. */
     Process produce(String topic, String... options) throws IOException {
-        List<String> arguments = new ArrayList<>(List.of("produce", "--dir", dir.toString(), "--jar", TOPOLOGY_JAR.toString(), "--",
+        List<String> arguments = new ArrayList<>(List.of("produce", "--dir", dir.toString(), "--jar",
+                TOPOLOGY_JAR.toString(), "--",
             "--topic", topic));
         arguments.addAll(List.of(options));
         return start(arguments.toArray(String[]::new));
     }
 
-    /** Ends a producer and returns what it says. By its handle: a Process that is destroyed closes its stdout unread. */
+    /**
+     * Ends a producer and returns what it says. By its handle: a Process that is destroyed closes its stdout unread.
+     */
     static JsonObject end(Process producer) throws IOException {
         producer.toHandle().destroy();
         return result(producer);
@@ -60,7 +64,8 @@ final class LocalKafka implements AutoCloseable {
 
     /** The next line of JSON that a process prints. */
     static JsonObject result(Process process) throws IOException {
-        BufferedReader out = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        BufferedReader out = new BufferedReader(new InputStreamReader(process.getInputStream(),
+                StandardCharsets.UTF_8));
         String line = out.readLine();
         if (line == null) {
             throw new IOException("the launcher ended without a result: see its stderr");
@@ -69,7 +74,8 @@ final class LocalKafka implements AutoCloseable {
     }
 
     private static Process start(String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java"), "-Xmx64m",
+        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java"),
+                "-Xmx64m",
             "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", JAR.toString()));
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();

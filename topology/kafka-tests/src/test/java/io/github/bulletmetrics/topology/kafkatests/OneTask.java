@@ -74,7 +74,8 @@ final class OneTask implements ISpoutOutputCollector, AutoCloseable {
 
     private final class Context extends TopologyContext {
         Context() {
-            super(null, Map.of(), Map.of(1, "DataSpout"), Map.of("DataSpout", List.of(1)), Map.of(), Map.of(), "one-1", "", "", 1, 0,
+            super(null, Map.of(), Map.of(1, "DataSpout"), Map.of("DataSpout", List.of(1)), Map.of(), Map.of(), "one-1",
+                    "", "", 1, 0,
                   null, null, null, null, null, null, null);
         }
 

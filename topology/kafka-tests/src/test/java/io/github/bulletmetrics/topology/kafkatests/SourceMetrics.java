@@ -19,12 +19,14 @@ public final class SourceMetrics implements IMetricsConsumer {
     /** The sum over tasks, -1 while fewer than so many tasks have said anything. */
     static long sum(String topology, String name, int tasks) {
         Map<Integer, Object> values = LAST.getOrDefault(topology + " " + name, Map.of());
-        return values.size() < tasks ? -1 : values.values().stream().mapToLong(value -> ((Number) value).longValue()).sum();
+        return values.size() < tasks ? -1 : values.values().stream().mapToLong(value -> ((Number) value).longValue())
+                .sum();
     }
 
     /** The same of a map's entries. */
     static long sumOfMaps(String topology, String name) {
-        return LAST.getOrDefault(topology + " " + name, Map.of()).values().stream().flatMap(map -> ((Map<?, ?>) map).values().stream())
+        return LAST.getOrDefault(topology + " " + name, Map.of()).values().stream()
+                .flatMap(map -> ((Map<?, ?>) map).values().stream())
             .mapToLong(value -> ((Number) value).longValue()).sum();
     }
 
@@ -37,7 +39,8 @@ public final class SourceMetrics implements IMetricsConsumer {
     public void handleDataPoints(TaskInfo task, Collection<DataPoint> points) {
         for (DataPoint point : points) {
             if (point.name.startsWith("bullet_source_")) {
-                LAST.computeIfAbsent(topology + " " + point.name, name -> new ConcurrentHashMap<>()).put(task.srcTaskId, point.value);
+                LAST.computeIfAbsent(topology + " " + point.name, name -> new ConcurrentHashMap<>())
+                        .put(task.srcTaskId, point.value);
             }
         }
     }

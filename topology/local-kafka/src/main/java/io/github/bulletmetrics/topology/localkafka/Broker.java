@@ -53,11 +53,13 @@ final class Broker implements Foreground.Server {
     }
 
     private void awaitAnswer(Ready ready) throws IOException, InterruptedException {
-        boolean ended = Deadline.in(START_LIMIT).await(() -> Topics.answer(ready.bootstrap()) || isStopping() || !process.isAlive());
+        boolean ended = Deadline.in(START_LIMIT).await(() -> Topics.answer(ready.bootstrap()) || isStopping()
+                || !process.isAlive());
         failIfStopping();
         failIfDead();
         if (!ended) {
-            throw new IOException("the broker does not answer after " + START_LIMIT.toSeconds() + " s: see " + directory.log("broker.log"));
+            throw new IOException("the broker does not answer after " + START_LIMIT.toSeconds() + " s: see "
+                    + directory.log("broker.log"));
         }
     }
 

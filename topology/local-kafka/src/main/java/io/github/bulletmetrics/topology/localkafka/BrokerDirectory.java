@@ -24,7 +24,9 @@ final class BrokerDirectory extends ProcessDirectory {
         super(LocalKafka.PROGRAM, path, List.of(DATA, "conf", "logs", "broker.properties", "broker.properties.new"));
     }
 
-    /** The directory at this path, which need not exist; the same one however it is written (relative, through links). */
+    /**
+     * The directory at this path, which need not exist; the same one however it is written (relative, through links).
+     */
     static BrokerDirectory at(Path path) throws IOException {
         return new BrokerDirectory(path);
     }
@@ -64,12 +66,14 @@ final class BrokerDirectory extends ProcessDirectory {
         try (Reader reader = Files.newBufferedReader(record())) {
             properties.load(reader);
         }
-        return Optional.of(new Broker.Ready(properties.getProperty("bootstrap"), Long.parseLong(properties.getProperty("pid"))));
+        return Optional.of(new Broker.Ready(properties.getProperty("bootstrap"),
+                Long.parseLong(properties.getProperty("pid"))));
     }
 
     /** The same, or an IOException that says what to do. */
     Broker.Ready requireReady() throws IOException {
-        return ready().orElseThrow(() -> new IOException("no broker is up in " + path() + ": start one with local-kafka up --dir " + path()));
+        return ready().orElseThrow(() -> new IOException("no broker is up in " + path()
+                + ": start one with local-kafka up --dir " + path()));
     }
 
     /** Removes the topics and says so in the record's absence; the logs stay. */

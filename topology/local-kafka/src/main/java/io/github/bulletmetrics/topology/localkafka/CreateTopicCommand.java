@@ -21,7 +21,8 @@ final class CreateTopicCommand implements Callable<Integer> {
     @Option(names = "--topic", required = true, paramLabel = "NAME", description = "The topic's name.")
     private String topic;
 
-    @Option(names = "--partitions", defaultValue = "1", paramLabel = "N", description = "Partitions (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--partitions", defaultValue = "1", paramLabel = "N",
+            description = "Partitions (default: ${DEFAULT-VALUE}).")
     private int partitions;
 
     @Option(names = "-c", paramLabel = "key=value", description = "A setting of the topic, for instance"

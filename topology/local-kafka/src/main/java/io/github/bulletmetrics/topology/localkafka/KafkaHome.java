@@ -9,7 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.kafka.common.Uuid;
 
-/** The distribution that Maven puts together, {@code kafka/lib} beside the launcher's jar, and the command lines that run it. */
+/**
+ * The distribution that Maven puts together, {@code kafka/lib} beside the launcher's jar, and the command lines that
+ * run it.
+ */
 record KafkaHome(Path path) {
     private static final int FORMAT_HEAP_MIB = 64;
 
@@ -22,7 +25,8 @@ record KafkaHome(Path path) {
     KafkaHome check() throws IOException {
         Path lib = path.resolve("lib");
         if (!Files.isDirectory(lib) || isMissing(lib)) {
-            throw new IOException(lib + "/kafka_2.13-*.jar is missing: build the distribution (mvn package in topology/local-kafka, or make"
+            throw new IOException(lib
+                    + "/kafka_2.13-*.jar is missing: build the distribution (mvn package in topology/local-kafka, or make"
                 + " build), or give another as --home");
         }
         return this;
@@ -52,7 +56,8 @@ record KafkaHome(Path path) {
     private List<String> java(BrokerDirectory directory, int heapMib) {
         return new ArrayList<>(List.of(Program.javaBinary(), directory.marker().argument(),
             "-Xmx" + heapMib + "m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
-            "-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile=" + LocalKafka.class.getResource("broker.xml"),
+            "-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile="
+            + LocalKafka.class.getResource("broker.xml"),
             "-cp", path.toAbsolutePath().resolve("lib") + "/*"));
     }
 }

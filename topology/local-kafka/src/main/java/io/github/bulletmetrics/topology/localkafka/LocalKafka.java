@@ -7,12 +7,14 @@ import picocli.CommandLine.Command;
 /**
  * The program: {@code java -jar local-kafka.jar up|create-topic|produce|status|down}.
  *
- * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code produce} passes on the code of
- * the producer.
+ * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code produce} passes
+ * on the code of the producer.
  */
-@Command(name = "local-kafka", mixinStandardHelpOptions = true, version = "local-kafka, built beside build/bullet-metrics: see bullet-metrics version",
+@Command(name = "local-kafka", mixinStandardHelpOptions = true,
+        version = "local-kafka, built beside build/bullet-metrics: see bullet-metrics version",
     description = "Runs a Kafka broker on this machine, as a process of its own.",
-    subcommands = {UpCommand.class, CreateTopicCommand.class, ProduceCommand.class, StatusCommand.class, DownCommand.class})
+    subcommands = {UpCommand.class, CreateTopicCommand.class, ProduceCommand.class, StatusCommand.class,
+    DownCommand.class})
 public final class LocalKafka {
     static final Program PROGRAM = new Program("local-kafka");
 

@@ -12,7 +12,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** Runs the topology's record producer against the broker, in a JVM of its own. */
-@Command(name = "produce", mixinStandardHelpOptions = true, description = "Writes generated records into a topic; the options after --"
+@Command(name = "produce", mixinStandardHelpOptions = true,
+        description = "Writes generated records into a topic; the options after --"
     + " are the producer's (-- --help lists them). Passes on its output and exit code; SIGTERM ends it in order.")
 final class ProduceCommand implements Callable<Integer> {
     private static final String PRODUCER = "io.github.bulletmetrics.topology.source.RecordProducer";

@@ -10,8 +10,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Prints what runs for a directory. {@code running}: a launcher lives; {@code ready}: its broker is up; without a launcher,
- * {@code leftover_pids} are the processes that {@code down} would end.
+ * Prints what runs for a directory. {@code running}: a launcher lives; {@code ready}: its broker is up; without a
+ * launcher, {@code leftover_pids} are the processes that {@code down} would end.
  */
 @Command(name = "status", mixinStandardHelpOptions = true,
     description = "Prints the state of the broker and its topics as one line of JSON.")
@@ -30,7 +30,8 @@ final class StatusCommand implements Callable<Integer> {
         return 0;
     }
 
-    private static void describe(BrokerDirectory directory, Map<String, Object> status) throws IOException, InterruptedException {
+    private static void describe(BrokerDirectory directory, Map<String, Object> status) throws IOException,
+            InterruptedException {
         Optional<Broker.Ready> ready = directory.ready();
         status.put("ready", ready.isPresent());
         if (ready.isPresent()) {

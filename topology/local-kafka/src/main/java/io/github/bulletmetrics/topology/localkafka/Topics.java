@@ -61,7 +61,8 @@ final class Topics {
             topics.sort((a, b) -> a.get("topic").toString().compareTo(b.get("topic").toString()));
             return topics;
         } catch (ExecutionException e) {
-            throw new IOException("the broker at " + bootstrap + " does not say what topics it has: " + e.getCause().getMessage(), e);
+            throw new IOException("the broker at " + bootstrap + " does not say what topics it has: "
+                    + e.getCause().getMessage(), e);
         }
     }
 
@@ -69,14 +70,17 @@ final class Topics {
         return offsets(admin, topic, OffsetSpec.latest()) - offsets(admin, topic, OffsetSpec.earliest());
     }
 
-    private static long offsets(Admin admin, TopicDescription topic, OffsetSpec which) throws ExecutionException, InterruptedException {
+    private static long offsets(Admin admin, TopicDescription topic, OffsetSpec which) throws ExecutionException,
+            InterruptedException {
         Map<TopicPartition, OffsetSpec> asked = topic.partitions().stream()
-            .collect(Collectors.toMap(partition -> new TopicPartition(topic.name(), partition.partition()), partition -> which));
+            .collect(Collectors.toMap(partition -> new TopicPartition(topic.name(), partition.partition()),
+            partition -> which));
         return admin.listOffsets(asked).all().get().values().stream().mapToLong(ListOffsetsResultInfo::offset).sum();
     }
 
     private static Admin admin(String bootstrap, int limitMs) {
         return Admin.create(Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap,
-            AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, limitMs, AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, limitMs));
+            AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, limitMs, AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,
+            limitMs));
     }
 }

@@ -19,10 +19,12 @@ import picocli.CommandLine.Spec;
 final class UpCommand implements Callable<Integer> {
     private static final int MIN_HEAP_MIB = 128;
 
-    @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of the broker's data and logs.")
+    @Option(names = "--dir", required = true, paramLabel = "DIR",
+            description = "Directory of the broker's data and logs.")
     private Path dir;
 
-    @Option(names = "--home", paramLabel = "KAFKA_HOME", description = "The distribution (default: kafka beside this jar).")
+    @Option(names = "--home", paramLabel = "KAFKA_HOME",
+            description = "The distribution (default: kafka beside this jar).")
     private Path home;
 
     @Option(names = "--heap-mib", defaultValue = "" + BrokerSettings.DEFAULT_HEAP_MIB, paramLabel = "M",
@@ -49,7 +51,8 @@ final class UpCommand implements Callable<Integer> {
         try (FileLock lock = directory.lockFor("broker")) {
             directory.endLeftovers();
             directory.clean();
-            return new Foreground(LocalKafka.PROGRAM, directory, new Broker(directory, kafka, settings)).run(stopWithStdin);
+            return new Foreground(LocalKafka.PROGRAM, directory, new Broker(directory, kafka, settings))
+                    .run(stopWithStdin);
         }
     }
 }

@@ -51,8 +51,10 @@ final class Launcher {
     }
 
     private static List<String> command(String... arguments) {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", TARGET.resolve("local-kafka.jar").toString()));
+        List<String> command =
+                new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", TARGET.resolve("local-kafka.jar")
+            .toString()));
         command.addAll(Arrays.asList(arguments));
         return command;
     }

@@ -45,14 +45,19 @@ class LocalKafkaIT {
         Process up = launcher.up(dir);
         JsonObject ready = awaitReady(up);
         assertThat(ready.get("bootstrap").getAsString()).startsWith("127.0.0.1:");
-        assertThat(directory.leftovers().alive()).extracting(ProcessEntry::pid).containsExactly(ready.get("pid").getAsLong());
+        assertThat(directory.leftovers().alive()).extracting(ProcessEntry::pid)
+                .containsExactly(ready.get("pid").getAsLong());
 
-        Launcher.Result created = launcher.run("create-topic", "--dir", dir.toString(), "--topic", "records", "--partitions", "3",
+        Launcher.Result created = launcher.run("create-topic", "--dir", dir.toString(), "--topic", "records",
+                "--partitions", "3",
             "-c", "message.timestamp.type=LogAppendTime");
         assertThat(created.stdout()).isEqualTo(
-            "{\"topic\":\"records\",\"partitions\":3,\"bootstrap\":\"" + ready.get("bootstrap").getAsString() + "\"}\n");
-        assertThat(launcher.run("create-topic", "--dir", dir.toString(), "--topic", "records").stderr()).contains("take another name");
-        assertThat(launcher.run("status", "--dir", dir.toString()).stdout()).contains("\"running\":true", "\"ready\":true",
+            "{\"topic\":\"records\",\"partitions\":3,\"bootstrap\":\"" + ready.get("bootstrap").getAsString()
+            + "\"}\n");
+        assertThat(launcher.run("create-topic", "--dir", dir.toString(), "--topic", "records").stderr())
+                .contains("take another name");
+        assertThat(launcher.run("status", "--dir", dir.toString()).stdout())
+                .contains("\"running\":true", "\"ready\":true",
             "\"topics\":[{\"topic\":\"records\",\"partitions\":3,\"records\":0}]");
 
         Launcher second = new Launcher(Files.createDirectory(scratch.resolve("second")));
@@ -65,7 +70,8 @@ class LocalKafkaIT {
         assertStopped(up, 0);
         assertThat(directory.data()).doesNotExist();
         assertThat(directory.log("broker.log")).exists();
-        assertThat(launcher.run("status", "--dir", dir.toString()).stdout()).contains("\"running\":false", "\"leftover_pids\":[]");
+        assertThat(launcher.run("status", "--dir", dir.toString()).stdout())
+                .contains("\"running\":false", "\"leftover_pids\":[]");
     }
 
     @Test
@@ -96,7 +102,8 @@ class LocalKafkaIT {
         ProcessHandle.of(pid).orElseThrow().destroyForcibly();
 
         assertStopped(up, 1);
-        assertThat(launcher.stderr("up")).contains("the broker (pid " + pid + ") ended unexpectedly", "last lines of", "broker.log");
+        assertThat(launcher.stderr("up")).contains("the broker (pid " + pid + ") ended unexpectedly", "last lines of",
+                "broker.log");
     }
 
     private JsonObject awaitReady(Process up) throws Exception {

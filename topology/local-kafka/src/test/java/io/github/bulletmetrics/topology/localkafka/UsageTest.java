@@ -35,7 +35,8 @@ class UsageTest {
 
     @Test
     void passesWhatFollowsTheDoubleDashOnUnread() {
-        CommandLine.ParseResult produce = LocalKafka.commandLine().parseArgs("produce", "--dir", "k", "--", "--topic", "t", "--dir", "x")
+        CommandLine.ParseResult produce = LocalKafka.commandLine().parseArgs("produce", "--dir", "k", "--", "--topic",
+                "t", "--dir", "x")
             .subcommand();
         assertThat(produce.matchedPositional(0).<List<String>>getValue()).containsExactly("--topic", "t", "--dir", "x");
     }
@@ -43,13 +44,15 @@ class UsageTest {
     @Test
     void refusesAHomeWithoutKafkaAndADirectoryOfSomebodyElse(@TempDir Path scratch) throws Exception {
         Path dir = scratch.resolve("k");
-        assertThat(LocalKafka.commandLine().execute("up", "--dir", dir.toString(), "--home", scratch.toString())).isEqualTo(1);
+        assertThat(LocalKafka.commandLine().execute("up", "--dir", dir.toString(), "--home", scratch.toString()))
+                .isEqualTo(1);
         assertThat(dir).doesNotExist();
 
         Files.createDirectories(scratch.resolve("home/lib"));
         Files.createFile(scratch.resolve("home/lib/kafka_2.13-0.jar"));
         Path file = Files.createFile(Files.createDirectory(dir).resolve("a file"));
-        assertThat(LocalKafka.commandLine().execute("up", "--dir", dir.toString(), "--home", scratch.resolve("home").toString()))
+        assertThat(LocalKafka.commandLine().execute("up", "--dir", dir.toString(), "--home",
+                scratch.resolve("home").toString()))
             .isEqualTo(1);
         assertThat(file).exists();
     }

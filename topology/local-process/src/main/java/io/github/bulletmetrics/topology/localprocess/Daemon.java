@@ -13,8 +13,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * One of the server's long-running processes, started by this launcher in a session of its own: a Ctrl-C in the terminal, which
- * goes to the whole foreground process group, does not reach it, so that the launcher can stop it in order.
+ * One of the server's long-running processes, started by this launcher in a session of its own: a Ctrl-C in the
+ * terminal, which goes to the whole foreground process group, does not reach it, so that the launcher can stop it in
+ * order.
  */
 public final class Daemon {
     private static final int TAIL_LINES = 25;
@@ -48,7 +49,8 @@ public final class Daemon {
         try {
             return new Daemon(name, builder.start(), logs);
         } catch (IOException e) {
-            throw new IOException("cannot start " + name + ": " + e.getMessage() + " (setsid is in the package util-linux)", e);
+            throw new IOException("cannot start " + name + ": " + e.getMessage()
+                    + " (setsid is in the package util-linux)", e);
         }
     }
 
@@ -94,7 +96,8 @@ public final class Daemon {
 
     /** How the process ended, with the last lines that it wrote. */
     public String obituary() {
-        StringBuilder text = new StringBuilder(name + " (pid " + pid() + ") ended unexpectedly with code " + exitCode());
+        StringBuilder text = new StringBuilder(name + " (pid " + pid() + ") ended unexpectedly with code "
+                + exitCode());
         for (Path log : logs) {
             text.append("\n--- last lines of ").append(log);
             tail(log).forEach(line -> text.append("\n").append(line));

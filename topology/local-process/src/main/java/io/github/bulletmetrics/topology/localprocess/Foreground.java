@@ -5,10 +5,11 @@ import java.io.OutputStream;
 import java.util.Map;
 
 /**
- * Runs a server in the foreground, until a signal, the end of stdin (where asked for), or the death of one of its processes.
+ * Runs a server in the foreground, until a signal, the end of stdin (where asked for), or the death of one of its
+ * processes.
  *
- * <p>There is one way out: the shutdown hook stops the server and ends the JVM with the code that the main thread left, 0 for a
- * signal. A second signal finds the hook running and changes nothing.
+ * <p>There is one way out: the shutdown hook stops the server and ends the JVM with the code that the main thread left,
+ * 0 for a signal. A second signal finds the hook running and changes nothing.
  */
 public final class Foreground {
     private final Program program;
@@ -18,8 +19,8 @@ public final class Foreground {
     private volatile int exitCode;
 
     /**
-     * What runs. {@link #start} and {@link #awaitDeath} belong to one thread; {@link #stop} may be called by another at any time,
-     * also in the middle of the start, and more than once.
+     * What runs. {@link #start} and {@link #awaitDeath} belong to one thread; {@link #stop} may be called by another at
+     * any time, also in the middle of the start, and more than once.
      */
     public interface Server {
         /** Returns when the server is up, with the line that its starter reads. */
@@ -70,7 +71,8 @@ public final class Foreground {
             server.stop();
             program.progress("stopped");
         } catch (IOException | RuntimeException | LinkageError e) {
-            program.progress("not stopped in order (" + e + "): run " + program.name() + " down --dir " + directory.path());
+            program.progress("not stopped in order (" + e + "): run " + program.name() + " down --dir "
+                    + directory.path());
             exitCode = 1;
         }
         Runtime.getRuntime().halt(exitCode);

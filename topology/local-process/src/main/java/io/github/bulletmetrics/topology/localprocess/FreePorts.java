@@ -12,8 +12,8 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * Chooses TCP ports that are free now and likely to stay so: below the range from which the kernel takes the ports of outgoing
- * connections, since a worker binds its slot only minutes later.
+ * Chooses TCP ports that are free now and likely to stay so: below the range from which the kernel takes the ports of
+ * outgoing connections, since a worker binds its slot only minutes later.
  */
 public final class FreePorts {
     private static final Path EPHEMERAL_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");

@@ -28,7 +28,8 @@ public final class Json {
         if (value instanceof Collection<?> items) {
             return items.stream().map(Json::write).collect(Collectors.joining(",", "[", "]"));
         }
-        return value == null || value instanceof Number || value instanceof Boolean ? String.valueOf(value) : quote(value.toString());
+        return value == null || value instanceof Number || value instanceof Boolean ? String.valueOf(value)
+                : quote(value.toString());
     }
 
     private static String quote(String text) {

@@ -8,14 +8,15 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Ends every process of a server, however it came to be left behind: those that carry the marker, and those that a record names by
- * pid and start time.
+ * Ends every process of a server, however it came to be left behind: those that carry the marker, and those that a
+ * record names by pid and start time.
  *
  * @param atOnce which processes are killed first of all, since they would start others again
  * @param grace how long the others have between SIGTERM and SIGKILL
  * @param limit how long it all may take where nobody gives a deadline
  */
-public record Leftovers(Marker marker, Collection<ProcessId> recorded, Predicate<ProcessEntry> atOnce, Duration grace, Duration limit) {
+public record Leftovers(Marker marker, Collection<ProcessId> recorded, Predicate<ProcessEntry> atOnce, Duration grace,
+        Duration limit) {
     private static final Duration SECOND_LOOK = Duration.ofMillis(100);
 
     /** As {@link #end(Deadline)}, within the limit. */
@@ -60,7 +61,9 @@ public record Leftovers(Marker marker, Collection<ProcessId> recorded, Predicate
         return alive;
     }
 
-    /** The handle remembers the process' start, so that a pid given out again between this look and the kill is not hit. */
+    /**
+     * The handle remembers the process' start, so that a pid given out again between this look and the kill is not hit.
+     */
     private static void signal(ProcessEntry process, boolean kill) {
         ProcessHandle.of(process.pid())
             .filter(handle -> new ProcessTable().find(process.pid()).filter(process::equals).isPresent())

@@ -5,11 +5,12 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The argument that every JVM of one server carries, so that it can be found again in {@code /proc} by its directory, even when
- * the launcher was killed or the directory removed.
+ * The argument that every JVM of one server carries, so that it can be found again in {@code /proc} by its directory,
+ * even when the launcher was killed or the directory removed.
  *
- * <p>It is the directory's path with every byte outside {@code A-Za-z0-9/._-} written as {@code =XX}: readable in {@code ps},
- * one to one, and without the blanks and per cent signs that Storm would split or replace in a worker's options.
+ * <p>It is the directory's path with every byte outside {@code A-Za-z0-9/._-} written as {@code =XX}: readable in
+ * {@code ps}, one to one, and without the blanks and per cent signs that Storm would split or replace in a worker's
+ * options.
  */
 public record Marker(String argument) {
     private static final String PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";

@@ -18,8 +18,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The directory of one server: its state, its configuration, its logs. One launcher at a time holds it, by a lock on a file in it.
- * Every process of the server carries its {@link #marker}, so that it can be found again whatever became of its launcher.
+ * The directory of one server: its state, its configuration, its logs. One launcher at a time holds it, by a lock on a
+ * file in it. Every process of the server carries its {@link #marker}, so that it can be found again whatever became of
+ * its launcher.
  */
 public abstract class ProcessDirectory {
     private static final Duration KILLED_LIMIT = Duration.ofSeconds(5);
@@ -64,14 +65,16 @@ public abstract class ProcessDirectory {
     }
 
     /**
-     * Takes the directory for this process until the process ends, or the lock is closed, and creates it where it is missing.
+     * Takes the directory for this process until the process ends, or the lock is closed, and creates it where it is
+     * missing.
      *
      * @return empty when a live launcher holds it
      * @throws IOException also when the directory holds files but was never one of this program
      */
     public final Optional<FileLock> tryLock() throws IOException {
         if (!hasLockFile() && Files.isDirectory(path) && !isEmpty()) {
-            throw new IOException(path + " is not empty and was not made by " + program.name() + ": give a directory of its own");
+            throw new IOException(path + " is not empty and was not made by " + program.name()
+                    + ": give a directory of its own");
         }
         Files.createDirectories(path);
         FileChannel channel = FileChannel.open(lockFile(), StandardOpenOption.CREATE, StandardOpenOption.READ,

@@ -7,8 +7,8 @@ import java.util.Optional;
  * One live process as {@code /proc} shows it.
  *
  * @param pid process id
- * @param startTicks when it started, in clock ticks since boot (field 22 of {@code /proc/PID/stat}): with the pid it names a
- *     process for good, since the kernel gives a pid out again
+ * @param startTicks when it started, in clock ticks since boot (field 22 of {@code /proc/PID/stat}): with the pid it
+ *     names a process for good, since the kernel gives a pid out again
  * @param commandLine its arguments, the program first
  */
 public record ProcessEntry(long pid, long startTicks, List<String> commandLine) {

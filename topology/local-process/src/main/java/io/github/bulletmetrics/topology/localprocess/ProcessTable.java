@@ -24,7 +24,10 @@ public final class ProcessTable {
         this.proc = proc;
     }
 
-    /** The live processes that carry the marker, by ascending pid. A zombie has no command line, so it is not among them. */
+    /**
+     * The live processes that carry the marker, by ascending pid. A zombie has no command line, so it is not among
+     * them.
+     */
     public List<ProcessEntry> marked(Marker marker) throws IOException {
         List<ProcessEntry> found = new ArrayList<>();
         try (DirectoryStream<Path> directories = Files.newDirectoryStream(proc, "[0-9]*")) {
@@ -55,7 +58,8 @@ public final class ProcessTable {
     /** When the process was started; empty when there is none. Known from the fork on, unlike the command line. */
     public Optional<Long> startTicks(long pid) {
         try {
-            String stat = Files.readString(proc.resolve(Long.toString(pid)).resolve("stat"), StandardCharsets.ISO_8859_1);
+            String stat = Files.readString(proc.resolve(Long.toString(pid)).resolve("stat"),
+                    StandardCharsets.ISO_8859_1);
             return Optional.of(parseStartTicks(stat));
         } catch (IOException gone) {
             return Optional.empty();

@@ -8,13 +8,17 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /**
- * A launcher as its user meets it. Exit codes: 0 done, 1 failed (one line on stderr has why and what to do), 2 wrong usage.
+ * A launcher as its user meets it. Exit codes: 0 done, 1 failed (one line on stderr has why and what to do), 2 wrong
+ * usage.
  *
  * @param name what it is called by
  */
 public record Program(String name) {
 
-    /** The commands of an object. An option takes the next argument whatever it looks like: {@code --opts -client} is not {@code -c}. */
+    /**
+     * The commands of an object. An option takes the next argument whatever it looks like: {@code --opts -client} is
+     * not {@code -c}.
+     */
     public CommandLine commandLine(Object commands) {
         return new CommandLine(commands)
             .setAllowOptionsAsOptionParameters(true)

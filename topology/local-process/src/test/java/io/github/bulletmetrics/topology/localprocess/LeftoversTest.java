@@ -58,7 +58,8 @@ class LeftoversTest {
     }
 
     private static Leftovers of(Marker marker, ProcessId... recorded) {
-        return new Leftovers(marker, List.of(recorded), process -> process.commandLine().contains(SUPERVISOR), Duration.ofSeconds(3),
+        return new Leftovers(marker, List.of(recorded), process -> process.commandLine().contains(SUPERVISOR),
+                Duration.ofSeconds(3),
             Duration.ofSeconds(15));
     }
 
@@ -68,7 +69,8 @@ class LeftoversTest {
 
     /** Returns when the shell has come to its loop, its trap set. */
     private Process shell(String before, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(List.of("sh", "-c", before + "echo up; while :; do read line || exit; done", "sh"));
+        List<String> command = new ArrayList<>(
+                List.of("sh", "-c", before + "echo up; while :; do read line || exit; done", "sh"));
         command.addAll(List.of(arguments));
         Process process = new ProcessBuilder(command).start();
         started.add(process);

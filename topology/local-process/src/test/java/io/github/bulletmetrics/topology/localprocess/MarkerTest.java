@@ -29,6 +29,7 @@ class MarkerTest {
         assertThat(Marker.of(PROGRAM, Path.of("/x/storm")).marks(commandLine)).isTrue();
         assertThat(Marker.of(PROGRAM, Path.of("/x/storm/a")).marks(commandLine)).isFalse();
         assertThat(Marker.of(PROGRAM, Path.of("/x")).marks(commandLine)).isFalse();
-        assertThat(Marker.of(PROGRAM, Path.of("/x/storm")).marks(List.of("grep", "local.storm.dir=/x/storm"))).isFalse();
+        assertThat(Marker.of(PROGRAM, Path.of("/x/storm")).marks(List.of("grep", "local.storm.dir=/x/storm")))
+                .isFalse();
     }
 }

@@ -39,7 +39,8 @@ class ProcessTableTest {
 
     @Test
     void takesTheLastOfRepeatedProperties() {
-        ProcessEntry process = new ProcessEntry(1, 1, List.of("java", "-Dworker.port=1", "-Dworker.port=2", "-Dworker.port.x=3"));
+        ProcessEntry process = new ProcessEntry(1, 1, List.of("java", "-Dworker.port=1", "-Dworker.port=2",
+                "-Dworker.port.x=3"));
         assertThat(process.property("worker.port")).contains("2");
         assertThat(process.property("worker")).isEmpty();
     }
@@ -53,7 +54,8 @@ class ProcessTableTest {
 
     private void process(long pid, String name, String... commandLine) throws IOException {
         Path directory = Files.createDirectories(proc.resolve(Long.toString(pid)));
-        Files.writeString(directory.resolve("cmdline"), commandLine.length == 0 ? "" : String.join("\0", commandLine) + "\0");
+        Files.writeString(directory.resolve("cmdline"), commandLine.length == 0 ? "" : String.join("\0", commandLine)
+                + "\0");
         Files.writeString(directory.resolve("stat"),
             pid + " (" + name + ") S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 19 20\n");
     }

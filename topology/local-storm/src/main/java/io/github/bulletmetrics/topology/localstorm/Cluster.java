@@ -32,8 +32,8 @@ final class Cluster implements Foreground.Server {
     private static final Duration DAEMON_STOP_LIMIT = Duration.ofSeconds(2);
 
     /**
-     * Storm has its Supervisor end itself where it cannot handle an event (code 20), such as a topology that is killed while its
-     * files are fetched, and wants it run under supervision: so often it is started again.
+     * Storm has its Supervisor end itself where it cannot handle an event (code 20), such as a topology that is killed
+     * while its files are fetched, and wants it run under supervision: so often it is started again.
      */
     private static final int MAX_SUPERVISOR_RESTARTS = 5;
     private static final String SUPERVISOR = "supervisor";
@@ -72,7 +72,8 @@ final class Cluster implements Foreground.Server {
         awaitUp("Nimbus", () -> listens(endpoints.nimbusPort()), deadline);
         awaitUp("Supervisor", this::hasAllSlots, deadline);
         if (endpoints.drpc() != null) {
-            awaitUp("DRPC", () -> listens(endpoints.drpc().httpPort()) && listens(endpoints.drpc().invocationsPort()), deadline);
+            awaitUp("DRPC", () -> listens(endpoints.drpc().httpPort()) && listens(endpoints.drpc().invocationsPort()),
+                    deadline);
         }
         saveReady();
         return readyLine();
@@ -91,8 +92,10 @@ final class Cluster implements Foreground.Server {
     @Override
     public void awaitDeath() throws IOException {
         for (int restarts = 0; ; restarts++) {
-            CompletableFuture.anyOf(snapshot().stream().map(Daemon::onExit).toArray(CompletableFuture<?>[]::new)).join();
-            Optional<Daemon> supervisor = snapshot().stream().filter(daemon -> daemon.name().equals(SUPERVISOR) && !daemon.isAlive()).findAny();
+            CompletableFuture.anyOf(snapshot().stream().map(Daemon::onExit).toArray(CompletableFuture<?>[]::new))
+                    .join();
+            Optional<Daemon> supervisor = snapshot().stream().filter(daemon -> daemon.name().equals(SUPERVISOR)
+                    && !daemon.isAlive()).findAny();
             if (supervisor.isEmpty() || restarts == MAX_SUPERVISOR_RESTARTS) {
                 failIfAnyDied();
             }
@@ -115,7 +118,8 @@ final class Cluster implements Foreground.Server {
     }
 
     /**
-     * Stops topologies, workers, Supervisor, Nimbus and ZooKeeper, in this order; takes less than 20 s and leaves nothing running.
+     * Stops topologies, workers, Supervisor, Nimbus and ZooKeeper, in this order; takes less than 20 s and leaves
+     * nothing running.
      *
      * @throws IOException when a process survives even SIGKILL
      */
@@ -147,7 +151,8 @@ final class Cluster implements Foreground.Server {
     /** Under the lock, so that no process is started after the stop has begun. */
     private synchronized void launch(String name, List<String> command) throws IOException {
         failIfStopping();
-        Daemon daemon = Daemon.start(name, command, directory, List.of(directory.log(name + ".log"), directory.log(name + ".out")),
+        Daemon daemon = Daemon.start(name, command, directory,
+                List.of(directory.log(name + ".log"), directory.log(name + ".out")),
             JvmCommand::environment);
         daemons.add(daemon);
         Optional<ProcessId> pid = daemon.identity();

@@ -22,11 +22,14 @@ final class ClusterDirectory extends ProcessDirectory {
     private static final Duration LIMIT = Duration.ofSeconds(15);
 
     private ClusterDirectory(Path path) throws IOException {
-        super(LocalStorm.PROGRAM, path, List.of("lib", "lib-worker", "extlib", "conf", "log4j2", "storm-local", "zookeeper", "logs",
+        super(LocalStorm.PROGRAM, path, List.of("lib", "lib-worker", "extlib", "conf", "log4j2", "storm-local",
+                "zookeeper", "logs",
             "cluster.properties", "cluster.properties.new"));
     }
 
-    /** The directory at this path, which need not exist; the same one however it is written (relative, through links). */
+    /**
+     * The directory at this path, which need not exist; the same one however it is written (relative, through links).
+     */
     static ClusterDirectory at(Path path) throws IOException {
         return new ClusterDirectory(path);
     }
@@ -47,7 +50,8 @@ final class ClusterDirectory extends ProcessDirectory {
      */
     ClusterRecord requireReady() throws IOException {
         Optional<ClusterRecord> ready = holder().isPresent() ? record().filter(ClusterRecord::ready) : Optional.empty();
-        return ready.orElseThrow(() -> new IOException("no cluster is up in " + path() + ": start one with local-storm up --dir " + path()));
+        return ready.orElseThrow(() -> new IOException("no cluster is up in " + path()
+                + ": start one with local-storm up --dir " + path()));
     }
 
     /** What the marker and the record name. */
@@ -56,7 +60,10 @@ final class ClusterDirectory extends ProcessDirectory {
         return leftovers(record().map(record -> record.pids().values()).orElse(List.of()));
     }
 
-    /** What the marker names, and these processes. A supervisor is killed at once, since it would start its workers again. */
+    /**
+     * What the marker names, and these processes. A supervisor is killed at once, since it would start its workers
+     * again.
+     */
     Leftovers leftovers(Collection<ProcessId> recorded) {
         return new Leftovers(marker(), recorded, ClusterDirectory::isSupervisor, GRACE, LIMIT);
     }

@@ -15,7 +15,8 @@ import java.util.Properties;
 import java.util.stream.Collectors;
 
 /**
- * What a launcher writes down about its cluster for the other commands: where it listens and which processes it started.
+ * What a launcher writes down about its cluster for the other commands: where it listens and which processes it
+ * started.
  *
  * @param ready whether the cluster has come up
  */
@@ -39,7 +40,8 @@ record ClusterRecord(Endpoints endpoints, Map<String, ProcessId> pids, boolean r
         properties.setProperty("zookeeper.port", Integer.toString(endpoints.zookeeperPort()));
         properties.setProperty("nimbus.port", Integer.toString(endpoints.nimbusPort()));
         properties.setProperty("supervisor.port", Integer.toString(endpoints.supervisorPort()));
-        properties.setProperty("slots", endpoints.slots().stream().map(String::valueOf).collect(Collectors.joining(",")));
+        properties.setProperty("slots",
+                endpoints.slots().stream().map(String::valueOf).collect(Collectors.joining(",")));
         if (endpoints.drpc() != null) {
             properties.setProperty("drpc", endpoints.drpc().toString());
         }
@@ -72,7 +74,8 @@ record ClusterRecord(Endpoints endpoints, Map<String, ProcessId> pids, boolean r
         Map<String, ProcessId> pids = new LinkedHashMap<>();
         properties.stringPropertyNames().stream().filter(key -> key.startsWith(PID_PREFIX)).sorted().forEach(key -> {
             String[] parts = properties.getProperty(key).split(",");
-            pids.put(key.substring(PID_PREFIX.length()), new ProcessId(Long.parseLong(parts[0]), Long.parseLong(parts[1])));
+            pids.put(key.substring(PID_PREFIX.length()),
+                    new ProcessId(Long.parseLong(parts[0]), Long.parseLong(parts[1])));
         });
         return new ClusterRecord(endpoints, pids, Boolean.parseBoolean(properties.getProperty("ready")));
     }

@@ -16,7 +16,8 @@ import java.util.TreeSet;
  * @param workerOptions more JVM options of each worker, split at blanks by Storm; may be empty
  * @param overrides Storm settings by key, as given on the command line
  */
-record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String workerOptions, Map<String, String> overrides) {
+record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String workerOptions,
+        Map<String, String> overrides) {
     /** Storm's own default (worker.heap.memory.mb). */
     static final int DEFAULT_WORKER_HEAP_MIB = 768;
 
@@ -40,7 +41,8 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
     }
 
     private String workerChildOptions(Marker marker) {
-        return (marker.argument() + " -Xmx" + workerHeapMib + "m -XX:+ExitOnOutOfMemoryError -Djava.net.preferIPv4Stack=true "
+        return (marker.argument() + " -Xmx" + workerHeapMib
+                + "m -XX:+ExitOnOutOfMemoryError -Djava.net.preferIPv4Stack=true "
             + workerOptions).trim();
     }
 

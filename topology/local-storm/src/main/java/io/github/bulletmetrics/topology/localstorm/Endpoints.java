@@ -28,7 +28,8 @@ record Endpoints(int zookeeperPort, int nimbusPort, int supervisorPort, List<Int
 
     Map<String, Object> json() {
         Map<String, Object> json =
-            Json.object("nimbus_host", HOST, "nimbus_thrift_port", nimbusPort, "zookeeper_port", zookeeperPort, "slots", slots);
+            Json.object("nimbus_host", HOST, "nimbus_thrift_port", nimbusPort, "zookeeper_port", zookeeperPort, "slots",
+            slots);
         if (drpc != null) {
             json.put("drpc_http_port", drpc.httpPort());
             json.put("drpc_invocations_port", drpc.invocationsPort());

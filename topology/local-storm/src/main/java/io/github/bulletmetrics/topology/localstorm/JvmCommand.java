@@ -38,14 +38,16 @@ final class JvmCommand {
     }
 
     List<String> drpc(int httpThreads) {
-        List<String> command = stormDaemon(DRPC_HEAP_MIB, "drpc.log", "io.github.bulletmetrics.topology.localstorm.drpc.DrpcDaemon");
+        List<String> command = stormDaemon(DRPC_HEAP_MIB, "drpc.log",
+                "io.github.bulletmetrics.topology.localstorm.drpc.DrpcDaemon");
         command.add(Integer.toString(httpThreads));
         return command;
     }
 
     /** A main class that submits a topology, with Storm's client class path, the extlib jars and the topology's jar. */
     List<String> submitter(Path jar, String mainClass, String stormOptions, List<String> arguments) {
-        List<String> command = java(SUBMITTER_HEAP_MIB, "submit.log", "client.xml", wildcard("lib-worker"), wildcard("extlib"),
+        List<String> command = java(SUBMITTER_HEAP_MIB, "submit.log", "client.xml", wildcard("lib-worker"),
+                wildcard("extlib"),
             jar.toString(), directory.child("conf").toString());
         command.addAll(List.of("-Dstorm.jar=" + jar, "-Dstorm.options=" + stormOptions, mainClass));
         command.addAll(arguments);
@@ -53,10 +55,13 @@ final class JvmCommand {
     }
 
     private List<String> stormDaemon(int heapMib, String log, String mainClass) {
-        List<String> command = java(heapMib, log, "cluster.xml", directory.child("conf").toString(), wildcard("lib"), loopbackJar(),
+        List<String> command = java(heapMib, log, "cluster.xml", directory.child("conf").toString(), wildcard("lib"),
+                loopbackJar(),
             wildcard("extlib"));
-        // Nimbus asks for this machine's name and would not start where it does not resolve; no other name is ever asked for.
-        command.addAll(List.of("-Djdk.net.hosts.file=" + directory.child("conf").resolve("hosts"), "-Dstorm.options=", mainClass));
+        // Nimbus asks for this machine's name and would not start where it does not resolve; no other name is ever
+        // asked for.
+        command.addAll(List.of("-Djdk.net.hosts.file=" + directory.child("conf").resolve("hosts"), "-Dstorm.options=",
+                mainClass));
         return command;
     }
 

@@ -11,9 +11,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /** Kills a topology and waits until its workers have ended. */
-@Command(name = "kill", mixinStandardHelpOptions = true, description = "Kills a topology and waits until its workers have ended.")
+@Command(name = "kill", mixinStandardHelpOptions = true,
+        description = "Kills a topology and waits until its workers have ended.")
 final class KillCommand implements Callable<Integer> {
-    /** Beyond the wait that Storm was asked for: a second for Nimbus, one for the Supervisor, two until it forces the workers. */
+    /**
+     * Beyond the wait that Storm was asked for: a second for Nimbus, one for the Supervisor, two until it forces the
+     * workers.
+     */
     private static final Duration WORKERS_LIMIT = Duration.ofSeconds(120);
 
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of a running cluster.")
@@ -36,7 +40,8 @@ final class KillCommand implements Callable<Integer> {
         }
         Duration limit = WORKERS_LIMIT.plusSeconds(waitSecs);
         if (!Deadline.in(limit).await(() -> workersOf(directory).isEmpty())) {
-            throw new IOException("workers still run " + limit.toSeconds() + " s after the kill: " + workersOf(directory));
+            throw new IOException("workers still run " + limit.toSeconds() + " s after the kill: "
+                    + workersOf(directory));
         }
         return 0;
     }

@@ -7,10 +7,11 @@ import picocli.CommandLine.Command;
 /**
  * The program: {@code java -jar local-storm.jar up|down|submit|kill|rebalance|workers|status}.
  *
- * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code submit} passes on the
- * code of the class that it ran.
+ * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code submit} passes on
+ * the code of the class that it ran.
  */
-@Command(name = "local-storm", mixinStandardHelpOptions = true, version = "local-storm, built beside build/bullet-metrics: see bullet-metrics version",
+@Command(name = "local-storm", mixinStandardHelpOptions = true,
+        version = "local-storm, built beside build/bullet-metrics: see bullet-metrics version",
     description = "Runs a Storm cluster on this machine, as processes of their own.",
     subcommands = {UpCommand.class, DownCommand.class, SubmitCommand.class, KillCommand.class, RebalanceCommand.class,
         WorkersCommand.class, StatusCommand.class})

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the launcher asks of Nimbus. Every call opens a connection of its own, blocks for a few seconds at most, and throws
- * IOException when Nimbus does not answer. Public, as its implementation lives in another class loader.
+ * What the launcher asks of Nimbus. Every call opens a connection of its own, blocks for a few seconds at most, and
+ * throws IOException when Nimbus does not answer. Public, as its implementation lives in another class loader.
  */
 public interface Nimbus {
     /** The cluster as Nimbus sees it now. */

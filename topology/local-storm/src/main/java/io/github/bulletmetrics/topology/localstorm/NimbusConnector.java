@@ -12,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Loads the one class that speaks Storm's Thrift together with the distribution's client jars, in this JVM: so the launcher's jar
- * carries no Storm, and asking Nimbus costs no JVM start.
+ * Loads the one class that speaks Storm's Thrift together with the distribution's client jars, in this JVM: so the
+ * launcher's jar carries no Storm, and asking Nimbus costs no JVM start.
  */
 final class NimbusConnector {
     private static final String BRIDGE = "io.github.bulletmetrics.topology.localstorm.thrift.";

@@ -7,7 +7,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /** Rebalances a topology over another number of workers. Nimbus has taken it when this returns; the workers follow. */
-@Command(name = "rebalance", mixinStandardHelpOptions = true, description = "Rebalances a topology over another number of workers.")
+@Command(name = "rebalance", mixinStandardHelpOptions = true,
+        description = "Rebalances a topology over another number of workers.")
 final class RebalanceCommand implements Callable<Integer> {
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of a running cluster.")
     private Path dir;

@@ -13,10 +13,11 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * Prints what runs for a directory. {@code running}: a launcher lives; {@code ready}: its cluster is up; without a launcher,
- * {@code leftover_pids} are the processes that {@code down} would end.
+ * Prints what runs for a directory. {@code running}: a launcher lives; {@code ready}: its cluster is up; without a
+ * launcher, {@code leftover_pids} are the processes that {@code down} would end.
  */
-@Command(name = "status", mixinStandardHelpOptions = true, description = "Prints the state of the cluster as one line of JSON.")
+@Command(name = "status", mixinStandardHelpOptions = true,
+        description = "Prints the state of the cluster as one line of JSON.")
 final class StatusCommand implements Callable<Integer> {
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of the cluster.")
     private Path dir;

@@ -10,7 +10,10 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Properties;
 
-/** The distribution that Maven puts together ({@code lib}, {@code lib-worker}), and how a cluster's directory is made from it. */
+/**
+ * The distribution that Maven puts together ({@code lib}, {@code lib-worker}), and how a cluster's directory is made
+ * from it.
+ */
 record StormHome(Path path) {
 
     /** @throws IOException when there is no Storm at the path */
@@ -18,8 +21,10 @@ record StormHome(Path path) {
         Path home = path.toAbsolutePath().normalize();
         for (String part : List.of("lib/storm-server-*.jar", "lib-worker/storm-client-*.jar")) {
             Path pattern = home.resolve(part);
-            if (!Files.isDirectory(pattern.getParent()) || !anyMatch(pattern.getParent(), pattern.getFileName().toString())) {
-                throw new IOException(pattern + " is missing: build the distribution (mvn package in topology/local-storm) and give"
+            if (!Files.isDirectory(pattern.getParent())
+                    || !anyMatch(pattern.getParent(), pattern.getFileName().toString())) {
+                throw new IOException(pattern
+                        + " is missing: build the distribution (mvn package in topology/local-storm) and give"
                     + " its target/storm as --home");
             }
         }
@@ -41,7 +46,8 @@ record StormHome(Path path) {
         for (String name : List.of("cluster.xml", "worker.xml", "client.xml")) {
             copyResource("log4j2/" + name, directory.child("log4j2").resolve(name));
         }
-        Files.writeString(directory.child("conf").resolve("storm.yaml"), StormYaml.render(settings.storm(directory, endpoints)));
+        Files.writeString(directory.child("conf").resolve("storm.yaml"),
+                StormYaml.render(settings.storm(directory, endpoints)));
         Files.writeString(directory.child("conf").resolve("hosts"),
             Endpoints.HOST + " localhost " + Files.readString(Path.of("/proc/sys/kernel/hostname")));
         writeZooKeeperConfig(directory, endpoints);

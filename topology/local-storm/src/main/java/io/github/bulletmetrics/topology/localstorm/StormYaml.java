@@ -23,8 +23,8 @@ final class StormYaml {
     }
 
     /**
-     * Reads {@code storm.key=value} as Storm's own {@code -c} does: numbers, true, false, null, and JSON lists, maps and strings
-     * are what they look like; anything else is a string.
+     * Reads {@code storm.key=value} as Storm's own {@code -c} does: numbers, true, false, null, and JSON lists, maps
+     * and strings are what they look like; anything else is a string.
      */
     static Object parse(String value) {
         boolean json = PLAIN.matcher(value).matches() || enclosed(value, '[', ']') || enclosed(value, '{', '}')

@@ -18,13 +18,16 @@ final class SubmitCommand implements Callable<Integer> {
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of a running cluster.")
     private Path dir;
 
-    @Option(names = "--jar", required = true, paramLabel = "JAR", description = "The topology's jar, with all it needs but Storm.")
+    @Option(names = "--jar", required = true, paramLabel = "JAR",
+            description = "The topology's jar, with all it needs but Storm.")
     private Path jar;
 
-    @Option(names = "--main", required = true, paramLabel = "CLASS", description = "The class whose main method submits.")
+    @Option(names = "--main", required = true, paramLabel = "CLASS",
+            description = "The class whose main method submits.")
     private String mainClass;
 
-    @Option(names = "--name", paramLabel = "NAME", description = "The topology's name: given to the class as the Storm option"
+    @Option(names = "--name", paramLabel = "NAME",
+            description = "The topology's name: given to the class as the Storm option"
         + " topology.name, and the command fails unless Nimbus knows a topology of this name afterwards.")
     private String name;
 
@@ -53,7 +56,9 @@ final class SubmitCommand implements Callable<Integer> {
         return nimbus.view().topologies().stream().anyMatch(topology -> topology.name().equals(name));
     }
 
-    /** Both streams of the class go to stderr. It ends with this process; one that is killed leaves it to {@code down}. */
+    /**
+     * Both streams of the class go to stderr. It ends with this process; one that is killed leaves it to {@code down}.
+     */
     private static int run(List<String> command) throws IOException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         JvmCommand.environment(builder.environment());

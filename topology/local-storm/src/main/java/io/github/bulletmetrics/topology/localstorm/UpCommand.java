@@ -15,20 +15,26 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Runs the cluster in the foreground, until a signal, the end of stdin (where asked for), or the death of one of its processes. */
+/**
+ * Runs the cluster in the foreground, until a signal, the end of stdin (where asked for), or the death of one of its
+ * processes.
+ */
 @Command(name = "up", mixinStandardHelpOptions = true,
     description = "Starts a cluster and keeps it running; prints a line of JSON on stdout when it is ready, and again when a process was started again.")
 final class UpCommand implements Callable<Integer> {
     private static final int MAX_SLOTS = 64;
     private static final int MIN_HEAP_MIB = 32;
 
-    @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of the cluster's state and logs.")
+    @Option(names = "--dir", required = true, paramLabel = "DIR",
+            description = "Directory of the cluster's state and logs.")
     private Path dir;
 
-    @Option(names = "--home", required = true, paramLabel = "STORM_HOME", description = "The distribution: lib and lib-worker.")
+    @Option(names = "--home", required = true, paramLabel = "STORM_HOME",
+            description = "The distribution: lib and lib-worker.")
     private Path home;
 
-    @Option(names = "--slots", defaultValue = "2", paramLabel = "N", description = "Worker slots (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--slots", defaultValue = "2", paramLabel = "N",
+            description = "Worker slots (default: ${DEFAULT-VALUE}).")
     private int slots;
 
     @Option(names = "--extlib", paramLabel = "JAR",
@@ -39,7 +45,8 @@ final class UpCommand implements Callable<Integer> {
         description = "Heap limit of each worker in MiB (default: ${DEFAULT-VALUE}).")
     private int workerHeapMib;
 
-    @Option(names = "--worker-opts", defaultValue = "", paramLabel = "OPTS", description = "More JVM options of each worker.")
+    @Option(names = "--worker-opts", defaultValue = "", paramLabel = "OPTS",
+            description = "More JVM options of each worker.")
     private String workerOptions;
 
     @Option(names = "--drpc", description = "Starts a DRPC server too: drpc_http_port of the line on stdout.")
@@ -77,9 +84,11 @@ final class UpCommand implements Callable<Integer> {
     private void validate(ClusterSettings settings) {
         Program.require(spec, slots >= 1 && slots <= MAX_SLOTS, "--slots must be 1 to " + MAX_SLOTS);
         Program.require(spec, workerHeapMib >= MIN_HEAP_MIB, "--worker-heap-mib must be at least " + MIN_HEAP_MIB);
-        Program.require(spec, drpcThreads >= DrpcServer.MIN_HTTP_THREADS, "--drpc-threads must be at least " + DrpcServer.MIN_HTTP_THREADS);
+        Program.require(spec, drpcThreads >= DrpcServer.MIN_HTTP_THREADS, "--drpc-threads must be at least "
+                + DrpcServer.MIN_HTTP_THREADS);
         extlib.forEach(jar -> Program.require(spec, Files.isRegularFile(jar), "--extlib " + jar + " is not a file"));
-        Program.require(spec, settings.refusedOverrides().isEmpty(), "the launcher itself sets " + settings.refusedOverrides()
+        Program.require(spec, settings.refusedOverrides().isEmpty(), "the launcher itself sets "
+                + settings.refusedOverrides()
             + ": leave out -c (options of workers go into --worker-opts)");
     }
 }

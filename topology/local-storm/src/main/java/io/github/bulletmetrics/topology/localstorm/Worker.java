@@ -15,7 +15,8 @@ import java.util.Optional;
  *
  * @param topologyId Storm's id: the topology's name, a serial number and the time of submission, joined by dashes
  * @param port the worker's slot
- * @param startedMs when the JVM was started, ms since the epoch, as exact as the kernel's tick of 10 ms and its boot time of 1 s
+ * @param startedMs when the JVM was started, ms since the epoch, as exact as the kernel's tick of 10 ms and its boot
+ *     time of 1 s
  */
 record Worker(String topologyId, int port, long pid, long startedMs) {
     private static final String WORKER = "org.apache.storm.daemon.worker.Worker";
@@ -38,7 +39,10 @@ record Worker(String topologyId, int port, long pid, long startedMs) {
             .map(startedMs -> new Worker(topologyId.get(), Integer.parseInt(port.get()), process.pid(), startedMs));
     }
 
-    /** A worker's JVM; the LogWriter that Storm starts around each worker has the worker's whole command line in its own. */
+    /**
+     * A worker's JVM; the LogWriter that Storm starts around each worker has the worker's whole command line in its
+     * own.
+     */
     static boolean isWorker(ProcessEntry process) {
         return process.commandLine().contains(WORKER) && !process.commandLine().contains(LOG_WRITER);
     }

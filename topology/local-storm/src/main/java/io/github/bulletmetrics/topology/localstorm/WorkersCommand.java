@@ -9,8 +9,12 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** Lists the live worker JVMs, from {@code /proc} alone: it asks nobody, so it is quick and true even while Nimbus is away. */
-@Command(name = "workers", mixinStandardHelpOptions = true, description = "Prints the live worker JVMs as a JSON array.")
+/**
+ * Lists the live worker JVMs, from {@code /proc} alone: it asks nobody, so it is quick and true even while Nimbus is
+ * away.
+ */
+@Command(name = "workers", mixinStandardHelpOptions = true,
+        description = "Prints the live worker JVMs as a JSON array.")
 final class WorkersCommand implements Callable<Integer> {
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of the cluster.")
     private Path dir;

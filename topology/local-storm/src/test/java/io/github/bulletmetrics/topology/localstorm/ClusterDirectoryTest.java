@@ -72,7 +72,8 @@ class ClusterDirectoryTest {
     void keepsTheRecordOfItsCluster() throws IOException {
         ClusterDirectory directory = ClusterDirectory.at(scratch);
         assertThat(directory.record()).isEmpty();
-        ClusterRecord record = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4, 5), new DrpcServer(6, 7, 8, 9)), Map.of(), false)
+        ClusterRecord record = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4, 5), new DrpcServer(6, 7, 8, 9)),
+                Map.of(), false)
             .with("nimbus", new ProcessId(10, 1000)).nowReady();
         record.save(directory.recordFile());
         assertThat(directory.record()).contains(record);
@@ -104,6 +105,7 @@ class ClusterDirectoryTest {
     void refusesABrokenRecord() throws IOException {
         ClusterDirectory directory = ClusterDirectory.at(scratch);
         Files.writeString(directory.recordFile(), "nimbus.port=x\n");
-        assertThatThrownBy(directory::record).isInstanceOf(IOException.class).hasMessageContaining("is not a record of local-storm");
+        assertThatThrownBy(directory::record).isInstanceOf(IOException.class)
+                .hasMessageContaining("is not a record of local-storm");
     }
 }

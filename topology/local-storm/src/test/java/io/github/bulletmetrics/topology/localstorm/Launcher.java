@@ -27,11 +27,12 @@ final class Launcher {
     }
 
     /**
-     * Starts {@code up} as the leader of a process group of its own and with no signal ignored, as a terminal's shell does:
-     * these tests may themselves run in the background, where a shell has SIGINT ignored, which a JVM inherits.
+     * Starts {@code up} as the leader of a process group of its own and with no signal ignored, as a terminal's shell
+     * does: these tests may themselves run in the background, where a shell has SIGINT ignored, which a JVM inherits.
      */
     Process up(Path dir, String... options) throws IOException {
-        List<String> arguments = new ArrayList<>(List.of("up", "--dir", dir.toString(), "--home", TARGET.resolve("storm").toString()));
+        List<String> arguments = new ArrayList<>(List.of("up", "--dir", dir.toString(), "--home",
+                TARGET.resolve("storm").toString()));
         arguments.addAll(Arrays.asList(options));
         List<String> command = new ArrayList<>(List.of("setsid", "env", "--default-signal=INT"));
         command.addAll(command(arguments));
@@ -72,8 +73,10 @@ final class Launcher {
     }
 
     private static List<String> command(List<String> arguments) {
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", TARGET.resolve("local-storm.jar").toString()));
+        List<String> command =
+                new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", TARGET.resolve("local-storm.jar")
+            .toString()));
         command.addAll(arguments);
         return command;
     }

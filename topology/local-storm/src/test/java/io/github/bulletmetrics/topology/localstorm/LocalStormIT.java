@@ -67,13 +67,15 @@ class LocalStormIT {
         assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").code()).isZero();
         assertThat(launcher.run("workers", "--dir", dir.toString()).stdout())
             .isEqualTo(Json.write(workers.stream().map(Worker::json).toList()) + "\n");
-        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").stderr()).contains("no topology other is");
+        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").stderr())
+                .contains("no topology other is");
 
         assertThat(lostHeartbeats()).isEmpty();
 
         long victim = workers.get(0).pid();
         kill(victim);
-        assertThat(awaitCountingWorkers("word-count", 2, pids)).extracting(Worker::pid).doesNotContain(victim).contains(workers.get(1).pid());
+        assertThat(awaitCountingWorkers("word-count", 2, pids)).extracting(Worker::pid).doesNotContain(victim)
+                .contains(workers.get(1).pid());
 
         up.destroy();
         assertStopped(up, 0);
@@ -124,7 +126,8 @@ class LocalStormIT {
         long nimbus = ClusterRecord.load(ClusterDirectory.at(dir).recordFile()).pids().get("nimbus").pid();
         kill(nimbus);
         assertStopped(up, 1);
-        assertThat(launcher.stderr("up")).contains("nimbus (pid " + nimbus + ") ended unexpectedly", "last lines of", "nimbus.log");
+        assertThat(launcher.stderr("up")).contains("nimbus (pid " + nimbus + ") ended unexpectedly", "last lines of",
+                "nimbus.log");
     }
 
     @Test
@@ -161,7 +164,8 @@ class LocalStormIT {
     /** @return where each counter leaves its pid once tuples have come to it */
     private Path submit(String topology, int workers) throws Exception {
         Path pids = Files.createTempDirectory(scratch, "pids");
-        Launcher.Result submitted = launcher.run("submit", "--dir", dir.toString(), "--jar", launcher.wordCountJar().toString(),
+        Launcher.Result submitted = launcher.run("submit", "--dir", dir.toString(), "--jar",
+                launcher.wordCountJar().toString(),
             "--main", "io.github.bulletmetrics.topology.localstorm.wordcount.WordCountTopology", "--name", topology,
             "--", topology, Integer.toString(workers), pids.toString());
         assertThat(submitted.code()).as(submitted.stderr()).isZero();
@@ -173,18 +177,24 @@ class LocalStormIT {
     private List<Worker> awaitCountingWorkers(String topology, int count, Path pids) throws IOException {
         boolean counting = Deadline.in(WORKERS_LIMIT).await(() -> {
             List<Worker> workers = workers(topology);
-            return workers.size() == count && names(pids).containsAll(workers.stream().map(worker -> "" + worker.pid()).toList());
+            return workers.size() == count && names(pids)
+                    .containsAll(workers.stream().map(worker -> "" + worker.pid()).toList());
         });
-        assertThat(counting).as("%s counting workers; workers %s, counters %s", count, workers(topology), names(pids)).isTrue();
+        assertThat(counting).as("%s counting workers; workers %s, counters %s", count, workers(topology), names(pids))
+                .isTrue();
         return workers(topology);
     }
 
-    /** A worker that cannot send its heartbeats says so in its log and runs on, until Nimbus gives it up half a minute later. */
+    /**
+     * A worker that cannot send its heartbeats says so in its log and runs on, until Nimbus gives it up half a minute
+     * later.
+     */
     private List<String> lostHeartbeats() throws IOException {
         try (var files = Files.walk(dir.resolve("logs/workers-artifacts"))) {
             List<String> lost = new ArrayList<>();
             for (Path log : files.filter(file -> file.endsWith("worker.log")).toList()) {
-                Files.readAllLines(log).stream().filter(line -> line.contains("Exception when send heartbeat")).forEach(lost::add);
+                Files.readAllLines(log).stream().filter(line -> line.contains("Exception when send heartbeat"))
+                        .forEach(lost::add);
             }
             return lost;
         }

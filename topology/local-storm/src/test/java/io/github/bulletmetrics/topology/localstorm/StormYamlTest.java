@@ -20,7 +20,8 @@ class StormYamlTest {
 
     @Test
     void writesWhatYamlReadsBack() {
-        Map<String, Object> settings = Json.object("text", "a: \"b\" \\ #c\n\tü\u0001", "number", 7, "flag", true, "none", null,
+        Map<String, Object> settings = Json.object("text", "a: \"b\" \\ #c\n\tü\u0001", "number", 7, "flag", true,
+                "none", null,
             "list", List.of(1, "two"), "map", Map.of("k", 1.5), "looks like a number", "12");
         assertThat(read(StormYaml.render(settings))).isEqualTo(settings);
     }
@@ -45,7 +46,8 @@ class StormYamlTest {
 
     @Test
     void setsAClusterUp() throws IOException {
-        Map<String, Object> yaml = read(StormYaml.render(settings(Map.of("topology.workers", "3", "nimbus.monitor.freq.secs", "9"))
+        Map<String, Object> yaml =
+                read(StormYaml.render(settings(Map.of("topology.workers", "3", "nimbus.monitor.freq.secs", "9"))
             .storm(ClusterDirectory.at(Path.of("/c d")), ENDPOINTS)));
         assertThat(yaml).containsEntry("storm.local.dir", "/c d/storm-local")
             .containsEntry("storm.zookeeper.servers", List.of("127.0.0.1"))
@@ -56,15 +58,18 @@ class StormYamlTest {
             .containsEntry("topology.workers", 3)
             .containsEntry("nimbus.monitor.freq.secs", 9)
             .containsEntry("storm.thrift.transport", LoopbackTransportPlugin.class.getName());
-        assertThat((String) yaml.get("worker.childopts")).startsWith("-Dlocal.storm.dir=/c=20d -Xmx99m ").endsWith(" -Da=b");
+        assertThat((String) yaml.get("worker.childopts")).startsWith("-Dlocal.storm.dir=/c=20d -Xmx99m ")
+                .endsWith(" -Da=b");
     }
 
     @Test
     void tellsTopologiesOfTheDrpcServer() throws IOException {
         Endpoints withDrpc = new Endpoints(2181, 6627, 6628, List.of(6700), new DrpcServer(3772, 3773, 3774, 200));
         assertThat(read(StormYaml.render(settings(Map.of()).storm(ClusterDirectory.at(Path.of("/c")), withDrpc))))
-            .containsEntry("drpc.servers", List.of("127.0.0.1")).containsEntry("drpc.invocations.port", 3773).containsEntry("drpc.http.port", 3774);
-        assertThat(settings(Map.of()).storm(ClusterDirectory.at(Path.of("/c")), ENDPOINTS)).doesNotContainKey("drpc.servers");
+            .containsEntry("drpc.servers", List.of("127.0.0.1")).containsEntry("drpc.invocations.port", 3773)
+            .containsEntry("drpc.http.port", 3774);
+        assertThat(settings(Map.of()).storm(ClusterDirectory.at(Path.of("/c")), ENDPOINTS))
+                .doesNotContainKey("drpc.servers");
     }
 
     @Test

@@ -40,13 +40,15 @@ class UsageTest {
     @Test
     void refusesAHomeWithoutStormBeforeItTouchesTheDirectory(@TempDir Path scratch) {
         Path dir = scratch.resolve("c");
-        assertThat(LocalStorm.commandLine().execute("up", "--dir", dir.toString(), "--home", scratch.toString())).isEqualTo(1);
+        assertThat(LocalStorm.commandLine().execute("up", "--dir", dir.toString(), "--home", scratch.toString()))
+                .isEqualTo(1);
         assertThat(dir).doesNotExist();
     }
 
     @Test
     void passesWhatFollowsTheDoubleDashOnUnread() {
-        CommandLine.ParseResult submit = LocalStorm.commandLine().parseArgs("submit", "--dir", "c", "--jar", "t.jar", "--main", "M",
+        CommandLine.ParseResult submit = LocalStorm.commandLine().parseArgs("submit", "--dir", "c", "--jar", "t.jar",
+                "--main", "M",
             "--", "--bullet-conf", "f.yaml", "-c", "a=b", "--dir", "x").subcommand();
         assertThat(submit.matchedPositional(0).<List<String>>getValue())
             .containsExactly("--bullet-conf", "f.yaml", "-c", "a=b", "--dir", "x");
@@ -54,10 +56,12 @@ class UsageTest {
 
     @Test
     void takesWorkerOptionsThatBeginWithADash() {
-        CommandLine.ParseResult up = LocalStorm.commandLine().parseArgs("up", "--dir", "c", "--home", "h", "--worker-opts", "-client -Xss1m",
+        CommandLine.ParseResult up = LocalStorm.commandLine().parseArgs("up", "--dir", "c", "--home", "h",
+                "--worker-opts", "-client -Xss1m",
             "-c", "k=a=b", "-c", "l=[\"x\",2]").subcommand();
         assertThat(up.<String>matchedOptionValue("--worker-opts", null)).isEqualTo("-client -Xss1m");
-        assertThat(up.<Map<String, String>>matchedOptionValue("-c", null)).isEqualTo(Map.of("k", "a=b", "l", "[\"x\",2]"));
+        assertThat(up.<Map<String, String>>matchedOptionValue("-c", null))
+                .isEqualTo(Map.of("k", "a=b", "l", "[\"x\",2]"));
     }
 
     @Test

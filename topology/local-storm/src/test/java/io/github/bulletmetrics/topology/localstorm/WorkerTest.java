@@ -20,9 +20,11 @@ class WorkerTest {
     void isKnownFromTheLogWriterAroundItAndFromTheDaemons() {
         String worker = "org.apache.storm.daemon.worker.Worker";
         assertThat(Worker.isWorker(new ProcessEntry(7, 1, List.of("java", worker, "wc-1-17", "6700")))).isTrue();
-        assertThat(Worker.isWorker(new ProcessEntry(7, 1, List.of("java", "-Dstorm.id=wc-1-17", "org.apache.storm.LogWriter", "java",
+        assertThat(Worker.isWorker(new ProcessEntry(7, 1,
+                List.of("java", "-Dstorm.id=wc-1-17", "org.apache.storm.LogWriter", "java",
             "-server", worker, "wc-1-17")))).isFalse();
-        assertThat(Worker.isWorker(new ProcessEntry(7, 1, List.of("java", "org.apache.storm.daemon.supervisor.Supervisor")))).isFalse();
+        assertThat(Worker.isWorker(
+                new ProcessEntry(7, 1, List.of("java", "org.apache.storm.daemon.supervisor.Supervisor")))).isFalse();
     }
 
     @Test

@@ -17,11 +17,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How many records the partitions of one task hold that it has not read. While the consumer polls, it knows by its own last fetch; while
- * max spout pending keeps it from polling, which is when the lag grows and what it knows stands still, the broker is asked.
+ * How many records the partitions of one task hold that it has not read. While the consumer polls, it knows by its own
+ * last fetch; while max spout pending keeps it from polling, which is when the lag grows and what it knows stands
+ * still, the broker is asked.
  *
- * <p>To be used on the thread that polls. Asking takes a round trip to the broker, of a thread that has nothing else to do then but
- * acks; after {@value #LIMIT_MS} ms there is no figure, rather than an old one.
+ * <p>To be used on the thread that polls. Asking takes a round trip to the broker, of a thread that has nothing else to
+ * do then but acks; after {@value #LIMIT_MS} ms there is no figure, rather than an old one.
  */
 public final class KafkaLag {
     private static final Logger LOG = LoggerFactory.getLogger(KafkaLag.class);
@@ -72,7 +73,8 @@ public final class KafkaLag {
     /**
      * Adds up the partitions that the task has now.
      *
-     * @return the records still to be read, 0 while the task has no partition, or null where the broker does not say in time.
+     * @return the records still to be read, 0 while the task has no partition, or null where the broker does not say in
+     *     time.
      */
     public Long records() {
         if (consumer == null) {

@@ -13,10 +13,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Takes down what bullet-dsl's KafkaConnector throws away: the timestamp and the size of each record, and whether it had come
- * before. It sits in the consumer as one of its {@code interceptor.classes}, changes nothing, and runs on the thread that polls.
+ * Takes down what bullet-dsl's KafkaConnector throws away: the timestamp and the size of each record, and whether it
+ * had come before. It sits in the consumer as one of its {@code interceptor.classes}, changes nothing, and runs on the
+ * thread that polls.
  *
- * <p>Kafka makes it by its class name, so it finds the {@link Arrivals} of its spout through the thread that opens both.
+ * <p>Kafka makes it by its class name, so it finds the {@link Arrivals} of its spout through the thread that opens
+ * both.
  */
 public final class KafkaTap implements ConsumerInterceptor<Object, Object> {
     private static final ThreadLocal<Arrivals> OPENING = new ThreadLocal<>();

@@ -32,7 +32,8 @@ class KafkaLagTest {
         }
 
         @Override
-        public synchronized Map<TopicPartition, Long> endOffsets(Collection<TopicPartition> partitions, Duration limit) {
+        public synchronized Map<TopicPartition, Long> endOffsets(Collection<TopicPartition> partitions,
+        Duration limit) {
             if (away) {
                 throw new org.apache.kafka.common.errors.TimeoutException("no answer");
             }

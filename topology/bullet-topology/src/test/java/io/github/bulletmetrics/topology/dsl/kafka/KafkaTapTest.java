@@ -29,7 +29,8 @@ class KafkaTapTest {
     private static ConsumerRecords<Object, Object> records(long... offsets) {
         TopicPartition partition = new TopicPartition("records", 0);
         List<ConsumerRecord<Object, Object>> records = Stream.of(offsets).flatMapToLong(java.util.Arrays::stream)
-            .mapToObj(offset -> new ConsumerRecord<Object, Object>("records", 0, offset, 1_000 + offset, TimestampType.CREATE_TIME,
+            .mapToObj(offset -> new ConsumerRecord<Object, Object>("records", 0, offset, 1_000 + offset,
+            TimestampType.CREATE_TIME,
                 -1, 90, null, "v" + offset, new RecordHeaders(), Optional.empty())).toList();
         return new ConsumerRecords<>(Map.of(partition, records), Map.of());
     }

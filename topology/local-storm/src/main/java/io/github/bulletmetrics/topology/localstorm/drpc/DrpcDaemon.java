@@ -13,10 +13,12 @@ import org.apache.storm.utils.ConfigUtils;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
- * Storm 2.8's DRPC: {@code drpc.port} for Thrift clients, {@code drpc.invocations.port} for topologies, {@code drpc.http.port} for HTTP.
+ * Storm 2.8's DRPC: {@code drpc.port} for Thrift clients, {@code drpc.invocations.port} for topologies,
+ * {@code drpc.http.port} for HTTP.
  *
- * <p>The calls, their queues and their timeouts, and both Thrift ports are storm-server's. Storm's own main class of this daemon, {@code
- * DRPCServer}, is in storm-webapp, which is not on Maven Central; so its HTTP port is {@link DrpcHttp}.
+ * <p>The calls, their queues and their timeouts, and both Thrift ports are storm-server's. Storm's own main class of
+ * this daemon, {@code DRPCServer}, is in storm-webapp, which is not on Maven Central; so its HTTP port is
+ * {@link DrpcHttp}.
  */
 public final class DrpcDaemon {
     private DrpcDaemon() {
@@ -32,8 +34,10 @@ public final class DrpcDaemon {
         DRPC drpc = new DRPC(new StormMetricsRegistry(), storm);
         DRPCThrift thrift = new DRPCThrift(drpc);
         ThriftServer topologies =
-            new ThriftServer(storm, new DistributedRPCInvocations.Processor<>(thrift), ThriftConnectionType.DRPC_INVOCATIONS);
-        ThriftServer clients = new ThriftServer(storm, new DistributedRPC.Processor<>(thrift), ThriftConnectionType.DRPC);
+            new ThriftServer(storm, new DistributedRPCInvocations.Processor<>(thrift),
+            ThriftConnectionType.DRPC_INVOCATIONS);
+        ThriftServer clients = new ThriftServer(storm, new DistributedRPC.Processor<>(thrift),
+                ThriftConnectionType.DRPC);
         DrpcHttp http = new DrpcHttp(drpc, ((Number) storm.get(DaemonConfig.DRPC_HTTP_PORT)).intValue(),
             new QueuedThreadPool(Integer.parseInt(arguments[0])));
         Runtime.getRuntime().addShutdownHook(new Thread(drpc::close, "end-calls"));

@@ -17,9 +17,9 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
- * DRPC over HTTP, on loopback: {@code POST /drpc/FUNCTION} with the argument as its body, or {@code GET /drpc/FUNCTION/ARGUMENT}. A call takes up a
- * thread until it is answered, and a call for which no thread is left waits, seen by nobody: this is what bounds how many queries
- * can be active through DRPC.
+ * DRPC over HTTP, on loopback: {@code POST /drpc/FUNCTION} with the argument as its body, or
+ * {@code GET /drpc/FUNCTION/ARGUMENT}. A call takes up a thread until it is answered, and a call for which no thread is
+ * left waits, seen by nobody: this is what bounds how many queries can be active through DRPC.
  *
  * <p>Source: the HTTP port of Storm 2.8's DRPCServer, on the same Jetty, with the same statuses for calls that fail.
  */
@@ -79,7 +79,8 @@ final class DrpcHttp implements AutoCloseable {
             return true;
         }
 
-        private void answer(String function, String argument, Response response, Callback callback) throws AuthorizationException {
+        private void answer(String function, String argument, Response response, Callback callback)
+                throws AuthorizationException {
             String text;
             try {
                 text = drpc.executeBlocking(function, argument);

@@ -17,12 +17,14 @@ import org.apache.storm.thrift.transport.TNonblockingServerSocket;
 import org.apache.storm.thrift.transport.TTransportException;
 
 /**
- * Storm's simple Thrift transport, listening on 127.0.0.1 instead of on every address: whoever reaches Nimbus may run any code, so
- * nobody but this machine should. On the wire the two are the same.
+ * Storm's simple Thrift transport, listening on 127.0.0.1 instead of on every address: whoever reaches Nimbus may run
+ * any code, so nobody but this machine should. On the wire the two are the same.
  *
- * <p>Nimbus writes its own settings into those of every topology, so workers, too, find this class named, and use it as clients.
+ * <p>Nimbus writes its own settings into those of every topology, so workers, too, find this class named, and use it as
+ * clients.
  *
- * <p>Source: {@code org.apache.storm.security.auth.SimpleTransportPlugin} of Storm 2.8, whose server cannot be told its address.
+ * <p>Source: {@code org.apache.storm.security.auth.SimpleTransportPlugin} of Storm 2.8, whose server cannot be told its
+ * address.
  */
 public final class LoopbackTransportPlugin extends SimpleTransportPlugin {
     private int port;

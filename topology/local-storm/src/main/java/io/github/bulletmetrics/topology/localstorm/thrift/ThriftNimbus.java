@@ -81,7 +81,8 @@ public final class ThriftNimbus implements Nimbus {
 
     /** Storm's client throws unchecked exceptions, too, for a Nimbus that is not there. */
     private <T> T call(Call<T> call) throws IOException {
-        try (NimbusClient client = NimbusClient.Builder.withConf(config).withTimeout(TIMEOUT_MS).buildWithNimbusHostPort(host, port)) {
+        try (NimbusClient client = NimbusClient.Builder.withConf(config).withTimeout(
+                TIMEOUT_MS).buildWithNimbusHostPort(host, port)) {
             return call.on(client.getClient());
         } catch (TException | RuntimeException e) {
             throw new IOException("Nimbus at " + host + ":" + port + " does not answer: " + e, e);

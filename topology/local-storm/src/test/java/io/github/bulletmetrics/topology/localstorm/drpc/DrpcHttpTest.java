@@ -62,7 +62,8 @@ class DrpcHttpTest {
         CompletableFuture<HttpResponse<String>> call = call("no query");
         drpc.failRequest(fetch().get_request_id(), null);
         assertThat(call.get().statusCode()).isEqualTo(400);
-        assertThat(http.send(HttpRequest.newBuilder(url("/elsewhere")).build(), HttpResponse.BodyHandlers.ofString()).statusCode()).isEqualTo(404);
+        assertThat(http.send(HttpRequest.newBuilder(url("/elsewhere")).build(),
+                HttpResponse.BodyHandlers.ofString()).statusCode()).isEqualTo(404);
     }
 
     /** As many as there are threads for are in the topology's sight; the others wait behind them, and none fails. */
@@ -95,7 +96,8 @@ class DrpcHttpTest {
     }
 
     private void takeAll(Deque<DRPCRequest> into) throws Exception {
-        for (DRPCRequest next = drpc.fetchRequest(FUNCTION); !next.get_request_id().isEmpty(); next = drpc.fetchRequest(FUNCTION)) {
+        for (DRPCRequest next = drpc.fetchRequest(FUNCTION); !next.get_request_id().isEmpty(); next = drpc.fetchRequest(
+                FUNCTION)) {
             into.add(next);
         }
     }
@@ -110,7 +112,8 @@ class DrpcHttpTest {
     }
 
     private CompletableFuture<HttpResponse<String>> call(String argument) {
-        return http.sendAsync(HttpRequest.newBuilder(url("/drpc/" + FUNCTION)).POST(HttpRequest.BodyPublishers.ofString(argument)).build(),
+        return http.sendAsync(HttpRequest.newBuilder(url("/drpc/" + FUNCTION)).POST(
+                HttpRequest.BodyPublishers.ofString(argument)).build(),
             HttpResponse.BodyHandlers.ofString());
     }
 

@@ -5,7 +5,9 @@ import org.apache.storm.StormSubmitter;
 import org.apache.storm.topology.TopologyBuilder;
 import org.apache.storm.tuple.Fields;
 
-/** A word count, submitted by its main method: NAME WORKERS DIR, the directory being where each counter leaves its pid. */
+/**
+ * A word count, submitted by its main method: NAME WORKERS DIR, the directory being where each counter leaves its pid.
+ */
 public final class WordCountTopology {
     private WordCountTopology() {
     }
