@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting/alertmanagertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine/alertmanagertest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
@@ -65,7 +65,7 @@ func TestDelayOfAlerts(t *testing.T) {
 	}
 	silencers.Wait()
 	measureDelays(t, manager, blindAlert, all, func(s *slowing) time.Time { return s.last })
-	for _, a := range manager.Told() {
+	for _, a := range manager.Notifications() {
 		assert.Equal(t, "firing", a.Status, "%v", a.Labels)
 	}
 }
@@ -152,23 +152,23 @@ func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name st
 	t.Helper()
 	heard := map[string]alertmanagertest.Alert{}
 	require.Eventually(t, func() bool {
-		for _, a := range manager.Told() {
+		for _, a := range manager.Notifications() {
 			if _, before := heard[a.Labels["topology"]]; a.Name() == name && !before {
 				heard[a.Labels["topology"]] = a
 			}
 		}
 		return len(heard) == len(all)
 	}, 10*time.Minute, 100*time.Millisecond, name)
-	i := slices.IndexFunc(alert.Alerts(), func(a alert.Alert) bool { return a.Name == name })
-	lasts := alert.Alerts()[i].For
+	i := slices.IndexFunc(alertrules.Alerts(), func(a alertrules.Alert) bool { return a.Name == name })
+	lasts := alertrules.Alerts()[i].For
 	var delays []time.Duration
 	for _, s := range all {
 		delay := heard[s.topology].Heard.Sub(began(s))
 		delays = append(delays, delay)
-		sinceTold := began(s).Sub(began(s).Truncate(reported).Add(s.phase - reported))
+		sinceReport := began(s).Sub(began(s).Truncate(reported).Add(s.phase - reported))
 		t.Logf("%s, %s: from %4.1f s into a report's interval and %4.1f s into a slice, told after %5.1f s",
 			name, s.topology,
-			(sinceTold % reported).Seconds(), began(s).Sub(began(s).Truncate(sliceWidth)).Seconds(), delay.Seconds())
+			(sinceReport % reported).Seconds(), began(s).Sub(began(s).Truncate(sliceWidth)).Seconds(), delay.Seconds())
 	}
 	slices.Sort(delays)
 	load, _ := os.ReadFile("/proc/loadavg")

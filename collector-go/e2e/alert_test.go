@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting/alertmanagertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine/alertmanagertest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 )
 
@@ -53,7 +53,7 @@ func withAlerts(t *testing.T, o *stack.Options, manager *alertmanagertest.Alertm
 		return
 	}
 	path := filepath.Join(t.TempDir(), "quarter.rules.yaml")
-	rules := alert.ScaledRules(ruleInterval, ruleOffset(*o), ruleScale)
+	rules := alertrules.ScaledRules(ruleInterval, ruleOffset(*o), ruleScale)
 	require.Equal(t, 1, bytes.Count(rules, []byte(stoppedLasts)))
 	rules = bytes.Replace(rules, []byte(stoppedLasts), []byte(stoppedLastsHere), 1)
 	require.NoError(t, os.WriteFile(path, rules, 0o666))
@@ -127,7 +127,7 @@ func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string,
 		if !is || first.After(seen) || err != nil || float64(latency) <= latencyLimit || !b.firing(t, name) {
 			return false
 		}
-		all := b.toldOf(name, topology, "", "firing", b.started)
+		all := b.notificationsOf(name, topology, "", "firing", b.started)
 		if len(all) > 0 {
 			told = all[len(all)-1]
 		}
@@ -169,7 +169,7 @@ var latencyExpressions = map[string]string{meanAlert: meanExpression, p99Alert: 
 // restart, and no latency alert unless records were late by what the rules recorded.
 func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
 	t.Helper()
-	told := b.manager.Told()
+	told := b.manager.Notifications()
 	of := func(name string) (all []alertmanagertest.Alert) {
 		for _, a := range told {
 			if a.Name() == name {
@@ -190,7 +190,7 @@ func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
 			continue
 		}
 		assert.Empty(t, of(name))
-		t.Logf("%s was not told in the run before; at most %.3f s", name, worst)
+		t.Logf("%s was not reported in the run before; at most %.3f s", name, worst)
 	}
 	var others []string
 	for _, a := range told {
@@ -220,7 +220,7 @@ func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string,
 	since time.Time) (found alertmanagertest.Alert) {
 	t.Helper()
 	b.await(t, name+" of "+topology+" "+worker, func(context.Context) bool {
-		told := b.toldOf(name, topology, worker, "firing", since)
+		told := b.notificationsOf(name, topology, worker, "firing", since)
 		if len(told) > 0 {
 			found = told[0]
 		}
@@ -229,9 +229,9 @@ func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string,
 	return found
 }
 
-// toldOf are the tellings of an alert that began after a time, in a status.
-func (b *bench) toldOf(name, topology, worker, status string, since time.Time) (all []alertmanagertest.Alert) {
-	for _, a := range b.manager.Told() {
+// notificationsOf are the tellings of an alert that began after a time, in a status.
+func (b *bench) notificationsOf(name, topology, worker, status string, since time.Time) (all []alertmanagertest.Alert) {
+	for _, a := range b.manager.Notifications() {
 		if a.Name() == name && a.Status == status && a.Labels["topology"] == topology && a.Labels["worker"] == worker &&
 			a.Labels["metric"] == "" && a.StartsAt.After(since) {
 			all = append(all, a)
@@ -261,7 +261,7 @@ func (b *bench) awaitReason(t *testing.T, changed time.Time) {
 	assert.Contains(t, string(answer), meanAlert+" firing since ")
 }
 
-// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody told of
+// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody notified of
 // their end.
 func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
 	t.Helper()
@@ -276,7 +276,7 @@ func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
 		assert.True(t, is, "%s is not among the collector's alerts", name)
 		assert.Empty(t, since, "%s does not stand by itself, but is about to end", name)
 	}
-	for _, a := range b.manager.Told() {
+	for _, a := range b.manager.Notifications() {
 		resolved := slices.Contains(latencyAlerts, a.Name()) && a.Status == "resolved" && a.Heard.After(since)
 		assert.False(t, resolved, "%s was told to have ended at %s", a.Name(), a.EndsAt)
 	}

@@ -112,7 +112,7 @@ func experimentOn(o stack.Options) string {
 // assertMeasuredOnACluster finds a step that was measured and judged; its verdict is this machine's affair.
 func assertMeasuredOnACluster(t *testing.T, out string, code int) {
 	t.Helper()
-	run, err := rundir.Load(out)
+	run, err := rundir.Read(out)
 	require.NoError(t, err)
 	require.NotNil(t, run.Result)
 	require.Len(t, run.Trials[0].Steps, 1)

@@ -171,11 +171,11 @@ func demoReports(t *testing.T, out string) {
 	text, err := os.ReadFile(filepath.Join(out, "report.json"))
 	require.NoError(t, err)
 	assertReport(t, text)
-	assertStepsMarked(t, filepath.Join(out, "data"), text)
+	assertStepsAnnotated(t, filepath.Join(out, "data"), text)
 }
 
-// assertStepsMarked opens the demo's data again and finds each step of its report on the topology's time axis.
-func assertStepsMarked(t *testing.T, data string, text []byte) {
+// assertStepsAnnotated opens the demo's data again and finds each step of its report on the topology's time axis.
+func assertStepsAnnotated(t *testing.T, data string, text []byte) {
 	t.Helper()
 	var r struct {
 		Steps []struct {
@@ -187,15 +187,15 @@ func assertStepsMarked(t *testing.T, data string, text []byte) {
 	defer stop()
 	collector, err := experiment.NewCollector(address)
 	require.NoError(t, err)
-	marks, err := collector.Marked(t.Context(), "bullet-01", "step")
+	found, err := collector.AnnotationsTagged(t.Context(), "bullet-01", "step")
 	require.NoError(t, err)
-	require.Len(t, marks, len(r.Steps))
-	for i, mark := range marks {
+	require.Len(t, found, len(r.Steps))
+	for i, step := range found {
 		assert.Regexp(t, fmt.Sprintf(`^demo, step %d: %d queries( \(attempt \d+\))?$`, i+1, r.Steps[i].Queries),
-			mark.Title, "a bound of the capacity is confirmed by another attempt")
-		assert.False(t, mark.End.IsZero(), mark.Title)
+			step.Title, "a bound of the capacity is confirmed by another attempt")
+		assert.False(t, step.End.IsZero(), step.Title)
 		if i > 0 {
-			assert.False(t, mark.Start.Before(marks[i-1].End), "steps follow each other")
+			assert.False(t, step.Start.Before(found[i-1].End), "steps follow each other")
 		}
 	}
 	known, err := collector.Topology(t.Context(), "bullet-01")

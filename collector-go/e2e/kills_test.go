@@ -34,8 +34,8 @@ func (b *bench) assertMissedOnlyIfAway(t *testing.T, worker string) {
 	require.Len(t, seen, 1)
 	rules, samples := longestBetween(seen[0].Slices.TimesMs),
 		longestBetween(b.ofWorkers(t, "bullet_worker_heap_used_bytes", b.started, time.Now())[worker].TimesMs)
-	blind := append(b.toldOf(blindAlert, topology, worker, "firing", b.workerKilledAt),
-		b.toldOf(blindAlert, topology, "", "firing", b.workerKilledAt)...)
+	blind := append(b.notificationsOf(blindAlert, topology, worker, "firing", b.workerKilledAt),
+		b.notificationsOf(blindAlert, topology, "", "firing", b.workerKilledAt)...)
 	if rules < missedFor {
 		assert.Empty(t, blind, "the rules missed it for %s", rules)
 	}
@@ -83,7 +83,7 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	t.Logf("%s told %.0f s after the kill: %s", blindAlert, told.Heard.Sub(killed).Seconds(),
 		told.Annotations["summary"])
 	assert.Contains(t, told.Annotations["summary"], victim.Worker)
-	assert.Empty(t, b.toldOf(blindAlert, topology, "", "firing", killed), "the other worker reports")
+	assert.Empty(t, b.notificationsOf(blindAlert, topology, "", "firing", killed), "the other worker reports")
 
 	rebalanced := time.Now()
 	require.NoError(t, b.Rebalance(t.Context(), topology, 1))
@@ -110,7 +110,7 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 			})
 	}
 	b.await(t, "the end of "+blindAlert, func(context.Context) bool { return !b.firing(t, blindAlert) })
-	assert.Empty(t, b.toldOf(blindAlert, topology, left, "firing", rebalanced), "it left")
+	assert.Empty(t, b.notificationsOf(blindAlert, topology, left, "firing", rebalanced), "it left")
 	for _, name := range latencyAlerts {
 		assert.True(t, b.firing(t, name), name)
 		assert.Empty(t, b.resolvedSince(name, killed), "%s ended though the filters were as slow in all workers", name)
@@ -120,7 +120,7 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 
 // resolvedSince are the tellings after a time that an alert of the topology ended.
 func (b *bench) resolvedSince(name string, since time.Time) (ends []time.Time) {
-	for _, a := range b.manager.Told() {
+	for _, a := range b.manager.Notifications() {
 		if a.Name() == name && a.Status == "resolved" && a.Labels["topology"] == topology && a.Heard.After(since) {
 			ends = append(ends, a.EndsAt)
 		}
@@ -182,7 +182,7 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 			return err == nil && float64(present) == 1
 		})
 	}
-	require.NoError(t, b.collector.SetMark(t.Context(), experiment.Killed(annotated, time.Now())))
+	require.NoError(t, b.collector.Annotate(t.Context(), experiment.Killed(annotated, time.Now())))
 	require.NoError(t, b.Kill(t.Context(), annotated))
 	b.nimbus.open(t, b.Nimbus())
 	b.await(t, "the collector to ask Nimbus", func(context.Context) bool { return b.nimbus.answered.Load() > 0 })
@@ -190,7 +190,7 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 	for name, by := range map[string]string{annotated: "api", known: "nimbus"} {
 		b.awaitMissing(t, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name))
 		b.assertCondition(t, name, "killed", by)
-		for _, a := range b.manager.Told() {
+		for _, a := range b.manager.Notifications() {
 			assert.False(t, a.Name() == blindAlert && a.Labels["topology"] == name, "%s was told of %v",
 				blindAlert, a.Labels)
 		}

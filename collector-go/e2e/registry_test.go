@@ -144,7 +144,7 @@ func workerKilled(t *testing.T, b *bench) {
 	i = slices.IndexFunc(after.Workers, func(w experiment.KnownWorker) bool { return w.Worker == victim.Worker })
 	assert.Equal(t, 1, after.Workers[i].Restarts)
 
-	restarts, err := b.collector.Marked(t.Context(), topology, "restart")
+	restarts, err := b.collector.AnnotationsTagged(t.Context(), topology, "restart")
 	require.NoError(t, err)
 	require.Len(t, restarts, 1)
 	assert.Equal(t, "Worker "+victim.Worker+" restarted", restarts[0].Title)
@@ -155,7 +155,7 @@ func workerKilled(t *testing.T, b *bench) {
 	restarted := b.awaitAlertOf(t, restartedAlert, topology, victim.Worker, b.workerKilledAt)
 	t.Logf("%s told %.0f s after the kill", restartedAlert, restarted.Heard.Sub(b.workerKilledAt).Seconds())
 	b.assertMissedOnlyIfAway(t, victim.Worker)
-	submitted, err := b.collector.Marked(t.Context(), topology, "submitted")
+	submitted, err := b.collector.AnnotationsTagged(t.Context(), topology, "submitted")
 	require.NoError(t, err)
 	assert.Len(t, submitted, 1)
 }

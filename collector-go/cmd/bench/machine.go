@@ -37,7 +37,7 @@ func describeMachine() (m goal.Machine, err error) {
 	return m, err
 }
 
-// loadAverage is the machine's over the last minute; 0 where it is not known.
+// loadAverage is the machine's over the last minute; 0 where that is not known.
 func loadAverage() float64 {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

@@ -25,13 +25,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
@@ -44,7 +44,7 @@ type alertsWorld struct {
 	feed      *feed.Feed
 	known     *registry.Registry
 	figures   *prometheus.Registry
-	results   *alerting.Results
+	results   *rulesengine.Results
 	group     *rules.Group
 	own       map[string]labels.Labels // of the last look at the figures
 	workers   map[string]*alertsWorker // by place
@@ -93,7 +93,7 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 	settings.Now, settings.Registerer = clock, w.figures
 	w.known, err = registry.New(w.journal, retention, settings)
 	require.NoError(t, err)
-	w.results = alerting.OpenResults(filepath.Join(dir, "rules"), 48*time.Hour, slog.New(slog.DiscardHandler), nil)
+	w.results = rulesengine.OpenResults(filepath.Join(dir, "rules"), 48*time.Hour, slog.New(slog.DiscardHandler), nil)
 	engine, err := query.New(query.Join(store, w.results), query.DefaultOptions())
 	require.NoError(t, err)
 	w.rules(engine, dir)
@@ -115,7 +115,7 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 // rules loads the rule file that is shipped.
 func (w *alertsWorld) rules(engine *query.Engine, dir string) {
 	file := filepath.Join(dir, builtInRules)
-	require.NoError(w.t, os.WriteFile(file, alert.PrometheusRules(evaluationStep, alert.QueryOffset, alert.Runbooks),
+	require.NoError(w.t, os.WriteFile(file, alertrules.PrometheusRules(evaluationStep, alertrules.QueryOffset, alertrules.Runbooks),
 		0o644))
 	manager := rules.NewManager(&rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, Parser: parser.NewParser(parser.Options{}), Appendable: w.results,
@@ -260,7 +260,7 @@ func (w *alertsWorld) pass(d time.Duration) {
 	}
 }
 
-// evaluate waits until all that came is in store and registry, keeps the collector's own figures as alerting.Own does,
+// evaluate waits until all that came is in store and registry, keeps the collector's own figures as rulesengine.Own does,
 // and evaluates the rules.
 func (w *alertsWorld) evaluate() {
 	w.writing.Wait()

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -52,7 +52,7 @@ func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 func readSteps(path string) (table *measured[tuning.ConcurrencyRow], own *report.ConfigurationSteps, err error) {
 	table, err = source[tuning.ConcurrencyRow]{
 		analyses: []rundir.Analysis{rundir.OfConcurrency, rundir.OfQueries}, // whose steps are of queries too
-		ofFile:   sheet.Concurrency,
+		ofFile:   csvtable.Concurrency,
 		ofRun: func(run *report.RunReport) ([]tuning.ConcurrencyRow, error) {
 			all := run.Tables().Concurrency
 			switch len(all) {

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -43,8 +43,8 @@ func prepareData(flags *pflag.FlagSet) (func() error, analyze) {
 func readVolumes(path, cpu string) (*measured[tuning.DataRow], error) {
 	return source[tuning.DataRow]{
 		analyses: []rundir.Analysis{rundir.OfData},
-		ofFile: func(path string) (*sheet.Table, []tuning.DataRow, error) {
-			return sheet.Data(path, sheet.CPU(cpu))
+		ofFile: func(path string) (*csvtable.Table, []tuning.DataRow, error) {
+			return csvtable.Data(path, csvtable.CPU(cpu))
 		},
 		ofRun: func(run *report.RunReport) ([]tuning.DataRow, error) { return run.Tables().Volumes, nil },
 	}.read(path)

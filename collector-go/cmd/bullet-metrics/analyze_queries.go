@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -69,8 +69,8 @@ func readGrid(path string) (*queryGrid, error) {
 	var err error
 	grid.measured, err = source[tuning.QueryPoint]{
 		analyses: []rundir.Analysis{rundir.OfQueries},
-		ofFile: func(path string) (*sheet.Table, []tuning.QueryPoint, error) {
-			table, err := sheet.Queries(path)
+		ofFile: func(path string) (*csvtable.Table, []tuning.QueryPoint, error) {
+			table, err := csvtable.Queries(path)
 			if err != nil {
 				return nil, nil, err
 			}

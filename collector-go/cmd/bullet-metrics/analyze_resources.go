@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -60,7 +60,7 @@ func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources
 		return nil, err
 	}
 	if run == nil {
-		table, err := sheet.Resources(path, sheet.CPU(cpu))
+		table, err := csvtable.Resources(path, csvtable.CPU(cpu))
 		if err != nil {
 			return nil, err
 		}
@@ -73,13 +73,13 @@ func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources
 	return asked.Resources(machine)
 }
 
-func askedOf(path string, run *report.RunReport) (*rundir.Request, error) {
-	var found *rundir.Request
+func askedOf(path string, run *report.RunReport) (*rundir.ResourceRequest, error) {
+	var found *rundir.ResourceRequest
 	var trials []report.TrialReport
 	configurations := map[int]bool{}
 	for _, t := range run.Trials {
-		if t.Report != nil && t.Report.Asked != nil {
-			configurations[t.Configuration], found = true, t.Report.Asked
+		if t.Report != nil && t.Report.Requested != nil {
+			configurations[t.Configuration], found = true, t.Report.Requested
 			trials = append(trials, t)
 		}
 	}

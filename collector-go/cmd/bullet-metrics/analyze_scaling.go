@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -56,7 +56,7 @@ func readCurve(path string) (*measured[tuning.ScalingRow], tuning.ScalingColumns
 		return nil, tuning.ScalingColumns{}, err
 	}
 	if run == nil {
-		curve, err := sheet.Scaling(path)
+		curve, err := csvtable.Scaling(path)
 		if err != nil {
 			return nil, tuning.ScalingColumns{}, err
 		}

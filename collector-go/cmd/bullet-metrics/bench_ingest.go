@@ -36,7 +36,7 @@ room, or more clients bring no more rows. A client sends a batch when fewer than
 acknowledgement follows the fsync. A step's throughput is what it sent over the time until queries have all of it. Count and sum are then
 compared with what was sent.
 
-An own collector starts anew for each step, and ends before its disk is counted. Rows begin 22 h back, and a step ends where that day is used up.`,
+An own collector starts again for each step, and ends before its disk is counted. Rows begin 22 h back, and a step ends where that day is used up.`,
 		Example: `  bullet-metrics bench ingest
   bullet-metrics bench ingest --step 1s --slice-width 60s --duration 5m --clients 4 --output json
   bullet-metrics bench ingest --target collector.example:4320 --tls --tls-ca ca.pem --token-file token --collector https://collector.example:9320`,

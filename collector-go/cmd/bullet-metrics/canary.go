@@ -159,7 +159,7 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 	}
 	lines := &canaryLines{out: out, said: said, json: o.output == outputJSON}
 	if o.sender.Address == "" {
-		bird, err := canary.New(o.canary, target, records, nil, lines.tell)
+		bird, err := canary.New(o.canary, target, records, nil, lines.print)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, reco
 	if err != nil {
 		return err
 	}
-	bird, err := canary.New(o.canary, target, records, delivery, lines.tell)
+	bird, err := canary.New(o.canary, target, records, delivery, lines.print)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ type canaryLine struct {
 	Completeness *float64  `json:"completeness_ratio"`
 }
 
-func (l *canaryLines) tell(s canary.Summary) {
+func (l *canaryLines) print(s canary.Summary) {
 	name := map[time.Duration]string{time.Minute: "minute", time.Hour: "hour"}[s.Length]
 	var lines []canaryLine
 	for _, c := range s.Classes {

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 )
 
 // What is promised of clocks and backlogs, and where it is tried:
@@ -323,7 +323,7 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 	t.Cleanup(manager.Close)
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, alert.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	require.NoError(t, os.WriteFile(rules, alertrules.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
 	c := settings(filepath.Join(dir, "data"))
 	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files, c.Alertmanager.URLs = false, time.Second, []string{rules},
 		[]string{manager.URL}

@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
@@ -24,14 +23,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runbook"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runlist"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/webui"
 )
 
 // collector is every room of the program, joined. Data flows ingest -> journal -> feed -> store -> query -> httpapi; it
@@ -50,12 +50,12 @@ type collector struct {
 	store     sliceStore // nil where it is off, and its feed
 	feed      *feed.Feed
 	network   []*networkStore
-	known     *registry.Registry // what topologies are
-	results   *alerting.Results  // what rules give
+	known     *registry.Registry   // what topologies are
+	results   *rulesengine.Results // what rules give
 	engine    *query.Engine
-	rules     *alerting.Evaluator
-	own       *alerting.Own // the collector's own metrics
-	killings  *killings     // nil where no Nimbus is known
+	rules     *rulesengine.Evaluator
+	own       *rulesengine.Own // the collector's own metrics
+	killings  *killings        // nil where no Nimbus is known
 	ingest    *ingest.Server
 	http      *httpapi.Server
 	loading   *loading // what was there before the start; nil before that
@@ -213,12 +213,12 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry, answering.Flags = col.known, publicSettings(c)
-	if answering.Page, err = page.Handler(); err != nil {
+	if answering.Page, err = webui.Handler(); err != nil {
 		return err
 	}
 	answering.Runbooks = runbook.Handler()
 	if c.Runs.Dir != "" {
-		answering.Runs = shelf.New(c.Runs.Dir, col.logger)
+		answering.Runs = runlist.New(c.Runs.Dir, col.logger)
 	}
 	if col.rules != nil {
 		answering.Rules, answering.Why = col.rules, col.explain(c.Slice)

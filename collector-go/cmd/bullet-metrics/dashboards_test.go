@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
 )
 
@@ -119,7 +119,7 @@ func TestDashboardsRulesAreEvaluatedByTheCollector(t *testing.T) {
 		evaluated := all()
 		return len(evaluated) > 0 && !slices.ContainsFunc(evaluated, func(r rule) bool { return r.Health == "unknown" })
 	}, 45*time.Second, 100*time.Millisecond, "the group is evaluated within its interval")
-	require.Len(t, all(), len(alert.Recordings())+len(alert.Alerts()))
+	require.Len(t, all(), len(alertrules.Recordings())+len(alertrules.Alerts()))
 	for _, r := range all() {
 		assert.Equal(t, "ok", r.Health, "%s: %s", r.Name, r.LastError)
 		if r.Name == "BulletMetricsWatchdog" {
@@ -181,10 +181,10 @@ var labelValuesOf = regexp.MustCompile(`^label_values\((.+), [a-z_]+\)$`)
 
 // alerts: what is recorded, and what Grafana compares, finds something, and the same by both.
 func (s servers) alerts(t *testing.T) {
-	for _, r := range alert.Recordings() {
+	for _, r := range alertrules.Recordings() {
 		s.found(t, r.Name, r.Whole(), false)
 	}
-	for _, a := range alert.Alerts() {
+	for _, a := range alertrules.Alerts() {
 		if a.Name != "BulletMetricsCollectorBlind" { // nothing is the good case; and then the topology is silent:
 			s.found(t, a.Name, a.GrafanaExpr(), true)
 			continue
@@ -200,7 +200,7 @@ var promqlBlock = regexp.MustCompile("(?s)```promql\n *(.*?)\n *```")
 
 // runbooks: the queries to look with find something; ALERTS is there where rules are evaluated.
 func (s servers) runbooks(t *testing.T) {
-	for _, a := range alert.Alerts() {
+	for _, a := range alertrules.Alerts() {
 		page, err := os.ReadFile(filepath.Join("../../../docs/runbooks", a.Runbook()+".md"))
 		require.NoError(t, err)
 		for _, block := range promqlBlock.FindAllStringSubmatch(string(page), -1) {

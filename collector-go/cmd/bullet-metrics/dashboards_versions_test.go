@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
@@ -161,7 +161,7 @@ func TestDashboardsCountAHostOnce(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range alert.Recordings() {
+	for _, r := range alertrules.Recordings() {
 		if r.Name == "topology:bullet_host_cpu_stolen_cores:max_rate2m" {
 			form := url.Values{"query": {r.Expr}, "start": {fmt.Sprint(fillEnd)}, "end": {fmt.Sprint(fillEnd)},
 				"step": {"15"}}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/examine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor/examine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/snippet"
 )
 

@@ -85,12 +85,12 @@ func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, e
 		Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector,
 		Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
 		NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: campaign.LeftoverOf(run),
-		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity,
+		Environment: experiment.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity,
 			Partitions: c.Partitions},
 	}
 	if file.Load.Submit == spec.SubmitByDRPC {
 		o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
-		o.Around.Endpoint, o.Around.EndpointCapacity = tuning.EndpointDRPC, file.Load.DRPCThreads
+		o.Environment.Endpoint, o.Environment.EndpointCapacity = tuning.EndpointDRPC, file.Load.DRPCThreads
 	}
 	if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
 		return nil, fmt.Errorf("launch.command: %w", err)
@@ -101,7 +101,7 @@ func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, e
 // run measures what a run's directory lacks, reports on it, and ends everything.
 func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer, launcher campaign.Launcher,
 	began time.Time) error {
-	run, err := rundir.Load(writer.Dir())
+	run, err := rundir.Read(writer.Dir())
 	if err != nil {
 		return errors.Join(err, launcher.Stop(e.hasten))
 	}

@@ -23,29 +23,29 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// guest is who comes from an address of his own, of which a machine has many.
-type guest struct {
+// external is who comes from an address of his own, of which a machine has many.
+type external struct {
 	*running
 	address    string
 	http       *http.Client
 	connection *grpc.ClientConn
 }
 
-func (r *running) guest(address string) *guest {
+func (r *running) external(address string) *external {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	transport := &http.Transport{DialContext: dialer.DialContext}
 	r.t.Cleanup(transport.CloseIdleConnections)
-	g := &guest{running: r, address: address, http: &http.Client{Transport: transport}}
+	g := &external{running: r, address: address, http: &http.Client{Transport: transport}}
 	g.connection = g.connect()
 	return g
 }
 
-func (g *guest) dial(to net.Addr) (net.Conn, error) {
+func (g *external) dial(to net.Addr) (net.Conn, error) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(g.address)}}
 	return dialer.DialContext(g.t.Context(), "tcp", to.String())
 }
 
-func (g *guest) connect() *grpc.ClientConn {
+func (g *external) connect() *grpc.ClientConn {
 	connection, err := grpc.NewClient("passthrough:///collector",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
@@ -56,15 +56,15 @@ func (g *guest) connect() *grpc.ClientConn {
 	return connection
 }
 
-// opened is a stream of a guest's.
+// opened is a stream of a external's.
 type opened struct {
-	*guest
+	*external
 	stream   pb.IngestService_ExportClient
 	sequence uint64
 }
 
 // open opens a stream of a topology, which stays until the test ends.
-func (g *guest) open(topology string) (*opened, error) {
+func (g *external) open(topology string) (*opened, error) {
 	stream, err := pb.NewIngestServiceClient(g.connection).Export(g.t.Context())
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (g *guest) open(topology string) (*opened, error) {
 	if _, err := stream.Recv(); err != nil {
 		return nil, err
 	}
-	return &opened{guest: g, stream: stream}, nil
+	return &opened{external: g, stream: stream}, nil
 }
 
 // send sends a batch and returns what is answered.
@@ -123,7 +123,7 @@ func (r *running) figure(name string, words ...string) (sum float64) {
 }
 
 // get is the status that a path is answered with.
-func (g *guest) get(path string) int {
+func (g *external) get(path string) int {
 	response, err := g.http.Get("http://" + g.col.httpListener.Addr().String() + path)
 	require.NoError(g.t, err)
 	defer response.Body.Close()
@@ -139,7 +139,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 	c.Limits.Streams, c.Limits.SeriesPerTopology, c.Limits.SamplesPerSecondPerTopology = 12, 1000, 100
 	c.Limits.OpenSamples, c.Limits.OpenSamplesPerTopology, c.Query.MaxConcurrent = 3000, 2500, 3
 	r := startCollector(t, c)
-	hostile, good := r.guest("127.0.0.2"), r.guest("127.0.0.3")
+	hostile, good := r.external("127.0.0.2"), r.external("127.0.0.3")
 	steady, err := good.open("good")
 	require.NoError(t, err)
 	newest := time.Now().Truncate(10 * time.Second).Add(-10 * time.Minute)
@@ -168,7 +168,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 			require.Eventually(t, func() bool { return r.figure(refused) >= 600-512*2/3-1 }, 30*time.Second,
 				10*time.Millisecond)
 			goesOn(t)
-			again := r.guest(good.address)
+			again := r.external(good.address)
 			stream, err := again.open("good")
 			require.NoError(t, err)
 			require.NoError(t, stream.stream.CloseSend())

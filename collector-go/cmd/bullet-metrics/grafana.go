@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
 )
 
@@ -103,8 +103,8 @@ func (e grafanaExport) files() (all []exported, err error) {
 	return append(all,
 		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url, e.access))},
 		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
-		exported{"provisioning/alerting/bullet-metrics.yaml", alert.GrafanaRules(dashboard.SourceUID, runbooks)},
-		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules(alert.Interval, alert.QueryOffset,
+		exported{"provisioning/alerting/bullet-metrics.yaml", alertrules.GrafanaRules(dashboard.SourceUID, runbooks)},
+		exported{"prometheus/bullet-metrics.rules.yaml", alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset,
 			runbooks)}), nil
 }
 

@@ -46,15 +46,15 @@ func newLoadCommand() *cobra.Command {
 	o := loadOptions{}
 	command := &cobra.Command{
 		Use:   "load",
-		Short: "Ask a topology queries at a constant rate, or a number at a time, and tell their latencies",
+		Short: "Ask a topology queries at a constant rate, or a number at a time, and report their latencies",
 		Long: `Ask a Bullet topology queries of one class, at a constant rate (--rate) or a number at a time (--held), through Bullet's query
-endpoint or Storm's DRPC, and tell how long they took, how many failed, and whether the answers held what the topology's record source
+endpoint or Storm's DRPC, and report how long they took, how many failed, and whether the answers held what the topology's record source
 made for them.
 
 --query asks your own BQL instead of a class', on a Bullet of your own: --expect-records and --expect-field say what its answers must have.
 
 Latency counts from when a query was meant to start, so that a stall shows in every query that it held up. What could not be submitted,
-because as many were under way as may be, is told of and its latency counts too. How late the client itself was is told apart.
+because as many were under way as may be, is reported, and its latency counts too. How late the client itself was is reported apart.
 
 Ctrl-C ends the queries and gives the results so far.`,
 		Example: `  bullet-metrics load --rate 20 --duration 60s --threshold 'p99<35s' --threshold 'failed<1%'
@@ -248,7 +248,7 @@ func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
 	if err := errors.Join(r.linesErr, r.write()); err != nil {
 		return err
 	}
-	crossed, err := r.tell(out)
+	crossed, err := r.print(out)
 	switch {
 	case err != nil:
 		return err
@@ -440,7 +440,7 @@ func (r *loadRun) title() string {
 	return fmt.Sprintf("%s queries, %s, for %s", r.query.Class(), what, r.end.Sub(r.began).Round(time.Second))
 }
 
-// clientLimit tells in words whether the client kept the rate.
+// clientLimit states in words whether the client kept the rate.
 func (r *loadRun) clientLimit(result load.Result) string {
 	const bound = 0.1 // seconds, as internal/tuning has it
 	if result.Lateness.P99 > bound {

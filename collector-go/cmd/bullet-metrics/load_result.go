@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
 
-// loadResult is what a run tells as JSON. Units end the names; what is not known is null.
+// loadResult is a run's result as JSON. Units end the names; what is not known is null.
 type loadResult struct {
 	Target   string  `json:"target"`
 	URL      string  `json:"url"`
@@ -122,8 +122,8 @@ func (r *loadRun) result() loadResult {
 	return out
 }
 
-// tell prints the result, and says how many thresholds were crossed.
-func (r *loadRun) tell(out io.Writer) (crossed int, err error) {
+// print prints the result, and says how many thresholds were crossed.
+func (r *loadRun) print(out io.Writer) (crossed int, err error) {
 	result := r.result()
 	for _, judged := range result.Thresholds {
 		if !judged.Kept {
@@ -165,7 +165,7 @@ func (r loadResult) text(out io.Writer, title string) error {
 	c := r.Completeness
 	switch {
 	case c.Ratio == nil:
-		row("completeness", "cannot be told: no record was due in any query")
+		row("completeness", "unknown: no record was due in any query")
 	default:
 		row("completeness", "%.6g%%: %d of %d records due, in %d queries, %d of them incomplete", 100**c.Ratio,
 			c.Due-c.Missing, c.Due, c.Judged, c.Incomplete)

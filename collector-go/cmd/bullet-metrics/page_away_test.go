@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 )
 
 // awayRules fire once the collector has noted that it runs.
@@ -33,7 +33,7 @@ const awayRules = `groups:
 func wasAway(t *testing.T) *running {
 	c := settings(t.TempDir())
 	c.Embedded.RetentionTime, c.Rules.BuiltIn, c.Rules.Interval = 0, false, time.Second
-	own := alerting.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler),
+	own := rulesengine.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler),
 		prometheus.NewRegistry())
 	app := own.Appender(context.Background())
 	name := labels.FromStrings("__name__", "bullet_metrics_build_info", "job", "bullet-metrics", "instance",

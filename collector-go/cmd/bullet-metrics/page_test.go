@@ -87,7 +87,7 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	node := exec.CommandContext(t.Context(), "node", append([]string{"--test-reporter=spec", "browser/all.mjs"},
 		tests...)...)
-	node.Dir = "../../internal/page"
+	node.Dir = "../../internal/webui"
 	node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(collectors), "TZ=UTC")
 	node.Stdout, node.Stderr = t.Output(), t.Output()
 	require.NoError(t, node.Run())
@@ -95,7 +95,7 @@ func TestPageInABrowser(t *testing.T) {
 
 // What the page offers for pasting is what the program prints.
 func TestPageHasTheSnippetsLines(t *testing.T) {
-	index, err := os.ReadFile("../../internal/page/static/index.html")
+	index, err := os.ReadFile("../../internal/webui/static/index.html")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(index), `<pre id="snippet">`)
 	require.True(t, found)

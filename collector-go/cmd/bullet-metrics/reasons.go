@@ -10,6 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
@@ -17,20 +18,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
 
 // explain returns what changed before an alert, from what this collector knows.
-func (col *collector) explain(s config.Slice) func(context.Context, why.Question) (*why.Answer, error) {
-	ports := why.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Events: col.eventsOf,
+func (col *collector) explain(s config.Slice) func(context.Context, diagnosis.Question) (*diagnosis.Answer, error) {
+	ports := diagnosis.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Annotations: col.annotationsOf,
 		Limit: col.limitation(s.Width)}
-	return func(ctx context.Context, q why.Question) (*why.Answer, error) { return why.Explain(ctx, ports, q) }
+	return func(ctx context.Context, q diagnosis.Question) (*diagnosis.Answer, error) {
+		return diagnosis.Explain(ctx, ports, q)
+	}
 }
 
 // ranges asks the engine.
 type ranges struct{ engine *query.Engine }
 
-func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]why.Line,
+func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]diagnosis.Line,
 	error) {
 	asked, err := r.engine.Range(ctx, nil, expression, from, to, step)
 	if err != nil {
@@ -42,7 +44,7 @@ func (r ranges) Range(ctx context.Context, expression string, from, to time.Time
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]why.Line, 0, len(matrix))
+	lines := make([]diagnosis.Line, 0, len(matrix))
 	for _, series := range matrix {
 		lines = append(lines, lineOf(series))
 	}
@@ -50,18 +52,18 @@ func (r ranges) Range(ctx context.Context, expression string, from, to time.Time
 }
 
 // lineOf leaves histograms out: no figure is one.
-func lineOf(series promql.Series) why.Line {
-	line := why.Line{Labels: series.Metric.Map()}
+func lineOf(series promql.Series) diagnosis.Line {
+	line := diagnosis.Line{Labels: series.Metric.Map()}
 	for _, p := range series.Floats {
 		line.TimesMs, line.Values = append(line.TimesMs, p.T), append(line.Values, p.F)
 	}
 	return line
 }
 
-func (col *collector) activeAlerts() (all []why.Alert) {
+func (col *collector) activeAlerts() (all []diagnosis.Alert) {
 	for _, rule := range col.rules.AlertingRules() {
 		for _, a := range rule.ActiveAlerts() {
-			all = append(all, why.Alert{
+			all = append(all, diagnosis.Alert{
 				Name: rule.Name(), Labels: a.Labels.Map(), State: a.State.String(), Began: a.ActiveAt,
 				Summary: a.Annotations.Get("summary"),
 				Runbook: a.Annotations.Get("runbook_url"), Topology: a.Labels.Get("topology"),
@@ -71,10 +73,10 @@ func (col *collector) activeAlerts() (all []why.Alert) {
 	return all
 }
 
-func (col *collector) eventsOf(topology string, from, to time.Time) (all []why.Event) {
+func (col *collector) annotationsOf(topology string, from, to time.Time) (all []diagnosis.Annotation) {
 	for _, a := range col.known.Annotations(registry.Filter{Topology: topology, FromMs: from.UnixMilli(),
 		ToMs: to.UnixMilli()}) {
-		e := why.Event{Time: time.UnixMilli(a.TimeMs), Title: a.Title, Text: a.Text, Tags: a.Tags}
+		e := diagnosis.Annotation{Time: time.UnixMilli(a.TimeMs), Title: a.Title, Text: a.Text, Tags: a.Tags}
 		if a.TimeMs < from.UnixMilli() {
 			e.Time, e.Title = time.UnixMilli(a.EndMs), "end of "+a.Title
 		}
@@ -94,7 +96,7 @@ func (col *collector) limitation(width time.Duration) func(context.Context, stri
 			return "", false, err
 		}
 		evidence, err := experiment.GatherEvidence(ctx, stored{col.engine}, known,
-			experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
+			experiment.TimeRange{From: from, To: to, Width: width, Workers: len(known.Workers)})
 		if err != nil {
 			return "", false, err
 		}

@@ -34,7 +34,7 @@ func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	_, err = stranger.Topology(t.Context(), "t")
 	require.Error(t, err)
 
-	over := experiment.Stretch{From: end.Add(-50 * time.Second), To: end.Add(-20 * time.Second),
+	over := experiment.TimeRange{From: end.Add(-50 * time.Second), To: end.Add(-20 * time.Second),
 		Width: c.Slice.Width, Workers: 1}
 	require.Eventually(t, func() bool {
 		series, err := client.Slices(t.Context(), `bullet_worker_cpu_seconds_total{topology="t"}`, over.From, over.To)

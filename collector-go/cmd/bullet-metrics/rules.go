@@ -12,10 +12,10 @@ import (
 	commonconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
@@ -26,7 +26,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 		return err
 	}
 	dir := filepath.Join(c.DataDir, "rules")
-	judging := alerting.DefaultOptions(dir)
+	judging := rulesengine.DefaultOptions(dir)
 	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice),
 		col.logger, figures
 	if c.Embedded.RetentionTime > 0 {
@@ -40,20 +40,20 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	}
 	if c.Rules.BuiltIn {
 		runbooks := judging.ExternalURL.JoinPath("runbooks").String() + "/"
-		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval,
+		ours := rulesengine.File{Name: builtInRules, Text: alertrules.PrometheusRules(judging.Interval,
 			judging.QueryOffset, runbooks)}
-		judging.Files = append([]alerting.File{ours}, judging.Files...)
+		judging.Files = append([]rulesengine.File{ours}, judging.Files...)
 	}
-	col.results = alerting.OpenResults(dir, judging.Retention, col.logger, figures)
+	col.results = rulesengine.OpenResults(dir, judging.Retention, col.logger, figures)
 	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)),
 		asking); err != nil {
 		return err
 	}
-	col.own = &alerting.Own{
+	col.own = &rulesengine.Own{
 		Gatherer: figures, Results: col.results, Interval: c.Rules.Interval, Logger: col.logger,
 		Labels: labels.FromStrings("job", "bullet-metrics", "instance", c.HTTP.Listen),
 	}
-	col.rules, err = alerting.New(col.engine, col.results, judging)
+	col.rules, err = rulesengine.New(col.engine, col.results, judging)
 	return err
 }
 
@@ -65,8 +65,8 @@ const builtInRules = "bullet-metrics.rules.yaml"
 func queryOffset(s config.Slice) time.Duration { return time.Second + s.Width + s.Lateness }
 
 // ruleFiles reads the operator's rules.
-func ruleFiles(patterns []string) (all []alerting.File, err error) {
-	paths, err := alerting.Paths(patterns)
+func ruleFiles(patterns []string) (all []rulesengine.File, err error) {
+	paths, err := rulesengine.Paths(patterns)
 	if err != nil {
 		err = fmt.Errorf("rules.files: %w", err)
 	}
@@ -76,13 +76,13 @@ func ruleFiles(patterns []string) (all []alerting.File, err error) {
 			err = errors.Join(err, fmt.Errorf("rules.files: %w", bad))
 			continue
 		}
-		all = append(all, alerting.File{Name: path, Text: text})
+		all = append(all, rulesengine.File{Name: path, Text: text})
 	}
 	return all, err
 }
 
 // callees returns who receives alerts, how they are called, and where they find us.
-func callees(c config.Config, encrypted bool, judging *alerting.Options) error {
+func callees(c config.Config, encrypted bool, judging *rulesengine.Options) error {
 	for _, text := range c.Alertmanager.URLs {
 		u, err := url.Parse(text)
 		if err != nil {

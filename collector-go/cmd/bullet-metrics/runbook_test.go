@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
@@ -18,7 +18,7 @@ func TestAlertsLeadToRunbooksOfTheCollector(t *testing.T) {
 	c.HTTP.ExternalURL = "http://metrics.example:9320/sub"
 	r := startCollector(t, c)
 	rules := r.body("/api/v1/rules?type=alert")
-	for _, a := range alert.Alerts() {
+	for _, a := range alertrules.Alerts() {
 		assert.Contains(t, rules, `"runbook_url":"http://metrics.example:9320/sub/runbooks/`+a.Name+`"`)
 		response, err := http.Get("http://" + r.col.httpListener.Addr().String() + "/runbooks/" + a.Name)
 		require.NoError(t, err)

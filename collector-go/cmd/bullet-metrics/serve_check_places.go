@@ -18,11 +18,11 @@ import (
 	commonconfig "github.com/prometheus/common/config"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 )
 
@@ -115,7 +115,7 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 			}
 		}
 	}
-	var alerts alerting.Options
+	var alerts rulesengine.Options
 	if callees(c, false, &alerts) == nil {
 		for _, u := range alerts.Alertmanagers {
 			calls = append(calls, func(ctx context.Context) looked {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 )
 
@@ -16,12 +16,12 @@ import (
 // is wrong with them. It is asked before a port or the data directory is touched, so that none of these faults hides
 // behind another.
 func checkNamed(c config.Config) error {
-	return errors.Join(checkRules(c), callees(c, false, &alerting.Options{}), checkStores(c), checkRuns(c.Runs))
+	return errors.Join(checkRules(c), callees(c, false, &rulesengine.Options{}), checkStores(c), checkRuns(c.Runs))
 }
 
 func checkRules(c config.Config) error {
 	files, err := ruleFiles(c.Rules.Files)
-	return errors.Join(err, alerting.Check(files, queryOptions(c.Query).Parser()))
+	return errors.Join(err, rulesengine.Check(files, queryOptions(c.Query).Parser()))
 }
 
 // checkStores makes each store's protocol, which connects to nothing.

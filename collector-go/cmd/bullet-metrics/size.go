@@ -33,7 +33,7 @@ func newSizeCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "size --records-per-s V --queries N --limit 200ms --from FILES|RUNDIRS",
 		Short: "The configuration for a load, as Bullet YAML, from measurements",
-		Long: `Tell the configuration that a record rate and a number of simultaneous queries take, as Bullet's settings.
+		Long: `Find the configuration that a record rate and a number of simultaneous queries take, as Bullet's settings.
 
 --from names runs' directories and CSV files, with commas between them or one after the other: a run of data volumes (analysis: data, such as
 Test 6) and one of filter bolts by queries (analysis: queries, such as Test 7), or their tables (as for analyze data and analyze queries),

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // read takes each file or run's directory for what it is about.
 func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements, err error) {
-	seen := map[sheet.Measurement]string{}
+	seen := map[csvtable.Measurement]string{}
 	for _, path := range o.from {
 		about, err := aboutOf(path)
 		if err != nil {
@@ -27,10 +27,10 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements,
 		}
 	}
 	for _, needed := range []struct {
-		table    sheet.Measurement
+		table    csvtable.Measurement
 		analysis rundir.Analysis
 		test     string
-	}{{sheet.OfData, rundir.OfData, "Test 6"}, {sheet.OfQueries, rundir.OfQueries, "Test 7"}} {
+	}{{csvtable.OfData, rundir.OfData, "Test 6"}, {csvtable.OfQueries, rundir.OfQueries, "Test 7"}} {
 		if seen[needed.table] == "" {
 			return evidence, usageError{fmt.Errorf("--from %s has no table of %s; name one more: a CSV file, or the directory of a run with analysis: %s (%s)",
 				strings.Join(o.from, ","), needed.table, needed.analysis, needed.test)}
@@ -40,29 +40,29 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements,
 }
 
 // aboutOf recognises a file by its columns and a run by its analysis.
-func aboutOf(path string) (sheet.Measurement, error) {
+func aboutOf(path string) (csvtable.Measurement, error) {
 	run, err := openRun(path)
 	if err != nil {
 		return "", err
 	}
 	if run == nil {
-		return sheet.About(path)
+		return csvtable.About(path)
 	}
 	switch run.Analysis {
 	case rundir.OfData:
-		return sheet.OfData, nil
+		return csvtable.OfData, nil
 	case rundir.OfQueries:
-		return sheet.OfQueries, nil
+		return csvtable.OfQueries, nil
 	}
 	return "", fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s): nothing is sized from it; name runs with analysis: %s (Test 6) and analysis: %s (Test 7)",
 		path, run.Experiment, tableOf[run.Analysis], run.Analysis, rundir.OfData, rundir.OfQueries)
 }
 
 // readOne reads a table, and judges it by itself, so that a fault names its place.
-func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand,
+func (o *sizeOptions) readOne(about csvtable.Measurement, path string, demand *tuning.Demand,
 	evidence *tuning.Measurements) error {
 	switch about {
-	case sheet.OfData:
+	case csvtable.OfData:
 		volumes, err := readVolumes(path, *o.cpu)
 		if err != nil {
 			return err
@@ -71,10 +71,10 @@ func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuni
 		o.notes = append(o.notes, volumes.notes...)
 		_, err = tuning.AnalyzeData(volumes.rows, demand.Goals.Confidence)
 		return volumes.locate(err)
-	case sheet.OfQueries:
+	case csvtable.OfQueries:
 		return o.readGrid(path, demand, evidence)
 	default:
-		table, err := sheet.Resources(path, sheet.CPU(*o.cpu))
+		table, err := csvtable.Resources(path, csvtable.CPU(*o.cpu))
 		if err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (col *collector) relieve(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := col.retention.Relieve(ctx, col.journal.Crowded); err != nil && ctx.Err() == nil {
+		if err := col.retention.Relieve(ctx, col.journal.NearlyFull); err != nil && ctx.Err() == nil {
 			col.logger.Warn("the journal is nearly full and could not let go of what a store lacks", "error", err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -122,7 +122,7 @@ func addCPU(flags *pflag.FlagSet) *string {
 }
 
 func checkCPU(cpu string) error {
-	if !slices.Contains([]sheet.CPU{sheet.CPUUnsaid, sheet.CPUTotal, sheet.CPUEach}, sheet.CPU(cpu)) {
+	if !slices.Contains([]csvtable.CPU{csvtable.CPUUnsaid, csvtable.CPUTotal, csvtable.CPUEach}, csvtable.CPU(cpu)) {
 		return fmt.Errorf("--cpu %q is neither total nor each", cpu)
 	}
 	return nil
@@ -131,7 +131,7 @@ func checkCPU(cpu string) error {
 // asUsage makes wrong usage of what only another command line mends.
 func asUsage(err error) error {
 	var outside tuning.OutOfRange
-	if errors.Is(err, sheet.ErrCPUUnsaid) || errors.Is(err, sheet.ErrCPUSaidTwice) || errors.As(err, &outside) {
+	if errors.Is(err, csvtable.ErrCPUUnsaid) || errors.Is(err, csvtable.ErrCPUSaidTwice) || errors.As(err, &outside) {
 		return usageError{err}
 	}
 	return err

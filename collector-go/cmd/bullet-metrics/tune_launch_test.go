@@ -32,15 +32,15 @@ func TestWhatIsAroundATopologyIsInItsFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf.yaml"), []byte("a: 1\n"), 0o644))
 	for name, c := range map[string]struct {
 		text string
-		want experiment.Around
+		want experiment.Environment
 	}{
-		"gateway": {commandExperiment, experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: 500,
+		"gateway": {commandExperiment, experiment.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: 500,
 			Partitions: 64}},
-		"not told": {strings.Replace(commandExperiment, ", gateway_capacity: 500, partitions: 64", "", 1),
-			experiment.Around{Endpoint: tuning.EndpointGateway}},
+		"not reported": {strings.Replace(commandExperiment, ", gateway_capacity: 500, partitions: 64", "", 1),
+			experiment.Environment{Endpoint: tuning.EndpointGateway}},
 		"through DRPC": {strings.NewReplacer(" gateway_capacity: 500,", "", "load: {",
 			"load: {submit: drpc, drpc: [\"127.0.0.1:1\"], drpc_threads: 200, ").Replace(commandExperiment),
-			experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 200, Partitions: 64}},
+			experiment.Environment{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 200, Partitions: 64}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := spec.Parse(filepath.Join(dir, "mine.yaml"), []byte(c.text))
@@ -51,7 +51,7 @@ func TestWhatIsAroundATopologyIsInItsFile(t *testing.T) {
 			launched, err := launcher.Launch(t.Context(), run.Plan.Trials[0], "mine-01")
 			require.NoError(t, err)
 			c.want.HostOfClient = true
-			assert.Equal(t, c.want, launched.Around)
+			assert.Equal(t, c.want, launched.Environment)
 			require.NoError(t, launcher.Stop(nil))
 		})
 	}

@@ -60,7 +60,7 @@ type listed struct {
 func listRuns(out io.Writer, dir, form string, last int) error {
 	runs, unreadable, err := rundir.List(dir)
 	if dir == runsDir {
-		if demo, wrong := rundir.Load(demoDir); wrong == nil {
+		if demo, wrong := rundir.Read(demoDir); wrong == nil {
 			runs, err = append(runs, demo), nil
 			slices.SortStableFunc(runs, func(a, b *rundir.Run) int {
 				return cmp.Compare(a.Manifest.StartedMs, b.Manifest.StartedMs)

@@ -51,7 +51,7 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		"nothing": {[]string{"run"}, exit.Usage, "takes an experiment's file, or --resume"},
 		"both":    {[]string{"run", smallest, "--resume", "x"}, exit.Usage, "takes an experiment's file"},
 		"no file": {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
-		"no run":  {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run's directory"},
+		"no run":  {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run directory"},
 		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exit.Failed,
 			"holds a run already"},
 		"not built": {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()},

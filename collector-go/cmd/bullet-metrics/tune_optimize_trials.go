@@ -178,7 +178,7 @@ func (t *trialEngine) Play(ctx context.Context, o trials.Order) (trials.Outcome,
 		return trials.Outcome{}, err
 	}
 	defer writer.Close()
-	run, err := rundir.Load(o.Dir)
+	run, err := rundir.Read(o.Dir)
 	if err != nil {
 		return trials.Outcome{}, err
 	}
@@ -191,7 +191,7 @@ func (t *trialEngine) Play(ctx context.Context, o trials.Order) (trials.Outcome,
 		if _, err := t.measure(ctx, file, run, writer, t.launcher); err != nil {
 			return trials.Outcome{}, err
 		}
-		if run, err = rundir.Load(o.Dir); err != nil {
+		if run, err = rundir.Read(o.Dir); err != nil {
 			return trials.Outcome{}, err
 		}
 	}

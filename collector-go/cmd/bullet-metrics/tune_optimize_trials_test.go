@@ -116,7 +116,7 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	}
 	assert.Equal(t, []string{"optimize-small-003-01", "optimize-small-003-01-launch2"}, launcher.names)
 	assert.Equal(t, 2, launcher.ended)
-	run, err := rundir.Load(order.Dir)
+	run, err := rundir.Read(order.Dir)
 	require.NoError(t, err)
 	assert.True(t, run.Plan.EndEarly)
 	assert.Equal(t, s.study.Text, run.Experiment)
@@ -125,12 +125,12 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 
 	w, err := rundir.Open(order.Dir)
 	require.NoError(t, err)
-	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 3}))
+	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 3}))
 	require.NoError(t, w.BeginTrial(run.Plan.Trials[0], nil, rundir.Arguments{}))
 	unknown := tuning.Unknown
 	require.NoError(t, w.FinishStep(run.Plan.Trials[0], rundir.Step{Number: 1, Attempt: 1, Launch: 3, Value: 800,
 		Verdict: tuning.OK, CatchUpRatio: unknown}, 1))
-	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialFinished, Trial: 1}))
+	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialFinished, Trial: 1}))
 	require.NoError(t, w.SaveResult(rundir.Result{Verdict: tuning.OK}))
 	require.NoError(t, w.Close())
 	outcome, err := e.Play(t.Context(), order)
@@ -238,7 +238,7 @@ func TestCtrlCEndsASearchInOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
 	assert.Nil(t, kept[0].Outcome)
-	run, err := rundir.Load(kept[0].Dir)
+	run, err := rundir.Read(kept[0].Dir)
 	require.NoError(t, err)
 	assert.Equal(t, rundir.RunInterrupted, run.Events[len(run.Events)-1].Kind)
 }

@@ -192,7 +192,7 @@ func rounded(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Second)
 }
 
-func catchUp(l rundir.Asked) string {
+func catchUp(l rundir.Load) string {
 	if !l.CatchUpFactor.Known() {
 		return ""
 	}

@@ -62,7 +62,7 @@ than 90% lie inside their intervals, or the median error of the capacity is not 
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0,
 		"records a second; 0 for those of the runs, or of the experiment")
 	flags.Float64Var(&o.gridRecords, "query-records-per-s", 0,
-		"record rate at which tables of queries were measured that have none; 0 where it is not known")
+		"record rate at which tables of queries were measured that have none; 0 where that is not known")
 	flags.DurationVar(&o.limit, "limit", 0,
 		"the most that the mean filter latency may be, of the capacity; 0 for the runs' goal, 200ms where they have none")
 	flags.BoolVar(&o.check, "check", false,
@@ -181,12 +181,12 @@ func (e predictionsMissed) Error() string { return strings.Join(e.missed, "; ") 
 func (predictionsMissed) ExitCode() int { return exit.Missed }
 
 // asked are the questions of the flags and the file.
-func (o *predictOptions) asked(args []string) ([]predict.Asked, error) {
+func (o *predictOptions) asked(args []string) ([]predict.Scenario, error) {
 	over, err := settingsOf(o.set)
 	if err != nil {
 		return nil, err
 	}
-	base := predict.Asked{Over: over, Records: tuning.Unknown, LimitMs: float64(o.limit.Microseconds()) / 1000,
+	base := predict.Scenario{Over: over, Records: tuning.Unknown, LimitMs: float64(o.limit.Microseconds()) / 1000,
 		Machine: o.machine.machine()}
 	if o.recordsPerS > 0 {
 		base.Records = tuning.Figure(o.recordsPerS)
@@ -210,7 +210,7 @@ func (o *predictOptions) asked(args []string) ([]predict.Asked, error) {
 }
 
 // loads asks for each number of queries of the flag, or of others where it is not given.
-func (o *predictOptions) loads(base predict.Asked, others []float64) (all []predict.Asked) {
+func (o *predictOptions) loads(base predict.Scenario, others []float64) (all []predict.Scenario) {
 	queries := o.queries
 	if len(queries) == 0 {
 		queries = others
@@ -223,7 +223,7 @@ func (o *predictOptions) loads(base predict.Asked, others []float64) (all []pred
 }
 
 // experiment asks for every configuration and step of an experiment's plan.
-func (o *predictOptions) experiment(path string, base predict.Asked) (all []predict.Asked, err error) {
+func (o *predictOptions) experiment(path string, base predict.Scenario) (all []predict.Scenario, err error) {
 	file, _, err := spec.Read(path)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (o *predictOptions) experiment(path string, base predict.Asked) (all []pred
 	return all, nil
 }
 
-func (o *predictOptions) steps(a predict.Asked, plan rundir.Plan, t rundir.PlannedTrial) (all []predict.Asked) {
+func (o *predictOptions) steps(a predict.Scenario, plan rundir.Plan, t rundir.PlannedTrial) (all []predict.Scenario) {
 	if plan.Axis == rundir.RecordsPerSecond && o.recordsPerS == 0 {
 		for _, s := range t.Steps {
 			a.Records = tuning.Figure(s.Value)

@@ -15,8 +15,8 @@ import (
 
 // tables are the document's own.
 const (
-	test6Table = "../../internal/sheet/testdata/document/data-scaling-test6.csv"
-	test7Table = "../../internal/sheet/testdata/document/query-scaling-test7.csv"
+	test6Table = "../../internal/csvtable/testdata/document/data-scaling-test6.csv"
+	test7Table = "../../internal/csvtable/testdata/document/query-scaling-test7.csv"
 )
 
 func predicted(t *testing.T, args ...string) *predict.Answers {

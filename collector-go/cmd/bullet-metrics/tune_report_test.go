@@ -52,8 +52,8 @@ func TestTuneCompareTellsWhatChanged(t *testing.T) {
 func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	empty := t.TempDir()
 	for want, line := range map[string][]string{
-		"is not a run's directory": {"tune", "report", empty},
-		"not a run's directory":    {"tune", "compare", empty, sampleRun},
+		"is not a run directory": {"tune", "report", empty},
+		"not a run directory":    {"tune", "compare", empty, sampleRun},
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)

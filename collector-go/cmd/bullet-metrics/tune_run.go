@@ -111,7 +111,7 @@ func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now
 
 // reopen reads the experiment that a run keeps; its paths are relative to where it was read from then.
 func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
-	run, err := rundir.Load(o.resume)
+	run, err := rundir.Read(o.resume)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +128,7 @@ func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
 }
 
 func (o *tuneRunOptions) launcher(e *engine, file *spec.File, dir string) (campaign.Launcher, error) {
-	run, err := rundir.Load(dir)
+	run, err := rundir.Read(dir)
 	if err != nil {
 		return nil, err
 	}

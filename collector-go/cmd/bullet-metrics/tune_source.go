@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -28,7 +28,7 @@ type measured[T any] struct {
 	run *report.RunReport
 }
 
-func ofFile[T any](table *sheet.Table, rows []T) *measured[T] {
+func ofFile[T any](table *csvtable.Table, rows []T) *measured[T] {
 	return &measured[T]{rows: rows, notes: table.Notes, lines: table.Lines, locate: func(err error) error {
 		return table.Locate(err, nil)
 	}}
@@ -71,7 +71,7 @@ func openRun(path string) (*report.RunReport, error) {
 type source[T any] struct {
 	// analyses are those of the runs that have the table, the one to name first.
 	analyses []rundir.Analysis
-	ofFile   func(path string) (*sheet.Table, []T, error)
+	ofFile   func(path string) (*csvtable.Table, []T, error)
 	ofRun    func(*report.RunReport) ([]T, error)
 }
 

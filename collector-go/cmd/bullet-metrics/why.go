@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 )
 
 func newWhyCommand() *cobra.Command {
 	var alert, topology, at, output string
 	var to asking
-	window := why.DefaultWindow
+	window := diagnosis.DefaultWindow
 	command := &cobra.Command{
 		Use:   "why --alert NAME [--topology NAME] [--time TIME]",
 		Short: "List what changed before an alert",
@@ -78,7 +78,7 @@ func askWhy(ctx context.Context, asked *client.Client, out io.Writer, path, outp
 		_, err = fmt.Fprintln(out, string(data))
 		return err
 	}
-	var answer why.Answer
+	var answer diagnosis.Answer
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return fmt.Errorf("the collector's answer is not what was expected: %w", err)
 	}

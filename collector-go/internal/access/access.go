@@ -19,7 +19,7 @@ const (
 	none  Scope = "none" // in a file: this one may do nothing
 )
 
-// Need is what a caller is about to do. The topology is that of what is written; "" where it is not known yet.
+// Need is what a caller is about to do. The topology is that of what is written; "" where that is not known yet.
 type Need struct {
 	Scope    Scope
 	Topology string

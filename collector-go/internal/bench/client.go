@@ -161,7 +161,7 @@ func (c *client) again(from uint64, rest time.Duration) error {
 
 func (c *client) put(b *pb.Batch) error {
 	err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}})
-	if errors.Is(err, io.EOF) { // the stream has ended: what receive was told says why
+	if errors.Is(err, io.EOF) { // the stream has ended: what receive got says why
 		<-c.received
 		c.mu.Lock()
 		defer c.mu.Unlock()

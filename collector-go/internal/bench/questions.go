@@ -34,7 +34,7 @@ func (r *run) questions() []Question {
 
 // Ask writes rows as Measure does, and asks the questions of a day about them. An own collector restarts in between, so
 // that what is asked comes from the disk.
-func (o *Ingest) Ask(ctx context.Context, clients int, told func(Question)) (Step, []Question, error) {
+func (o *Ingest) Ask(ctx context.Context, clients int, asked func(Question)) (Step, []Question, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()
 	if err := r.write(ctx); err != nil {
@@ -51,7 +51,7 @@ func (o *Ingest) Ask(ctx context.Context, clients int, told func(Question)) (Ste
 		if err := r.ask(ctx, &questions[i], time.UnixMilli(r.startMs), end); err != nil {
 			return r.step, nil, fmt.Errorf("%s: %w", questions[i].Expression, err)
 		}
-		told(questions[i])
+		asked(questions[i])
 	}
 	return r.step, questions, nil
 }

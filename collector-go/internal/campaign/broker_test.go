@@ -39,13 +39,13 @@ type making struct {
 }
 
 // join puts it in the places of the topology's ports.
-func (b *brokered) join(ports *experiment.SessionPorts) experiment.Around {
+func (b *brokered) join(ports *experiment.SessionPorts) experiment.Environment {
 	ports.Slices, ports.Facts, ports.Source = b, b, b
 	if b.live > 0 {
 		b.made = []making{{b.began, b.live}}
 		ports.Source = nil
 	}
-	return experiment.Around{HostOfClient: b.live > 0}
+	return experiment.Environment{HostOfClient: b.live > 0}
 }
 
 // Topology implements experiment.Facts: nothing is known yet, so that what is read tells by itself.

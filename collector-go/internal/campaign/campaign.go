@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Options are what a campaign may be told beside its plan.
+// Options are what a campaign takes beside its plan.
 type Options struct {
 	// Deadline is when no further step is begun; the zero time for none.
 	Deadline time.Time
@@ -75,9 +75,9 @@ func (c *Campaign) noteResumption(e rundir.Event) {
 		time.UnixMilli(e.AtMs).UTC().Format("15:04:05 UTC"), e.Text))
 }
 
-func (c *Campaign) tell(e rundir.Event) error {
+func (c *Campaign) append(e rundir.Event) error {
 	e.AtMs = c.now().UnixMilli()
-	return c.writer.Tell(e)
+	return c.writer.Record(e)
 }
 
 // Run runs what is left of the plan. The result is there unless ctx ended first or the directory could not be written;
@@ -99,12 +99,12 @@ func (c *Campaign) Run(ctx context.Context) (*rundir.Result, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, errors.Join(context.Cause(ctx),
-				c.tell(rundir.Event{Kind: rundir.RunInterrupted, Trial: trial.Number,
+				c.append(rundir.Event{Kind: rundir.RunInterrupted, Trial: trial.Number,
 					Text: context.Cause(ctx).Error()}))
 		case err != nil:
 			c.progress.Say("trial %d (%s) could not be measured: %v", trial.Number, trial.Label, err)
 			trial.State, trial.Error = rundir.Failed, err.Error()
-			if err := c.tell(rundir.Event{Kind: rundir.TrialFailed, Trial: trial.Number, Text: err.Error()}); err !=
+			if err := c.append(rundir.Event{Kind: rundir.TrialFailed, Trial: trial.Number, Text: err.Error()}); err !=
 				nil {
 				return nil, err
 			}
@@ -116,7 +116,7 @@ func (c *Campaign) Run(ctx context.Context) (*rundir.Result, error) {
 // begin says that the run begins, or goes on.
 func (c *Campaign) begin() error {
 	if len(c.run.Events) == 0 {
-		return c.tell(rundir.Event{Kind: rundir.RunStarted})
+		return c.append(rundir.Event{Kind: rundir.RunStarted})
 	}
 	kept := 0
 	for _, t := range c.run.Trials {
@@ -126,13 +126,13 @@ func (c *Campaign) begin() error {
 		Text: fmt.Sprintf("%d finished steps were kept, the topology of the trial that was under way was launched again",
 			kept)}
 	c.progress.Say("resuming: %d finished steps are kept", kept)
-	err := c.tell(e)
+	err := c.append(e)
 	e.AtMs = c.now().UnixMilli()
 	c.noteResumption(e)
 	return err
 }
 
-// late tells whether the deadline has passed.
+// late reports whether the deadline has passed.
 func (c *Campaign) late() bool {
 	return !c.options.Deadline.IsZero() && c.now().After(c.options.Deadline)
 }
@@ -153,7 +153,7 @@ func (c *Campaign) finish() (*rundir.Result, error) {
 	if err := c.writer.SaveResult(result); err != nil {
 		return nil, err
 	}
-	return &result, c.tell(rundir.Event{Kind: rundir.RunFinished, Verdict: result.Verdict})
+	return &result, c.append(rundir.Event{Kind: rundir.RunFinished, Verdict: result.Verdict})
 }
 
 // search is the search of a trial's row.

@@ -63,7 +63,7 @@ func begin(t *testing.T, text string) string {
 func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal, o campaign.Options) (*rundir.Result,
 	error) {
 	t.Helper()
-	run, err := rundir.Load(dir)
+	run, err := rundir.Read(dir)
 	require.NoError(t, err)
 	writer, err := rundir.Open(dir)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal,
 
 func reread(t *testing.T, dir string) *rundir.Run {
 	t.Helper()
-	run, err := rundir.Load(dir)
+	run, err := rundir.Read(dir)
 	require.NoError(t, err)
 	return run
 }
@@ -99,8 +99,8 @@ func TestAGridIsSearched(t *testing.T) {
 		assert.Equal(t, w.launches, w.ended)
 		assert.Equal(t, w.launches, w.killed,
 			"that a topology is killed on purpose is told before it is: else its silence wakes somebody")
-		assert.Zero(t, w.anew)
-		assert.Len(t, w.marks, len(run.Trials[0].Steps)+len(run.Trials[1].Steps)+len(run.Trials),
+		assert.Zero(t, w.again)
+		assert.Len(t, w.annotations, len(run.Trials[0].Steps)+len(run.Trials[1].Steps)+len(run.Trials),
 			"each step is on the axis, and each end")
 		for _, trial := range run.Trials {
 			assertWhole(t, trial)
@@ -121,7 +121,7 @@ func assertWhole(t *testing.T, trial rundir.Trial) {
 	require.NoError(t, err)
 	assert.Zero(t, built.Collection.MissingSlices)
 	titles := map[string]int{}
-	for _, m := range figures.Marks {
+	for _, m := range figures.Annotations {
 		titles[m.Title]++
 	}
 	assert.Len(t, titles, 1+len(trial.Steps), "the trial's annotations are kept with it: %v", titles)
@@ -154,7 +154,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		assert.Equal(t, rundir.Failed, result.Trials[0].State)
 		assert.Equal(t, "Nimbus is away", result.Trials[0].Error)
 		assert.Equal(t, "[40, 50)", result.Rows[1].Capacity.String())
-		assert.Equal(t, 1, w.anew, "what broke is not trusted")
+		assert.Equal(t, 1, w.again, "what broke is not trusted")
 
 		// A resumption tries it again, and keeps what there is.
 		delete(w.broken, "bolts 1")
@@ -267,7 +267,7 @@ func assertJoined(t *testing.T, trial rundir.Trial) {
 	require.Len(t, figures.Workers, 1)
 	assertDetailed(t, trial, figures)
 	titles := map[string]bool{}
-	for _, m := range figures.Marks {
+	for _, m := range figures.Annotations {
 		titles[m.Title] = true
 	}
 	assert.Subset(t, titles, map[string]bool{"Changed a setting of grid-02": true,

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
-// CommandOptions are a cluster that is there, and how it is told to run a topology.
+// CommandOptions are a cluster that is there, and how it is made to run a topology.
 type CommandOptions struct {
 	// Submit and Kill are words, with the placeholders of an experiment's file.
 	Submit, Kill []string
@@ -33,14 +33,14 @@ type CommandOptions struct {
 	// DRPC are the servers that queries go through, in turn; none for the gateway.
 	DRPC         []string
 	DRPCFunction string
-	// Around is what else is known of what is around the topology.
-	Around      experiment.Around
+	// Environment is what else is known of what is around the topology.
+	Environment experiment.Environment
 	MostQueries int
 	// Leftover is the launch that a run which was killed may have left, ended before the first; nil for none.
 	Leftover *Leftover
 }
 
-// Leftover is a launch whose end was not told.
+// Leftover is a launch whose end was not recorded.
 type Leftover struct {
 	Trial rundir.PlannedTrial
 	Name  string
@@ -128,23 +128,23 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 		return nil, fmt.Errorf("submit topology %s: %w", name, err)
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.target(), collector, collector, machine
+	ports.Queries, ports.Slices, ports.Annotations, ports.Machine = l.target(), collector, collector, machine
 	if !l.options.NoSource {
 		ports.Source = l.gateway
 	}
 	ports.Processes = func() map[string]int { return map[string]int{experiment.ClientProcess: os.Getpid()} }
-	around := l.options.Around
+	around := l.options.Environment
 	around.HostOfClient = true
 	arguments := rundir.Arguments{Launch: words}
 	for _, e := range t.Settings {
 		arguments.Settings = append(arguments.Settings, e.Key+"="+e.Value)
 	}
-	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Around: around}, nil
+	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Environment: around}, nil
 }
 
 // endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way.
-// That the command fails is told: most often the topology is not there any more.
-func (l *Command) endLeftover(ctx context.Context, marks experiment.Marks) error {
+// That the command fails is reported: most often the topology is not there any more.
+func (l *Command) endLeftover(ctx context.Context, annotations experiment.Annotations) error {
 	left := l.options.Leftover
 	if left == nil {
 		return nil
@@ -157,9 +157,9 @@ func (l *Command) endLeftover(ctx context.Context, marks experiment.Marks) error
 		}
 		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v",
 			left.Name, err)
-	} else if marks != nil {
+	} else if annotations != nil {
 		// without it an alert says that the topology is silent, which is so
-		_ = marks.SetMark(ctx, experiment.Killed(left.Name, time.Now()))
+		_ = annotations.Annotate(ctx, experiment.Killed(left.Name, time.Now()))
 	}
 	return nil
 }

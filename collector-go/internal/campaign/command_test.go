@@ -86,7 +86,7 @@ func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
 	assert.Contains(t, said.text, "topology t-02 was not ended; if it still runs, end it by hand")
 	require.NoError(t, l.Stop(nil))
 
-	// Where only the end of the last trial was not told, nothing is launched any more.
+	// Where only the end of the last trial was not reported, nothing is launched any more.
 	require.NoError(t, os.Remove(log))
 	require.NoError(t, NewCommand(CommandOptions{Kill: kill, Conf: conf, Leftover: left}, said).Stop(nil))
 	text, err = os.ReadFile(log)

@@ -10,7 +10,7 @@ import (
 )
 
 // Describer is a launcher that asks each topology before its end what it was, keeps that with its trial, and puts the
-// first that tells into the run's manifest.
+// first that reports any into the run's manifest.
 type Describer struct {
 	Launcher
 	run    *rundir.Run
@@ -50,7 +50,7 @@ func (d *Describer) End(ctx context.Context, logs string, broken bool) error {
 	return d.Launcher.End(ctx, logs, broken)
 }
 
-// describe keeps what the topology tells; what it does not tell the report says to be unknown.
+// describe keeps what the topology reports; what it does not report the report states as unknown.
 func (d *Describer) describe(ctx context.Context) {
 	facts := d.launched.Ports.Facts
 	if facts == nil {
@@ -66,12 +66,12 @@ func (d *Describer) describe(ctx context.Context) {
 			limit = known
 		}
 	}
-	told := t.Told(limit)
-	if d.writer.SaveTold(d.trial, told) != nil {
+	reported := t.ReportedConfig(limit)
+	if d.writer.SaveReportedConfig(d.trial, reported) != nil {
 		return // its trial was never begun
 	}
 	if m := &d.run.Manifest; m.Versions.Storm == "" {
-		m.Add(told)
+		m.Add(reported)
 		_ = d.writer.SaveManifest(*m) // as it was at the start is better than none
 	}
 }

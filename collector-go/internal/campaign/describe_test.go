@@ -62,7 +62,7 @@ func (w *telling) Calculate(_ context.Context, expression string, _ time.Time) (
 func describe(t *testing.T, w *telling) *rundir.Run {
 	t.Helper()
 	dir := begin(t, grid)
-	run, err := rundir.Load(dir)
+	run, err := rundir.Read(dir)
 	require.NoError(t, err)
 	writer, err := rundir.Open(dir)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestEachTrialKeepsWhatItsTopologyTold(t *testing.T) {
 			flags           string
 		}{{"-Xmx96m", "-XX:+UseSerialGC", "96 MiB", "-Xmx512m -XX:+UseSerialGC -Xmx96m"},
 			{"-Xmx384m", "-XX:+UseG1GC", "384 MiB", "-Xmx512m -XX:+UseG1GC -Xmx384m"}} {
-			told, err := run.Trials[i].Told()
+			told, err := run.Trials[i].ReportedConfig()
 			require.NoError(t, err)
 			require.NotNil(t, told)
 			assert.Equal(t, []string{want.heap, want.gc, want.flags},
@@ -106,7 +106,7 @@ func TestABrokenTopologyIsAskedToo(t *testing.T) {
 		w := &telling{world: newWorld()}
 		w.broken["bolts 2"] = errors.New("no slot")
 		dir := begin(t, grid)
-		run, err := rundir.Load(dir)
+		run, err := rundir.Read(dir)
 		require.NoError(t, err)
 		writer, err := rundir.Open(dir)
 		require.NoError(t, err)
@@ -116,19 +116,19 @@ func TestABrokenTopologyIsAskedToo(t *testing.T) {
 		_, err = d.Launch(t.Context(), run.Trials[0].PlannedTrial, "grid-01")
 		require.NoError(t, err)
 		require.NoError(t, d.End(t.Context(), filepath.Join(dir, "logs"), true))
-		assert.FileExists(t, filepath.Join(run.Trials[0].Dir, rundir.ToldFile))
-		assert.Equal(t, 1, w.anew)
+		assert.FileExists(t, filepath.Join(run.Trials[0].Dir, rundir.ReportedConfigFile))
+		assert.Equal(t, 1, w.again)
 
 		_, err = d.Launch(t.Context(), run.Trials[1].PlannedTrial, "grid-02")
 		require.Error(t, err)
 		require.NoError(t, d.End(t.Context(), filepath.Join(dir, "logs"), true))
-		assert.NoFileExists(t, filepath.Join(run.Trials[1].Dir, rundir.ToldFile))
+		assert.NoFileExists(t, filepath.Join(run.Trials[1].Dir, rundir.ReportedConfigFile))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := &telling{world: newWorld(), silent: true}
 		w.capacity["bolts 1"], w.capacity["bolts 2"] = 35, 1000
 		run := describe(t, w)
-		told, err := run.Trials[0].Told()
+		told, err := run.Trials[0].ReportedConfig()
 		require.NoError(t, err)
 		assert.Nil(t, told)
 	})

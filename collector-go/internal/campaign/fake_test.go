@@ -23,7 +23,7 @@ type world struct {
 	// capacity is how many queries a trial's topology holds within the limit; carries how many records/s.
 	capacity map[string]float64
 	carries  map[string]float64
-	// starved tells whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
+	// starved reports whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
 	starved func() bool
 	// starvesAbove is how many background records/s leave nothing of the host, where there is such a number.
 	starvesAbove float64
@@ -41,21 +41,21 @@ type world struct {
 	// ask, where it is set, is shown each query before the topology is; its error is the query's.
 	ask func(ctx context.Context) error
 
-	mu       sync.Mutex
-	launches []string
-	ended    []string
-	killed   []string // of these, the ones that the collector had been told of by then
-	anew     int      // how often the cluster was brought up anew
-	stopped  bool
-	topology map[string]*fakeTopology
-	marks    map[string]experiment.Mark
-	failed   chan error
+	mu          sync.Mutex
+	launches    []string
+	ended       []string
+	killed      []string // of these, the ones that the collector had been told of by then
+	again       int      // how often the cluster was brought up again
+	stopped     bool
+	topology    map[string]*fakeTopology
+	annotations map[string]experiment.Annotation
+	failed      chan error
 }
 
 func newWorld() *world {
 	return &world{capacity: map[string]float64{}, carries: map[string]float64{}, broken: map[string]error{},
-		topology: map[string]*fakeTopology{},
-		marks:    map[string]experiment.Mark{}, failed: make(chan error, 1), starved: func() bool { return false }}
+		topology:    map[string]*fakeTopology{},
+		annotations: map[string]experiment.Annotation{}, failed: make(chan error, 1), starved: func() bool { return false }}
 }
 
 func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
@@ -69,13 +69,13 @@ func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*
 	w.topology[name] = f
 	w.mu.Unlock()
 	ports := experiment.SessionPorts{}
-	ports.Source, ports.Queries, ports.Slices, ports.Machine, ports.Marks = f, f, f, f, f
+	ports.Source, ports.Queries, ports.Slices, ports.Machine, ports.Annotations = f, f, f, f, f
 	ports.Processes = func() map[string]int { return map[string]int{"worker 1": 1} }
-	var around experiment.Around
+	var around experiment.Environment
 	if w.behind != nil {
 		around = w.behind(f).join(&ports)
 	}
-	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Around: around, Failed: w.failed,
+	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Environment: around, Failed: w.failed,
 		Settings: []byte("a: 1\n"), Arguments: rundir.Arguments{Settings: []string{"a=1"}}}, nil
 }
 
@@ -83,12 +83,12 @@ func (w *world) End(_ context.Context, _ string, broken bool) error {
 	name := w.launches[len(w.launches)-1]
 	w.ended = append(w.ended, name)
 	w.mu.Lock()
-	if _, told := w.marks[name+"/"+experiment.KilledTag]; told {
+	if _, told := w.annotations[name+"/"+experiment.KilledTag]; told {
 		w.killed = append(w.killed, name)
 	}
 	w.mu.Unlock()
 	if broken {
-		w.anew++
+		w.again++
 	}
 	return nil
 }
@@ -217,8 +217,8 @@ func (f *fakeTopology) Process(int) (time.Duration, bool) {
 	return f.world.worker(time.Since(f.began)), true
 }
 
-// MarkedWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
-func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to time.Time) (marks []experiment.Mark,
+// AnnotationsWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
+func (f *fakeTopology) AnnotationsWithin(_ context.Context, topology string, from, to time.Time) (annotations []experiment.Annotation,
 	err error) {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
@@ -226,25 +226,25 @@ func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to
 	if of == nil {
 		return nil, errors.New("no topology " + topology)
 	}
-	all := []experiment.Mark{{ID: "auto-" + topology, Topology: topology, Start: of.began.Add(20 * time.Second),
+	all := []experiment.Annotation{{ID: "auto-" + topology, Topology: topology, Start: of.began.Add(20 * time.Second),
 		Title: "Changed a setting of " + topology, Text: "- a: 1\n+ a: 2", Tags: []string{"config"}}}
-	for _, m := range f.world.marks {
+	for _, m := range f.world.annotations {
 		if m.Topology == topology {
 			all = append(all, m)
 		}
 	}
 	for _, m := range all {
 		if !m.Start.Before(from) && !m.Start.After(to) {
-			marks = append(marks, m)
+			annotations = append(annotations, m)
 		}
 	}
-	return marks, nil
+	return annotations, nil
 }
 
-func (f *fakeTopology) SetMark(_ context.Context, m experiment.Mark) error {
+func (f *fakeTopology) Annotate(_ context.Context, m experiment.Annotation) error {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
-	f.world.marks[m.Topology+"/"+m.ID] = m
+	f.world.annotations[m.Topology+"/"+m.ID] = m
 	return nil
 }
 

@@ -15,7 +15,7 @@ type Launcher interface {
 	// still to be called.
 	Launch(ctx context.Context, t rundir.PlannedTrial, name string) (*Launched, error)
 	// End ends the topology that was launched last, and keeps its logs in a directory. It takes bounded time. When
-	// broken is true what the topology ran on is not trusted any more, and is brought up anew for the next.
+	// broken is true what the topology ran on is not trusted any more, and is brought up again for the next.
 	End(ctx context.Context, logs string, broken bool) error
 	// Stop ends everything; it is called once, at the end. When hasten is closed it takes only what killing takes.
 	Stop(hasten <-chan struct{}) error
@@ -29,9 +29,9 @@ type Launched struct {
 	// Failed gives the error of a part that died and could not be started again; nil where nobody watches.
 	Failed <-chan error
 	// Arguments are how it was launched, Settings the Bullet YAML as it was.
-	Arguments rundir.Arguments
-	Settings  []byte
-	Around    experiment.Around
+	Arguments   rundir.Arguments
+	Settings    []byte
+	Environment experiment.Environment
 	// CollectorRestarts counts those of a collector that is the run's own.
 	CollectorRestarts func() int
 }

@@ -72,7 +72,7 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 		return nil, err
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.gateway, collector,
+	ports.Source, ports.Queries, ports.Slices, ports.Annotations, ports.Machine = l.gateway, l.gateway, collector,
 		collector, machine
 	if l.drpc != nil {
 		ports.Queries = l.drpc
@@ -80,14 +80,14 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	ports.Processes = l.processes(ctx, l.running)
 	return &Launched{
 		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf,
-		Arguments: rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
-		Around:    l.around(), CollectorRestarts: l.running.CollectorRestarts,
+		Arguments:   rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
+		Environment: l.around(), CollectorRestarts: l.running.CollectorRestarts,
 	}, nil
 }
 
 // around is what a local launch knows of what is around its topologies.
-func (l *Local) around() experiment.Around {
-	a := experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
+func (l *Local) around() experiment.Environment {
+	a := experiment.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
 	if threads := l.options.DRPCThreads; threads > 0 {
 		a.Endpoint, a.EndpointCapacity = tuning.EndpointDRPC, threads-drpcOwnThreads
 	}

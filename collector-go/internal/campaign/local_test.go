@@ -11,12 +11,12 @@ import (
 )
 
 func TestALocalLaunchKnowsWhatDRPCHolds(t *testing.T) {
-	want := experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 38}
+	want := experiment.Environment{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 38}
 	assert.Equal(t, want, NewLocal(stack.Options{DRPCThreads: 40}, 1, nil, nil, nil).around())
 }
 
 func TestALocalLaunchKnowsItsPartitions(t *testing.T) {
-	without := experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
+	without := experiment.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
 	assert.Equal(t, without, NewLocal(stack.Options{}, 1, nil, nil, nil).around())
 	with := without
 	with.Partitions = 2

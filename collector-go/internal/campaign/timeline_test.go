@@ -39,7 +39,7 @@ launch:
   slice_lateness: 2s
 `
 
-// A run of two timelines is interrupted in the second: the first is kept to the letter, the second is measured anew,
+// A run of two timelines is interrupted in the second: the first is kept to the letter, the second is measured again,
 // and no query of what was cut off is in it.
 func TestAFinishedTimelineIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

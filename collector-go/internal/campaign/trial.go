@@ -19,12 +19,12 @@ import (
 // trial launches a topology, measures the steps that its search asks for, and ends it.
 func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 	if _, more := c.next(t); !more && t.State == rundir.Underway {
-		return c.trialFinished(t) // only its end was not told
+		return c.trialFinished(t) // only its end was not reported
 	}
 	t.Launches++
 	name := c.name(t)
 	c.progress.Say("trial %d of %d: %s", t.Number, len(c.run.Trials), t.Label)
-	if err := c.tell(rundir.Event{Kind: rundir.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err !=
+	if err := c.append(rundir.Event{Kind: rundir.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err !=
 		nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
 	if launched != nil {
-		c.announceEnd(ending, launched.Ports.Marks, name)
+		c.announceEnd(ending, launched.Ports.Annotations, name)
 	}
 	if ended := c.launcher.End(ending, logs, err != nil); ended != nil {
 		c.progress.Say("trial %d: its end: %v", t.Number, ended)
@@ -53,16 +53,16 @@ func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 // endLimit bounds the end of a topology.
 const endLimit = 2 * time.Minute
 
-// announceEnd tells the collector that the topology is about to be killed on purpose: nobody is to be woken since it
+// announceEnd informs the collector that the topology is about to be killed on purpose: nobody is to be woken since it
 // says no more.
-func (c *Campaign) announceEnd(ctx context.Context, marks experiment.Marks, name string) {
-	if marks == nil {
+func (c *Campaign) announceEnd(ctx context.Context, annotations experiment.Annotations, name string) {
+	if annotations == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, announceLimit)
 	defer cancel()
-	if err := marks.SetMark(ctx, experiment.Killed(name, c.now())); err != nil {
-		c.progress.Say("the collector was not told that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v",
+	if err := annotations.Annotate(ctx, experiment.Killed(name, c.now())); err != nil {
+		c.progress.Say("the collector was not informed that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v",
 			name, err)
 	}
 }
@@ -72,7 +72,7 @@ const announceLimit = 10 * time.Second
 
 func (c *Campaign) trialFinished(t *rundir.Trial) error {
 	t.State = rundir.Finished
-	return c.tell(rundir.Event{Kind: rundir.TrialFinished, Trial: t.Number})
+	return c.append(rundir.Event{Kind: rundir.TrialFinished, Trial: t.Number})
 }
 
 // name is the topology's: another one for each launch, so that no series of one is taken for another's.
@@ -109,7 +109,7 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	session, err := experiment.Open(ctx, experiment.SessionOptions{
 		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness,
 		Run:   c.run.Manifest.ID,
-		Trial: t.Label, Around: launched.Around, FirstStepBy: c.bound(launched.Submitted),
+		Trial: t.Label, Environment: launched.Environment, FirstStepBy: c.bound(launched.Submitted),
 	}, ports, launched.Submitted)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
@@ -217,7 +217,7 @@ func (c *Campaign) setRate(session *experiment.Session, t *rundir.Trial) error {
 	if err != nil {
 		return err
 	}
-	return c.tell(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches,
+	return c.append(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches,
 		RecordsPerSecond: &rate, Text: string(text)})
 }
 
@@ -225,7 +225,7 @@ func (c *Campaign) step(session *experiment.Session, t *rundir.Trial, next order
 	number := len(t.Steps) + 1
 	step, err := session.Step(experiment.StepOrder{Kind: next.kind, Value: next.value, Number: number,
 		Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
-			return c.tell(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number,
+			return c.append(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number,
 				Attempt: next.attempt, Value: &next.value})
 		}})
 	if err != nil {
@@ -247,7 +247,7 @@ func kindOf(t *rundir.Trial, value float64) rundir.StepKind {
 	return rundir.LoadStep
 }
 
-// sayStep tells a step's verdict as soon as it is known.
+// sayStep prints a step's verdict as soon as it is known.
 func (c *Campaign) sayStep(t *rundir.Trial, s rundir.Step) {
 	var figures string
 	for _, f := range s.Figures {
@@ -277,7 +277,7 @@ func recordsText(perSecond tuning.Figure) string {
 	return fmt.Sprintf("%.0f", float64(perSecond))
 }
 
-// host names the machine whose idle is told.
+// host names the machine whose idle is shown.
 func (c *Campaign) host() string {
 	if c.run.Plan.Launch == "command" {
 		return "load client's host"

@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// Several series may tell the same story: Storm's heap and the sampler's, one metric at two intervals, two names that
+// Several series may have the same story: Storm's heap and the sampler's, one metric at two intervals, two names that
 // become one. At any time one of those that are awake is stored. Which one depends on the names alone, not on the order
 // in which they came.
 
@@ -36,7 +36,7 @@ func (s *State) wake(id uint32) {
 }
 
 // sleep takes a series out until it is heard again. Its topology's other series sleep with it, so nothing is decided
-// anew.
+// again.
 func (s *State) sleep(id uint32) {
 	e := s.entries.get(id)
 	if e.is(asleep) {
@@ -52,7 +52,7 @@ func (s *State) sleep(id uint32) {
 	was := e.outcome
 	e.decide(Verdict{Outcome: Dormant})
 	if was == Stored {
-		s.tell(id, e)
+		s.announce(id, e)
 	}
 }
 
@@ -160,11 +160,11 @@ func (s *State) judge(id uint32, e *entry, v Verdict) {
 	was := e.outcome
 	e.decide(v)
 	if v.Outcome == Stored || was == Stored {
-		s.tell(id, e)
+		s.announce(id, e)
 	}
 }
 
-func (s *State) tell(id uint32, e *entry) {
+func (s *State) announce(id uint32, e *entry) {
 	change := Change{ID: id, Verdict: e.verdict()}
 	if e.outcome == Stored {
 		change.Rule = s.rule(id, e)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write proto/METRICS.md and the golden files anew")
+var update = flag.Bool("update", false, "write proto/METRICS.md and the golden files again")
 
 const metricsPage = "../../../proto/METRICS.md"
 

@@ -79,11 +79,11 @@ var metrics = []canonical{
 	{"bullet_worker_start_time_seconds", gauge, ofWorker, "", single | start,
 		"When the worker's process started, since the Unix epoch; the last value of a slice"},
 	{"bullet_worker_restarts_total", counter, ofWorker, "", bySlicer,
-		"Times that the worker's process was seen started anew, from 0"},
+		"Times that the worker's process was seen started again, from 0"},
 
 	// The worker's process.
 	{"bullet_worker_cpu_seconds_total", counter, ofWorker, "mode", plain,
-		"CPU time of the worker's process, all its threads included; mode is user or system, or total where they cannot be told apart"},
+		"CPU time of the worker's process, all its threads included; mode is user or system, or total where they cannot be kept apart"},
 	{"bullet_worker_heap_used_bytes", gauge, ofWorker, "", plain, "Heap in use"},
 	{"bullet_worker_heap_committed_bytes", gauge, ofWorker, "", plain,
 		"Heap that the JVM has from the operating system"},

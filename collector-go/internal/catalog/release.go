@@ -15,7 +15,7 @@ func ofOldStorm(raw *metric.Raw) bool {
 	return raw.Shape == metric.ShapeMap && len(rows) > 0 && rows[0].when == untilStorm22
 }
 
-// heardOld counts the awake series of a topology that tell its Storm's release. The first makes the rules of others
+// heardOld counts the awake series of a topology that state its Storm's release. The first makes the rules of others
 // new.
 func (s *State) heardOld(name string) {
 	t := s.topology(name)
@@ -24,7 +24,7 @@ func (s *State) heardOld(name string) {
 	}
 	for _, id := range t.series {
 		if e := s.entries.get(id); e.is(releaseDecides) && e.outcome == Stored {
-			s.tell(id, e)
+			s.announce(id, e)
 		}
 	}
 }

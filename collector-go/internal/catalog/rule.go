@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// Reasons for which samples are left out (another series tells the same) or refused (they are of no use).
+// Reasons for which samples are left out (another series has the same value) or refused (they are of no use).
 const (
 	ReasonSampler     = "sampler"      // left out: the worker's own sampler reports it
 	ReasonRepeat      = "repeat"       // left out: it comes at a shorter interval, or by a better name

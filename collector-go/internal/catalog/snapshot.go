@@ -103,12 +103,12 @@ func (s *State) Resume() []Change {
 	s.changes = s.changes[:0]
 	for id, e := range s.entries.all() {
 		if !e.is(asleep) && e.outcome != Stored {
-			s.tell(id, e)
+			s.announce(id, e)
 		}
 	}
 	for id, e := range s.entries.all() {
 		if e.outcome == Stored {
-			s.tell(id, e)
+			s.announce(id, e)
 		}
 	}
 	return s.changes

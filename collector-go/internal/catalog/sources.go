@@ -296,7 +296,7 @@ var stormSources = []source{
 	{"CGroupMemoryLimit", "", "storm_cgroup_memory_limit_bytes", "", instant, one, "2.2 on", always},
 }
 
-// leaving is a row of what is left out because other rows tell the same, better.
+// leaving is a row of what is left out because other rows state the same, better.
 type leaving struct {
 	name, key, reason, why string
 }

@@ -1,6 +1,6 @@
 // Package catalog knows what every number that Storm, Bullet and our own sampler send is called here, what it counts
 // from, and in which unit. It owns the table of canonical metrics (metrics.go, sources.go; proto/METRICS.md is made
-// from them) and, for each feed, which of several series that tell the same story is stored. It will never know a time,
+// from them) and, for each feed, which of several series that have the same story is stored. It will never know a time,
 // a slice or a store.
 package catalog
 
@@ -19,9 +19,9 @@ type Outcome uint8
 // The outcomes.
 const (
 	Stored  Outcome = iota + 1 // sliced by its rule
-	LeftOut                    // another series tells the same
+	LeftOut                    // another series has the same
 	Refused                    // of no use
-	Dormant                    // not heard since its topology was started anew; Judge wakes it
+	Dormant                    // not heard since its topology was started again; Judge wakes it
 )
 
 // Verdict is the catalogue's answer about a series.
@@ -41,7 +41,7 @@ type Change struct {
 
 // Options bound a State.
 type Options struct {
-	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started anew
+	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started again
 	// are forgotten; where there is none, new series are refused.
 	MaxSeries int
 }
@@ -145,7 +145,7 @@ func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	if e.is(asleep) {
 		s.wake(id)
 	} else if e.outcome == Stored {
-		s.tell(id, e)
+		s.announce(id, e)
 	}
 	return s.count(e.verdict(), samples), s.changes
 }
@@ -235,7 +235,7 @@ func (s *State) topology(name string) *topology {
 	return t
 }
 
-// heard takes an id and says whether it tells nothing new. The first of all is nothing new either: nothing came before
+// heard takes an id and says whether it is nothing new. The first of all is nothing new either: nothing came before
 // it.
 func (t *topology) heard(id string) bool {
 	for _, start := range t.starts {

@@ -63,7 +63,7 @@ func (a Access) Client(address string) (string, *http.Client, error) {
 	return strings.TrimRight(address, "/"), client, nil
 }
 
-// check tells which file is missing before anything waits for an answer.
+// check reports which file is missing before anything waits for an answer.
 func (a Access) check() error {
 	if (a.Cert == "") != (a.Key == "") {
 		return errors.New("a client's certificate needs its key, and a key its certificate")

@@ -18,10 +18,10 @@ type ConfigurationChange struct {
 	// move.
 	Changes []tuning.Change   `json:"changes"`
 	Moved   []tuning.Variable `json:"moved"`
-	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Untold are the controlled
+	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Undetermined are the controlled
 	// variables of which it is not known whether they moved.
-	Lines  []string          `json:"lines"`
-	Untold []tuning.Variable `json:"untold"`
+	Lines        []string          `json:"lines"`
+	Undetermined []tuning.Variable `json:"untold"`
 	// Capacity is nil where there is none to compare, such as of timelines.
 	Capacity *CapacityChange `json:"capacity,omitempty"`
 	Steps    []StepChange    `json:"steps"`
@@ -83,7 +83,7 @@ func Configurations(a, b Configuration, confidence float64) (out ConfigurationCh
 	out = ConfigurationChange{
 		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches),
 		Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
-		Untold: tuning.Untold(a.Values,
+		Undetermined: tuning.Undetermined(a.Values,
 			b.Values), Steps: []StepChange{}, GC: []GCChange{}, GCBefore: a.GC, GCAfter: b.GC,
 		Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),
 	}

@@ -192,11 +192,11 @@ func (f FigureChange) marginalText(suffix string, confidence float64) string {
 // UnknownMoves is the note of controlled variables of which it is not known whether they moved; "" where there are
 // none.
 func (c *ConfigurationChange) UnknownMoves() string {
-	if len(c.Untold) == 0 {
+	if len(c.Undetermined) == 0 {
 		return ""
 	}
-	return "Not known of both sides, so that nobody can tell whether they moved: " +
-		strings.Join(tuning.Texts(c.Untold), ", ") + "."
+	return "Not known of both sides, so that whether they moved is unknown: " +
+		strings.Join(tuning.Texts(c.Undetermined), ", ") + "."
 }
 
 // Doubts are what a reader must know before believing the steps' changes.

@@ -26,7 +26,7 @@ const (
 	// executeTime leaves out topologies of Storm 2.3 and later, by the capacity that they have.
 	executeTime = "max by (component) (storm_execute_latency_seconds" + ofComponents +
 		" unless on () count(storm_capacity_ratio" + ofTopology + ")"
-	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and tells nothing."
+	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and says nothing."
 )
 
 // queues asks where tuples wait.
@@ -45,7 +45,7 @@ var queues = Board{
 		}},
 		{"Does a tuple wait or is it worked on?", []Panel{
 			{Kind: Lines, Title: "Wait in the receive queue, and time in execute()", Unit: Seconds, Width: 24,
-				Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it tells little, and of a spout, to which acks come, nothing. Until Storm 2.2 beside it Storm's mean time in execute(), of the slowest task; later Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and is left out." + sampledNote,
+				Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it says little, and of a spout, to which acks come, nothing. Until Storm 2.2 beside it Storm's mean time in execute(), of the slowest task; later Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and is left out." + sampledNote,
 				Queries:     []Query{{boltWait, "{{component}} waits"}, {executeTime, "{{component}} executes"}}},
 		}},
 		{"What waits, and what does not fit?", []Panel{

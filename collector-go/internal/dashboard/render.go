@@ -28,7 +28,7 @@ func (b Board) document() document {
 	d := document{
 		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
 		GraphTooltip: 1,
-		Refresh:      "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser", Annotations: annotations{marks()},
+		Refresh:      "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser", Annotations: annotations{allAnnotations()},
 		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
 			KeepTime: true,
 			Icon:     "external link", Tooltip: "The other dashboards, of the same topology and time"}},
@@ -112,12 +112,12 @@ const alertsExpr = `ALERTS{topology="$topology",alertstate="firing"}`
 // markStep is how exactly a region's ends are drawn.
 const markStep = "10s"
 
-func marks() []annotation {
-	steps := mark("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
-	changes := mark("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
-	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
+func allAnnotations() []annotation {
+	steps := annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
+	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
+	restarts := annotationOf("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
 		"Its process died, or was moved.", "worker")
-	alerts := mark("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
+	alerts := annotationOf("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{
@@ -127,7 +127,7 @@ func marks() []annotation {
 	}
 }
 
-func mark(name, color, expr, title, text, tags string) annotation {
+func annotationOf(name, color, expr, title, text, tags string) annotation {
 	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color,
 		Target: &markTarget{"Anno", expr, markStep}, Expr: expr, Step: markStep,
 		TitleFormat: title, TextFormat: text, TagKeys: tags}

@@ -56,7 +56,7 @@ func tick(f Facts) Finding {
 	case f.Settings != nil && f.Settings.Err == nil:
 		return ok("register() sets it")
 	case f.topology() != nil && len(f.topology().Settings) == 0:
-		return unknown("no setting of the topology was told, as in a replay of a capture")
+		return unknown("no setting of the topology was reported, as in a replay of a capture")
 	case f.topology() != nil:
 		return fail("the topology runs without "+name, "set "+name+": true (needed from Storm 2.2 on)")
 	}
@@ -76,11 +76,11 @@ func retain(f Facts) Finding {
 	if value := f.file(plugin.Collector + plugin.Retain); value != nil {
 		return retained(f, plugin.Collector+plugin.Retain, value, stormRetains)
 	}
-	if told, is := f.told(plugin.Retain); is {
-		return retained(f, plugin.Collector+plugin.Retain, told, stormRetains)
+	if value, is := f.reported(plugin.Retain); is {
+		return retained(f, plugin.Collector+plugin.Retain, value, stormRetains)
 	}
 	if f.Settings == nil || f.Settings.Err != nil {
-		return unknown("not told to the collector: --bullet-conf names the settings")
+		return unknown("not reported to the collector: --bullet-conf names the settings")
 	}
 	return retained(f, plugin.Collector+plugin.Retain, nil, plugin.LeastRetained)
 }

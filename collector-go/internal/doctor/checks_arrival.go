@@ -43,7 +43,7 @@ func skew(f Facts) Finding {
 	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
 }
 
-// noTopology says why the collector has nothing to tell of the topology.
+// noTopology says why the collector has nothing of the topology.
 func noTopology(f Facts) (Finding, bool) {
 	c := f.Collector
 	switch {

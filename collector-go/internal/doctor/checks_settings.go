@@ -133,9 +133,9 @@ func written(f Facts) Finding {
 			"take it out, or name the plugin there; "+snippet)
 	}
 	if early && !late {
-		return ok(classes + " names the plugin's class for Bullet up to 0.4.3, whose register() tells Storm the rest")
+		return ok(classes + " names the plugin's class for Bullet up to 0.4.3, whose register() gives Storm the rest")
 	}
-	return ok(classes + " names the plugin, whose register() tells Storm the rest")
+	return ok(classes + " names the plugin, whose register() gives Storm the rest")
 }
 
 // lateBullet is what shows that Bullet is 0.5.0 or later, for which the plugin's class for early ones does nothing; ""

@@ -103,7 +103,7 @@ type Settings struct {
 	Values map[string]any
 }
 
-// Collector is what a running collector tells of one topology.
+// Collector is what a running collector reports of one topology.
 type Collector struct {
 	Address  string
 	Topology string
@@ -112,7 +112,7 @@ type Collector struct {
 	Known    []string // topologies that have reported
 	// Found is the topology; nil where it has not reported.
 	Found *Topology
-	// Width and Lateness are of its slices; 0 where it does not tell.
+	// Width and Lateness are of its slices; 0 where it does not report them.
 	Width, Lateness time.Duration
 	// Refused are handshakes and streams that its gRPC port turned away within Lookback, by reason.
 	Refused map[string]int

@@ -9,7 +9,7 @@ import (
 )
 
 // custom is before the settings that Bullet hands to Storm after register(). setting is a value of the file, else of
-// what the collector was told; source says which. In Bullet's file a setting of Storm's counts only under the custom
+// what the collector has; source says which. In Bullet's file a setting of Storm's counts only under the custom
 // prefix.
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {
@@ -29,8 +29,8 @@ func (f Facts) setting(name string) (value any, source string) {
 	return nil, ""
 }
 
-// told is a setting of the topology as it runs.
-func (f Facts) told(name string) (value any, found bool) {
+// reported is a setting of the topology as it runs.
+func (f Facts) reported(name string) (value any, found bool) {
 	if t := f.topology(); t != nil {
 		value, found = t.Settings[name]
 	}
@@ -112,7 +112,7 @@ func (f Facts) Addresses() []string {
 	return []string{"127.0.0.1:" + plugin.Port}
 }
 
-// storm is the version that runs, or zeros where it is not known.
+// storm is the version that runs, or zeros where that is not known.
 func (t *Topology) storm() (major, minor int, known bool) {
 	if t == nil {
 		return 0, 0, false

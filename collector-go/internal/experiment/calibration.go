@@ -11,7 +11,7 @@ const (
 	// closeEnough is how far from the target an idle ratio may be and still be taken, twice in a row: workers whose
 	// code is still being compiled need less and less for the same records.
 	closeEnough = 0.04
-	// guessedBase is the busy ratio assumed to be there without any record, until two readings tell.
+	// guessedBase is the busy ratio assumed to be there without any record, until two readings show it.
 	guessedBase = 0.15
 	// largestFactor bounds one change of the rate.
 	largestFactor = 6.0

@@ -71,7 +71,7 @@ func (c *Collector) Calculate(ctx context.Context, expression string, at time.Ti
 	return tuning.Unknown, nil
 }
 
-// Newest tells of each series that a selector names when its newest slice ended, as seen at a time.
+// Newest finds of each series that a selector names when its newest slice ended, as seen at a time.
 func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error) {
 	vector, err := c.client.Vector(ctx, "timestamp("+selector+")", at)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// The metrics that tell what limited a step, beside those of a report.
+// The metrics that show what limited a step, beside those of a report.
 const (
 	activeMostMetric  = "bullet_active_queries_max"
 	createdMetric     = "bullet_created_queries_total"
@@ -38,8 +38,8 @@ const ownComponents = `component!~"__.*"`
 // evidenceLookback is how far before a step its counters' last slice is looked for.
 const evidenceLookback = 2 * time.Minute
 
-// Stretch is the time that evidence is of: (From, To], whose slices are Width wide.
-type Stretch struct {
+// TimeRange is the time that evidence is of: (From, To], whose slices are Width wide.
+type TimeRange struct {
 	From, To time.Time
 	Width    time.Duration
 	// Workers is how many are known to belong to the topology, so that those which have fallen silent are missed; 0
@@ -51,7 +51,7 @@ type Stretch struct {
 // know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the
 // collector's share. What the collector does not have is unknown too and noted; an error says that it could not be
 // asked.
-func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretch) (tuning.Evidence, error) {
+func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRange) (tuning.Evidence, error) {
 	g := &evidence{
 		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},
 		Span:   rundir.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t,
@@ -75,7 +75,7 @@ type evidence struct {
 	tuning.Evidence
 	rundir.Span
 	reader
-	of       Stretch
+	of       TimeRange
 	topology Topology
 	cpu      map[string]tuning.Figure // of each worker, in cores
 	started  map[string]int64         // each worker's newest start, ms
@@ -180,7 +180,7 @@ func (g *evidence) spouts() {
 	}
 	g.Spout.HeldByPending, g.Spout.HeldByBackPressure = held("max_spout_pending"), held("backpressure")
 	if len(skipped) == 0 {
-		g.note("Storm told no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
+		g.note("Storm reported no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
 	}
 	g.Spout.CompleteLatencyMs = meanOf(g.Span,
 		g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000

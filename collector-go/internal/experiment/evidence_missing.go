@@ -62,7 +62,7 @@ func reporting(all []rundir.Slices) map[int64]int {
 	return there
 }
 
-// wholeness notes what came late or was dropped on its way. A collector that cannot tell, as an older one, leaves it
+// wholeness notes what came late or was dropped on its way. A collector that cannot say, as an older one, leaves it
 // unknown.
 func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 	asked, can := collector.(Collections)

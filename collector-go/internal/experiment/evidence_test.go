@@ -123,9 +123,9 @@ func collected() *stored {
 }
 
 // stretchAt is five minutes from a minute on.
-func stretchAt(minute, workers int) Stretch {
+func stretchAt(minute, workers int) TimeRange {
 	from := evidenceStart.Add(time.Duration(minute) * time.Minute)
-	return Stretch{from, from.Add(5 * time.Minute), 10 * time.Second, workers}
+	return TimeRange{from, from.Add(5 * time.Minute), 10 * time.Second, workers}
 }
 
 // gatherAt gathers the evidence of five minutes from a minute on.
@@ -169,7 +169,7 @@ func TestEvidenceIsGathered(t *testing.T) {
 	assert.Equal(t, tuning.SourceGenerator, e.Source.Kind)
 	near(60, e.Collector.ExpectedSlices, "of two workers")
 	near(0, e.Collector.MissingSlices, "all there")
-	assert.False(t, e.Host.IdleRatio.Known(), "nobody told")
+	assert.False(t, e.Host.IdleRatio.Known(), "nobody stated it")
 }
 
 // The window is undone over a worker's whole life: long after the change, right at it, and in the worker's first
@@ -247,17 +247,17 @@ func TestBatchesOfTheDSLSpout(t *testing.T) {
 
 func TestWhatATopologyAsksOfTheScheduler(t *testing.T) {
 	topology := testTopology()
-	assert.Nil(t, topology.Asks(0), "it did not tell")
+	assert.Nil(t, topology.ResourceRequest(0), "it did not tell")
 	topology.Resources.Rows = []rundir.Component{{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256,
 		OffHeapMiB: 160, MemoryMiB: 832}}
 	topology.Resources.Totals.CPUCores = 2
-	asked := topology.Asks(1)
+	asked := topology.ResourceRequest(1)
 	require.NotNil(t, asked.Spouts)
 	assert.Equal(t, 60, asked.Spouts.RecordsInAll, "30 of 2 spouts")
 	assert.InDelta(t, 1, float64(asked.Spouts.FilterBoltsPerSpout), 0)
 	assert.Len(t, asked.Spouts.Warnings, 1, "2 spouts, 1 partition")
 	delete(topology.Settings, "topology.max.spout.pending")
-	asked = topology.Asks(1)
+	asked = topology.ResourceRequest(1)
 	require.NotNil(t, asked.Spouts, "fan-out and warning do not hang on it")
 	assert.Zero(t, asked.Spouts.RecordsInAll)
 	assert.InDelta(t, 1, float64(asked.Spouts.FilterBoltsPerSpout), 0)
@@ -290,7 +290,7 @@ func TestWhatTheRunKnowsIsEvidence(t *testing.T) {
 		Clients: rundir.Clients{Refused: 3, LatenessP99Ms: 1500},
 	}
 	e := gatherAt(t, collected(), 31)
-	Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}.addTo(&e)
+	Environment{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}.addTo(&e)
 	addStep(&e, step, 0.05)
 	assert.Equal(t, []tuning.Figure{30, 20, 20, 4, 0.3, 0.02}, []tuning.Figure{
 		e.Queries.Submitted, e.Queries.ActiveMost, e.Queries.EndpointCapacity, e.Source.Partitions, e.Host.IdleRatio,

@@ -41,7 +41,7 @@ const joinBolt = `component="JoinBolt"`
 func gather(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, rundir.Slices{}
 	gatherHealth(ctx, collector, topology, from, to, run)
-	gatherMarks(ctx, collector, topology, from, to, run)
+	gatherAnnotations(ctx, collector, topology, from, to, run)
 	read := &reader{ctx: ctx, stored: collector, topology: topology, from: from, to: to}
 	workers := map[string]*rundir.Worker{}
 	for metric, field := range map[string]func(*rundir.Worker) *rundir.Slices{

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
-// Collections tells how whole it is what was collected. A Stored that is one is asked; Collector is.
+// Collections reports how whole it is what was collected. A Stored that is one is asked; Collector is.
 type Collections interface {
 	Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error)
 }
@@ -24,7 +24,7 @@ func (c *Collector) Collection(ctx context.Context, topology string, from, to ti
 	return whole, c.client.Call(ctx, http.MethodGet, path, nil, whole)
 }
 
-// gatherHealth notes how whole the run's figures are. A collector that cannot tell, as an older one, leaves the report
+// gatherHealth notes how whole the run's figures are. A collector that cannot say, as an older one, leaves the report
 // without it.
 func gatherHealth(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) {
 	if asked, can := collector.(Collections); can {

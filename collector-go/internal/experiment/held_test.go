@@ -28,7 +28,7 @@ func TestHowLongQueriesAreHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := rundir.Plan{Axis: rundir.Queries,
-				Load: rundir.Asked{QueryDurationMs: 10_000, QueriesPerSecond: tuning.Unknown}}
+				Load: rundir.Load{QueryDurationMs: 10_000, QueriesPerSecond: tuning.Unknown}}
 			c.change(&plan)
 			s := &Session{o: SessionOptions{Plan: plan}}
 			got := s.heldMs(c.step)

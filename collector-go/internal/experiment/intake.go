@@ -15,14 +15,14 @@ import (
 // gateway's status says that, to the moment. Of a topology that reads from Kafka, or from a source that is not ours,
 // that status is the record maker's or nobody's; then it is what the collector stored.
 
-// readsThroughBroker tells whether records come through a broker, by bullet-dsl's spout, instead of being made by the
+// readsThroughBroker reports whether records come through a broker, by bullet-dsl's spout, instead of being made by the
 // source itself.
 func (t Topology) readsThroughBroker() bool {
 	name, _ := t.recordSpout()
 	return name == "DataSpout" || t.Settings["bullet.topology.dsl.spout.enable"] == "true"
 }
 
-// collected tells whether only the collector knows what the topology takes. That records come through a broker is known
+// collected reports whether only the collector knows what the topology takes. That records come through a broker is known
 // once the topology's facts, or the bytes that its source read, are in.
 func (s *Session) collected() bool {
 	if s.ports.Source == nil || s.throughBroker {
@@ -54,7 +54,7 @@ func (r *reader) records() (series []Series, estimated bool) {
 	return series, len(series) > 0
 }
 
-// recordsRead is how many records a second the topology took in (from, to]; unknown where nobody tells.
+// recordsRead is how many records a second the topology took in (from, to]; unknown where nobody reports it.
 func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (tuning.Figure, error) {
 	read := s.reader(ctx, from.Add(-evidenceLookback), to)
 	series, _ := read.records()
@@ -62,9 +62,9 @@ func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (tuning.F
 	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), read.err
 }
 
-// lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. told is false
-// until there is one; where nobody tells of a lag it is unknown.
-func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Figure, told bool, err error) {
+// lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. known is false
+// until there is one; where nobody reports a lag it is unknown.
+func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Figure, known bool, err error) {
 	if !s.collected() {
 		status, err := s.ports.Source.Status(ctx)
 		return tuning.Figure(status.Lag), err == nil, err
@@ -189,7 +189,7 @@ const (
 
 // drain waits until what earlier load left unread is read, so that no step has another's records: the catch-up's, those
 // of a step that was too much, or those that came before the launch. The source makes none meanwhile, as far as it can
-// be told. It takes bounded time and notes what is left then.
+// be known. It takes bounded time and notes what is left then.
 func (s *Session) drain(step *rundir.Step) error {
 	since := s.loaded
 	if since.IsZero() {
@@ -198,8 +198,8 @@ func (s *Session) drain(step *rundir.Step) error {
 	left := tuning.Unknown
 	err := s.poll(s.ctx, drainLimit, "the topology to read what earlier load left",
 		func(ctx context.Context) (bool, error) {
-			lag, told, err := s.lagSince(ctx, since)
-			if err != nil || !told {
+			lag, known, err := s.lagSince(ctx, since)
+			if err != nil || !known {
 				return false, err
 			}
 			left = lag

@@ -76,7 +76,7 @@ func network() string {
 		if each.Flags&net.FlagUp == 0 || each.Flags&net.FlagLoopback != 0 {
 			continue
 		}
-		speed := "speed not told by the kernel"
+		speed := "speed not reported by the kernel"
 		if text, err := os.ReadFile("/sys/class/net/" + each.Name + "/speed"); err == nil &&
 			!strings.HasPrefix(string(text), "-") {
 			speed = strings.TrimSpace(string(text)) + " Mbit/s"
@@ -86,19 +86,19 @@ func network() string {
 	return strings.Join(names, ", ")
 }
 
-// Told is what a topology told of itself, as a trial keeps it. heapLimit is of the worker with the largest heap, in
+// ReportedConfig is what a topology reported of itself, as a trial keeps it. heapLimit is of the worker with the largest heap, in
 // bytes; unknown where no worker reported one.
-func (t Topology) Told(heapLimit tuning.Figure) rundir.Told {
-	told := rundir.Told{
+func (t Topology) ReportedConfig(heapLimit tuning.Figure) rundir.ReportedConfig {
+	reported := rundir.ReportedConfig{
 		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java,
 		Plugin:      t.Versions.Plugin,
 		WorkerFlags: t.flags(), HeapFlags: heapFlags(t.flags()), GCFlags: gcFlags(t.flags()), HeapLimitBytes: heapLimit,
-		Executors: t.parallelism(), Asked: t.resources(), Settings: []rundir.Entry{},
+		Executors: t.parallelism(), Requested: t.resources(), Settings: []rundir.Entry{},
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
-		told.Settings = append(told.Settings, rundir.Entry{Key: key, Value: t.Settings[key]})
+		reported.Settings = append(reported.Settings, rundir.Entry{Key: key, Value: t.Settings[key]})
 	}
-	return told
+	return reported
 }
 
 // HeapLimit asks how far the heap of a topology's worker can grow, in bytes, by the JVMs' own account; of several the

@@ -37,22 +37,22 @@ type Machine interface {
 	Process(pid int) (time.Duration, bool)
 }
 
-// Progress is where a run tells what it does.
+// Progress is where a run reports what it does.
 type Progress interface {
-	// Say tells a line that stays.
+	// Say prints a line that stays.
 	Say(format string, args ...any)
-	// Show tells what holds at the moment; the next call replaces it.
+	// Show prints what holds at the moment; the next call replaces it.
 	Show(format string, args ...any)
 }
 
 // Ports are the parts that a run works on. All are used by the run's goroutines at the same time.
 type Ports struct {
-	Source  Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
-	Queries load.Submitter
-	Slices  Slices
-	Machine Machine
-	Marks   Marks // nil: steps are not annotated
-	// Processes gives the processes whose share of the host is told, by name.
+	Source      Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
+	Queries     load.Submitter
+	Slices      Slices
+	Machine     Machine
+	Annotations Annotations // nil: steps are not annotated
+	// Processes gives the processes whose share of the host is reported, by name.
 	Processes func() map[string]int
 	Progress  Progress
 	// Outcomes receives a line of JSON for every query that ended.

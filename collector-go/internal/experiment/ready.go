@@ -25,7 +25,7 @@ const (
 	readingTime = 4 * time.Second
 )
 
-// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit
+// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is returned when limit
 // has passed.
 func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 	ask func(context.Context) (bool, error)) error {
@@ -53,7 +53,7 @@ func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 // awaitSource waits until the topology's source emits records.
 func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
 	if s.ports.Source == nil {
-		return nil // nobody tells but the collector
+		return nil // nobody reports it but the collector
 	}
 	return s.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
 		status, err := s.ports.Source.Status(ctx)
@@ -157,7 +157,7 @@ func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
 // workersHint says where to look when workers do not report.
 func (s *Session) workersHint() string {
 	if s.elsewhere() {
-		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor tells more)"
+		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor has more)"
 	}
 	return "see the workers' logs in storm/logs"
 }

@@ -35,10 +35,10 @@ type SessionOptions struct {
 	// longer, and the warm-up has half of the time until then. The zero time for no such limit.
 	FirstStepBy time.Time
 	// Lateness is the collector's; Trial and Run name the annotations.
-	Lateness time.Duration
-	Run      string
-	Trial    string
-	Around   Around
+	Lateness    time.Duration
+	Run         string
+	Trial       string
+	Environment Environment
 }
 
 // Session measures a topology that runs, step by step, for as long as its caller wants. All methods but Close belong to
@@ -50,14 +50,14 @@ type Session struct {
 	width     time.Duration // of a slice
 	submitted time.Time
 	held      *load.Held
-	asked     *underway
+	asked     *inFlight
 	rate      float64  // of background records, as last set
 	warm      bool     // the launch has been warmed up
 	notes     []string // of the warm-up, for the step that comes next
 	workers   int      // the most that are known to belong to the topology
 	// shares are the processes' in the last step that did not starve the host.
 	shares []tuning.ProcessShare
-	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the
+	// throughBroker says that records come through Kafka, paused that the source was set to make none, loaded when the
 	// last load ended, offered what a step was to catch up.
 	throughBroker, paused bool
 	loaded                time.Time
@@ -81,7 +81,7 @@ type SessionPorts struct {
 }
 
 // Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the
-// workers do not report; Err tells why. Close must be called.
+// workers do not report; Err says why. Close must be called.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
 		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs),
@@ -92,7 +92,7 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 		return nil, err
 	}
 	s := &Session{o: o, ports: ports, query: query, width: milliseconds(o.Plan.SliceMs), submitted: submitted,
-		workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
+		workers: o.Workers, asked: &inFlight{target: ports.Queries, started: map[int64]time.Time{}}}
 	s.ports.Queries = s.asked
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.awaitTopology(); err != nil {
@@ -173,7 +173,7 @@ func (s *Session) Figures(until time.Time) (*rundir.Figures, error) {
 	}
 	if s.ports.Facts != nil {
 		if t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology); err == nil {
-			run.Asked, run.Placement = t.Asks(s.o.Around.Partitions), t.Placement()
+			run.Requested, run.Placement = t.ResourceRequest(s.o.Environment.Partitions), t.Placement()
 		}
 	}
 	run.CollectedMs, run.Notes = time.Now().UnixMilli(), []string{}

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// The metrics that tell who shares what.
+// The metrics that show who shares what.
 const (
 	queueWaitMetric     = "storm_receive_queue_sojourn_seconds"
 	queueArrivalsMetric = "storm_receive_queue_arrivals_per_second"
@@ -61,7 +61,7 @@ func (g *sharing) flow(component string) *rundir.ComponentFlow {
 	return g.flows[component]
 }
 
-// Bounds below which Storm's figures of tuples tell nothing: it times a sample of them (one in twenty unless
+// Bounds below which Storm's figures of tuples say nothing: it times a sample of them (one in twenty unless
 // topology.stats.sample.rate says another) in whole milliseconds, so that of few tuples, or of short ones, it has seen
 // hardly a millisecond.
 const (
@@ -86,7 +86,7 @@ func (g *sharing) because(component, note string) {
 	f.Note = note
 }
 
-// executions reads how many tuples the components executed and how long one took, as far as Storm's figures can tell.
+// executions reads how many tuples the components executed and how long one took, as far as Storm's figures show it.
 func (g *sharing) executions() {
 	executed := g.read(executedMetric, notOfSystem)
 	capacities := g.read(capacityMetric, notOfSystem) // that of 2.3 on
@@ -195,7 +195,7 @@ func waited(p rundir.Span, wait, came rundir.Slices) (arrivals, waited tuning.Fi
 	return arrivals, waited
 }
 
-// traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to
+// traffic reads what went from worker to worker, or where Storm does not separate these, what each worker had to
 // send.
 func (g *sharing) traffic() {
 	g.Traffic = []rundir.Traffic{}
@@ -241,7 +241,7 @@ func (t Topology) Placement() *rundir.Placement {
 func placed(all []ComponentTasks) (out []rundir.PlacedTasks) {
 	for _, c := range all {
 		if c.Component != "__system" {
-			out = append(out, rundir.PlacedTasks{Component: cmp.Or(c.Component, "not told"), Tasks: len(c.Tasks)})
+			out = append(out, rundir.PlacedTasks{Component: cmp.Or(c.Component, "not reported"), Tasks: len(c.Tasks)})
 		}
 	}
 	return out

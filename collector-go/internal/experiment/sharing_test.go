@@ -61,7 +61,7 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	}
 	join := flowOf(t, s, "JoinBolt")
 	assert.False(t, join.QueueWaitMs.Known(), "nothing came: Storm's figure is that of nobody")
-	assert.False(t, join.ExecuteMs.Known(), "nobody told how long one took")
+	assert.False(t, join.ExecuteMs.Known(), "nobody stated how long one took")
 	assert.InDelta(t, 7, float64(join.TuplesPerSecond), 1e-9)
 	assert.Empty(t, s.Traffic)
 }
@@ -154,7 +154,7 @@ func TestThePlacementIsRead(t *testing.T) {
 	topology, err := c.Topology(t.Context(), "b")
 	require.NoError(t, err)
 	assert.Equal(t, &rundir.Placement{Workers: []rundir.PlacedWorker{{Worker: "h1:6700", Host: "h1",
-		Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not told", Tasks: 1}}}},
+		Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not reported", Tasks: 1}}}},
 		Unplaced: []rundir.PlacedTasks{{Component: "JoinBolt", Tasks: 1}}}, topology.Placement())
 	assert.Nil(t, Topology{}.Placement(), "it did not tell")
 }
@@ -195,14 +195,14 @@ func TestAnnotationsAreKeptWithTheRun(t *testing.T) {
 			`"title":"T","text":"- a: 1\n+ a: 2","tags":["config"],"origin":"registry"}]}`)
 	var run rundir.Figures
 	from := time.UnixMilli(1_800_000_000_750)
-	gatherMarks(t.Context(), c, "b", from, from.Add(time.Minute), &run)
+	gatherAnnotations(t.Context(), c, "b", from, from.Add(time.Minute), &run)
 	assert.Equal(t, []rundir.Annotation{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T",
-		Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Marks)
+		Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Annotations)
 	assert.Contains(t, (*asked)[0], "topology=b&start=2027-01-15T08%3A00%3A00Z&end=2027-01-15T08%3A01%3A00.75Z",
 		"Storm's ids are in whole seconds")
 
 	refusing, _ := answering(t, `{"status":"error","error":"no"}`)
-	run.Marks = nil
-	gatherMarks(t.Context(), refusing, "b", from, from.Add(time.Minute), &run)
-	assert.Nil(t, run.Marks, "that it did not tell is not that there are none")
+	run.Annotations = nil
+	gatherAnnotations(t.Context(), refusing, "b", from, from.Add(time.Minute), &run)
+	assert.Nil(t, run.Annotations, "that it did not tell is not that there are none")
 }

@@ -19,7 +19,7 @@ type StepOrder struct {
 	Kind                    rundir.StepKind
 	Value                   float64
 	Number, Attempt, Launch int
-	// Begun is told when the step begins.
+	// Begun is called when the step begins.
 	Begun func(start time.Time) error
 }
 
@@ -49,7 +49,7 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	}
 	measured := start.Add(milliseconds(plan.WarmUpMs))
 	end := measured.Add(milliseconds(plan.SustainMs))
-	mark := s.mark(step, start)
+	note := s.annotationOf(step, start)
 	before, err := s.hold(&step, start, measured, end)
 	if err != nil {
 		return step, err
@@ -75,8 +75,8 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 			s.shares = append(s.shares, tuning.ProcessShare{Process: share.Process, Ratio: share.Ratio})
 		}
 	}
-	mark.End, mark.Text = end, string(step.Verdict)
-	s.annotate(s.ctx, mark)
+	note.End, note.Text = end, string(step.Verdict)
+	s.annotate(s.ctx, note)
 	return step, nil
 }
 
@@ -127,12 +127,12 @@ func (s *Session) setAxis(step *rundir.Step) error {
 	return s.SetRate(rate)
 }
 
-func (s *Session) mark(step rundir.Step, start time.Time) Mark {
+func (s *Session) annotationOf(step rundir.Step, start time.Time) Annotation {
 	title := fmt.Sprintf("%s, step %d: %s %s", s.o.Trial, step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit())
 	if step.Attempt > 1 {
 		title += fmt.Sprintf(" (attempt %d)", step.Attempt)
 	}
-	m := Mark{ID: fmt.Sprintf("%s-%s-step-%d", s.o.Run, s.o.Topology, step.Number), Start: start, Title: title,
+	m := Annotation{ID: fmt.Sprintf("%s-%s-step-%d", s.o.Run, s.o.Topology, step.Number), Start: start, Title: title,
 		Tags: []string{"step", clipTag("run-" + s.o.Run), clipTag("experiment-" + s.o.Plan.Experiment)}}
 	s.annotate(s.ctx, m)
 	return m
@@ -240,7 +240,7 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 		step.MiBEstimated = step.MiBPerSecond.Known()
 	}
 	goals := tuning.GoalStep{
-		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, Asked: step.Queries > 0 ||
+		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, HasQueries: step.Queries > 0 ||
 			step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue,
 		HostIdle:  step.HostIdle,
 		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
@@ -251,7 +251,7 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 		goals.Evidence, goals.HostIdle = e, e.Host.IdleRatio
 		outcomes, judgement, limitation = tuning.JudgeGoals(s.o.Plan.Goals, goals)
 		step.Notes = append(step.Notes,
-			"what limited the step is told of the time in which records were caught up, since that is what it missed")
+			"the limiter is that of the catch-up period, since that is what the step missed")
 	}
 	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
 	step.Evidence, step.Limitation = &e, &limitation
@@ -265,7 +265,7 @@ func (s *Session) evidence(step rundir.Step, from, to time.Time) tuning.Evidence
 	if s.ports.Facts != nil {
 		t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
 		if err == nil {
-			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, Stretch{from, to, s.width, s.workers})
+			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, TimeRange{from, to, s.width, s.workers})
 		}
 		if err != nil {
 			e = tuning.NoEvidence()
@@ -275,7 +275,7 @@ func (s *Session) evidence(step rundir.Step, from, to time.Time) tuning.Evidence
 	if n := e.Workers.Expected; n.Known() {
 		s.workers = max(s.workers, int(n))
 	}
-	s.o.Around.addTo(&e)
+	s.o.Environment.addTo(&e)
 	lag := e.Source.LagEnd
 	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
 	e.Host.SharesBefore = s.shares
@@ -295,7 +295,7 @@ func (s *Session) heldMs(step rundir.Step) tuning.Figure {
 	return tuning.Figure(s.o.Plan.Load.QueryDurationMs)
 }
 
-// missedAlone tells whether goals of one figure were missed, and no others.
+// missedAlone reports whether goals of one figure were missed, and no others.
 func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
 	missed := false
 	for _, o := range outcomes {

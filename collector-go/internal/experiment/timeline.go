@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/probe"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/recordtrace"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -15,7 +15,7 @@ import (
 func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == rundir.GeneratedRecords
-	prober, err := probe.New(probe.Options{
+	prober, err := recordtrace.New(recordtrace.Options{
 		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
 		Grace:     load.DefaultHeldOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),

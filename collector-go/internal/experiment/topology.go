@@ -120,7 +120,7 @@ func (t Topology) recordSpout() (string, tuning.Figure) {
 	return "DataSource", tuning.Unknown
 }
 
-// defaultPoll is how many messages Kafka's consumer reads at once unless it is told.
+// defaultPoll is how many messages Kafka's consumer reads at once unless that is set.
 const defaultPoll = 500
 
 // recordsPerTuple is how many records one tuple of the record spout may hold: with bullet-dsl's bolt a read's messages
@@ -135,14 +135,14 @@ func (t Topology) recordsPerTuple() tuning.Figure {
 	return defaultPoll
 }
 
-// Asks is what the topology asks of the scheduler; nil where it did not tell. partitions are those of its Kafka topic,
+// ResourceRequest is what the topology requests of the scheduler; nil where it reported none. partitions are those of its Kafka topic,
 // 0 where they are not known or there is none.
-func (t Topology) Asks(partitions int) *rundir.Request {
+func (t Topology) ResourceRequest(partitions int) *rundir.ResourceRequest {
 	if len(t.Resources.Rows) == 0 {
 		return nil
 	}
 	totals := t.Resources.Totals
-	asked := &rundir.Request{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
+	asked := &rundir.ResourceRequest{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
 		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores),
 		MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
 	}}

@@ -24,7 +24,7 @@ type usage struct {
 	cpu time.Duration
 }
 
-// watch waits a step out, and tells what machine and source did in its measured time.
+// watch waits a step out, and reports what machine and source did in its measured time.
 func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (rundir.Step,
 	error) {
 	if err := s.until(ctx, measured, status); err != nil {
@@ -46,7 +46,7 @@ func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time,
 	return step, nil
 }
 
-// fill sets what two looks at the machine and the source tell of the time between them.
+// fill sets what two looks at the machine and the source show of the time between them.
 func fill(step *rundir.Step, before, after look) {
 	step.HostIdle = figure(after.host.idleSince(before.host))
 	step.RecordsPerSecond, step.RecordsLag = after.recordsSince(before), after.source.Lag
@@ -91,7 +91,7 @@ func (s *Session) look(ctx context.Context) (look, error) {
 	return l, err
 }
 
-// showInterval is how often the terminal is told what holds.
+// showInterval is how often the terminal shows what holds.
 const showInterval = time.Second
 
 // until waits for a moment and shows meanwhile how it stands.

@@ -120,9 +120,9 @@ type Feed struct {
 	resumed  journal.Position // the store's cursor at the start: a hand-over ends there
 	tickMs   int64            // of the last tick
 
-	leave    chan leaving // see Leave
-	hurried  atomic.Bool  // see hurry
-	pause    pause        // nil but in simulations
+	leave    chan skipRequest // see Leave
+	hurried  atomic.Bool      // see hurry
+	pause    pause            // nil but in simulations
 	patience journal.Patience
 	figures  *figures
 	caught   atomic.Uint64 // the position reached, for CaughtUp
@@ -135,7 +135,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 		return nil, err
 	}
 	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o),
-		leave:    make(chan leaving),
+		leave:    make(chan skipRequest),
 		patience: journal.DefaultPatience()}
 	retention.Join(o.Name, f.hurry)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
@@ -192,8 +192,8 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 	defer func() { _ = reader.Close() }()
 	for {
-		if word, is := f.pendingSkip(); is {
-			if reader, err = f.obey(ctx, reader, word, false); err != nil && ctx.Err() == nil {
+		if request, is := f.pendingSkip(); is {
+			if reader, err = f.skipTo(ctx, reader, request, false); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("feed %s: %w", f.options.Name, err)
 			}
 		}
@@ -211,8 +211,8 @@ func (f *Feed) Run(ctx context.Context) error {
 			f.patience.Succeeded()
 			err = f.take(ctx, position, entry)
 		}
-		if word, left := asLeft(err); left {
-			reader, err = f.obey(ctx, reader, word, true)
+		if request, left := asLeft(err); left {
+			reader, err = f.skipTo(ctx, reader, request, true)
 		}
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("feed %s: %w", f.options.Name, err)
@@ -274,8 +274,8 @@ func (f *Feed) finish(ctx context.Context) error {
 		f.pipeline.slicer.CloseAll()
 	}
 	err := f.flush(ctx)
-	for word, left := asLeft(err); left; word, left = asLeft(err) {
-		word.done <- journal.ErrClosed // the next start may be asked again
+	for request, left := asLeft(err); left; request, left = asLeft(err) {
+		request.done <- journal.ErrClosed // the next start may be asked again
 		err = f.flush(ctx)
 	}
 	switch {
@@ -441,8 +441,8 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-timer.C:
 		return nil
-	case word := <-f.leave:
-		return leftBehind{word}
+	case request := <-f.leave:
+		return leftBehind{request}
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -47,7 +47,7 @@ func TestWhoKeepsUpDoesNotFillTheJournal(t *testing.T) {
 	for range 1200 { // three times what there is room for
 		w.second()
 		r.awaitEnd(t, w)
-		require.NoError(t, retention.Relieve(ctx, w.journal.Crowded))
+		require.NoError(t, retention.Relieve(ctx, w.journal.NearlyFull))
 	}
 	require.NoError(t, w.journal.Close())
 	require.NoError(t, <-r.done)

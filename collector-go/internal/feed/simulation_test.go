@@ -91,8 +91,8 @@ func (w *simulated) freshWrite() {
 
 // journalIsLarge reports whether the journal is at its bound.
 func (w *simulated) journalIsLarge() bool {
-	_, crowded := w.life.journal.Crowded()
-	return crowded
+	_, nearlyFull := w.life.journal.NearlyFull()
+	return nearlyFull
 }
 
 // allDelivered lets the world go on until all that plugins hold is acknowledged, and all stores have what was.

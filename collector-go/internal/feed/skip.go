@@ -13,9 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// leaving asks the feed to abandon the entries before upTo, which the journal is about to release. The feed confirms
+// skipRequest asks the feed to abandon the entries before upTo, which the journal is about to release. The feed confirms
 // once it has moved on.
-type leaving struct {
+type skipRequest struct {
 	upTo journal.Position
 	done chan error
 }
@@ -25,14 +25,14 @@ type leaving struct {
 // far saves a checkpoint, at once or with the next tick; one whose store does not take what closed before that gives up
 // those slices.
 func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
-	word := leaving{upTo, make(chan error, 1)}
+	request := skipRequest{upTo, make(chan error, 1)}
 	select {
-	case f.leave <- word:
+	case f.leave <- request:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
-	case err := <-word.done:
+	case err := <-request.done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -40,20 +40,20 @@ func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 }
 
 // leftBehind interrupts a hand-over to a store that does not take it.
-type leftBehind struct{ leaving }
+type leftBehind struct{ skipRequest }
 
 func (leftBehind) Error() string { return "the journal lets go of what the store still lacks" }
 
-// obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the
+// skipTo does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the
 // journal keeps what it would have let go of, and asks again. interrupted means that the store was being offered what
 // it does not accept.
-func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, interrupted bool) (*journal.Reader,
+func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipRequest, interrupted bool) (*journal.Reader,
 	error) {
 	before := f.position
 	var err error
 	switch {
-	case f.position < word.upTo:
-		err = f.skip(ctx, word.upTo)
+	case f.position < request.upTo:
+		err = f.skip(ctx, request.upTo)
 	case f.pipeline.closed().Len() == 0:
 		f.checkpoint()
 	case interrupted:
@@ -62,7 +62,7 @@ func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, i
 	default:
 		f.hurried.Store(true)
 	}
-	word.done <- err
+	request.done <- err
 	if err != nil {
 		f.figures.failures.Inc()
 		f.options.Logger.Warn("a store could not be left behind", "store", f.options.Name, "error", err)
@@ -230,17 +230,17 @@ func (p *pipeline) payGaps() {
 }
 
 // pendingSkip returns the skip that another goroutine has requested, if one has.
-func (f *Feed) pendingSkip() (word leaving, is bool) {
+func (f *Feed) pendingSkip() (request skipRequest, is bool) {
 	select {
-	case word = <-f.leave:
-		return word, true
+	case request = <-f.leave:
+		return request, true
 	default:
-		return leaving{}, false
+		return skipRequest{}, false
 	}
 }
 
-// asLeft is the word that interrupted a hand-over.
-func asLeft(err error) (leaving, bool) {
+// asLeft is the request that interrupted a hand-over.
+func asLeft(err error) (skipRequest, bool) {
 	var left leftBehind
-	return left.leaving, errors.As(err, &left)
+	return left.skipRequest, errors.As(err, &left)
 }

@@ -108,7 +108,7 @@ func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	store.down.Store(true)
 	for range 1000 {
 		w.second()
-		require.NoError(t, retention.Relieve(t.Context(), w.journal.Crowded))
+		require.NoError(t, retention.Relieve(t.Context(), w.journal.NearlyFull))
 	}
 	store.down.Store(false)
 	r.awaitEnd(t, w)
@@ -139,7 +139,7 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 		for range n {
 			w.second()
 			feeds[0].awaitEnd(t, w)
-			require.NoError(t, retention.Relieve(context.Background(), w.journal.Crowded))
+			require.NoError(t, retention.Relieve(context.Background(), w.journal.NearlyFull))
 		}
 	}
 	start()
@@ -247,7 +247,7 @@ func TestARequiredStoreIsNotLeftBehind(t *testing.T) {
 			break
 		}
 		require.NoError(t, <-done)
-		require.NoError(t, retention.Relieve(context.Background(), w.journal.Crowded))
+		require.NoError(t, retention.Relieve(context.Background(), w.journal.NearlyFull))
 	}
 	f.stop(t)
 	require.NoError(t, w.journal.Close())

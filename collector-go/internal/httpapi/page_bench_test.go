@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/webui"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 	benchDay     = 86_400_000
 )
 
-// pageFigures are the page's questions about a day (internal/page/static/js/expressions.js), thinned as gridOf does.
+// pageFigures are the page's questions about a day (internal/webui/static/js/expressions.js), thinned as gridOf does.
 const pageStep = 900 // s: three of a day's slices of 5 minutes, with so many workers
 
 var pageFigures = []struct{ figure, expression string }{
@@ -59,7 +59,7 @@ var pageFigures = []struct{ figure, expression string }{
 // directory in which the store is made once and kept; PAGE_BROWSER=1 has a browser show it as well.
 func BenchmarkPage(b *testing.B) {
 	store := benchStore(b)
-	files, err := page.Handler()
+	files, err := webui.Handler()
 	require.NoError(b, err)
 	server := httptest.NewServer(handlerOver(b, store, func(o *Options) { o.Page = files }))
 	defer server.Close()

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 )
 
 // startBothWithRules lets our evaluator and a real Prometheus evaluate the same rules over the same slices, and notify
@@ -32,14 +32,14 @@ func startBothWithRules(t *testing.T) both {
 	require.NoError(t, err)
 
 	s := openFixture(t)
-	results := alerting.OpenResults(t.TempDir(), time.Hour, nil, nil)
+	results := rulesengine.OpenResults(t.TempDir(), time.Hour, nil, nil)
 	t.Cleanup(func() { require.NoError(t, results.Close()) })
 	engine, err := query.New(query.Join(s, results), query.DefaultOptions())
 	require.NoError(t, err)
-	judging := alerting.DefaultOptions(t.TempDir())
-	judging.Files = []alerting.File{{Name: path, Text: text}}
+	judging := rulesengine.DefaultOptions(t.TempDir())
+	judging.Files = []rulesengine.File{{Name: path, Text: text}}
 	judging.Alertmanagers = []*url.URL{{Scheme: "http", Host: "127.0.0.1:9", Path: "/am"}}
-	evaluator, err := alerting.New(engine, results, judging)
+	evaluator, err := rulesengine.New(engine, results, judging)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

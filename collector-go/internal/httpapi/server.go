@@ -19,11 +19,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runlist"
 )
 
 // Metadata is what a metric is, as /api/v1/metadata gives it. Type is Prometheus' word: gauge, counter, histogram, ...
@@ -47,14 +47,14 @@ type Options struct {
 	Registry *registry.Registry  // nil: no topologies and no annotations
 	Rules    Rules               // nil: no rules, no alerts
 	// Why returns what changed before an alert; nil: unavailable.
-	Why func(context.Context, why.Question) (*why.Answer, error)
+	Why func(context.Context, diagnosis.Question) (*diagnosis.Answer, error)
 	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.
 	Page http.Handler
 	// Runbooks are the pages below /runbooks/, which alerts lead to; nil: nothing is there.
 	Runbooks http.Handler
 	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that explains how to
 	// configure one.
-	Runs *shelf.Shelf
+	Runs *runlist.Reader
 	// Guard decides who may read and who may set annotations, and has the port's TLS; nil: everybody, in plain text.
 	Guard *access.Guard
 	// Ready returns why the collector is not ready, in words for an operator; "" when it is. nil: always ready.

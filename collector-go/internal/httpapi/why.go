@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 )
 
 // longestWindow bounds what one answer reads: three times as much.
@@ -13,7 +13,7 @@ const longestWindow = 24 * time.Hour
 
 // why answers what changed before an alert.
 func (a *api) why(r request) answer {
-	q := why.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"), Window: why.DefaultWindow,
+	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"), Window: diagnosis.DefaultWindow,
 		Now: a.now()}
 	if q.Alert == "" {
 		return badData(errors.New(`the parameter "alert" is missing: the name of an alert`))
@@ -33,7 +33,7 @@ func (a *api) why(r request) answer {
 		}
 	}
 	found, err := a.options.Why(r.Context(), q)
-	var unknown *why.UnknownAlertError
+	var unknown *diagnosis.UnknownAlertError
 	switch {
 	case errors.As(err, &unknown):
 		return answer{err: &apiError{errorNotFound, err}}

@@ -9,18 +9,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 )
 
 func TestWhy(t *testing.T) {
-	var asked why.Question
+	var asked diagnosis.Question
 	handler := newHandler(t, openFixture(t), func(o *Options) {
-		o.Why = func(_ context.Context, q why.Question) (*why.Answer, error) {
+		o.Why = func(_ context.Context, q diagnosis.Question) (*diagnosis.Answer, error) {
 			asked = q
 			if q.Alert == "Slwo" {
-				return nil, &why.UnknownAlertError{Name: q.Alert, Known: []string{"Slow"}}
+				return nil, &diagnosis.UnknownAlertError{Name: q.Alert, Known: []string{"Slow"}}
 			}
-			return &why.Answer{Alert: why.Alert{Name: q.Alert}}, nil
+			return &diagnosis.Answer{Alert: diagnosis.Alert{Name: q.Alert}}, nil
 		}
 	})
 	ask := func(form string) (int, string) {
@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 	code, body = ask("alert=Slow&topology=bullet&window=1h&time=1700000000")
 	assert.Equal(t, http.StatusOK, code)
 	assert.Contains(t, body, `{"status":"success","data":{"alert":{"name":"Slow"`)
-	assert.Equal(t, why.Question{Alert: "Slow", Topology: "bullet", Window: time.Hour,
+	assert.Equal(t, diagnosis.Question{Alert: "Slow", Topology: "bullet", Window: time.Hour,
 		At: time.Unix(1_700_000_000, 0).UTC(), Now: asked.Now}, asked)
 	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
 }

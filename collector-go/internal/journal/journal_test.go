@@ -352,18 +352,18 @@ func TestCrowded(t *testing.T) {
 			j, err := Open("/journal", o)
 			require.NoError(t, err)
 			defer j.Close()
-			_, crowded := j.Crowded()
-			require.False(t, crowded)
+			_, nearlyFull := j.NearlyFull()
+			require.False(t, nearlyFull)
 			sequence := uint64(1)
-			for ; !crowded; sequence++ {
+			for ; !nearlyFull; sequence++ {
 				appended(t, j, oneBatch(t, j, sequence)) // it is taken: nothing is full yet
-				_, crowded = j.Crowded()
+				_, nearlyFull = j.NearlyFull()
 			}
-			for segments := len(j.segments); crowded; segments-- {
+			for segments := len(j.segments); nearlyFull; segments-- {
 				require.Len(t, j.segments, segments)
-				end, _ := j.Crowded()
+				end, _ := j.NearlyFull()
 				require.NoError(t, j.Release(end))
-				_, crowded = j.Crowded()
+				_, nearlyFull = j.NearlyFull()
 			}
 			appended(t, j, oneBatch(t, j, sequence))
 		})

@@ -68,9 +68,9 @@ func (j *Journal) forgetOldest(s segment) {
 	j.wakeReaders()
 }
 
-// Crowded reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk has
+// NearlyFull reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk has
 // hardly room left, and where its oldest segment ends. The newest segment never counts as the oldest.
-func (j *Journal) Crowded() (oldestEnd Position, crowded bool) {
+func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	short := j.diskIsShort()
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -24,7 +24,7 @@ func (a Aggregate) Life() time.Duration { return a.Duration }
 // ProbeRate implements Query.
 func (a Aggregate) ProbeRate() float64 { return a.PerSecond }
 
-// Validate tells which parameter makes no sense.
+// Validate reports which parameter makes no sense.
 func (a Aggregate) Validate() error { return validate(a.Duration, a.PerSecond) }
 
 func validate(duration time.Duration, perSecond float64) error {

@@ -70,7 +70,7 @@ func arrived(answer Answer, submitted, finished time.Time) time.Time {
 	return submitted
 }
 
-// overdue tells of a query that has not returned whether it should have.
+// overdue decides of a query that has not returned whether it should have.
 func (d desk) overdue(life time.Duration) bool { return life > d.query.Life()+5*settling }
 
 func (d desk) end(ctx context.Context, err error, life time.Duration) End {

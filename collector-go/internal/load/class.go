@@ -43,16 +43,16 @@ type Query interface {
 	BQL(probe string) string
 	// Life is the longest that the query lives in the topology.
 	Life() time.Duration
-	// ProbeRate is how many records a second a probe must have for Check to tell anything.
+	// ProbeRate is how many records a second a probe must have for Check to say anything.
 	ProbeRate() float64
 	// Check compares an answer with what the record source generated between the query's submission and its end. An
 	// error means that the answer cannot be read as one of this class.
 	Check(answer Answer, probe string, submitted, finished time.Time) (Check, error)
-	// Validate tells which parameter makes no sense.
+	// Validate reports which parameter makes no sense.
 	Validate() error
 }
 
-// Check is how an answer compares with what was generated. Of an answer that tells sums and counts, records are those
+// Check is how an answer compares with what was generated. Of an answer that has sums and counts, records are those
 // that it accounts for.
 type Check struct {
 	// Records is how many records the answer holds or accounts for.
@@ -73,7 +73,7 @@ type Parameters struct {
 	Duration time.Duration
 	// PerSecond is the rate of a probe's records; 0 for the class' own default.
 	PerSecond float64
-	// NoSource says that nobody makes matching records, so that nothing can be told of completeness.
+	// NoSource says that nobody makes matching records, so that nothing is known of completeness.
 	NoSource bool
 	// Text is somebody's own BQL, asked instead of the class' query; completeness is then judged by Expect alone.
 	Text   string

@@ -2,7 +2,7 @@ package load
 
 // Client is what submits queries. Held and OpenLoop are such.
 type Client interface {
-	// Counts tells how the client stands now.
+	// Counts reports how the client stands now.
 	Counts() Counts
 }
 

@@ -17,14 +17,14 @@ func (q CountDistinctQuery) BQL(probe string) string {
 	return "SELECT COUNT(DISTINCT probe_sequence) AS count " + q.from(probe)
 }
 
-// estimateError is what a count that Bullet had to estimate is held to where it does not tell its own bounds: three
+// estimateError is what a count that Bullet had to estimate is held to where it does not state its own bounds: three
 // standard deviations with Bullet's default of 16,384 entries (bullet.query.aggregation.count.distinct.sketch.entries).
 const estimateError = 3.0 / 128
 
 // exactEntries is how many different values Bullet counts exactly by default.
 const exactEntries = 16384
 
-// sketched is what an answer tells of its sketch, where bullet.result.metadata.enable is on.
+// sketched is what an answer states of its sketch, where bullet.result.metadata.enable is on.
 type sketched struct {
 	Sketch struct {
 		Deviations map[string]struct {
@@ -48,12 +48,12 @@ func (q CountDistinctQuery) Check(answer Answer, _ string, submitted, finished t
 	count := float64(*all[0].Count)
 	least, most := count, count
 	var meta sketched
-	bounds, told := meta.Sketch.Deviations["3"], false
+	bounds, stated := meta.Sketch.Deviations["3"], false
 	if json.Unmarshal(answer.Meta, &meta) == nil {
-		bounds, told = meta.Sketch.Deviations["3"]
+		bounds, stated = meta.Sketch.Deviations["3"]
 	}
 	switch {
-	case told:
+	case stated:
 		least, most = float64(bounds.Lower), float64(bounds.Upper)
 	case count > exactEntries:
 		least, most = count*(1-estimateError), count*(1+estimateError)

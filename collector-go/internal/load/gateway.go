@@ -112,12 +112,12 @@ type Status struct {
 	Tasks []TaskStatus `json:"tasks"`
 }
 
-// TaskStatus is when one of the source's tasks last told its figures: AgeMs before the answer.
+// TaskStatus is when one of the source's tasks last reported its figures: AgeMs before the answer.
 type TaskStatus struct {
 	AgeMs int64 `json:"age_ms"`
 }
 
-// Age is how old the figures are, the mean over the tasks: each tells its own at an interval.
+// Age is how old the figures are, the mean over the tasks: each reports its own at an interval.
 func (s Status) Age() time.Duration {
 	if len(s.Tasks) == 0 {
 		return 0

@@ -113,7 +113,7 @@ func (h *Held) run(slot int) {
 	}
 }
 
-// wanted tells whether the slot goes on; if not it is free from now on.
+// wanted reports whether the slot goes on; if not it is free from now on.
 func (h *Held) wanted(slot int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

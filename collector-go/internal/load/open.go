@@ -38,7 +38,7 @@ func DefaultOpenOptions(rate float64, duration time.Duration) OpenOptions {
 		Grace: DefaultHeldOptions().Grace}
 }
 
-// Validate tells which option makes no sense.
+// Validate reports which option makes no sense.
 func (o OpenOptions) Validate() error {
 	switch {
 	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
@@ -55,7 +55,7 @@ func (o OpenOptions) Validate() error {
 
 // OpenLoop starts queries at a constant rate: query k at k/Rate after the start, whether or not the topology, the
 // target or the client kept up with those before. Nothing is left out: what could not start in time starts late or is
-// told of as not submitted, and its latency counts from when it was meant to start.
+// reported as not submitted, and its latency counts from when it was meant to start.
 type OpenLoop struct {
 	query   Query
 	target  Submitter
@@ -131,7 +131,7 @@ func (o *OpenLoop) intended(k int) time.Time {
 	return o.began.Add(time.Duration(float64(k) / o.options.Rate * float64(time.Second)))
 }
 
-// within tells whether a moment is before the run's end.
+// within reports whether a moment is before the run's end.
 func (o *OpenLoop) within(moment time.Time) bool {
 	return o.options.Duration == 0 || moment.Before(o.began.Add(o.options.Duration))
 }
@@ -189,7 +189,7 @@ func (o *OpenLoop) await(run, starting context.Context, intended time.Time, plac
 	}
 }
 
-// leave tells of the queries from k on that were due by the end and never submitted.
+// leave counts the queries from k on that were due by the end and never submitted.
 func (o *OpenLoop) leave(k int, end time.Time) {
 	o.mu.Lock()
 	o.ended, o.over = true, max(k, o.dueBy(end))
@@ -200,7 +200,7 @@ func (o *OpenLoop) leave(k int, end time.Time) {
 	}
 }
 
-// miss tells of a query that was due and is not submitted.
+// miss counts a query that was due and is not submitted.
 func (o *OpenLoop) miss(k int, end time.Time) {
 	intended := o.intended(k)
 	outcome := Outcome{
@@ -213,7 +213,7 @@ func (o *OpenLoop) miss(k int, end time.Time) {
 	o.observe(outcome)
 }
 
-// giveUp tells of the queries that were skipped so far.
+// giveUp counts the queries that were skipped so far.
 func (o *OpenLoop) giveUp(now time.Time) {
 	var skipped []int
 	o.count(func() { skipped, o.skipped = o.skipped, nil })

@@ -40,7 +40,7 @@ type Outcome struct {
 	// Records is how many records came back; Generated how many matching ones were made in the query's life.
 	Records   int `json:"records"`
 	Generated int `json:"generated"`
-	// Due is how many records the query had to return, or to account for; 0 where nothing can be told of its
+	// Due is how many records the query had to return, or to account for; 0 where nothing is known of its
 	// completeness.
 	Due int `json:"due"`
 	// Missing is how many records the query should have returned and did not; Repeated how many came twice; Foreign how

@@ -31,7 +31,7 @@ func (q RawQuery) Life() time.Duration { return q.Duration }
 // ProbeRate implements Query.
 func (q RawQuery) ProbeRate() float64 { return q.PerSecond }
 
-// Validate tells which field makes no sense.
+// Validate reports which field makes no sense.
 func (q RawQuery) Validate() error {
 	if q.Limit < 1 {
 		return fmt.Errorf("a query must take at least 1 record, not %d", q.Limit)

@@ -9,7 +9,7 @@ import (
 // Window is the time of a step: it begins at Start, is measured from Measured on, and ends at End.
 type Window struct{ Start, Measured, End time.Time }
 
-// Holds tells whether a query counts for the window: it was meant to start in it and had not ended when the measured
+// Holds reports whether a query counts for the window: it was meant to start in it and had not ended when the measured
 // time began. When it was submitted is not asked, nor whether it was: a stall that delays queries, or keeps them from
 // being submitted, would hide them.
 func (w Window) Holds(o Outcome) bool {
@@ -27,7 +27,7 @@ type Summary struct {
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
 	// Generated is how many matching records were made in the lives of the queries that returned. Of those of which it
-	// can be told, Due is how many had to come back, and Missing how many of these did not.
+	// can be known, Due is how many had to come back, and Missing how many of these did not.
 	Generated, Due, Missing int
 	// Repeated and Foreign are records, over all queries that returned.
 	Repeated, Foreign int
@@ -95,7 +95,7 @@ func (s *Summary) count(o Outcome) {
 	}
 }
 
-// lowerBound tells whether the latency of such a query is how long it took at least.
+// lowerBound reports whether the latency of such a query is how long it took at least.
 func (e End) lowerBound() bool { return e == TimedOut || e == Unfinished || e == NotSubmitted }
 
 // Latencies are those of what was due in the window, ms, ascending: a query that gave no answer counts with how long it

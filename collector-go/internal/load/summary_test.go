@@ -54,7 +54,7 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 	assert.Equal(t, []float64{10, 410, 600, 40_000, 45_000}, Latencies(outcomes, window))
 }
 
-// Records that had to come count where it can be told which they are, and no query lacks more than it had to have.
+// Records that had to come count where it can be known which they are, and no query lacks more than it had to have.
 func TestSummariseCountsWhatWasDue(t *testing.T) {
 	s := Summarise([]Outcome{
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Due: 10, Missing: 1},

@@ -18,7 +18,7 @@ const (
 	latencyDigits  = 3
 )
 
-// maxErrors bounds the different errors that a tally tells apart; more are counted together under otherErrors.
+// maxErrors bounds the different errors that a tally keeps apart; more are counted together under otherErrors.
 const (
 	maxErrors   = 50
 	otherErrors = "other errors"
@@ -112,7 +112,7 @@ type Result struct {
 	LowerBounds int
 	// Lateness is how late the client itself was.
 	Lateness Quantiles
-	// Records came back in all; of the Judged queries, to which something can be told, Due records had to, and Missing
+	// Records came back in all; of the Judged queries, to which something is known, Due records had to, and Missing
 	// did not.
 	Records, Judged, Incomplete, Due, Missing, Repeated, Foreign int
 	// Errors are the most frequent first.

@@ -72,7 +72,7 @@ func has(record any, name string) bool {
 
 // TextQuery is somebody's own BQL, about records of which nobody here knows how many match it.
 type TextQuery struct {
-	// Of is the class that its outcomes are told under.
+	// Of is the class that its outcomes are reported under.
 	Of Class
 	// Text is the BQL; Duration the longest that it lives in the topology.
 	Text     string
@@ -99,7 +99,7 @@ func (q TextQuery) Check(answer Answer, _ string, _, _ time.Time) (Check, error)
 	return q.Expect.met(answer)
 }
 
-// Validate tells which field makes no sense.
+// Validate reports which field makes no sense.
 func (q TextQuery) Validate() error {
 	if strings.TrimSpace(q.Text) == "" {
 		return errors.New("a query must have a text")

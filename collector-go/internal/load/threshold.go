@@ -94,7 +94,7 @@ type Judged struct {
 	Kept  bool   `json:"kept"`
 }
 
-// Judge tells whether a result keeps the threshold. A figure that is not there keeps none.
+// Judge reports whether a result keeps the threshold. A figure that is not there keeps none.
 func (t Threshold) Judge(r Result) Judged {
 	figure := thresholdFigures[t.figure]
 	value := figure.of(r)

@@ -39,7 +39,7 @@ func (q TopKQuery) Validate() error {
 }
 
 // Check implements Query. The counts of what came are compared one by one; a rare value in the place of a frequent one
-// is foreign where there were records enough to tell them apart.
+// is foreign where there were records enough to separate them.
 func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time) (check Check, err error) {
 	all, err := rows[struct {
 		Part  *number `json:"part"`

@@ -64,7 +64,7 @@ func TestMessagesAreThoseOfThePlugin(t *testing.T) {
 	}
 }
 
-// The parts by which causes are told apart are in the plugin's source, and every advice that it gives is one of them.
+// The parts by which causes are kept apart are in the plugin's source, and every advice that it gives is one of them.
 func TestCausesAreThoseOfThePlugin(t *testing.T) {
 	read := func(path string) string {
 		source, err := os.ReadFile(path)

@@ -65,7 +65,7 @@ func (p *Prediction) beyond() (lines []string) {
 		if r.Times.Known() {
 			lines = append(lines, r.Text())
 		} else {
-			never = append(never, tuning.Digits(tuning.Figure(r.Asked))+" "+r.What)
+			never = append(never, tuning.Digits(tuning.Figure(r.Wanted))+" "+r.What)
 		}
 	}
 	if len(never) > 0 {

@@ -9,7 +9,7 @@ import (
 
 // costFit is the posterior of a figure that loads add up to: figure = (sum of unit costs x terms) x heap^elasticity,
 // times what a launch differs from the next by and what a step differs from the next by, both log-normal. Unit costs
-// are positive; where the steps cannot tell two terms apart, such as records and the topology itself at one record
+// are positive; where the steps cannot separate two terms, such as records and the topology itself at one record
 // rate, the posterior holds every split of them.
 type costFit struct {
 	basis

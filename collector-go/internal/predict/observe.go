@@ -87,12 +87,12 @@ func configured(run *rundir.Run, t rundir.Trial) (Settings, Setup, error) {
 	if t.WorkerHeapMiB > 0 {
 		setup.HeapMiB = float64(t.WorkerHeapMiB)
 	}
-	told, err := t.Told()
+	reported, err := t.ReportedConfig()
 	if err != nil {
 		return nil, setup, err
 	}
-	if told != nil && told.HeapLimitBytes > 0 {
-		setup.HeapMiB = float64(told.HeapLimitBytes) / (1 << 20)
+	if reported != nil && reported.HeapLimitBytes > 0 {
+		setup.HeapMiB = float64(reported.HeapLimitBytes) / (1 << 20)
 	}
 	for _, e := range evidenceBolts(t.Steps[0]) {
 		setup = setup.With(e.Component, float64(e.Executors))

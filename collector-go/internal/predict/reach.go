@@ -12,10 +12,10 @@ import (
 
 // Reach is how far one thing that is asked lies beyond what was measured.
 type Reach struct {
-	What  string  `json:"what"`
-	Asked float64 `json:"asked"`
-	Least float64 `json:"least_measured"`
-	Most  float64 `json:"most_measured"`
+	What   string  `json:"what"`
+	Wanted float64 `json:"asked"`
+	Least  float64 `json:"least_measured"`
+	Most   float64 `json:"most_measured"`
 	// Times is asked over the most, or the least over asked; 1 within what was measured.
 	Times tuning.Figure `json:"times"`
 
@@ -31,16 +31,16 @@ const perDoubling = 0.2
 func (r Reach) Text() string {
 	switch {
 	case !r.Times.Known():
-		return fmt.Sprintf("%s %s: never measured", tuning.Digits(tuning.Figure(r.Asked)), r.What)
-	case r.Asked > r.Most:
-		return fmt.Sprintf("%s %s: %.3g x the most measured, %s", tuning.Digits(tuning.Figure(r.Asked)), r.What,
+		return fmt.Sprintf("%s %s: never measured", tuning.Digits(tuning.Figure(r.Wanted)), r.What)
+	case r.Wanted > r.Most:
+		return fmt.Sprintf("%s %s: %.3g x the most measured, %s", tuning.Digits(tuning.Figure(r.Wanted)), r.What,
 			float64(r.Times), tuning.Digits(tuning.Figure(r.Most)))
 	}
-	return fmt.Sprintf("%s %s: the least measured, %s, is %.3g x that", tuning.Digits(tuning.Figure(r.Asked)), r.What,
+	return fmt.Sprintf("%s %s: the least measured, %s, is %.3g x that", tuning.Digits(tuning.Figure(r.Wanted)), r.What,
 		tuning.Digits(tuning.Figure(r.Least)), float64(r.Times))
 }
 
-// dimension is something that steps differ in; 0 or unknown where it is not known.
+// dimension is something that steps differ in; 0 or unknown where that is not known.
 type dimension struct {
 	what string
 	load bool
@@ -86,7 +86,7 @@ func reach(of []Observation, l Load, s Setup) []Reach {
 		if !(asked > 0) {
 			continue
 		}
-		r := Reach{What: d.what, load: d.load, Asked: asked, Least: math.Inf(1), Times: 1}
+		r := Reach{What: d.what, load: d.load, Wanted: asked, Least: math.Inf(1), Times: 1}
 		for _, o := range of {
 			if v := d.of(o.Load, o.Setup); v > 0 {
 				r.Least, r.Most = min(r.Least, v), max(r.Most, v)
@@ -123,7 +123,7 @@ func (r Reach) rank() float64 {
 func scatter(all []Reach) float64 {
 	squares := 0.0
 	for _, r := range all {
-		if r.Times.Known() && (r.Asked > r.Most || !r.load) {
+		if r.Times.Known() && (r.Wanted > r.Most || !r.load) {
 			doublings := math.Log2(float64(r.Times))
 			squares += perDoubling * perDoubling * doublings * doublings
 		}

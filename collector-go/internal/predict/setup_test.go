@@ -88,10 +88,10 @@ func TestTheReach(t *testing.T) {
 		"720 queries: 1.8 x the most measured, 400",
 		"12 executors in all: 1.71 x the most measured, 7"}, texts)
 	assert.InDelta(t, 0.2,
-		scatter([]Reach{{Asked: 2, Most: 1, Times: 2}, {Times: tuning.Unknown},
-			{load: true, Asked: 1, Least: 8, Most: 8, Times: 8}}), 1e-9)
+		scatter([]Reach{{Wanted: 2, Most: 1, Times: 2}, {Times: tuning.Unknown},
+			{load: true, Wanted: 1, Least: 8, Most: 8, Times: 8}}), 1e-9)
 	alone := []Observation{{Load: Load{100, 1000}, Setup: Setup{}.With(tuning.FilterBolt, 2)}}
-	assert.Equal(t, []Reach{{What: "DataSource executors", Asked: 2}, {What: "JoinBolt executors", Asked: 2}},
+	assert.Equal(t, []Reach{{What: "DataSource executors", Wanted: 2}, {What: "JoinBolt executors", Wanted: 2}},
 		unknownAsZero(reach(alone, Load{100, 1000}, setupOf(2))),
 		"a table's filter bolts are no smaller topology than a whole one")
 	assert.Equal(t, "10 queries: the least measured, 100, is 10 x that",

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -13,16 +13,16 @@ import (
 // analyze). gridRecords is the record rate of one that has none, unknown for none.
 func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 	s := &Source{Name: path, Records: tuning.Unknown, LeftOut: map[string]int{}}
-	about, err := sheet.About(path)
+	about, err := csvtable.About(path)
 	if err != nil {
-		if _, rows, other := sheet.Concurrency(path); other == nil {
+		if _, rows, other := csvtable.Concurrency(path); other == nil {
 			return s, s.addConcurrency(rows, gridRecords)
 		}
 		return nil, err
 	}
 	switch about {
-	case sheet.OfQueries:
-		table, err := sheet.Queries(path)
+	case csvtable.OfQueries:
+		table, err := csvtable.Queries(path)
 		if err != nil {
 			return nil, err
 		}
@@ -30,8 +30,8 @@ func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 			table.RecordsPerS = gridRecords
 		}
 		s.addQueries(table)
-	case sheet.OfData:
-		_, rows, err := sheet.Data(path, sheet.CPUEach)
+	case csvtable.OfData:
+		_, rows, err := csvtable.Data(path, csvtable.CPUEach)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (s *Source) row(configuration string, load Load, setup Setup, measured map[
 	return &s.Observations[len(s.Observations)-1]
 }
 
-func (s *Source) addQueries(table *sheet.QueryTable) {
+func (s *Source) addQueries(table *csvtable.QueryTable) {
 	s.Axis, s.Records = rundir.Queries, table.RecordsPerS
 	for _, p := range table.Points {
 		if p.Verdict == tuning.Inconclusive || p.Verdict == tuning.Limited {

@@ -65,7 +65,7 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 		s, err := OfTable(path, gridRecords)
 		return []*Source{s}, err
 	}
-	run, err := rundir.LoadAny(path)
+	run, err := rundir.ReadAny(path)
 	runs := []*rundir.Run{run}
 	if errors.Is(err, rundir.ErrNoRun) {
 		var unreadable []error
@@ -111,8 +111,8 @@ func LeftOut(sources []*Source) string {
 	return " (left out: " + strings.Join(all, "; ") + ")"
 }
 
-// Asked is a question as a person puts it: what is not given is the world's own.
-type Asked struct {
+// Scenario is a question as a person puts it: what is not given is the world's own.
+type Scenario struct {
 	Label string
 	// Settings are all of a topology, or nil for those of the world's base; Over are laid over them.
 	Settings, Over Settings
@@ -125,7 +125,7 @@ type Asked struct {
 }
 
 // Question is what is asked, of this world.
-func (w *World) Question(a Asked) (q Question, ignored []string, err error) {
+func (w *World) Question(a Scenario) (q Question, ignored []string, err error) {
 	settings, setup := w.Base.Settings, w.Base.Setup
 	if a.Settings != nil {
 		settings = a.Settings
@@ -180,7 +180,7 @@ type Answers struct {
 }
 
 // Predict asks every world all questions; an error where none can answer.
-func Predict(worlds []*World, asked []Asked, confidence float64) (*Answers, error) {
+func Predict(worlds []*World, asked []Scenario, confidence float64) (*Answers, error) {
 	out := &Answers{Answers: []Answer{}, Confidence: confidence, Notes: []string{}}
 	for _, w := range worlds {
 		m, err := Fit(w.Observations, confidence)

@@ -64,8 +64,8 @@ func compare(a, b *Annotation) int {
 
 type annotationKey struct{ topology, id string }
 
-// marks are annotations by time, bounded.
-type marks struct {
+// annotations are annotations by time, bounded.
+type annotations struct {
 	sorted []*Annotation
 	byID   map[annotationKey]*Annotation
 	bytes  int
@@ -75,12 +75,12 @@ type marks struct {
 // holding is how much a topology has of what all may have.
 type holding struct{ pieces, bytes int }
 
-func newMarks() *marks {
-	return &marks{byID: map[annotationKey]*Annotation{}, of: map[string]holding{}}
+func newAnnotations() *annotations {
+	return &annotations{byID: map[annotationKey]*Annotation{}, of: map[string]holding{}}
 }
 
 // count adds to what there is, and to what the annotation's topology has of it.
-func (m *marks) count(a *Annotation, pieces int) {
+func (m *annotations) count(a *Annotation, pieces int) {
 	bytes := pieces * a.bytes()
 	m.bytes += bytes
 	has := m.of[a.Topology]
@@ -92,7 +92,7 @@ func (m *marks) count(a *Annotation, pieces int) {
 }
 
 // put adds an annotation, or changes the one that has its id: what is empty in it stays as it was.
-func (m *marks) put(a Annotation) {
+func (m *annotations) put(a Annotation) {
 	key := annotationKey{a.Topology, a.ID}
 	if old := m.byID[key]; old != nil {
 		a = old.changed(a)
@@ -115,7 +115,7 @@ func (a *Annotation) changed(by Annotation) Annotation {
 	return now
 }
 
-func (m *marks) take(a *Annotation) {
+func (m *annotations) take(a *Annotation) {
 	i, found := slices.BinarySearchFunc(m.sorted, a, compare)
 	if !found {
 		panic("registry: an annotation is not where its time is")
@@ -127,7 +127,7 @@ func (m *marks) take(a *Annotation) {
 
 // bound lets go what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that
 // has most: one that sets many makes room for itself, and not at the cost of others.
-func (m *marks) bound(before int64, l Limits, dropped func(reason string, n int)) {
+func (m *annotations) bound(before int64, l Limits, dropped func(reason string, n int)) {
 	for len(m.sorted) > 0 {
 		oldest := m.sorted[0]
 		switch {
@@ -147,7 +147,7 @@ func (m *marks) bound(before int64, l Limits, dropped func(reason string, n int)
 }
 
 // oldestOfMost is the oldest annotation of the topology that has most; of several the first by name.
-func (m *marks) oldestOfMost(by func(holding) int) *Annotation {
+func (m *annotations) oldestOfMost(by func(holding) int) *Annotation {
 	most, held := "", -1
 	for topology, has := range m.of {
 		if n := by(has); n > held || n == held && topology < most {

@@ -30,7 +30,7 @@ type Input struct {
 // Component is one of a topology, as its producers reported it.
 type Component struct {
 	Name string `json:"name"`
-	// Kind is "spout", "bolt" or "" where it is not known.
+	// Kind is "spout", "bolt" or "" where that is not known.
 	Kind string `json:"kind"`
 	// Parallelism is the number of its executors, as submitted.
 	Parallelism int     `json:"parallelism"`

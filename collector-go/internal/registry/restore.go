@@ -40,8 +40,8 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 		}
 		s.topologies[t.name] = t
 	}
-	decodeMarks(d, s.set)
-	decodeMarks(d, s.made)
+	decodeAnnotations(d, s.set)
+	decodeAnnotations(d, s.made)
 	if version > 2 {
 		decodeClients(d, s)
 	}
@@ -158,7 +158,7 @@ func decodeInfo(d *metric.Decoder) *info {
 	return in
 }
 
-func decodeMarks(d *metric.Decoder, m *marks) {
+func decodeAnnotations(d *metric.Decoder, m *annotations) {
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(),
 			Text: d.String(), Tags: decodeStrings(d)}

@@ -49,7 +49,7 @@ type sender struct {
 // worker is a place at which the topology runs, or ran.
 type worker struct {
 	place
-	pid       uint64 // 0 where it is not known
+	pid       uint64 // 0 where that is not known
 	startMs   int64  // when that process started
 	sinceMs   int64  // when the registry learnt of the process; event time, as the two below
 	firstMs   int64

@@ -32,8 +32,8 @@ func (s *state) snapshot() []byte {
 			encodeRun(e, r)
 		}
 	}
-	encodeMarks(e, s.set)
-	encodeMarks(e, s.made)
+	encodeAnnotations(e, s.set)
+	encodeAnnotations(e, s.made)
 	e.Uint(uint64(len(s.clients)))
 	for _, key := range s.clientKeys() {
 		e.String(key.topology)
@@ -150,7 +150,7 @@ func encodeInfo(e *metric.Encoder, in *info) {
 	}
 }
 
-func encodeMarks(e *metric.Encoder, m *marks) {
+func encodeAnnotations(e *metric.Encoder, m *annotations) {
 	e.Uint(uint64(len(m.sorted)))
 	for _, a := range m.sorted {
 		e.String(a.ID)

@@ -20,8 +20,8 @@ type state struct {
 	// the same, but that no tick counts for more than longestTick: a step of the clock makes nothing old
 	ageClockMs int64
 	topologies map[string]*topology
-	set        *marks // annotations of producers and clients
-	made       *marks // the registry's own
+	set        *annotations // annotations of producers and clients
+	made       *annotations // the registry's own
 	nextMade   uint64
 	dropped    map[string]uint64 // what did not fit, by reason, since the journal's beginning
 
@@ -56,7 +56,7 @@ func (p *producer) external() bool { return p.Port == 0 }
 func newState(l Limits, t Times) *state {
 	return &state{
 		limits: l, times: t,
-		topologies: map[string]*topology{}, set: newMarks(), made: newMarks(), dropped: map[string]uint64{},
+		topologies: map[string]*topology{}, set: newAnnotations(), made: newAnnotations(), dropped: map[string]uint64{},
 		producers: map[journal.ProducerID]*producer{}, sources: newSources(), clients: map[clientKey]*client{},
 	}
 }

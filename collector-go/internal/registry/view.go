@@ -325,7 +325,7 @@ func (r *Registry) Annotations(f Filter) []Annotation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := []Annotation{}
-	for _, m := range []*marks{r.state.set, r.state.made} {
+	for _, m := range []*annotations{r.state.set, r.state.made} {
 		for _, a := range m.sorted {
 			if f.selects(a) {
 				all = append(all, *a)

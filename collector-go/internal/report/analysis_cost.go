@@ -31,7 +31,7 @@ func costFindings(c *tuning.Concurrency) []string {
 		out = append(out, "In the whole topology over the complete steps alone: "+text(total, "ms/min of CPU")+"; "+
 			text(c.MarginalTotalCoresWhileComplete, "cores")+".")
 	case !total.Value.Known() && c.MarginalTotal.Value.Known():
-		out = append(out, fmt.Sprintf("Over complete steps alone nothing can be told: %s.", total.Note))
+		out = append(out, fmt.Sprintf("Over complete steps alone nothing is known: %s.", total.Note))
 	}
 	if c.GCCorrelation.Known() {
 		out = append(out,

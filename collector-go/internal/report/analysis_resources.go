@@ -86,10 +86,10 @@ func machines(r *tuning.Resources) string {
 
 // requestBlocks are what the topology requests of the scheduler.
 func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
-	if r.Asked == nil {
+	if r.Requested == nil {
 		return nil
 	}
-	resources, err := r.Asked.Resources(machine)
+	resources, err := r.Requested.Resources(machine)
 	if err != nil {
 		return []document.Block{document.Paragraph("The components' table cannot be added up: %v.", err)}
 	}

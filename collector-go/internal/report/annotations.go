@@ -25,7 +25,7 @@ const (
 
 // annotated are the report's annotations but for its steps, by time.
 func (r *Report) annotated() (all []rundir.Annotation) {
-	for _, m := range r.Marks {
+	for _, m := range r.Annotations {
 		if !slices.Contains(m.Tags, stepTag) {
 			all = append(all, m)
 		}
@@ -74,7 +74,7 @@ func (r *Report) drawn(m rundir.Annotation) bool {
 
 // annotationBlocks are the annotations with their texts, in words.
 func (r *Report) annotationBlocks() []document.Block {
-	if r.Marks == nil {
+	if r.Annotations == nil {
 		return []document.Block{document.Paragraph("What was annotated meanwhile is not kept with these figures.")}
 	}
 	all, onAxis := r.annotated(), 0

@@ -17,7 +17,7 @@ func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
 		StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs, Goals: goalsReport(goalsOf(plan)),
 		TimesMs:     sliceEnds(run),
 		Calibration: run.Calibration, Collection: collected(run), Query: run.Query,
-		Settings: run.Settings, Placement: run.Placement, Marks: run.Marks, Asked: run.Asked,
+		Settings: run.Settings, Placement: run.Placement, Annotations: run.Annotations, Requested: run.Requested,
 		percentiles: run.HasPercentiles(), durationMs: plan.Load.QueryDurationMs,
 	}
 	for _, w := range run.Workers {

@@ -30,7 +30,7 @@ func TestSpoutsWithoutPartitionsAreAWarning(t *testing.T) {
 	run := synthetic()
 	for _, pending := range []int{30, 0} {
 		counted := tuning.PendingOf(500, pending, 4, 2, 2)
-		run.Asked.Spouts = &counted
+		run.Requested.Spouts = &counted
 		text := markdown(t, run)
 		assert.Contains(t, text, "Warning: 4 spouts read 2 Kafka partitions: 2 of them have nothing to read.")
 		if pending == 0 {

@@ -54,7 +54,7 @@ func TestTheStoryOfTest4(t *testing.T) {
 	p := c.Configurations[0]
 	assert.Equal(t, storyLines, p.Lines)
 	assert.Empty(t, p.Moved, "a heap is none of the eight")
-	assert.Equal(t, []tuning.Variable{tuning.ClusterLoad}, p.Untold)
+	assert.Equal(t, []tuning.Variable{tuning.ClusterLoad}, p.Undetermined)
 
 	require.Len(t, p.Steps, 4)
 	for _, s := range p.Steps {
@@ -105,7 +105,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	assert.Contains(t, text, "\nConfiguration diff\n  "+strings.Join(storyLines, "\n  ")+
 		"\n\nWhat differs, by controlled variable\n")
 	assert.Contains(t, a.Markdown(""), "\n## Configuration diff\n\n```diff\n"+strings.Join(storyLines, "\n")+"\n```\n")
-	assert.Contains(t, text, "nobody can tell whether they moved: how free the cluster is.")
+	assert.Contains(t, text, "whether they moved is unknown: how free the cluster is.")
 	out := t.TempDir()
 	if dir := os.Getenv("REPORT_OUT"); dir != "" {
 		out = filepath.Join(dir, "compare")
@@ -154,7 +154,7 @@ func TestOtherStepsMoveNothing(t *testing.T) {
 	assert.Empty(t, c.Configurations[0].Moved)
 }
 
-// edited changes a file of a run's directory.
+// edited changes a file of a run directory.
 func edited[T any](t *testing.T, dir, file string, change func(*T)) {
 	t.Helper()
 	path := filepath.Join(dir, file)
@@ -244,7 +244,7 @@ func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
 	_, err := report.Compare(before, sampleRun, 0.95)
 	require.ErrorContains(t, err, "no configuration in common")
 	_, err = report.Compare(before, t.TempDir(), 0.95)
-	require.ErrorContains(t, err, "not a run's directory")
+	require.ErrorContains(t, err, "not a run directory")
 }
 
 // The page about comparisons shows the story's own figures.

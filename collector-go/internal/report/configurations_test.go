@@ -104,7 +104,7 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	assert.NotContains(t, a, "A step is OK when")
 }
 
-// Configurations that share no step, such as Test 7's smallest and largest, are told apart by their settings alone.
+// Configurations that share no step, such as Test 7's smallest and largest, are kept apart by their settings alone.
 func TestConfigurationsWithoutACommonStepHaveNoPictureOfChanges(t *testing.T) {
 	r, err := report.OpenRunReport("testdata/runs/test7")
 	require.NoError(t, err)

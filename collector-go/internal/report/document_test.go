@@ -45,16 +45,16 @@ type column struct {
 	cells      []cell
 }
 
-// asks is what the topology told that it asks of the scheduler.
-func (c column) asks() *rundir.Request {
+// asks is what the topology reported that it asks of the scheduler.
+func (c column) requests() *rundir.ResourceRequest {
 	u := tuning.Unknown
 	if c.components == nil {
-		return &rundir.Request{Components: []rundir.Component{
+		return &rundir.ResourceRequest{Components: []rundir.Component{
 			{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores),
 				OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
 			Totals: tuning.StatedTotals{Parallelism: u, CPUCores: u, MemoryMiB: u}}
 	}
-	return &rundir.Request{Components: c.components,
+	return &rundir.ResourceRequest{Components: c.components,
 		Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores),
 			MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
 }
@@ -87,7 +87,7 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		SliceMs: 10_000, ReportSliceMs: 10_000, WarmUpMs: 10_000, SustainMs: 50_000,
 		Goals:  []tuning.Goal{{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}},
 		Search: tuning.FullSearch, MinHostIdle: 0.05, Launch: "command",
-		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400,
+		Load: rundir.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400,
 			TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
 	for i, c := range columns {
 		trial := rundir.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1}
@@ -109,10 +109,10 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 	for i, c := range columns {
 		trial := plan.Trials[i]
 		require.NoError(t, w.BeginTrial(trial, nil, rundir.Arguments{}))
-		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialStarted, Trial: i + 1, Launch: 1}))
+		require.NoError(t, w.Record(rundir.Event{AtMs: originMs, Kind: rundir.TrialStarted, Trial: i + 1, Launch: 1}))
 		run := &rundir.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000,
 			FilterLatencySeconds: make([]rundir.Slices, 1),
-			Asked:                c.asks()}
+			Requested:            c.requests()}
 		var measured []rundir.Step
 		used, worker := 0.0, rundir.Worker{Name: "host:6700", Pids: []int{4711}}
 		for n, at := range c.cells {
@@ -160,7 +160,7 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 			run.Workers = []rundir.Worker{worker}
 		}
 		require.NoError(t, w.SaveFigures(trial, *run))
-		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))
+		require.NoError(t, w.Record(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))
 		capacity := tuning.IntervalOf(rundir.Measured(measured))
 		result.Trials = append(result.Trials, rundir.TrialResult{Number: i + 1, Label: c.label, State: rundir.Finished,
 			Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})

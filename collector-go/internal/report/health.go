@@ -21,7 +21,7 @@ const (
 func stateOf(c *collection.Collection) string {
 	switch {
 	case c == nil:
-		return "not told"
+		return "not reported"
 	case c.Complete:
 		return complete
 	}

@@ -63,7 +63,7 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 	if r.Axis != rundir.Queries {
 		j.note(
-			"the steps are of " + r.axis() + ", not of simultaneous queries: they tell no capacity over filter bolts")
+			"the steps are of " + r.axis() + ", not of simultaneous queries: they show no capacity over filter bolts")
 		return nil
 	}
 	var rates []Figure

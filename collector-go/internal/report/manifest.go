@@ -78,7 +78,7 @@ func addCluster(t *document.Table, c *rundir.Cluster) {
 		t.AddKnown(head, "not known: give cluster.machines in the experiment's file")
 		return
 	}
-	count := "number not told"
+	count := "number not reported"
 	if c.Machines > 0 {
 		count = strconv.Itoa(c.Machines)
 	}
@@ -126,7 +126,7 @@ func (t *TrialReport) launchBlocks() []document.Block {
 		laid = t.Settings
 	}
 	return []document.Block{
-		document.Heading("What the topology told"), document.Tabled(t.reportedTable()),
+		document.Heading("What the topology reported"), document.Tabled(t.reportedTable()),
 		document.Heading("Launched by"), document.Verbatim(t.Launched),
 		document.Heading("Settings laid over Bullet's own"), document.Tabled(entryTable("Setting", "Value", laid)),
 	}
@@ -137,17 +137,17 @@ func (t *TrialReport) launchBlocks() []document.Block {
 func (r *RunReport) effectiveRows() (rows [][]string) {
 	for _, flags := range []struct {
 		name string
-		of   func(rundir.Told) string
+		of   func(rundir.ReportedConfig) string
 	}{
-		{"heap flags in effect", func(t rundir.Told) string { return t.HeapFlags }},
-		{"garbage collector's flags in effect", func(t rundir.Told) string { return t.GCFlags }},
+		{"heap flags in effect", func(t rundir.ReportedConfig) string { return t.HeapFlags }},
+		{"garbage collector's flags in effect", func(t rundir.ReportedConfig) string { return t.GCFlags }},
 	} {
 		row, distinct := []string{flags.name}, map[string]bool{}
 		for _, configuration := range r.Rows {
 			cell := document.Unknown
 			for _, t := range r.Trials {
-				if t.Configuration == configuration.Configuration && t.Told != nil {
-					cell = flags.of(*t.Told)
+				if t.Configuration == configuration.Configuration && t.Reported != nil {
+					cell = flags.of(*t.Reported)
 					distinct[cell] = true
 				}
 			}
@@ -162,23 +162,23 @@ func (r *RunReport) effectiveRows() (rows [][]string) {
 
 func (t *TrialReport) reportedTable() document.Table {
 	out := document.Pairs()
-	if t.Told == nil {
+	if t.Reported == nil {
 		return out
 	}
-	out.AddKnown("Topology id", t.Told.TopologyID)
-	out.AddKnown("Bullet", t.Told.Bullet)
-	out.AddKnown("Storm", t.Told.Storm)
-	out.AddKnown("Java of the workers", t.Told.WorkerJava)
-	out.AddKnown("Plugin", t.Told.Plugin)
-	out.AddKnown("Flags of the workers", t.Told.WorkerFlags)
-	out.AddKnown("Heap flags in effect", t.Told.HeapFlags)
-	out.AddKnown("Garbage collector's flags in effect", t.Told.GCFlags)
-	if t.Told.HeapLimitBytes.Known() {
-		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(t.Told.HeapLimitBytes)/(1<<20)))
+	out.AddKnown("Topology id", t.Reported.TopologyID)
+	out.AddKnown("Bullet", t.Reported.Bullet)
+	out.AddKnown("Storm", t.Reported.Storm)
+	out.AddKnown("Java of the workers", t.Reported.WorkerJava)
+	out.AddKnown("Plugin", t.Reported.Plugin)
+	out.AddKnown("Flags of the workers", t.Reported.WorkerFlags)
+	out.AddKnown("Heap flags in effect", t.Reported.HeapFlags)
+	out.AddKnown("Garbage collector's flags in effect", t.Reported.GCFlags)
+	if t.Reported.HeapLimitBytes.Known() {
+		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(t.Reported.HeapLimitBytes)/(1<<20)))
 	}
-	out.AddKnown("Executors", t.Told.Executors)
-	out.AddKnown("Asked of the scheduler", t.Told.Asked)
-	for _, e := range t.Told.Settings {
+	out.AddKnown("Executors", t.Reported.Executors)
+	out.AddKnown("Requested from the scheduler", t.Reported.Requested)
+	for _, e := range t.Reported.Settings {
 		if !strings.HasSuffix(e.Key, "childopts") { // said above
 			out.AddKnown(e.Key, e.Value)
 		}

@@ -151,17 +151,17 @@ func (r *RunReport) size(configuration int) size {
 		for _, step := range t.Steps {
 			used = tuning.Greater(used, step.CPUCores)
 		}
-		if t.Report == nil || t.Report.Asked == nil {
+		if t.Report == nil || t.Report.Requested == nil {
 			continue
 		}
-		if resources, err := t.Report.Asked.Resources(tuning.Machine{CPUCores: 1, MemoryMiB: Unknown}); err == nil &&
+		if resources, err := t.Report.Requested.Resources(tuning.Machine{CPUCores: 1, MemoryMiB: Unknown}); err == nil &&
 			resources.Totals.CPUCores > 0 {
 			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
 		}
 	}
 	s.used = rundir.Average(held)
 	if !s.cores.Known() && used.Known() {
-		s.cores, s.note = used, "the topology told no CPU that it asks of the scheduler: cores are those that its "+
+		s.cores, s.note = used, "the topology reported no CPU that it asks of the scheduler: cores are those that its "+
 			"workers used at most"
 	}
 	return s
@@ -171,8 +171,8 @@ const filterParallelism = "bullet.topology.filter.bolt.parallelism"
 
 // filterBoltsOf is how many filter bolts the trial had: by the topology itself, by its settings, or by the evidence.
 func filterBoltsOf(t TrialReport) (bolts int) {
-	if t.Report != nil && t.Report.Asked != nil {
-		for _, c := range t.Report.Asked.Components {
+	if t.Report != nil && t.Report.Requested != nil {
+		for _, c := range t.Report.Requested.Components {
 			if c.Name == tuning.FilterBolt {
 				return c.Parallelism
 			}
@@ -189,10 +189,10 @@ func filterBoltsOf(t TrialReport) (bolts int) {
 // components are what a configuration consists of, CPU and heap by instance; none where its topology reported none.
 func (r *RunReport) components(configuration int) (all []tuning.Component) {
 	for _, t := range r.Trials {
-		if t.Configuration != configuration || t.Report == nil || t.Report.Asked == nil {
+		if t.Configuration != configuration || t.Report == nil || t.Report.Requested == nil {
 			continue
 		}
-		for _, c := range t.Report.Asked.Components {
+		for _, c := range t.Report.Requested.Components {
 			all = append(all, tuning.Component{
 				Name:           r.componentName(t, c.Name),
 				Parallelism:    max(1, c.Parallelism),

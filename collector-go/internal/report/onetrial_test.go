@@ -18,7 +18,7 @@ func onePlan() rundir.Plan {
 		Experiment: "one", Title: "One trial", Analysis: rundir.OfConcurrency, Axis: rundir.Queries,
 		Launch: rundir.LocalLaunch, MinHostIdle: 0.05,
 		Goals: []tuning.Goal{{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: u, AtLeast: 9.9}},
-		Load: rundir.Asked{Class: "raw", QueryLimit: 10, QueryDurationMs: 10_000, QueriesPerSecond: u,
+		Load: rundir.Load{Class: "raw", QueryLimit: 10, QueryDurationMs: 10_000, QueriesPerSecond: u,
 			RecordsPerSecond: u, TargetIdle: 0.4, CatchUpFactor: u, MatchingPerSecond: 0.4, MeanRecordBytes: 1843},
 		Trials: []rundir.PlannedTrial{{Number: 1, Label: "one", Configuration: 1, Repeat: 1}},
 	}
@@ -34,13 +34,13 @@ func oneTrial(t *testing.T, figures *rundir.Figures) *report.RunReport {
 	defer w.Close()
 	trial := plan.Trials[0]
 	require.NoError(t, w.BeginTrial(trial, []byte("a: 1\n"), rundir.Arguments{}))
-	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
+	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
 	for i, step := range figures.Steps {
 		step.Number, step.Value, step.Kind = i+1, float64(step.Queries), rundir.LoadStep
 		require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 	}
 	require.NoError(t, w.SaveFigures(trial, *figures))
-	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialFinished, Trial: 1}))
+	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialFinished, Trial: 1}))
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	return r

@@ -12,7 +12,7 @@ import (
 
 // OpenRunReport reads a run's directory, or that of one of its trials, be the run finished, interrupted or under way.
 func OpenRunReport(dir string) (*RunReport, error) {
-	run, err := rundir.LoadAny(dir)
+	run, err := rundir.ReadAny(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 func completeStep(s *rundir.Step) {
 	if s.Limitation == nil && s.Evidence != nil {
 		l := tuning.Limit(*s.Evidence)
-		l.Temper(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
+		l.AdjustFor(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
 		s.Limitation = &l
 	}
 	if s.FilterLatency == nil {
@@ -235,6 +235,6 @@ func (t *TrialReport) readLaunch(trial rundir.Trial) error {
 		return err
 	}
 	t.Arguments, t.Launched = append([]rundir.Entry{}, arguments.Shown()...), arguments.CommandLine()
-	t.Told, err = trial.Told()
+	t.Reported, err = trial.ReportedConfig()
 	return err
 }

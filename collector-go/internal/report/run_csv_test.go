@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -38,7 +38,7 @@ func asText(t *testing.T, v any) string {
 // the run.
 func TestDataOfARunIsReadBack(t *testing.T) {
 	r, out := reported(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
-	table, rows, err := sheet.Data(filepath.Join(out, "data.csv"), sheet.CPUUnsaid)
+	table, rows, err := csvtable.Data(filepath.Join(out, "data.csv"), csvtable.CPUUnsaid)
 	require.NoError(t, err)
 	require.Len(t, rows, 6*4, "six volumes of four components")
 	assert.Empty(t, table.Notes, "no column that is not used")
@@ -59,18 +59,18 @@ func TestDataOfARunThatToldNoComponents(t *testing.T) {
 		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 			{value: 1000, latencyMs: 5, recordsPerS: 1001.5, mibPerS: 2, verdict: tuning.OK},
 			{value: 2000, latencyMs: 900, recordsPerS: 1500, mibPerS: 3, verdict: tuning.Fail}}}})
-	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) { run.Asked = nil })
+	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) { run.Requested = nil })
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	assert.Empty(t, r.Tables().Volumes, "neither asked for nor used cores are known")
 
 	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
-		run.Asked = &rundir.Request{Components: []rundir.Component{{Name: "FilterBolt", Parallelism: 3,
+		run.Requested = &rundir.ResourceRequest{Components: []rundir.Component{{Name: "FilterBolt", Parallelism: 3,
 			CPUCoresTotal: 3, OnHeapMiB: tuning.Unknown, OffHeapMiB: tuning.Unknown, MemoryMiB: tuning.Unknown}},
 			Totals: tuning.StatedTotals{Parallelism: 3, CPUCores: 3, MemoryMiB: tuning.Unknown}}
 	})
 	r, out := reported(t, dir)
-	_, rows, err := sheet.Data(filepath.Join(out, "data.csv"), sheet.CPUUnsaid)
+	_, rows, err := csvtable.Data(filepath.Join(out, "data.csv"), csvtable.CPUUnsaid)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	assert.Equal(t, 1001.5, rows[0].RecordsPerS)
@@ -90,7 +90,7 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 		}
 	}
 	r, out := reported(t, asRun(t, rundir.OfQueries, rundir.Queries, columns))
-	table, err := sheet.Queries(filepath.Join(out, "queries.csv"))
+	table, err := csvtable.Queries(filepath.Join(out, "queries.csv"))
 	require.NoError(t, err)
 	assert.Empty(t, table.Notes)
 	assert.Equal(t, report.Figure(68_400), table.RecordsPerS)
@@ -121,7 +121,7 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 		run.Workers = []rundir.Worker{{Name: "a:1", CPUSeconds: cpu, GCSeconds: cpu, HeapUsedBytes: cpu}}
 	})
 	r, out := reported(t, dir)
-	_, rows, err := sheet.Concurrency(filepath.Join(out, "concurrency-1.csv"))
+	_, rows, err := csvtable.Concurrency(filepath.Join(out, "concurrency-1.csv"))
 	require.NoError(t, err)
 	own := r.Tables().Concurrency[0]
 	goals := tuning.DefaultGoals()
@@ -139,7 +139,7 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 
 // The document's Tests 6 and 7 as runs are kept under testdata, for the commands' tests and docs/analysis.md. They stay
 // readable when the form of a run grows, and say what such a run says today. UPDATE_GOLDEN=1 go test -run DocumentsRuns
-// writes them anew.
+// writes them again.
 func TestTheDocumentsRuns(t *testing.T) {
 	for name, dir := range map[string]string{
 		"test6": asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)),

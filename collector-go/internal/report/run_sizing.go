@@ -29,7 +29,7 @@ func (r *RunReport) sizing(j *Judged) *RunSizing {
 	}
 	if r.plan.Launch == "command" {
 		s.Sizing.Notes = append(s.Sizing.Notes,
-			"a machine is taken to be like the one that the run was started on; tune size is told others by "+
+			"a machine is taken to be like the one that the run was started on; give tune size others with "+
 				"--cores-per-machine and --memory-per-machine-mib")
 	}
 	s.YAML = s.Sizing.YAML()
@@ -157,10 +157,10 @@ func (r *RunReport) sizingBlocks() []document.Block {
 	}
 	first := document.Paragraph("%s", s.Load)
 	if s.Sizing == nil {
-		first = document.Paragraph("No configuration can be told from this run: %s.", strings.TrimSuffix(s.Note, "."))
+		first = document.Paragraph("No configuration follows from this run: %s.", strings.TrimSuffix(s.Note, "."))
 	}
 	return []document.Block{
-		first, document.Verbatim(s.YAML), document.Heading("What this run does not tell"), document.List(s.NotKnown),
+		first, document.Verbatim(s.YAML), document.Heading("What this run leaves open"), document.List(s.NotKnown),
 		document.Paragraph(
 			"The two runs together size for any load within what they measured, with both their uncertainties. "+
 				"THIS-RUN is this run's directory; %s.",

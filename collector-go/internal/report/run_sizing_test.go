@@ -49,7 +49,7 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 	for _, want := range []string{"For the most records that this run held, 1,004,500 records/s (4,024 MiB/s), and the 400 queries that ran beside them. Nothing is left free",
 		`what held this one was "for 1004500".`,
 		"# Bullet on Storm for 1,004,500 records/s and 400 RAW queries at an average filter latency of at most 200 ms.\n",
-		"what more queries ask for, and how many more there may be, is not known", "### What this run does not tell",
+		"what more queries ask for, and how many more there may be, is not known", "### What this run leaves open",
 		"400 ran beside the records",
 		"topology/experiments/test7.yaml",
 		"bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit 200ms --from THIS-RUN,RUN-OF-TEST-7"} {
@@ -101,7 +101,7 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 						{value: 200, latencyMs: 9, recordsPerS: 80, mibPerS: 1, verdict: tuning.Limited}}}}))
 			require.NotNil(t, r.Judged.Sizing)
 			assert.Nil(t, r.Judged.Sizing.Sizing)
-			assert.Contains(t, section(t, markdownOf(t, out), "Sizing"), "No configuration can be told from this run: "+
+			assert.Contains(t, section(t, markdownOf(t, out), "Sizing"), "No configuration follows from this run: "+
 				c.says)
 		})
 	}

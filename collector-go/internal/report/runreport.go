@@ -67,12 +67,12 @@ type TrialReport struct {
 	// cluster.
 	Arguments []rundir.Entry `json:"arguments"`
 	Launched  string         `json:"launched,omitempty"`
-	// Told is what its topology reported of itself; null where nothing is known of it.
-	Told     *rundir.Told      `json:"told"`
-	State    rundir.TrialState `json:"state"`
-	Error    string            `json:"error,omitempty"`
-	Launches int               `json:"launches"`
-	Steps    []TrialStep       `json:"steps"`
+	// Reported is what its topology reported of itself; null where nothing is known of it.
+	Reported *rundir.ReportedConfig `json:"told"`
+	State    rundir.TrialState      `json:"state"`
+	Error    string                 `json:"error,omitempty"`
+	Launches int                    `json:"launches"`
+	Steps    []TrialStep            `json:"steps"`
 	// Report is what its figures and tables are drawn from; null where no step was measured.
 	Report *Report `json:"report"`
 }
@@ -164,7 +164,7 @@ func (t TrialReport) lastAttempts() (last []TrialStep) {
 func (s TrialStep) why() []string {
 	why := append([]string{}, s.Reasons...)
 	if s.Limitation == nil && s.Verdict != tuning.Inconclusive {
-		why = append(why, "what limited it cannot be told: no evidence was gathered")
+		why = append(why, "what limited it is not known: no evidence was gathered")
 	}
 	if s.Limitation != nil && !strings.Contains(strings.Join(why, "; "), s.Limitation.Text) {
 		why = append(why, s.Limitation.Text)

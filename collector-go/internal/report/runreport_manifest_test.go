@@ -24,12 +24,12 @@ func markdownOfRun(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// A command launches on a cluster: its machines are counted, and the host of the load is told apart.
+// A command launches on a cluster: its machines are counted, and the host of the load is reported apart.
 func TestTheClustersMachinesAreCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	littleHeap.tell(t, dir)
 	edited(t, dir, rundir.TrialsDir+"/01-as-it-is/run.json", func(run *rundir.Figures) {
-		run.Asked.Components[1].CPUCoresTotal, run.Asked.Totals.CPUCores = 215.5, 219.5
+		run.Requested.Components[1].CPUCoresTotal, run.Requested.Totals.CPUCores = 215.5, 219.5
 	})
 	text := markdownOfRun(t, dir)
 	for _, want := range []string{
@@ -65,7 +65,7 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 	assert.NotContains(t, text, "heap flags in effect | -Xmx384m | -Xmx384m", "they share it")
 
 	dir := copied(t, sampleRun)
-	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ToldFile, func(told *rundir.Told) {
+	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ReportedConfigFile, func(told *rundir.ReportedConfig) {
 		told.HeapFlags = "-Xmx96m"
 	})
 	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")

@@ -182,7 +182,7 @@ func (r *Report) trafficBlocks() []document.Block {
 	text := "Messages a second from worker to worker, as the senders count them; what stays within a worker is not " +
 		"sent."
 	if toAll {
-		text = "Messages a second that each worker had to send to all others: this Storm does not tell them apart by " +
+		text = "Messages a second that each worker had to send to all others: this Storm does not separate them by " +
 			"receiver."
 	}
 	if left > 0 {

@@ -74,14 +74,14 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 		assert.Equal(t, 2*(panels+1), strings.Count(string(svg), "stroke-dasharray:5,2,1,2"),
 			"two marks in each panel of %s, and two keys", name)
 	}
-	assert.Len(t, r.Trials[0].Report.Marks, 4, "the data have all")
+	assert.Len(t, r.Trials[0].Report.Annotations, 4, "the data have all")
 }
 
 // A restart that a worker's line shows is not drawn twice, one that no worker told is drawn.
 func TestARestartIsMarkedOnce(t *testing.T) {
 	marks := func(atMs int64) int {
 		run := synthetic()
-		run.Marks = []rundir.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again",
+		run.Annotations = []rundir.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again",
 			Tags: []string{"restart"}}}
 		dir := t.TempDir()
 		require.NoError(t, build(t, run).WriteFigures(dir))
@@ -96,7 +96,7 @@ func TestARestartIsMarkedOnce(t *testing.T) {
 func TestAnnotationsThatWereNotKeptAreSaidToBe(t *testing.T) {
 	assert.Contains(t, markdown(t, synthetic()), "What was annotated meanwhile is not kept with these figures.")
 	run := synthetic()
-	run.Marks = []rundir.Annotation{}
+	run.Annotations = []rundir.Annotation{}
 	assert.Contains(t, markdown(t, run), "Nothing was annotated meanwhile but the steps.")
 }
 

@@ -18,7 +18,7 @@ type side struct {
 
 // openSide reads a run's directory, or that of one of its trials.
 func openSide(dir string) (*side, error) {
-	run, err := rundir.LoadAny(dir)
+	run, err := rundir.ReadAny(dir)
 	if err != nil {
 		return nil, err
 	}

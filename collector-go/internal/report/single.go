@@ -15,7 +15,7 @@ type Single struct {
 	*Report
 	// Capacity is on the steps' axis.
 	Capacity tuning.Interval `json:"capacity"`
-	// Cost is what a query costs, by its steps; null where no step can tell.
+	// Cost is what a query costs, by its steps; null where no step shows it.
 	Cost *tuning.Concurrency `json:"cost"`
 	// Limiters name what limited the steps that missed their goals or were capped; none where nothing was at its limit.
 	Limiters []string `json:"limiters"`

@@ -108,7 +108,7 @@ func (r *Report) summary() document.Table {
 		document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
 }
 
-// generatedCell is how many records were generated for the queries that returned; blank where it is not known.
+// generatedCell is how many records were generated for the queries that returned; blank where that is not known.
 func generatedCell(s StepReport) string {
 	if s.Clients.DueRecords == 0 {
 		return ""
@@ -116,7 +116,7 @@ func generatedCell(s StepReport) string {
 	return grouped(s.Clients.GeneratedRecords)
 }
 
-// missingCell is how many of the records that were due are missing; blank where it is not known.
+// missingCell is how many of the records that were due are missing; blank where that is not known.
 func missingCell(s StepReport) string {
 	c := s.Clients
 	switch {

@@ -117,15 +117,15 @@ func (s story) figures() *rundir.Figures {
 		put(&running, t, float64(queries))
 	}
 	run.FilterLatencySeconds, run.QueriesRunning = []rundir.Slices{latency}, running
-	run.Asked = &rundir.Request{Components: []rundir.Component{
+	run.Requested = &rundir.ResourceRequest{Components: []rundir.Component{
 		{Name: "DataSource", Parallelism: 4, CPUCoresTotal: 4, OnHeapMiB: 768, OffHeapMiB: 192, MemoryMiB: 3840},
 		{Name: "FilterBolt", Parallelism: 16, CPUCoresTotal: 16, OnHeapMiB: tuning.Figure(s.heapMiB), OffHeapMiB: 192,
 			MemoryMiB: tuning.Figure(16 * (s.heapMiB + 192))},
 	}, Totals: tuning.StatedTotals{Parallelism: 20, CPUCores: 20, MemoryMiB: tuning.Figure(3840 + 16*(s.heapMiB+192))}}
 	pending := tuning.PendingOf(500, 30, 4, 16, 8)
-	run.Asked.Spouts = &pending
+	run.Requested.Spouts = &pending
 	run.Placement = s.placement()
-	run.Marks = []rundir.Annotation{
+	run.Annotations = []rundir.Annotation{
 		{ID: "auto-1", StartMs: s.startMs - 60_000, Title: "Topology bullet submitted", Tags: []string{"submitted"},
 			Origin: "registry"},
 		{ID: "step-1", StartMs: s.startMs, EndMs: s.startMs + storyStep, Title: "step 1: 0 queries",
@@ -178,13 +178,13 @@ func put(s *rundir.Slices, t int64, v float64) {
 // workerHeapMiB is the document's: smaller workers with more heap for each filter bolt.
 func (s story) workerHeapMiB() int { return map[int]int{384: 4096, 1024: 3072}[s.heapMiB] }
 
-func (s story) told() rundir.Told {
-	return rundir.Told{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3", WorkerJava: "17.0.12",
+func (s story) told() rundir.ReportedConfig {
+	return rundir.ReportedConfig{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3", WorkerJava: "17.0.12",
 		Plugin:      "v0",
 		WorkerFlags: fmt.Sprintf("-Xmx768m -XX:+UseG1GC -Xmx%dm", s.workerHeapMiB()),
 		HeapFlags:   fmt.Sprintf("-Xmx%dm", s.workerHeapMiB()), GCFlags: "-XX:+UseG1GC",
 		HeapLimitBytes: tuning.Figure(s.workerHeapMiB() << 20), Executors: "DataSource 4, FilterBolt 16",
-		Asked: "20 executors, 20.0 cores",
+		Requested: "20 executors, 20.0 cores",
 		Settings: []rundir.Entry{{Key: "topology.max.spout.pending", Value: "30"},
 			{Key: "topology.worker.childopts", Value: "-XX:+UseG1GC"}}}
 }
@@ -225,7 +225,7 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 			{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}},
 		MinHostIdle: 0.05, Search: tuning.FullSearch, WarmUpMs: 60_000, SustainMs: 300_000, SliceMs: storySlice,
 		ReportSliceMs: 60_000, Launch: "command", Trials: trials,
-		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, RecordsPerSecond: 4000,
+		Load: rundir.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: u, RecordsPerSecond: 4000,
 			TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, QueryDurationMs: 30_000, MatchingPerSecond: 0.4,
 			MeanRecordBytes: 1843},
 		Caveats: []string{"Made up, for tests."}}
@@ -260,8 +260,8 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 			Launch: []string{"storm", "jar", "bullet-topology.jar", "--name", "test4-01", "-c",
 				"kafka.password=hush", "-c",
 				"topology.worker.childopts=-XX:+UseG1GC -Xmx1g"}}))
-	require.NoError(t, w.SaveTold(trial, s.told()))
-	require.NoError(t, w.Tell(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number, Launch: 1}))
+	require.NoError(t, w.SaveReportedConfig(trial, s.told()))
+	require.NoError(t, w.Record(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number, Launch: 1}))
 	run := s.figures()
 	var outcomes []byte
 	worst := tuning.OK
@@ -279,7 +279,7 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 	}
 	require.NoError(t, w.SaveFigures(trial, *run))
 	require.NoError(t, os.WriteFile(filepath.Join(rundir.TrialDir(dir, trial), rundir.OutcomesFile), outcomes, 0o644))
-	require.NoError(t, w.Tell(rundir.Event{AtMs: run.CollectedMs, Kind: rundir.TrialFinished, Trial: trial.Number}))
+	require.NoError(t, w.Record(rundir.Event{AtMs: run.CollectedMs, Kind: rundir.TrialFinished, Trial: trial.Number}))
 	held, failed := 200.0, 300.0
 	capacity := tuning.Interval{LastOK: &held, FirstFail: &failed}
 	if worst == tuning.OK {

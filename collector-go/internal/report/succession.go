@@ -169,7 +169,7 @@ func (r *RunReport) successionBlocks() []document.Block {
 	return []document.Block{
 		document.Drawn(s.figure()),
 		document.Paragraph(
-			"A mark such as 2.1 is the first annotation within the second trial; the trial's own section tells its " +
+			"A mark such as 2.1 is the first annotation within the second trial; the trial's own section has its " +
 				"text."),
 		document.Tabled(document.TableOf(r.reported(),
 			document.Text("Mark", func(t *TrialReport) string { return fmt.Sprintf("T%d", t.Number) }),

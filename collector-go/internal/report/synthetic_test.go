@@ -40,12 +40,12 @@ func synthetic() *rundir.Figures {
 			})}}
 	}
 	run.Workers[1].StartsMs = append(run.Workers[1].StartsMs, originMs+125_000)
-	run.Asked = &rundir.Request{Components: []rundir.Component{
+	run.Requested = &rundir.ResourceRequest{Components: []rundir.Component{
 		{Name: "DataSource", Parallelism: 2, CPUCoresTotal: 1, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832},
 		{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832},
 	}, Totals: tuning.StatedTotals{Parallelism: 4, CPUCores: 3, MemoryMiB: 1664}}
 	pending := tuning.PendingOf(1, 30, 2, 2, 0)
-	run.Asked.Spouts = &pending
+	run.Requested.Spouts = &pending
 	run.QueriesRunning = gauge(-50_000, func(t float64) float64 { return math.Max(0, 10*math.Floor(t/60)) })
 	run.FilterLatencySeconds = []rundir.Slices{
 		gauge(-40_000, func(t float64) float64 { return 0.002 + 0.00001*t }), gauge(-40_000, func(t float64) float64 {

@@ -33,13 +33,13 @@ type Report struct {
 	Manifest            []rundir.Entry     `json:"manifest"`
 	Settings            []rundir.Entry     `json:"settings"`
 	// Axis is what the steps ascend along, as people call it.
-	Axis  string           `json:"axis"`
-	GC    *tuning.GCReport `json:"gc,omitempty"`
-	Asked *rundir.Request  `json:"asked,omitempty"`
-	// Placement is where the tasks ran, Marks are the collector's annotations of the topology.
-	Placement *rundir.Placement   `json:"placement,omitempty"`
-	Marks     []rundir.Annotation `json:"marks"`
-	Caveats   []string            `json:"caveats"`
+	Axis      string                  `json:"axis"`
+	GC        *tuning.GCReport        `json:"gc,omitempty"`
+	Requested *rundir.ResourceRequest `json:"asked,omitempty"`
+	// Placement is where the tasks ran, Annotations are the collector's annotations of the topology.
+	Placement   *rundir.Placement   `json:"placement,omitempty"`
+	Annotations []rundir.Annotation `json:"marks"`
+	Caveats     []string            `json:"caveats"`
 
 	percentiles bool // whether the hook's distribution of the filter latency is known
 	durationMs  int64
@@ -64,7 +64,7 @@ type WorkerReport struct {
 	Pid        int     `json:"pid"`
 	Pids       []int   `json:"pids"`
 	RestartsMs []int64 `json:"restarts_ms,omitempty"`
-	// CPUMsPerMinute is user and system time together; its parts are null where the system does not tell them apart.
+	// CPUMsPerMinute is user and system time together; its parts are null where the system does not separate them.
 	CPUMsPerMinute       []Figure `json:"cpu_ms_per_minute"`
 	CPUUserMsPerMinute   []Figure `json:"cpu_user_ms_per_minute"`
 	CPUSystemMsPerMinute []Figure `json:"cpu_system_ms_per_minute"`
@@ -84,7 +84,7 @@ type StepReport struct {
 	AverageCPUMsPerMinute Figure `json:"average_cpu_ms_per_minute"`
 	AverageCPUCores       Figure `json:"average_cpu_cores"`
 	TotalCPUMsPerMinute   Figure `json:"total_cpu_ms_per_minute"`
-	// The parts of the total; null where a worker's system does not tell them apart.
+	// The parts of the total; null where a worker's system does not separate them.
 	TotalCPUUserMsPerMinute   Figure `json:"total_cpu_user_ms_per_minute"`
 	TotalCPUSystemMsPerMinute Figure `json:"total_cpu_system_ms_per_minute"`
 

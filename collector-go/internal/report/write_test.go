@@ -74,7 +74,7 @@ func TestHostileNamesStayText(t *testing.T) {
 	require.NoError(t, r.WriteFigures(t.TempDir()))
 }
 
-// A line's path starts anew after a gap: worker 6701 has one gap and so one path more than worker 6700.
+// A line's path starts again after a gap: worker 6701 has one gap and so one path more than worker 6700.
 func TestAGapIsNotDrawnAcross(t *testing.T) {
 	dir := t.TempDir()
 	run := synthetic()

@@ -15,7 +15,7 @@ func damaged(t *testing.T, damage func(dir string)) (*rundir.Run, error) {
 	dir := filepath.Join(t.TempDir(), "run")
 	writeSample(t, dir)
 	damage(dir)
-	return rundir.Load(dir)
+	return rundir.Read(dir)
 }
 
 func TestAStepThatWasChangedIsRefused(t *testing.T) {
@@ -43,16 +43,16 @@ func TestHalfAnEventIsNone(t *testing.T) {
 	half(dir)
 	w, err := rundir.Open(dir)
 	require.NoError(t, err)
-	require.NoError(t, w.Tell(rundir.Event{AtMs: 1, Kind: rundir.RunResumed}))
+	require.NoError(t, w.Record(rundir.Event{AtMs: 1, Kind: rundir.RunResumed}))
 	require.NoError(t, w.Close())
-	run, err = rundir.Load(dir)
+	run, err = rundir.Read(dir)
 	require.NoError(t, err)
 	require.Len(t, run.Events, 5)
 	assert.Equal(t, rundir.RunResumed, run.Events[4].Kind)
 }
 
 func TestADirectoryOfSomethingElseIsSaidToBe(t *testing.T) {
-	_, err := rundir.Load(t.TempDir())
+	_, err := rundir.Read(t.TempDir())
 	require.ErrorIs(t, err, rundir.ErrNoRun)
 	_, err = rundir.Open(t.TempDir())
 	require.ErrorIs(t, err, rundir.ErrNoRun)

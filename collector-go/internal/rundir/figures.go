@@ -26,12 +26,12 @@ type Figures struct {
 	// bullet_filter_latency's mean of each filter task.
 	QueriesRunning       Slices   `json:"queries_running"`
 	FilterLatencySeconds []Slices `json:"filter_latency_seconds"`
-	// Asked is nil where the topology reported none.
-	Asked *Request `json:"asked,omitempty"`
-	// Placement is where the tasks ran when the figures were read; nil where it is not known.
+	// Requested is nil where the topology reported none.
+	Requested *ResourceRequest `json:"asked,omitempty"`
+	// Placement is where the tasks ran when the figures were read; nil where that is not known.
 	Placement *Placement `json:"placement,omitempty"`
-	// Marks are the collector's annotations of the topology, by time; nil where the collector reported none.
-	Marks             []Annotation `json:"marks,omitzero"`
+	// Annotations are the collector's annotations of the topology, by time; nil where the collector reported none.
+	Annotations       []Annotation `json:"marks,omitzero"`
 	CollectorRestarts int          `json:"collector_restarts"`
 	// Health is how the samples came; nil where the collector reported none.
 	Health *collection.Collection `json:"health,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 // Whatever the files of a run say, it is loaded or refused; no event reaches beyond the plan's trials or out of the
 // directory.
-func FuzzLoad(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(sample, name))
 		require.NoError(f, err)
@@ -37,7 +37,7 @@ func FuzzLoad(f *testing.F) {
 		} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
-		run, err := rundir.Load(dir)
+		run, err := rundir.Read(dir)
 		if err != nil {
 			return
 		}

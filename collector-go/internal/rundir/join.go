@@ -18,7 +18,7 @@ func (f *Figures) Join(earlier *Figures) {
 		workers[i] = workers[i].joined(w)
 	}
 	f.Health = earlier.Health.Join(f.Health)
-	f.Marks = append(slices.Clone(earlier.Marks), f.Marks...)
+	f.Annotations = append(slices.Clone(earlier.Annotations), f.Annotations...)
 	f.Workers, f.Notes = workers, append(slices.Clone(earlier.Notes), f.Notes...)
 }
 

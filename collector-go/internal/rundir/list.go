@@ -16,7 +16,7 @@ func List(dir string) (runs []*Run, unreadable []error, err error) {
 		return nil, nil, err
 	}
 	for _, entry := range entries {
-		run, err := Load(filepath.Join(dir, entry.Name()))
+		run, err := Read(filepath.Join(dir, entry.Name()))
 		switch {
 		case errors.Is(err, ErrNoRun):
 		case err != nil:

@@ -3,7 +3,7 @@ package rundir
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
 // Manifest is manifest.json: what ran, on what (W1 of the tuning workflow). It is written at the start and again when
-// the first topology has told its versions. What is not known is "" or null.
+// the first topology has reported its versions. What is not known is "" or null.
 type Manifest struct {
 	// ID names the run for good; StartedMs is ms since the Unix epoch.
 	ID        string `json:"id"`
@@ -15,13 +15,13 @@ type Manifest struct {
 	Versions Versions `json:"versions"`
 	// Machine is the host of the load; with a local launch all else ran on it too.
 	Machine Machine `json:"machine"`
-	// Cluster is what the experiment's file tells of a cluster that a command launches on; null where it tells nothing.
+	// Cluster is what the experiment's file states of a cluster that a command launches on; null where it states nothing.
 	Cluster *Cluster `json:"cluster,omitempty"`
 	Records Records  `json:"records"`
 	// BulletSettings are the entries of the Bullet YAML as it was, before each trial's settings.
 	BulletSettings []Entry `json:"bullet_settings"`
-	// WorkerFlags are the options of the workers' JVMs in the first trial that told, GCFlags those of them about the
-	// garbage collector. Each trial's own are in its Told.
+	// WorkerFlags are the options of the workers' JVMs in the first trial that reported any, GCFlags those of them about the
+	// garbage collector. Each trial's own are in its ReportedConfig.
 	WorkerFlags string `json:"worker_flags"`
 	GCFlags     string `json:"gc_flags"`
 	// Further is what else is worth knowing.
@@ -41,7 +41,7 @@ type Versions struct {
 	Plugin     string `json:"plugin"`
 }
 
-// Cluster is what a cluster is made of. What nobody told is 0, "" or null.
+// Cluster is what a cluster is made of. What nobody stated is 0, "" or null.
 type Cluster struct {
 	// Machines are how many there are; all else is one's.
 	Machines    int           `json:"machines"`
@@ -62,7 +62,7 @@ const (
 
 // Machine is the host that the run was started on.
 type Machine struct {
-	// Role is OnlyMachine or LoadHost; "" in runs of before it was told.
+	// Role is OnlyMachine or LoadHost; "" in runs of before it was kept.
 	Role     string `json:"role,omitempty"`
 	CPUModel string `json:"cpu_model"`
 	// Cores are the host's, UsableCores those that this process may use.

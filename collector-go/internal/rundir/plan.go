@@ -44,7 +44,7 @@ type Plan struct {
 	// Axis is what the steps of each trial ascend along.
 	Axis Axis `json:"axis"`
 	// Load is what is asked of the topology in all steps, the axis apart.
-	Load Asked `json:"load"`
+	Load Load `json:"load"`
 	// WarmUpMs is left out of each step's figures, SustainMs is what is measured; both are whole slices.
 	WarmUpMs  int64 `json:"warm_up_ms"`
 	SustainMs int64 `json:"sustain_ms"`
@@ -53,7 +53,7 @@ type Plan struct {
 	ReportSliceMs int64 `json:"report_slice_ms"`
 	// Launch is LocalLaunch or CommandLaunch.
 	Launch string `json:"launch"`
-	// KafkaPartitions are those of the topic that the records come from; 0 where nobody told, or there is none.
+	// KafkaPartitions are those of the topic that the records come from; 0 where nobody stated it, or there is none.
 	KafkaPartitions int `json:"kafka_partitions,omitempty"`
 	// Topology is what the topologies' names begin with.
 	Topology string `json:"topology"`
@@ -125,8 +125,8 @@ const (
 	GeneratedRecords TimelineRecords = "generated"
 )
 
-// Asked is what is asked of a topology.
-type Asked struct {
+// Load is what is asked of a topology.
+type Load struct {
 	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query
 	// class of internal/load.
 	Submit string `json:"submit"`
@@ -163,10 +163,10 @@ const SourceNone = "none"
 
 // NoneToMatch reports whether no record is made for the queries to find, so that what they return says nothing of
 // completeness.
-func (a Asked) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
+func (a Load) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
 
 // NoSource reports whether the records are not ours.
-func (a Asked) NoSource() bool { return a.Source == SourceNone }
+func (a Load) NoSource() bool { return a.Source == SourceNone }
 
 // PlannedTrial is one launch of the topology in one configuration.
 type PlannedTrial struct {
@@ -226,7 +226,7 @@ func (p Plan) MostQueries() int {
 const leastProbes = 10
 
 // Describe is the load in a sentence, without what the steps' axis says.
-func (a Asked) Describe(axis Axis) string {
+func (a Load) Describe(axis Axis) string {
 	var parts []string
 	if axis != RecordsPerSecond {
 		records := "records at a rate calibrated to leave " + short(100*float64(a.TargetIdle)) +

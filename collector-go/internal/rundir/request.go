@@ -16,8 +16,8 @@ type Component struct {
 	MemoryMiB     tuning.Figure `json:"total_memory_mib"`
 }
 
-// Request is what a topology asks of the scheduler, by its own configuration, and what bounds the records on their way.
-type Request struct {
+// ResourceRequest is what a topology asks of the scheduler, by its own configuration, and what bounds the records on their way.
+type ResourceRequest struct {
 	Components []Component         `json:"components"`
 	Totals     tuning.StatedTotals `json:"totals"`
 	// Spouts counts the true max spout pending and the fan-out; nil where no spout of records is known.
@@ -26,7 +26,7 @@ type Request struct {
 
 // Resources are what a topology requests of the scheduler, added up and audited; an error where they cannot be. CPU
 // that is not set counts as 0 and is noted, since a scheduler that is not resource-aware is requested nothing.
-func (a *Request) Resources(machine tuning.Machine) (*tuning.Resources, error) {
+func (a *ResourceRequest) Resources(machine tuning.Machine) (*tuning.Resources, error) {
 	var components []tuning.Component
 	var unset []string
 	for _, c := range a.Components {

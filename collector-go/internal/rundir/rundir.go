@@ -53,7 +53,7 @@ type Run struct {
 	Result *Result
 }
 
-// Lacking tells whether a trial was not finished.
+// Lacking reports whether a trial was not finished.
 func (r *Run) Lacking() bool {
 	for _, t := range r.Trials {
 		if t.State != Finished {
@@ -106,11 +106,11 @@ func StepFile(t PlannedTrial, number int) string {
 }
 
 // ErrNoRun says that a directory holds no run.
-var ErrNoRun = errors.New("not a run's directory")
+var ErrNoRun = errors.New("not a run directory")
 
-// Load reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be
+// Read reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be
 // trusted.
-func Load(dir string) (*Run, error) {
+func Read(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
 	var err error
 	if r.Experiment, err = os.ReadFile(filepath.Join(dir, ExperimentFile)); err != nil {
@@ -132,14 +132,14 @@ func Load(dir string) (*Run, error) {
 	return r, err
 }
 
-// LoadAny reads a run's directory, or that of one of a run's trials, which is then the only one of the run.
-func LoadAny(dir string) (*Run, error) {
-	run, err := Load(dir)
+// ReadAny reads a run's directory, or that of one of a run's trials, which is then the only one of the run.
+func ReadAny(dir string) (*Run, error) {
+	run, err := Read(dir)
 	parent := filepath.Dir(filepath.Clean(dir))
 	if !errors.Is(err, ErrNoRun) || filepath.Base(parent) != TrialsDir {
 		return run, err
 	}
-	if run, err = Load(filepath.Dir(parent)); err != nil {
+	if run, err = Read(filepath.Dir(parent)); err != nil {
 		return nil, err
 	}
 	return run, run.only(filepath.Base(filepath.Clean(dir)))
@@ -237,7 +237,7 @@ func readStep(dir string, event Event) (step Step, err error) {
 		return step, err
 	}
 	if sum := checksum(text); sum != event.SHA256 {
-		return step, fmt.Errorf("%s is not what was written: its SHA-256 is %s, and %s says %s; restore the file, or run the experiment anew",
+		return step, fmt.Errorf("%s is not what was written: its SHA-256 is %s, and %s says %s; restore the file, or run the experiment again",
 			path, sum, ProgressFile, event.SHA256)
 	}
 	if err := json.Unmarshal(text, &step); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-var update = flag.Bool("update", false, "write testdata/sample anew")
+var update = flag.Bool("update", false, "write testdata/sample again")
 
 const sample = "testdata/sample"
 
@@ -42,7 +42,7 @@ func samplePlan() rundir.Plan {
 			{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: tuning.Unknown, AtLeast: 9.9},
 		},
 		MinHostIdle: 0.05, Search: tuning.FullSearch, InconclusiveRepeats: 1, Axis: rundir.Queries,
-		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: tuning.Unknown,
+		Load: rundir.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: tuning.Unknown,
 			RecordsPerSecond: tuning.Unknown, TargetIdle: 0.4,
 			CatchUpFactor: tuning.Unknown, QueryLimit: 10, QueryDurationMs: 30_000, MatchingPerSecond: 0.4,
 			MeanRecordBytes: 1843},
@@ -81,12 +81,12 @@ func sampleManifest() rundir.Manifest {
 	}
 }
 
-func sampleTold(trial rundir.PlannedTrial) rundir.Told {
-	return rundir.Told{TopologyID: fmt.Sprintf("bullet-%d-1790000000", trial.Number), Bullet: "1.2.0", Storm: "2.8.4",
+func sampleReportedConfig(trial rundir.PlannedTrial) rundir.ReportedConfig {
+	return rundir.ReportedConfig{TopologyID: fmt.Sprintf("bullet-%d-1790000000", trial.Number), Bullet: "1.2.0", Storm: "2.8.4",
 		WorkerJava: "17.0.9", Plugin: "v0",
 		WorkerFlags: "-Xmx384m -XX:+UseG1GC", HeapFlags: "-Xmx384m", GCFlags: "-XX:+UseG1GC", HeapLimitBytes: 384 << 20,
 		Executors: "FilterBolt " + trial.Point[0].Label,
-		Asked:     "", Settings: []rundir.Entry{{Key: "topology.workers", Value: "2"},
+		Requested: "", Settings: []rundir.Entry{{Key: "topology.workers", Value: "2"},
 			{Key: "worker.childopts", Value: "-Xmx384m"}}}
 }
 
@@ -193,7 +193,7 @@ func writeSample(t *testing.T, dir string) {
 	w, err := rundir.Create(dir, []byte(sampleExperiment), plan, sampleManifest())
 	require.NoError(t, err)
 	defer w.Close()
-	tell := func(e rundir.Event) { require.NoError(t, w.Tell(e)) }
+	tell := func(e rundir.Event) { require.NoError(t, w.Record(e)) }
 	now := sampleStart
 	tell(rundir.Event{AtMs: now, Kind: rundir.RunStarted})
 	result := rundir.Result{Verdict: tuning.Fail, ExitCode: 0, Notes: []string{}}
@@ -213,7 +213,7 @@ func writeSample(t *testing.T, dir string) {
 				Attempt: m.attempt})
 			require.NoError(t, w.FinishStep(trial, m.step(), now))
 		}
-		require.NoError(t, w.SaveTold(trial, sampleTold(trial)))
+		require.NoError(t, w.SaveReportedConfig(trial, sampleReportedConfig(trial)))
 		tell(rundir.Event{AtMs: now, Kind: rundir.TrialFinished, Trial: trial.Number})
 		require.NoError(t, w.SaveFigures(trial, *sampleFigures(steps)))
 		writeOutcomes(t, rundir.TrialDir(dir, trial), steps)
@@ -256,7 +256,7 @@ func writeOutcomes(t *testing.T, dir string, steps []made) {
 }
 
 // The sample under testdata is what the code writes: a change of the form shows as a difference. `go test -run Sample
-// -update` writes it anew.
+// -update` writes it again.
 func TestTheSampleIsWhatIsWritten(t *testing.T) {
 	if *update {
 		require.NoError(t, os.RemoveAll(sample))
@@ -282,7 +282,7 @@ func files(t *testing.T, dir string) map[string]string {
 }
 
 func TestTheSampleIsRead(t *testing.T) {
-	run, err := rundir.Load(sample)
+	run, err := rundir.Read(sample)
 	require.NoError(t, err)
 	assert.Equal(t, sampleExperiment, string(run.Experiment))
 	assert.Equal(t, "sample", run.Plan.Experiment)
@@ -300,9 +300,9 @@ func TestTheSampleIsRead(t *testing.T) {
 
 // A run of before steps were in their own files alone is read as one of today, with what run.json had of each step.
 func TestTheSampleOfVersion1IsRead(t *testing.T) {
-	today, err := rundir.Load(sample)
+	today, err := rundir.Read(sample)
 	require.NoError(t, err)
-	before, err := rundir.Load("testdata/sample-version1")
+	before, err := rundir.Read("testdata/sample-version1")
 	require.NoError(t, err)
 	for i := range 2 {
 		want, err := today.Trials[i].Figures()

@@ -54,7 +54,7 @@ type ComponentFlow struct {
 	// QueueWaitMostMs that of the task with the longest. Unknown of a spout, to which acks come, and of few tuples.
 	QueueWaitMs     tuning.Figure `json:"queue_wait_ms"`
 	QueueWaitMostMs tuning.Figure `json:"queue_wait_most_ms"`
-	// ExecuteMs is what a tuple took in execute(); unknown where Storm's own figure cannot tell.
+	// ExecuteMs is what a tuple took in execute(); unknown where Storm's own figure is too coarse.
 	ExecuteMs tuning.Figure `json:"execute_ms"`
 	// Note is why a figure is unknown.
 	Note string `json:"note,omitempty"`

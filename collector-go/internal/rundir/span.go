@@ -12,7 +12,7 @@ import (
 // or before, if that is no older than staleAfter, else from the first within; to the last within.
 type Span struct{ From, To int64 }
 
-// staleAfter is how old a slice may be and still tell the present.
+// staleAfter is how old a slice may be and still show the present.
 const staleAfter = 90 * time.Second
 
 // Seconds is how long the span is.

@@ -88,7 +88,7 @@ type Clients struct {
 	NotSubmitted      int           `json:"not_submitted"`
 	AverageResultSize tuning.Figure `json:"average_result_size"`
 	// GeneratedRecords matched the queries that returned and were made in their lives; DueRecords had to come back, as
-	// far as that can be told, and MissingRecords of these did not. DueRecords is 0 where nothing can be told, and in
+	// far as that can be known, and MissingRecords of these did not. DueRecords is 0 where nothing is known, and in
 	// runs from before it was written.
 	GeneratedRecords int `json:"generated_records"`
 	DueRecords       int `json:"due_records"`
@@ -105,7 +105,7 @@ type Clients struct {
 	LatenessP99Ms tuning.Figure `json:"client_lateness_p99_ms"`
 }
 
-// Completeness is the share of the records due that came back; unknown where nothing can be told of it.
+// Completeness is the share of the records due that came back; unknown where nothing is known of it.
 func (c Clients) Completeness() tuning.Figure {
 	if c.DueRecords == 0 {
 		return tuning.Unknown

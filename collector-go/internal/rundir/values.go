@@ -35,7 +35,7 @@ func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]str
 }
 
 // Values are what one trial of the run was: of the run's values those that hold for it, with what it was launched with
-// and what its topology told. The trial's steps are its axis and move nothing; the same places on it are compared.
+// and what its topology reported. The trial's steps are its axis and move nothing; the same places on it are compared.
 func (r *Run) Values(t Trial) (map[string]string, error) {
 	plan := r.Plan
 	plan.Trials = []PlannedTrial{t.PlannedTrial}
@@ -52,11 +52,11 @@ func (r *Run) Values(t Trial) (map[string]string, error) {
 		values["launch.worker_heap"] = fmt.Sprintf("%d MiB", t.WorkerHeapMiB)
 	}
 	r.addMeasured(t, values)
-	told, err := t.Told()
-	if err != nil || told == nil {
+	reported, err := t.ReportedConfig()
+	if err != nil || reported == nil {
 		return values, err
 	}
-	told.add(values)
+	reported.add(values)
 	return values, nil
 }
 
@@ -87,7 +87,7 @@ func (r *Run) addMeasured(t Trial, values map[string]string) {
 func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'f', 1, 64) + "%" }
 
 // add adds what was in effect. The settings themselves are those of the file and its arguments.
-func (t *Told) add(values map[string]string) {
+func (t *ReportedConfig) add(values map[string]string) {
 	for key, value := range map[string]string{
 		"worker.heap_flags": t.HeapFlags, "worker.gc_flags": t.GCFlags, "versions.storm": t.Storm,
 		"versions.bullet": t.Bullet, "versions.java": t.WorkerJava, "versions.plugin": t.Plugin,
@@ -180,7 +180,7 @@ func (a Axis) key() string {
 }
 
 // add adds what is known of versions, records and machines. The hardware is that of the cluster; the host of the load,
-// where it is another, is told apart.
+// where it is another, is reported apart.
 func (m Manifest) add(launch string, values map[string]string) {
 	v := m.Versions
 	for name, text := range map[string]string{"bullet_metrics": v.BulletMetrics, "bullet": v.Bullet, "storm": v.Storm,

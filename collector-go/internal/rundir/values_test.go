@@ -12,7 +12,7 @@ import (
 
 // What a trial was is compared by name; each name moves the variable that it is.
 func TestTheValuesOfATrial(t *testing.T) {
-	run, err := rundir.Load(sample)
+	run, err := rundir.Read(sample)
 	require.NoError(t, err)
 	values, err := run.Values(run.Trials[1])
 	require.NoError(t, err)

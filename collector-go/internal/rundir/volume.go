@@ -42,7 +42,7 @@ func (r *Run) Volume() DataVolume {
 	return AverageVolume(steps)
 }
 
-// Volume tells the data volume that the plan asks for, "68,400 records/s, 120.2 MiB/s"; "" where the record rate is
+// Volume states the data volume that the plan asks for, "68,400 records/s, 120.2 MiB/s"; "" where the record rate is
 // found by the run itself.
 func (p Plan) Volume() string {
 	low, high := p.Load.RecordsPerSecond, p.Load.RecordsPerSecond

@@ -37,15 +37,15 @@ func TestThePlansVolume(t *testing.T) {
 		want string
 	}{
 		"given": {rundir.Plan{Axis: rundir.Queries,
-			Load: rundir.Asked{RecordsPerSecond: 68_400, MeanRecordBytes: 1843}, Trials: steps(1, 10)},
+			Load: rundir.Load{RecordsPerSecond: 68_400, MeanRecordBytes: 1843}, Trials: steps(1, 10)},
 			"68,400 records/s, 120.2 MiB/s (1,843 bytes a record)"},
-		"calibrated": {rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{RecordsPerSecond: tuning.Unknown,
+		"calibrated": {rundir.Plan{Axis: rundir.Queries, Load: rundir.Load{RecordsPerSecond: tuning.Unknown,
 			MeanRecordBytes: 1843}, Trials: steps(1, 10)}, ""},
-		"the axis": {rundir.Plan{Axis: rundir.RecordsPerSecond, Load: rundir.Asked{RecordsPerSecond: tuning.Unknown,
+		"the axis": {rundir.Plan{Axis: rundir.RecordsPerSecond, Load: rundir.Load{RecordsPerSecond: tuning.Unknown,
 			MeanRecordBytes: 1 << 20}, Trials: steps(500, 4000, 1500)},
 			"500 to 4,000 records/s, 500 to 4,000 MiB/s (1,048,576 bytes a record)"},
 		"no size": {rundir.Plan{Axis: rundir.Queries,
-			Load: rundir.Asked{RecordsPerSecond: 5000, MeanRecordBytes: tuning.Unknown}}, "5,000 records/s"},
+			Load: rundir.Load{RecordsPerSecond: 5000, MeanRecordBytes: tuning.Unknown}}, "5,000 records/s"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, c.plan.Volume()) })
 	}

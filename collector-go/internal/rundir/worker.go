@@ -7,7 +7,7 @@ type Worker struct {
 	Pids []int `json:"pids"`
 	// CPUSeconds and GCSeconds are totals (CPU: user and system; GC: all collectors); HeapUsedBytes is a gauge.
 	CPUSeconds Slices `json:"cpu_seconds"`
-	// CPUUserSeconds and CPUSystemSeconds are its parts; empty where the worker's system does not tell them apart.
+	// CPUUserSeconds and CPUSystemSeconds are its parts; empty where the worker's system does not separate them.
 	CPUUserSeconds   Slices `json:"cpu_user_seconds,omitzero"`
 	CPUSystemSeconds Slices `json:"cpu_system_seconds,omitzero"`
 

@@ -101,13 +101,13 @@ func (w *Writer) FinishStep(t PlannedTrial, s Step, atMs int64) error {
 	if err := writeSynced(filepath.Join(w.dir, file), text); err != nil {
 		return err
 	}
-	return w.Tell(Event{AtMs: atMs, Kind: StepFinished, Trial: t.Number, Launch: s.Launch, Step: s.Number,
+	return w.Record(Event{AtMs: atMs, Kind: StepFinished, Trial: t.Number, Launch: s.Launch, Step: s.Number,
 		Attempt: s.Attempt, Value: &s.Value,
 		File: file, SHA256: checksum(text), Verdict: s.Verdict})
 }
 
-// Tell appends an event and returns when it is on the disk.
-func (w *Writer) Tell(e Event) error {
+// Record appends an event and returns when it is on the disk.
+func (w *Writer) Record(e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ProgressFile, err)

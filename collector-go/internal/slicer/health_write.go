@@ -212,7 +212,7 @@ func (s *Slicer) writeSamples(m *metricHealth, total, rate about, place int, end
 	}
 	wrong := math.Abs(now - t.value - pace*float64(endMs-t.lastEnd)/1000)
 	allowed := s.allowed(m, pace)
-	doubtful := !(wrong <= max(0.5, allowed/10)) // so too where it is not known what is stored
+	doubtful := !(wrong <= max(0.5, allowed/10)) // so too where that is not known what is stored
 	switch {
 	case doubtful && (m.doubted || !(wrong <= allowed)):
 		drifts := math.Abs(came-pace*float64(passed)/1000) <= allowed

@@ -48,7 +48,7 @@ type batch struct {
 	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
 	producer   *producer
 	sequence   uint64
-	receivedMs int64 // 0 where it is not known
+	receivedMs int64 // 0 where that is not known
 	touched    []*source
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Cluster is what nobody but its operator can tell of a cluster that is there.
+// Cluster is what nobody but its operator can state of a cluster that is there.
 type Cluster struct {
 	KafkaVersion string   `yaml:"kafka_version"`
 	Machines     Machines `yaml:"machines"`
@@ -42,10 +42,10 @@ func (c *checker) cluster() {
 	switch {
 	case local == nil:
 	case m != (Machines{}) || l.BusyByOthers.Given:
-		c.fault("cluster", "it tells of machines, and launch.local runs on this one, which is measured; leave them out")
+		c.fault("cluster", "it describes machines, and launch.local runs on this one, which is measured; leave them out")
 	case local.Kafka == nil || local.Kafka.Bootstrap == "":
 		if l.KafkaVersion != "" {
-			c.fault("cluster", "it tells of a Kafka that is there, and launch.local has none or starts its own, which is asked; leave it out")
+			c.fault("cluster", "it describes a Kafka that is there, and launch.local has none or starts its own, which is asked; leave it out")
 		}
 	}
 	c.atLeast("cluster.machines.count", float64(m.Count), 0)
@@ -59,7 +59,7 @@ func (c *checker) cluster() {
 	}
 }
 
-// Manifest is what the file tells of what runs: its records, the cluster and Kafka. All else is found out.
+// Manifest is what the file states of what runs: its records, the cluster and Kafka. All else is found out.
 func (f *File) Manifest() rundir.Manifest {
 	r := f.Records
 	m := rundir.Manifest{Versions: rundir.Versions{Kafka: f.Cluster.KafkaVersion},
@@ -94,7 +94,7 @@ func (r Records) meanSize() tuning.Figure {
 	return tuning.Figure(r.MeanSize)
 }
 
-// kafkaPartitions are those of the topic that the records come from; 0 where nobody told, or there is none.
+// kafkaPartitions are those of the topic that the records come from; 0 where nobody stated it, or there is none.
 func (f *File) kafkaPartitions() int {
 	switch {
 	case f.Launch.Command != nil:

@@ -14,7 +14,7 @@ import (
 // onACluster is such a launch with the rate that it needs.
 const onACluster = elsewhere + "\nload: {records_per_second: 5}\n"
 
-// What is measured on the local cluster cannot be told, and what is told of a cluster must be possible.
+// What is measured on the local cluster is not stated by the file, and what is stated of a cluster must be possible.
 func TestFaultsOfACluster(t *testing.T) {
 	for name, c := range map[string]struct{ new, want string }{
 		"machines that are measured": {local + "\ncluster: {machines: {cores: 48}}",

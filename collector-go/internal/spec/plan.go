@@ -75,9 +75,9 @@ func (f *File) startUpQueries(plan rundir.Plan) int {
 	return int(min(math.Ceil(slices.Min(loads)), maxQueries))
 }
 
-func (f *File) asked() rundir.Asked {
+func (f *File) asked() rundir.Load {
 	l, unknown := f.Load, tuning.Unknown
-	asked := rundir.Asked{
+	asked := rundir.Load{
 		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: unknown, RecordsPerSecond: unknown,
 		TargetIdle: unknown, CatchUpFactor: unknown,
 		QueryLimit: l.Records, QueryDurationMs: time.Duration(l.Duration).Milliseconds(),
@@ -157,7 +157,7 @@ func label(point []rundir.Coordinate) string {
 	return strings.Join(parts, ", ")
 }
 
-// configurations are the places on the axis, a setting's values told in full.
+// configurations are the places on the axis, a setting's values given in full.
 func (a Axis) configurations() []Configuration {
 	all := append([]Configuration{}, a.Configurations...)
 	for _, value := range a.Values {

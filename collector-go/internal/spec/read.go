@@ -17,7 +17,7 @@ import (
 // maxFileBytes bounds an experiment's file.
 const maxFileBytes = 1 << 20
 
-// Read reads an experiment's file and checks it. All faults are told at once, each with file, line, column and field.
+// Read reads an experiment's file and checks it. All faults are reported at once, each with file, line, column and field.
 func Read(path string) (*File, []byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func Parse(path string, text []byte) (*File, error) {
 	r := reader{path: path, places: places{}}
 	f.path, f.places = path, r.places
 	if document == nil {
-		return nil, fmt.Errorf("%s: the file is empty; docs/experiments.md tells what an experiment has", path)
+		return nil, fmt.Errorf("%s: the file is empty; docs/experiments.md describes what an experiment has", path)
 	}
 	r.into(reflect.ValueOf(f).Elem(), "", document)
 	if err := errors.Join(r.faults...); err != nil {

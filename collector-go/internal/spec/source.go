@@ -7,16 +7,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// noSource tells whether the records are not ours: live data, which nobody steers and in which nothing is made to be
+// noSource reports whether the records are not ours: live data, which nobody steers and in which nothing is made to be
 // found.
 func (f *File) noSource() bool { return f.Load.Source == rundir.SourceNone }
 
-// needsGateway tells whether anything is asked of the query gateway.
+// needsGateway reports whether anything is asked of the query gateway.
 func (c *checker) needsGateway() bool {
 	return c.file.Load.Submit == SubmitByGateway || !c.file.noSource()
 }
 
-// given tells whether the file itself has a field.
+// given reports whether the file itself has a field.
 func (c *checker) given(field string) bool {
 	_, found := c.file.places[field]
 	return found

@@ -60,7 +60,7 @@ type Records struct {
 	CompressionRatio float64 `yaml:"compression_ratio"`
 }
 
-// Axis is an axis of the grid of configurations: values of one setting, or configurations that are told in full.
+// Axis is an axis of the grid of configurations: values of one setting, or configurations that are given in full.
 type Axis struct {
 	Axis           string          `yaml:"axis"`
 	Setting        string          `yaml:"setting"`

@@ -23,17 +23,17 @@ func measuredRun(t *testing.T, s *Study, step *rundir.Step) *rundir.Run {
 	w, err := rundir.Create(dir, s.Text, plan, rundir.Manifest{})
 	require.NoError(t, err)
 	defer w.Close()
-	require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
+	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
 	require.NoError(t, w.BeginTrial(plan.Trials[0], nil, rundir.Arguments{}))
 	if step == nil {
-		require.NoError(t, w.Tell(rundir.Event{Kind: rundir.TrialFailed, Trial: 1, Text: "waited 2m0s for 3 workers"}))
+		require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialFailed, Trial: 1, Text: "waited 2m0s for 3 workers"}))
 	} else {
 		require.NoError(t, w.FinishStep(plan.Trials[0], *step, 1))
 		require.NoError(t, w.SaveFigures(plan.Trials[0], rundir.Figures{FilterLatencySeconds: []rundir.Slices{
 			{TimesMs: []int64{5000, 10000, 15000, 20000}, Values: []tuning.Figure{9, 0.1, 0.2, 0.3}},
 			{TimesMs: []int64{10000, 15000}, Values: []tuning.Figure{0.1, tuning.Unknown}}}}))
 	}
-	run, err := rundir.Load(dir)
+	run, err := rundir.Read(dir)
 	require.NoError(t, err)
 	return run
 }

@@ -48,10 +48,10 @@ func isFact(key string) bool {
 	return false
 }
 
-// Untold are the variables, in the document's order, of which the two sides have no value in common: whether they moved
+// Undetermined are the variables, in the document's order, of which the two sides have no value in common: whether they moved
 // is unknown.
-func Untold(before, after map[string]string) []Variable {
-	untold := []Variable{}
+func Undetermined(before, after map[string]string) []Variable {
+	undetermined := []Variable{}
 	for _, f := range facts {
 		common := false
 		for key := range before {
@@ -59,8 +59,8 @@ func Untold(before, after map[string]string) []Variable {
 			common = common || both && strings.HasPrefix(key, f.namespace)
 		}
 		if !common {
-			untold = append(untold, f.variable)
+			undetermined = append(undetermined, f.variable)
 		}
 	}
-	return untold
+	return undetermined
 }

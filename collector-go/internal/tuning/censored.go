@@ -63,7 +63,7 @@ func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 	}
 	switch {
 	case f.Intervals == 0 && f.Bounds > 0:
-		f.Note = "no row has both a step that was OK and one that failed: bounds alone tell no slope"
+		f.Note = "no row has both a step that was OK and one that failed: bounds alone have no slope"
 		return f
 	case len(xs) < 2:
 		f.Note = fmt.Sprintf(
@@ -268,7 +268,7 @@ func (f CensoredFit) XFor(capacity float64) Estimate {
 		return e
 	}
 	if f.Slope <= 0 {
-		e.Note = "capacity does not grow in these rows: no size can be told from them"
+		e.Note = "capacity does not grow in these rows: no size follows from them"
 		return e
 	}
 	e.Value = (Figure(capacity) - f.Intercept) / f.Slope

@@ -30,7 +30,7 @@ func (c Change) Lines() (lines []string) {
 // DiffSettings lists what differs between two sets of named values, by key. Beside Bullet's and Storm's settings the
 // values may be of the namespaces that VariableOf knows. Measured values differ when they do by more than they scatter
 // (scatters). A setting that is not there has its default, and so differs from one that is; a version, a machine or a
-// cluster that only one side states may be the same on the other, and moves nothing (see Untold).
+// cluster that only one side states may be the same on the other, and moves nothing (see Undetermined).
 func DiffSettings(before, after map[string]string) []Change {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.Sort(keys)

@@ -74,7 +74,7 @@ func TestWhatComesAndGoesIsAChange(t *testing.T) {
 	assert.Equal(t, []tuning.Change{}, tuning.DiffSettings(nil, nil))
 }
 
-// A rate that is calibrated anew is another by some percent each time; a rate that was given is what was given.
+// A rate that is calibrated again is another by some percent each time; a rate that was given is what was given.
 func TestMeasuredValuesMayScatter(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, before, after string
@@ -103,11 +103,11 @@ func TestWhatOnlyOneSideTellsMovesNothing(t *testing.T) {
 	changes := tuning.DiffSettings(before, after)
 	assert.Len(t, changes, 3, "the lines tell all the same")
 	assert.Equal(t, []tuning.Variable{tuning.Parallelism}, tuning.Moved(changes))
-	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.ClusterLoad}, tuning.Untold(before, after))
+	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.ClusterLoad}, tuning.Undetermined(before, after))
 	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.SoftwareVersion, tuning.ClusterLoad},
-		tuning.Untold(nil, after))
+		tuning.Undetermined(nil, after))
 	after["machine.cores"], before["cluster.busy_by_others"] = "64", "71%"
-	assert.Empty(t, tuning.Untold(before, after))
+	assert.Empty(t, tuning.Undetermined(before, after))
 	assert.Equal(t, []tuning.Variable{tuning.Parallelism, tuning.Hardware},
 		tuning.Moved(tuning.DiffSettings(before, after)))
 }

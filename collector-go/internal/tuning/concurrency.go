@@ -24,7 +24,7 @@ const (
 )
 
 // GCIsWallTime says what figures of garbage collection are made of.
-const GCIsWallTime = "GC time is wall time, as the JVM tells it, and not CPU: a pause in which several threads collect uses more CPU than it lasts, and a concurrent phase counts while the worker goes on"
+const GCIsWallTime = "GC time is wall time, as the JVM states it, and not CPU: a pause in which several threads collect uses more CPU than it lasts, and a concurrent phase counts while the worker goes on"
 
 // msPerCore is what one core that is busy all the time spends in a minute.
 const msPerCore = 60_000

@@ -33,7 +33,7 @@ const (
 
 // QueryEvidence is how far queries came.
 type QueryEvidence struct {
-	// Endpoint is EndpointDRPC or EndpointGateway, empty where it is not known.
+	// Endpoint is EndpointDRPC or EndpointGateway, empty where that is not known.
 	Endpoint string `json:"endpoint"`
 	// EndpointCapacity is how many queries the endpoint lets through at the same time: DRPC's threads, the gateway's
 	// most queries.
@@ -119,7 +119,7 @@ const (
 
 // SourceEvidence reports whether records are taken as fast as they come.
 type SourceEvidence struct {
-	// Kind is SourceKafka or SourceGenerator, empty where it is not known.
+	// Kind is SourceKafka or SourceGenerator, empty where that is not known.
 	Kind string `json:"kind"`
 	// Partitions is how many Kafka partitions the spouts share.
 	Partitions Figure `json:"kafka_partitions"`

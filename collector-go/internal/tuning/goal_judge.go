@@ -36,8 +36,8 @@ func (m StepMeasures) of(g Goal) Figure {
 // GoalStep is a step as its goals see it.
 type GoalStep struct {
 	Measured StepMeasures
-	// Asked says that queries were asked; without any, goals about queries are not judged.
-	Asked bool
+	// HasQueries says that queries were asked; without any, goals about queries are not judged.
+	HasQueries bool
 	// NoneToMatch says that no record was made for the queries to find: what they return is then no sign of
 	// completeness, and not judged.
 	NoneToMatch bool
@@ -73,7 +73,7 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	outcomes := []GoalOutcome{}
 	var missed, unknown []string
 	for _, g := range goals {
-		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.Asked || ofMatches[g.Figure] && step.NoneToMatch {
+		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.HasQueries || ofMatches[g.Figure] && step.NoneToMatch {
 			continue
 		}
 		o := g.judge(step.Measured.of(g), step.OwnMs)
@@ -85,11 +85,11 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 			unknown = append(unknown, fmt.Sprintf("the %s was not measured", g.name()))
 		}
 	}
-	if step.Asked && !step.NoneToMatch && step.Measured.of(Goal{Figure: Completeness, Statistic: Mean}) == 0 &&
+	if step.HasQueries && !step.NoneToMatch && step.Measured.of(Goal{Figure: Completeness, Statistic: Mean}) == 0 &&
 		len(missed) == 0 {
 		missed = append(missed, "none of the records due to the queries came back")
 	}
-	return outcomes, limitation.Temper(step.judge(missed, unknown, limitation)), limitation
+	return outcomes, limitation.AdjustFor(step.judge(missed, unknown, limitation)), limitation
 }
 
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {

@@ -32,21 +32,21 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 		verdict tuning.Verdict
 		reason  string
 	}{
-		"all met": {tuning.GoalStep{Measured: of(200, 9.9, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+		"all met": {tuning.GoalStep{Measured: of(200, 9.9, 0), HasQueries: true, HostIdle: 0.4, LeastIdle: 0.05},
 			tuning.OK, ""},
-		"late": {tuning.GoalStep{Measured: of(200.1, 10, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+		"late": {tuning.GoalStep{Measured: of(200.1, 10, 0), HasQueries: true, HostIdle: 0.4, LeastIdle: 0.05},
 			tuning.Fail, "mean filter latency 200.1 ms is above 200 ms"},
-		"lost": {tuning.GoalStep{Measured: of(5, 9.89, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+		"lost": {tuning.GoalStep{Measured: of(5, 9.89, 0), HasQueries: true, HostIdle: 0.4, LeastIdle: 0.05},
 			tuning.Fail, "mean result size 9.89 records is below 9.9 records"},
-		"failed": {tuning.GoalStep{Measured: of(5, 10, 0.02), Asked: true, HostIdle: 0.4, LeastIdle: 0.05},
+		"failed": {tuning.GoalStep{Measured: of(5, 10, 0.02), HasQueries: true, HostIdle: 0.4, LeastIdle: 0.05},
 			tuning.Fail, "share of failed queries 2% is above 0%"},
-		"starved": {tuning.GoalStep{Measured: of(900, 3, 1), Asked: true, HostIdle: 0.01, LeastIdle: 0.05},
+		"starved": {tuning.GoalStep{Measured: of(900, 3, 1), HasQueries: true, HostIdle: 0.01, LeastIdle: 0.05},
 			tuning.Inconclusive, "only 1.0% of the host was idle"},
-		"unmeasured": {tuning.GoalStep{Measured: of(tuning.Unknown, 10, 0), Asked: true, HostIdle: 0.4,
+		"unmeasured": {tuning.GoalStep{Measured: of(tuning.Unknown, 10, 0), HasQueries: true, HostIdle: 0.4,
 			LeastIdle: 0.05}, tuning.Inconclusive, "the mean filter latency was not measured"},
-		"overdue": {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, Unfinished: 3, HostIdle: 0.4,
+		"overdue": {tuning.GoalStep{Measured: of(5, 10, 0), HasQueries: true, Unfinished: 3, HostIdle: 0.4,
 			LeastIdle: 0.05}, tuning.Inconclusive, "3 queries were overdue"},
-		"host unknown": {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, HostIdle: tuning.Unknown,
+		"host unknown": {tuning.GoalStep{Measured: of(5, 10, 0), HasQueries: true, HostIdle: tuning.Unknown,
 			LeastIdle: 0.05}, tuning.Inconclusive, "how busy the host was is not known"},
 		"without queries": {tuning.GoalStep{Measured: of(5, tuning.Unknown, tuning.Unknown), HostIdle: 0.4,
 			LeastIdle: 0.05}, tuning.OK, ""},
@@ -60,7 +60,7 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 				assert.Contains(t, judgement.Reasons[0], c.reason)
 			}
 			want := 3
-			if !c.step.Asked {
+			if !c.step.HasQueries {
 				want = 1
 			}
 			assert.Len(t, outcomes, want,
@@ -77,7 +77,7 @@ func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
 		m := tuning.StepMeasures{}
 		m.Set(tuning.ResultSize, tuning.Mean, size)
 		m.Set(tuning.Completeness, tuning.Mean, completeness)
-		_, judgement, _ := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4,
+		_, judgement, _ := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, HasQueries: true, HostIdle: 0.4,
 			LeastIdle: 0.05, Evidence: quiet()})
 		return judgement
 	}
@@ -106,7 +106,7 @@ func TestALatencyBeyondTheQuerysOwnTimeIsLateness(t *testing.T) {
 			goal := tuning.Goal{Figure: tuning.QueryLatency, Statistic: tuning.P99, AtMost: c.atMost,
 				AtLeast: tuning.Unknown}
 			_, judgement, _ := tuning.JudgeGoals([]tuning.Goal{goal},
-				tuning.GoalStep{Measured: m, Asked: true, NoneToMatch: true, OwnMs: c.own, HostIdle: 0.4,
+				tuning.GoalStep{Measured: m, HasQueries: true, NoneToMatch: true, OwnMs: c.own, HostIdle: 0.4,
 					LeastIdle: 0.05})
 			assert.Equal(t, tuning.Fail, judgement.Verdict)
 			assert.Equal(t, c.want, judgement.Reasons[0])
@@ -128,7 +128,7 @@ func TestCompletenessIsOfQueriesThatWereToMatch(t *testing.T) {
 	m := tuning.StepMeasures{}
 	m.Set(tuning.FilterLatency, tuning.Mean, 5)
 	m.Set(tuning.ResultSize, tuning.Mean, 0)
-	step := tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: quiet()}
+	step := tuning.GoalStep{Measured: m, HasQueries: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: quiet()}
 	step.NoneToMatch = true
 	outcomes, judgement, _ := tuning.JudgeGoals([]tuning.Goal{latency, size}, step)
 	assert.Equal(t, tuning.OK, judgement.Verdict, judgement.Reasons)

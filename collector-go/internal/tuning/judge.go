@@ -6,9 +6,9 @@ import "slices"
 // at that load.
 const Limited Verdict = "limited"
 
-// Temper changes a step's verdict for what limited it. A starved host is to have been excused where
+// AdjustFor changes a step's verdict for what limited it. A starved host is to have been excused where
 // BlamesTopology says so. A miss that nothing explains is said in the limitation's text.
-func (l *Limitation) Temper(j Judgement) Judgement {
+func (l *Limitation) AdjustFor(j Judgement) Judgement {
 	switch {
 	case j.Verdict == Fail && l.spoiled():
 		return Judgement{Inconclusive, append([]string{l.Text}, j.Reasons...)}

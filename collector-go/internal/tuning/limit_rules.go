@@ -286,7 +286,7 @@ func (h HostEvidence) changed() string {
 	case len(before) > 0:
 		return "no process' share rose by more than 2 points of percent"
 	case busiest.Process != "":
-		return fmt.Sprintf("%s had %s of it, and no earlier step tells whose share changed", busiest.Process,
+		return fmt.Sprintf("%s had %s of it, and no earlier step shows whose share changed", busiest.Process,
 			shareText(busiest.Ratio))
 	}
 	return "who took it is not known"

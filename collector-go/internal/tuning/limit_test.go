@@ -101,7 +101,7 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 		}, []tuning.Limiter{tuning.LimitedByDRPC},
 			"limited by DRPC: 30 queries submitted, 20 active, 10 never active; DRPC lets 20 through at the same time; the topology is not to blame: FilterBolt was 12% busy in its busiest executor, 10% over all 2; its workers used 0.9 cores, its executors can have 2",
 			false},
-		"DRPC whose threads nobody told": {func(e *tuning.Evidence) {
+		"DRPC whose threads nobody stated": {func(e *tuning.Evidence) {
 			e.Queries.Endpoint, e.Queries.EndpointCapacity, e.Queries.ActiveMost = tuning.EndpointDRPC,
 				tuning.Unknown, 20
 		}, []tuning.Limiter{tuning.LimitedByDRPC}, "limited by DRPC: 30 queries submitted, 20 active, 10 never active;",
@@ -122,7 +122,7 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 			[]tuning.Limiter{tuning.LimitedByClient}, "took 97.5% of its 2 cores", false},
 		"the host": {func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 },
 			[]tuning.Limiter{tuning.LimitedByHost},
-			"1% of the host was idle; worker 6700 had 45% of it, and no earlier step tells whose share changed", false},
+			"1% of the host was idle; worker 6700 had 45% of it, and no earlier step shows whose share changed", false},
 		"the host, by who came": {func(e *tuning.Evidence) {
 			e.Host.IdleRatio = 0.01
 			e.Host.SharesBefore = []tuning.ProcessShare{{Process: "worker 6700", Ratio: 0.44},

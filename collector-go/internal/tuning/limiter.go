@@ -62,14 +62,14 @@ type LimiterFinding struct {
 
 // Limitation is what limited a step.
 type Limitation struct {
-	// Limiters are those reached that no other explains, most telling first; none where it cannot be told.
+	// Limiters are those reached that no other explains, the strongest first; none where that is not known.
 	Limiters []Limiter `json:"limiters"`
 	// Text is the limitation in a sentence: "limited by DRPC: ...", "cannot tell: ...", or "nothing was at its limit:
 	// ...".
 	Text     string           `json:"text"`
 	Findings []LimiterFinding `json:"findings"`
 	// Missing is what was not measured and Contradictions what does not fit together; either may be why it cannot be
-	// told.
+	// known.
 	Missing        []string `json:"missing"`
 	Contradictions []string `json:"contradictions"`
 }

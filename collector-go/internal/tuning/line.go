@@ -61,7 +61,7 @@ func FitLine(x, y []float64, confidence float64) Line {
 		l.sumSquaresX += (v - l.meanX) * (v - l.meanX)
 	}
 	if floats.Max(x) == floats.Min(x) {
-		l.Note = fmt.Sprintf("all points have the same x, %g: they tell no slope", x[0])
+		l.Note = fmt.Sprintf("all points have the same x, %g: they have no slope", x[0])
 		return l
 	}
 	intercept, slope := stat.LinearRegression(x, y, nil, false)

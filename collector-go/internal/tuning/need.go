@@ -59,7 +59,7 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 				return need, nil
 			}
 		}
-		return need, fmt.Errorf("the query table tells no fit (%s), and no measured configuration held %.0f queries, which %d with %g%% headroom ask for",
+		return need, fmt.Errorf("the query table has no fit (%s), and no measured configuration held %.0f queries, which %d with %g%% headroom ask for",
 			need.Note, math.Ceil(capacity), z.Queries, 100*z.Goals.Headroom)
 	}
 	if need.Note != "" {
@@ -123,7 +123,7 @@ func (z *sizer) largerNeed() (Estimate, string) {
 	case len(z.volumes) == 0:
 		return queries, "for the queries"
 	case !records.Value.Known():
-		return queries, "for the queries; records/s tell none"
+		return queries, "for the queries; records/s imply none"
 	case queries.Value > records.Value:
 		return queries, fmt.Sprintf("for the queries; records/s alone ask for %.0f",
 			math.Ceil(float64(records.Value)-1e-9))

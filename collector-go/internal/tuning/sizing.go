@@ -123,7 +123,7 @@ func (z *sizer) sameConfiguration() {
 		}
 	}
 	if len(z.volumes) > 1 {
-		z.note("one configuration held all %d measured volumes: an interval of no width says that nothing else was needed up to %s records/s, and tells nothing of more; measure until it fails",
+		z.note("one configuration held all %d measured volumes: an interval of no width says that nothing else was needed up to %s records/s, and says nothing of more; measure until it fails",
 			len(z.volumes), Digits(z.volumes[len(z.volumes)-1].RecordsPerS))
 	}
 }
@@ -262,7 +262,7 @@ func (z *sizer) total() {
 		}))
 	}
 	if !z.s.CPUCores.Value.Known() {
-		z.note("the topology's cores are not told by one %s alone",
+		z.note("the topology's cores do not follow from one %s alone",
 			map[bool]string{true: "configuration", false: "volume"}[len(z.volumes) == 0])
 		z.s.Limiting = LimitedByCPU
 		return
@@ -285,7 +285,7 @@ func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
 		}
 	}
 	if len(known) == 0 || len(known) == 1 && need.Value != Figure(known[0].FilterBolts) {
-		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration tells no other"}
+		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration implies no other"}
 	}
 	base := known[0]
 	for _, r := range known {

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Without one of the two tables the other is told as far as it goes, and what it does not know is said.
+// Without one of the two tables the other is reported as far as it goes, and what it does not know is said.
 func TestSizeFromVolumesAlone(t *testing.T) {
 	e := evidence()
 	e.Points, e.Others = nil, nil

@@ -19,7 +19,7 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 	}{
 		"as asked":            {5000, 4990, nil, tuning.OK, ""},
 		"a little less":       {5000, 4501, nil, tuning.OK, ""},
-		"nobody told":         {tuning.Unknown, 4000, nil, tuning.OK, ""},
+		"nobody stated it":    {tuning.Unknown, 4000, nil, tuning.OK, ""},
 		"none asked for":      {0, 0, nil, tuning.OK, ""},
 		"two records of five": {0.05, 0.02, nil, tuning.OK, ""},
 		"one producer for a cluster": {85_005, 5_012, nil, tuning.Limited,
@@ -74,7 +74,7 @@ func TestAMissWithTooFewRecordsIsTheSources(t *testing.T) {
 	m := tuning.StepMeasures{}
 	m.Set(tuning.AddedDelay, tuning.Mean, 30)
 	_, judgement, limitation := tuning.JudgeGoals([]tuning.Goal{atMost(tuning.AddedDelay, tuning.Mean, 10)},
-		tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: e})
+		tuning.GoalStep{Measured: m, HasQueries: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: e})
 	assert.Equal(t, tuning.Limited, judgement.Verdict)
 	assert.Equal(t, []tuning.Limiter{tuning.LimitedByRecordSource}, limitation.Limiters)
 }

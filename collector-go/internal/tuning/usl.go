@@ -225,12 +225,12 @@ func (u *USL) bound(free *uslFit, estimates []*Estimate) {
 	information.SymOuterK(1, j.T())
 	var factor mat.Cholesky
 	if !factor.Factorize(&information) {
-		u.Note = "the points do not tell the law's parameters apart"
+		u.Note = "the points do not separate the law's parameters"
 		return
 	}
 	var covariance mat.SymDense
 	if err := factor.InverseTo(&covariance); err != nil {
-		u.Note = "the points hardly tell the law's parameters apart: no interval can be trusted"
+		u.Note = "the points hardly separate the law's parameters: no interval can be trusted"
 		return
 	}
 	t := quantile(u.Confidence, freedom) * math.Sqrt(free.sum/freedom)

@@ -12,7 +12,7 @@ const (
 	Inconclusive Verdict = "inconclusive"
 )
 
-// Judgement is a verdict with what led to it, most telling first. The reasons of an OK are empty.
+// Judgement is a verdict with what led to it, the strongest first. The reasons of an OK are empty.
 type Judgement struct {
 	Verdict Verdict
 	Reasons []string

@@ -25,7 +25,7 @@ func (f stepFigures) judge(e tuning.Evidence) (tuning.Judgement, tuning.Limitati
 	m.Set(tuning.FailedQueries, tuning.Mean, tuning.Figure(f.Failed)/tuning.Figure(max(1, f.Failed+f.Returned)))
 	goals := []tuning.Goal{atMost(tuning.FilterLatency, tuning.Mean, 200), atLeast(tuning.ResultSize, tuning.Mean, 9.9),
 		atMost(tuning.FailedQueries, tuning.Mean, 0)}
-	_, judgement, limitation := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: f.Queries > 0,
+	_, judgement, limitation := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, HasQueries: f.Queries > 0,
 		Unfinished: f.Unfinished,
 		HostIdle:   tuning.Figure(f.HostIdle), LeastIdle: 0.05, Evidence: e})
 	return judgement, limitation

@@ -350,7 +350,7 @@ func (c *columns) levelsOf(i int) []level {
 	return all[:n]
 }
 
-// shapeOf is the shape of a series of the block; 0 where it is not known.
+// shapeOf is the shape of a series of the block; 0 where that is not known.
 func (c *columns) shapeOf(i int) byte {
 	if c.shapes == nil {
 		return 0

@@ -300,7 +300,7 @@ public final class SamplePack {
             return cpuMode;
         }
 
-        /** The process' id on its host; 0 where it is not known. */
+        /** The process' id on its host; 0 where that is not known. */
         public long pid() {
             return pid;
         }

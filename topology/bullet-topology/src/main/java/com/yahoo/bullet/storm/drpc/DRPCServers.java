@@ -98,7 +98,7 @@ final class DRPCServers implements AutoCloseable {
         }
     }
 
-    /** Ends a call without a result. One that cannot be told ends by the server's timeout. */
+    /** Ends a call without a result. One that cannot be notified ends by the server's timeout. */
     void fail(String host, String id) {
         try {
             use(host, client -> {
@@ -106,7 +106,7 @@ final class DRPCServers implements AutoCloseable {
                 return null;
             });
         } catch (TException e) {
-            LOG.debug("DRPC server {} was not told that call {} failed", host, id, e);
+            LOG.debug("DRPC server {} was not informed that call {} failed", host, id, e);
         }
     }
 

@@ -34,7 +34,7 @@ final class RecordMaker implements Serializable {
      * Converts a message.
      *
      * @param message what the connector read.
-     * @param receivedMs the broker's timestamp, or null where it is not known.
+     * @param receivedMs the broker's timestamp, or null where that is not known.
      * @return null when no record can be made of it; the first of a row is logged.
      */
     BulletRecord<?> make(Object message, Long receivedMs) {

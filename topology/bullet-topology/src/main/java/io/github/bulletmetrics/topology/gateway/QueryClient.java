@@ -11,7 +11,7 @@ interface QueryClient {
     /**
      * Takes the last result, or the error, in Bullet's shape.
      *
-     * @param status what HTTP calls it; a client whose answer has begun cannot be told.
+     * @param status what HTTP calls it; a client whose answer has begun cannot be informed.
      */
     void end(int status, String result);
 }

@@ -47,7 +47,7 @@ public final class MissedQueries {
     }
 
     /**
-     * Begins to wait, or begins anew: batches of an earlier request are left out from now on. The request is due now.
+     * Begins to wait, or begins again: batches of an earlier request are left out from now on. The request is due now.
      *
      * @param nowMs the time, which tells this request from earlier ones.
      */

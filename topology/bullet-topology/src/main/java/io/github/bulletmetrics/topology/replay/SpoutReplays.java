@@ -16,7 +16,7 @@ public final class SpoutReplays {
 
     /**
      * Takes a request. It begins or restarts a replay, unless it is older than the last one, or one that runs will do;
-     * a newer one than that which runs lets that go on under the newer time, by which the replay bolt begins anew.
+     * a newer one than that which runs lets that go on under the newer time, by which the replay bolt begins again.
      *
      * @param id who asks, for instance {@code FilterBolt-5}.
      * @param since since when it asks, ms.

@@ -162,7 +162,7 @@ final class Checks {
     }
 
     /**
-     * One worker, started anew once; what it counts from 0 again goes on where it was, and no total has ever fallen.
+     * One worker, started again once; what it counts from 0 again goes on where it was, and no total has ever fallen.
      */
     static Cell restart(Run run) throws IOException, InterruptedException {
         List<Series> restarts = run.ask("bullet_worker_restarts_total{%s}");

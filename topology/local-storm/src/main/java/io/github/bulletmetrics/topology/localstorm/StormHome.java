@@ -40,7 +40,7 @@ record StormHome(Path path) {
             Files.createSymbolicLink(directory.child(name), path.resolve(name));
         }
         for (Path jar : settings.extlib()) {
-            // A copy: a jar that is built anew under a running JVM breaks it.
+            // A copy: a jar that is built again under a running JVM breaks it.
             Files.copy(jar, directory.child("extlib").resolve(jar.getFileName()), StandardCopyOption.REPLACE_EXISTING);
         }
         for (String name : List.of("cluster.xml", "worker.xml", "client.xml")) {

@@ -1,0 +1,154 @@
+// Package alertrules is what wakes people: alerts and the recorded series that they go by, as data, written as Prometheus'
+// rule file and as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who
+// is notified.
+package alertrules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Recording is a series that rules keep for other rules: level:metric:operations.
+type Recording struct {
+	Name, Expr string
+}
+
+// Severity decides who is notified.
+type Severity string
+
+// The severities.
+const (
+	Critical Severity = "critical" // somebody is woken
+	Warning  Severity = "warning"  // somebody looks in working hours
+	None     Severity = "none"     // nobody: it is there to be missed
+)
+
+// Unit is what an alert's value counts in, and so how it is written.
+type Unit string
+
+// The units of values.
+const (
+	Seconds Unit = "seconds"
+	Ratio   Unit = "ratio"
+	Number  Unit = "number"
+)
+
+// Alert fires where Value passes Limit, or where there is one at all.
+type Alert struct {
+	Name     string
+	Severity Severity
+	// Value is the recorded series, or the expression, that is compared.
+	Value string
+	// Bare means that any value found is bad: there is nothing to compare.
+	Bare bool
+	// Below means that values under the limit are bad; otherwise those above are.
+	Below bool
+	Limit float64
+	Unit  Unit
+	// For is how long it must be so; Keep is how long it fires on after it is no longer so (keep_firing_for).
+	For, Keep time.Duration
+	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It
+	// stands for the labels HoldBy, and as long as none of those has a value and nobody knows that the topology was
+	// killed.
+	Hold   time.Duration
+	HoldBy []string
+	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's
+	// own value while Value is bad, what is well (0; 1 of a ratio that must not fall) while it is good and where the
+	// worker has left. Then what stands is what each worker said last: one that is silent is not well because others
+	// are. HoldBy are its labels. Of what clients measure the worker is the client, which has left where it said that
+	// it ends.
+	Raised string
+	// Summary and Description may name {label} and {value}.
+	Summary, Description string
+	// More goes on after the description, in templates of Prometheus alone.
+	More string
+	// Grafana's rules have no recorded series; Grafana is the expression there, where writing the recorded series out
+	// would not do.
+	Grafana string
+}
+
+// expr is the alert's expression for Prometheus.
+func (a Alert) expr() string {
+	if a.Bare {
+		return a.Value
+	}
+	of, by := a.Value, strings.Join(a.HoldBy, ", ")
+	if a.Raised != "" {
+		of = a.Raised
+	}
+	stands := fmt.Sprintf("(\n  last_over_time(%s[%s])%s\n  unless on (%s) %[1]s\n  unless on (topology) %[5]s\n)", of,
+		duration(a.Hold), a.compared(), by, killed)
+	if a.Raised != "" {
+		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
+	}
+	return a.Value + a.compared() + a.unlessKilled() + "\nor\n" + stands
+}
+
+func (a Alert) worst() string {
+	if a.Below {
+		return "min"
+	}
+	return "max"
+}
+
+// levels are the labels of a recorded value, as its name has them.
+func (a Alert) levels() []string {
+	level, _, _ := strings.Cut(a.Value, ":")
+	return strings.Split(level, "_")
+}
+
+// unlessKilled ends what clients measure of a topology that was killed: they go on asking, and get no answer. What
+// workers measure ends by itself.
+func (a Alert) unlessKilled() string {
+	if slices.Contains(a.levels(), "class") {
+		return "\nunless on (topology) " + killed
+	}
+	return ""
+}
+
+// compared is " > 0.2".
+func (a Alert) compared() string {
+	operator := ">"
+	if a.Below {
+		operator = "<"
+	}
+	return " " + operator + " " + strconv.FormatFloat(a.Limit, 'f', -1, 64)
+}
+
+// Runbook is the name of the alert's page under docs/runbooks, without .md.
+func (a Alert) Runbook() string { return a.Name }
+
+// RunbookURL is where people read it: below the address at which a collector serves its runbooks, which ends with a
+// slash.
+func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Runbook() }
+
+// Runbooks is where a collector with the default address serves them.
+const Runbooks = "http://127.0.0.1:9320/runbooks/"
+
+// duration as Prometheus and Grafana write it.
+func duration(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d > 0 && d%unit.of == 0 {
+			return strconv.Itoa(int(d/unit.of)) + unit.name
+		}
+	}
+	if d%time.Second != 0 {
+		return strconv.Itoa(int(d/time.Millisecond)) + "ms"
+	}
+	return strconv.Itoa(int(d/time.Second)) + "s"
+}
+
+// text fills in a summary or description: {value} as a template of the reader's, and {label}.
+func text(s, value string) string {
+	s = strings.ReplaceAll(s, "{value}", value)
+	for _, label := range []string{"topology", "worker", "class", "reason", "port"} {
+		s = strings.ReplaceAll(s, "{"+label+"}", "{{ $labels."+label+" }}")
+	}
+	return s
+}

@@ -1,0 +1,122 @@
+package alertrules
+
+import (
+	"strings"
+	"time"
+)
+
+type provisioning struct {
+	APIVersion int            `yaml:"apiVersion"`
+	Groups     []grafanaGroup `yaml:"groups"`
+}
+
+type grafanaGroup struct {
+	OrgID    int           `yaml:"orgId"`
+	Name     string        `yaml:"name"`
+	Folder   string        `yaml:"folder"`
+	Interval string        `yaml:"interval"`
+	Rules    []grafanaRule `yaml:"rules"`
+}
+
+type grafanaRule struct {
+	UID          string         `yaml:"uid"`
+	Title        string         `yaml:"title"`
+	Condition    string         `yaml:"condition"`
+	Data         []grafanaQuery `yaml:"data"`
+	NoDataState  string         `yaml:"noDataState"`
+	ExecErrState string         `yaml:"execErrState"`
+	// Missing is how many evaluations a series may be missing before its alert resolves; Grafana's own is 2.
+	Missing     int               `yaml:"missing_series_evals_to_resolve,omitempty"`
+	For         string            `yaml:"for"`
+	Keep        string            `yaml:"keepFiringFor,omitempty"`
+	Annotations annotations       `yaml:"annotations"`
+	Labels      map[string]string `yaml:"labels"`
+	IsPaused    bool              `yaml:"isPaused"`
+}
+
+type grafanaQuery struct {
+	RefID             string         `yaml:"refId"`
+	RelativeTimeRange grafanaRange   `yaml:"relativeTimeRange"`
+	DatasourceUID     string         `yaml:"datasourceUid"`
+	Model             map[string]any `yaml:"model"`
+}
+
+type grafanaRange struct {
+	From int `yaml:"from"`
+	To   int `yaml:"to"`
+}
+
+// GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded
+// series of ours: expressions are written out. It keeps an alert's last state where its query finds nothing, and holds
+// a topology's while others are found. Alerts lead to their pages below runbooks, a URL that ends with a slash.
+func GrafanaRules(sourceUID, runbooks string) []byte {
+	group := grafanaGroup{OrgID: 1, Name: GroupName, Folder: "Bullet", Interval: duration(Interval)}
+	for _, a := range alerts {
+		group.Rules = append(group.Rules, a.grafana(sourceUID, runbooks))
+	}
+	return marshal(written, provisioning{1, []grafanaGroup{group}})
+}
+
+func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
+	value := "{{ " + humanizer(a.Unit) + " $values.A.Value }}"
+	r := grafanaRule{
+		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast",
+		For:         duration(a.For),
+		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL(runbooks)},
+		Labels:      map[string]string{"severity": string(a.Severity)},
+	}
+	if a.Keep > 0 {
+		r.Keep = duration(a.Keep)
+	}
+	if a.Hold == 0 {
+		r.NoDataState = "OK" // nothing found is the good case
+	}
+	if a.holdsEach() {
+		r.Missing = int(a.Hold / Interval)
+	}
+	ago := int(QueryOffset / time.Second)
+	r.Data = []grafanaQuery{
+		{"A", grafanaRange{ago + 600, ago}, sourceUID, map[string]any{"refId": "A", "expr": a.GrafanaExpr(),
+			"instant": true, "range": false, "editorMode": "code", "intervalMs": 15_000, "maxDataPoints": 43_200}},
+		{"B", grafanaRange{ago + 600, ago}, "__expr__", map[string]any{"refId": "B", "type": "threshold",
+			"expression": "A", "datasource": map[string]any{"type": "__expr__", "uid": "__expr__"},
+			"conditions": []any{
+				map[string]any{"evaluator": map[string]any{"type": a.evaluator(), "params": []float64{a.Limit}}}}}},
+	}
+	return r
+}
+
+// holdsEach: each series of the value is held by itself. One of a worker that has left is 0; those of a reason come and
+// go.
+func (a Alert) holdsEach() bool {
+	level, _, _ := strings.Cut(a.Value, ":")
+	return a.Hold > 0 && (a.Raised != "" || level == strings.Join(a.HoldBy, "_"))
+}
+
+func (a Alert) evaluator() string {
+	if a.Below {
+		return "lt"
+	}
+	return "gt"
+}
+
+// GrafanaExpr is the alert's value with every recorded series written out; of each worker, where that is what is held.
+func (a Alert) GrafanaExpr() string {
+	switch {
+	case a.Grafana != "":
+		return a.Grafana
+	case a.Raised != "":
+		return spelledOut(exprOf(a.Raised))
+	}
+	return spelledOut(exprOf(a.Value))
+}
+
+// exprOf is a recorded series' expression; one that is none stands for itself.
+func exprOf(name string) string {
+	for _, r := range recordings {
+		if r.Name == name {
+			return r.Expr
+		}
+	}
+	return name
+}

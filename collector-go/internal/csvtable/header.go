@@ -1,0 +1,85 @@
+package csvtable
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a
+// fault.
+func (t *Table) header(head []string) error {
+	if len(head) == 1 {
+		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
+			if strings.Contains(head[0], separator) {
+				return fmt.Errorf("%s: line 1: the columns are separated by %s; separate them by commas", t.name, word)
+			}
+		}
+	}
+	var wrong []error
+	var strangers, missing []string
+	for i, cell := range head {
+		name := strings.ToLower(strings.TrimSpace(cell))
+		if earlier, twice := t.places[name]; twice {
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: %s is there twice, first as column %d", t.name,
+				i+1, name, earlier+1))
+			continue
+		}
+		t.places[name] = i
+		if !slices.ContainsFunc(t.columns, func(c Column) bool { return c.Name == name }) {
+			strangers = append(strangers, name)
+		}
+	}
+	for _, c := range t.columns {
+		if _, there := t.places[c.Name]; there {
+			continue
+		}
+		near, distance := nearest(c.Name, strangers)
+		switch {
+		case distance <= slip(c.Name):
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?", t.name,
+				t.places[near]+1, near, c.Name))
+		case !c.Optional:
+			missing = append(missing, c.Name)
+		}
+	}
+	if len(missing) > 0 {
+		wrong = append(wrong, t.Missing(missing...))
+	}
+	for _, s := range strangers {
+		t.Notes = append(t.Notes, fmt.Sprintf("column %q of %s is not used", s, t.name))
+	}
+	return errors.Join(wrong...)
+}
+
+func (t *Table) required() (names []string) {
+	for _, c := range t.columns {
+		if !c.Optional {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Missing is the fault of columns that are not there: it names the nearest that are.
+func (t *Table) Missing(columns ...string) error {
+	for i, column := range columns {
+		columns[i] += t.near(column)
+	}
+	verb := "column %s is missing"
+	if len(columns) > 1 {
+		verb = "columns %s are missing"
+	}
+	return fmt.Errorf("%s: line 1: "+verb+"; the table needs the columns %s", t.name, strings.Join(columns, ", "),
+		strings.Join(t.required(), ", "))
+}
+
+// near points to the column that is spelled most like one that is missing; "" where none resembles it.
+func (t *Table) near(column string) string {
+	if near, distance := nearest(column, slices.Sorted(maps.Keys(t.places))); distance <= len(column)/2 {
+		return fmt.Sprintf(" (the nearest there is %q)", near)
+	}
+	return ""
+}

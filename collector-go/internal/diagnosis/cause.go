@@ -1,0 +1,187 @@
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Cause is what most likely raised an alert.
+type Cause struct {
+	// Figure is the page's figure that shows it.
+	Figure string `json:"figure"`
+	// Text is a sentence with its numbers, and Advice what to do about it.
+	Text   string    `json:"text"`
+	Advice string    `json:"advice"`
+	Since  time.Time `json:"since"`
+}
+
+func (c *Cause) sentence() string {
+	if c == nil {
+		return ""
+	}
+	return c.Text + ". " + c.Advice
+}
+
+const (
+	muchGC    = 0.1 // share of time from which on collections explain a latency
+	muchBusy  = 0.8 // share of time from which on a task falls behind
+	slowedTo  = 0.8 // of the records that came before: fewer are a source that is slow
+	ofOurOwn  = "BulletMetrics"
+	restarted = "workers started again"
+	reporting = "workers that report"
+	arriving  = "records arriving"
+	waiting   = "records waiting at the source"
+)
+
+// cause goes from what explains most to what explains least: a worker that is lost makes others busy, and collections
+// make a task look busy; a busy task makes a source wait. An alert about the collection itself is first of all the
+// collector's.
+func cause(a *Answer, outage *Cause) *Cause {
+	if outage != nil && strings.HasPrefix(a.Alert.Name, ofOurOwn) {
+		return outage
+	}
+	for _, explains := range []func(*Answer) *Cause{lostWorker, collections, busyTask, slowSource, moreLoad} {
+		if c := explains(a); c != nil {
+			return c
+		}
+	}
+	return outage
+}
+
+// moved is the change of a figure that rose, or fell, as asked for, by the largest level after it; nil where none did.
+func (a *Answer) moved(rose bool, is func(Change) bool) *Change {
+	var found *Change
+	for i, c := range a.Changes {
+		if is(c) && (c.After > c.Before) == rose && (found == nil || c.After > found.After) {
+			found = &a.Changes[i]
+		}
+	}
+	return found
+}
+
+func named(name string) func(Change) bool { return func(c Change) bool { return c.Name == name } }
+
+func shown(figure string) func(Change) bool { return func(c Change) bool { return c.Figure == figure } }
+
+func lostWorker(a *Answer) *Cause {
+	c := a.moved(true, named(restarted))
+	text := ""
+	switch fewer := a.moved(false, named(reporting)); {
+	case c != nil:
+		text = fmt.Sprintf("A worker was lost and started again at %s", minute(c.Since))
+	case fewer != nil:
+		c, text = fewer, fmt.Sprintf("A worker is lost: %s report since %s, %s did before", number(fewer.After),
+			minute(fewer.Since), number(fewer.Before))
+	default:
+		return nil
+	}
+	if i := slices.IndexFunc(a.Annotations, func(e Annotation) bool { return slices.Contains(e.Tags, "restart") }); i >= 0 {
+		text += " (" + a.Annotations[i].Title + ")"
+	}
+	return &Cause{"workers", text,
+		"Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them",
+		c.Since}
+}
+
+func collections(a *Answer) *Cause {
+	c := a.moved(true, shown("gc"))
+	if c == nil || c.After < muchGC {
+		return nil
+	}
+	return &Cause{"gc", fmt.Sprintf("Garbage collection takes %s of the worst worker's time since %s (%s before)",
+		percent(c.After), minute(c.Since), percent(c.Before)),
+		"Give the workers a larger heap (topology.worker.childopts -Xmx), or run fewer queries with windows", c.Since}
+}
+
+func busyTask(a *Answer) *Cause {
+	c := a.moved(true, shown("busy"))
+	if c == nil || c.After < muchBusy {
+		return nil
+	}
+	component := c.Labels["component"]
+	return &Cause{"busy", fmt.Sprintf("%s is busy %s of its time since %s (%s before)", component, percent(c.After),
+		minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
+}
+
+func adviceFor(component string) string {
+	if component == "FilterBolt" {
+		return "Raise bullet.topology.filter.bolt.parallelism, or have it do less: fewer queries, fewer records"
+	}
+	return "Raise the parallelism of " + component
+}
+
+// slowSource is one that brings fewer records, later, to tasks that have time.
+func slowSource(a *Answer) *Cause {
+	fewer, lag := a.moved(false, named(arriving)), a.moved(true, named(waiting))
+	switch {
+	case fewer != nil && fewer.After < slowedTo*fewer.Before:
+		text := fmt.Sprintf("The source is slow: %s records/s arrive since %s (%s before), and no component is busy",
+			number(fewer.After), minute(fewer.Since), number(fewer.Before))
+		if lag != nil {
+			text += fmt.Sprintf("; %s wait to be read", number(lag.After))
+		}
+		return &Cause{"records", text,
+			"Look at the source and the way to it (Kafka's brokers, the network): the topology itself has time left",
+			fewer.Since}
+	case lag != nil:
+		return &Cause{"lag", fmt.Sprintf("%s records wait to be read since %s (%s before)", number(lag.After),
+			minute(lag.Since), number(lag.Before)),
+			"Add spouts where the source has more partitions than these, or raise max spout pending", lag.Since}
+	}
+	return nil
+}
+
+func moreLoad(a *Answer) *Cause {
+	if c := a.moved(true, named(arriving)); c != nil {
+		return &Cause{"records", fmt.Sprintf("More records arrive: %s/s since %s (%s before)", number(c.After),
+			minute(c.Since), number(c.Before)), adviceFor("FilterBolt"), c.Since}
+	}
+	if c := a.moved(true, shown("queries")); c != nil {
+		return &Cause{"queries", fmt.Sprintf("More queries run: %s since %s (%s before)", number(c.After),
+			minute(c.Since), number(c.Before)),
+			"More filter bolts (bullet.topology.filter.bolt.parallelism), or fewer queries at a time (bullet.query.max.concurrency)",
+			c.Since}
+	}
+	return nil
+}
+
+// outageWindow is four times as long as the collector's own figures are apart.
+const outageWindow = time.Minute
+
+// collectorAway is the last time within [Since, At] at which the collector did not run, by its own figures; nil where
+// there is none.
+func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (*Cause, error) {
+	step, until := a.resolution(now)
+	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))",
+		int(outageWindow.Seconds())), a.From, until, step)
+	if err != nil {
+		return nil, fmt.Errorf("whether the collector ran: %w", err)
+	}
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	times := lines[0].TimesMs
+	for i := len(times) - 1; i > 0; i-- {
+		back := time.UnixMilli(times[i])
+		if back.Before(a.Since) {
+			return nil, nil
+		}
+		// What is seen a window late was written when the first of the two was still seen.
+		if gone := time.UnixMilli(times[i-1]); back.Sub(gone) > step+step/2 {
+			return &Cause{"workers",
+				fmt.Sprintf("The collector did not run from %s to %s: of that time only what the plugin held is known",
+					minute(gone.Add(-outageWindow)), minute(back)),
+				"Nothing is wrong with the topology by that alone: see why the collector was down (its log, the machine), and look at the figures since it is back",
+				back}, nil
+		}
+	}
+	return nil, nil
+}
+
+func minute(t time.Time) string { return t.UTC().Format("15:04 UTC") }
+
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*share)) }

@@ -1,0 +1,72 @@
+package diagnosis
+
+import (
+	"fmt"
+	"strings"
+)
+
+// figure is one that is looked at for a change.
+type figure struct {
+	name string
+	// key is the page's figure that shows it.
+	key  string
+	unit string
+	// expression is PromQL with {} for the topology's matcher; each of its series is looked at.
+	expression string
+	// least is the smallest change that matters, in the unit: below it, a change is noise to whoever reads.
+	least float64
+	// advice is what a rise of it usually asks for, by the names of the settings; "" where it is only a fact.
+	advice string
+}
+
+// rateWindow holds two slices of metrics that come once a minute.
+const rateWindow = "150s"
+
+// figures are in the order of the way of a query and a record through the topology.
+var figures = []figure{
+	{"records arriving", "records", "records/s", "sum(rate(bullet_source_records_total{}[W]))", 1,
+		"more records: more filter bolts (bullet.topology.filter.bolt.parallelism), or a lower sampling"},
+	{"records waiting at the source", "lag", "records", "sum(bullet_source_lag_records{})", 100,
+		"the spouts fall behind: see the spouts' and the filters' load"},
+	{"queries running", "queries", "queries", "max(sum by (component) (bullet_active_queries{}))", 1,
+		"more queries: more filter bolts, or bullet.query.max.concurrency limits upstream"},
+	{"filter latency, mean of the slowest task", "latency", "s", "max(bullet_filter_latency_mean_seconds{})", 0.005,
+		""},
+	{"filter latency, p99", "latency", "s", "histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{}[W])))",
+		0.005, ""},
+	{"query latency, p99 by class", "", "s",
+		"histogram_quantile(0.99, sum by (class) (rate(bullet_query_latency_seconds{}[W])))", 0.05, ""},
+	{"results' completeness, least class", "", "ratio", "min(bullet_query_result_completeness_ratio{})", 0.01, ""},
+	{"busy share of the busiest task, by component", "busy", "ratio",
+		"max by (component) (storm_capacity_ratio{COMPONENT})", 0.1,
+		"a task near 1 is out of CPU: raise the component's parallelism"},
+	{"receive queue of the fullest task, by component", "queue", "ratio",
+		"max by (component) (storm_receive_queue_full_ratio{COMPONENT})", 0.1,
+		"tuples wait: the component is slower than what it gets"},
+	{"tuples failed", "", "tuples/s", "sum(rate(storm_failed_total{}[W]))", 0.1,
+		"tuples time out: topology.message.timeout.secs, or what is slow"},
+	{"CPU of all workers", "cpu", "cores", "sum(rate(bullet_worker_cpu_seconds_total{}[W]))", 0.1, ""},
+	{"CPU of the busiest worker", "cpu", "cores", "max(sum by (worker) (rate(bullet_worker_cpu_seconds_total{}[W])))",
+		0.1, ""},
+	{"time in garbage collection, worst worker", "gc", "ratio",
+		"max(sum by (worker) (rate(bullet_worker_gc_seconds_total{}[W])))", 0.02,
+		"a larger heap for the workers, or fewer queries with windows"},
+	{"heap in use of its limit, worst worker", "heap", "ratio",
+		"max(bullet_worker_heap_used_bytes{} / bullet_worker_heap_limit_bytes{})", 0.05,
+		"a larger heap, or fewer queries a worker"},
+	{"workers that report", "workers", "workers",
+		"count(count by (worker) (present_over_time(bullet_worker_heap_used_bytes{}[2m])))", 1, ""},
+	{"workers started again", "workers", "restarts", "sum(bullet_worker_restarts_total{})", 1,
+		"the workers' logs say why; out of memory is the most frequent"},
+}
+
+// ask is the figure's PromQL for a topology.
+func (f figure) ask(topology string) string {
+	matcher := ""
+	if topology != "" {
+		matcher = fmt.Sprintf("topology=%q", topology)
+	}
+	own := strings.TrimPrefix(matcher+`,component!~"__.*"`, ",")
+	return strings.NewReplacer("{COMPONENT}", "{"+own+"}", "{}", "{"+matcher+"}", "[W]", "["+rateWindow+"]").Replace(
+		f.expression)
+}

@@ -1,0 +1,91 @@
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// lookBack is how long ago an alert that has ended may have begun.
+const lookBack = 24 * time.Hour
+
+// find is the alert that is asked about: one that is there, or else the last one that was.
+func find(ctx context.Context, p Ports, q Question) (Alert, error) {
+	var found []Alert
+	known := map[string]bool{}
+	for _, a := range p.Active() {
+		known[a.Name] = true
+		if a.Name == q.Alert && (q.Topology == "" || a.Topology == q.Topology) {
+			found = append(found, a)
+		}
+	}
+	if len(found) == 0 {
+		ended, err := findEnded(ctx, p, q)
+		if err != nil || ended != nil {
+			return deref(ended), err
+		}
+		return Alert{}, &UnknownAlertError{Name: q.Alert, Topology: q.Topology, Known: slices.Sorted(maps.Keys(known))}
+	}
+	// Of several, the one that fires since the earliest is asked about first; the others' causes are mostly its own.
+	slices.SortStableFunc(found, func(a, b Alert) int {
+		if (a.State == "firing") != (b.State == "firing") {
+			if a.State == "firing" {
+				return -1
+			}
+			return 1
+		}
+		return a.Began.Compare(b.Began)
+	})
+	return found[0], nil
+}
+
+func deref(a *Alert) Alert {
+	if a == nil {
+		return Alert{}
+	}
+	return *a
+}
+
+// stateStep is how fine an ended alert's beginning is looked for.
+const stateStep = 15 * time.Second
+
+// findEnded looks for the newest end of the alert in what the rules gave; nil where there is none.
+func findEnded(ctx context.Context, p Ports, q Question) (*Alert, error) {
+	selector := fmt.Sprintf("ALERTS{alertname=%s}", strconv.Quote(q.Alert))
+	if q.Topology != "" {
+		selector = fmt.Sprintf("ALERTS{alertname=%s,topology=%s}", strconv.Quote(q.Alert), strconv.Quote(q.Topology))
+	}
+	lines, err := p.Figures.Range(ctx, selector, q.Now.Add(-lookBack), q.Now, stateStep)
+	if err != nil {
+		return nil, err
+	}
+	var last *Alert
+	var lastMs int64
+	for _, line := range lines {
+		if n := len(line.TimesMs); n > 0 && line.TimesMs[n-1] > lastMs {
+			lastMs = line.TimesMs[n-1]
+			last = &Alert{Name: q.Alert, State: "ended", Labels: plain(line.Labels), Began: began(line.TimesMs),
+				Topology: line.Labels["topology"]}
+		}
+	}
+	return last, nil
+}
+
+// began is the start of the last unbroken stretch.
+func began(timesMs []int64) time.Time {
+	i := len(timesMs) - 1
+	for i > 0 && timesMs[i]-timesMs[i-1] <= stateStep.Milliseconds() {
+		i--
+	}
+	return time.UnixMilli(timesMs[i])
+}
+
+func plain(labels map[string]string) map[string]string {
+	all := maps.Clone(labels)
+	delete(all, "__name__")
+	delete(all, "alertstate")
+	return all
+}

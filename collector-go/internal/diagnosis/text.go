@@ -1,0 +1,112 @@
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Text is the answer for a person.
+func (a *Answer) Text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s since %s", a.Alert.Name, a.Alert.State, clock(a.Alert.Began))
+	if a.Alert.Topology != "" {
+		fmt.Fprintf(&out, ", topology %s", a.Alert.Topology)
+	}
+	out.WriteString("\n")
+	for _, line := range []struct{ name, text string }{{"", a.Alert.Summary}, {"Cause: ", a.Cause.sentence()},
+		{"Limit: ", a.Limit}, {"Runbook: ", a.Alert.Runbook}} {
+		if line.text != "" {
+			fmt.Fprintf(&out, "  %s%s\n", line.name, line.text)
+		}
+	}
+	fmt.Fprintf(&out, "\nWhat moved, compared with the time from %s on\n", clock(a.From))
+	a.writeChanges(&out)
+	fmt.Fprintf(&out, "\nWhat happened from %s to %s\n", clock(a.Since), clock(a.At))
+	a.writeAnnotations(&out)
+	if len(a.Missing) > 0 {
+		fmt.Fprintf(&out, "\nWithout a sample, so that nothing is known of: %s\n", strings.Join(a.Missing, "; "))
+	}
+	for _, note := range a.Notes {
+		fmt.Fprintf(&out, "\nNote: %s\n", note)
+	}
+	return out.String()
+}
+
+func (a *Answer) writeAnnotations(out *strings.Builder) {
+	if len(a.Annotations) == 0 {
+		out.WriteString("  nothing that is known of: no setting changed, no worker started, no step of an experiment\n")
+	}
+	for _, e := range a.Annotations {
+		fmt.Fprintf(out, "  %s before  %s\n", span(e.Before), e.Title)
+		if e.Text != "" {
+			fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(e.Text, "\n", "\n      "))
+		}
+	}
+}
+
+func (a *Answer) writeChanges(out *strings.Builder) {
+	if len(a.Changes) == 0 {
+		out.WriteString("  no figure moved to another level\n")
+		return
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "  Figure\tfrom\tto\tby\tbefore the alert")
+	var advice []string
+	for _, c := range a.Changes {
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s %s\t%s\t%s\n", c.title(), number(c.Before), number(c.After), c.Unit,
+			part(c.Before, c.After), span(c.Lead))
+		if c.Advice != "" && !slices.Contains(advice, c.Advice) {
+			advice = append(advice, c.Advice)
+		}
+	}
+	_ = table.Flush()
+	if len(advice) > 0 {
+		out.WriteString("\nWhat that may ask for\n")
+	}
+	for _, line := range advice {
+		fmt.Fprintf(out, "  - %s\n", line)
+	}
+}
+
+func (c Change) title() string {
+	var of []string
+	for _, name := range []string{"component", "class"} {
+		if v := c.Labels[name]; v != "" {
+			of = append(of, v)
+		}
+	}
+	if len(of) == 0 {
+		return c.Name
+	}
+	return c.Name + ": " + strings.Join(of, ", ")
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+func span(seconds float64) string {
+	return (time.Duration(seconds) * time.Second).String()
+}
+
+// number has three digits, or all before the point.
+func number(v float64) string {
+	digits := 3
+	if size := math.Abs(v); size >= 1000 {
+		digits = int(math.Floor(math.Log10(size))) + 1
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
+
+func part(before, after float64) string {
+	switch {
+	case before == 0:
+		return "new"
+	case after/before >= 2 && before > 0:
+		return fmt.Sprintf("x %.1f", after/before)
+	}
+	return fmt.Sprintf("%+.0f%%", 100*(after-before)/math.Abs(before))
+}

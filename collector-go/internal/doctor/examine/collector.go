@@ -1,0 +1,192 @@
+package examine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+)
+
+// topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).
+type topology struct {
+	ID        string    `json:"id"`
+	Submitted string    `json:"submitted"`
+	FirstSeen time.Time `json:"first_seen"`
+	LastSeen  time.Time `json:"last_seen"`
+	Alive     bool      `json:"alive"`
+	Versions  struct {
+		Storm string `json:"storm"`
+	} `json:"versions"`
+	WorkerCount int `json:"worker_count"`
+	Components  []struct {
+		Parallelism int `json:"parallelism"`
+	} `json:"components"`
+	Settings map[string]string `json:"settings"`
+}
+
+// Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes
+// wrong is in its Err. Ages are by this machine's clock.
+func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
+	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{},
+		Seen: map[doctor.Kind]doctor.Sight{}}
+	c.Err = caller{asked}.ask(ctx, c)
+	return c
+}
+
+// caller asks one collector.
+type caller struct{ client *client.Client }
+
+func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
+	var all []struct {
+		Name string `json:"name"`
+	}
+	if err := a.client.Get(ctx, "/api/v1/topologies", &all); err != nil {
+		return err
+	}
+	for _, t := range all {
+		c.Known = append(c.Known, t.Name)
+	}
+	if c.Topology == "" && len(c.Known) == 1 {
+		c.Topology = c.Known[0]
+	}
+	a.slices(ctx, c)
+	a.refused(ctx, c)
+	if !slices.Contains(c.Known, c.Topology) {
+		return nil
+	}
+	var t topology
+	if err := a.client.Get(ctx, "/api/v1/topologies/"+url.PathEscape(c.Topology), &t); err != nil {
+		return err
+	}
+	c.Found = t.facts()
+	return errors.Join(a.skews(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
+}
+
+// slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.
+func (a caller) slices(ctx context.Context, c *doctor.Collector) {
+	var flags map[string]string
+	if a.client.Get(ctx, "/api/v1/status/flags", &flags) == nil {
+		c.Width, c.Lateness = length(flags["slice.width"]), length(flags["slice.lateness"])
+	}
+}
+
+func length(text string) time.Duration {
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(d)
+}
+
+// refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a
+// hint, and no answer to it is none.
+func (a caller) refused(ctx context.Context, c *doctor.Collector) {
+	found, err := a.client.Vector(ctx,
+		fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0",
+			model.Duration(doctor.Lookback)), c.Now)
+	if err != nil {
+		return
+	}
+	c.Refused = map[string]int{}
+	for _, sample := range found {
+		c.Refused[string(sample.Metric["reason"])] = int(math.Ceil(float64(sample.Value)))
+	}
+}
+
+// outage is an annotation of the plugin's.
+type outage struct {
+	Time    time.Time `json:"time"`
+	EndTime time.Time `json:"end_time"`
+	Text    string    `json:"text"`
+}
+
+// unreached asks for what the plugin reported last of a time without a collector.
+func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
+	var all []outage
+	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugin.UnreachedTag},
+		"start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
+	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
+		return err
+	}
+	if len(all) > 0 {
+		newest := slices.MaxFunc(all, func(x, y outage) int { return x.Time.Compare(y.Time) })
+		c.Unreached = fmt.Sprintf("%s to %s, %s", newest.Time.UTC().Format(time.TimeOnly),
+			newest.EndTime.UTC().Format(time.TimeOnly), newest.Text)
+	}
+	return nil
+}
+
+func (t topology) facts() *doctor.Topology {
+	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
+		Storm:   t.Versions.Storm,
+		Workers: t.WorkerCount, Settings: t.Settings}
+	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero where Storm's id does not say
+	for _, component := range t.Components {
+		found.Executors += component.Parallelism
+	}
+	return found
+}
+
+// sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own
+// times.
+func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
+	for _, kind := range doctor.Kinds {
+		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
+		found, err := a.client.Slices(ctx, selector, c.Now.Add(-doctor.Lookback), c.Now)
+		if err != nil {
+			return err
+		}
+		workers := map[model.LabelValue]bool{}
+		var newest model.Time
+		for _, series := range found {
+			if n := len(series.Values); n > 0 {
+				newest = max(newest, series.Values[n-1].Timestamp)
+			}
+			if n := len(series.Histograms); n > 0 {
+				newest = max(newest, series.Histograms[n-1].Timestamp)
+			}
+			workers[series.Metric["worker"]] = true
+		}
+		if len(workers) > 0 {
+			c.Seen[kind.Kind] = doctor.Sight{Newest: newest.Time(), Workers: len(workers)}
+		}
+	}
+	return nil
+}
+
+// skews asks how far the workers' clocks are off: the newest that a slice has, since they are written each 30 s of a
+// worker's time.
+func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
+	for name, set := range map[string]func(s *doctor.Skew, v float64){
+		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },
+		catalog.CollectionSkewLeast: func(s *doctor.Skew, v float64) { s.Least = v },
+		catalog.CollectionSkewMost:  func(s *doctor.Skew, v float64) { s.Most = v },
+	} {
+		found, err := a.client.Vector(ctx, fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology,
+			model.Duration(doctor.Lookback)), c.Now)
+		if err != nil {
+			return err
+		}
+		for _, sample := range found {
+			worker := string(sample.Metric["worker"])
+			skew, known := c.Skews[worker]
+			if !known {
+				skew.Most = math.Inf(1)
+			}
+			set(&skew, float64(sample.Value))
+			c.Skews[worker] = skew
+		}
+	}
+	return nil
+}

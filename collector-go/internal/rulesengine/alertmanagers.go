@@ -1,0 +1,48 @@
+package rulesengine
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/discovery/targetgroup"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/notifier"
+)
+
+// newNotifier is Prometheus' own sender to the Alertmanagers of the options; it sends once run is called.
+func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string][]*targetgroup.Group, error) {
+	n := notifier.NewManager(&notifier.Options{
+		QueueCapacity: o.QueueCapacity, DrainOnShutdown: true, Registerer: o.Registerer,
+		ExternalLabels: labels.EmptyLabels(),
+	}, model.UTF8Validation, logger)
+	c := &config.Config{AlertingConfig: config.AlertingConfig{}}
+	targets := map[string][]*targetgroup.Group{}
+	for i, u := range o.Alertmanagers {
+		manager := config.DefaultAlertmanagerConfig
+		manager.Scheme, manager.PathPrefix, manager.Timeout = u.Scheme, u.Path, model.Duration(o.SendTimeout)
+		manager.HTTPClientConfig = o.Client
+		manager.HTTPClientConfig.FollowRedirects = false // whom we call is the operator's word alone
+		c.AlertingConfig.AlertmanagerConfigs = append(c.AlertingConfig.AlertmanagerConfigs, &manager)
+		targets[fmt.Sprintf("config-%d", i)] = []*targetgroup.Group{{
+			Targets: []model.LabelSet{{model.AddressLabel: model.LabelValue(hostPort(u))}},
+		}}
+	}
+	if err := n.ApplyConfig(c); err != nil {
+		return nil, nil, fmt.Errorf("alerting: Alertmanagers: %w", err)
+	}
+	return n, targets, nil
+}
+
+// hostPort is a URL's host with its port, the scheme's where it names none.
+func hostPort(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	if u.Scheme == "https" {
+		return u.Host + ":443"
+	}
+	return u.Host + ":80"
+}

@@ -1,0 +1,103 @@
+// Package webui is what people see at the collector's address: files for a browser that ask the collector's HTTP API. It
+// owns these files and the headers under which they are served, and knows nothing of the API's insides.
+package webui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed static
+var embedded embed.FS
+
+// policy lets the page load what this server embeds and ask this server, and nothing else: no inline script or style,
+// no other host.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// kinds are the files' types by the ends of their names, whatever the host's tables say.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// file is one of the page's, in both forms in which it is sent.
+type file struct {
+	kind, tag     string
+	body, gzipped []byte
+}
+
+// pages answers with the files, by path.
+type pages map[string]file
+
+// Handler serves the page at / and its parts below /page/. Browsers request files each time and receive them only when
+// they have changed.
+func Handler() (http.Handler, error) {
+	all := pages{}
+	err := fs.WalkDir(embedded, "static", func(name string, entry fs.DirEntry, err error) error {
+		kind, known := kinds[path.Ext(name)]
+		if err != nil || entry.IsDir() || !known {
+			return err // licences and notes are not served
+		}
+		f, err := read(name, kind)
+		all["/page"+strings.TrimPrefix(name, "static")] = f
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the page's files: %w", err)
+	}
+	all["/"] = all["/page/index.html"]
+	delete(all, "/page/index.html") // one address for one page
+	return all, nil
+}
+
+func read(name, kind string) (f file, err error) {
+	if f.body, err = embedded.ReadFile(name); err != nil {
+		return f, err
+	}
+	sum := sha256.Sum256(f.body)
+	f.kind, f.tag = kind, `W/"`+hex.EncodeToString(sum[:12])+`"` // weak: both forms have it
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	if _, err = w.Write(f.body); err == nil {
+		err = w.Close()
+	}
+	f.gzipped = small.Bytes()
+	return f, err
+}
+
+func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f, found := p[r.URL.Path]
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", f.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := f.body
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = f.gzipped
+	}
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // a client that went away wants nothing
+}
