@@ -82,7 +82,11 @@ type task struct {
 
 // openCollector reads what the settings name and takes the ports, and reports all that is wrong with either: a taken
 // port hides no mistake in a file. Only then does it touch data, so that a second collector touches none.
-func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
+func openCollector(c config.Config, logger *slog.Logger) (*collector, error) {
+	return openCollectorWith(c, logger, newFigures())
+}
+
+func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (_ *collector, err error) {
 	private := secretsOf(c)
 	col := &collector{logger: private.logger(logger), failed: make(chan error, 11)}
 	defer func() {
@@ -90,7 +94,6 @@ func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err erro
 			err = private.hideError(errors.Join(err, col.release(context.Background())))
 		}
 	}()
-	figures := newFigures()
 	if err = errors.Join(col.openGuards(c, figures), checkNamed(c), col.listen(c)); err != nil {
 		return nil, err
 	}
