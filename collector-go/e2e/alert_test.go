@@ -261,8 +261,8 @@ func (b *bench) awaitReason(t *testing.T, changed time.Time) {
 	assert.Contains(t, string(answer), meanAlert+" firing since ")
 }
 
-// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody notified of
-// their end.
+// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody notified
+// of their end.
 func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
 	t.Helper()
 	b.await(t, "the latency to be unknown to the rules", func(ctx context.Context) bool {

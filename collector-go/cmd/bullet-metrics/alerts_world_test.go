@@ -115,8 +115,9 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 // rules loads the rule file that is shipped.
 func (w *alertsWorld) rules(engine *query.Engine, dir string) {
 	file := filepath.Join(dir, builtInRules)
-	require.NoError(w.t, os.WriteFile(file, alertrules.PrometheusRules(evaluationStep, alertrules.QueryOffset, alertrules.Runbooks),
-		0o644))
+	require.NoError(w.t,
+		os.WriteFile(file, alertrules.PrometheusRules(evaluationStep, alertrules.QueryOffset, alertrules.Runbooks),
+			0o644))
 	manager := rules.NewManager(&rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, Parser: parser.NewParser(parser.Options{}), Appendable: w.results,
 		Queryable: engine.Queryable(),
@@ -260,8 +261,8 @@ func (w *alertsWorld) pass(d time.Duration) {
 	}
 }
 
-// evaluate waits until all that came is in store and registry, keeps the collector's own figures as rulesengine.Own does,
-// and evaluates the rules.
+// evaluate waits until all that came is in store and registry, keeps the collector's own figures as rulesengine.Own
+// does, and evaluates the rules.
 func (w *alertsWorld) evaluate() {
 	w.writing.Wait()
 	had := uint64(w.journal.Durable())

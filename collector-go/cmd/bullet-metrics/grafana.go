@@ -104,7 +104,8 @@ func (e grafanaExport) files() (all []exported, err error) {
 		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url, e.access))},
 		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
 		exported{"provisioning/alerting/bullet-metrics.yaml", alertrules.GrafanaRules(dashboard.SourceUID, runbooks)},
-		exported{"prometheus/bullet-metrics.rules.yaml", alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset,
+		exported{"prometheus/bullet-metrics.rules.yaml", alertrules.PrometheusRules(alertrules.Interval,
+			alertrules.QueryOffset,
 			runbooks)}), nil
 }
 

@@ -55,8 +55,9 @@ func TestTheMetricsPageIsTrue(t *testing.T) {
 func metricsRows(t *testing.T) string {
 	c := settings(t.TempDir())
 	for _, kind := range forward.Kinds() {
-		c.Stores[kind.Name]["by-"+kind.Name] = &config.Store{URL: "http://127.0.0.1:1/", Timeout: time.Second, MaxSlices: 10,
-			MaxBytes: 1 << 20, Own: map[string]string{}}
+		c.Stores[kind.Name]["by-"+kind.Name] = &config.Store{URL: "http://127.0.0.1:1/", Timeout: time.Second,
+			MaxSlices: 10,
+			MaxBytes:  1 << 20, Own: map[string]string{}}
 	}
 	c.Stores["influxdb"]["by-influxdb"].Own["database"] = "d"
 	figures := newFigures()
@@ -86,7 +87,8 @@ func metricsRows(t *testing.T) string {
 			continue
 		}
 		require.NotEmpty(t, help, name)
-		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kindOfMetric(name, kinds), labelsOf(parts[3], parts[4]),
+		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kindOfMetric(name, kinds),
+			labelsOf(parts[3], parts[4]),
 			strings.ReplaceAll(help, "|", "\\|"))
 	}
 	var all strings.Builder

@@ -32,8 +32,8 @@ func (col *collector) explain(s config.Slice) func(context.Context, diagnosis.Qu
 // ranges asks the engine.
 type ranges struct{ engine *query.Engine }
 
-func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]diagnosis.Line,
-	error) {
+func (r ranges) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) (
+	[]diagnosis.Line, error) {
 	asked, err := r.engine.Range(ctx, nil, expression, from, to, step)
 	if err != nil {
 		return nil, err

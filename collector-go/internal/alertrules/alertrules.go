@@ -1,6 +1,6 @@
-// Package alertrules is what wakes people: alerts and the recorded series that they go by, as data, written as Prometheus'
-// rule file and as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who
-// is notified.
+// Package alertrules is what wakes people: alerts and the recorded series that they go by, as data, written as
+// Prometheus' rule file and as Grafana's provisioning. It owns their limits and words. It does not know who evaluates
+// them, nor who is notified.
 package alertrules
 
 import (

@@ -20,7 +20,8 @@ import (
 )
 
 func rules(t *testing.T) rulefmt.RuleGroup {
-	parsed, errs := rulefmt.Parse(alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset, alertrules.Runbooks), false,
+	parsed, errs := rulefmt.Parse(alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset,
+		alertrules.Runbooks), false,
 		model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
 	require.Len(t, parsed.Groups, 1)
@@ -37,10 +38,12 @@ func TestRulesWaitForWholeSlices(t *testing.T) {
 
 // Scaled rules are the same ones in another time: each duration of theirs multiplied, all else as it is.
 func TestScaledRules(t *testing.T) {
-	assert.Equal(t, string(alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset, alertrules.Runbooks)),
+	assert.Equal(t, string(alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset,
+		alertrules.Runbooks)),
 		string(alertrules.ScaledRules(alertrules.Interval, alertrules.QueryOffset, 1)))
 
-	parsed, errs := rulefmt.Parse(alertrules.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false, model.UTF8Validation,
+	parsed, errs := rulefmt.Parse(alertrules.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false,
+		model.UTF8Validation,
 		parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
 	group, whole := parsed.Groups[0], rules(t)

@@ -155,8 +155,8 @@ func (v *Server) Query(ctx context.Context, expression string, at time.Time) (fl
 }
 
 // Range asks a range query, whose whole answer is read and not looked at.
-func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (size int,
-	err error) {
+func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
+	size int, err error) {
 	body, err := v.Answer(ctx, expression, start, end, step)
 	return len(body), err
 }

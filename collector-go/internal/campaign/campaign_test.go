@@ -60,8 +60,8 @@ func begin(t *testing.T, text string) string {
 }
 
 // goOn runs what is left in a run's directory, as a new process would.
-func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal, o campaign.Options) (*rundir.Result,
-	error) {
+func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal, o campaign.Options) (
+	*rundir.Result, error) {
 	t.Helper()
 	run, err := rundir.Read(dir)
 	require.NoError(t, err)

@@ -55,7 +55,8 @@ type world struct {
 func newWorld() *world {
 	return &world{capacity: map[string]float64{}, carries: map[string]float64{}, broken: map[string]error{},
 		topology:    map[string]*fakeTopology{},
-		annotations: map[string]experiment.Annotation{}, failed: make(chan error, 1), starved: func() bool { return false }}
+		annotations: map[string]experiment.Annotation{}, failed: make(chan error, 1),
+		starved: func() bool { return false }}
 }
 
 func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
@@ -218,8 +219,8 @@ func (f *fakeTopology) Process(int) (time.Duration, bool) {
 }
 
 // AnnotationsWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
-func (f *fakeTopology) AnnotationsWithin(_ context.Context, topology string, from, to time.Time) (annotations []experiment.Annotation,
-	err error) {
+func (f *fakeTopology) AnnotationsWithin(_ context.Context, topology string, from, to time.Time) (
+	annotations []experiment.Annotation, err error) {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
 	of := f.world.topology[topology]

@@ -65,8 +65,8 @@ func StartPulse(ctx context.Context, address, from string) (*Pulse, error) {
 }
 
 // openStream is a stream that the collector has opened for a topology.
-func openStream(ctx context.Context, connection *grpc.ClientConn, topology string) (pb.IngestService_ExportClient,
-	error) {
+func openStream(ctx context.Context, connection *grpc.ClientConn, topology string) (
+	pb.IngestService_ExportClient, error) {
 	stream, err := pb.NewIngestServiceClient(connection).Export(ctx)
 	if err != nil {
 		return nil, err

@@ -86,8 +86,8 @@ func playBeyondTheBound(ctx context.Context, g *Ground) (o Outcome, err error) {
 
 // writeOver waits until the journal has been written so many bytes, and returns the most that it took and the longest
 // that a fresh write did.
-func writeOver(ctx context.Context, c *Collector, l *Ledger, bytes float64) (largest int64, slowest time.Duration,
-	err error) {
+func writeOver(ctx context.Context, c *Collector, l *Ledger, bytes float64) (
+	largest int64, slowest time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	for {

@@ -28,7 +28,8 @@ func (b Board) document() document {
 	d := document{
 		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
 		GraphTooltip: 1,
-		Refresh:      "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser", Annotations: annotations{allAnnotations()},
+		Refresh:      "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser",
+		Annotations: annotations{allAnnotations()},
 		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
 			KeepTime: true,
 			Icon:     "external link", Tooltip: "The other dashboards, of the same topology and time"}},
@@ -117,7 +118,8 @@ func allAnnotations() []annotation {
 	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
 	restarts := annotationOf("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
 		"Its process died, or was moved.", "worker")
-	alerts := annotationOf("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
+	alerts := annotationOf("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}",
+		"{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{

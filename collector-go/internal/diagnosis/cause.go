@@ -79,7 +79,8 @@ func lostWorker(a *Answer) *Cause {
 	default:
 		return nil
 	}
-	if i := slices.IndexFunc(a.Annotations, func(e Annotation) bool { return slices.Contains(e.Tags, "restart") }); i >= 0 {
+	if i := slices.IndexFunc(a.Annotations,
+		func(e Annotation) bool { return slices.Contains(e.Tags, "restart") }); i >= 0 {
 		text += " (" + a.Annotations[i].Title + ")"
 	}
 	return &Cause{"workers", text,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Annotation is a note on the topology's time axis. One of the same id is the same annotation: what is set later is added to
-// it.
+// Annotation is a note on the topology's time axis. One of the same id is the same annotation: what is set later is
+// added to it.
 type Annotation struct {
 	ID          string
 	Topology    string
@@ -24,8 +24,9 @@ const KilledTag = "killed"
 
 // Killed is the annotation of a topology that is killed at a time since its measurement is over.
 func Killed(topology string, at time.Time) Annotation {
-	return Annotation{ID: KilledTag, Topology: topology, Start: at, Title: "Killed by bullet-metrics: its trial is over",
-		Tags: []string{KilledTag}}
+	return Annotation{ID: KilledTag, Topology: topology, Start: at,
+		Title: "Killed by bullet-metrics: its trial is over",
+		Tags:  []string{KilledTag}}
 }
 
 // Annotations takes a run's steps as annotations. Collector is one.

@@ -34,7 +34,8 @@ func TestAMarkIsSet(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_250)
 	require.NoError(t, c.Annotate(t.Context(), Annotation{ID: "s1", Topology: "b", Start: at, Title: "T",
 		Tags: []string{"step"}}))
-	require.NoError(t, c.Annotate(t.Context(), Annotation{ID: "s1", Topology: "b", Start: at, End: at.Add(time.Second)}))
+	require.NoError(t, c.Annotate(t.Context(), Annotation{ID: "s1", Topology: "b", Start: at,
+		End: at.Add(time.Second)}))
 	require.Len(t, *asked, 2)
 	var sent map[string]any
 	body, ok := strings.CutPrefix((*asked)[0], "POST /api/v1/annotations application/json ")
@@ -72,7 +73,8 @@ func TestATopologyIsReadForTheManifest(t *testing.T) {
 	topology, err := c.Topology(t.Context(), "b/c")
 	require.NoError(t, err)
 	reported := topology.ReportedConfig(1 << 30)
-	assert.Equal(t, rundir.ReportedConfig{TopologyID: "b-1-2", Bullet: "1.5.2", Storm: "2.8.3", WorkerJava: "17", Plugin: "1",
+	assert.Equal(t, rundir.ReportedConfig{TopologyID: "b-1-2", Bullet: "1.5.2", Storm: "2.8.3", WorkerJava: "17",
+		Plugin:      "1",
 		WorkerFlags: "-Xmx1g -XX:+UseG1GC", HeapFlags: "-Xmx1g",
 		GCFlags: "-XX:+UseG1GC", HeapLimitBytes: 1 << 30, Executors: "FilterBolt 4",
 		Requested: "6 executors, 1.5 cores, 1024 MiB",

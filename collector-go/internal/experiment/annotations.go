@@ -19,8 +19,10 @@ func (c *Collector) AnnotationsWithin(ctx context.Context, topology string, from
 		to.UTC().Format(time.RFC3339Nano)))
 }
 
-// gatherAnnotations keeps the collector's annotations with the run. A collector that cannot say leaves the run without them.
-func gatherAnnotations(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) {
+// gatherAnnotations keeps the collector's annotations with the run. A collector that cannot say leaves the run without
+// them.
+func gatherAnnotations(ctx context.Context, collector Slices, topology string, from, to time.Time,
+	run *rundir.Figures) {
 	asked, can := collector.(Annotated)
 	if !can {
 		return

@@ -16,8 +16,8 @@ type Collections interface {
 }
 
 // Collection asks how what a topology sent in a time came.
-func (c *Collector) Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection,
-	error) {
+func (c *Collector) Collection(ctx context.Context, topology string, from, to time.Time) (
+	*collection.Collection, error) {
 	whole := new(collection.Collection)
 	path := "/api/v1/collection/" + url.PathEscape(topology) + "?" +
 		parameters("start", from.UTC().Format(time.RFC3339Nano), "end", to.UTC().Format(time.RFC3339Nano))

@@ -22,8 +22,8 @@ func (t Topology) readsThroughBroker() bool {
 	return name == "DataSpout" || t.Settings["bullet.topology.dsl.spout.enable"] == "true"
 }
 
-// collected reports whether only the collector knows what the topology takes. That records come through a broker is known
-// once the topology's facts, or the bytes that its source read, are in.
+// collected reports whether only the collector knows what the topology takes. That records come through a broker is
+// known once the topology's facts, or the bytes that its source read, are in.
 func (s *Session) collected() bool {
 	if s.ports.Source == nil || s.throughBroker {
 		return true

@@ -86,8 +86,8 @@ func network() string {
 	return strings.Join(names, ", ")
 }
 
-// ReportedConfig is what a topology reported of itself, as a trial keeps it. heapLimit is of the worker with the largest heap, in
-// bytes; unknown where no worker reported one.
+// ReportedConfig is what a topology reported of itself, as a trial keeps it. heapLimit is of the worker with the
+// largest heap, in bytes; unknown where no worker reported one.
 func (t Topology) ReportedConfig(heapLimit tuning.Figure) rundir.ReportedConfig {
 	reported := rundir.ReportedConfig{
 		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java,

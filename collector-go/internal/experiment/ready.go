@@ -25,8 +25,8 @@ const (
 	readingTime = 4 * time.Second
 )
 
-// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is returned when limit
-// has passed.
+// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is returned when
+// limit has passed.
 func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 	ask func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))

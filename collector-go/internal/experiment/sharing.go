@@ -27,8 +27,8 @@ const notOfSystem = `component!="__system"`
 const mostPairs = 100
 
 // GatherSharing reads how a topology's components and workers got on with each other in (from, to].
-func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*rundir.Sharing,
-	error) {
+func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (
+	*rundir.Sharing, error) {
 	g := &sharing{Span: rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()},
 		flows:  map[string]*rundir.ComponentFlow{},
 		reader: reader{ctx: ctx, stored: collector, topology: topology, from: from.Add(-evidenceLookback), to: to}}

@@ -135,8 +135,8 @@ func (t Topology) recordsPerTuple() tuning.Figure {
 	return defaultPoll
 }
 
-// ResourceRequest is what the topology requests of the scheduler; nil where it reported none. partitions are those of its Kafka topic,
-// 0 where they are not known or there is none.
+// ResourceRequest is what the topology requests of the scheduler; nil where it reported none. partitions are those of
+// its Kafka topic, 0 where they are not known or there is none.
 func (t Topology) ResourceRequest(partitions int) *rundir.ResourceRequest {
 	if len(t.Resources.Rows) == 0 {
 		return nil

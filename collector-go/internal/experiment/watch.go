@@ -25,8 +25,8 @@ type usage struct {
 }
 
 // watch waits a step out, and reports what machine and source did in its measured time.
-func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (rundir.Step,
-	error) {
+func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (
+	rundir.Step, error) {
 	if err := s.until(ctx, measured, status); err != nil {
 		return rundir.Step{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// skipRequest asks the feed to abandon the entries before upTo, which the journal is about to release. The feed confirms
-// once it has moved on.
+// skipRequest asks the feed to abandon the entries before upTo, which the journal is about to release. The feed
+// confirms once it has moved on.
 type skipRequest struct {
 	upTo journal.Position
 	done chan error
@@ -44,11 +44,11 @@ type leftBehind struct{ skipRequest }
 
 func (leftBehind) Error() string { return "the journal lets go of what the store still lacks" }
 
-// skipTo does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the
-// journal keeps what it would have let go of, and asks again. interrupted means that the store was being offered what
-// it does not accept.
-func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipRequest, interrupted bool) (*journal.Reader,
-	error) {
+// skipTo does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk,
+// the journal keeps what it would have let go of, and asks again. interrupted means that the store was being offered
+// what it does not accept.
+func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipRequest, interrupted bool) (
+	*journal.Reader, error) {
 	before := f.position
 	var err error
 	switch {

@@ -13,8 +13,9 @@ const longestWindow = 24 * time.Hour
 
 // why answers what changed before an alert.
 func (a *api) why(r request) answer {
-	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"), Window: diagnosis.DefaultWindow,
-		Now: a.now()}
+	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"),
+		Window: diagnosis.DefaultWindow,
+		Now:    a.now()}
 	if q.Alert == "" {
 		return badData(errors.New(`the parameter "alert" is missing: the name of an alert`))
 	}

@@ -68,8 +68,8 @@ func (j *Journal) forgetOldest(s segment) {
 	j.wakeReaders()
 }
 
-// NearlyFull reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk has
-// hardly room left, and where its oldest segment ends. The newest segment never counts as the oldest.
+// NearlyFull reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk
+// has hardly room left, and where its oldest segment ends. The newest segment never counts as the oldest.
 func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	short := j.diskIsShort()
 	j.mu.Lock()

@@ -13,8 +13,8 @@ const followLimit = 10 * time.Second
 // Order has the source make records for queries, beside what it makes for others. background, if not nil, is the rate
 // of the other records. It returns when all of the source's tasks follow, with what takes the order back; records that
 // the source made already stay.
-func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (takeBack func(context.Context) error,
-	err error) {
+func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (
+	takeBack func(context.Context) error, err error) {
 	before, err := g.Control(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask the record source what it makes: %w", err)

@@ -24,8 +24,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s %s: %s: %s", e.Method, e.URL, e.Status, e.Text)
 }
 
-// Refused reports whether a query failed since its target turned it away for want of room: with 429 (Too Many Requests),
-// as the gateway does at its most queries, or 503 (Service Unavailable).
+// Refused reports whether a query failed since its target turned it away for want of room: with 429 (Too Many
+// Requests), as the gateway does at its most queries, or 503 (Service Unavailable).
 func Refused(err error) bool {
 	var status *StatusError
 	return errors.As(err, &status) && (status.Code == http.StatusTooManyRequests ||

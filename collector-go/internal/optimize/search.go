@@ -28,8 +28,8 @@ type Options struct {
 	Budget    Budget
 }
 
-// DefaultOptions are 95% confidence, 12 trials of a configuration (they separate a margin of 0.7 standard deviations from
-// none) and one more where one was inconclusive.
+// DefaultOptions are 95% confidence, 12 trials of a configuration (they separate a margin of 0.7 standard deviations
+// from none) and one more where one was inconclusive.
 func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12, InconclusiveRepeats: 1} }
 
 // Validate returns an error that names what makes no sense.

@@ -1,6 +1,6 @@
-// Package recordtrace follows records through Bullet: it runs queries for one record each, one after the other, and reads
-// from each answer when the record and the query passed their stages. It knows what the topology stamps into records
-// and results; what the delays say is internal/tuning's, what a step is, its caller's.
+// Package recordtrace follows records through Bullet: it runs queries for one record each, one after the other, and
+// reads from each answer when the record and the query passed their stages. It knows what the topology stamps into
+// records and results; what the delays say is internal/tuning's, what a step is, its caller's.
 package recordtrace
 
 import (

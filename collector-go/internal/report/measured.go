@@ -154,8 +154,8 @@ func (r *RunReport) size(configuration int) size {
 		if t.Report == nil || t.Report.Requested == nil {
 			continue
 		}
-		if resources, err := t.Report.Requested.Resources(tuning.Machine{CPUCores: 1, MemoryMiB: Unknown}); err == nil &&
-			resources.Totals.CPUCores > 0 {
+		resources, err := t.Report.Requested.Resources(tuning.Machine{CPUCores: 1, MemoryMiB: Unknown})
+		if err == nil && resources.Totals.CPUCores > 0 {
 			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
 		}
 	}

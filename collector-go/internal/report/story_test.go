@@ -179,7 +179,8 @@ func put(s *rundir.Slices, t int64, v float64) {
 func (s story) workerHeapMiB() int { return map[int]int{384: 4096, 1024: 3072}[s.heapMiB] }
 
 func (s story) told() rundir.ReportedConfig {
-	return rundir.ReportedConfig{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3", WorkerJava: "17.0.12",
+	return rundir.ReportedConfig{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3",
+		WorkerJava:  "17.0.12",
 		Plugin:      "v0",
 		WorkerFlags: fmt.Sprintf("-Xmx768m -XX:+UseG1GC -Xmx%dm", s.workerHeapMiB()),
 		HeapFlags:   fmt.Sprintf("-Xmx%dm", s.workerHeapMiB()), GCFlags: "-XX:+UseG1GC",
@@ -261,7 +262,8 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 				"kafka.password=hush", "-c",
 				"topology.worker.childopts=-XX:+UseG1GC -Xmx1g"}}))
 	require.NoError(t, w.SaveReportedConfig(trial, s.told()))
-	require.NoError(t, w.Record(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number, Launch: 1}))
+	require.NoError(t, w.Record(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number,
+		Launch: 1}))
 	run := s.figures()
 	var outcomes []byte
 	worst := tuning.OK

@@ -15,13 +15,14 @@ type Manifest struct {
 	Versions Versions `json:"versions"`
 	// Machine is the host of the load; with a local launch all else ran on it too.
 	Machine Machine `json:"machine"`
-	// Cluster is what the experiment's file states of a cluster that a command launches on; null where it states nothing.
+	// Cluster is what the experiment's file states of a cluster that a command launches on; null where it states
+	// nothing.
 	Cluster *Cluster `json:"cluster,omitempty"`
 	Records Records  `json:"records"`
 	// BulletSettings are the entries of the Bullet YAML as it was, before each trial's settings.
 	BulletSettings []Entry `json:"bullet_settings"`
-	// WorkerFlags are the options of the workers' JVMs in the first trial that reported any, GCFlags those of them about the
-	// garbage collector. Each trial's own are in its ReportedConfig.
+	// WorkerFlags are the options of the workers' JVMs in the first trial that reported any, GCFlags those of them
+	// about the garbage collector. Each trial's own are in its ReportedConfig.
 	WorkerFlags string `json:"worker_flags"`
 	GCFlags     string `json:"gc_flags"`
 	// Further is what else is worth knowing.

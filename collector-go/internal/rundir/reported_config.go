@@ -11,8 +11,8 @@ import (
 // ReportedConfigFile is, relative to a trial's directory, what its topology reported of itself.
 const ReportedConfigFile = "topology.json"
 
-// ReportedConfig is trials/NN-label/topology.json: what a trial's topology reported of itself, as it was in effect. Of a trial that
-// was launched more than once it is the last launch's. What was not reported is "" or null.
+// ReportedConfig is trials/NN-label/topology.json: what a trial's topology reported of itself, as it was in effect. Of
+// a trial that was launched more than once it is the last launch's. What was not reported is "" or null.
 type ReportedConfig struct {
 	TopologyID string `json:"topology_id"`
 	// Bullet, Storm, WorkerJava and Plugin are versions.
@@ -29,7 +29,8 @@ type ReportedConfig struct {
 	// HeapLimitBytes is how far the heap of a worker could grow by its JVM's own account, of the worker with the
 	// largest.
 	HeapLimitBytes tuning.Figure `json:"heap_limit_bytes"`
-	// Executors are those of Bullet's components, "FilterBolt 4, JoinBolt 1"; Requested is what all ask of the scheduler.
+	// Executors are those of Bullet's components, "FilterBolt 4, JoinBolt 1"; Requested is what all ask of the
+	// scheduler.
 	Executors string `json:"executors"`
 	Requested string `json:"asked"`
 	// Settings are those that the plugin reports, by name.

@@ -16,7 +16,8 @@ type Component struct {
 	MemoryMiB     tuning.Figure `json:"total_memory_mib"`
 }
 
-// ResourceRequest is what a topology asks of the scheduler, by its own configuration, and what bounds the records on their way.
+// ResourceRequest is what a topology asks of the scheduler, by its own configuration, and what bounds the records on
+// their way.
 type ResourceRequest struct {
 	Components []Component         `json:"components"`
 	Totals     tuning.StatedTotals `json:"totals"`

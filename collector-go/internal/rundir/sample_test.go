@@ -82,7 +82,8 @@ func sampleManifest() rundir.Manifest {
 }
 
 func sampleReportedConfig(trial rundir.PlannedTrial) rundir.ReportedConfig {
-	return rundir.ReportedConfig{TopologyID: fmt.Sprintf("bullet-%d-1790000000", trial.Number), Bullet: "1.2.0", Storm: "2.8.4",
+	return rundir.ReportedConfig{TopologyID: fmt.Sprintf("bullet-%d-1790000000", trial.Number), Bullet: "1.2.0",
+		Storm:      "2.8.4",
 		WorkerJava: "17.0.9", Plugin: "v0",
 		WorkerFlags: "-Xmx384m -XX:+UseG1GC", HeapFlags: "-Xmx384m", GCFlags: "-XX:+UseG1GC", HeapLimitBytes: 384 << 20,
 		Executors: "FilterBolt " + trial.Point[0].Label,

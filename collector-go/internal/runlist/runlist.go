@@ -1,5 +1,5 @@
-// Package runlist is the runs below one directory as people look at them: their list with verdicts, and their reports for
-// a browser. It owns which files of that directory are shown; it does not know how a run is run, nor what a report
+// Package runlist is the runs below one directory as people look at them: their list with verdicts, and their reports
+// for a browser. It owns which files of that directory are shown; it does not know how a run is run, nor what a report
 // says.
 package runlist
 

@@ -17,7 +17,8 @@ import (
 // maxFileBytes bounds an experiment's file.
 const maxFileBytes = 1 << 20
 
-// Read reads an experiment's file and checks it. All faults are reported at once, each with file, line, column and field.
+// Read reads an experiment's file and checks it. All faults are reported at once, each with file, line, column and
+// field.
 func Read(path string) (*File, []byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -26,7 +26,8 @@ func measuredRun(t *testing.T, s *Study, step *rundir.Step) *rundir.Run {
 	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
 	require.NoError(t, w.BeginTrial(plan.Trials[0], nil, rundir.Arguments{}))
 	if step == nil {
-		require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialFailed, Trial: 1, Text: "waited 2m0s for 3 workers"}))
+		require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialFailed, Trial: 1,
+			Text: "waited 2m0s for 3 workers"}))
 	} else {
 		require.NoError(t, w.FinishStep(plan.Trials[0], *step, 1))
 		require.NoError(t, w.SaveFigures(plan.Trials[0], rundir.Figures{FilterLatencySeconds: []rundir.Slices{

@@ -48,8 +48,8 @@ func isFact(key string) bool {
 	return false
 }
 
-// Undetermined are the variables, in the document's order, of which the two sides have no value in common: whether they moved
-// is unknown.
+// Undetermined are the variables, in the document's order, of which the two sides have no value in common: whether they
+// moved is unknown.
 func Undetermined(before, after map[string]string) []Variable {
 	undetermined := []Variable{}
 	for _, f := range facts {

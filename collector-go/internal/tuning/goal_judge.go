@@ -73,7 +73,8 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	outcomes := []GoalOutcome{}
 	var missed, unknown []string
 	for _, g := range goals {
-		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.HasQueries || ofMatches[g.Figure] && step.NoneToMatch {
+		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.HasQueries || ofMatches[g.Figure] &&
+			step.NoneToMatch {
 			continue
 		}
 		o := g.judge(step.Measured.of(g), step.OwnMs)

@@ -1,5 +1,5 @@
-// Package webui is what people see at the collector's address: files for a browser that ask the collector's HTTP API. It
-// owns these files and the headers under which they are served, and knows nothing of the API's insides.
+// Package webui is what people see at the collector's address: files for a browser that ask the collector's HTTP API.
+// It owns these files and the headers under which they are served, and knows nothing of the API's insides.
 package webui
 
 import (

@@ -29,8 +29,8 @@ func (s source) Select(ctx context.Context, minMs, maxMs int64, matchers []*labe
 	return found, err
 }
 
-func (s source) find(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) (found []run.Found,
-	err error) {
+func (s source) find(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) (
+	found []run.Found, err error) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
 	t := s.head.table

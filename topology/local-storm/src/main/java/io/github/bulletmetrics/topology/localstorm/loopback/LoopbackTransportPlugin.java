@@ -23,8 +23,8 @@ import org.apache.storm.thrift.transport.TTransportException;
  * <p>Nimbus writes its own settings into those of every topology, so workers, too, find this class named, and use it as
  * clients.
  *
- * <p>Source: {@code org.apache.storm.security.auth.SimpleTransportPlugin} of Storm 2.8, whose server cannot be given its
- * address.
+ * <p>Source: {@code org.apache.storm.security.auth.SimpleTransportPlugin} of Storm 2.8, whose server cannot be given
+ * its address.
  */
 public final class LoopbackTransportPlugin extends SimpleTransportPlugin {
     private int port;
