@@ -229,13 +229,20 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	if col.http, err = httpapi.NewServer(answering); err != nil {
 		return err
 	}
-	taking := ingest.DefaultOptions()
-	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams,
-		c.Limits.BatchBytes
-	taking.MaxTopologySamplesPerSecond = c.Limits.SamplesPerSecondPerTopology
-	taking.DrainTimeout, taking.Guard, taking.Logger, taking.Registerer = c.Shutdown/4, col.senders, col.logger, figures
+	taking := ingestOptions(c)
+	taking.Guard, taking.Logger, taking.Registerer = col.senders, col.logger, figures
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err
+}
+
+func ingestOptions(c config.Config) ingest.Options {
+	o := ingest.DefaultOptions()
+	o.MaxTopologySeries, o.MaxStreams, o.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams,
+		c.Limits.BatchBytes
+	// A sender's stream has a connection of its own; a third more is for those that come and go.
+	o.MaxConnections = max(o.MaxConnections, c.Limits.Streams+c.Limits.Streams/3)
+	o.MaxTopologySamplesPerSecond, o.DrainTimeout = c.Limits.SamplesPerSecondPerTopology, c.Shutdown/4
+	return o
 }
 
 func queryOptions(c config.Query) query.Options {

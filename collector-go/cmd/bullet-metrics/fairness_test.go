@@ -56,7 +56,7 @@ func (g *external) connect() *grpc.ClientConn {
 	return connection
 }
 
-// opened is a stream of a external's.
+// opened is a stream of an external's.
 type opened struct {
 	*external
 	stream   pb.IngestService_ExportClient
@@ -130,6 +130,18 @@ func (g *external) get(path string) int {
 	_, err = io.Copy(io.Discard, response.Body)
 	require.NoError(g.t, err)
 	return response.StatusCode
+}
+
+// Senders have a connection each: who raises limits.streams gets room for as many.
+func TestThereAreConnectionsForAllStreams(t *testing.T) {
+	c := settings(t.TempDir())
+	assert.Equal(t, 512, ingestOptions(c).MaxConnections)
+	c.Limits.Streams = 700
+	r := startCollector(t, c)
+	for i := range 540 { // of three topologies on three hosts, none of which has more than its share
+		_, err := r.external(fmt.Sprintf("127.0.1.%d", 1+i%3)).open(fmt.Sprint("t", i%3))
+		require.NoError(t, err, "stream %d", i)
+	}
 }
 
 // Whatever one client takes of what there is a bounded number of, it is refused by name, and the batches and queries of

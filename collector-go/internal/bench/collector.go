@@ -24,7 +24,7 @@ func StartCollector(ctx context.Context, program, dir string, more ...string) (*
 	}
 	arguments := append([]string{"serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", wire,
 		"--http-listen", web,
-		"--limits-streams", "1000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
+		"--limits-streams", "2000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
 	p, err := Start(ctx, program, arguments, "http://"+web, "/-/ready", filepath.Join(dir, "log"))
 	return p, Target{Address: wire, Loopback: true}, err
 }
