@@ -86,7 +86,7 @@ var levelMetricOperations = regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9_]+$`
 
 // Every recorded series is named level:metric:operations after the labels that it has, and something goes by it.
 func TestRecordedSeries(t *testing.T) {
-	page, err := os.ReadFile("../page/static/js/expressions.js")
+	page, err := os.ReadFile("../webui/static/js/expressions.js")
 	require.NoError(t, err)
 	for _, r := range alertrules.Recordings() {
 		assert.Regexp(t, levelMetricOperations, r.Name)

@@ -401,7 +401,7 @@ func TestAHostThatStarvesWhileRecordsAreCaughtUpIsInconclusive(t *testing.T) {
 		assert.Equal(t, tuning.Inconclusive, last.Verdict)
 		assert.Contains(t, last.Reasons[0], "0% of the host was idle")
 		assert.InDelta(t, 0.5, float64(last.HostIdle), 0.01, "the step itself had enough of it")
-		assert.Contains(t, strings.Join(last.Notes, "\n"), "of the time in which records were caught up")
+		assert.Contains(t, strings.Join(last.Notes, "\n"), "the limiter is that of the catch-up period")
 	})
 }
 

@@ -73,12 +73,12 @@ func plain(entry map[string]any, more ...func(*Facts)) func(*Facts) {
 	}
 }
 
-func noCollector(f *Facts) { f.Collector = nil }
-func notReported(f *Facts) { f.Collector.Found = nil }
-func noSettings(f *Facts)  { f.Settings = nil }
-func nothingTold(f *Facts) { f.Collector.Found.Settings = nil }
-func noCluster(f *Facts)   { f.Cluster = nil }
-func noLogs(f *Facts)      { f.Logs = nil }
+func noCollector(f *Facts)     { f.Collector = nil }
+func notReported(f *Facts)     { f.Collector.Found = nil }
+func noSettings(f *Facts)      { f.Settings = nil }
+func nothingReported(f *Facts) { f.Collector.Found.Settings = nil }
+func noCluster(f *Facts)       { f.Cluster = nil }
+func noLogs(f *Facts)          { f.Logs = nil }
 func trouble(text string) func(*Facts) {
 	return func(f *Facts) { f.Logs[0].Trouble = []Trouble{{plugin.Read(text), plugin.LogMark + text}} }
 }
@@ -180,9 +180,9 @@ func TestEachCheck(t *testing.T) {
 			[]func(*Facts){noSettings,
 				func(f *Facts) { delete(f.Collector.Found.Settings, "topology.enable.v2.metrics.tick") }}, Fail,
 			"runs without"},
-		{"nothing told", "v2 tick", []func(*Facts){noSettings, nothingTold}, Unknown,
-			"no setting of the topology was told"},
-		{"old Storm", "v2 tick", []func(*Facts){nothingTold, func(f *Facts) { f.Collector.Found.Storm = "2.1.0" }}, OK,
+		{"nothing reported", "v2 tick", []func(*Facts){noSettings, nothingReported}, Unknown,
+			"no setting of the topology was reported"},
+		{"old Storm", "v2 tick", []func(*Facts){nothingReported, func(f *Facts) { f.Collector.Found.Storm = "2.1.0" }}, OK,
 			"needs none"},
 		{"nothing known", "v2 tick", []func(*Facts){noSettings, noCollector}, Unknown, "not looked at"},
 

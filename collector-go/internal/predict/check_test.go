@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-const tables = "../sheet/testdata/document/"
+const tables = "../csvtable/testdata/document/"
 
 func opened(t *testing.T, paths ...string) []*Source {
 	t.Helper()

@@ -174,7 +174,7 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 // documentTable reads one of the document's tables.
 func documentTable(t *testing.T, name string) (rows []map[string]string) {
 	t.Helper()
-	file, err := os.Open("../sheet/testdata/document/" + name)
+	file, err := os.Open("../csvtable/testdata/document/" + name)
 	require.NoError(t, err)
 	defer file.Close()
 	lines, err := csv.NewReader(file).ReadAll()

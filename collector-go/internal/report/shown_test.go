@@ -125,7 +125,7 @@ func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 	text := markdown(t, run)
 	assert.Contains(t, text, "| 127.0.0.1:6700 | all others | – | 41.0 | – | – |")
 	assert.Contains(t, text,
-		"Messages a second that each worker had to send to all others: this Storm does not tell them apart by receiver. 3 pairs with less in report.json.")
+		"Messages a second that each worker had to send to all others: this Storm does not separate them by receiver. 3 pairs with less in report.json.")
 }
 
 // Between two launches there is nothing, and that is known: what is missing is counted within them.

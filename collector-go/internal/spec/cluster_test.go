@@ -18,9 +18,9 @@ const onACluster = elsewhere + "\nload: {records_per_second: 5}\n"
 func TestFaultsOfACluster(t *testing.T) {
 	for name, c := range map[string]struct{ new, want string }{
 		"machines that are measured": {local + "\ncluster: {machines: {cores: 48}}",
-			"cluster: it tells of machines, and launch.local runs on this one"},
+			"cluster: it describes machines, and launch.local runs on this one"},
 		"a Kafka that is not there": {local + "\ncluster: {kafka_version: 4.1.1}",
-			"cluster: it tells of a Kafka that is there, and launch.local has none"},
+			"cluster: it describes a Kafka that is there, and launch.local has none"},
 		"machines without cores": {onACluster + "cluster: {machines: {memory: 256GiB}}",
 			"cluster.machines.cores: it is missing"},
 		"more cores than there are": {onACluster + "cluster: {machines: {cores: 48, usable_cores: 49}}",

@@ -15,7 +15,7 @@ import (
 // documentDelays are the mean delays of a test of the document, ms relative to Query Received.
 func documentDelays(t *testing.T, file string) map[string]float64 {
 	t.Helper()
-	f, err := os.Open("../sheet/testdata/document/" + file)
+	f, err := os.Open("../csvtable/testdata/document/" + file)
 	require.NoError(t, err)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()

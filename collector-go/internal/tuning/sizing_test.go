@@ -134,7 +134,7 @@ func TestSizeWithoutAFit(t *testing.T) {
 	s, err := tuning.Size(demand(4000, 160), e)
 	require.NoError(t, err)
 	assert.EqualValues(t, 24, s.FilterBoltsForQueries.Value, "the smallest that held 200")
-	assert.Contains(t, strings.Join(s.Notes, "\n"), "bounds alone tell no slope")
+	assert.Contains(t, strings.Join(s.Notes, "\n"), "bounds alone have no slope")
 	_, err = tuning.Size(demand(4000, 300), e)
 	assert.ErrorContains(t, err, "no measured configuration held 375 queries")
 	for i := range e.Points {

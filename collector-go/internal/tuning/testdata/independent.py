@@ -18,7 +18,7 @@ import statsmodels.api as sm
 from kneed import KneeLocator
 from scipy import optimize, stats
 
-DOCUMENT = pathlib.Path(__file__).parent / "../../sheet/testdata/document"
+DOCUMENT = pathlib.Path(__file__).parent / "../../csvtable/testdata/document"
 CONFIDENCE = 0.95
 
 

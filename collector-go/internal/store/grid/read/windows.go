@@ -119,9 +119,9 @@ func (w *windows) addMerged(it *iterator) {
 func (w *windows) compute(of plan.Windows, results []float64) []float64 {
 	switch of.Function {
 	case plan.MaxOverTime:
-		return w.extremes(of, results, func(v, than float64) bool { return v > than })
+		return w.extremes(of, results, greatest)
 	case plan.MinOverTime:
-		return w.extremes(of, results, func(v, than float64) bool { return v < than })
+		return w.extremes(of, results, least)
 	}
 	w.first = 0
 	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
@@ -141,11 +141,16 @@ type candidate struct {
 }
 
 // extremes appends the greatest or the least number of each window: the first of equals, and what is not a number only
-// where there is nothing else, then the last. Each number is looked at once, however many windows it is in.
-func (w *windows) extremes(of plan.Windows, results []float64, more func(v, than float64) bool) []float64 {
+// where there is nothing else, then the last. Numbers that come into windows and leave them together are one candidate,
+// so that each is looked at once, however many windows it is in.
+func (w *windows) extremes(of plan.Windows, results []float64, e extreme) []float64 {
 	head, at, place := 0, 0, 0 // of the queue; of the next number
 	none := candidate{ms: math.MinInt64, v: stale}
 	w.queue = w.queue[:0]
+	leaveMs, stepMs := of.FirstMs-of.RangeMs, of.StepMs // the beginning of a window before which numbers leave together
+	if of.FirstMs == of.LastMs {
+		stepMs = of.RangeMs
+	}
 	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
 		fromMs := ms - of.RangeMs
 		for ; at < len(w.spans) && w.spans[at].msOf(place) <= ms; at, place = at+1, 0 {
@@ -154,16 +159,24 @@ func (w *windows) extremes(of plan.Windows, results []float64, more func(v, than
 				place = max(place, int(min(away/s.stepMs+1, int64(s.places))))
 			}
 			end := int(min((ms-s.firstMs)/s.stepMs+1, int64(s.places)))
-			for ; place < end; place++ {
-				c := candidate{s.msOf(place), s.values[place]}
-				if c.v != c.v {
-					none = c
-					continue
+			for place < end {
+				if ahead := s.msOf(place) - leaveMs; ahead > 0 {
+					leaveMs += (ahead + stepMs - 1) / stepMs * stepMs
 				}
-				last := len(w.queue) - 1
-				for ; last >= head && more(c.v, w.queue[last].v); last-- {
+				next := place + 1
+				if s.stepMs < stepMs {
+					next = min(end, int((leaveMs-s.firstMs)/s.stepMs)+1)
 				}
-				w.queue = append(w.queue[:last+1], c)
+				c := candidate{ms: s.msOf(next - 1)}
+				if c.v = e.of(s.values[place:next]); c.v != c.v {
+					none = candidate{c.ms, s.values[next-1]}
+				} else {
+					last := len(w.queue) - 1
+					for ; last >= head && e.more(c.v, w.queue[last].v); last-- {
+					}
+					w.queue = append(w.queue[:last+1], c)
+				}
+				place = next
 			}
 			if place < s.places {
 				break
@@ -183,6 +196,38 @@ func (w *windows) extremes(of plan.Windows, results []float64, more func(v, than
 	}
 	return results
 }
+
+// extreme is the greatest or the least of numbers: of finds it, the first of equals, NaN only where all are; more
+// reports whether one is more so than another.
+type extreme struct {
+	of   func([]float64) float64
+	more func(v, than float64) bool
+}
+
+var (
+	greatest = extreme{
+		func(values []float64) float64 {
+			most := values[0]
+			for _, v := range values[1:] {
+				if v > most || most != most {
+					most = v
+				}
+			}
+			return most
+		},
+		func(v, than float64) bool { return v > than }}
+	least = extreme{
+		func(values []float64) float64 {
+			lowest := values[0]
+			for _, v := range values[1:] {
+				if v < lowest || lowest != lowest {
+					lowest = v
+				}
+			}
+			return lowest
+		},
+		func(v, than float64) bool { return v < than }}
+)
 
 // reach finds what ends within (fromMs, toMs]; false where nothing does.
 func (w *windows) reach(fromMs, toMs int64) bool {

@@ -38,7 +38,7 @@ export class Figure {
     this.draw();
   }
 
-  // Lines by name, as many as can be told apart: the largest. The rest is a crowd.
+  // Lines by name, as many as can be kept apart: the largest. The rest is a crowd.
   byLabels(columns) {
     const largest = new Set(columns.map((c) => [meanOf(c.values), c]).sort((a, b) => b[0] - a[0]).slice(0, distinct).map(([, c]) => c));
     let order = 0;
