@@ -293,6 +293,26 @@ build/tools/govulncheck: collector-go/tools/vulnerabilities/go.mod | build/toolc
 	@echo "building govulncheck"
 	@$(run) cd collector-go/tools/vulnerabilities && go build -o ../../../$@ golang.org/x/vuln/cmd/govulncheck
 
+testing := collector-go/tools/testing
+
+build/tools/gremlins build/tools/gotestsum: $(testing)/go.mod | build/toolchain.env
+	@echo "building $(@F)"
+	@$(run) cd $(testing) && go build -o ../../../$@ $(if $(findstring gremlins,$@),github.com/go-gremlins/gremlins/cmd/gremlins,gotest.tools/gotestsum)
+
+.PHONY: coverage
+coverage: build build/tools/gotestsum ## Print how much of each of the collector's rooms its own tests reach, and the ten slowest tests
+	@$(run) mkdir -p out/coverage && cd collector-go && \
+	  ../build/tools/gotestsum --format pkgname-and-test-fails --jsonfile ../out/coverage/tests.json -- -count=1 -coverprofile ../out/coverage/cover.out ./internal/... && \
+	  go tool cover -func ../out/coverage/cover.out | tail -1 && ../build/tools/gotestsum tool slowest --jsonfile ../out/coverage/tests.json --num 10
+
+# Rooms whose lines are changed one by one, to see whether their own tests notice.
+ROOMS ?= varint block slice checkpoint quota store/grid/column store/grid/run
+
+.PHONY: mutate
+mutate: toolchain build/tools/gremlins ## Change the core's lines one by one and name those that no test of their room holds (twenty minutes; ROOMS="journal slicer" for others)
+	@$(run) cd collector-go && for room in $(ROOMS); do echo "== internal/$$room"; \
+	  ../build/tools/gremlins unleash --workers 1 --timeout-coefficient 20 --output-statuses lt "./internal/$$room"; done
+
 # Where known vulnerabilities are looked up: of Go, a directory of the same layout as file:///DIR will do; of jars, what answers OSV's batch queries.
 # What cannot be reached is reported, and fails nothing unless VULNERABILITIES=required.
 VULNERABILITY_DATABASE ?= https://vuln.go.dev

@@ -125,7 +125,7 @@ func paint(b *testing.B, address string) {
 	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 	browser := exec.Command("node", "browser/paint.bench.mjs", address+"/#"+url.Values{"topology": {"bullet"},
 		"from": {at(benchFirst)}, "to": {at(benchFirst + benchDay)}}.Encode())
-	browser.Dir = "../page"
+	browser.Dir = "../webui"
 	out, err := browser.CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	fmt.Printf("%s", out)
