@@ -18,7 +18,8 @@ func (s *session) day(name, what string, recorded bool) scenario {
 		full /= 2 // what a sample takes on disk is the same for half a day, and the run has two hours
 	}
 	sh := shape{hosts: 500, metrics: 10, steps: s.sized(full, 1080, 720), step: 10 * time.Second,
-		width: 10 * time.Second, streams: 4, perMessage: 125, recorded: recorded, back: 23*time.Hour + 20*time.Minute}
+		width: 10 * time.Second, streams: 4, perMessage: 125, recorded: recorded, trimmed: true,
+		back: 23*time.Hour + 20*time.Minute}
 	goals := []int{5, 7}
 	if recorded {
 		goals = []int{5}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 )
 
 // client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine
@@ -275,22 +276,25 @@ func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
 	hosts, first := c.part(m)
 	metrics := c.walk.rows.Metrics
 	values := c.walk.Values[first*metrics : (first+len(hosts))*metrics]
-	s.fill(values, uint32(m)+1, timeMs)
+	s.fill(values, uint32(m)+1, timeMs, c.load.Trimmed)
 	return c.send(s, measured)
 }
 
 // fill makes the slot's batch a block of one row.
-func (s *slot) fill(values []float64, layout uint32, timeMs int64) {
+func (s *slot) fill(values []float64, layout uint32, timeMs int64, trimmed bool) {
 	if s.block == nil {
 		s.block = &pb.Block{Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES}
+		if trimmed {
+			s.block.Codec = pb.ValueCodec_VALUE_CODEC_TRIMMED
+		}
 		s.batch = &pb.Batch{Blocks: []*pb.Block{s.block}}
 	}
-	if cap(s.values) < 8*len(values) {
-		s.values = make([]byte, 8*len(values))
-	}
-	s.values = s.values[:8*len(values)]
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(s.values[8*i:], math.Float64bits(v))
+	if s.values = s.values[:0]; trimmed {
+		s.values = block.AppendTrimmed(s.values, values)
+	} else {
+		for _, v := range values {
+			s.values = binary.LittleEndian.AppendUint64(s.values, math.Float64bits(v))
+		}
 	}
 	s.block.LayoutId, s.block.FirstTimeMs, s.block.Values = layout, timeMs, s.values
 }

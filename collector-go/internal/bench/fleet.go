@@ -33,6 +33,8 @@ type Load struct {
 	Step    time.Duration
 	// Tags says whether each series carries TSBS' tags.
 	Tags bool
+	// Trimmed sends values in as few bytes as each needs, as Storm's plugin does, not as doubles.
+	Trimmed bool
 	// Lead is how many steps a client may be before the slowest.
 	Lead int
 }

@@ -81,7 +81,7 @@ var allowed = map[string][]string{
 	"internal/load":         {"internal/client"},
 	"internal/recordtrace":  {"internal/load", "internal/tuning"},
 	"internal/sender":       {"internal/block", "gen/bulletmetrics/v1"},
-	"internal/bench":        {"internal/sender", "gen/bulletmetrics/v1"},
+	"internal/bench":        {"internal/block", "internal/sender", "gen/bulletmetrics/v1"},
 	"internal/bench/answer": {"internal/bench"},
 	"internal/bench/floor":  {"internal/bench", "internal/framepool"},
 	"internal/framepool":    {},
