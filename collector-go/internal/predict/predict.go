@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Load is what is put on a topology. Queries is 0 and RecordsPerSecond unknown where nobody stated it.
+// Load is what is put on a topology. Queries is 0 and RecordsPerSecond unknown where nobody stated them.
 type Load struct {
 	Queries          float64       `json:"queries"`
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
