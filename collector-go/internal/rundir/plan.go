@@ -53,7 +53,8 @@ type Plan struct {
 	ReportSliceMs int64 `json:"report_slice_ms"`
 	// Launch is LocalLaunch or CommandLaunch.
 	Launch string `json:"launch"`
-	// KafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there is none.
+	// KafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there
+	// is none.
 	KafkaPartitions int `json:"kafka_partitions,omitempty"`
 	// Topology is what the topologies' names begin with.
 	Topology string `json:"topology"`

@@ -94,7 +94,8 @@ func (r Records) meanSize() tuning.Figure {
 	return tuning.Figure(r.MeanSize)
 }
 
-// kafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there is none.
+// kafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there is
+// none.
 func (f *File) kafkaPartitions() int {
 	switch {
 	case f.Launch.Command != nil:
