@@ -25,6 +25,8 @@ func TestCloseEndsAMerge(t *testing.T) {
 		if op == "create" && strings.HasSuffix(name, partSuffix+disk.AsideSuffix) {
 			close(merging)
 			<-s.closing.Done()
+			s.lock.RLock() // by then the merge has been cancelled too
+			defer s.lock.RUnlock()
 		}
 		return nil
 	})

@@ -79,16 +79,16 @@ func whole(parts []*piece, sequence uint64) bool {
 // merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is
 // closed it leaves what it has not finished: the parts stay as they are, and the next merge begins with them.
 func (s *Store) merge(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	merging, cancel := context.WithCancel(s.closing)
 	defer cancel()
-	defer context.AfterFunc(s.closing, cancel)()
-	for ctx.Err() == nil {
+	defer context.AfterFunc(ctx, cancel)()
+	for merging.Err() == nil {
 		group, last := mergeable(s.pieces, s.manifest.sequence, s.options.Partition.Milliseconds())
 		if group == nil {
 			return nil
 		}
-		if err := s.mergeInto(ctx, group, last); err != nil {
-			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		if err := s.mergeInto(merging, group, last); err != nil {
+			if merging.Err() != nil && errors.Is(err, merging.Err()) {
 				return nil
 			}
 			s.figures.mergesFailed.Inc()

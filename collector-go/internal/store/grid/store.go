@@ -136,8 +136,8 @@ func (s *Store) Close(ctx context.Context) error {
 	if s.readers == 0 {
 		close(s.unread)
 	}
-	s.lock.Unlock()
 	s.stop()
+	s.lock.Unlock()
 	s.figures.unregister()
 	var flushed error
 	if ctx.Err() == nil {
