@@ -53,20 +53,26 @@ func TestTheCollectionOfAKilledWorker(t *testing.T) {
 		require.NotNil(t, w.SkewSeconds, w.Worker)
 		assert.Zero(t, *w.SkewSeconds, "one clock, though event times are cut to seconds")
 	}
-	heap := func(w collection.Worker) collection.Metric {
-		return w.Metrics[slices.IndexFunc(w.Metrics, func(m collection.Metric) bool {
-			return m.Metric == "bullet_worker_heap_used_bytes"
-		})]
+	named := func(w collection.Worker, name string) (found collection.Metric) {
+		for _, m := range w.Metrics {
+			if m.Metric == name {
+				found = m
+			}
+		}
+		return found
 	}
-	assert.Equal(t, 10.0, *heap(victim).IntervalSeconds)
-	assert.Equal(t, 10.0, *heap(victim).SeenMedianSeconds)
-	assert.Equal(t, 23.0, *heap(victim).SeenMaxSeconds, "from 7 s before the kill to 16 s after it")
-	assert.Equal(t, uint64(1), heap(victim).Missing)
-	assert.Equal(t, 10.0, *heap(other).SeenMaxSeconds)
-	limit := slices.IndexFunc(other.Metrics, func(m collection.Metric) bool {
-		return m.Metric == "storm_memory_limit_bytes"
-	})
-	assert.Negative(t, limit, "that there is no limit is not refused")
+	const used = "bullet_worker_heap_used_bytes"
+	assert.Equal(t, 10.0, c.IntervalSeconds[used])
+	heap := named(victim, used)
+	assert.Equal(t, 10.0, *heap.IntervalSeconds)
+	assert.Equal(t, 10.0, *heap.SeenMedianSeconds)
+	assert.Equal(t, 23.0, *heap.SeenMaxSeconds, "from 7 s before the kill to 16 s after it")
+	assert.Equal(t, uint64(1), heap.Missing)
+	assert.False(t, heap.Silent)
+	assert.Greater(t, *victim.IntervalSeenRatio, 2.0)
+	assert.Empty(t, named(other, used).Metric, "nothing was wrong with it")
+	assert.Less(t, *other.IntervalSeenRatio, 1.5)
+	assert.Empty(t, named(other, "storm_memory_limit_bytes").Metric, "that there is no limit is not refused")
 	assert.Equal(t, []string{"nonsense"}, slices.Collect(maps.Keys(c.Refused)))
 	assert.Len(t, c.Dropped, 6, "by every reason, from 0")
 
@@ -83,7 +89,11 @@ func TestTheCollectionOfAWholeCapture(t *testing.T) {
 	assert.True(t, c.Complete)
 	assert.Zero(t, c.Missing+c.Late)
 	require.Len(t, c.Workers, 1)
-	assert.Greater(t, len(c.Workers[0].Metrics), 50)
+	assert.Greater(t, len(c.IntervalSeconds), 50)
+	assert.Equal(t, 60.0, c.IntervalSeconds["bullet_worker_heap_used_bytes"])
+	for _, m := range c.Workers[0].Metrics {
+		assert.Positive(t, m.Refused["nonsense"], m.Metric)
+	}
 }
 
 func TestTheCollectionOfNothing(t *testing.T) {

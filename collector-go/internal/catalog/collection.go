@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// The metrics of the collection itself, which the slicer makes for each worker and metric, never for a task. Those of a
-// worker and metric have a value where it changes, which holds up to the next one, and at least every CollectionHolds;
-// those of a worker, which are the sums over its metrics, have one every 30 s.
+// The metrics of the collection itself, which the slicer makes for each worker, never for a task: those of a worker,
+// which are the sums over its metrics, each 30 s; those of a worker's metric while something is wrong with it, each
+// 30 s, and 5 minutes longer; and the interval of each of a topology's metrics where it changes, and each hour.
 const (
 	CollectionPrefix   = "bullet_metrics_collection_"
 	CollectionInterval = CollectionPrefix + "interval_seconds"
 	CollectionSeen     = CollectionPrefix + "interval_seen_seconds"
 	CollectionSamples  = CollectionPrefix + "samples_total"
-	CollectionRate     = CollectionPrefix + "samples_per_second"
 	CollectionMissing  = CollectionPrefix + "missing_samples_total"
 	CollectionLate     = CollectionPrefix + "late_samples_total"
 	CollectionRefused  = CollectionPrefix + "refused_samples_total"
@@ -30,9 +29,8 @@ const (
 	CollectionWorkerRatio   = CollectionPrefix + "worker_interval_seen_ratio"
 )
 
-// CollectionPeriod is how often a worker's own series have a value, in its event time; what changes of a metric is
-// stored at the same times. CollectionHolds is how far to look back for the newest value of a metric's series: it is
-// written again each hour, and the slices of a metric with a long interval close late.
+// CollectionPeriod is how often a worker's own series have a value, in its event time. CollectionHolds is how far to
+// look back for the newest interval of a topology's metric: it is written again each hour.
 const (
 	CollectionPeriod = 30 * time.Second
 	CollectionHolds  = 2 * time.Hour

@@ -21,7 +21,7 @@ func TestWhatIsMissedIsSteady(t *testing.T) {
 	}
 	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing,
 		CollectionLate, CollectionRefused, CollectionDropped, CollectionSkew,
-		CollectionRate, CollectionWorkerSamples, CollectionWorkerMissing, CollectionWorkerLate, CollectionWorkerRefused,
+		CollectionWorkerSamples, CollectionWorkerMissing, CollectionWorkerLate, CollectionWorkerRefused,
 		CollectionWorkerRatio} {
 		assert.False(t, steady[name], name)
 		assert.Contains(t, byName, name)

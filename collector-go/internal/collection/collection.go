@@ -1,6 +1,6 @@
-// Package collection judges how complete a collector's samples of a topology are over a time range: for each worker and
-// metric the interval configured and seen, and the samples that are missing, late or refused. It owns the questions in
-// PromQL and the form of the answer; it knows neither a store nor HTTP.
+// Package collection judges how complete a collector's samples of a topology are over a time range: for each worker,
+// and each metric with which something was wrong, the samples that are missing, late or refused, and the interval
+// configured and seen. It owns the questions in PromQL and the form of the answer; it knows neither a store nor HTTP.
 package collection
 
 import (
@@ -26,8 +26,11 @@ type Collection struct {
 	// topology.max.retain.metric.tuples throws away: these show as missing only.
 	StormDropped uint64 `json:"storm_dropped"`
 	// SkewLimitSeconds is how far a worker's clock may be off: the alert's limit.
-	SkewLimitSeconds float64  `json:"skew_limit_seconds"`
-	Workers          []Worker `json:"workers"`
+	SkewLimitSeconds float64 `json:"skew_limit_seconds"`
+	// IntervalSeconds is how often each metric is reported, by the sources' own account; metrics of which none says so
+	// are not there.
+	IntervalSeconds map[string]float64 `json:"interval_seconds"`
+	Workers         []Worker           `json:"workers"`
 }
 
 // Counts are numbers of samples.
@@ -46,21 +49,26 @@ type Worker struct {
 	SkewSeconds *float64 `json:"skew_seconds"`
 	// Restarts of its process in the time.
 	Restarts uint64 `json:"restarts"`
-	// Counts are the sums over its metrics. Those of one metric are as exact, but for Samples: see Metric.
+	// Counts are the sums over its metrics.
 	Counts
+	// IntervalSeenRatio is the longest time between two samples of a series over its interval, of the metric that was
+	// worst; nil where nothing came twice.
+	IntervalSeenRatio *float64 `json:"interval_seen_ratio"`
+	// Metrics are those with which something was wrong: samples are missing, late or refused, came further apart or
+	// closer than the interval by half of it, or do not come any more.
 	Metrics []Metric `json:"metrics"`
 }
 
-// Metric is how the samples of one metric of a worker came; nil is what is not known. While they come as they should,
-// they are not stored, but reckoned by their rate: Samples may then be wrong by as many as the metric has series, at
-// either end of the time.
+// Metric is how the samples of one metric of a worker came; nil is what is not known.
 type Metric struct {
 	Metric            string   `json:"metric"`
 	IntervalSeconds   *float64 `json:"interval_seconds"`
 	SeenMedianSeconds *float64 `json:"seen_median_seconds"`
 	SeenMaxSeconds    *float64 `json:"seen_max_seconds"`
+	// Counts are whole, but for Samples: they are counted from when something is found to be wrong until 5 minutes after
+	// it is well again.
 	Counts
-	// Silent is set where it came, and does not any more at End, while the worker does.
+	// Silent is set where it came, and does not any more at End, while others of the worker do.
 	Silent bool `json:"silent"`
 }
 
@@ -96,23 +104,18 @@ func (c *Counts) refuse(reason string, n uint64) {
 	c.Refused[reason] += n
 }
 
-// finish sums up and puts everything into order. A worker that has samples already keeps their number: it is the exact
-// one.
+// finish sums up and puts everything into order.
 func (c *Collection) finish() {
 	c.Refused = map[string]uint64{}
 	for i := range c.Workers {
 		w := &c.Workers[i]
-		stored := w.Samples
-		w.Counts = Counts{Refused: map[string]uint64{}}
+		if w.Refused == nil {
+			w.Refused = map[string]uint64{}
+		}
 		for j := range w.Metrics {
-			m := &w.Metrics[j]
-			if m.Refused == nil {
+			if m := &w.Metrics[j]; m.Refused == nil {
 				m.Refused = map[string]uint64{}
 			}
-			w.add(&m.Counts)
-		}
-		if stored > 0 {
-			w.Samples = stored
 		}
 		slices.SortFunc(w.Metrics, func(a, b Metric) int { return cmp.Compare(a.Metric, b.Metric) })
 		c.add(&w.Counts)

@@ -1,6 +1,9 @@
 package collection
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Join adds what came later: counts are summed, the longest interval is that of both, and anything else is the later
 // one's.
@@ -19,6 +22,9 @@ func (c *Collection) Join(later *Collection) *Collection {
 			out.Dropped[reason] += n
 		}
 	}
+	out.IntervalSeconds = map[string]float64{}
+	maps.Copy(out.IntervalSeconds, c.IntervalSeconds)
+	maps.Copy(out.IntervalSeconds, later.IntervalSeconds)
 	out.Workers = slices.Clone(c.Workers)
 	for _, w := range later.Workers {
 		i := slices.IndexFunc(out.Workers, func(before Worker) bool { return before.Worker == w.Worker })
@@ -34,7 +40,8 @@ func (c *Collection) Join(later *Collection) *Collection {
 
 func (w Worker) join(later Worker) Worker {
 	w.Restarts += later.Restarts
-	w.Samples += later.Samples
+	w.Counts = sum(&w.Counts, &later.Counts)
+	w.IntervalSeenRatio = greater(w.IntervalSeenRatio, later.IntervalSeenRatio)
 	if later.SkewSeconds != nil {
 		w.SkewSeconds = later.SkewSeconds
 	}
@@ -46,14 +53,22 @@ func (w Worker) join(later Worker) Worker {
 			continue
 		}
 		before := w.Metrics[i]
-		counts := Counts{}
-		counts.add(&before.Counts)
-		counts.add(&m.Counts)
-		m.Counts = counts
-		if m.SeenMaxSeconds == nil || before.SeenMaxSeconds != nil && *before.SeenMaxSeconds > *m.SeenMaxSeconds {
-			m.SeenMaxSeconds = before.SeenMaxSeconds
-		}
+		m.Counts = sum(&before.Counts, &m.Counts)
+		m.SeenMaxSeconds = greater(before.SeenMaxSeconds, m.SeenMaxSeconds)
 		w.Metrics[i] = m
 	}
 	return w
+}
+
+func sum(a, b *Counts) (both Counts) {
+	both.add(a)
+	both.add(b)
+	return both
+}
+
+func greater(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
 }

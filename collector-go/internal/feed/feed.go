@@ -96,7 +96,6 @@ func Health() slicer.Health {
 	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(),
 		Lazy: catalog.Lazy(), Names: slicer.HealthNames{
 			Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples,
-			Rate:    catalog.CollectionRate,
 			Missing: catalog.CollectionMissing, Late: catalog.CollectionLate, Refused: catalog.CollectionRefused,
 			WorkerSamples: catalog.CollectionWorkerSamples, WorkerMissing: catalog.CollectionWorkerMissing,
 			WorkerLate:    catalog.CollectionWorkerLate,

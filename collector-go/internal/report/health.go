@@ -30,19 +30,13 @@ func stateOf(c *collection.Collection) string {
 
 // howWhole is a collection's health in a sentence, with its state.
 func howWhole(c *collection.Collection) string {
-	metrics := map[string]bool{}
-	for _, w := range c.Workers {
-		for _, m := range w.Metrics {
-			metrics[m.Metric] = true
-		}
-	}
 	if c.Complete {
-		return fmt.Sprintf("Collection %s: all %s samples of %d metrics of %d workers are there.",
-			complete, samples(c.Samples), len(metrics), len(c.Workers))
+		return fmt.Sprintf("Collection %s: all %s samples of %d workers are there.", complete, samples(c.Samples),
+			len(c.Workers))
 	}
 	parts := []string{
-		fmt.Sprintf("%s of %s samples of %d metrics of %d workers are missing (%s), %s of them since they came late",
-			samples(c.Missing), samples(c.Expected()), len(metrics), len(c.Workers), percentOf(c.Missing, c.Expected()),
+		fmt.Sprintf("%s of %s samples of %d workers are missing (%s), %s of them since they came late",
+			samples(c.Missing), samples(c.Expected()), len(c.Workers), percentOf(c.Missing, c.Expected()),
 			samples(c.Late)),
 	}
 	if dropped := reasonsOf(c.Dropped); dropped != "" {
@@ -90,10 +84,13 @@ func wholeBlocks(c *collection.Collection) []document.Block {
 		document.Number("Missing", "", func(w worker) string { return samples(w.Missing) }),
 		document.Number("Late", "", func(w worker) string { return samples(w.Late) }),
 		document.Text("Refused", func(w worker) string { return reasonsOf(w.Refused) }),
+		document.Number("Seen, longest", "intervals", func(w worker) string {
+			return secondsOf(w.IntervalSeenRatio)
+		}),
 		document.Number("Clock skew", "s", func(w worker) string { return secondsOf(w.SkewSeconds) }),
 		document.Number("Restarts", "", func(w worker) string { return samples(w.Restarts) }),
 	))}
-	missing := metricsOf(c, func(m *collection.Metric) bool { return !m.Whole() || m.Silent })
+	missing := slices.DeleteFunc(metricsOf(c), func(m workerMetric) bool { return m.Whole() && !m.Silent })
 	if len(missing) == 0 {
 		return blocks
 	}
@@ -106,12 +103,22 @@ func wholeBlocks(c *collection.Collection) []document.Block {
 		document.Paragraph("%s", more))
 }
 
-// collectedBlocks are all that was collected.
+// collectedBlocks are how often each metric is to come, and all with which something was wrong.
 func collectedBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
 	}
-	return []document.Block{document.Tabled(metricTable(metricsOf(c, func(*collection.Metric) bool { return true })))}
+	blocks := []document.Block{document.Tabled(document.TableOf(slices.Sorted(maps.Keys(c.IntervalSeconds)),
+		document.Text("Metric", func(metric string) string { return metric }),
+		document.Number("Interval", "s", func(metric string) string {
+			interval := c.IntervalSeconds[metric]
+			return secondsOf(&interval)
+		})))}
+	if wrong := metricsOf(c); len(wrong) > 0 {
+		blocks = append(blocks, document.Heading("Metrics with which something was wrong"),
+			document.Tabled(metricTable(wrong)))
+	}
+	return blocks
 }
 
 // workerMetric is a metric of a worker.
@@ -120,12 +127,10 @@ type workerMetric struct {
 	*collection.Metric
 }
 
-func metricsOf(c *collection.Collection, chosen func(*collection.Metric) bool) (all []workerMetric) {
+func metricsOf(c *collection.Collection) (all []workerMetric) {
 	for _, w := range c.Workers {
 		for i := range w.Metrics {
-			if m := &w.Metrics[i]; chosen(m) {
-				all = append(all, workerMetric{w.Worker, m})
-			}
+			all = append(all, workerMetric{w.Worker, &w.Metrics[i]})
 		}
 	}
 	return all

@@ -139,7 +139,7 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	parts.Add("Who shares what", t.Report.sharingBlocks()...)
 	parts.Add("Garbage collection", t.Report.gcBlocks()...)
 	parts.Add("What the topology asks of the scheduler", t.Report.requestBlocks(r.machine())...)
-	parts.Add("What was collected, by worker and metric", collectedBlocks(t.Report.Collection.Health)...)
+	parts.Add("What was collected, by metric", collectedBlocks(t.Report.Collection.Health)...)
 	parts.Add("How it was launched", t.launchBlocks()...)
 	if len(r.Trials) == 1 {
 		d.Sections = append(d.Sections, parts.Sections...)

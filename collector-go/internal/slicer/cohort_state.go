@@ -93,7 +93,7 @@ func (x *state) write(src *source) {
 	i := 0
 	for t := range h.each {
 		from := &x.health[i]
-		t.live, t.lastEnd, t.changed, t.value = from.live, from.lastEnd, from.changed, from.value
+		t.live, t.lastEnd, t.value = from.live, from.lastEnd, from.value
 		i++
 	}
 	i = 0

@@ -26,15 +26,15 @@ type Health struct {
 }
 
 // HealthNames are what the series are called. Their labels are topology, worker, metric (not of a worker's own) and
-// reason (of what was refused or dropped). A metric's series have a value where it changes (health_write.go), a
-// worker's own one each period.
+// reason (of what was refused or dropped). A worker's own series have a value each period, a metric's only while
+// something is wrong with it (health_write.go).
 type HealthNames struct {
-	Interval string // gauge, seconds: as the source reports it
-	// gauge, seconds: the longest time between two samples of a series; written from the first time that it differs
-	// from Interval
+	// gauge, seconds: as the source reports it; of a topology's metric, without a worker, where it changes and each
+	// hour
+	Interval string
+	// gauge, seconds: the longest time between two samples of a series; since the newest one where the metric is silent
 	Seen    string
-	Samples string // counter: samples in slices
-	Rate    string // gauge, samples a second: how Samples goes on up to its next value
+	Samples string // counter: samples in slices; not while the metric is silent
 	Missing string // counter: samples that should be in slices and are not
 	Late    string // counter: samples whose slice was closed when they came
 	Refused string // counter: samples that were of no use
@@ -88,13 +88,12 @@ type metricHealth struct {
 	widthMs    int64   // of its widest slices so far
 	refused    []tally // by reason
 
-	intervalSeries, seenSeries, samplesSeries, rateSeries, missingSeries, lateSeries healthSeries
+	seenSeries, samplesSeries, missingSeries, lateSeries healthSeries
 }
 
 // series are a metric's series but for the refused.
 func (m *metricHealth) series() []*healthSeries {
-	return []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.rateSeries, &m.missingSeries,
-		&m.lateSeries}
+	return []*healthSeries{&m.seenSeries, &m.samplesSeries, &m.missingSeries, &m.lateSeries}
 }
 
 // tally is a count by reason.
@@ -111,7 +110,6 @@ type healthSeries struct {
 	announced bool
 	live      bool    // no marker was written behind it
 	lastEnd   int64   // its newest value or marker
-	changed   int64   // end of the newest period that changed it: of a count only
 	value     float64 // its newest value, 0 before the first; NaN where an old snapshot does not have it
 }
 
@@ -126,8 +124,11 @@ func (s *Slicer) watch(in *input) {
 	s.link(in, src)
 	if in.rule.IntervalMs > 0 {
 		in.health.intervalMs = in.rule.IntervalMs
+		if in.health.name != OtherMetrics { // these have none together
+			src.room.reports(in.health.name, in.rule.IntervalMs)
+		}
 	}
-	in.health.stirred = true
+	in.health.learn(&s.options)
 	if in.out != nil && in.out.owner == in {
 		in.out.lane.tune(in)
 	}
@@ -139,8 +140,8 @@ func (s *Slicer) link(in *input, src *source) {
 		return
 	}
 	in.health = src.health.metric(in.rule.Series.Name(), &s.options.Health)
-	in.health.stirred = true
 	in.health.widthMs = max(in.health.widthMs, s.options.width(in.rule.Series.Name(), in.rule.IntervalMs))
+	in.health.learn(&s.options)
 	in.steady = in.rule.IntervalMs > 0 && s.options.Health.Steady[in.rule.Series.Name()]
 	in.lazy = s.options.Health.Lazy[in.rule.Series.Name()]
 }

@@ -1,6 +1,6 @@
 package slicer
 
-import "math"
+import "slices"
 
 // flow is how much of a worker's metric came; what every slice needs of it.
 type flow struct {
@@ -10,26 +10,17 @@ type flow struct {
 	stirred   bool // something has changed that is not in calm, or may have
 }
 
-// calm is what a period needs of a metric as long as nothing is to be written of it: in most periods that is nearly all
-// of them. The flows of a worker's metrics lie together, and so does this.
+// calm is what a period needs of a metric as long as nothing is wrong with it: in most periods that is nearly all of
+// them. The flows of a worker's metrics lie together, and so does this.
 type calm struct {
-	seenMs    int64 // longestMs in the newest period that has it
-	checkedTo int64 // end of the newest period in which samples was compared with what the stored values say
-	checked   uint64
-	missing   uint64
-	late      uint64
+	seenMs  int64 // longestMs in the newest period that has it
+	wrongMs int64 // end of the newest period in which something was wrong; never before the first
+	missing uint64
+	late    uint64
+	silent  bool // it came, and does not any more, while others of its worker do
 
-	// What follows from what is written, set by settle.
-	value    float64 // the total that was written last
-	pace     float64 // how it goes on, a second
-	valueMs  int64   // when it was written
-	allowed  float64 // how wrong it may be by then
-	roundMs  int64   // how often that is looked at
-	dueMs    int64   // when the first of the values is to be written again
-	silentMs int64   // how long the metric may be without a sample
-
-	intervalMs int64 // 0 where it is not steady
-	doubted    bool  // the stored values were wrong by a little in checkedTo
+	everyMs  int64 // the interval of a steady metric; 0 of others, and where it is unknown
+	silentMs int64 // how long the metric may be without a sample
 }
 
 // metricsTogether is how many metrics of a worker have their flows in adjacent lines of the processor's cache, as their
@@ -51,54 +42,60 @@ func (h *health) enter(m *metricHealth) {
 	f, c := &h.flows[last][at], &h.calms[last][at]
 	if m.flow != nil {
 		*f, *c = *m.flow, *m.calm
+	} else {
+		c.wrongMs = never
 	}
 	f.stirred = true
 	m.flow, m.calm = f, c
 	h.metrics = append(h.metrics, m)
 }
 
-// goesOn is writeMetric for a period in which nothing has to be written for a metric. It returns false and changes
-// nothing where something may have to be.
-func (c *calm) goesOn(f *flow, endMs int64) bool {
-	if f.stirred || endMs >= c.dueMs || f.lastEnd+c.silentMs < endMs || f.longestMs != 0 && f.longestMs != c.seenMs {
+// goesOn is writeMetric for a period in which nothing has to be written for a metric, of a worker whose newest slice
+// with a sample is at newestMs. It returns false and changes nothing where something may have to be.
+func (c *calm) goesOn(f *flow, newestMs int64) bool {
+	if f.stirred || c.silent != c.fellSilent(f, newestMs) || c.off(f.longestMs) {
 		return false
 	}
-	if endMs-c.checkedTo >= c.roundMs {
-		wrong := math.Abs(float64(f.samples) - c.value - c.pace*float64(endMs-c.valueMs)/1000)
-		if !(wrong <= max(0.5, c.allowed/10)) {
-			return false
-		}
-		c.checkedTo, c.checked, c.doubted = endMs, f.samples, false
-	}
-	f.longestMs = 0
+	c.note(f)
 	return true
 }
 
-// settle notes what is written of a metric, which is the one at a place, so that the next periods need not look.
-func (s *Slicer) settle(m *metricHealth, place int) {
-	written := []*healthSeries{&m.samplesSeries, &m.intervalSeries, &m.seenSeries}
-	m.stirred = m.lastEnd == 0 || m.missingSeries.live || m.missingSeries.value != float64(m.missing) ||
-		m.lateSeries.live || m.lateSeries.value != float64(m.late) ||
-		m.intervalMs > 0 && float64(m.intervalMs)/1000 != m.intervalSeries.value || m.seenMs > 0 && m.seenChanged()
-	for i := range m.refused {
-		r := &m.refused[i]
-		m.stirred = m.stirred || r.series.live || r.series.value != float64(r.n)
+// note takes what was seen in a period.
+func (c *calm) note(f *flow) {
+	if f.longestMs > 0 {
+		c.seenMs = f.longestMs
 	}
-	c := m.calm
-	turn := int64(place) * s.options.Health.PeriodMs
-	c.dueMs = math.MaxInt64
-	for i, t := range written {
-		if i == 1 && m.intervalMs <= 0 || i == 2 && (m.seenMs <= 0 || m.seenGoesUnsaid()) {
-			continue // nothing to be said
-		}
-		m.stirred = m.stirred || !t.live
-		c.dueMs = min(c.dueMs, ((t.lastEnd+turn)/refreshMs+1)*refreshMs-turn)
+	f.longestMs = 0
+}
+
+// fellSilent reports whether a metric came, and does not any more, while others of its worker do.
+func (c *calm) fellSilent(f *flow, newestMs int64) bool {
+	return c.everyMs > 0 && f.lastEnd > 0 && f.lastEnd+c.silentMs < newestMs
+}
+
+// off reports whether a time between two samples, 0 where there were no two, is not the interval: off by more than half
+// of it.
+func (c *calm) off(longestMs int64) bool {
+	return longestMs > 0 && c.everyMs > 0 && (2*longestMs > 3*c.everyMs || 2*longestMs < c.everyMs)
+}
+
+// learn notes what the metric's interval and widths mean for its periods.
+func (m *metricHealth) learn(o *Options) {
+	m.stirred = true
+	m.everyMs = 0
+	if m.steady {
+		m.everyMs = m.intervalMs
 	}
-	c.value, c.valueMs, c.pace = m.samplesSeries.value, m.samplesSeries.lastEnd, m.rateSeries.value
-	c.allowed = s.allowed(m, c.pace)
-	c.roundMs, c.silentMs = s.round(m), s.silentMs(m)
-	c.intervalMs = 0
-	if m.steady && m.intervalMs > 0 {
-		c.intervalMs = m.intervalMs
-	}
+	m.silentMs = o.Health.PeriodMs + 3*max(m.intervalMs, m.widthMs, o.WidthMs)
+}
+
+// settle notes whether the next period has to look at a metric, even if nothing happens to it.
+func (m *metricHealth) settle(endMs int64) {
+	m.stirred = m.described(endMs) || slices.ContainsFunc(m.series(), func(t *healthSeries) bool { return t.live }) ||
+		slices.ContainsFunc(m.refused, func(t tally) bool { return t.series.live })
+}
+
+// described reports whether something is wrong with a metric, or was until a little while ago.
+func (m *metricHealth) described(endMs int64) bool {
+	return m.wrongMs != never && endMs-m.wrongMs <= tailMs
 }

@@ -2,7 +2,6 @@ package slicer
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -13,56 +12,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// kept reads what is stored of the collection as a reader of the store has to.
-type kept struct {
-	names  map[slice.Ref]string
-	totals map[string]*held
-	values map[string]int // by the name of the series
-}
-
-// held is the newest total of a metric and how it goes on.
-type held struct {
-	atMs        int64
-	total, rate float64
-}
-
-func newKept() *kept {
-	return &kept{map[slice.Ref]string{}, map[string]*held{}, map[string]int{}}
-}
-
-func (k *kept) take(c *slice.Columns) {
-	for _, d := range c.Definitions {
-		k.names[d.Ref] = d.Series.Name() + "/" + d.Series.Labels.Get("worker") + "/" + d.Series.Labels.Get("metric")
-	}
-	for i, ref := range c.Refs {
-		var name, of string
-		name = k.names[ref]
-		for at := range name {
-			if name[at] == '/' {
-				name, of = name[:at], name[at:]
-				break
-			}
-		}
-		k.values[name]++
-		if (name == "samples" || name == "rate") && k.totals[of] == nil {
-			k.totals[of] = &held{}
-		}
-		switch v := c.Values[i]; {
-		case math.IsNaN(v):
-		case name == "samples":
-			k.totals[of].atMs, k.totals[of].total = c.EndsMs[i], v
-		case name == "rate":
-			k.totals[of].rate = v
-		}
-	}
-	c.Reset()
-}
-
-// Of 500 workers that are well, with 80 metrics of one series each 10 s, the collection's own are some eight values a
-// worker and period, where a value of three series a metric was 241; and the stored totals are right to a sample at
-// each period, though none of these is stored. One metric of each worker then comes late by half, then less often.
+// A worker that is well costs its own seven series and no more, however many metrics it has; a topology one series for
+// each of its metrics, and a value of it an hour. One metric of each worker then comes late by half, then falls silent:
+// only that is described, and only until a while after it is well again, or silent for a while.
 func TestWhatHealthCosts(t *testing.T) {
-	const workers, metrics, periods = 5, 80, 250
+	const workers, metrics = 5, 80
 	o := DefaultOptions()
 	o.Health = testHealth(30_000)
 	o.Health.MaxMetrics = 256
@@ -77,51 +31,68 @@ func TestWhatHealthCosts(t *testing.T) {
 			Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "worker",
 				fmt.Sprint(id/metrics))}})
 	}
-	k := newKept()
-	worst := 0.0
-	send := func(from, to int64, left func(uint32, int64) bool) {
-		for n := from; n < to; n++ {
-			now := 1_000_000 + n*10_000
-			s.Begin(1, uint64(n))
+	names := map[slice.Ref]string{}
+	sent := int64(0)
+	// send sends so many periods, and returns how many values there are of which series.
+	send := func(periods int64, left func(uint32, int64) bool) (series, values map[string]int) {
+		series, values = map[string]int{}, map[string]int{}
+		for end := sent + 3*periods; sent < end; sent++ {
+			now := 1_000_000 + sent*10_000
+			s.Begin(1, uint64(sent))
 			s.Received(now + 300)
 			for id := range uint32(workers * metrics) {
-				if !left(id, n) {
+				if left == nil || !left(id%metrics, sent) {
 					s.Add(id, now, 1)
 				}
 			}
 			s.End()
-			k.take(s.Closed())
-			for _, src := range s.sources {
-				for _, m := range src.health.metrics {
-					if h := k.totals["/"+src.worker.String()+"/"+m.name]; h != nil &&
-						m.checkedTo == src.health.writtenTo {
-						worst = max(worst, math.Abs(float64(m.checked)-h.total-h.rate*float64(m.checkedTo-h.atMs)/1000))
-					}
-				}
+			c := s.Closed()
+			for _, d := range c.Definitions {
+				names[d.Ref] = d.Series.Name()
+				series[d.Series.Name()]++
 			}
-		}
-	}
-	ownValues := func() (all int) {
-		for name, n := range k.values {
-			if name[0] != 'm' || name == "missing" {
-				all += n
+			for _, ref := range c.Refs {
+				values[names[ref]]++
 			}
+			c.Reset()
 		}
-		return all
+		return series, values
 	}
-	send(0, 60, func(uint32, int64) bool { return false })
-	begun := ownValues()
-	assert.Less(t, begun, workers*(metrics*8+20*8), "at first each metric is described")
-	send(60, 60+3*periods, func(uint32, int64) bool { return false })
-	each := float64(ownValues()-begun) / workers / periods
-	t.Logf("%.2f values a worker and period", each)
-	assert.Less(t, each, 0.1*(3*metrics+1))
-	assert.Zero(t, k.values["missing"])
-	assert.LessOrEqual(t, worst, 1.0)
+	own := []string{"all_samples", "all_missing", "all_late", "ratio", "ahead", "ahead_least"}
+	ofMetrics := []string{"samples", "seen", "missing", "late"}
 
-	before := ownValues()
-	send(60+3*periods, 60+3*periods+30, func(id uint32, n int64) bool { return id%metrics == 7 && n%2 == 0 })
-	assert.Positive(t, k.values["missing"])
-	assert.Less(t, ownValues()-before, workers*20*25, "only what is wrong costs")
-	assert.LessOrEqual(t, worst, 1.0)
+	series, _ := send(20, nil)
+	for _, name := range own {
+		assert.Equal(t, workers, series[name], name)
+	}
+	assert.Equal(t, metrics, series["interval"], "one for each of the topology's metrics")
+	assert.Len(t, series, metrics+len(own)+1)
+	series, values := send(120, nil)
+	assert.Empty(t, series)
+	for _, name := range own {
+		assert.Equal(t, workers*120, values[name], name)
+	}
+	assert.Equal(t, metrics, values["interval"], "once an hour")
+
+	rare := func(metric uint32, n int64) bool { return metric == 7 && n%2 == 0 }
+	series, values = send(20, rare)
+	assert.Equal(t, map[string]int{"samples": workers, "seen": workers, "missing": workers}, series)
+	send(20, nil) // it is well again
+	series, values = send(20, nil)
+	assert.Empty(t, series)
+	for _, name := range ofMetrics {
+		assert.Zero(t, values[name], name)
+	}
+
+	gone := func(metric uint32, _ int64) bool { return metric == 7 }
+	_, values = send(20, gone)
+	assert.Equal(t, workers*(3+300/30+1), values["seen"], "from the first that is missing on, with a marker")
+	assert.Equal(t, workers*(2+1), values["samples"], "until it is silent")
+	_, values = send(20, gone)
+	for _, name := range ofMetrics {
+		assert.Zero(t, values[name], "%s of what stays silent", name)
+	}
+	_, values = send(5, nil)
+	assert.Positive(t, values["seen"], "it returned")
+	assert.Positive(t, values["missing"])
 }

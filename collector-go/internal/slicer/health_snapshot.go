@@ -1,7 +1,9 @@
 package slicer
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
@@ -22,13 +24,13 @@ func (w writer) health(h *health) {
 
 func (w writer) metricHealth(m *metricHealth) {
 	w.String(m.name)
-	for _, ms := range []int64{m.intervalMs, m.widthMs, m.longestMs, m.seenMs, m.lastEnd, m.checkedTo} {
+	for _, ms := range []int64{m.intervalMs, m.widthMs, m.longestMs, m.seenMs, m.lastEnd, m.wrongMs} {
 		w.Int(ms)
 	}
-	for _, n := range []uint64{m.samples, m.missing, m.late, m.checked} {
+	for _, n := range []uint64{m.samples, m.missing, m.late} {
 		w.Uint(n)
 	}
-	w.Bool(m.doubted)
+	w.Bool(m.silent)
 	for _, t := range m.series() {
 		w.healthSeries(t)
 	}
@@ -48,8 +50,38 @@ func (w writer) healthSeries(t *healthSeries) {
 	w.ref(t.hasRef, t.ref)
 	w.Bool(t.live)
 	w.Int(t.lastEnd)
-	w.Int(t.changed)
 	w.Float(t.value)
+}
+
+// intervals writes how often the metrics of topologies are reported.
+func (w writer) intervals(rooms map[string]*room) {
+	w.Uint(uint64(len(rooms)))
+	for _, name := range slices.Sorted(maps.Keys(rooms)) {
+		w.String(name)
+		w.Int(rooms[name].writtenMs)
+		w.Uint(uint64(len(rooms[name].intervals)))
+		for _, i := range rooms[name].intervals {
+			w.String(i.metric)
+			w.Int(i.intervalMs)
+			w.healthSeries(&i.healthSeries)
+		}
+	}
+}
+
+func (r *reader) intervals() {
+	for range r.Count(1) {
+		room := r.s.room(r.String())
+		room.writtenMs = r.Int()
+		for range r.Count(1) {
+			i := &interval{metric: r.String(), intervalMs: r.Int()}
+			r.healthSeries(&i.healthSeries)
+			n := len(room.intervals)
+			if !r.demand(n == 0 || room.intervals[n-1].metric < i.metric, "metrics are out of order") {
+				return
+			}
+			room.intervals = append(room.intervals, i)
+		}
+	}
 }
 
 func (r *reader) health(h *health) {
@@ -67,17 +99,36 @@ func (r *reader) health(h *health) {
 	}
 	h.refused = r.tallies()
 	for range r.Count(1) {
-		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
-		m.longestMs, m.seenMs, m.lastEnd, m.checkedTo = r.Int(), r.Int(), r.Int(), r.Int()
-		m.samples, m.missing, m.late, m.checked, m.doubted = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Bool()
-		for _, t := range m.series() {
-			r.healthSeries(t)
-		}
-		m.steady = r.s.options.Health.Steady[m.name]
-		m.refused = r.tallies()
-		h.enter(m)
+		r.metricHealth(h)
 	}
 	h.drops = r.tallies()
+}
+
+func (r *reader) metricHealth(h *health) {
+	m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
+	m.longestMs, m.seenMs, m.lastEnd, m.wrongMs = r.Int(), r.Int(), r.Int(), r.Int()
+	m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
+	written := m.series()
+	if r.version < 6 {
+		// Every metric was described, by its interval and rate too, and it was noted what was compared last.
+		var interval, rate healthSeries
+		written = []*healthSeries{&interval, &m.seenSeries, &m.samplesSeries, &rate, &m.missingSeries, &m.lateSeries}
+		m.wrongMs = never
+		r.Uint()
+	}
+	m.silent = r.Bool() && r.version >= 6
+	for _, t := range written {
+		r.healthSeries(t)
+	}
+	m.refused = r.tallies()
+	r.enter(h, m)
+}
+
+// enter takes a metric that was read.
+func (r *reader) enter(h *health, m *metricHealth) {
+	m.steady = r.s.options.Health.Steady[m.name]
+	h.enter(m)
+	m.learn(&r.s.options)
 }
 
 func (r *reader) tallies() (all []tally) {
@@ -95,8 +146,11 @@ func (r *reader) tallies() (all []tally) {
 func (r *reader) healthSeries(t *healthSeries) {
 	t.hasRef, t.ref = r.Bool(), slice.Ref(r.Uint32())
 	t.live, t.lastEnd = r.Bool(), r.Int()
+	if r.version == 4 || r.version == 5 {
+		r.Int() // when it changed last
+	}
 	if r.version >= 4 {
-		t.changed, t.value = r.Int(), r.Float()
+		t.value = r.Float()
 	}
 }
 
@@ -106,18 +160,21 @@ func (r *reader) oldHealth(h *health) {
 	r.healthSeries(&h.ahead)
 	for range r.Count(1) {
 		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
-		m.longestMs, m.seenMs, m.lastEnd = r.Int(), r.Int(), r.Int()
+		m.longestMs, m.seenMs, m.lastEnd, m.wrongMs = r.Int(), r.Int(), r.Int(), never
 		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
-		for _, t := range []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.missingSeries,
+		var interval healthSeries
+		for _, t := range []*healthSeries{&interval, &m.seenSeries, &m.samplesSeries, &m.missingSeries,
 			&m.lateSeries} {
 			r.oldHealthSeries(h, t)
 		}
+		m.missingSeries.value, m.lateSeries.value = float64(m.missing), float64(m.late)
 		m.refused = r.tallies()
 		for i := range m.refused {
-			outdate(h, &m.refused[i].series)
+			t := &m.refused[i]
+			outdate(h, &t.series)
+			t.series.value = float64(t.n)
 		}
-		m.checkedTo, m.checked, m.steady = h.writtenTo, m.samples, r.s.options.Health.Steady[m.name]
-		h.enter(m)
+		r.enter(h, m)
 	}
 	h.drops = r.tallies()
 	r.sumsFromOld(h)

@@ -15,7 +15,7 @@ func testHealth(periodMs int64) Health {
 	return Health{PeriodMs: periodMs, MaxMetrics: 3, Steady: map[string]bool{"cpu": true, "heap": true,
 		"executed": true}, Lazy: map[string]bool{"executed": true},
 		Names: HealthNames{Interval: "interval", Seen: "seen",
-			Samples: "samples", Rate: "rate", Missing: "missing", Late: "late", Refused: "refused", Ahead: "ahead",
+			Samples: "samples", Missing: "missing", Late: "late", Refused: "refused", Ahead: "ahead",
 			AheadLeast: "ahead_least", AheadMost: "ahead_most", Dropped: "dropped",
 			WorkerSamples: "all_samples", WorkerMissing: "all_missing", WorkerLate: "all_late",
 			WorkerRefused: "all_refused", WorkerRatio: "ratio"}}

@@ -2,6 +2,7 @@ package slicer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -34,48 +35,50 @@ func (s *Slicer) writeHealth(src *source, endMs int64) {
 		return
 	}
 	h.writtenTo = endMs
+	src.room.writtenMs = max(src.room.writtenMs, endMs)
 	var ratio float64
+	newestMs, comes := h.coming(endMs)
 	stirred := false
 	for i, m := range h.metrics {
 		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
-		longestMs := f.longestMs
-		if c.goesOn(f, endMs) {
-			if c.intervalMs > 0 {
-				ratio = max(ratio, float64(longestMs)/float64(c.intervalMs))
-			}
+		if f.longestMs > 0 && c.everyMs > 0 {
+			ratio = max(ratio, float64(f.longestMs)/float64(c.everyMs))
+		}
+		if c.goesOn(f, newestMs) {
 			continue
 		}
 		stirred = true
-		if m.longestMs > 0 {
-			m.seenMs = m.longestMs
-			if m.intervalMs > 0 && m.steady {
-				ratio = max(ratio, float64(m.longestMs)/float64(m.intervalMs))
-			}
-			m.longestMs = 0
-		}
-		s.writeMetric(src, m, i, endMs)
-		s.settle(m, i)
+		s.writeMetric(src, m, comes, newestMs, endMs)
+		m.settle(endMs)
 	}
-	s.writeSums(src, ratio, stirred, endMs)
+	s.writeSums(src, comes, ratio, stirred, endMs)
 	s.writeAheadAndDropped(src, endMs)
+}
+
+// coming is the end of the newest slice with a sample of a worker, and whether there are samples of it at a time.
+func (h *health) coming(endMs int64) (newest int64, comes bool) {
+	for i := range h.metrics {
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		newest = max(newest, f.lastEnd)
+		comes = comes || f.lastEnd > 0 && f.lastEnd+max(quietMs, c.silentMs) >= endMs
+	}
+	return newest, comes
 }
 
 // writeSums writes the sums over a worker's metrics, each period for as long as samples come. Where none of them is
 // stirred, no sum of what was refused is another than in the period before.
-func (s *Slicer) writeSums(src *source, ratio float64, stirred bool, endMs int64) {
+func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
 	var samples, missing, late uint64
-	comes := false
 	for i := range h.metrics {
 		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
 		samples, missing, late = samples+f.samples, missing+c.missing, late+c.late
-		comes = comes || f.lastEnd > 0 && f.lastEnd+max(quietMs, c.silentMs) >= endMs
 	}
 	if stirred {
 		h.sumRefused()
 	}
 	value := func(t *healthSeries, name, reason string, kind metric.Kind, v float64) {
-		what := about{src: src, name: name, reason: reason, kind: kind}
+		what := about{worker: &src.worker, name: name, reason: reason, kind: kind}
 		switch {
 		case !comes:
 			s.endSeries(t, what, endMs)
@@ -110,9 +113,9 @@ func (h *health) sumRefused() {
 
 func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
-	ahead, least, most := about{src: src, name: names.Ahead, kind: metric.KindGauge},
-		about{src: src, name: names.AheadLeast, kind: metric.KindGauge},
-		about{src: src, name: names.AheadMost, kind: metric.KindGauge}
+	ahead, least, most := about{worker: &src.worker, name: names.Ahead, kind: metric.KindGauge},
+		about{worker: &src.worker, name: names.AheadLeast, kind: metric.KindGauge},
+		about{worker: &src.worker, name: names.AheadMost, kind: metric.KindGauge}
 	if h.aheadMs != never {
 		clock := s.clockOf(src)
 		h.aheadMs = never
@@ -132,7 +135,7 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	}
 	for i := range h.drops { // there from the first, so that what it counts shows as a rise
 		d := &h.drops[i]
-		what := about{src: src, name: names.Dropped, reason: d.reason, kind: metric.KindCounter}
+		what := about{worker: &src.worker, name: names.Dropped, reason: d.reason, kind: metric.KindCounter}
 		if heard {
 			s.writeValue(&d.series, what, endMs, float64(d.n))
 		} else {
@@ -141,184 +144,75 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	}
 }
 
-// What is stored of a metric describes all periods, though few have a value: each value holds up to the next one, or to
-// the series' marker; the samples go on at their rate meanwhile.
 const (
-	// refreshMs is how old a value gets before it is written again, so that whoever looks back finds it. The metrics of
-	// a worker take turns.
+	// refreshMs is how old an interval gets before it is written again, so that whoever looks back finds it. The
+	// metrics of a topology take turns.
 	refreshMs = 3_600_000
-	// tailMs is for how long a count is written on, each period, when it has ceased to rise, so that a rate is seen to
-	// fall to zero.
+	// tailMs is for how long a metric is described, each period, when nothing is wrong with it any more, so that a rate
+	// is seen to fall to zero.
 	tailMs = 300_000
 )
 
-// writeMetric writes what changed of a worker's metric, which is the one at a place.
-func (s *Slicer) writeMetric(src *source, m *metricHealth, place int, endMs int64) {
+// writeMetric writes a worker's metric for as long as something is wrong with it, and a little longer: samples are
+// missing, late or refused, come too seldom or too often, or do not come any more.
+func (s *Slicer) writeMetric(src *source, m *metricHealth, comes bool, newestMs, endMs int64) {
+	silent := m.fellSilent(m.flow, newestMs)
+	if m.off(m.longestMs) || m.counts() || silent && !m.silent {
+		m.wrongMs = endMs
+	}
+	m.note(m.flow)
+	m.silent = silent
+	seen := m.seenMs
+	if silent {
+		seen = endMs - m.lastEnd
+	}
 	names := &s.options.Health.Names
-	gauge := func(name string) about { return about{src, name, m.name, "", metric.KindGauge} }
-	count := func(name, reason string) about { return about{src, name, m.name, reason, metric.KindCounter} }
-	if m.lastEnd > 0 {
-		if m.lastEnd+s.silentMs(m) < endMs {
-			s.endMetric(src, m, endMs)
-		} else {
-			s.writeSamples(m, count(names.Samples, ""), gauge(names.Rate), place, endMs)
-			if v := float64(m.intervalMs) / 1000; v > 0 &&
-				(v != m.intervalSeries.value || s.due(&m.intervalSeries, place, endMs)) {
-				s.writeValue(&m.intervalSeries, gauge(names.Interval), endMs, v)
-			}
-			if m.seenMs > 0 && (m.seenChanged() || !m.seenGoesUnsaid() && s.due(&m.seenSeries, place, endMs)) {
-				s.writeValue(&m.seenSeries, gauge(names.Seen), endMs, float64(m.seenMs)/1000)
-			}
+	wrong := comes && m.described(endMs)
+	value := func(t *healthSeries, name, reason string, kind metric.Kind, there bool, v float64) {
+		what := about{worker: &src.worker, name: name, metric: m.name, reason: reason, kind: kind}
+		switch {
+		case !wrong || !there:
+			s.endSeries(t, what, endMs)
+		case name == names.Samples || kind == metric.KindGauge:
+			s.writeValue(t, what, endMs, v)
+		default:
+			s.writeRise(t, what, endMs, v)
 		}
 	}
-	s.writeCount(&m.missingSeries, count(names.Missing, ""), endMs, m.missing)
-	s.writeCount(&m.lateSeries, count(names.Late, ""), endMs, m.late)
+	value(&m.samplesSeries, names.Samples, "", metric.KindCounter, !silent && m.samples > 0, float64(m.samples))
+	value(&m.seenSeries, names.Seen, "", metric.KindGauge, seen > 0, float64(seen)/1000)
+	value(&m.missingSeries, names.Missing, "", metric.KindCounter, m.missing > 0, float64(m.missing))
+	value(&m.lateSeries, names.Late, "", metric.KindCounter, m.late > 0, float64(m.late))
 	for i := range m.refused {
-		s.writeCount(&m.refused[i].series, count(names.Refused, m.refused[i].reason), endMs, m.refused[i].n)
+		r := &m.refused[i]
+		value(&r.series, names.Refused, r.reason, metric.KindCounter, r.n > 0, float64(r.n))
 	}
 }
 
-// silentMs is how long a metric may be without a sample before its series end.
-func (s *Slicer) silentMs(m *metricHealth) int64 {
-	return s.options.Health.PeriodMs + 3*max(m.intervalMs, s.options.WidthMs)
-}
-
-// due reports whether a series has no value yet since its turn came, or none that holds.
-func (s *Slicer) due(t *healthSeries, place int, endMs int64) bool {
-	turn := int64(place) * s.options.Health.PeriodMs
-	return !t.live || (endMs+turn)/refreshMs > (t.lastEnd+turn)/refreshMs
-}
-
-// writeSamples compares the samples with what the stored values imply by now, and writes them where that is wrong by
-// more than one sample a series, or by less at two comparisons one after the other: at the edge of a slice one may come
-// to and fro.
-func (s *Slicer) writeSamples(m *metricHealth, total, rate about, place int, endMs int64) {
-	period := s.options.Health.PeriodMs
-	round := s.round(m)
-	passed := endMs - m.checkedTo
-	t := &m.samplesSeries
-	if t.live && passed < round {
-		return
-	}
-	now, pace := float64(m.samples), m.rateSeries.value
-	came := now - float64(m.checked)
-	m.checkedTo, m.checked = endMs, m.samples
-	if !t.live {
-		if s.writeRise(t, total, endMs, now) {
-			s.writeValue(&m.rateSeries, rate, endMs-period, 0)
-		}
-		s.writeValue(&m.rateSeries, rate, endMs, perSecond(came, round))
-		return
-	}
-	wrong := math.Abs(now - t.value - pace*float64(endMs-t.lastEnd)/1000)
-	allowed := s.allowed(m, pace)
-	doubtful := !(wrong <= max(0.5, allowed/10)) // so too where that is not known what is stored
-	switch {
-	case doubtful && (m.doubted || !(wrong <= allowed)):
-		drifts := math.Abs(came-pace*float64(passed)/1000) <= allowed
-		if age := endMs - t.lastEnd; drifts && age > 4*round && !math.IsNaN(t.value) {
-			pace = perSecond(now-t.value, age)
-		} else {
-			pace = perSecond(came, passed)
-		}
-		doubtful = false
-	case !s.due(t, place, endMs):
-		m.doubted = doubtful
-		return
-	}
-	m.doubted = doubtful
-	s.writeValue(t, total, endMs, now)
-	if pace != m.rateSeries.value || s.due(&m.rateSeries, place, endMs) {
-		s.writeValue(&m.rateSeries, rate, endMs, pace)
-	}
-}
-
-// round is how long it takes, in periods, until each of a metric's series has had its share of slices.
-func (s *Slicer) round(m *metricHealth) int64 {
-	period := s.options.Health.PeriodMs
-	return (max(m.widthMs, 1) + period - 1) / period * period
-}
-
-// allowed is by how much the samples may differ from what the stored values say.
-func (s *Slicer) allowed(m *metricHealth, pace float64) float64 {
-	return max(1, pace*float64(max(m.intervalMs, s.options.WidthMs))/1000)
-}
-
-func perSecond(n float64, ms int64) float64 { return n / float64(ms) * 1000 }
-
-// seenChanged reports whether what was seen is not as it was written: by more than half an interval, or where it is
-// wrong by so much, by more than a twentieth.
-func (m *metricHealth) seenChanged() bool {
-	interval, seen, written := float64(m.intervalMs), float64(m.seenMs), m.seenSeries.value*1000
-	switch {
-	case interval == 0:
-		interval = written
-	case m.seenGoesUnsaid():
-		written = interval
-	}
-	wrong := func(ms float64) bool { return ms > 1.5*interval || ms < 0.5*interval }
-	allowed := interval / 2
-	if wrong(seen) {
-		allowed = interval / 20
-	}
-	return wrong(seen) != wrong(written) || !(math.Abs(seen-written) <= allowed)
-}
-
-// seenGoesUnsaid reports whether a metric has no series of what is seen: a reader takes its interval for that. So it is
-// of a metric that is well from the first, as nearly all are; one that was not once has the series from then on.
-func (m *metricHealth) seenGoesUnsaid() bool { return m.intervalMs > 0 && !m.seenSeries.hasRef }
-
-// endMetric marks a metric as ended whose samples do not come any more. Its last total is exact, and goes on at no
-// rate.
-func (s *Slicer) endMetric(src *source, m *metricHealth, endMs int64) {
-	names := &s.options.Health.Names
-	total, rate := about{src, names.Samples, m.name, "", metric.KindCounter},
-		about{src, names.Rate, m.name, "", metric.KindGauge}
-	before := endMs - s.options.Health.PeriodMs
-	if t := &m.samplesSeries; t.live && t.lastEnd < before &&
-		(t.value != float64(m.samples) || m.rateSeries.value != 0) {
-		s.writeValue(t, total, before, float64(m.samples))
-		s.writeValue(&m.rateSeries, rate, before, 0)
-	}
-	s.endSeries(&m.samplesSeries, total, endMs)
-	s.endSeries(&m.rateSeries, rate, endMs)
-	s.endSeries(&m.intervalSeries, about{src, names.Interval, m.name, "", metric.KindGauge}, endMs)
-	s.endSeries(&m.seenSeries, about{src, names.Seen, m.name, "", metric.KindGauge}, endMs)
-	m.checkedTo, m.checked, m.doubted = endMs, m.samples, false
-}
-
-// writeCount writes a count from its first rise on, each period while it rises and a little longer.
-func (s *Slicer) writeCount(t *healthSeries, what about, endMs int64, n uint64) {
-	switch v := float64(n); {
-	case v != t.value:
-		s.writeRise(t, what, endMs, v)
-		t.changed = endMs
-	case t.live && endMs-t.changed <= tailMs:
-		s.writeValue(t, what, endMs, v)
-	default:
-		s.endSeries(t, what, endMs)
-	}
+// counts reports whether something was counted that is not written yet.
+func (m *metricHealth) counts() bool {
+	return m.missingSeries.value != float64(m.missing) || m.lateSeries.value != float64(m.late) ||
+		slices.ContainsFunc(m.refused, func(t tally) bool { return t.series.value != float64(t.n) })
 }
 
 // writeRise writes a count; where it has no value in the period before, it writes the previous count there, so that the
-// rise is visible. It reports whether it did.
-func (s *Slicer) writeRise(t *healthSeries, what about, endMs int64, v float64) bool {
+// rise is visible.
+func (s *Slicer) writeRise(t *healthSeries, what about, endMs int64, v float64) {
 	before := endMs - s.options.Health.PeriodMs
-	begins := v != t.value && t.lastEnd < before && before > 0 && !math.IsNaN(t.value)
-	if begins {
+	if v != t.value && t.lastEnd < before && before > 0 && !math.IsNaN(t.value) {
 		s.writeValue(t, what, before, t.value)
 	}
 	s.writeValue(t, what, endMs, v)
-	return begins
 }
 
 // about names what a health series describes; metric and reason are "" where they do not apply.
 type about struct {
-	src    *source
-	name   string
-	metric string
-	reason string
-	kind   metric.Kind
+	worker   *metric.Worker // nil where it describes a topology
+	topology string         // then
+	name     string
+	metric   string
+	reason   string
+	kind     metric.Kind
 }
 
 func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64) {
@@ -351,8 +245,12 @@ func (s *Slicer) endSeries(t *healthSeries, what about, endMs int64) {
 func (a about) labels() labels.Labels {
 	builder := labels.NewScratchBuilder(5)
 	builder.Add(model.MetricNameLabel, a.name)
-	builder.Add("topology", a.src.worker.Topology)
-	builder.Add(workerLabel, a.src.worker.String())
+	if a.worker != nil {
+		builder.Add("topology", a.worker.Topology)
+		builder.Add(workerLabel, a.worker.String())
+	} else {
+		builder.Add("topology", a.topology)
+	}
 	if a.metric != "" {
 		builder.Add("metric", a.metric)
 	}

@@ -75,6 +75,9 @@ func (r *reader) all() {
 	if r.version >= 5 {
 		r.clocks()
 	}
+	if r.version >= 6 {
+		r.intervals()
+	}
 }
 
 func (r *reader) counts() {

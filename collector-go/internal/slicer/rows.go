@@ -209,39 +209,6 @@ func (s *Slicer) discard(t *track, b *bucket) {
 	s.scratch.give(b)
 }
 
-// room is what one topology's open samples take, and what describes it.
-type room struct {
-	open  int // samples
-	pages int
-	infos []*info // as in topologies
-}
-
-func (s *Slicer) room(topology string) *room {
-	r := s.rooms[topology]
-	if r == nil {
-		r = &room{infos: s.topologies[topology]}
-		s.rooms[topology] = r
-	}
-	return r
-}
-
-// opened counts samples of a track that are open from now on, or, below 0, no longer.
-func (s *Slicer) opened(t *track, samples int) {
-	s.open += samples
-	t.source.room.open += samples
-}
-
-// shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that
-// stands alone may take two thirds of MaxOpenSamples, and some of it is free for one that comes, whatever the others
-// do.
-const shareOfRoom = 2
-
-// left is how many more samples of a topology may be open.
-func (s *Slicer) left(r *room) int {
-	free := s.options.MaxOpenSamples - s.open
-	return min((shareOfRoom*free-r.open+shareOfRoom)/(1+shareOfRoom), s.options.MaxTopologyOpenSamples-r.open)
-}
-
 // maxSpareValues bounds the pages that are kept for use again, 48 MB of each size.
 const maxSpareValues = 6 << 20
 

@@ -159,6 +159,9 @@ func (s *Slicer) End() {
 	for i := 0; i < len(s.batch.touched); i++ { // a cohort that ends brings more
 		s.advance(s.batch.touched[i])
 	}
+	for _, src := range s.batch.touched {
+		s.writeIntervals(src.room)
+	}
 }
 
 // Tick is the collector's clock. It may step in either direction without harm.
@@ -170,6 +173,7 @@ func (s *Slicer) Tick(nowMs int64) {
 	for _, src := range s.sources {
 		s.advance(src)
 	}
+	s.writeAllIntervals()
 	if s.clockMs-s.sweepMs >= sweepEveryMs {
 		s.sweepMs = s.clockMs
 		s.sweep()
@@ -190,5 +194,12 @@ func (s *Slicer) CloseAll() {
 		if s.options.Health.PeriodMs > 0 {
 			s.writeHealth(src, newest)
 		}
+	}
+	s.writeAllIntervals()
+}
+
+func (s *Slicer) writeAllIntervals() {
+	for _, src := range s.sources {
+		s.writeIntervals(src.room)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 5
+	version = 6
 	oldest  = 1
 )
 
@@ -37,6 +37,7 @@ func (s *Slicer) Snapshot() []byte {
 	w.topologies(s)
 	w.refused(s)
 	w.clocks(s.clocks)
+	w.intervals(s.rooms)
 	return w.Finish()
 }
 

@@ -34,10 +34,12 @@ func (s *Slicer) sweep() {
 			s.describeTopology(name, nil)
 		}
 	}
-	for name, r := range s.rooms {
+	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
+		r := s.rooms[name]
 		if r.open == 0 && !slices.ContainsFunc(s.sources, func(src *source) bool { return src.room == r }) {
 			delete(s.rooms, name)
 		}
+		s.sweepIntervals(r)
 	}
 	s.scratch.shrink()
 	s.sweepClocks()
@@ -46,6 +48,24 @@ func (s *Slicer) sweep() {
 			delete(s.producers, id)
 		}
 	}
+}
+
+// sweepIntervals drops those of metrics that no worker of a topology is known to have any more.
+func (s *Slicer) sweepIntervals(r *room) {
+	known := map[string]bool{}
+	for _, src := range s.sources {
+		if src.room == r {
+			for _, m := range src.health.metrics {
+				known[m.name] = true
+			}
+		}
+	}
+	r.intervals = slices.DeleteFunc(r.intervals, func(i *interval) bool {
+		if !known[i.metric] && i.hasRef {
+			s.closed.Retired = append(s.closed.Retired, i.ref)
+		}
+		return !known[i.metric]
+	})
 }
 
 // awaited are the outputs that something will still be written to by a series that does not own them any more.

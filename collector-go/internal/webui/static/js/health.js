@@ -4,7 +4,7 @@ import { duration, plain } from './units.js';
 
 const mostRows = 20; // of the table
 
-/** windowOf is the time asked about: what is shown, an hour of it at most, since every metric of every worker is looked at. */
+/** windowOf is the time asked about: what is shown, an hour of it at most: where much is wrong there is as much to read. */
 export function windowOf(grid) {
   return { start: Math.max(grid.from, grid.to - 3600), end: grid.to };
 }
@@ -44,19 +44,14 @@ function problems(whole) {
   return rows.sort((a, b) => b.missing - a.missing).map((r) => r.cells);
 }
 
-// The interval configured against the one seen, of the metric that the workers' sampler or Storm itself brings for all.
+// The intervals configured, against the longest time between two samples.
 function intervalLine(whole) {
-  const metrics = whole.workers.flatMap((w) => w.metrics).filter((m) => m.interval_seconds != null && m.seen_median_seconds != null);
-  if (!metrics.length) return null;
-  const configured = [...new Set(metrics.map((m) => m.interval_seconds))].sort((a, b) => a - b);
-  const parts = configured.slice(0, 4).map((i) => {
-    const same = metrics.filter((m) => m.interval_seconds === i);
-    return `every ${duration(i)} (seen: ${duration(median(same.map((m) => m.seen_median_seconds)))} in the median, ${duration(Math.max(...same.map((m) => m.seen_max_seconds ?? 0)))} at most)`;
-  });
-  return el('p', {}, `Metrics are to come ${parts.join(', ')}.`);
+  const configured = Object.values(whole.interval_seconds ?? {});
+  const ratios = whole.workers.map((w) => w.interval_seen_ratio).filter((r) => r != null);
+  if (!configured.length || !ratios.length) return null;
+  const parts = [...new Set(configured)].sort((a, b) => a - b).slice(0, 4).map((i) => `${configured.filter((c) => c === i).length} every ${duration(i)}`);
+  return el('p', {}, `${configured.length} metrics are to come: ${parts.join(', ')}. Two samples of one were at most ${plain(Math.max(...ratios))} intervals apart.`);
 }
-
-const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 function workersLine(whole) {
   const limit = whole.skew_limit_seconds;

@@ -1,0 +1,93 @@
+package collection
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What is stored of a metric is what was seen while something was wrong with it; the rest of the time it was its
+// interval. One of which something was seen behind its last sample is silent; one that is well again is not listed.
+func TestWhatIsSeen(t *testing.T) {
+	start := time.UnixMilli(600_000)
+	ls := labels.FromStrings("metric", "heap", "worker", "h:1")
+	series := func(values ...float64) (all []Value) {
+		for i, v := range values {
+			all = append(all, Value{ls, v, 630_000 + int64(i)*30_000})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		seen, samples []Value
+		missing       uint64
+		want          []float64 // median, most
+		silent        bool
+	}{
+		"a gap":                 {seen: series(31, 10), samples: series(3, 6), want: []float64{10, 31}},
+		"mostly gaps":           {seen: series(31, 20, 20, 20, 20, 20), samples: series(1, 2, 3, 4, 5, 6), want: []float64{20, 31}},
+		"too often":             {seen: series(4), samples: series(8), want: []float64{10, 10}},
+		"it is well again":      {seen: series(10, 10), samples: series(3, 6)},
+		"well, but for a count": {seen: series(10), samples: series(3), missing: 1, want: []float64{10, 10}},
+		"silent":                {seen: series(10, 70, 100), samples: series(3), want: []float64{10, 100}, silent: true},
+		"silent from the start": {seen: series(70, 100), want: []float64{10, 100}, silent: true},
+	} {
+		ask := func(_ context.Context, expr string, at time.Time, _ time.Duration) ([]Value, error) {
+			asks := func(function, metric string) bool {
+				return strings.HasPrefix(expr, function+"bullet_metrics_collection_"+metric+"{")
+			}
+			one := func(v float64) []Value { return []Value{{Labels: ls, Value: v}} }
+			switch {
+			case asks("max by (metric) (last_over_time(", "interval_seconds"):
+				return one(10), nil
+			case asks("count by (worker) (last_over_time(", "interval_seen_seconds"):
+				return one(1), nil
+			case asks("", "interval_seen_seconds"):
+				return c.seen, nil
+			case asks("", "samples_total") && at.After(start):
+				return c.samples, nil
+			case asks("last_over_time(", "missing_samples_total"):
+				return one(float64(c.missing)), nil
+			case asks("last_over_time(", "worker_samples_total"):
+				return one(100), nil
+			}
+			return nil, nil
+		}
+		whole, err := Read(t.Context(), ask, "bullet", start, time.UnixMilli(900_000))
+		require.NoError(t, err, name)
+		require.Len(t, whole.Workers, 1, name)
+		assert.Equal(t, map[string]float64{"heap": 10}, whole.IntervalSeconds, name)
+		assert.EqualValues(t, 100, whole.Samples, name)
+		if c.want == nil {
+			assert.Empty(t, whole.Workers[0].Metrics, name)
+			continue
+		}
+		require.Len(t, whole.Workers[0].Metrics, 1, name)
+		m := whole.Workers[0].Metrics[0]
+		assert.Equal(t, c.want, []float64{*m.SeenMedianSeconds, *m.SeenMaxSeconds}, name)
+		assert.Equal(t, []any{10.0, c.missing, c.silent}, []any{*m.IntervalSeconds, m.Missing, m.Silent}, name)
+	}
+}
+
+// A total counts from what it was at the start, or where it is not there then, from what it began with.
+func TestWhatATotalGrew(t *testing.T) {
+	a, b := labels.FromStrings("worker", "a"), labels.FromStrings("worker", "b")
+	r := &reading{ctx: t.Context(), topology: "bullet", start: time.UnixMilli(1), end: time.UnixMilli(2)}
+	r.ask = func(_ context.Context, expr string, at time.Time, _ time.Duration) ([]Value, error) {
+		switch {
+		case strings.HasPrefix(expr, "min_over_time("):
+			return []Value{{Labels: a, Value: 7}, {Labels: b, Value: 3}}, nil
+		case strings.HasPrefix(expr, "last_over_time("):
+			return []Value{{Labels: a, Value: 9}, {Labels: b, Value: 9}}, nil
+		}
+		assert.Equal(t, r.start, at)
+		return []Value{{Labels: a, Value: 5}}, nil
+	}
+	grew := map[string]uint64{}
+	require.NoError(t, r.grew("x_total", func(ls labels.Labels, n uint64) { grew[ls.Get("worker")] = n }))
+	assert.Equal(t, map[string]uint64{"a": 4, "b": 6}, grew)
+}

@@ -1,0 +1,89 @@
+package slicer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// room is what one topology's open samples take, and what describes it.
+type room struct {
+	topology string
+
+	open  int // samples
+	pages int
+	infos []*info // as in topologies
+
+	intervals []*interval // in order of the metrics' names
+	writtenMs int64       // end of the newest period that a worker of it has written
+	dueMs     int64       // when the first of the intervals is to be written
+}
+
+// interval says how often a topology's metric is reported: by the series of it that was defined last.
+type interval struct {
+	metric     string
+	intervalMs int64
+	healthSeries
+}
+
+func (r *room) reports(name string, everyMs int64) {
+	at, found := slices.BinarySearchFunc(r.intervals, name, func(i *interval, name string) int {
+		return cmp.Compare(i.metric, name)
+	})
+	if !found {
+		r.intervals = slices.Insert(r.intervals, at, &interval{metric: name})
+	}
+	if i := r.intervals[at]; i.intervalMs != everyMs {
+		i.intervalMs, r.dueMs = everyMs, 0
+	}
+}
+
+// writeIntervals writes the intervals that changed, and each of them each hour. It comes behind what workers write, so
+// that their order does not matter.
+func (s *Slicer) writeIntervals(r *room) {
+	if r.writtenMs == 0 || r.writtenMs < r.dueMs {
+		return
+	}
+	r.dueMs = math.MaxInt64
+	for place, i := range r.intervals {
+		turn := int64(place) * s.options.Health.PeriodMs
+		hour := func(ms int64) int64 { return (ms + turn) / refreshMs }
+		v := float64(i.intervalMs) / 1000
+		if r.writtenMs > i.lastEnd && (v != i.value || hour(r.writtenMs) > hour(i.lastEnd)) {
+			s.writeValue(&i.healthSeries, about{topology: r.topology, name: s.options.Health.Names.Interval,
+				metric: i.metric, kind: metric.KindGauge}, r.writtenMs, v)
+		}
+		if v != i.value { // it is too early: there is a value at that time
+			r.dueMs = 0
+		}
+		r.dueMs = min(r.dueMs, (hour(i.lastEnd)+1)*refreshMs-turn)
+	}
+}
+
+func (s *Slicer) room(topology string) *room {
+	r := s.rooms[topology]
+	if r == nil {
+		r = &room{topology: topology, infos: s.topologies[topology]}
+		s.rooms[topology] = r
+	}
+	return r
+}
+
+// opened counts samples of a track that are open from now on, or, below 0, no longer.
+func (s *Slicer) opened(t *track, samples int) {
+	s.open += samples
+	t.source.room.open += samples
+}
+
+// shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that
+// stands alone may take two thirds of MaxOpenSamples, and some of it is free for one that comes, whatever the others
+// do.
+const shareOfRoom = 2
+
+// left is how many more samples of a topology may be open.
+func (s *Slicer) left(r *room) int {
+	free := s.options.MaxOpenSamples - s.open
+	return min((shareOfRoom*free-r.open+shareOfRoom)/(1+shareOfRoom), s.options.MaxTopologyOpenSamples-r.open)
+}
