@@ -65,8 +65,8 @@ type Metric struct {
 	IntervalSeconds   *float64 `json:"interval_seconds"`
 	SeenMedianSeconds *float64 `json:"seen_median_seconds"`
 	SeenMaxSeconds    *float64 `json:"seen_max_seconds"`
-	// Counts are whole, but for Samples: they are counted from when something is found to be wrong until 5 minutes after
-	// it is well again.
+	// Counts are whole, but for Samples: they are counted from when something is found to be wrong until 5 minutes
+	// after it is well again.
 	Counts
 	// Silent is set where it came, and does not any more at End, while others of the worker do.
 	Silent bool `json:"silent"`
