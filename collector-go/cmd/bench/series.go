@@ -17,7 +17,35 @@ func (s *session) memory() scenario {
 	sh := shape{hosts: 2000, metrics: 100, steps: s.sized(180, 36, 12), step: 10 * time.Second, width: 10 * time.Second,
 		streams: 4, perMessage: 50, back: 2 * time.Hour}
 	return scenario{goal.Memory, "memory of 200,000 series", []int{8}, sh.String(),
-		[]subject{{goal.Ours, s.intoOurs(sh, manySeries...)}, s.intoPeer("victoria", sh)}}
+		[]subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
+			f, err := s.fill(ctx, dir, sh, manySeries...)
+			if err == nil {
+				err = rest(ctx)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return f.end(ctx, s, dir)
+		}}, {"victoria", func(ctx context.Context, dir string) (figures, error) {
+			h, err := s.hold(ctx, "victoria", dir, sh)
+			if err == nil {
+				err = rest(ctx)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return h.end(ctx, dir)
+		}}}}
+}
+
+// rest lets a server give back what the burst of samples took: its memory is that of live series then.
+func rest(ctx context.Context) error {
+	select {
+	case <-time.After(30 * time.Second):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // start is how soon a collector that was killed is ready again.

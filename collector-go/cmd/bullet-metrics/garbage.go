@@ -25,7 +25,9 @@ const (
 	settlesIn     = 10 * time.Second // how long what was allocated before counts
 	leastPercent  = 25               // of what lives, for room
 	mostPercent   = 400
-	tendEvery     = 200 * time.Millisecond
+	tendEvery     = time.Second
+	calmBytes     = busyBytes / 4 // allocated a second: one that takes so little gives back what it does not need
+	leastSpare    = 32 << 20      // that is worth giving back
 	// of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
 	limitPart = 0.8
 )
@@ -62,17 +64,24 @@ func tendGarbage() (stop func()) {
 func tend(stopping <-chan struct{}) {
 	before := debug.SetGCPercent(mostPercent)
 	defer debug.SetGCPercent(before)
-	heap, set := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}, mostPercent
-	rate := allocation{perS: busyBytes}
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}}
+	set, rate, spare := mostPercent, allocation{perS: busyBytes}, spare{}
 	ticker := time.NewTicker(tendEvery)
 	defer ticker.Stop()
 	for {
 		metrics.Read(heap)
 		rate.take(heap[1].Value.Uint64(), time.Now())
 		// setting it stops all for a moment
-		if wanted := roomPercent(heap[0].Value.Uint64(), rate.perS); 10*wanted > 11*set || 10*wanted < 9*set {
+		live := heap[0].Value.Uint64()
+		if wanted := roomPercent(live, rate.perS); 10*wanted > 11*set || 10*wanted < 9*set {
 			debug.SetGCPercent(wanted)
 			set = wanted
+		}
+		held := heap[2].Value.Uint64() + heap[3].Value.Uint64() + heap[4].Value.Uint64()
+		if spare.take(held, rate.perS, time.Now()) {
+			debug.FreeOSMemory()
 		}
 		select {
 		case <-stopping:
@@ -80,6 +89,27 @@ func tend(stopping <-chan struct{}) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// spare watches for memory that the heap holds and need not: what a burst took. Go gives it back only when it collects
+// next, and a collector that idles hardly does.
+type spare struct {
+	least uint64 // that the heap held since it gave back
+	at    time.Time
+}
+
+// take takes what the heap holds and how much is allocated a second. It returns true where what is not needed should
+// go: then the heap is collected, and all that is free given back.
+func (s *spare) take(held uint64, perS float64, now time.Time) bool {
+	if s.at.IsZero() {
+		s.least, s.at = held, now
+	}
+	s.least = min(s.least, held)
+	if perS > calmBytes || held < s.least+max(leastSpare, s.least/4) || now.Sub(s.at) < settlesIn {
+		return false
+	}
+	s.at = time.Time{}
+	return true
 }
 
 // allocation is how much is allocated a second: at once as much as is now, and what was before for a while.
@@ -93,7 +123,7 @@ type allocation struct {
 func (a *allocation) take(bytes uint64, now time.Time) {
 	took := now.Sub(a.at)
 	if !a.at.IsZero() && took > 0 {
-		present := float64(bytes-a.bytes) / took.Seconds()
+		present := min(float64(bytes-a.bytes)/took.Seconds(), busyBytes) // more makes no difference
 		a.perS = max(present, present+(a.perS-present)*math.Exp(-took.Seconds()/settlesIn.Seconds()))
 	}
 	a.bytes, a.at = bytes, now

@@ -74,3 +74,22 @@ func TestMemoryLimitOfTheGroup(t *testing.T) {
 	_, is := memoryLimit(filepath.Join(t.TempDir(), "none"), "/")
 	assert.False(t, is)
 }
+
+// What a burst took is given back once little is allocated, not more than once in a while.
+func TestWhatABurstTookIsGivenBack(t *testing.T) {
+	const kept = 400 << 20
+	at := time.Unix(1_000, 0)
+	var s spare
+	step := func(held uint64, perS float64, after time.Duration) bool {
+		at = at.Add(after)
+		return s.take(held, perS, at)
+	}
+	assert.False(t, step(kept, busyBytes, 0))
+	assert.False(t, step(3*kept, busyBytes, time.Minute), "it needs it")
+	assert.True(t, step(3*kept, idleBytes, time.Second))
+	assert.False(t, step(kept, idleBytes, time.Second))
+	assert.False(t, step(kept+kept/4, idleBytes, settlesIn-1), "not so soon again")
+	assert.True(t, step(kept+kept/4, idleBytes, 1))
+	assert.False(t, step(32<<20, idleBytes, 0))
+	assert.False(t, step(50<<20, idleBytes, time.Hour), "too little to be worth it")
+}

@@ -128,11 +128,15 @@ func (s *Store) writeWhereDue(slices int) {
 // deep is how many slices of a series that has some are worth a part of their own, on average.
 const deep = 64
 
+// resting is after how many hand-overs without a slice what a backlog left in memory is written.
+const resting = 5
+
 // crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may
-// take, or, while much comes at once of each series, as from a backlog, at an eighth. lock is held.
+// take, or, while much comes at once of each series, as from a backlog, and when nothing comes any more, at an eighth.
+// lock is held.
 func (s *Store) crowded() bool {
 	held, room := s.live.bytes(), s.options.HeadBytes
-	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*s.live.series()
+	return held >= room/3 || held >= room/8 && (s.live.slices() >= deep*s.live.series() || s.idle >= resting)
 }
 
 // oldestMs is where the oldest partition begins that retention keeps.

@@ -22,8 +22,9 @@ type Options struct {
 	// topology that stopped does not hold the journal. 600 by default.
 	IdleHandOvers int
 	// HeadBytes bounds what slices take of memory. From a third of it on they are written, whatever their age, and from
-	// an eighth on where those that have some have 64 and more on average. At it the store takes nothing until some are
-	// written. 512 MiB by default: 40,000 series need about 20 MiB for ten minutes.
+	// an eighth on where those that have some have 64 and more on average, or none has come for five hand-overs. At it
+	// the store takes nothing until some are written. 512 MiB by default: 40,000 series need about 20 MiB for ten
+	// minutes.
 	HeadBytes int
 	// MaxSeries bounds the series that slices come in for; at about 0.5 KB each beside their slices. One beyond it is
 	// rejected by name. 1,000,000 by default.
