@@ -75,7 +75,7 @@ func TestWhatHealthCosts(t *testing.T) {
 	assert.Equal(t, metrics, values["interval"], "once an hour")
 
 	rare := func(metric uint32, n int64) bool { return metric == 7 && n%2 == 0 }
-	series, values = send(20, rare)
+	series, _ = send(20, rare)
 	assert.Equal(t, map[string]int{"samples": workers, "seen": workers, "missing": workers}, series)
 	send(20, nil) // it is well again
 	series, values = send(20, nil)
