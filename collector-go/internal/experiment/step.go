@@ -150,7 +150,7 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	if step.Kind == rundir.TimelineStep {
 		s.held.Hold(0) // the probe's queries are the step's
 	} else {
-		s.held.Hold(step.Queries)
+		s.held.HoldWithin(step.Queries, min(s.query.Life(), measured.Sub(start)))
 	}
 	var open sync.WaitGroup
 	defer open.Wait()

@@ -53,15 +53,24 @@ func NewHeld(query Query, target Submitter, options HeldOptions, observe func(Ou
 
 // Hold changes how many queries are held. New ones start at once; superfluous ones end by themselves and are not
 // repeated.
-func (h *Held) Hold(n int) {
+func (h *Held) Hold(n int) { h.HoldWithin(n, 0) }
+
+// HoldWithin is Hold with the starts of new queries spread evenly over a time. Queries that run for as long as each
+// other and start at once also end at once, and so on: the topology meets them in waves, with little to do between.
+func (h *Held) HoldWithin(n int, spread time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.target = n
+	var starting []int
 	for slot := range n {
 		if !h.running[slot] && h.ctx.Err() == nil {
-			h.running[slot] = true
-			h.slots.Go(func() { h.run(slot) })
+			starting = append(starting, slot)
 		}
+	}
+	now := time.Now()
+	for i, slot := range starting {
+		h.running[slot] = true
+		h.slots.Go(func() { h.run(slot, now.Add(spread*time.Duration(i)/time.Duration(len(starting)))) })
 	}
 }
 
@@ -101,8 +110,8 @@ func (h *Held) Close() {
 	h.slots.Wait()
 }
 
-func (h *Held) run(slot int) {
-	for intended := time.Now(); h.wanted(slot); {
+func (h *Held) run(slot int, intended time.Time) {
+	for h.await(intended); h.wanted(slot); {
 		outcome := h.desk.ask(slot, probeValue(h.options.Prefix, slot), start{intended, intended})
 		h.count(outcome)
 		h.observe(outcome)
@@ -136,11 +145,16 @@ func (h *Held) count(outcome Outcome) {
 // backOff waits, and returns when the next query is meant to start.
 func (h *Held) backOff(failed time.Time) time.Time {
 	next := failed.Add(h.options.Backoff)
-	timer := time.NewTimer(time.Until(next))
+	h.await(next)
+	return next
+}
+
+// await waits until a moment, or Close.
+func (h *Held) await(moment time.Time) {
+	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-h.ctx.Done():
 	}
-	return next
 }

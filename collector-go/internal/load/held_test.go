@@ -149,3 +149,24 @@ func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	outcome := Outcome{IntendedMs: 1_000, SubmittedMs: 3_000, FinishedMs: 3_100}
 	assert.Equal(t, 2_100*time.Millisecond, outcome.Latency())
 }
+
+// Spread over a time, queries begin one after the other; those that are no longer wanted when their turn comes do not.
+func TestStartsAreSpreadOverATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		held := NewHeld(quick(), newGate(), DefaultHeldOptions(), func(Outcome) {})
+		defer held.Close()
+		held.Hold(1)
+		held.HoldWithin(5, 8*time.Second) // four more
+		for k := range 3 {
+			time.Sleep(time.Until(began.Add(time.Duration(2*k+1) * time.Second)))
+			assert.Equal(t, 2+k, held.Counts().InFlight, "after %s", time.Since(began))
+		}
+		held.Hold(2)
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, 4, held.Counts().Submitted, "the fifth was not wanted when its turn came")
+		held.Hold(5)
+		synctest.Wait()
+		assert.Equal(t, 5, held.Counts().Submitted)
+	})
+}

@@ -90,7 +90,29 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 		len(missed) == 0 {
 		missed = append(missed, "none of the records due to the queries came back")
 	}
-	return outcomes, limitation.AdjustFor(step.judge(missed, unknown, limitation)), limitation
+	judgement := limitation.AdjustFor(step.judge(missed, unknown, limitation))
+	if judgement.Verdict == Fail && !limitation.Known() && onlyIncomplete(outcomes) {
+		judgement.Reasons = append(judgement.Reasons, lateForTheJoin)
+	}
+	return outcomes, judgement, limitation
+}
+
+// lateForTheJoin is the likeliest reason of incomplete answers where latency is well and nothing is at its limit.
+const lateForTheJoin = "what a filter bolt finds may come after the join bolt has ended its query, which waits for it " +
+	"bullet.topology.join.bolt.query.post.finish.buffer.ticks: try more of them"
+
+// onlyIncomplete reports whether goals were missed, all of them of what the answers hold.
+func onlyIncomplete(outcomes []GoalOutcome) bool {
+	incomplete := false
+	for _, o := range outcomes {
+		if o.Verdict == Fail {
+			if !ofMatches[o.Goal.Figure] {
+				return false
+			}
+			incomplete = true
+		}
+	}
+	return incomplete
 }
 
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {

@@ -1,6 +1,7 @@
 package tuning_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,6 +87,23 @@ func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
 	assert.Equal(t, tuning.Fail, missed.Verdict)
 	assert.Equal(t, "completeness 99.5% is below 99.9%", missed.Reasons[0])
 	assert.Equal(t, []string{"the completeness was not measured"}, judge(10, tuning.Unknown).Reasons)
+}
+
+// Answers are incomplete on an idle topology too, where the join bolt waits too little for the filter bolts.
+func TestIncompleteAnswersOfAnIdleTopologyNameTheJoinsWait(t *testing.T) {
+	judge := func(latency, completeness tuning.Figure) string {
+		m := tuning.StepMeasures{}
+		m.Set(tuning.FilterLatency, tuning.Mean, latency)
+		m.Set(tuning.Completeness, tuning.Mean, completeness)
+		_, judgement, _ := tuning.JudgeGoals([]tuning.Goal{atMost(tuning.FilterLatency, tuning.Mean, 200),
+			atLeast(tuning.Completeness, tuning.Mean, 0.99)}, tuning.GoalStep{Measured: m, HasQueries: true,
+			HostIdle: 0.4, LeastIdle: 0.05, Evidence: quiet()})
+		assert.Equal(t, tuning.Fail, judgement.Verdict)
+		return strings.Join(judgement.Reasons, "; ")
+	}
+	const wait = "bullet.topology.join.bolt.query.post.finish.buffer.ticks"
+	assert.Contains(t, judge(5, 0.8), wait)
+	assert.NotContains(t, judge(900, 0.8), wait, "filter bolts that are late are reason enough")
 }
 
 // A query that runs for 30 s takes 30 s: what is missed is how late its result came. Where the limit is within that
