@@ -68,7 +68,7 @@ func TestATuneRunOnACluster(t *testing.T) {
 	file, out := filepath.Join(runs, "elsewhere.yaml"), filepath.Join(runs, "run")
 	require.NoError(t, os.WriteFile(file, []byte(experimentOn(o)), 0o644))
 	first := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
-	first.awaitLine(t, "2 workers report")
+	first.awaitLine(t, "all workers report: 2")
 	require.NoError(t, first.cmd.Process.Kill())
 	assert.Equal(t, -1, first.end(t))
 

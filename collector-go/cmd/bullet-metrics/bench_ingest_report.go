@@ -123,17 +123,10 @@ func (r *ingestResult) capacity() string {
 	if r.Settings.Target != "" {
 		where = "The collector at " + r.Settings.Target
 	}
-	return fmt.Sprintf("%s takes %s workers of your kind (%s samples/s each): %s rows/s, %s samples/s, from %d %s.",
+	return fmt.Sprintf("%s takes %s workers of your kind (%s samples/s each): %s rows/s, %s samples/s, from %s.",
 		where, tuning.Digits(tuning.Figure(b.Workers)),
 		tuning.Digits(tuning.Figure(r.Settings.WorkerSamples)), tuning.Digits(tuning.Figure(b.RowsPerS)),
-		tuning.Digits(tuning.Figure(b.SamplesPerS)), b.Clients, plural(b.Clients, "client"))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
+		tuning.Digits(tuning.Figure(b.SamplesPerS)), tuning.Counted(b.Clients, "client"))
 }
 
 // full says where the curve ended.
@@ -141,14 +134,14 @@ func (r *ingestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {
 	case bench.ByRejections:
-		return fmt.Sprintf("It was full at %d %s: %d batches were answered with FULL and sent again; nothing was lost.",
-			last.Clients, plural(last.Clients, "client"), last.Rejected)
+		return fmt.Sprintf("It was full at %s: %d batches were answered with FULL and sent again; nothing was lost.",
+			tuning.Counted(last.Clients, "client"), last.Rejected)
 	case bench.ByThroughput:
-		return fmt.Sprintf("It was full at %d %s: more of them brought no more rows.", r.best().Clients,
-			plural(r.best().Clients, "client"))
+		return fmt.Sprintf("It was full at %s: more of them brought no more rows.",
+			tuning.Counted(r.best().Clients, "client"))
 	}
-	return fmt.Sprintf("%d %s did not show that it is full; the capacity may be more.", last.Clients,
-		plural(last.Clients, "client"))
+	return fmt.Sprintf("%s did not show that it is full; the capacity may be more.",
+		tuning.Counted(last.Clients, "client"))
 }
 
 // notes are what a reader must know.

@@ -16,6 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // optimizeOptions are the flags of tune optimize.
@@ -212,7 +213,7 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	line("%s: %d configurations may be tried", s.file.Name, f.Configurations)
 	if f.KeptTrials > 0 {
-		line("  %d trials are kept in %s", f.KeptTrials, o.directory(s.study))
+		line("  %s kept in %s", tuning.Counted(f.KeptTrials, "trial"), o.directory(s.study))
 	}
 	if f.First == nil {
 		line("  nothing is left to try")
@@ -225,11 +226,11 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 		if o.grid {
 			expected = ""
 		}
-		line("  about %d trials of %s: %s%s", f.AboutTrials, study.Took(f.TrialSeconds),
+		line("  about %s of %s: %s%s", tuning.Counted(f.AboutTrials, "trial"), study.Took(f.TrialSeconds),
 			study.Took(f.AboutSeconds), expected)
 	}
 	if f.MostTrials > 0 {
-		line("  at most %d trials", f.MostTrials)
+		line("  at most %s", tuning.Counted(f.MostTrials, "trial"))
 	}
 	if f.MostSeconds > 0 {
 		line("  at most %s", study.Took(f.MostSeconds))
@@ -242,7 +243,7 @@ func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
 	var kept []trials.Kept
 	var finished []optimize.Trial
 	if s.study != nil {
-		if kept, err = trials.Load(o.directory(s.study)); err != nil {
+		if kept, err = s.study.Load(o.directory(s.study)); err != nil {
 			return f, err
 		}
 		finished = s.study.Finished(kept)

@@ -17,6 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // searchesDir is where the trials of searches are kept unless a flag names another place: each search's in a directory
@@ -50,7 +51,7 @@ func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out
 	if o.limit > 0 {
 		runner.Deadline = began.Add(o.limit)
 	}
-	say.Say("%s: %d trials are kept in %s", s.file.Name, len(runner.Finished()), player.dir)
+	say.Say("%s: %s kept in %s", s.file.Name, tuning.Counted(len(runner.Finished()), "trial"), player.dir)
 	ended := player.enter(ctx)
 	if ended == nil {
 		ended = o.run(ctx, runner, s.search)

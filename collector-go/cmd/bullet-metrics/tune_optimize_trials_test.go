@@ -40,7 +40,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	out, err := tune(t, args...)
 	require.NoError(t, err)
 	for _, want := range []string{"small: 36 configurations may be tried",
-		"first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=2000",
+		"first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=500",
 		"at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
@@ -50,7 +50,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &f))
 	assert.InDelta(t, 120, f.TrialSeconds, 30, "about two minutes")
 	assert.Equal(t, map[string]any{"bullet.topology.filter.bolt.parallelism": 1.0,
-		"bullet.topology.custom.topology.worker.childopts":  "-XX:+UseG1GC -Xmx64m",
+		"bullet.topology.custom.topology.worker.childopts":  "-XX:+UseG1GC -XX:TieredStopAtLevel=1 -Xmx64m",
 		"bullet.topology.custom.topology.max.spout.pending": 5.0}, f.First)
 	out, err = tune(t, append(args, "--grid")...)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	assert.True(t, run.Plan.EndEarly)
 	assert.Equal(t, s.study.Text, run.Experiment)
 	assert.Contains(t, run.Trials[0].Settings, rundir.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
-		Value: "-XX:+UseG1GC -Xmx256m"})
+		Value: "-XX:+UseG1GC -XX:TieredStopAtLevel=1 -Xmx256m"})
 
 	w, err := rundir.Open(order.Dir)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	}
 	best, err := os.ReadFile(filepath.Join(o.out, bestFile))
 	require.NoError(t, err)
-	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseG1GC -Xmx64m\n")
+	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseG1GC -XX:TieredStopAtLevel=1 -Xmx64m\n")
 	for _, name := range []string{"report.html", "report.md", "report.json", "figures/optimize-front.svg"} {
 		assert.FileExists(t, filepath.Join(o.out, rundir.ReportDir, name))
 	}
@@ -182,7 +182,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	o.dry = true
 	o.show.output = "text"
 	require.NoError(t, o.foresee(s, &out))
-	assert.Contains(t, out.String(), "2 trials are kept in "+o.out)
+	assert.Contains(t, out.String(), "2 trials kept in "+o.out)
 	assert.NotContains(t, out.String(), "the space's start")
 
 	o.grid, o.show.output = true, "json"

@@ -115,8 +115,8 @@ func (l *Local) up(ctx context.Context) error {
 		return err
 	}
 	s := l.running
-	l.progress.Say("starting the collector, the query gateway and a Storm cluster of %d workers; logs in %s",
-		l.options.Workers, filepath.Join(l.options.Dir, "logs"))
+	l.progress.Say("starting the collector, the query gateway and a Storm cluster of %s; logs in %s",
+		tuning.Counted(l.options.Workers, "worker"), filepath.Join(l.options.Dir, "logs"))
 	if err := s.Start(ctx); err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail contex
 		fail(err)
 		return
 	}
-	s.ports.Progress.Say("%d workers report", s.o.Workers)
+	s.ports.Progress.Say("all workers report: %d", s.o.Workers)
 }
 
 // awaitWorkers waits until so many workers as there must be have reported after a moment.

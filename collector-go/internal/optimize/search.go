@@ -253,14 +253,7 @@ func (k *knowledge) repeat(e *evidence, why string) bool {
 }
 
 func (k *knowledge) putAside(e *evidence, why string) {
-	k.undecided[e.at] = fmt.Sprintf("%.0f%% likely to hold after %s; %s", 100*e.holds, counted(e.trials, "trial"), why)
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	k.undecided[e.at] = fmt.Sprintf("%.0f%% likely to hold after %s; %s", 100*e.holds, tuning.Counted(e.trials, "trial"), why)
 }
 
 func (k *knowledge) propose(at int, why string) {
@@ -358,7 +351,7 @@ func (k *knowledge) heldOrEasier() []float64 {
 // reason says why a point comes next: how many of the open ones it settles if it holds, and if it fails.
 func (k *knowledge) reason(at, settles, ruled int) string {
 	g := k.grid
-	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", counted(len(k.open), "open configuration"),
+	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", tuning.Counted(len(k.open), "open configuration"),
 		settles, ruled)
 	if len(k.all) == 0 {
 		return why

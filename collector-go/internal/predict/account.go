@@ -18,7 +18,7 @@ func (a *Answers) Document() *document.Document {
 	within := tuning.ConfidencePercent(a.Confidence)
 	for i, answer := range a.Answers {
 		d.Findings = append(d.Findings, fmt.Sprintf("From %s in %s; intervals of %s.",
-			counted(answer.Steps, "step", "steps"), strings.Join(answer.From, ", "), within))
+			tuning.Counted(answer.Steps, "step"), strings.Join(answer.From, ", "), within))
 		for _, p := range answer.Predictions {
 			title := p.title()
 			if len(a.Answers) > 1 {
@@ -188,21 +188,14 @@ func (p *Prediction) configuration() string {
 	return cmp.Or(p.Label, "predicted")
 }
 
-func counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
-}
-
 // Document is the check as people read it.
 func (c *Check) Document() *document.Document {
 	all := c.Summaries[len(c.Summaries)-1]
 	d := &document.Document{Title: "Predictions of steps that were measured, each left out", Verdict: c.verdict()}
 	d.Findings = []string{
 		fmt.Sprintf("%s of the steps of %s, each predicted from all steps but it and its repeats: %s inside the interval of %s (goal: %s), the median error is %s, half the median interval %s.",
-			counted(all.Held, "figure", "figures"),
-			counted(c.Launches, "launch", "launches"), tuning.Percent(all.Inside),
+			tuning.Counted(all.Held, "figure"),
+			tuning.Counted(c.Launches, "launch"), tuning.Percent(all.Inside),
 			tuning.ConfidencePercent(c.Confidence), tuning.Percent(CoverageGoal), tuning.Percent(all.MedianError),
 			tuning.Percent(all.HalfWidth)),
 		fmt.Sprintf("Half the median interval is %s median errors (goal: %s). Of normal errors it is 2.9 at 95%%, and 2.4 at 90%%: narrower ones would hold fewer.",
@@ -211,7 +204,7 @@ func (c *Check) Document() *document.Document {
 	if c.Capacity.Held > 0 {
 		d.Findings = append(d.Findings,
 			fmt.Sprintf("%s, each predicted from the other configurations: %s inside, the median error is %s (goal: below %s).",
-				counted(c.Capacity.Held, "capacity", "capacities"),
+				tuning.Counted(c.Capacity.Held, "capacity"),
 				tuning.Percent(c.Capacity.Inside), tuning.Percent(c.Capacity.MedianError),
 				tuning.Percent(CapacityErrorGoal)))
 	}
@@ -238,7 +231,7 @@ func (c *Check) Document() *document.Document {
 		document.Text("Unit", func(s HeldStep) string { return s.Unit }),
 		document.Text("Inside", func(s HeldStep) string { return yes(s.Inside) }))))
 	for _, why := range slices.Sorted(maps.Keys(c.LeftOut)) {
-		d.Note(fmt.Sprintf("%s not looked at, %s", counted(c.LeftOut[why], "step", "steps"), why))
+		d.Note(fmt.Sprintf("%s not looked at, %s", tuning.Counted(c.LeftOut[why], "step"), why))
 	}
 	for _, n := range c.Notes {
 		d.Note(n)

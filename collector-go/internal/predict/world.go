@@ -102,7 +102,7 @@ func LeftOut(sources []*Source) string {
 	var all []string
 	for _, s := range sources {
 		for _, why := range slices.Sorted(maps.Keys(s.LeftOut)) {
-			all = append(all, fmt.Sprintf("%s of %s: %s", counted(s.LeftOut[why], "step", "steps"), s.Name, why))
+			all = append(all, fmt.Sprintf("%s of %s: %s", tuning.Counted(s.LeftOut[why], "step"), s.Name, why))
 		}
 	}
 	if len(all) == 0 {

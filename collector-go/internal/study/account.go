@@ -88,9 +88,9 @@ func verdict(r *optimize.Result) string {
 
 // Outcome is a result in a sentence without its full stop.
 func Outcome(r *optimize.Result) string {
-	open := fmt.Sprintf("%s could be cheaper and hold", counted(r.OpenConfigurations, "configuration"))
+	open := fmt.Sprintf("%s could be cheaper and hold", tuning.Counted(r.OpenConfigurations, "configuration"))
 	if r.Best == nil {
-		open = fmt.Sprintf("%s could hold", counted(r.OpenConfigurations, "configuration"))
+		open = fmt.Sprintf("%s could hold", tuning.Counted(r.OpenConfigurations, "configuration"))
 	}
 	switch {
 	case r.Proven && r.Best != nil:
@@ -116,21 +116,13 @@ func findings(r *optimize.Result, costUnit string) (out []string) {
 		seconds += t.Seconds
 	}
 	out = append(out, strings.ToUpper(Outcome(r)[:1])+Outcome(r)[1:]+".")
-	out = append(out, fmt.Sprintf("%s of %s, %s.", counted(len(r.Trials), "trial"),
-		counted(r.Configurations, "configuration"), Took(seconds)))
+	out = append(out, fmt.Sprintf("%s of %s, %s.", tuning.Counted(len(r.Trials), "trial"),
+		tuning.Counted(r.Configurations, "configuration"), Took(seconds)))
 	if r.Doubt > 0 {
 		out = append(out, fmt.Sprintf("The probability that noise turned a verdict that this rests on: %s%%.",
 			tuning.TwoDigits(tuning.Figure(100*r.Doubt))))
 	}
 	return out
-}
-
-func counted(n int, what string) string {
-	text := tuning.Grouped(fmt.Sprint(n)) + " " + what
-	if n != 1 {
-		text += "s"
-	}
-	return text
 }
 
 // Took is a time in seconds as people read it.

@@ -2,7 +2,6 @@ package trials
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,22 +61,17 @@ func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Run
 	if err := os.MkdirAll(filepath.Join(dir, TrialsDir), 0o755); err != nil {
 		return nil, err
 	}
-	terms, err := json.MarshalIndent(study.terms(), "", " ")
-	if err != nil {
-		return nil, err
+	if _, err := os.Stat(filepath.Join(dir, TermsFile)); errors.Is(err, os.ErrNotExist) {
+		terms, err := study.termsText()
+		if err == nil {
+			err = write(dir, TermsFile, terms)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	before, err := os.ReadFile(filepath.Join(dir, TermsFile))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		err = write(dir, TermsFile, terms)
-	case err == nil && string(before) != string(terms):
-		err = fmt.Errorf("%s has trials with another target, load or launch than %s has now; give another directory with --out, or restore the file",
-			dir, study.File.Path())
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.kept, err = Load(dir)
+	var err error
+	r.kept, err = study.Load(dir)
 	return r, err
 }
 

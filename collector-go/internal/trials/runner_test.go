@@ -354,6 +354,8 @@ func TestTrialsOnOtherTermsAreNotMixed(t *testing.T) {
 		require.NoError(t, err)
 		_, err = NewRunner(other, dir, &cluster{}, &said{})
 		assert.ErrorContains(t, err, "another target, load or launch", with)
+		_, err = other.Load(dir)
+		assert.ErrorContains(t, err, "another target, load or launch", "a dry run does not mix them either")
 	}
 	wider, err := opened(t, strings.Replace(searched, "to: 6", "to: 8", 1), experimented)
 	require.NoError(t, err)

@@ -1,9 +1,13 @@
 package trials
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,6 +206,28 @@ func (s *Study) terms() terms {
 	plan := s.base.Plan()
 	plan.Title, plan.About, plan.Caveats = "", "", nil
 	return terms{s.File.OptimizeTarget(), plan}
+}
+
+func (s *Study) termsText() ([]byte, error) { return json.MarshalIndent(s.terms(), "", " ") }
+
+// Load reads the trials of a search's directory in their order; none where there is no directory. An error where they
+// were run on other terms than the study's: they do not compare.
+func (s *Study) Load(dir string) ([]Kept, error) {
+	before, err := os.ReadFile(filepath.Join(dir, TermsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Load(dir)
+	} else if err != nil {
+		return nil, err
+	}
+	now, err := s.termsText()
+	switch {
+	case err != nil:
+		return nil, err
+	case string(before) != string(now):
+		return nil, fmt.Errorf("%s has trials with another target, load or launch than %s has now; give another directory with --out, or restore the file",
+			dir, s.File.Path())
+	}
+	return Load(dir)
 }
 
 // known are settings of which a search may be; the names of Bullet's and the experiment's own YAML are known beside

@@ -42,6 +42,19 @@ func trimmed(text string) string {
 	return text
 }
 
+// Counted is a number of things: "1 trial", "36 trials", "2 capacities", "3 launches".
+func Counted(n int, one string) string {
+	if n != 1 {
+		if stem, found := strings.CutSuffix(one, "y"); found {
+			one = stem + "ie"
+		} else if strings.HasSuffix(one, "ch") {
+			one += "e"
+		}
+		one += "s"
+	}
+	return Grouped(strconv.Itoa(n)) + " " + one
+}
+
 // Grouped puts a comma between each three digits before the point of a number's text.
 func Grouped(digits string) string {
 	whole, fraction, found := strings.Cut(digits, ".")
