@@ -12,18 +12,39 @@ const states = {
   burning: { hash: '#topology=slow-filter&component=FilterBolt', ready: (page) => page.locator('#cause').waitFor() },
   hostile: { hash: madeUp },
   recorded: { hash: recorded },
-  query: { hash: '#from=2026-11-21T15:49:00Z&to=2026-11-21T15:51:00Z&query=storm_capacity_ratio', shown: false, ready: async (page) => {
-    await page.locator('#answer-rows tbody tr').first().waitFor();
-    await page.locator('#editor .cm-content').click();
-    await page.keyboard.press('End');
-    await page.keyboard.type('{');
-    await page.locator('.cm-tooltip-autocomplete li', { hasText: 'component' }).waitFor();
-  } },
-  'a refused query': { hash: '#query=sum(up', shown: false, expected: ['400'], ready: (page) => page.locator('#go-to-error').waitFor() },
+  query: {
+    hash: '#from=2026-11-21T15:49:00Z&to=2026-11-21T15:51:00Z&query=storm_capacity_ratio',
+    shown: false,
+    ready: async (page) => {
+      await page.locator('#answer-rows tbody tr').first().waitFor();
+      await page.locator('#editor .cm-content').click();
+      await page.keyboard.press('End');
+      await page.keyboard.type('{');
+      await page.locator('.cm-tooltip-autocomplete li', { hasText: 'component' }).waitFor();
+    },
+  },
+  'a refused query': {
+    hash: '#query=sum(up',
+    shown: false,
+    expected: ['400'],
+    ready: (page) => page.locator('#go-to-error').waitFor(),
+  },
   old: { hash: '#topology=bullet', ready: (page) => page.locator('#go-there').waitFor() },
   overview: { hash: '', shown: false, ready: (page) => page.locator('#overview-body tbody tr').first().waitFor() },
-  empty: { base: collectors.empty, hash: '', shown: false, expected: ['404'], ready: (page) => page.getByText('No topology has reported yet').waitFor() },
-  storeless: { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404'], ready: (page) => page.locator('#away .problem').waitFor() },
+  empty: {
+    base: collectors.empty,
+    hash: '',
+    shown: false,
+    expected: ['404'],
+    ready: (page) => page.getByText('No topology has reported yet').waitFor(),
+  },
+  storeless: {
+    base: collectors.storeless,
+    hash: '',
+    shown: false,
+    expected: ['503', '404'],
+    ready: (page) => page.locator('#away .problem').waitFor(),
+  },
 };
 
 for (const [name, { ready, ...how }] of Object.entries(states)) {
@@ -38,17 +59,28 @@ for (const [name, { ready, ...how }] of Object.entries(states)) {
         }
       }
     };
-    if (['healthy', 'burning', 'empty', 'old'].includes(name)) await everyLook((width, colorScheme) => picture(page, `${name}-${width}-${colorScheme}`, false));
+    if (['healthy', 'burning', 'empty', 'old'].includes(name))
+      await everyLook((width, colorScheme) => picture(page, `${name}-${width}-${colorScheme}`, false));
     const protocol = await page.context().newCDPSession(page); // past the page's policy, which lets no script in
     const evaluate = async (expression) => {
-      const { result, exceptionDetails } = await protocol.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true, expression });
+      const { result, exceptionDetails } = await protocol.send('Runtime.evaluate', {
+        awaitPromise: true,
+        returnByValue: true,
+        expression,
+      });
       assert.equal(exceptionDetails, undefined, JSON.stringify(exceptionDetails));
       return result.value;
     };
     await evaluate(`${axe};0`);
-    await page.locator('details').evaluateAll((all) => all.forEach((d) => { d.open = true; })); // what is folded is looked at too
+    await page.locator('details').evaluateAll((all) =>
+      all.forEach((d) => {
+        d.open = true;
+      }),
+    ); // what is folded is looked at too
     await everyLook(async (width, colorScheme) => {
-      const result = await evaluate(`axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => ({ checked: r.passes.length, violations: r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 4).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary).join(' | ')) }))`);
+      const result = await evaluate(
+        `axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => ({ checked: r.passes.length, violations: r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 4).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary).join(' | ')) }))`,
+      );
       assert.deepEqual(result.violations, [], `${name} at ${width} px, ${colorScheme}`);
       assert.ok(result.checked >= 10, `${result.checked} rules had something to look at`);
     });

@@ -9,14 +9,23 @@ const topology = (name, more = {}) => `#${new URLSearchParams({ topology: name, 
 // What a tile has, asked otherwise than the page asks, at the tile's own time over its own slice.
 const questions = {
   latency: [(t, w) => `max(max_over_time(bullet_filter_latency_mean_seconds{topology="${t}"}[${w}s])) * 1000`],
-  queries: [(t, w) => `sum(sum_over_time(bullet_active_queries{topology="${t}",component="JoinBolt"}[${w}s]) / count_over_time(bullet_active_queries{topology="${t}",component="JoinBolt"}[${w}s]))`],
+  queries: [
+    (t, w) =>
+      `sum(sum_over_time(bullet_active_queries{topology="${t}",component="JoinBolt"}[${w}s]) / count_over_time(bullet_active_queries{topology="${t}",component="JoinBolt"}[${w}s]))`,
+  ],
   records: [(t, w) => `sum(deriv(bullet_source_records_total{topology="${t}"}[${w + 10}s]))`],
   lag: [(t, w) => `sum(avg_over_time(bullet_source_lag_records{topology="${t}"}[${w}s]))`],
   busy: [(t, w) => `100 * max(avg_over_time(storm_capacity_ratio{topology="${t}",component="FilterBolt"}[${w}s]))`],
-  workers: [(t, w) => `count(count by (worker) (present_over_time(bullet_worker_heap_used_bytes{topology="${t}"}[${w}s])))`],
+  workers: [
+    (t, w) => `count(count by (worker) (present_over_time(bullet_worker_heap_used_bytes{topology="${t}"}[${w}s])))`,
+  ],
 };
 
-for (const [width, colorScheme] of [[390, 'light'], [768, 'dark'], [1440, 'light']]) {
+for (const [width, colorScheme] of [
+  [390, 'light'],
+  [768, 'dark'],
+  [1440, 'light'],
+]) {
   test(`tiles are the API’s numbers at ${width} px, and lead to their figures`, async (t) => {
     const page = await open(t, { keep: true, hash: topology('slow-filter'), width, height: 844, colorScheme });
     const { step } = await data(page, 'busy');
@@ -43,32 +52,84 @@ test('a diagnosis is marked on the figures, and its rows lead to their moment', 
   const text = await card.textContent();
   assert.ok(text.indexOf('Figures that moved') < text.indexOf('Events in the'), 'figures first');
   assert.match(text, /Without a sample, so that nothing is known of: .*filter latency, p99/);
-  const marks = await page.evaluate(() => { const f = globalThis.bulletPage.board.byName.get('busy'); return f.host.over(f).marks.filter((m) => m.cause).map((m) => [m.figure, m.labelled]); });
-  assert.ok(marks.some(([figure, labelled]) => figure === 'busy' && labelled) && marks.some(([figure, labelled]) => figure === 'latency' && !labelled), JSON.stringify(marks));
+  const marks = await page.evaluate(() => {
+    const f = globalThis.bulletPage.board.byName.get('busy');
+    return f.host
+      .over(f)
+      .marks.filter((m) => m.cause)
+      .map((m) => [m.figure, m.labelled]);
+  });
+  assert.ok(
+    marks.some(([figure, labelled]) => figure === 'busy' && labelled) &&
+      marks.some(([figure, labelled]) => figure === 'latency' && !labelled),
+    JSON.stringify(marks),
+  );
   await card.getByRole('link', { name: /busy share of the busiest task/ }).click();
-  await page.waitForFunction(() => document.activeElement.id === 'figure-busy' && globalThis.bulletPage.board.pointed != null);
+  await page.waitForFunction(
+    () => document.activeElement.id === 'figure-busy' && globalThis.bulletPage.board.pointed != null,
+  );
   const { hash } = new URL(page.url());
   const [, at] = /at=([^&]+)/.exec(hash);
-  const pointed = await page.evaluate(() => { const { board } = globalThis.bulletPage; const f = board.figures[0]; return [f.times[board.pointed] - f.grid.step, f.times[board.pointed]]; });
+  const pointed = await page.evaluate(() => {
+    const { board } = globalThis.bulletPage;
+    const f = board.figures[0];
+    return [f.times[board.pointed] - f.grid.step, f.times[board.pointed]];
+  });
   const moment = Date.parse(decodeURIComponent(at)) / 1000;
   assert.ok(moment > pointed[0] - 1 && moment <= pointed[1], `${moment} in ${pointed}`);
   await picture(page, 'burning-1440-light');
   const copy = await open(t, { hash, width: 1440 });
-  await copy.waitForFunction(() => globalThis.bulletPage.board.pointed != null && document.activeElement.id === 'figure-busy');
+  await copy.waitForFunction(
+    () => globalThis.bulletPage.board.pointed != null && document.activeElement.id === 'figure-busy',
+  );
 });
 
 // Five causes, five sentences, each within one screen of a phone.
 for (const [name, base, figure, cause, advice] of [
-  ['slow-filter', 'full', 'latency', /FilterBolt is busy 9\d% of its time since \d\d:\d\d UTC \(3\d% before\)/, /bullet\.topology\.filter\.bolt\.parallelism/],
-  ['slow-gc', 'full', 'latency', /Garbage collection takes \d\d% of the worst worker's time since .* \(1% before\)/, /larger heap/],
-  ['slow-source', 'full', 'latency', /The source is slow: \d+(\.\d)? records\/s arrive since .* no component is busy/, /Look at the source/],
+  [
+    'slow-filter',
+    'full',
+    'latency',
+    /FilterBolt is busy 9\d% of its time since \d\d:\d\d UTC \(3\d% before\)/,
+    /bullet\.topology\.filter\.bolt\.parallelism/,
+  ],
+  [
+    'slow-gc',
+    'full',
+    'latency',
+    /Garbage collection takes \d\d% of the worst worker's time since .* \(1% before\)/,
+    /larger heap/,
+  ],
+  [
+    'slow-source',
+    'full',
+    'latency',
+    /The source is slow: \d+(\.\d)? records\/s arrive since .* no component is busy/,
+    /Look at the source/,
+  ],
   ['slow-worker', 'full', 'latency', /A worker is lost: 2 report since .*, 3 did before/, /log: out of memory/],
-  ['was-away', 'away', 'workers', /The collector did not run from \d\d:\d\d UTC to \d\d:\d\d UTC: of that time only what the plugin held is known/, /why the collector was down/],
+  [
+    'was-away',
+    'away',
+    'workers',
+    /The collector did not run from \d\d:\d\d UTC to \d\d:\d\d UTC: of that time only what the plugin held is known/,
+    /why the collector was down/,
+  ],
 ]) {
   test(`${name}: a phone's first screen names the alert, its cause and what to do`, async (t) => {
-    const page = await open(t, { ...(base === 'away' ? noRuns : {}), base: collectors[base], hash: topology(name), width: 390, height: 844, hasTouch: true });
+    const page = await open(t, {
+      ...(base === 'away' ? noRuns : {}),
+      base: collectors[base],
+      hash: topology(name),
+      width: 390,
+      height: 844,
+      hasTouch: true,
+    });
     await page.locator('#cause').waitFor();
-    assert.match(await page.locator('#state').textContent(), base === 'away' ? /No samples of was-away/ : /Filter latency of .* is \d.*, above 200 ms/);
+    assert.match(
+      await page.locator('#state').textContent(),
+      base === 'away' ? /No samples of was-away/ : /Filter latency of .* is \d.*, above 200 ms/,
+    );
     assert.match(await page.locator('#cause').textContent(), cause);
     assert.match(await page.locator('#advice').textContent(), advice);
     for (const part of ['#state', '#cause', '#advice', '#tiles']) {
@@ -82,7 +143,10 @@ for (const [name, base, figure, cause, advice] of [
     await picture(page, `phone-${name}`, false);
     const sentence = await page.locator('#cause').textContent();
     const diagnosis = await page.locator('.alert.firing .cause').first().textContent();
-    assert.ok(diagnosis.includes(sentence.replace('Cause: ', '').replace(/\.$/, '')), `the diagnosis says the same: ${diagnosis}`);
+    assert.ok(
+      diagnosis.includes(sentence.replace('Cause: ', '').replace(/\.$/, '')),
+      `the diagnosis says the same: ${diagnosis}`,
+    );
   });
 }
 
@@ -99,7 +163,12 @@ test('on a phone the alert is at most six tab stops away', async (t) => {
   await page.waitForFunction(() => document.activeElement.id === 'alerts');
   await page.evaluate(() => document.body.focus());
   await page.locator('#chosen').click();
-  const small = await page.evaluate(() => [...document.querySelectorAll('#controls select, #controls button')].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).length);
+  const small = await page.evaluate(
+    () =>
+      [...document.querySelectorAll('#controls select, #controls button')].filter(
+        (e) => e.offsetParent && e.getBoundingClientRect().height < 40,
+      ).length,
+  );
   assert.equal(small, 0, 'fingers are wide');
 });
 
@@ -114,7 +183,10 @@ test('of several topologies there is an overview, the burning first', async (t) 
   const page = await open(t, { hash: '', width: 768, shown: false });
   await page.locator('#overview-body tbody tr').first().waitFor();
   const rows = await page.locator('#overview-body tbody tr').allTextContents();
-  assert.match(rows.find((r) => r.startsWith('well')), /OK/);
+  assert.match(
+    rows.find((r) => r.startsWith('well')),
+    /OK/,
+  );
   assert.ok(rows.findIndex((r) => r.startsWith('slow-gc')) < rows.findIndex((r) => r.startsWith('well')));
   await picture(page, 'overview-768-light');
   await page.getByRole('link', { name: 'well' }).click();

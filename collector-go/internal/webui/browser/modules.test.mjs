@@ -16,7 +16,15 @@ import { webAddress } from '../static/js/dom.js';
 import { duration, plain, units } from '../static/js/units.js';
 
 test('a state comes back from its hash', () => {
-  for (const part of [{}, { topology: 'a&b=c #<ü>' }, { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' }, { from: 1795276140, to: 1795276320 }, { figure: 'busy', at: 1795276140, component: 'Filter<b>' }, { query: 'a{b="#&"} + 1', kind: 'instant' }, { query: '' }]) {
+  for (const part of [
+    {},
+    { topology: 'a&b=c #<ü>' },
+    { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' },
+    { from: 1795276140, to: 1795276320 },
+    { figure: 'busy', at: 1795276140, component: 'Filter<b>' },
+    { query: 'a{b="#&"} + 1', kind: 'instant' },
+    { query: '' },
+  ]) {
     const state = { ...defaults, ...part };
     assert.deepEqual(parse(format(state)), state);
   }
@@ -25,11 +33,19 @@ test('a state comes back from its hash', () => {
 
 test('a link of Prometheus is a query', () => {
   const of = (form) => parse(`#${new URLSearchParams(form)}`);
-  const fixed = of({ 'g0.expr': 'a + b', 'g0.tab': '0', 'g0.range_input': '2h', 'g0.end_input': '2026-11-21 15:51:00' });
+  const fixed = of({
+    'g0.expr': 'a + b',
+    'g0.tab': '0',
+    'g0.range_input': '2h',
+    'g0.end_input': '2026-11-21 15:51:00',
+  });
   assert.deepEqual([fixed.query, fixed.kind, fixed.from, fixed.to], ['a + b', 'range', 1795276260 - 7200, 1795276260]);
   const live = of({ 'g0.expr': 'a', 'g0.tab': '1', 'g0.range_input': '2h' });
   assert.deepEqual([live.kind, live.range, live.from], ['instant', '6h', null], 'the least range that has all of it');
-  assert.deepEqual([of({ 'g0.expr': 'a', 'g0.range_input': '9w' }).range, of({ 'g0.expr': 'a', 'g0.range_input': 'x' }).range], ['7d', '1h']);
+  assert.deepEqual(
+    [of({ 'g0.expr': 'a', 'g0.range_input': '9w' }).range, of({ 'g0.expr': 'a', 'g0.range_input': 'x' }).range],
+    ['7d', '1h'],
+  );
 });
 
 test('an answer is rows of what it is of and its numbers', () => {
@@ -37,39 +53,101 @@ test('an answer is rows of what it is of and its numbers', () => {
   assert.equal(nameOfSeries(metric), 'm{a="x\\"y", b="2"}');
   assert.equal(nameOfSeries({}), '{}');
   const short = shortNames([metric, { ...metric, b: '3', c: '1' }]);
-  assert.deepEqual([short(metric), short({ ...metric, b: '3', c: '1' }), shortNames([metric])(metric)], ['{b="2"}', '{b="3", c="1"}', 'm{a="x\\"y", b="2"}']);
-  const range = { resultType: 'matrix', result: [{ metric: {}, values: [[1, '2'], [2, 'NaN'], [3, '4.5']] }, { metric: {}, histograms: [[1, { count: '3', sum: '1.5' }]] }, { metric: {}, values: [[1, 'NaN']] }] };
-  assert.deepEqual(rowsOf(range), [['{}', '4.5', '2', '3.25', '4.5'], ['{}', 'histogram: 3 values, sum 1.5', '–', '–', '–'], ['{}', 'NaN', 'NaN', 'NaN', 'NaN']]);
+  assert.deepEqual(
+    [short(metric), short({ ...metric, b: '3', c: '1' }), shortNames([metric])(metric)],
+    ['{b="2"}', '{b="3", c="1"}', 'm{a="x\\"y", b="2"}'],
+  );
+  const range = {
+    resultType: 'matrix',
+    result: [
+      {
+        metric: {},
+        values: [
+          [1, '2'],
+          [2, 'NaN'],
+          [3, '4.5'],
+        ],
+      },
+      { metric: {}, histograms: [[1, { count: '3', sum: '1.5' }]] },
+      { metric: {}, values: [[1, 'NaN']] },
+    ],
+  };
+  assert.deepEqual(rowsOf(range), [
+    ['{}', '4.5', '2', '3.25', '4.5'],
+    ['{}', 'histogram: 3 values, sum 1.5', '–', '–', '–'],
+    ['{}', 'NaN', 'NaN', 'NaN', 'NaN'],
+  ]);
   assert.equal(headOf(range).length, 5);
-  assert.deepEqual(rowsOf({ resultType: 'vector', result: [{ metric: { a: '1' }, value: [1, '1e3'] }, { metric: {}, histogram: [1, { count: '3', sum: '1.5' }] }] }), [['{a="1"}', '1e3'], ['{}', 'histogram: 3 values, sum 1.5']]);
+  assert.deepEqual(
+    rowsOf({
+      resultType: 'vector',
+      result: [
+        { metric: { a: '1' }, value: [1, '1e3'] },
+        { metric: {}, histogram: [1, { count: '3', sum: '1.5' }] },
+      ],
+    }),
+    [
+      ['{a="1"}', '1e3'],
+      ['{}', 'histogram: 3 values, sum 1.5'],
+    ],
+  );
   assert.deepEqual(rowsOf({ resultType: 'scalar', result: [1, '7'] }), [['scalar', '7']]);
-  assert.deepEqual([0, 1e-5, 0.31, 123456.789, 314572800].map((v) => units.number.write(v)), ['0', '0.00001000', '0.31', '123,457', '314.6M']);
+  assert.deepEqual(
+    [0, 1e-5, 0.31, 123456.789, 314572800].map((v) => units.number.write(v)),
+    ['0', '0.00001000', '0.31', '123,457', '314.6M'],
+  );
 });
 
 test('an error of a query names what to do', () => {
   const of = (message, status, type) => adviceOf(Object.assign(new Error(message), { status, type }));
-  assert.deepEqual(of('invalid parameter "query": 2:15: parse error: unexpected end of input', 400), { words: 'Correct the query at line 2, column 15, then ask again.', line: 2, column: 15 });
+  assert.deepEqual(of('invalid parameter "query": 2:15: parse error: unexpected end of input', 400), {
+    words: 'Correct the query at line 2, column 15, then ask again.',
+    line: 2,
+    column: 15,
+  });
   assert.match(of('forbidden', 403).words, /scope read/);
   assert.match(of('query timed out in expression evaluation', 503, 'timeout').words, /shorter time/);
-  assert.equal(of('query reads more than 5 series; select fewer series', 422, 'execution').words, '', 'it names that itself');
+  assert.equal(
+    of('query reads more than 5 series; select fewer series', 422, 'execution').words,
+    '',
+    'it names that itself',
+  );
 });
 
 test('a hash that makes no sense is as by default', () => {
-  for (const hash of ['#range=9y', '#slice=__proto__', '#range=constructor', '#from=5&to=4', '#from=x&to=y', '#from=1', '#cpu=<b>', '#%%%']) assert.deepEqual(parse(hash), defaults, hash);
+  for (const hash of [
+    '#range=9y',
+    '#slice=__proto__',
+    '#range=constructor',
+    '#from=5&to=4',
+    '#from=x&to=y',
+    '#from=1',
+    '#cpu=<b>',
+    '#%%%',
+  ])
+    assert.deepEqual(parse(hash), defaults, hash);
   assert.equal(moment('2026-11-21T15:49:00Z'), 1795276140);
   assert.equal(moment('never'), null);
 });
 
 test('slices lie on the grid of their width, and end when no sample can come any more', () => {
   const live = gridOf({ from: null, to: null, range: 3600, slice: 60, now: 1_800_000_101, width: 900, workers: 2 });
-  assert.deepEqual([live.end, live.step, live.points, live.start, live.thinned], [1_800_000_060, 60, 60, 1_800_000_060 - 3540, false]);
+  assert.deepEqual(
+    [live.end, live.step, live.points, live.start, live.thinned],
+    [1_800_000_060, 60, 60, 1_800_000_060 - 3540, false],
+  );
   assert.deepEqual([timesOf(live)[0], timesOf(live).at(-1)], [live.start, live.end]);
   const fixed = gridOf({ from: 1_800_000_005, to: 1_800_000_125, range: 0, slice: 60, now: 0, width: 900, workers: 2 });
   assert.deepEqual([fixed.from, fixed.end, fixed.points], [1_800_000_000, 1_800_000_180, 3]);
 });
 
 test('a long time and many workers are thinned by whole slices, in bounds', () => {
-  for (const [range, slice, workers, width] of [[86400, 60, 500, 1200], [7 * 86400, 10, 1, 400], [86400, 10, 5000, 300], [900, 3600, 3, 800]]) {
+  for (const [range, slice, workers, width] of [
+    [86400, 60, 500, 1200],
+    [7 * 86400, 10, 1, 400],
+    [86400, 10, 5000, 300],
+    [900, 3600, 3, 800],
+  ]) {
     const g = gridOf({ from: null, to: null, range, slice, now: 1_800_000_000, width, workers });
     assert.equal(g.step % slice, 0);
     assert.ok(g.points <= Math.max(60, width), `${g.points} points`);
@@ -88,10 +166,27 @@ test('the store is asked again when there is something new', () => {
 
 test('what is not there is null, and so are NaN and infinities', () => {
   const grid = { start: 100, step: 10, points: 5 };
-  const [column] = columnsOf([{ metric: { worker: 'a' }, values: [[100, '1'], [120, 'NaN'], [130, '+Inf'], [140, '4']] }], grid);
+  const [column] = columnsOf(
+    [
+      {
+        metric: { worker: 'a' },
+        values: [
+          [100, '1'],
+          [120, 'NaN'],
+          [130, '+Inf'],
+          [140, '4'],
+        ],
+      },
+    ],
+    grid,
+  );
   assert.deepEqual(column.values, [1, null, null, null, 4]);
   const other = { metric: { worker: 'b' }, values: [3, null, 5, null, null] };
-  assert.deepEqual(together([column, other], 5), { count: [2, 0, 1, 0, 1], total: [4, null, 5, null, 4], mean: [2, null, 5, null, 4] });
+  assert.deepEqual(together([column, other], 5), {
+    count: [2, 0, 1, 0, 1],
+    total: [4, null, 5, null, 4],
+    mean: [2, null, 5, null, 4],
+  });
   assert.equal(lastKnown([column, other]), 4);
   assert.equal(lastKnown([{ values: [null] }]), -1);
   assert.deepEqual(largest([other, column], 1), ['b']);
@@ -101,30 +196,61 @@ test('what is not there is null, and so are NaN and infinities', () => {
 test('a topology’s name stays inside its quotes', () => {
   const name = quote('a"} or vector(1) #\\\n');
   assert.equal(name, '"a\\"} or vector(1) #\\\\\\n"');
-  for (const f of figures) for (const line of f.lines) assert.ok(line.expression(name, 60, 10).includes(`topology=${name}`));
+  for (const f of figures)
+    for (const line of f.lines) assert.ok(line.expression(name, 60, 10).includes(`topology=${name}`));
 });
 
 test('a rate reaches from the sample before the slice, a mean over the slice alone', () => {
   const of = (name) => figures.find((f) => f.name === name).lines[0].expression('"t"', 60, 10);
   assert.match(of('cpu'), /\[70s\]/);
   assert.match(of('heap'), /\[60s\]/);
-  assert.match(figures.find((f) => f.name === 'heap').lines[0].expression('"t"', 10, 60), /\[60s\]/, 'a source that reports each minute');
+  assert.match(
+    figures.find((f) => f.name === 'heap').lines[0].expression('"t"', 10, 60),
+    /\[60s\]/,
+    'a source that reports each minute',
+  );
 });
 
 test('CPU is user and system together, as in reports and Grafana, and both parts stand beside it', () => {
   const of = (name) => figures.find((f) => f.name === name);
   assert.ok(!of('cpu').lines[0].expression('"t"', 60, 10).includes('mode'));
   assert.match(of('cpu').title, /^CPU time, user and system/);
-  assert.deepEqual(of('cpu-parts').lines.map((l) => [l.name, /mode="(\w+)"/.exec(l.expression('"t"', 60, 10))[1]]), [['user', 'user'], ['system', 'system'],
-    ['stolen from the worst host, from 5% of it on', 'steal']]);
+  assert.deepEqual(
+    of('cpu-parts').lines.map((l) => [l.name, /mode="(\w+)"/.exec(l.expression('"t"', 60, 10))[1]]),
+    [
+      ['user', 'user'],
+      ['system', 'system'],
+      ['stolen from the worst host, from 5% of it on', 'steal'],
+    ],
+  );
 });
 
 test('annotations are bands, marks and restarts', () => {
   const a = (title, time, end, ...tags) => ({ title, time, end_time: end, text: '', tags });
-  const { bands, marks } = bandsAndMarks([a('step 1', '2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z', 'step'), a('step 2', '2026-01-01T00:01:00Z', undefined, 'step'),
-    a('settings', '2026-01-01T00:00:30Z', undefined, 'config'), a('again', '2026-01-01T00:00:10Z', undefined, 'restart'), a('no time', 'x', undefined)], 1767225720);
-  assert.deepEqual(bands.map((b) => [b.label, b.to - b.from]), [['step 1', 60], ['step 2', 60]]);
-  assert.deepEqual(marks.map((m) => [m.label, m.restart]), [['again', true], ['settings', false]]);
+  const { bands, marks } = bandsAndMarks(
+    [
+      a('step 1', '2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z', 'step'),
+      a('step 2', '2026-01-01T00:01:00Z', undefined, 'step'),
+      a('settings', '2026-01-01T00:00:30Z', undefined, 'config'),
+      a('again', '2026-01-01T00:00:10Z', undefined, 'restart'),
+      a('no time', 'x', undefined),
+    ],
+    1767225720,
+  );
+  assert.deepEqual(
+    bands.map((b) => [b.label, b.to - b.from]),
+    [
+      ['step 1', 60],
+      ['step 2', 60],
+    ],
+  );
+  assert.deepEqual(
+    marks.map((m) => [m.label, m.restart]),
+    [
+      ['again', true],
+      ['settings', false],
+    ],
+  );
 });
 
 test('numbers are written with their units', () => {
@@ -136,16 +262,31 @@ test('numbers are written with their units', () => {
 
 test('only the web’s addresses become links', () => {
   assert.ok(webAddress('https://example.org/runbook'));
-  for (const bad of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', '//x', 'x', '']) assert.ok(!webAddress(bad), bad);
+  for (const bad of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', '//x', 'x', ''])
+    assert.ok(!webAddress(bad), bad);
 });
 
 test('a worker holds its own components before those of Storm', () => {
-  const components = [{ component: '__system', tasks: [-1] }, { component: '__acker', tasks: [9] }, { component: 'JoinBolt', tasks: [5] }, { component: 'FilterBolt', tasks: [3, 4] }];
+  const components = [
+    { component: '__system', tasks: [-1] },
+    { component: '__acker', tasks: [9] },
+    { component: 'JoinBolt', tasks: [5] },
+    { component: 'FilterBolt', tasks: [3, 4] },
+  ];
   assert.equal(held(components), 'FilterBolt 2, JoinBolt 1, __acker 1');
 });
 
 test('slices are as wide as the range asks for, or as chosen', () => {
-  for (const [part, want] of [[{ range: '15m' }, 10], [{}, 60], [{ range: '6h' }, 300], [{ range: '24h' }, 300], [{ range: '7d' }, 3600], [{ range: '7d', slice: '10s' }, 10], [{ from: 100, to: 280 }, 10], [{ from: 0, to: 30 * 86400 }, 21600]]) {
+  for (const [part, want] of [
+    [{ range: '15m' }, 10],
+    [{}, 60],
+    [{ range: '6h' }, 300],
+    [{ range: '24h' }, 300],
+    [{ range: '7d' }, 3600],
+    [{ range: '7d', slice: '10s' }, 10],
+    [{ from: 100, to: 280 }, 10],
+    [{ from: 0, to: 30 * 86400 }, 21600],
+  ]) {
     assert.equal(sliceOf({ ...defaults, ...part }), want, JSON.stringify(part));
   }
   assert.equal(chosen({ ...defaults, topology: 'bullet' }), 'bullet, last hour');
@@ -153,7 +294,14 @@ test('slices are as wide as the range asks for, or as chosen', () => {
 
 test('every alert leads to its own figure first, and no figure is lost', () => {
   const all = figures.map((f) => f.name).sort();
-  for (const [alert, first] of [[null, 'latency'], ['BulletFilterLatencyP99High', 'latency'], ['BulletGCShareHigh', 'gc'], ['BulletSourceFallingBehind', 'lag'], ['BulletWorkerRestarted', 'workers'], ['constructor', 'latency']]) {
+  for (const [alert, first] of [
+    [null, 'latency'],
+    ['BulletFilterLatencyP99High', 'latency'],
+    ['BulletGCShareHigh', 'gc'],
+    ['BulletSourceFallingBehind', 'lag'],
+    ['BulletWorkerRestarted', 'workers'],
+    ['constructor', 'latency'],
+  ]) {
     const order = orderFor(alert);
     assert.equal(order[0], first, alert);
     assert.deepEqual([...order].sort(), all, alert);
@@ -162,10 +310,34 @@ test('every alert leads to its own figure first, and no figure is lost', () => {
 });
 
 test('the worst alert of a topology comes first, the watchdog never', () => {
-  const alert = (alertname, state, severity, topology, activeAt = '2026-11-21T15:00:00Z') => ({ state, activeAt, labels: { alertname, severity, topology }, annotations: { summary: alertname } });
-  const all = [alert('W', 'firing', 'warning', 't'), alert('P', 'pending', 'critical', 't'), alert('C', 'firing', 'critical', 't'), alert('Other', 'firing', 'critical', 'u'), alert('BulletMetricsWatchdog', 'firing', 'none')];
-  assert.deepEqual(alarmsOf(all, 't').map((a) => a.labels.alertname), ['C', 'W', 'P']);
-  const state = (more) => stateOf({ alarms: [], condition: 'running', alive: true, judged: true, okSince: null, firstSeen: 0, now: 1795276140, ...more });
+  const alert = (alertname, state, severity, topology, activeAt = '2026-11-21T15:00:00Z') => ({
+    state,
+    activeAt,
+    labels: { alertname, severity, topology },
+    annotations: { summary: alertname },
+  });
+  const all = [
+    alert('W', 'firing', 'warning', 't'),
+    alert('P', 'pending', 'critical', 't'),
+    alert('C', 'firing', 'critical', 't'),
+    alert('Other', 'firing', 'critical', 'u'),
+    alert('BulletMetricsWatchdog', 'firing', 'none'),
+  ];
+  assert.deepEqual(
+    alarmsOf(all, 't').map((a) => a.labels.alertname),
+    ['C', 'W', 'P'],
+  );
+  const state = (more) =>
+    stateOf({
+      alarms: [],
+      condition: 'running',
+      alive: true,
+      judged: true,
+      okSince: null,
+      firstSeen: 0,
+      now: 1795276140,
+      ...more,
+    });
   assert.equal(state({ alarms: alarmsOf(all, 't') }).text, 'C');
   assert.equal(state({}).text, 'OK for more than a day');
   assert.match(state({ okSince: 1795276140 - 3600 }).text, /^OK since \d\d:\d\d$/);
@@ -175,20 +347,61 @@ test('the worst alert of a topology comes first, the watchdog never', () => {
 });
 
 test('components stand behind what feeds them, and streams that lead back go round', () => {
-  const streams = [['Source', 'Filter'], ['Query', 'Filter'], ['Filter', 'Join'], ['Query', 'Join'], ['Join', 'Loop'], ['Loop', 'Filter']].map(([from, to]) => ({ from, to }));
+  const streams = [
+    ['Source', 'Filter'],
+    ['Query', 'Filter'],
+    ['Filter', 'Join'],
+    ['Query', 'Join'],
+    ['Join', 'Loop'],
+    ['Loop', 'Filter'],
+  ].map(([from, to]) => ({ from, to }));
   const layers = layersOf(['Join', 'Filter', 'Loop', 'Query', 'Source', 'Alone'], streams);
-  assert.deepEqual(layers.map((l) => [...l].sort()), [['Alone', 'Query', 'Source'], ['Filter'], ['Join'], ['Loop']]);
-  assert.deepEqual([undefined, 0.1, 0.5, 0.8, 1.01].map(levelOf), ['unmeasured', 'idle', 'working', 'busy', 'saturated']);
+  assert.deepEqual(
+    layers.map((l) => [...l].sort()),
+    [['Alone', 'Query', 'Source'], ['Filter'], ['Join'], ['Loop']],
+  );
+  assert.deepEqual([undefined, 0.1, 0.5, 0.8, 1.01].map(levelOf), [
+    'unmeasured',
+    'idle',
+    'working',
+    'busy',
+    'saturated',
+  ]);
 });
 
 test('streams are those that are known and those that were seen, each once', () => {
-  const components = [{ name: 'Filter', inputs: [{ component: 'Source', stream: 'default', grouping: 'shuffle' }, { component: '__system', stream: '__tick', grouping: 'all' }] }];
-  const executed = [['Source', 'Filter', 'default', '12'], ['Filter', 'Join', 'default', '3'], ['Join', '__acker', '__ack', '9']].map(([source, component, stream, v]) => ({ metric: { source, component, stream }, value: [0, v] }));
-  assert.deepEqual(streamsOf(components, executed), [{ from: 'Filter', to: 'Join', stream: 'default', grouping: '', rate: 3 }, { from: 'Source', to: 'Filter', stream: 'default', grouping: 'shuffle', rate: 12 }]);
+  const components = [
+    {
+      name: 'Filter',
+      inputs: [
+        { component: 'Source', stream: 'default', grouping: 'shuffle' },
+        { component: '__system', stream: '__tick', grouping: 'all' },
+      ],
+    },
+  ];
+  const executed = [
+    ['Source', 'Filter', 'default', '12'],
+    ['Filter', 'Join', 'default', '3'],
+    ['Join', '__acker', '__ack', '9'],
+  ].map(([source, component, stream, v]) => ({ metric: { source, component, stream }, value: [0, v] }));
+  assert.deepEqual(streamsOf(components, executed), [
+    { from: 'Filter', to: 'Join', stream: 'default', grouping: '', rate: 3 },
+    { from: 'Source', to: 'Filter', stream: 'default', grouping: 'shuffle', rate: 12 },
+  ]);
 });
 
 test('a diagnosis is moments on the figures that moved', () => {
-  const answer = { at: '2026-11-21T15:10:00Z', alert: { name: 'Slow' }, changes: [{ name: 'busy', labels: { component: 'FilterBolt' }, figure: 'busy', since: '2026-11-21T15:06:00Z' }] };
-  assert.deepEqual(momentsOf(answer).map((m) => [m.label, m.figure, m.cause]), [['busy FilterBolt', 'busy', true], ['Slow began', '', true]]);
+  const answer = {
+    at: '2026-11-21T15:10:00Z',
+    alert: { name: 'Slow' },
+    changes: [{ name: 'busy', labels: { component: 'FilterBolt' }, figure: 'busy', since: '2026-11-21T15:06:00Z' }],
+  };
+  assert.deepEqual(
+    momentsOf(answer).map((m) => [m.label, m.figure, m.cause]),
+    [
+      ['busy FilterBolt', 'busy', true],
+      ['Slow began', '', true],
+    ],
+  );
   assert.deepEqual(momentsOf(null), []);
 });

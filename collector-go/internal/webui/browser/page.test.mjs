@@ -1,19 +1,31 @@
-// The page's figures, lists and choices in the system's Chromium over real collectors (cmd/bullet-metrics/page_test.go starts them).
+// The page's figures, lists and choices in the system's Chromium over real collectors (cmd/bullet-metrics/page_test.go
+// starts them).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { again, api, ask, collectors, data, figuresShown, madeUp, open, picture } from './harness.mjs';
 
 test('CPU and GC are the totals’ rises', async (t) => {
   const page = await open(t, { keep: true, hash: madeUp });
-  await page.waitForFunction(() => globalThis.bulletPage.figures.find((f) => f.definition.name === 'cpu').columns.length === 3);
+  await page.waitForFunction(
+    () => globalThis.bulletPage.figures.find((f) => f.definition.name === 'cpu').columns.length === 3,
+  );
   const topology = JSON.stringify(collectors.topology);
-  for (const [figure, metric, times_] of [['cpu', 'bullet_worker_cpu_seconds_total', 1], ['gc', 'bullet_worker_gc_seconds_total', 60_000]]) {
+  for (const [figure, metric, times_] of [
+    ['cpu', 'bullet_worker_cpu_seconds_total', 1],
+    ['gc', 'bullet_worker_gc_seconds_total', 60_000],
+  ]) {
     const { times, lines } = await data(page, figure);
     let compared = 0;
     for (const i of [times.length - 20, times.length - 12]) {
-      for (const r of await ask(`sum by (worker) (${metric}{topology=${topology}} - ${metric} offset 10s) / 10`, times[i])) {
+      for (const r of await ask(
+        `sum by (worker) (${metric}{topology=${topology}} - ${metric} offset 10s) / 10`,
+        times[i],
+      )) {
         const drawn = lines.find((l) => l.name === r.metric.worker).drawn[i];
-        assert.ok(Math.abs(drawn - Number(r.value[1]) * times_) < 1e-6 * Math.max(1, drawn), `${figure}: ${drawn} and ${r.value[1]}`);
+        assert.ok(
+          Math.abs(drawn - Number(r.value[1]) * times_) < 1e-6 * Math.max(1, drawn),
+          `${figure}: ${drawn} and ${r.value[1]}`,
+        );
         compared++;
       }
     }
@@ -27,7 +39,9 @@ test('CPU and GC are the totals’ rises', async (t) => {
   assert.equal(await page.locator(stolen).count(), 0, 'nothing was stolen then');
   await page.locator('#more summary').click();
   await page.selectOption('#cpu', 'ms');
-  await page.waitForFunction(() => /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent));
+  await page.waitForFunction(() =>
+    /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent),
+  );
 });
 
 test('hostile names are text', async (t) => {
@@ -39,7 +53,10 @@ test('hostile names are text', async (t) => {
   assert.match(await page.locator('#changes-body').textContent(), /<script>document\.title='owned'<\/script>/);
   assert.equal(await page.locator('main script, main img, main svg, main i, main [onload], main [onerror]').count(), 0);
   const cpu = await data(page, 'cpu');
-  assert.ok(cpu.lines.some((l) => /x_+x/.test(l.drawn.map((v) => (v == null ? '_' : 'x')).join(''))), 'the silent worker has a gap');
+  assert.ok(
+    cpu.lines.some((l) => /x_+x/.test(l.drawn.map((v) => (v == null ? '_' : 'x')).join(''))),
+    'the silent worker has a gap',
+  );
   await picture(page, 'hostile');
 });
 
@@ -55,10 +72,26 @@ test('it goes with the clock until it is paused', async (t) => {
 test('the numbers on the page are the API’s', async (t) => {
   const page = await open(t, { keep: true });
   const { times } = await data(page, 'heap');
-  const questions = { // asked otherwise than the page asks
-    queries: ['queries running', 1, () => 'sum(last_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]) * 0 + avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]))'],
-    heap: ['mean', 2 ** 20, () => 'avg(sum_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]) / count_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))'],
-    latency: ['Bullet’s mean, slowest task', 1 / 1000, () => 'max(bullet_filter_latency_mean_seconds{topology="bullet"} and present_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[10s]))'],
+  const questions = {
+    // asked otherwise than the page asks
+    queries: [
+      'queries running',
+      1,
+      () =>
+        'sum(last_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]) * 0 + avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]))',
+    ],
+    heap: [
+      'mean',
+      2 ** 20,
+      () =>
+        'avg(sum_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]) / count_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))',
+    ],
+    latency: [
+      'Bullet’s mean, slowest task',
+      1 / 1000,
+      () =>
+        'max(bullet_filter_latency_mean_seconds{topology="bullet"} and present_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[10s]))',
+    ],
   };
   let compared = 0;
   for (const i of [3, 5, 8, 13]) {
@@ -66,17 +99,26 @@ test('the numbers on the page are the API’s', async (t) => {
     for (const [figure, [of, divisor, query]] of Object.entries(questions)) {
       const shown = await page.locator(`#figure-${figure} [data-of="${of}"] b`).textContent();
       const [answer] = await ask(query(), times[i]);
-      if (!answer) { assert.equal(shown, 'no sample'); continue; }
+      if (!answer) {
+        assert.equal(shown, 'no sample');
+        continue;
+      }
       const want = Number(answer.value[1]) / divisor;
       const got = Number(shown.replace(/[^0-9.−-]/g, '').replace('−', '-'));
-      assert.ok(Math.abs(got - want) <= Math.max(0.006 * Math.abs(want), 0.0006), `${figure} at ${times[i]}: ${shown}, and the API has ${want}`);
+      assert.ok(
+        Math.abs(got - want) <= Math.max(0.006 * Math.abs(want), 0.0006),
+        `${figure} at ${times[i]}: ${shown}, and the API has ${want}`,
+      );
       compared++;
     }
   }
   assert.ok(compared >= 9, `${compared} numbers`);
   const [workers] = await ask('count(count by (worker) (bullet_worker_heap_used_bytes{topology="bullet"}))', times[5]);
   await page.evaluate(() => globalThis.bulletPage.figures.forEach((f) => f.read(5)));
-  assert.match(await page.locator('#figure-heap [data-of="mean"]').textContent(), new RegExp(`mean of ${workers.value[1]} workers`));
+  assert.match(
+    await page.locator('#figure-heap [data-of="mean"]').textContent(),
+    new RegExp(`mean of ${workers.value[1]} workers`),
+  );
   await picture(page, 'light');
 });
 
@@ -84,31 +126,63 @@ test('a gap is a gap', async (t) => {
   const page = await open(t, { keep: true });
   const { lines } = await data(page, 'heap');
   const killed = lines.find((l) => l.name === '127.0.0.1:10068');
-  assert.match(killed.drawn.map((v) => (v == null ? '_' : 'x')).join(''), /x__+x/, 'the worker that was killed is not there for a while, and comes back');
+  assert.match(
+    killed.drawn.map((v) => (v == null ? '_' : 'x')).join(''),
+    /x__+x/,
+    'the worker that was killed is not there for a while, and comes back',
+  );
   assert.ok(lines.every((l) => !l.spansGaps));
 });
 
 test('the limit, steps, changes and restarts are on the axis and in words', async (t) => {
   const page = await open(t, { keep: true });
   assert.equal((await data(page, 'latency')).limit, 200);
-  const over = await page.evaluate(() => { const [first] = globalThis.bulletPage.figures; const all = first.host.over(first); return { ...all, marks: all.marks.filter((m) => !m.cause) }; });
-  assert.deepEqual(over.bands.map((b) => b.label), ['10 queries', '20 queries']);
-  assert.deepEqual(over.marks.map((m) => [m.label, m.restart]), [['filter bolts 2 -> 4', false], ['Worker 127.0.0.1:10068 restarted', true]]);
+  const over = await page.evaluate(() => {
+    const [first] = globalThis.bulletPage.figures;
+    const all = first.host.over(first);
+    return { ...all, marks: all.marks.filter((m) => !m.cause) };
+  });
+  assert.deepEqual(
+    over.bands.map((b) => b.label),
+    ['10 queries', '20 queries'],
+  );
+  assert.deepEqual(
+    over.marks.map((m) => [m.label, m.restart]),
+    [
+      ['filter bolts 2 -> 4', false],
+      ['Worker 127.0.0.1:10068 restarted', true],
+    ],
+  );
   assert.match(await page.locator('#changes-body').textContent(), /filter bolts 2 -> 4/);
-  await page.locator('#health-body').getByText(/Not complete\. .*missing/).waitFor();
+  await page
+    .locator('#health-body')
+    .getByText(/Not complete\. .*missing/)
+    .waitFor();
 });
 
 test('which components share a worker, and which workers a host', async (t) => {
   const page = await open(t, { keep: true });
   const known = await api('/api/v1/topologies/bullet', {});
-  await page.locator('#map-body .box[data-component="FilterBolt"]').waitFor(); // of a plugin that reported no components: from the figures alone
+  // of a plugin that reported no components: from the figures alone
+  await page.locator('#map-body .box[data-component="FilterBolt"]').waitFor();
   assert.equal(await page.locator('.problem:visible').count(), 0);
   await page.waitForFunction(() => document.querySelector('#placement-body summary'));
   await page.locator('#placement-body summary').click();
   const rows = await page.locator('#placement-body tbody tr').allTextContents();
   assert.equal(rows.length, known.workers.length);
-  assert.match(await page.locator('#placement-body p').first().textContent(), new RegExp(`^${known.workers.length} workers? on `));
-  for (const w of known.workers) assert.ok(rows.some((row) => row.includes(w.worker) && w.components.every((c) => c.component === '__system' || row.includes(`${c.component} ${c.tasks.length}`))), w.worker);
+  assert.match(
+    await page.locator('#placement-body p').first().textContent(),
+    new RegExp(`^${known.workers.length} workers? on `),
+  );
+  for (const w of known.workers)
+    assert.ok(
+      rows.some(
+        (row) =>
+          row.includes(w.worker) &&
+          w.components.every((c) => c.component === '__system' || row.includes(`${c.component} ${c.tasks.length}`)),
+      ),
+      w.worker,
+    );
 });
 
 test('alerts tell their cause', async (t) => {
@@ -135,14 +209,21 @@ test('the crosshair follows the pointer in all figures, and dragging zooms', asy
   const box = await page.locator('#figure-heap .u-over').boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.waitForFunction(() => !document.querySelector('#figure-gc time').textContent.startsWith('last'));
-  assert.equal(await page.locator('#figure-gc time').textContent(), await page.locator('#figure-queries time').textContent());
+  assert.equal(
+    await page.locator('#figure-gc time').textContent(),
+    await page.locator('#figure-queries time').textContent(),
+  );
   await again(page);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.75, box.y + 20, { steps: 4 });
   await page.mouse.up();
   await figuresShown(page);
   const { searchParams } = new URL(`http://x/?${new URL(page.url()).hash.slice(1)}`);
-  assert.ok(Date.parse(searchParams.get('from')) > Date.parse('2026-11-21T15:50:00Z') && Date.parse(searchParams.get('to')) < Date.parse('2026-11-21T15:52:00Z'), page.url());
+  assert.ok(
+    Date.parse(searchParams.get('from')) > Date.parse('2026-11-21T15:50:00Z') &&
+      Date.parse(searchParams.get('to')) < Date.parse('2026-11-21T15:52:00Z'),
+    page.url(),
+  );
   await again(page);
   await page.goBack();
   await figuresShown(page);
@@ -151,16 +232,30 @@ test('the crosshair follows the pointer in all figures, and dragging zooms', asy
 
 test('light and dark have contrast, and follow the system', async (t) => {
   const page = await open(t, { keep: true, colorScheme: 'dark' });
-  const contrast = () => page.evaluate(() => {
-    const style = getComputedStyle(document.documentElement);
-    const light = (name) => {
-      const hex = style.getPropertyValue(name).trim().replace('#', '').replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3');
-      const [r, g, b] = [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const paper = light('--paper');
-    return { paper, least: Math.min(...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark', '--cause'].map(light).map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05))) };
-  });
+  const contrast = () =>
+    page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      const light = (name) => {
+        const hex = style
+          .getPropertyValue(name)
+          .trim()
+          .replace('#', '')
+          .replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3');
+        const [r, g, b] = [0, 2, 4]
+          .map((i) => parseInt(hex.slice(i, i + 2), 16) / 255)
+          .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const paper = light('--paper');
+      return {
+        paper,
+        least: Math.min(
+          ...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark', '--cause']
+            .map(light)
+            .map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05)),
+        ),
+      };
+    });
   const dark = await contrast();
   await picture(page, 'dark');
   await page.emulateMedia({ colorScheme: 'light' });
@@ -174,14 +269,33 @@ test('by keyboard alone', async (t) => {
   const seen = [];
   for (let i = 0; i < 60; i++) {
     await page.keyboard.press('Tab');
-    const focus = await page.evaluate(() => ({ id: document.activeElement.id, ring: getComputedStyle(document.activeElement).outlineStyle, name: document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent }));
+    const focus = await page.evaluate(() => ({
+      id: document.activeElement.id,
+      ring: getComputedStyle(document.activeElement).outlineStyle,
+      name:
+        document.activeElement.getAttribute('aria-label') ??
+        document.activeElement.labels?.[0]?.textContent ??
+        document.activeElement.textContent,
+    }));
     assert.notEqual(focus.ring, 'none', `focus on ${focus.id} is not seen`);
     assert.ok(focus.name, `${focus.id} has no name`);
     seen.push(focus.id);
     if (focus.id === 'figure-heap') break;
   }
-  const stops = ['skip', 'to-alert', 'tile-latency', 'topology', 'range', 'figure-latency', 'figure-cpu', 'figure-heap'];
-  assert.deepEqual(seen.filter((id) => stops.includes(id)), stops);
+  const stops = [
+    'skip',
+    'to-alert',
+    'tile-latency',
+    'topology',
+    'range',
+    'figure-latency',
+    'figure-cpu',
+    'figure-heap',
+  ];
+  assert.deepEqual(
+    seen.filter((id) => stops.includes(id)),
+    stops,
+  );
   await page.keyboard.press('Home');
   await page.keyboard.press('Shift+ArrowRight');
   await page.keyboard.press('ArrowLeft');
@@ -198,7 +312,12 @@ test('by keyboard alone', async (t) => {
   await button.focus();
   await page.keyboard.press('Space');
   assert.equal(await button.getAttribute('aria-pressed'), 'false');
-  assert.equal(await page.evaluate(() => globalThis.bulletPage.figures.find((f) => f.definition.name === 'heap').chart.series[1].show), false);
+  assert.equal(
+    await page.evaluate(
+      () => globalThis.bulletPage.figures.find((f) => f.definition.name === 'heap').chart.series[1].show,
+    ),
+    false,
+  );
 });
 
 test('a run’s report is shown in a sandbox', async (t) => {
@@ -219,11 +338,29 @@ test('before a topology has reported, the page shows what to do', async (t) => {
 });
 
 test('without a store, and without a collector, it shows that', async (t) => {
-  const page = await open(t, { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404', 'ERR_FAILED'] });
+  const page = await open(t, {
+    base: collectors.storeless,
+    hash: '',
+    shown: false,
+    expected: ['503', '404', 'ERR_FAILED'],
+  });
   await page.locator('#away', { hasText: 'store.embedded.enabled is false' }).waitFor();
-  assert.equal((await page.locator('body').innerText()).split('store.embedded.enabled').length, 2, 'once, and not once a figure');
+  assert.equal(
+    (await page.locator('body').innerText()).split('store.embedded.enabled').length,
+    2,
+    'once, and not once a figure',
+  );
   assert.equal(await page.locator('.figure:visible, #map:visible, #health:visible').count(), 0);
-  assert.deepEqual(await page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name).filter((name) => name.includes('query_range'))), [], 'what cannot be answered is not asked');
+  assert.deepEqual(
+    await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .map((r) => r.name)
+        .filter((name) => name.includes('query_range')),
+    ),
+    [],
+    'what cannot be answered is not asked',
+  );
   await page.getByText('4 workers on 4 hosts.').waitFor(); // what needs no store is there
   await picture(page, 'storeless');
   await page.route('**/api/**', (route) => route.abort());

@@ -6,8 +6,16 @@ import { api, data, figuresShown, again, open, picture, recorded } from './harne
 test('points are drawn at the middle of their slice, and the API’s times stay', async (t) => {
   const page = await open(t, { keep: true });
   const { times, drawnAt, step, lines } = await data(page, 'heap');
-  assert.deepEqual(drawnAt, times.map((s) => s - step / 2));
-  const { result } = await api('/api/v1/query_range', { query: 'sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))', start: times[0], end: times.at(-1), step });
+  assert.deepEqual(
+    drawnAt,
+    times.map((s) => s - step / 2),
+  );
+  const { result } = await api('/api/v1/query_range', {
+    query: 'sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))',
+    start: times[0],
+    end: times.at(-1),
+    step,
+  });
   let compared = 0;
   for (const { metric, values } of result) {
     for (const [time, value] of values) {
@@ -34,7 +42,10 @@ test('data older than the range leads there, without errors and empty figures', 
   const page = await open(t, { hash: '#topology=bullet', width: 390, height: 844 });
   const away = page.locator('#away');
   await away.getByRole('link', { name: 'go there' }).waitFor();
-  assert.match(await away.textContent(), /No samples in the time shown: last sample 2026-11-21 15:5\d, \d+ d( \d+ h)? ago: go there\./);
+  assert.match(
+    await away.textContent(),
+    /No samples in the time shown: last sample 2026-11-21 15:5\d, \d+ d( \d+ h)? ago: go there\./,
+  );
   assert.equal(await page.locator('.figure:visible').count(), 0, 'no empty figures');
   assert.equal(await page.locator('.problem:visible').count(), 0, 'no red errors');
   await picture(page, 'away-390-light', false);
@@ -42,5 +53,8 @@ test('data older than the range leads there, without errors and empty figures', 
   await page.locator('#go-there').click();
   await figuresShown(page);
   assert.equal(await away.isVisible(), false);
-  assert.ok((await data(page, 'heap')).lines.some((l) => l.drawn.some((v) => v != null)), 'and there it is');
+  assert.ok(
+    (await data(page, 'heap')).lines.some((l) => l.drawn.some((v) => v != null)),
+    'and there it is',
+  );
 });

@@ -1,4 +1,5 @@
-// Bundles the editor into a directory, one minified file, with the licences of all that is in it: node editor/build.mjs DIRECTORY
+// Bundles the editor into a directory, one minified file, with the licences of all that is in it: node editor/build.mjs
+// DIRECTORY
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,8 +7,21 @@ import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = process.argv[2];
-const { metafile, outputFiles: [bundle] } = await build({ absWorkingDir: root, entryPoints: ['editor/editor.mjs'], bundle: true, minify: true, format: 'esm', target: 'es2022', charset: 'utf8',
-  legalComments: 'none', metafile: true, write: false });
+const {
+  metafile,
+  outputFiles: [bundle],
+} = await build({
+  absWorkingDir: root,
+  entryPoints: ['editor/editor.mjs'],
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  charset: 'utf8',
+  legalComments: 'none',
+  metafile: true,
+  write: false,
+});
 
 const packages = new Set();
 for (const input of Object.keys(metafile.inputs)) {
@@ -24,4 +38,6 @@ const licences = [...packages].sort().map((name) => {
 mkdirSync(out, { recursive: true });
 writeFileSync(join(out, 'editor.min.js'), bundle.contents);
 writeFileSync(join(out, 'LICENSES'), `What editor.min.js is made of.\n\n${licences.join(`\n${'-'.repeat(80)}\n\n`)}`);
-console.log(`${relative(process.cwd(), join(out, 'editor.min.js'))}: ${bundle.contents.length} bytes of ${packages.size} packages`);
+console.log(
+  `${relative(process.cwd(), join(out, 'editor.min.js'))}: ${bundle.contents.length} bytes of ${packages.size} packages`,
+);

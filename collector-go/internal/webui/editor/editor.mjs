@@ -1,5 +1,13 @@
-// The box in which PromQL is typed: CodeMirror with Prometheus' own language support, completing from the collector's API. `make editor` bundles it.
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap } from '@codemirror/autocomplete';
+// The box in which PromQL is typed: CodeMirror with Prometheus' own language support, completing from the collector's
+// API. `make editor` bundles it.
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  closeCompletion,
+  completionKeymap,
+} from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, insertNewlineAndIndent } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { EditorState, Prec } from '@codemirror/state';
@@ -12,18 +20,47 @@ const mostAnswers = 200; // kept for completion
 
 // Colours are the page's own, by its variables: light and dark follow without a word to the editor.
 const looks = EditorView.theme({
-  '&': { backgroundColor: 'var(--field)', border: '1px solid var(--muted)', borderRadius: '6px', color: 'var(--ink)', fontSize: '15px' },
+  '&': {
+    backgroundColor: 'var(--field)',
+    border: '1px solid var(--muted)',
+    borderRadius: '6px',
+    color: 'var(--ink)',
+    fontSize: '15px',
+  },
   '&.cm-focused': { outline: '3px solid var(--focus)', outlineOffset: '2px' },
-  '.cm-scroller': { fontFamily: 'ui-monospace, "Liberation Mono", monospace', lineHeight: '1.5', maxHeight: '40vh', overflow: 'auto' },
+  '.cm-scroller': {
+    fontFamily: 'ui-monospace, "Liberation Mono", monospace',
+    lineHeight: '1.5',
+    maxHeight: '40vh',
+    overflow: 'auto',
+  },
   '.cm-content': { caretColor: 'var(--ink)', minHeight: '42px', padding: '8px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-placeholder': { color: 'var(--muted)' },
-  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--shade-2)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    backgroundColor: 'var(--shade-2)',
+  },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--shade-2)', outline: '1px solid var(--muted)' },
   '&.cm-focused .cm-nonmatchingBracket': { backgroundColor: 'var(--warm)' },
-  '.cm-tooltip': { backgroundColor: 'var(--paper)', border: '1px solid var(--muted)', borderRadius: '4px', color: 'var(--ink)', maxWidth: 'calc(100vw - 24px)' },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'ui-monospace, "Liberation Mono", monospace', fontSize: '14px', maxHeight: '15em', maxWidth: 'calc(100vw - 24px)', minWidth: 'min(250px, 70vw)' },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { overflowX: 'hidden', padding: '4px 6px', textOverflow: 'ellipsis' },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--paper)',
+    border: '1px solid var(--muted)',
+    borderRadius: '4px',
+    color: 'var(--ink)',
+    maxWidth: 'calc(100vw - 24px)',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': {
+    fontFamily: 'ui-monospace, "Liberation Mono", monospace',
+    fontSize: '14px',
+    maxHeight: '15em',
+    maxWidth: 'calc(100vw - 24px)',
+    minWidth: 'min(250px, 70vw)',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': {
+    overflowX: 'hidden',
+    padding: '4px 6px',
+    textOverflow: 'ellipsis',
+  },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--focus)', color: 'var(--paper)' },
   '.cm-completionMatchedText': { fontWeight: '700', textDecoration: 'none' },
   '.cm-completionIcon': { display: 'none' },
@@ -31,8 +68,13 @@ const looks = EditorView.theme({
   'li[aria-selected] .cm-completionDetail': { color: 'inherit' },
   '.cm-tooltip.cm-completionInfo': { fontSize: '13px', maxWidth: 'min(360px, 90vw)', padding: '6px 9px' },
   '.cm-diagnostic': { borderLeft: '4px solid var(--fail)', padding: '4px 8px' },
-  '.cm-lintRange-error, .cm-lintRange-warning, .cm-lintRange-info, .cm-lintRange-hint, .cm-lintRange-active': { // not by pictures inside the style, which the page's policy refuses
-    backgroundColor: 'transparent', backgroundImage: 'none', textDecoration: 'underline wavy var(--fail) 1px', textUnderlineOffset: '3px' },
+  '.cm-lintRange-error, .cm-lintRange-warning, .cm-lintRange-info, .cm-lintRange-hint, .cm-lintRange-active': {
+    // not by pictures inside the style, which the page's policy refuses
+    backgroundColor: 'transparent',
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--fail) 1px',
+    textUnderlineOffset: '3px',
+  },
   '.cm-lintPoint:after': { borderBottomColor: 'var(--fail)' },
 });
 const colours = HighlightStyle.define([
@@ -46,26 +88,52 @@ const colours = HighlightStyle.define([
 ]);
 
 /**
- * Editor is the box, in a shadow root of its own, whose style sheets are constructed: the page's policy lets no style into its markup. `submit` is called
- * on Enter.
+ * Editor is the box, in a shadow root of its own, whose style sheets are constructed: the page's policy lets no style
+ * into its markup. `submit` is called on Enter.
  */
 export class Editor {
   constructor(element, { text, label, hint, submit }) {
     const root = element.attachShadow({ mode: 'open' });
     this.promql = new PromQLExtension();
-    const enter = { key: 'Enter', run: (view) => acceptCompletion(view) || (closeCompletion(view), submit(), true), shift: insertNewlineAndIndent };
-    this.view = new EditorView({ root, parent: root, state: EditorState.create({ doc: text, extensions: [
-      Prec.highest(keymap.of([enter, { key: 'Mod-Enter', run: enter.run }])),
-      history(), drawSelection(), bracketMatching(), closeBrackets(), autocompletion({ activateOnTyping: true, interactionDelay: 0, maxRenderedOptions: 100 }),
-      keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
-      EditorView.lineWrapping, EditorView.contentAttributes.of({ 'aria-label': label }), placeholder(hint), syntaxHighlighting(colours), looks, this.promql.asExtension(),
-    ] }) });
+    const enter = {
+      key: 'Enter',
+      run: (view) => acceptCompletion(view) || (closeCompletion(view), submit(), true),
+      shift: insertNewlineAndIndent,
+    };
+    this.view = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          Prec.highest(keymap.of([enter, { key: 'Mod-Enter', run: enter.run }])),
+          history(),
+          drawSelection(),
+          bracketMatching(),
+          closeBrackets(),
+          autocompletion({ activateOnTyping: true, interactionDelay: 0, maxRenderedOptions: 100 }),
+          keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ 'aria-label': label }),
+          placeholder(hint),
+          syntaxHighlighting(colours),
+          looks,
+          this.promql.asExtension(),
+        ],
+      }),
+    });
   }
 
-  get text() { return this.view.state.doc.toString(); }
+  get text() {
+    return this.view.state.doc.toString();
+  }
 
   set text(text) {
-    if (text !== this.text) this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: { anchor: text.length } });
+    if (text !== this.text)
+      this.view.dispatch({
+        changes: { from: 0, to: this.view.state.doc.length, insert: text },
+        selection: { anchor: text.length },
+      });
   }
 
   /** completeFrom has names and values completed from what there was between two times, seconds since 1970. */
@@ -73,9 +141,12 @@ export class Editor {
     const between = JSON.stringify([start, end]);
     if (between === this.between) return;
     this.between = between;
-    const answers = new Map(); // by address: the client's own cache takes the labels whose values it has for all that there are
+    // by address: the client's own cache takes the labels whose values it has for all that there are
+    const answers = new Map();
     const fetchFn = async (address) => {
-      const whole = address.endsWith('/metadata') ? address : `${address}${address.endsWith('?') ? '' : '&'}${new URLSearchParams({ start, end })}`;
+      const whole = address.endsWith('/metadata')
+        ? address
+        : `${address}${address.endsWith('?') ? '' : '&'}${new URLSearchParams({ start, end })}`;
       if (answers.size >= mostAnswers) answers.clear();
       if (!answers.has(whole)) answers.set(whole, fetch(whole));
       try {
@@ -90,13 +161,18 @@ export class Editor {
     this.promql.setComplete({ remote: new HTTPPrometheusClient({ httpMethod: 'GET', fetchFn }) });
   }
 
-  focus() { this.view.focus(); }
+  focus() {
+    this.view.focus();
+  }
 
   /** goTo puts the cursor at a line and column, both from 1. */
   goTo(line, column) {
     const { doc } = this.view.state;
     const at = doc.line(Math.min(Math.max(1, line), doc.lines));
-    this.view.dispatch({ selection: { anchor: Math.min(at.from + Math.max(0, column - 1), at.to) }, scrollIntoView: true });
+    this.view.dispatch({
+      selection: { anchor: Math.min(at.from + Math.max(0, column - 1), at.to) },
+      scrollIntoView: true,
+    });
     this.focus();
   }
 }

@@ -27,34 +27,79 @@ export class Alerts {
     this.alarms = alarmsOf(all, topology);
     this.elsewhere = all.filter((a) => a.labels.alertname !== watchdog).length - this.alarms.length;
     this.draw();
-    return Promise.all(this.alarms.filter((a) => this.isOpen(a)).slice(0, most).map((a) => this.diagnose(a)));
+    return Promise.all(
+      this.alarms
+        .filter((a) => this.isOpen(a))
+        .slice(0, most)
+        .map((a) => this.diagnose(a)),
+    );
   }
 
   draw() {
     const here = this.alarms;
-    fill(this.box,
+    fill(
+      this.box,
       ...here.slice(0, most).map((a) => this.card(a)),
-      here.length > most ? el('p', { class: 'note' }, `${here.length - most} further alerts are not shown; /api/v1/alerts has all.`) : null,
-      el('p', { class: 'note' }, [here.length ? '' : 'No alert fires or is pending for this topology.', this.elsewhere ? `${this.elsewhere} of other topologies.` : '',
-        this.judged ? 'The watchdog fires, as it should: rules are evaluated.' : 'The watchdog does not fire: the rules that come with the program are off (rules.builtin), not evaluated yet, or not evaluated.'].filter(Boolean).join(' ')));
-    for (const button of this.box.querySelectorAll('button[data-key]')) button.onclick = () => this.toggle(button.dataset.key);
+      here.length > most
+        ? el('p', { class: 'note' }, `${here.length - most} further alerts are not shown; /api/v1/alerts has all.`)
+        : null,
+      el(
+        'p',
+        { class: 'note' },
+        [
+          here.length ? '' : 'No alert fires or is pending for this topology.',
+          this.elsewhere ? `${this.elsewhere} of other topologies.` : '',
+          this.judged
+            ? 'The watchdog fires, as it should: rules are evaluated.'
+            : 'The watchdog does not fire: the rules that come with the program are off (rules.builtin), not evaluated yet, or not evaluated.',
+        ]
+          .filter(Boolean)
+          .join(' '),
+      ),
+    );
+    for (const button of this.box.querySelectorAll('button[data-key]'))
+      button.onclick = () => this.toggle(button.dataset.key);
   }
 
   // Of the same name the diagnosis is the same: it is asked for by name and topology.
   isOpen(a) {
-    return this.chosen.get(keyOf(a)) ?? (a.state === 'firing' && a.labels.severity === 'critical' && this.alarms.indexOf(a) < mostOpen);
+    return (
+      this.chosen.get(keyOf(a)) ??
+      (a.state === 'firing' && a.labels.severity === 'critical' && this.alarms.indexOf(a) < mostOpen)
+    );
   }
 
   card(a) {
     const key = keyOf(a);
     const rest = Object.entries(a.labels).filter(([label]) => !['alertname', 'severity', 'topology'].includes(label));
-    return el('article', { class: `alert ${a.state === 'firing' ? 'firing' : 'pending'}` },
-      el('h3', {}, el('span', { class: 'state' }, a.state), ' ', el('bdi', {}, clip(a.labels.alertname, 120)), a.labels.severity ? el('span', { class: 'severity' }, clip(a.labels.severity, 40)) : null),
+    return el(
+      'article',
+      { class: `alert ${a.state === 'firing' ? 'firing' : 'pending'}` },
+      el(
+        'h3',
+        {},
+        el('span', { class: 'state' }, a.state),
+        ' ',
+        el('bdi', {}, clip(a.labels.alertname, 120)),
+        a.labels.severity ? el('span', { class: 'severity' }, clip(a.labels.severity, 40)) : null,
+      ),
       el('p', {}, el('bdi', {}, clip(a.annotations.summary ?? '', 500))),
       el('div', { class: 'why' }, ...this.explanation(a)),
-      el('p', {}, el('button', { type: 'button', 'data-key': key, 'aria-expanded': String(this.isOpen(a)) }, 'Why?'), ' ', a.annotations.runbook_url ? link(a.annotations.runbook_url, 'Runbook: what to do') : null),
+      el(
+        'p',
+        {},
+        el('button', { type: 'button', 'data-key': key, 'aria-expanded': String(this.isOpen(a)) }, 'Why?'),
+        ' ',
+        a.annotations.runbook_url ? link(a.annotations.runbook_url, 'Runbook: what to do') : null,
+      ),
       a.annotations.description ? el('p', {}, el('bdi', {}, clip(a.annotations.description, 1000))) : null,
-      el('p', { class: 'note' }, `since ${whenever(Date.parse(a.activeAt) / 1000)}, value ${plain(Number(a.value))}`, ...rest.slice(0, 12).map(([label, value]) => el('bdi', { class: 'label' }, `${label}=${clip(value, 120)}`))));
+      el(
+        'p',
+        { class: 'note' },
+        `since ${whenever(Date.parse(a.activeAt) / 1000)}, value ${plain(Number(a.value))}`,
+        ...rest.slice(0, 12).map(([label, value]) => el('bdi', { class: 'label' }, `${label}=${clip(value, 120)}`)),
+      ),
+    );
   }
 
   explanation(a) {
@@ -80,7 +125,10 @@ export class Alerts {
     if (known && known.activeAt === a.activeAt && (known.done || Date.now() - known.at < askedAgainAfter)) return;
     const fresh = { at: Date.now(), activeAt: a.activeAt };
     try {
-      fresh.answer = await ask(`why ${key}`, '/api/v1/why', { alert: a.labels.alertname, topology: a.labels.topology || null });
+      fresh.answer = await ask(`why ${key}`, '/api/v1/why', {
+        alert: a.labels.alertname,
+        topology: a.labels.topology || null,
+      });
       fresh.done = !isMoving(fresh.answer, Date.now());
     } catch (error) {
       if (outdated(error)) return;

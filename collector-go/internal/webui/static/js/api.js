@@ -11,7 +11,10 @@ export class ApiError extends Error {
 
 const underway = new Map();
 
-/** ask answers the data of GET path, or all of the answer with its warnings. It throws an ApiError, or an AbortError where the same name was asked again. */
+/**
+ * ask answers the data of GET path, or all of the answer with its warnings. It throws an ApiError, or an AbortError
+ * where the same name was asked again.
+ */
 export async function ask(name, path, parameters = {}, whole = false) {
   underway.get(name)?.abort();
   const controller = new AbortController();
@@ -42,9 +45,14 @@ async function answerOf(response) {
   try {
     answer = JSON.parse(body);
   } catch {
-    throw new ApiError(body.trim().slice(0, 300) || `The collector answered ${response.status} without a word.`, 'unreadable', response.status);
+    throw new ApiError(
+      body.trim().slice(0, 300) || `The collector answered ${response.status} without a word.`,
+      'unreadable',
+      response.status,
+    );
   }
-  if (answer.status !== 'success') throw new ApiError(answer.error ?? 'The collector answered with an error.', answer.errorType, response.status);
+  if (answer.status !== 'success')
+    throw new ApiError(answer.error ?? 'The collector answered with an error.', answer.errorType, response.status);
   return answer;
 }
 

@@ -28,11 +28,19 @@ export class Board {
     this.intervals = {};
     this.legend = new Legend(legend, () => this.draw());
     const board = this;
-    this.figures = definitions.map((d) => new Figure(d, {
-      legend: this.legend, get pointed() { return board.pointed; }, select: host.select, point: (i) => this.point(i),
-      over: (figure) => this.over(figure),
-      move: (i, by) => this.move(i, by),
-    }));
+    this.figures = definitions.map(
+      (d) =>
+        new Figure(d, {
+          legend: this.legend,
+          get pointed() {
+            return board.pointed;
+          },
+          select: host.select,
+          point: (i) => this.point(i),
+          over: (figure) => this.over(figure),
+          move: (i, by) => this.move(i, by),
+        }),
+    );
     this.byName = new Map(this.figures.map((f) => [f.name, f]));
     this.arrange(null, 0);
   }
@@ -42,10 +50,17 @@ export class Board {
     const { bands, marks } = bandsAndMarks(this.annotations, Date.now() / 1000);
     const first = this.order[0] === figure.name;
     const moments = this.moments.map((m) => ({ ...m, labelled: m.figure ? m.figure === figure.name : first }));
-    return { bands, marks: [...marks.map((m) => ({ ...m, labelled: first })), ...moments], labelled: first, range: this.grid && [this.grid.from, this.grid.to] };
+    return {
+      bands,
+      marks: [...marks.map((m) => ({ ...m, labelled: first })), ...moments],
+      labelled: first,
+      range: this.grid && [this.grid.from, this.grid.to],
+    };
   }
 
-  /** arrange puts the figures in the order for an alert's name; as many as stand beside the diagnosis come before it. */
+  /**
+   * arrange puts the figures in the order for an alert's name; as many as stand beside the diagnosis come before it.
+   */
   arrange(alert, beside) {
     const order = orderFor(alert);
     const form = JSON.stringify([order, beside]);
@@ -85,7 +100,9 @@ export class Board {
     if (i != null) this.move(i, this.figures[0]);
   }
 
-  draw() { this.figures.forEach((f) => f.draw()); }
+  draw() {
+    this.figures.forEach((f) => f.draw());
+  }
 
   applyUnits(state) {
     const cpu = state.cpu === 'ms' ? 'cpuMs' : 'cores';
@@ -107,23 +124,41 @@ export class Board {
     this.moments = [];
   }
 
-  // How many workers there are decides how far figures are thinned. The registry knows those of now; the time that is shown may have had others.
+  // How many workers there are decides how far figures are thinned. The registry knows those of now; the time that is
+  // shown may have had others.
   async countWorkers({ topology, to }) {
     const key = JSON.stringify([topology, to]);
     if (this.counted === key) return;
-    const { result: [found], unavailable } = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).catch((error) => ({ result: [], unavailable: error.type === 'unavailable' && error.message }));
+    const {
+      result: [found],
+      unavailable,
+    } = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).catch((error) => ({
+      result: [],
+      unavailable: error.type === 'unavailable' && error.message,
+    }));
     this.unavailable = unavailable || null;
     if (unavailable) return;
     this.counted = key;
     this.workers = Math.max(this.workers, Number(found?.value[1] ?? 1));
   }
 
-  /** show loads a state's figures where there is something new, with what `beside(grid)` loads; false where nothing was asked. */
+  /**
+   * show loads a state's figures where there is something new, with what `beside(grid)` loads; false where nothing was
+   * asked.
+   */
   async show(state, beside) {
     this.state = state;
     await this.countWorkers(state);
     if (this.state !== state) return false;
-    const next = gridOf({ from: state.from, to: state.to, range: ranges[state.range], slice: sliceOf(state), now: Date.now() / 1000, width: this.byName.get(this.order.at(-1)).body.clientWidth || 800, workers: this.workers });
+    const next = gridOf({
+      from: state.from,
+      to: state.to,
+      range: ranges[state.range],
+      slice: sliceOf(state),
+      now: Date.now() / 1000,
+      width: this.byName.get(this.order.at(-1)).body.clientWidth || 800,
+      workers: this.workers,
+    });
     if (!moved(this.grid, next)) return false;
     this.grid = next;
     if (this.unavailable) {
@@ -131,19 +166,34 @@ export class Board {
       return this.grid === next;
     }
     await Promise.all([this.findIntervals(), beside(next)]);
-    const asked = this.order.map((name) => this.byName.get(name)).map((f) => ({ figure: f, answer: this.load(f, next) }));
-    await Promise.all(asked.map(({ figure, answer }) => this.showFigure(figure, next, answer, figure.definition.byWorker ? this.nameWorkers(asked, next) : null)));
+    const asked = this.order
+      .map((name) => this.byName.get(name))
+      .map((f) => ({ figure: f, answer: this.load(f, next) }));
+    await Promise.all(
+      asked.map(({ figure, answer }) =>
+        this.showFigure(figure, next, answer, figure.definition.byWorker ? this.nameWorkers(asked, next) : null),
+      ),
+    );
     return this.grid === next;
   }
 
   /** isEmpty reports whether no figure has a sample, and none failed. */
-  get isEmpty() { return this.grid && this.figures.every((f) => f.problem.hidden && lastKnown(f.columns) < 0); }
+  get isEmpty() {
+    return this.grid && this.figures.every((f) => f.problem.hidden && lastKnown(f.columns) < 0);
+  }
 
-  get failed() { return this.figures.some((f) => !f.problem.hidden); }
+  get failed() {
+    return this.figures.some((f) => !f.problem.hidden);
+  }
 
-  load(figure, grid) { return Promise.all(figure.definition.lines.map((line, i) => this.rangeOf(`${figure.name}-${i}`, figure, line, grid))); }
+  load(figure, grid) {
+    return Promise.all(
+      figure.definition.lines.map((line, i) => this.rangeOf(`${figure.name}-${i}`, figure, line, grid)),
+    );
+  }
 
-  // Whom the legend names is chosen once for all figures: by the first of them, CPU before heap before GC, that has workers.
+  // Whom the legend names is chosen once for all figures: by the first of them, CPU before heap before GC, that has
+  // workers.
   nameWorkers(asked, grid) {
     grid.named ??= (async () => {
       for (const name of ['cpu', 'heap', 'gc']) {
@@ -172,7 +222,8 @@ export class Board {
 
   async rangeOf(name, figure, line, grid) {
     const topology = quote(this.state.topology);
-    const run = async (query) => (await ask(name, '/api/v1/query_range', { query, start: grid.start, end: grid.end, step: grid.step })).result;
+    const run = async (query) =>
+      (await ask(name, '/api/v1/query_range', { query, start: grid.start, end: grid.end, step: grid.step })).result;
     if (line.recorded && grid.end - grid.start > longAgo) {
       const kept = await run(line.recorded(topology, grid.step));
       if (kept.length || line.sparse) return kept;
@@ -183,7 +234,10 @@ export class Board {
   // How often figures are reported decides how far a rate must look back.
   async findIntervals() {
     try {
-      const { result } = await ask('intervals', '/api/v1/query', { query: intervals(quote(this.state.topology)), time: this.grid.end });
+      const { result } = await ask('intervals', '/api/v1/query', {
+        query: intervals(quote(this.state.topology)),
+        time: this.grid.end,
+      });
       for (const r of result) this.intervals[r.metric.metric] = Number(r.value[1]) || 10;
     } catch (error) {
       if (outdated(error)) throw error; // without it 10 s stand: the sampler's
@@ -192,7 +246,9 @@ export class Board {
 
   note() {
     const { grid } = this;
-    const thinned = grid.thinned ? `; for so long a time and so many workers ${grid.step / grid.slice} of them stand together, by their mean, latencies by their worst` : '';
+    const thinned = grid.thinned
+      ? `; for so long a time and so many workers ${grid.step / grid.slice} of them stand together, by their mean, latencies by their worst`
+      : '';
     return `Slices of ${widthOf(grid.slice)}${thinned}, each drawn at its middle. A gap in a line is a time without samples.`;
   }
 
@@ -210,5 +266,11 @@ const widthOf = (s) => (s % 3600 === 0 ? `${s / 3600}h` : s % 60 === 0 ? `${s / 
 /** emptyBoard is what stands in the figures' place where a time has no samples. */
 export function emptyNote(last, words, href, now) {
   if (last == null) return el('p', { class: 'note' }, 'No sample of this topology is stored in the last week.');
-  return el('p', { class: 'away' }, `No samples in the time shown: ${words(last, now)}: `, el('a', { href, id: 'go-there' }, 'go there'), '.');
+  return el(
+    'p',
+    { class: 'away' },
+    `No samples in the time shown: ${words(last, now)}: `,
+    el('a', { href, id: 'go-there' }, 'go there'),
+    '.',
+  );
 }

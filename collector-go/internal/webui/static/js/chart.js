@@ -7,26 +7,52 @@ const axisWidth = 68; // the same for all figures, so that their time axes stand
 const stillHeight = 190;
 
 let colours = theme();
-/** colour of that name in the style sheet, as it was read last: reading it for each of a thousand lines would take longer than drawing them. */
+/**
+ * colour of that name in the style sheet, as it was read last: reading it for each of a thousand lines would take
+ * longer than drawing them.
+ */
 export const colour = (name) => colours[name];
 /** recolour reads the style sheet's colours again, after light became dark. */
-export function recolour() { colours = theme(); }
+export function recolour() {
+  colours = theme();
+}
 
 /**
- * chartOf draws into an element. `lines` say how each series looks: {label, colour(): string, width, dash}. `limit` is in the axis' unit, null for
- * none, and `limitWords` what it is called; `over` gives bands and marks and whether they are labelled here; `select(from, to)` is called when somebody dragged; `point(i)` when
- * the crosshair moved, null when it went.
+ * chartOf draws into an element. `lines` say how each series looks: {label, colour(): string, width, dash}. `limit` is
+ * in the axis' unit, null for none, and `limitWords` what it is called; `over` gives bands and marks and whether they
+ * are labelled here; `select(from, to)` is called when somebody dragged; `point(i)` when the crosshair moved, null when
+ * it went.
  */
 export function chartOf(element, { lines, times, values, axis, write, limit, limitWords, over, select, point }) {
   const options = {
-    width: Math.max(200, element.clientWidth), height: stillHeight, legend: { show: false }, padding: [14, 26, 0, 0],
-    cursor: { sync: { key: 'page', setSeries: false }, y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { show: lines.length <= 20 }, focus: { prox: -1 } },
-    scales: { x: { time: true, range: (u, low, high) => over().range ?? [low, high] }, y: { range: (u, low, high) => span(low, high, limit) } },
-    axes: [dressed({ space: 70, values: timeLabels }), dressed({ size: axisWidth, label: axis, labelSize: 18, values: (u, ticks) => ticks.map(write) })],
+    width: Math.max(200, element.clientWidth),
+    height: stillHeight,
+    legend: { show: false },
+    padding: [14, 26, 0, 0],
+    cursor: {
+      sync: { key: 'page', setSeries: false },
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: 5 },
+      points: { show: lines.length <= 20 },
+      focus: { prox: -1 },
+    },
+    scales: {
+      x: { time: true, range: (u, low, high) => over().range ?? [low, high] },
+      y: { range: (u, low, high) => span(low, high, limit) },
+    },
+    axes: [
+      dressed({ space: 70, values: timeLabels }),
+      dressed({ size: axisWidth, label: axis, labelSize: 18, values: (u, ticks) => ticks.map(write) }),
+    ],
     series: [{}, ...lines.map(seriesOf)],
     hooks: {
       drawClear: [(u) => drawBands(u, over())],
-      draw: [(u) => { drawMarks(u, over()); drawLimit(u, limit, limitWords); }],
+      draw: [
+        (u) => {
+          drawMarks(u, over());
+          drawLimit(u, limit, limitWords);
+        },
+      ],
       setCursor: [(u) => point(u.cursor.left >= 0 ? u.cursor.idx : null)],
       setSelect: [(u) => selected(u, select)],
     },
@@ -34,10 +60,25 @@ export function chartOf(element, { lines, times, values, axis, write, limit, lim
   return new uPlot(options, [times, ...values], element);
 }
 
-const dressed = (axis) => ({ font, labelFont: font, stroke: () => colours.muted, grid: { stroke: () => colours.rule, width: 1 }, ticks: { stroke: () => colours.rule, width: 1, size: 4 }, ...axis });
+const dressed = (axis) => ({
+  font,
+  labelFont: font,
+  stroke: () => colours.muted,
+  grid: { stroke: () => colours.rule, width: 1 },
+  ticks: { stroke: () => colours.rule, width: 1, size: 4 },
+  ...axis,
+});
 
 function seriesOf(line) {
-  return { label: line.label, stroke: line.colour, width: line.width, dash: line.dash, spanGaps: false, points: line.points ?? {}, show: line.show ?? true };
+  return {
+    label: line.label,
+    stroke: line.colour,
+    width: line.width,
+    dash: line.dash,
+    spanGaps: false,
+    points: line.points ?? {},
+    show: line.show ?? true,
+  };
 }
 
 const clockOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -91,9 +132,21 @@ function drawMarks(u, { marks }) {
       const x = Math.round(u.valToPos(mark.at, 'x', true));
       if (x < left || x > left + width) continue;
       const hue = mark.cause ? colours.cause : colours.mark;
-      rule(u, c, [[x, top], [x, top + height]], hue, mark.cause ? [] : mark.restart ? [2, 3] : [6, 3]);
-      const [side, y, sign] = mark.cause ? ['top', top + 2, '▼'] : ['bottom', top + height - 15 * uPlot.pxRatio, mark.restart ? '↻' : '⚙'];
-      if (mark.labelled) free[side] = Math.max(free[side], beside(u, c, `${sign} ${mark.label}`, x, y, free[side], left + width, hue));
+      rule(
+        u,
+        c,
+        [
+          [x, top],
+          [x, top + height],
+        ],
+        hue,
+        mark.cause ? [] : mark.restart ? [2, 3] : [6, 3],
+      );
+      const [side, y, sign] = mark.cause
+        ? ['top', top + 2, '▼']
+        : ['bottom', top + height - 15 * uPlot.pxRatio, mark.restart ? '↻' : '⚙'];
+      if (mark.labelled)
+        free[side] = Math.max(free[side], beside(u, c, `${sign} ${mark.label}`, x, y, free[side], left + width, hue));
     }
   });
 }
@@ -102,7 +155,8 @@ function drawMarks(u, { marks }) {
 function beside(u, c, text, x, y, free, end, hue) {
   const [after, before] = [end - x - 4, x - 4 - free];
   const least = Math.min(80 * uPlot.pxRatio, measured(c, text)); // less of it is a crumb
-  if (x >= free && after > least && (after >= before || after >= measured(c, text))) return x + 4 + write(u, c, text, x + 4, y, after, hue);
+  if (x >= free && after > least && (after >= before || after >= measured(c, text)))
+    return x + 4 + write(u, c, text, x + 4, y, after, hue);
   if (before > least) write(u, c, text, x - 4 - Math.min(before, measured(c, text)), y, before, hue);
   return x + 4;
 }
@@ -118,9 +172,26 @@ function drawLimit(u, limit, words) {
   if (limit == null) return;
   inside(u, (c, { left, top, width }) => {
     const y = Math.round(u.valToPos(limit, 'y', true));
-    rule(u, c, [[left, y], [left + width, y]], colours.limit, [8, 4]);
+    rule(
+      u,
+      c,
+      [
+        [left, y],
+        [left + width, y],
+      ],
+      colours.limit,
+      [8, 4],
+    );
     const above = y - top > 32 * uPlot.pxRatio; // at the top stand the words of bands and marks
-    write(u, c, `limit ${words}`, left + 6, above ? y - 15 * uPlot.pxRatio : y + 4 * uPlot.pxRatio, width, colours.limit);
+    write(
+      u,
+      c,
+      `limit ${words}`,
+      left + 6,
+      above ? y - 15 * uPlot.pxRatio : y + 4 * uPlot.pxRatio,
+      width,
+      colours.limit,
+    );
   });
 }
 

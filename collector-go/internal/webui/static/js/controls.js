@@ -7,23 +7,64 @@ export class Controls {
   constructor(element, change, pause) {
     this.change = change;
     this.topology = el('select', { id: 'topology', on: { change: () => change({ topology: this.topology.value }) } });
-    this.range = el('select', { id: 'range', on: { change: () => this.chooseRange() } },
-      ...Object.entries(rangeNames).map(([value, words]) => el('option', { value }, words)), el('option', { value: 'fixed' }, 'from … to …'));
-    this.slice = el('select', { id: 'slice', on: { change: () => change({ slice: this.slice.value }) } },
-      ...Object.keys(slices).map((value) => el('option', { value }, value === 'auto' ? 'by the time' : value)));
-    this.from = el('input', { id: 'from', type: 'datetime-local', step: '1', on: { change: () => this.chooseTimes() } });
+    this.range = el(
+      'select',
+      { id: 'range', on: { change: () => this.chooseRange() } },
+      ...Object.entries(rangeNames).map(([value, words]) => el('option', { value }, words)),
+      el('option', { value: 'fixed' }, 'from … to …'),
+    );
+    this.slice = el(
+      'select',
+      { id: 'slice', on: { change: () => change({ slice: this.slice.value }) } },
+      ...Object.keys(slices).map((value) => el('option', { value }, value === 'auto' ? 'by the time' : value)),
+    );
+    this.from = el('input', {
+      id: 'from',
+      type: 'datetime-local',
+      step: '1',
+      on: { change: () => this.chooseTimes() },
+    });
     this.to = el('input', { id: 'to', type: 'datetime-local', step: '1', on: { change: () => this.chooseTimes() } });
-    this.times = el('span', { class: 'times', hidden: true }, labelled('from', 'From', this.from), labelled('to', 'To', this.to));
-    this.live = el('button', { type: 'button', id: 'live', 'aria-pressed': 'true', on: { click: () => this.toggle(pause) } }, 'Live');
+    this.times = el(
+      'span',
+      { class: 'times', hidden: true },
+      labelled('from', 'From', this.from),
+      labelled('to', 'To', this.to),
+    );
+    this.live = el(
+      'button',
+      { type: 'button', id: 'live', 'aria-pressed': 'true', on: { click: () => this.toggle(pause) } },
+      'Live',
+    );
     this.cpu = this.units('cpu', 'CPU in', { cores: 'cores', ms: 'ms a minute' });
     this.gc = this.units('gc', 'GC in', { ms: 'ms a minute', share: 'share of time' });
-    this.more = el('details', { id: 'more' }, el('summary', {}, 'More'),
-      el('div', { class: 'times' }, labelled('slice', 'Slices of', this.slice), labelled('cpu', 'CPU in', this.cpu), labelled('gc', 'GC in', this.gc)));
-    element.replaceChildren(labelled('topology', 'Topology', this.topology), labelled('range', 'Time', this.range), this.times, this.live, this.more);
+    this.more = el(
+      'details',
+      { id: 'more' },
+      el('summary', {}, 'More'),
+      el(
+        'div',
+        { class: 'times' },
+        labelled('slice', 'Slices of', this.slice),
+        labelled('cpu', 'CPU in', this.cpu),
+        labelled('gc', 'GC in', this.gc),
+      ),
+    );
+    element.replaceChildren(
+      labelled('topology', 'Topology', this.topology),
+      labelled('range', 'Time', this.range),
+      this.times,
+      this.live,
+      this.more,
+    );
   }
 
   units(id, title, choices) {
-    const select = el('select', { id, on: { change: () => this.change({ [id]: select.value }) } }, ...Object.entries(choices).map(([value, words]) => el('option', { value }, words)));
+    const select = el(
+      'select',
+      { id, on: { change: () => this.change({ [id]: select.value }) } },
+      ...Object.entries(choices).map(([value, words]) => el('option', { value }, words)),
+    );
     return select;
   }
 
@@ -76,7 +117,9 @@ export class Controls {
 
 /** foldOn keeps the choices folded where there is little room, and open elsewhere. */
 export function foldOn(narrow, details) {
-  const fold = () => { details.open = !narrow.matches; };
+  const fold = () => {
+    details.open = !narrow.matches;
+  };
   narrow.addEventListener('change', fold);
   fold();
 }

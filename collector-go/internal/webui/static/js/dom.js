@@ -1,6 +1,9 @@
 // Elements of the page. Text from the wire only ever becomes a text node.
 
-/** el makes an element: attributes are set as they are (false and null leave one out), `on` has listeners, children are texts or nodes. */
+/**
+ * el makes an element: attributes are set as they are (false and null leave one out), `on` has listeners, children are
+ * texts or nodes.
+ */
 export function el(tag, attributes = {}, ...children) {
   const { on = {}, ...rest } = attributes;
   const element = document.createElement(tag);
@@ -8,7 +11,9 @@ export function el(tag, attributes = {}, ...children) {
     if (value !== false && value != null) element.setAttribute(name, value === true ? '' : String(value));
   }
   for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener);
-  element.append(...children.filter((child) => child != null).map((child) => (child instanceof Node ? child : text(child))));
+  element.append(
+    ...children.filter((child) => child != null).map((child) => (child instanceof Node ? child : text(child))),
+  );
   return element;
 }
 
@@ -27,11 +32,17 @@ export function fill(element, ...children) {
   element.replaceChildren(...box.childNodes);
 }
 
-const same = (a, b) => a.childNodes.length === b.childNodes.length && [...a.childNodes].every((child, i) => child.isEqualNode(b.childNodes[i]));
+const same = (a, b) =>
+  a.childNodes.length === b.childNodes.length &&
+  [...a.childNodes].every((child, i) => child.isEqualNode(b.childNodes[i]));
 
-/** link is an anchor where the address is one of the web, else its text alone: an address from the wire may be anything. */
+/**
+ * link is an anchor where the address is one of the web, else its text alone: an address from the wire may be anything.
+ */
 export function link(address, words, attributes = {}) {
-  return webAddress(address) ? el('a', { href: address, rel: 'noreferrer noopener', ...attributes }, words) : el('span', {}, words);
+  return webAddress(address)
+    ? el('a', { href: address, rel: 'noreferrer noopener', ...attributes }, words)
+    : el('span', {}, words);
 }
 
 /** webAddress reports whether an address leads to a page, and not to a script or a file. */
@@ -50,7 +61,15 @@ export function clip(value, most) {
 
 /** table is one with a caption for those who cannot see it and a head. */
 export function table(caption, head, rows) {
-  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
-    el('table', {}, el('caption', { class: 'unseen' }, caption), el('thead', {}, el('tr', {}, ...head.map((h) => el('th', { scope: 'col' }, h)))),
-      el('tbody', {}, ...rows.map((cells) => el('tr', {}, ...cells.map((cell) => el('td', {}, cell)))))));
+  return el(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
+    el(
+      'table',
+      {},
+      el('caption', { class: 'unseen' }, caption),
+      el('thead', {}, el('tr', {}, ...head.map((h) => el('th', { scope: 'col' }, h)))),
+      el('tbody', {}, ...rows.map((cells) => el('tr', {}, ...cells.map((cell) => el('td', {}, cell))))),
+    ),
+  );
 }

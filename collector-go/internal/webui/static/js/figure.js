@@ -15,103 +15,195 @@ export class Figure {
     this.body = el('div', { class: 'canvas' });
     this.readings = el('p', { class: 'readings' });
     this.problem = el('p', { class: 'problem', hidden: true, role: 'alert' });
-    this.element = el('section', { class: 'figure', id: `figure-${definition.name}`, tabindex: '0', 'aria-labelledby': `title-${definition.name}` },
-      el('h3', { id: `title-${definition.name}` }, definition.title), this.readings, this.problem, this.body);
+    this.element = el(
+      'section',
+      {
+        class: 'figure',
+        id: `figure-${definition.name}`,
+        tabindex: '0',
+        'aria-labelledby': `title-${definition.name}`,
+      },
+      el('h3', { id: `title-${definition.name}` }, definition.title),
+      this.readings,
+      this.problem,
+      this.body,
+    );
     this.element.addEventListener('keydown', (event) => this.key(event));
     this.element.addEventListener('blur', () => host.point(null));
   }
 
-  get name() { return this.definition.name; }
+  get name() {
+    return this.definition.name;
+  }
 
   /** show draws an answer: a list of PromQL matrices, one a line of the definition. */
   show(matrices, grid, times) {
     this.grid = grid;
     this.times = times;
-    this.middles = this.definition.atMoments ? times : times.map((t) => t - grid.step / 2); // a slice's value is of all of it, not of its end
+    // a slice's value is of all of it, not of its end
+    this.middles = this.definition.atMoments ? times : times.map((t) => t - grid.step / 2);
     this.problem.hidden = true;
-    this.columns = this.definition.by ? this.byLabels(columnsOf(matrices[0], grid)) : matrices.flatMap((matrix, i) => {
-      const columns = columnsOf(matrix, grid);
-      return this.definition.byWorker ? columns : columns.slice(0, 1).map((c) => ({ ...c, metric: { worker: this.definition.lines[i].name }, order: i }));
-    });
-    if (this.definition.byWorker) this.columns.sort((a, b) => this.rank(a) - this.rank(b)); // the named are drawn above the crowd
+    this.columns = this.definition.by
+      ? this.byLabels(columnsOf(matrices[0], grid))
+      : matrices.flatMap((matrix, i) => {
+          const columns = columnsOf(matrix, grid);
+          return this.definition.byWorker
+            ? columns
+            : columns.slice(0, 1).map((c) => ({ ...c, metric: { worker: this.definition.lines[i].name }, order: i }));
+        });
+    // the named are drawn above the crowd
+    if (this.definition.byWorker) this.columns.sort((a, b) => this.rank(a) - this.rank(b));
     this.together = this.definition.byWorker ? together(this.columns, grid.points) : null;
     this.draw();
   }
 
   // Lines by name, as many as can be kept apart: the largest. The rest is a crowd.
   byLabels(columns) {
-    const largest = new Set(columns.map((c) => [meanOf(c.values), c]).sort((a, b) => b[0] - a[0]).slice(0, distinct).map(([, c]) => c));
+    const largest = new Set(
+      columns
+        .map((c) => [meanOf(c.values), c])
+        .sort((a, b) => b[0] - a[0])
+        .slice(0, distinct)
+        .map(([, c]) => c),
+    );
     let order = 0;
-    return columns.map((c) => ({ ...c, labels: c.metric, metric: { worker: this.nameOf(c.metric) } })).sort((a, b) => byName(a.metric.worker, b.metric.worker))
-      .map((c) => ({ ...c, order: [...largest].some((l) => l.metric === c.labels) ? order++ : -1 })).sort((a, b) => Number(a.order >= 0) - Number(b.order >= 0));
+    return columns
+      .map((c) => ({ ...c, labels: c.metric, metric: { worker: this.nameOf(c.metric) } }))
+      .sort((a, b) => byName(a.metric.worker, b.metric.worker))
+      .map((c) => ({ ...c, order: [...largest].some((l) => l.metric === c.labels) ? order++ : -1 }))
+      .sort((a, b) => Number(a.order >= 0) - Number(b.order >= 0));
   }
 
-  nameOf(metric) { return typeof this.definition.by === 'function' ? this.definition.by(metric) : nameOf(metric, this.definition.by); }
+  nameOf(metric) {
+    return typeof this.definition.by === 'function' ? this.definition.by(metric) : nameOf(metric, this.definition.by);
+  }
 
-  rank(column) { return this.host.legend.named.indexOf(column.metric.worker ?? ''); }
+  rank(column) {
+    return this.host.legend.named.indexOf(column.metric.worker ?? '');
+  }
 
   fail(error) {
     this.problem.textContent = clip(error.message, 500);
     this.problem.hidden = false;
   }
 
-  get scale() { return units[this.unit]; }
+  get scale() {
+    return units[this.unit];
+  }
 
   /** draw rebuilds the chart where its lines have changed, and otherwise passes it only the values. */
   draw() {
     if (!this.grid) return;
     const { times, write, axis } = { ...this.scale };
-    const values = this.columns.map((c) => (times === 1 ? c.values : c.values.map((v) => (v == null ? null : v * times))));
+    const values = this.columns.map((c) =>
+      times === 1 ? c.values : c.values.map((v) => (v == null ? null : v * times)),
+    );
     const looks = this.columns.map((c) => this.looks(c));
-    const form = JSON.stringify([this.unit, this.columns.map((c) => c.metric.worker), looks.map((l) => [l.show, l.width])]);
+    const form = JSON.stringify([
+      this.unit,
+      this.columns.map((c) => c.metric.worker),
+      looks.map((l) => [l.show, l.width]),
+    ]);
     if (this.chart && form === this.form) {
       this.chart.setData([this.middles, ...values]);
     } else {
       this.chart?.destroy();
       this.form = form;
       const bare = (v) => write(v).replace(/ .*$/, '');
-      this.chart = chartOf(this.body, { lines: looks, times: this.middles, values, axis, write: this.unit === 'share' ? write : bare, limit: this.limit(), limitWords: this.limit() == null ? '' : write(this.limit()),
-        over: () => this.host.over(this), select: this.host.select, point: this.host.point });
+      this.chart = chartOf(this.body, {
+        lines: looks,
+        times: this.middles,
+        values,
+        axis,
+        write: this.unit === 'share' ? write : bare,
+        limit: this.limit(),
+        limitWords: this.limit() == null ? '' : write(this.limit()),
+        over: () => this.host.over(this),
+        select: this.host.select,
+        point: this.host.point,
+      });
     }
     this.read(this.host.pointed);
   }
 
-  limit() { return this.definition.limit == null ? null : this.definition.limit * this.scale.times; }
+  limit() {
+    return this.definition.limit == null ? null : this.definition.limit * this.scale.times;
+  }
 
   looks(column) {
-    if (this.definition.byWorker) return { label: column.metric.worker, ...this.host.legend.looks(column.metric.worker ?? '', () => colour('crowd')) };
-    if (column.order < 0) return { label: column.metric.worker, colour: () => colour('crowd'), width: 1, dash: [], points: { show: false } };
+    if (this.definition.byWorker)
+      return {
+        label: column.metric.worker,
+        ...this.host.legend.looks(column.metric.worker ?? '', () => colour('crowd')),
+      };
+    if (column.order < 0)
+      return {
+        label: column.metric.worker,
+        colour: () => colour('crowd'),
+        width: 1,
+        dash: [],
+        points: { show: false },
+      };
     const i = this.hue(column);
-    return { label: column.metric.worker, colour: () => (i == null ? colour('ink') : lineColour(i)), width: 2, dash: this.definition.by ? dash(column.order) : column.order ? [7, 3] : [] };
+    return {
+      label: column.metric.worker,
+      colour: () => (i == null ? colour('ink') : lineColour(i)),
+      width: 2,
+      dash: this.definition.by ? dash(column.order) : column.order ? [7, 3] : [],
+    };
   }
 
   // A lone line is drawn as the text is, the named ones behind it in colour.
-  hue(column) { return this.definition.by ? (column.order < 0 ? null : column.order) : column.order || null; }
+  hue(column) {
+    return this.definition.by ? (column.order < 0 ? null : column.order) : column.order || null;
+  }
 
   /** read writes the values at a time's index; null for the last that are known. */
   read(i) {
     if (!this.grid) return;
-    const at = i != null && i < this.grid.points ? i : lastKnown(this.columns); // another figure may be at another grid for a moment
+    // another figure may be at another grid for a moment
+    const at = i != null && i < this.grid.points ? i : lastKnown(this.columns);
     if (at < 0) {
-      this.readings.replaceChildren(el('span', { class: 'none' }, this.definition.absent ? `no samples in this time: ${this.definition.absent}` : 'no samples in this time'));
+      this.readings.replaceChildren(
+        el(
+          'span',
+          { class: 'none' },
+          this.definition.absent ? `no samples in this time: ${this.definition.absent}` : 'no samples in this time',
+        ),
+      );
       return;
     }
     this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'last, '}${this.slice(at)}`), ...this.parts(at));
   }
 
   // The slice is named by both its ends.
-  slice(i) { return this.definition.atMoments ? whenever(this.times[i]) : `${clock(this.times[i] - this.grid.step)} to ${clock(this.times[i])}`; }
+  slice(i) {
+    return this.definition.atMoments
+      ? whenever(this.times[i])
+      : `${clock(this.times[i] - this.grid.step)} to ${clock(this.times[i])}`;
+  }
 
   parts(at) {
     if (!this.together) {
-      const shown = this.columns.filter((c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines[c.order]?.sparse));
+      const shown = this.columns.filter(
+        (c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines[c.order]?.sparse),
+      );
       const more = this.columns.filter((c) => c.order < 0).length;
-      return [...shown.map((c) => this.reading(c.metric.worker, c.values[at], this.hue(c) == null ? null : lineColour(this.hue(c)))), ...(more ? [el('span', { class: 'none' }, `${more} more, in grey`)] : [])];
+      return [
+        ...shown.map((c) =>
+          this.reading(c.metric.worker, c.values[at], this.hue(c) == null ? null : lineColour(this.hue(c))),
+        ),
+        ...(more ? [el('span', { class: 'none' }, `${more} more, in grey`)] : []),
+      ];
     }
     const { mean, total, count } = this.together;
     const workers = `${count[at]} worker${count[at] === 1 ? '' : 's'}`;
     const sums = this.unit === 'share' ? [] : [this.reading('together', total[at], null, 'total')];
-    const named = this.host.legend.named.filter((w) => !this.host.legend.hidden.has(w)).map((w) => this.reading(w, this.columns.find((c) => c.metric.worker === w)?.values[at], this.host.legend.colourOf(w)));
+    const named = this.host.legend.named
+      .filter((w) => !this.host.legend.hidden.has(w))
+      .map((w) =>
+        this.reading(w, this.columns.find((c) => c.metric.worker === w)?.values[at], this.host.legend.colourOf(w)),
+      );
     return [this.reading(`mean of ${workers}`, mean[at], null, 'mean'), ...sums, ...named];
   }
 
@@ -119,12 +211,21 @@ export class Figure {
     const { times, write } = this.scale;
     const swatch = el('span', { class: 'swatch', 'aria-hidden': 'true' });
     if (colour) swatch.style.setProperty('background', colour);
-    return el('span', { class: 'reading', 'data-of': role ?? name }, colour ? swatch : null, el('bdi', {}, clip(name, 80)), ' ', el('b', {}, value == null ? 'no sample' : write(value * times)));
+    return el(
+      'span',
+      { class: 'reading', 'data-of': role ?? name },
+      colour ? swatch : null,
+      el('bdi', {}, clip(name, 80)),
+      ' ',
+      el('b', {}, value == null ? 'no sample' : write(value * times)),
+    );
   }
 
   /** say is the figure's reading as a sentence, for those who listen. */
   say(i) {
-    const parts = this.parts(i).map((p) => p.textContent).slice(0, 6);
+    const parts = this.parts(i)
+      .map((p) => p.textContent)
+      .slice(0, 6);
     return `${this.definition.title}, ${this.slice(i)}: ${parts.join('; ')}`;
   }
 
@@ -150,10 +251,16 @@ export class Figure {
 
   /** cross puts the crosshair at a time's index, without telling the other figures. */
   cross(i) {
-    this.chart?.setCursor({ left: i == null ? -10 : this.chart.valToPos(this.middles[i], 'x'), top: i == null ? -10 : 0 }, false);
+    this.chart?.setCursor(
+      { left: i == null ? -10 : this.chart.valToPos(this.middles[i], 'x'), top: i == null ? -10 : 0 },
+      false,
+    );
   }
 
-  resize() { if (this.chart && this.body.clientWidth) this.chart.setSize({ width: this.body.clientWidth, height: this.chart.height }); }
+  resize() {
+    if (this.chart && this.body.clientWidth)
+      this.chart.setSize({ width: this.body.clientWidth, height: this.chart.height });
+  }
 
   repaint() {
     recolour();

@@ -8,10 +8,13 @@ const own = 'component!~"__.*"';
 export const questions = {
   busy: (t, w) => `max by (component) (avg_over_time(storm_capacity_ratio{topology=${t},${own}}[${w}s]))`,
   full: (t, w) => `max by (component) (avg_over_time(storm_receive_queue_full_ratio{topology=${t},${own}}[${w}s]))`,
-  held: (t, w) => `max by (component) (sum by (component, task) (rate(storm_skipped_seconds_total{topology=${t},${own},reason!="inactive"}[${w}s])))`,
+  held: (t, w) =>
+    `max by (component) (sum by (component, task) (rate(storm_skipped_seconds_total{topology=${t},${own},reason!="inactive"}[${w}s])))`,
   emitted: (t, w) => `sum by (component) (rate(storm_emitted_total{topology=${t},${own},stream!~"__.*"}[${w}s]))`,
-  executed: (t, w) => `sum by (source, component, stream) (rate(storm_executed_total{topology=${t},${own},source!~"__.*"}[${w}s]))`,
-  tasks: (t, w) => `count by (component) (count by (component, task) (last_over_time(storm_receive_queue_population{topology=${t},${own}}[${w}s])))`,
+  executed: (t, w) =>
+    `sum by (source, component, stream) (rate(storm_executed_total{topology=${t},${own},source!~"__.*"}[${w}s]))`,
+  tasks: (t, w) =>
+    `count by (component) (count by (component, task) (last_over_time(storm_receive_queue_population{topology=${t},${own}}[${w}s])))`,
 };
 
 /** windowFor is how long a moment is: two reports of what comes once a minute, or a slice. */
@@ -20,18 +23,22 @@ export const windowFor = (step) => Math.max(150, step);
 /** momentOf answers all questions about a topology at a time, by their names. */
 export async function momentOf(topology, time, window) {
   const names = Object.keys(questions);
-  const answers = await Promise.all(names.map((name) => ask(`map ${name}`, '/api/v1/query', { query: questions[name](quote(topology), window), time })));
+  const answers = await Promise.all(
+    names.map((name) => ask(`map ${name}`, '/api/v1/query', { query: questions[name](quote(topology), window), time })),
+  );
   return Object.fromEntries(names.map((name, i) => [name, answers[i].result]));
 }
 
 /** tasksOf asks for each task of a component: how busy, how much it executes, and where it runs. */
 export async function tasksOf(topology, component, time, window) {
   const selector = `topology=${quote(topology)},component=${quote(component)}`;
-  const [busy, rate, queue] = await Promise.all([
-    `max by (task, worker) (avg_over_time(storm_capacity_ratio{${selector}}[${window}s]))`,
-    `sum by (task, worker) (rate(storm_executed_total{${selector},source!~"__.*"}[${window}s])) or sum by (task, worker) (rate(storm_emitted_total{${selector},stream!~"__.*"}[${window}s]))`,
-    `max by (task, worker) (avg_over_time(storm_receive_queue_full_ratio{${selector}}[${window}s]))`,
-  ].map((query, i) => ask(`tasks ${i}`, '/api/v1/query', { query, time })));
+  const [busy, rate, queue] = await Promise.all(
+    [
+      `max by (task, worker) (avg_over_time(storm_capacity_ratio{${selector}}[${window}s]))`,
+      `sum by (task, worker) (rate(storm_executed_total{${selector},source!~"__.*"}[${window}s])) or sum by (task, worker) (rate(storm_emitted_total{${selector},stream!~"__.*"}[${window}s]))`,
+      `max by (task, worker) (avg_over_time(storm_receive_queue_full_ratio{${selector}}[${window}s]))`,
+    ].map((query, i) => ask(`tasks ${i}`, '/api/v1/query', { query, time })),
+  );
   const tasks = new Map();
   for (const [name, { result }] of Object.entries({ busy, rate, queue })) {
     for (const r of result) {

@@ -4,7 +4,9 @@ import { duration, plain } from './units.js';
 
 const mostRows = 20; // of the table
 
-/** windowOf is the time asked about: what is shown, an hour of it at most: where much is wrong there is as much to read. */
+/**
+ * windowOf is the time asked about: what is shown, an hour of it at most: where much is wrong there is as much to read.
+ */
 export function windowOf(grid) {
   return { start: Math.max(grid.from, grid.to - 3600), end: grid.to };
 }
@@ -14,23 +16,39 @@ export function showHealth(box, whole) {
   const refused = sum(whole.refused);
   const dropped = sum(whole.dropped) + whole.storm_dropped;
   const rows = problems(whole);
-  fill(box,
-    el('p', { class: whole.complete ? 'calm' : 'trouble' }, el('b', {}, whole.complete ? 'Complete. ' : 'Not complete. '),
-      `${plain(whole.samples)} of ${plain(expected)} samples in slices (${share(whole.samples, expected)}); ${plain(whole.missing)} missing, of these ${plain(whole.late)} late; ${plain(refused)} refused; ${plain(dropped)} known to be dropped on the way. ${whole.workers.length} worker${whole.workers.length === 1 ? '' : 's'}, in ${duration((Date.parse(whole.end) - Date.parse(whole.start)) / 1000)}.`),
+  fill(
+    box,
+    el(
+      'p',
+      { class: whole.complete ? 'calm' : 'trouble' },
+      el('b', {}, whole.complete ? 'Complete. ' : 'Not complete. '),
+      `${plain(whole.samples)} of ${plain(expected)} samples in slices (${share(whole.samples, expected)}); ${plain(whole.missing)} missing, of these ${plain(whole.late)} late; ${plain(refused)} refused; ${plain(dropped)} known to be dropped on the way. ${whole.workers.length} worker${whole.workers.length === 1 ? '' : 's'}, in ${duration((Date.parse(whole.end) - Date.parse(whole.start)) / 1000)}.`,
+    ),
     intervalLine(whole),
     rows.length ? details(rows) : null,
-    workersLine(whole));
+    workersLine(whole),
+  );
 }
 
 // The list of faults is folded: the sentence above it states how bad they are.
 function details(rows) {
-  return el('details', {}, el('summary', {}, `Where: ${rows.length} metric${rows.length === 1 ? '' : 's'} of workers`),
-    table('Where samples are missing', ['Worker', 'Metric', 'Interval', 'Seen at most', 'Missing', 'Late', 'Refused', ''], rows.slice(0, mostRows)),
-    rows.length > mostRows ? el('p', { class: 'note' }, `${rows.length - mostRows} further lines: /api/v1/collection has all.`) : null);
+  return el(
+    'details',
+    {},
+    el('summary', {}, `Where: ${rows.length} metric${rows.length === 1 ? '' : 's'} of workers`),
+    table(
+      'Where samples are missing',
+      ['Worker', 'Metric', 'Interval', 'Seen at most', 'Missing', 'Late', 'Refused', ''],
+      rows.slice(0, mostRows),
+    ),
+    rows.length > mostRows
+      ? el('p', { class: 'note' }, `${rows.length - mostRows} further lines: /api/v1/collection has all.`)
+      : null,
+  );
 }
 
 const sum = (counts) => Object.values(counts ?? {}).reduce((a, b) => a + b, 0);
-const share = (part, all) => (all ? `${(100 * part / all).toFixed(part === all ? 0 : 2)}%` : 'none expected');
+const share = (part, all) => (all ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%` : 'none expected');
 const seconds = (s) => (s == null ? '–' : duration(s));
 
 function problems(whole) {
@@ -38,7 +56,19 @@ function problems(whole) {
   for (const w of whole.workers) {
     for (const m of w.metrics) {
       if (!m.missing && !m.late && !sum(m.refused) && !m.silent) continue;
-      rows.push({ missing: m.missing, cells: [el('bdi', {}, clip(w.worker, 80)), clip(m.metric, 100), seconds(m.interval_seconds), seconds(m.seen_max_seconds), plain(m.missing), plain(m.late), plain(sum(m.refused)), m.silent ? 'silent' : ''] });
+      rows.push({
+        missing: m.missing,
+        cells: [
+          el('bdi', {}, clip(w.worker, 80)),
+          clip(m.metric, 100),
+          seconds(m.interval_seconds),
+          seconds(m.seen_max_seconds),
+          plain(m.missing),
+          plain(m.late),
+          plain(sum(m.refused)),
+          m.silent ? 'silent' : '',
+        ],
+      });
     }
   }
   return rows.sort((a, b) => b.missing - a.missing).map((r) => r.cells);
@@ -49,8 +79,15 @@ function intervalLine(whole) {
   const configured = Object.values(whole.interval_seconds ?? {});
   const ratios = whole.workers.map((w) => w.interval_seen_ratio).filter((r) => r != null);
   if (!configured.length || !ratios.length) return null;
-  const parts = [...new Set(configured)].sort((a, b) => a - b).slice(0, 4).map((i) => `${configured.filter((c) => c === i).length} every ${duration(i)}`);
-  return el('p', {}, `${configured.length} metrics are to come: ${parts.join(', ')}. Two samples of one were at most ${plain(Math.max(...ratios))} intervals apart.`);
+  const parts = [...new Set(configured)]
+    .sort((a, b) => a - b)
+    .slice(0, 4)
+    .map((i) => `${configured.filter((c) => c === i).length} every ${duration(i)}`);
+  return el(
+    'p',
+    {},
+    `${configured.length} metrics are to come: ${parts.join(', ')}. Two samples of one were at most ${plain(Math.max(...ratios))} intervals apart.`,
+  );
 }
 
 function workersLine(whole) {
@@ -58,8 +95,18 @@ function workersLine(whole) {
   const off = whole.workers.filter((w) => Math.abs(w.skew_seconds ?? 0) > limit);
   const again = whole.workers.filter((w) => w.restarts);
   const parts = [
-    again.length ? `Restarts: ${again.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${w.restarts}×`).join(', ')}.` : '',
-    off.length ? `Clocks more than ${duration(limit)} off, whatever the way of samples took: ${off.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${duration(w.skew_seconds)}`).join(', ')}.` : '',
+    again.length
+      ? `Restarts: ${again
+          .slice(0, 8)
+          .map((w) => `${clip(w.worker, 60)} ${w.restarts}×`)
+          .join(', ')}.`
+      : '',
+    off.length
+      ? `Clocks more than ${duration(limit)} off, whatever the way of samples took: ${off
+          .slice(0, 8)
+          .map((w) => `${clip(w.worker, 60)} ${duration(w.skew_seconds)}`)
+          .join(', ')}.`
+      : '',
   ].filter(Boolean);
   return parts.length ? el('p', {}, el('bdi', {}, parts.join(' '))) : null;
 }

@@ -1,7 +1,10 @@
 // Where a topology's components stand: each behind all that feed it. Pure.
 import { byName } from './matrix.js';
 
-/** layersOf orders components by their streams: spouts first, each bolt one layer behind the last that feeds it. Streams that lead back are left out. */
+/**
+ * layersOf orders components by their streams: spouts first, each bolt one layer behind the last that feeds it. Streams
+ * that lead back are left out.
+ */
 export function layersOf(names, streams) {
   const feeds = new Map(names.map((name) => [name, []]));
   for (const [from, to] of forward(names, streams)) feeds.get(to).push(from);
@@ -43,10 +46,16 @@ function untangled(layers, feeds) {
   const place = new Map();
   return layers.map((layer) => {
     const mean = (name) => {
-      const of = feeds.get(name).map((f) => place.get(f)).filter((p) => p != null);
+      const of = feeds
+        .get(name)
+        .map((f) => place.get(f))
+        .filter((p) => p != null);
       return of.length ? of.reduce((a, b) => a + b, 0) / of.length : 0;
     };
-    const sorted = layer.map((name) => ({ name, mean: mean(name) })).sort((a, b) => a.mean - b.mean || byName(a.name, b.name)).map((x) => x.name);
+    const sorted = layer
+      .map((name) => ({ name, mean: mean(name) }))
+      .sort((a, b) => a.mean - b.mean || byName(a.name, b.name))
+      .map((x) => x.name);
     sorted.forEach((name, i) => place.set(name, i / Math.max(1, sorted.length)));
     return sorted;
   });
@@ -58,11 +67,25 @@ export function levelOf(busy) {
   return busy >= 0.9 ? 'saturated' : busy >= 0.7 ? 'busy' : busy >= 0.4 ? 'working' : 'idle';
 }
 
-/** streamsOf are the streams between components: those that the registry knows, and those on which tuples were executed, each once with its rate (null where none is known). */
+/**
+ * streamsOf are the streams between components: those that the registry knows, and those on which tuples were executed,
+ * each once with its rate (null where none is known).
+ */
 export function streamsOf(components, executed) {
-  const rates = new Map(executed.map((r) => [JSON.stringify([r.metric.source, r.metric.component, r.metric.stream]), Number(r.value[1])]));
+  const rates = new Map(
+    executed.map((r) => [JSON.stringify([r.metric.source, r.metric.component, r.metric.stream]), Number(r.value[1])]),
+  );
   const all = new Map();
-  for (const c of components) for (const i of c.inputs ?? []) if (!i.component.startsWith('__') && !c.name.startsWith('__')) all.set(JSON.stringify([i.component, c.name, i.stream]), { from: i.component, to: c.name, stream: i.stream, grouping: i.grouping, rate: null });
+  for (const c of components)
+    for (const i of c.inputs ?? [])
+      if (!i.component.startsWith('__') && !c.name.startsWith('__'))
+        all.set(JSON.stringify([i.component, c.name, i.stream]), {
+          from: i.component,
+          to: c.name,
+          stream: i.stream,
+          grouping: i.grouping,
+          rate: null,
+        });
   for (const [key, rate] of rates) {
     const [from, to, stream] = JSON.parse(key);
     if (!from || from.startsWith('__') || to.startsWith('__') || (stream ?? '').startsWith('__')) continue;

@@ -1,4 +1,5 @@
-// Which worker has which colour, and which are shown. At most as many as there are colours are distinguished; all others share one more button.
+// Which worker has which colour, and which are shown. At most as many as there are colours are distinguished; all
+// others share one more button.
 import { clip, el } from './dom.js';
 import { byName, largest } from './matrix.js';
 import { dash, lineColour, distinct } from './palette.js';
@@ -17,7 +18,7 @@ export class Legend {
   /** take chooses whom to name: all where they are few, else those that use most CPU. */
   take(cpu) {
     const all = cpu.map((c) => c.metric.worker ?? '').sort(byName);
-    const named = all.length <= distinct ? all : this.still(all) ?? largest(cpu, distinct);
+    const named = all.length <= distinct ? all : (this.still(all) ?? largest(cpu, distinct));
     const crowd = all.length - named.length;
     if (crowd === this.crowd && named.join('\n') === this.named.join('\n')) return;
     this.named = named;
@@ -41,7 +42,8 @@ export class Legend {
   /** looks of a worker's line. */
   looks(worker, crowdColour) {
     const i = this.named.indexOf(worker);
-    if (i < 0) return { colour: crowdColour, width: 1, dash: [], points: { show: false }, show: this.crowdShown, named: false };
+    if (i < 0)
+      return { colour: crowdColour, width: 1, dash: [], points: { show: false }, show: this.crowdShown, named: false };
     return { colour: () => lineColour(i), width: 2, dash: dash(i), show: !this.hidden.has(worker), named: true };
   }
 
@@ -51,18 +53,30 @@ export class Legend {
   }
 
   draw() {
-    const buttons = this.named.map((worker, i) => this.button(el('bdi', {}, clip(worker, 44)), worker, lineColour(i), !this.hidden.has(worker), (shown) => {
-      if (shown) this.hidden.delete(worker);
-      else this.hidden.add(worker);
-    }));
-    if (this.crowd) buttons.push(this.button(el('span', {}, `${this.crowd} more, in grey`), 'the others', null, this.crowdShown, (shown) => { this.crowdShown = shown; }));
+    const buttons = this.named.map((worker, i) =>
+      this.button(el('bdi', {}, clip(worker, 44)), worker, lineColour(i), !this.hidden.has(worker), (shown) => {
+        if (shown) this.hidden.delete(worker);
+        else this.hidden.add(worker);
+      }),
+    );
+    if (this.crowd)
+      buttons.push(
+        this.button(el('span', {}, `${this.crowd} more, in grey`), 'the others', null, this.crowdShown, (shown) => {
+          this.crowdShown = shown;
+        }),
+      );
     this.element.replaceChildren(...buttons);
   }
 
   button(words, title, colour, shown, choose) {
     const swatch = el('span', { class: 'swatch', 'aria-hidden': 'true' });
     if (colour) swatch.style.setProperty('background', colour);
-    const button = el('button', { type: 'button', 'aria-pressed': String(shown), title: clip(title, 300) }, swatch, words);
+    const button = el(
+      'button',
+      { type: 'button', 'aria-pressed': String(shown), title: clip(title, 300) },
+      swatch,
+      words,
+    );
     button.addEventListener('click', () => {
       const now = button.getAttribute('aria-pressed') !== 'true';
       button.setAttribute('aria-pressed', String(now));

@@ -28,24 +28,57 @@ const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
 const now = () => Date.now() / 1000;
 
-if (location.hash.startsWith('#g0.')) history.replaceState(null, '', format(parse(location.hash))); // an alert's link, as Prometheus writes it
-const page = { state: parse(location.hash), topologies: [], paused: false, slowAt: 0, okSince: null, reached: null, loading: null };
+// an alert's link, as Prometheus writes it
+if (location.hash.startsWith('#g0.')) history.replaceState(null, '', format(parse(location.hash)));
+const page = {
+  state: parse(location.hash),
+  topologies: [],
+  paused: false,
+  slowAt: 0,
+  okSince: null,
+  reached: null,
+  loading: null,
+};
 const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
-const board = new Board({ lead: at('lead'), panels: at('panels'), legend: at('legend'), readout: at('readout'), host: {
-  select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2 * sliceOf(page.state)), at: null, figure: '' }),
-  say,
-} });
+const board = new Board({
+  lead: at('lead'),
+  panels: at('panels'),
+  legend: at('legend'),
+  readout: at('readout'),
+  host: {
+    select: (from, to) =>
+      change({
+        from: Math.floor(from),
+        to: Math.max(Math.ceil(to), Math.floor(from) + 2 * sliceOf(page.state)),
+        at: null,
+        figure: '',
+      }),
+    say,
+  },
+});
 const tiles = new Tiles(at('tiles'), (figure) => linkTo({ figure }));
 const alerts = new Alerts(at('alerts-body'), { linkTo: (part) => linkToMoment(part), diagnosed: showState });
 const map = new TopologyMap(at('map-body'), { choose: (component) => change({ component }), step: () => board.grid });
-const box = new QueryBox(at('ask-body'), { change, select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2) }) });
-const controls = new Controls(at('controls'), choose, (paused) => { page.paused = paused; if (!paused) refresh(); });
+const box = new QueryBox(at('ask-body'), {
+  change,
+  select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2) }),
+});
+const controls = new Controls(at('controls'), choose, (paused) => {
+  page.paused = paused;
+  if (!paused) refresh();
+});
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
 // A link to where the address already is leads there again.
-at('tiles').addEventListener('click', (event) => { const tile = event.target.closest('a'); if (tile?.hash === location.hash) board.lead(page.state.figure); });
-at('skip').addEventListener('click', (event) => { event.preventDefault(); at('figures').focus(); });
+at('tiles').addEventListener('click', (event) => {
+  const tile = event.target.closest('a');
+  if (tile?.hash === location.hash) board.lead(page.state.figure);
+});
+at('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  at('figures').focus();
+});
 
 // A moment outside what is shown is shown with a quarter of an hour on either side.
 function linkToMoment(part) {
@@ -99,12 +132,17 @@ function showBox() {
   const open = state.query != null;
   document.body.classList.toggle('asking', open);
   at('ask').hidden = !open;
-  at('to-query').textContent = open ? `Back to ${state.topology ? clip(state.topology, 40) : 'the topologies'}` : 'Query';
+  at('to-query').textContent = open
+    ? `Back to ${state.topology ? clip(state.topology, 40) : 'the topologies'}`
+    : 'Query';
   at('to-query').href = linkTo({ query: open ? null : '', kind: 'range' });
   if (!open) return false;
   at('chooser').hidden = false;
   at('chosen').textContent = chosen(state);
-  controls.show(state, page.topologies.map((t) => t.name));
+  controls.show(
+    state,
+    page.topologies.map((t) => t.name),
+  );
   say('');
   box.show(state);
   return true;
@@ -115,7 +153,11 @@ function show() {
   board.applyUnits(page.state);
   at('to-query').href = linkTo({ query: '' });
   at('chosen').textContent = chosen(page.state);
-  controls.show(page.state, page.topologies.map((t) => t.name), endedOf(page.topologies));
+  controls.show(
+    page.state,
+    page.topologies.map((t) => t.name),
+    endedOf(page.topologies),
+  );
   map.select(page.state.component);
   if (page.reached === page.state || !board.figures[0].times) return; // a reader who went on is not called back
   page.reached = page.state;
@@ -123,7 +165,10 @@ function show() {
   if (page.state.at != null) board.pointAt(page.state.at);
 }
 
-const endedOf = (topologies) => new Map(topologies.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]));
+const endedOf = (topologies) =>
+  new Map(
+    topologies.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]),
+  );
 
 async function refresh() {
   if (page.state.query != null) return;
@@ -136,7 +181,11 @@ async function refresh() {
   const { topologies, state } = page;
   const several = topologies.length > 1;
   if (!state.topology && topologies.length === 1) state.topology = topologies[0].name;
-  controls.show(state, topologies.map((t) => t.name), endedOf(topologies));
+  controls.show(
+    state,
+    topologies.map((t) => t.name),
+    endedOf(topologies),
+  );
   at('chosen').textContent = chosen(state);
   board.applyUnits(state);
   const some = Boolean(state.topology);
@@ -153,7 +202,8 @@ async function refresh() {
   if (some && slow) await Promise.all([showCollection(), showSharing()]);
 }
 
-// On a slow machine a refresh comes while the figures of the one before are still asked for: these go first, or none would ever be drawn.
+// On a slow machine a refresh comes while the figures of the one before are still asked for: these go first, or none
+// would ever be drawn.
 async function showFigures() {
   const asked = asksFor(page.state);
   if (page.loading === asked) return;
@@ -169,18 +219,26 @@ async function loadFigures() {
   const known = page.topologies.find((t) => t.name === page.state.topology);
   board.workers = known?.worker_count || board.workers;
   const { state } = page;
-  if (!await board.show(state, findAnnotations)) return;
+  if (!(await board.show(state, findAnnotations))) return;
   const { grid } = board;
   at('figures-note').textContent = board.note();
   tiles.show(board.byName, known?.worker_count ?? 0);
   await Promise.all([showAway(state), map.load(state.topology, grid)]);
   if (page.state !== state || board.grid !== grid) return;
-  if (!board.failed) say(board.isEmpty ? '' : isFixed(state) ? 'Not live: choose a time that ends now to follow the clock.' : `Complete up to ${clock(grid.end)}; a slice is shown when its samples can no longer come.`);
+  if (!board.failed)
+    say(
+      board.isEmpty
+        ? ''
+        : isFixed(state)
+          ? 'Not live: choose a time that ends now to follow the clock.'
+          : `Complete up to ${clock(grid.end)}; a slice is shown when its samples can no longer come.`,
+    );
   show();
   performance.mark('figures-shown');
 }
 
-// Where a time has no samples there is the way to the last one, and no figure that is empty; where none can be asked for, why.
+// Where a time has no samples there is the way to the last one, and no figure that is empty; where none can be asked
+// for, why.
 async function showAway(state) {
   const empty = board.isEmpty;
   for (const id of needSamples) at(id).hidden = Boolean(empty);
@@ -190,16 +248,35 @@ async function showAway(state) {
     fill(at('away'), el('p', { class: 'problem' }, `No figures and no map: ${clip(board.unavailable, 400)}.`));
     return;
   }
-  const { result } = await ask('last sample', '/api/v1/query', { query: lastSample(quote(state.topology)), time: isFixed(state) ? state.to : null }).catch((error) => { if (outdated(error)) throw error; return { result: [] }; });
+  const { result } = await ask('last sample', '/api/v1/query', {
+    query: lastSample(quote(state.topology)),
+    time: isFixed(state) ? state.to : null,
+  }).catch((error) => {
+    if (outdated(error)) throw error;
+    return { result: [] };
+  });
   const heard = page.topologies.find((t) => t.name === state.topology)?.last_seen;
   const last = result.length ? Number(result[0].value[1]) : heard && !isFixed(state) ? Date.parse(heard) / 1000 : null;
   const long = isFixed(state) ? state.to - state.from : Math.min(ranges[state.range], 3600);
-  fill(at('away'), emptyNote(last, behind, last == null ? '' : linkTo({ from: Math.floor(last - long * 0.9), to: Math.ceil(last + long * 0.1) }), now()));
+  fill(
+    at('away'),
+    emptyNote(
+      last,
+      behind,
+      last == null ? '' : linkTo({ from: Math.floor(last - long * 0.9), to: Math.ceil(last + long * 0.1) }),
+      now(),
+    ),
+  );
 }
 
 async function findAnnotations(grid) {
   try {
-    board.annotations = await ask('annotations', '/api/v1/annotations', { topology: page.state.topology, start: grid.from, end: grid.to, limit: mostAnnotations });
+    board.annotations = await ask('annotations', '/api/v1/annotations', {
+      topology: page.state.topology,
+      start: grid.from,
+      end: grid.to,
+      limit: mostAnnotations,
+    });
     showChanges(at('changes-body'), board.annotations, linkToMoment);
   } catch (error) {
     if (outdated(error)) throw error;
@@ -228,32 +305,58 @@ async function findOkSince() {
   if (!calm) page.okSince = null;
   if (!calm || page.okSince) return;
   const { topology } = page.state;
-  const { result } = await ask('ok since', '/api/v1/query', { query: lastAlert(topology) }).catch((error) => { if (outdated(error)) throw error; return { result: [] }; });
+  const { result } = await ask('ok since', '/api/v1/query', { query: lastAlert(topology) }).catch((error) => {
+    if (outdated(error)) throw error;
+    return { result: [] };
+  });
   page.okSince = { topology, at: result.length ? Number(result[0].value[1]) : null };
 }
 
 function showState() {
   const { topology } = page.state;
   const known = page.topologies.find((t) => t.name === topology);
-  const state = stateOf({ alarms: alerts.alarms, judged: alerts.judged, condition: known?.condition?.state, alive: known?.alive, okSince: page.okSince?.at ?? null,
-    firstSeen: known ? Date.parse(known.first_seen) / 1000 : null, now: now() });
+  const state = stateOf({
+    alarms: alerts.alarms,
+    judged: alerts.judged,
+    condition: known?.condition?.state,
+    alive: known?.alive,
+    okSince: page.okSince?.at ?? null,
+    firstSeen: known ? Date.parse(known.first_seen) / 1000 : null,
+    now: now(),
+  });
   const { diagnosis } = alerts;
   fill(at('state'), sentence(state, topology, state.kind === 'firing' ? diagnosis?.cause : null));
   const lead = at('to-alert');
-  if (lead) lead.onclick = (event) => { event.preventDefault(); at('alerts').scrollIntoView(); at('alerts').focus(); };
-  board.arrange(state.kind === 'firing' ? state.alert.labels.alertname : null, state.kind !== 'firing' ? 0 : wide.matches ? besideDiagnosis : 1);
+  if (lead)
+    lead.onclick = (event) => {
+      event.preventDefault();
+      at('alerts').scrollIntoView();
+      at('alerts').focus();
+    };
+  board.arrange(
+    state.kind === 'firing' ? state.alert.labels.alertname : null,
+    state.kind !== 'firing' ? 0 : wide.matches ? besideDiagnosis : 1,
+  );
   at('first').classList.toggle('calm', state.kind !== 'firing');
   board.mark(momentsOf(diagnosis));
 }
 
 const listRuns = () => part('runs', '/api/v1/runs', {}, (data) => showRuns(at('runs-body'), data));
-const showCollection = () => board.grid && !board.isEmpty && part('health', `/api/v1/collection/${encodeURIComponent(page.state.topology)}`, windowOf(board.grid), (data) => showHealth(at('health-body'), data));
+const showCollection = () =>
+  board.grid &&
+  !board.isEmpty &&
+  part('health', `/api/v1/collection/${encodeURIComponent(page.state.topology)}`, windowOf(board.grid), (data) =>
+    showHealth(at('health-body'), data),
+  );
 
 // A topology of which only the figures are left has no workers that the registry knows.
 async function showSharing() {
   const { topology } = page.state;
   at('placement').hidden = !page.topologies.some((t) => t.name === topology && t.registered);
-  if (!at('placement').hidden) await part('placement', `/api/v1/topologies/${encodeURIComponent(topology)}`, {}, (data) => { showPlacement(at('placement-body'), data); });
+  if (!at('placement').hidden)
+    await part('placement', `/api/v1/topologies/${encodeURIComponent(topology)}`, {}, (data) => {
+      showPlacement(at('placement-body'), data);
+    });
 }
 
 /** part requests one of the page's lists, and shows in its place what went wrong. */
@@ -262,7 +365,10 @@ async function part(name, path, parameters, put) {
     await put(await ask(name, path, parameters));
   } catch (error) {
     if (outdated(error)) return;
-    fill(at(`${name}-body`), el('p', { class: error.status === 404 ? 'note' : 'problem' }, clip(error.message ?? String(error), 500)));
+    fill(
+      at(`${name}-body`),
+      el('p', { class: error.status === 404 ? 'note' : 'problem' }, clip(error.message ?? String(error), 500)),
+    );
   }
 }
 
@@ -273,12 +379,28 @@ function say(words, trouble = false) {
 
 wide.addEventListener('change', showState);
 addEventListener('hashchange', follow);
-addEventListener('popstate', () => { if (!location.hash) follow(); });
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { [...board.figures, box.figure].forEach((f) => f.repaint()); tiles.show(board.byName); map.draw(); });
-const resized = new ResizeObserver(() => requestAnimationFrame(() => { [...board.figures, box.figure].forEach((f) => f.resize()); map.draw(); }));
+addEventListener('popstate', () => {
+  if (!location.hash) follow();
+});
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  [...board.figures, box.figure].forEach((f) => f.repaint());
+  tiles.show(board.byName);
+  map.draw();
+});
+const resized = new ResizeObserver(() =>
+  requestAnimationFrame(() => {
+    [...board.figures, box.figure].forEach((f) => f.resize());
+    map.draw();
+  }),
+);
 for (const id of ['panels', 'ask-body']) resized.observe(at(id));
-setInterval(() => { if (!page.paused && !document.hidden && (!isFixed(page.state) || !page.state.topology)) refresh(); else if (!document.hidden && !page.paused) showAlerts(); }, refreshEvery);
-document.addEventListener('visibilitychange', () => { if (!document.hidden && !page.paused) refresh(); });
+setInterval(() => {
+  if (!page.paused && !document.hidden && (!isFixed(page.state) || !page.state.topology)) refresh();
+  else if (!document.hidden && !page.paused) showAlerts();
+}, refreshEvery);
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && !page.paused) refresh();
+});
 
 // For the page's tests: what the charts hold.
 globalThis.bulletPage = { figures: board.figures, page, board, map, box };

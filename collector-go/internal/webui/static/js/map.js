@@ -14,19 +14,37 @@ export class TopologyMap {
     this.host = host;
     this.canvas = el('canvas', { 'aria-hidden': 'true' });
     this.layers = el('div', { class: 'layers' });
-    this.when = el('input', { type: 'range', id: 'map-when', min: '0', max: '0', value: '0', on: { change: () => this.travel(Number(this.when.value)) } });
+    this.when = el('input', {
+      type: 'range',
+      id: 'map-when',
+      min: '0',
+      max: '0',
+      value: '0',
+      on: { change: () => this.travel(Number(this.when.value)) },
+    });
     this.moment = el('output', { for: 'map-when', id: 'map-moment' });
-    this.legend = el('p', { class: 'note' }, 'Busy share of the busiest task: idle below 40%, working below 70%, busy below 90%, saturated from there on. “Queue full” and “held back” are back-pressure.');
+    this.legend = el(
+      'p',
+      { class: 'note' },
+      'Busy share of the busiest task: idle below 40%, working below 70%, busy below 90%, saturated from there on. “Queue full” and “held back” are back-pressure.',
+    );
     this.streams = el('div');
     this.details = el('div', { id: 'map-details' });
-    box.replaceChildren(el('div', { class: 'map' }, this.canvas, this.layers), el('p', { class: 'when' }, el('label', { for: 'map-when' }, 'At '), this.when, ' ', this.moment), this.legend, this.streams, this.details);
+    box.replaceChildren(
+      el('div', { class: 'map' }, this.canvas, this.layers),
+      el('p', { class: 'when' }, el('label', { for: 'map-when' }, 'At '), this.when, ' ', this.moment),
+      this.legend,
+      this.streams,
+      this.details,
+    );
     this.problem = el('p', { class: 'problem', hidden: true });
     box.append(this.problem);
   }
 
   /** load asks for a topology as a grid ends, or at the moment that was travelled to while the grid stands. */
   async load(topology, grid) {
-    const follows = !this.grid || this.topology !== topology || this.index === this.grid.points - 1 || grid.from !== this.grid.from;
+    const follows =
+      !this.grid || this.topology !== topology || this.index === this.grid.points - 1 || grid.from !== this.grid.from;
     this.topology = topology;
     this.grid = grid;
     this.index = follows ? grid.points - 1 : Math.min(this.index, grid.points - 1);
@@ -35,7 +53,9 @@ export class TopologyMap {
     await this.ask();
   }
 
-  get time() { return this.grid.start + this.index * this.grid.step; }
+  get time() {
+    return this.grid.start + this.index * this.grid.step;
+  }
 
   async travel(i) {
     this.index = i;
@@ -46,7 +66,10 @@ export class TopologyMap {
     const { topology, time } = this;
     this.moment.textContent = `${clock(time)}${this.index === this.grid.points - 1 ? ', the last slice shown' : ''}`;
     try {
-      const known = await ask('map topology', `/api/v1/topologies/${encodeURIComponent(topology)}`).catch((error) => { if (error.status === 404) return { components: [] }; throw error; });
+      const known = await ask('map topology', `/api/v1/topologies/${encodeURIComponent(topology)}`).catch((error) => {
+        if (error.status === 404) return { components: [] };
+        throw error;
+      });
       this.known = (known.components ?? []).filter((c) => !c.name.startsWith('__'));
       this.shown = await momentOf(topology, time, windowFor(this.grid.step));
       this.problem.hidden = true;
@@ -65,14 +88,54 @@ export class TopologyMap {
     const [busy, full, held, emitted, tasks] = ['busy', 'full', 'held', 'emitted', 'tasks'].map(of);
     this.edges = streamsOf(this.known, this.shown.executed);
     const known = new Map(this.known.map((c) => [c.name, c]));
-    const names = [...new Set([...known.keys(), ...tasks.keys(), ...busy.keys(), ...this.edges.flatMap((e) => [e.from, e.to])])];
+    const names = [
+      ...new Set([...known.keys(), ...tasks.keys(), ...busy.keys(), ...this.edges.flatMap((e) => [e.from, e.to])]),
+    ];
     const layers = layersOf(names, this.edges);
-    fill(this.layers, ...layers.map((layer) => el('div', { class: 'layer' }, ...layer.map((name) => this.box(name, {
-      busy: busy.get(name), full: full.get(name), held: held.get(name), emitted: emitted.get(name), tasks: known.get(name)?.tasks?.length ?? tasks.get(name), executors: known.get(name)?.parallelism, kind: known.get(name)?.kind,
-    })))));
-    for (const button of this.layers.querySelectorAll('button')) button.onclick = () => this.host.choose(button.dataset.component === this.component ? '' : button.dataset.component);
-    fill(this.streams, names.length ? el('details', {}, el('summary', {}, `Streams: ${this.edges.length}`), table('Streams between components', ['From', 'To', 'Stream', 'Grouping', 'Tuples/s'],
-      this.edges.map((e) => [el('bdi', {}, clip(e.from, 60)), el('bdi', {}, clip(e.to, 60)), el('bdi', {}, clip(e.stream, 60)), e.grouping || '–', el('span', { 'data-rate': e.rate ?? '' }, e.rate == null ? '–' : plain(e.rate))]))) : el('p', {}, 'No components are known at this moment.'));
+    fill(
+      this.layers,
+      ...layers.map((layer) =>
+        el(
+          'div',
+          { class: 'layer' },
+          ...layer.map((name) =>
+            this.box(name, {
+              busy: busy.get(name),
+              full: full.get(name),
+              held: held.get(name),
+              emitted: emitted.get(name),
+              tasks: known.get(name)?.tasks?.length ?? tasks.get(name),
+              executors: known.get(name)?.parallelism,
+              kind: known.get(name)?.kind,
+            }),
+          ),
+        ),
+      ),
+    );
+    for (const button of this.layers.querySelectorAll('button'))
+      button.onclick = () =>
+        this.host.choose(button.dataset.component === this.component ? '' : button.dataset.component);
+    fill(
+      this.streams,
+      names.length
+        ? el(
+            'details',
+            {},
+            el('summary', {}, `Streams: ${this.edges.length}`),
+            table(
+              'Streams between components',
+              ['From', 'To', 'Stream', 'Grouping', 'Tuples/s'],
+              this.edges.map((e) => [
+                el('bdi', {}, clip(e.from, 60)),
+                el('bdi', {}, clip(e.to, 60)),
+                el('bdi', {}, clip(e.stream, 60)),
+                e.grouping || '–',
+                el('span', { 'data-rate': e.rate ?? '' }, e.rate == null ? '–' : plain(e.rate)),
+              ]),
+            ),
+          )
+        : el('p', {}, 'No components are known at this moment.'),
+    );
     this.draw();
   }
 
@@ -85,16 +148,37 @@ export class TopologyMap {
       c.held >= 0.005 ? el('span', { 'data-held': c.held }, `held back ${share(c.held)} of its time`) : null,
       c.full >= 0.05 ? el('span', { 'data-full': c.full }, `queue ${share(c.full)} full`) : null,
       c.emitted == null ? null : el('span', { 'data-emitted': c.emitted }, `emits ${plain(c.emitted)} /s`),
-      el('span', {}, [c.kind, c.executors ? `${c.executors} executor${c.executors === 1 ? '' : 's'}` : null, c.tasks ? `${c.tasks} task${c.tasks === 1 ? '' : 's'}` : null].filter(Boolean).join(', ')),
+      el(
+        'span',
+        {},
+        [
+          c.kind,
+          c.executors ? `${c.executors} executor${c.executors === 1 ? '' : 's'}` : null,
+          c.tasks ? `${c.tasks} task${c.tasks === 1 ? '' : 's'}` : null,
+        ]
+          .filter(Boolean)
+          .join(', '),
+      ),
     ];
-    return el('button', { type: 'button', class: `box ${level}${pressed ? ' pressed' : ''}`, 'data-component': name, 'aria-pressed': String(name === this.component) }, el('b', {}, el('bdi', {}, clip(name, 40))), ...words);
+    return el(
+      'button',
+      {
+        type: 'button',
+        class: `box ${level}${pressed ? ' pressed' : ''}`,
+        'data-component': name,
+        'aria-pressed': String(name === this.component),
+      },
+      el('b', {}, el('bdi', {}, clip(name, 40))),
+      ...words,
+    );
   }
 
   /** select opens a component's tasks, '' none. */
   select(component) {
     if (component === this.component) return;
     this.component = component;
-    for (const button of this.layers.querySelectorAll('button')) button.setAttribute('aria-pressed', String(button.dataset.component === component));
+    for (const button of this.layers.querySelectorAll('button'))
+      button.setAttribute('aria-pressed', String(button.dataset.component === component));
     if (this.grid) this.showTasks();
   }
 
@@ -113,11 +197,31 @@ export class TopologyMap {
     }
     if (component !== this.component) return;
     const share = (v) => (v == null ? '–' : `${plain(Math.round(1000 * v) / 10)}%`);
-    fill(this.details, el('h3', {}, 'Tasks of ', el('bdi', {}, clip(component, 60)), ` at ${clock(this.time)}`),
-      tasks.length ? table(`Tasks of ${clip(component, 60)}`, ['Task', 'Worker', 'Busy', 'Tuples/s', 'Queue full'],
-        tasks.slice(0, mostTasks).map((t) => [t.task, el('bdi', {}, clip(t.worker ?? '', 80)), share(t.busy), t.rate == null ? '–' : plain(t.rate), share(t.queue)])) : el('p', {}, 'No samples of its tasks at this moment.'),
-      tasks.length > mostTasks ? el('p', { class: 'note' }, `${tasks.length - mostTasks} further tasks are not listed.`) : null);
+    fill(
+      this.details,
+      el('h3', {}, 'Tasks of ', el('bdi', {}, clip(component, 60)), ` at ${clock(this.time)}`),
+      tasks.length
+        ? table(
+            `Tasks of ${clip(component, 60)}`,
+            ['Task', 'Worker', 'Busy', 'Tuples/s', 'Queue full'],
+            tasks
+              .slice(0, mostTasks)
+              .map((t) => [
+                t.task,
+                el('bdi', {}, clip(t.worker ?? '', 80)),
+                share(t.busy),
+                t.rate == null ? '–' : plain(t.rate),
+                share(t.queue),
+              ]),
+          )
+        : el('p', {}, 'No samples of its tasks at this moment.'),
+      tasks.length > mostTasks
+        ? el('p', { class: 'note' }, `${tasks.length - mostTasks} further tasks are not listed.`)
+        : null,
+    );
   }
 
-  draw() { if (this.edges) drawStreams(this.canvas, this.layers, this.edges); }
+  draw() {
+    if (this.edges) drawStreams(this.canvas, this.layers, this.edges);
+  }
 }

@@ -14,9 +14,16 @@ export function columnsOf(result, grid) {
 }
 
 /** nameOf is what a line is called: the values of some labels. */
-export const nameOf = (metric, labels) => labels.map((label) => metric[label]).filter(Boolean).join(' ') || 'all';
+export const nameOf = (metric, labels) =>
+  labels
+    .map((label) => metric[label])
+    .filter(Boolean)
+    .join(' ') || 'all';
 
-/** together is what the workers come to at each time: how many report, their sum and their mean (null where none reports). */
+/**
+ * together is what the workers come to at each time: how many report, their sum and their mean (null where none
+ * reports).
+ */
 export function together(columns, points) {
   const count = new Array(points).fill(0);
   const total = new Array(points).fill(null);
@@ -41,14 +48,23 @@ export function lastKnown(columns) {
 
 /** largest are the workers with the largest mean, at most so many, in the order of their names. */
 export function largest(columns, most) {
-  const ranked = columns.map((c) => ({ worker: c.metric.worker ?? '', mean: meanOf(c.values) })).sort((a, b) => b.mean - a.mean);
-  return ranked.slice(0, most).map((r) => r.worker).sort(byName);
+  const ranked = columns
+    .map((c) => ({ worker: c.metric.worker ?? '', mean: meanOf(c.values) }))
+    .sort((a, b) => b.mean - a.mean);
+  return ranked
+    .slice(0, most)
+    .map((r) => r.worker)
+    .sort(byName);
 }
 
 export const meanOf = (values) => {
   let sum = 0;
   let known = 0;
-  for (const v of values) if (v != null) { sum += v; known++; }
+  for (const v of values)
+    if (v != null) {
+      sum += v;
+      known++;
+    }
   return known ? sum / known : -Infinity;
 };
 

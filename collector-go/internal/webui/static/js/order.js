@@ -1,5 +1,19 @@
 // Which figures come first: those of the alert that fires, then what usually causes it. Pure.
-const latency = ['latency', 'busy', 'queue', 'records', 'lag', 'held', 'gc', 'workers', 'queries', 'cpu', 'heap', 'cpu-parts', 'streams'];
+const latency = [
+  'latency',
+  'busy',
+  'queue',
+  'records',
+  'lag',
+  'held',
+  'gc',
+  'workers',
+  'queries',
+  'cpu',
+  'heap',
+  'cpu-parts',
+  'streams',
+];
 
 // What each alert leads to first; the rest follows as for latency.
 const first = {
@@ -23,10 +37,16 @@ const severities = ['critical', 'page', 'warning', 'info'];
 const rank = (a) => (a.state === 'firing' ? 0 : 10) + (severities.indexOf(a.labels.severity) + 1 || 9);
 
 /** bySeverity orders alerts: what fires before what waits, the critical first, then the one that began first. */
-export const bySeverity = (a, b) => rank(a) - rank(b) || Date.parse(a.activeAt) - Date.parse(b.activeAt) || a.labels.alertname.localeCompare(b.labels.alertname)
-  || JSON.stringify(a.labels).localeCompare(JSON.stringify(b.labels));
+export const bySeverity = (a, b) =>
+  rank(a) - rank(b) ||
+  Date.parse(a.activeAt) - Date.parse(b.activeAt) ||
+  a.labels.alertname.localeCompare(b.labels.alertname) ||
+  JSON.stringify(a.labels).localeCompare(JSON.stringify(b.labels));
 
 export const watchdog = 'BulletMetricsWatchdog';
 
 /** alarmsOf are the alerts that concern a topology: its own and those of none, the worst first. */
-export const alarmsOf = (all, topology) => all.filter((a) => a.labels.alertname !== watchdog && (!a.labels.topology || a.labels.topology === topology)).sort(bySeverity);
+export const alarmsOf = (all, topology) =>
+  all
+    .filter((a) => a.labels.alertname !== watchdog && (!a.labels.topology || a.labels.topology === topology))
+    .sort(bySeverity);

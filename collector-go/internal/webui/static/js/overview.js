@@ -8,13 +8,38 @@ const most = 100; // topologies listed
 
 /** showOverview lists what /api/v1/topologies knows beside the alerts; linkTo(part) is the address of one. */
 export function showOverview(box, topologies, alerts, linkTo) {
-  const rows = topologies.map((t) => ({ t, alarms: alarmsOf(alerts, t.name).filter((a) => a.labels.topology === t.name) }))
-    .sort((a, b) => Number(b.alarms.some(firing)) - Number(a.alarms.some(firing)) || Number(b.t.alive) - Number(a.t.alive) || a.t.name.localeCompare(b.t.name));
-  fill(box, table('Topologies', ['Topology', 'State', 'Workers', 'Components', 'Last heard of'], rows.slice(0, most).map(({ t, alarms }) => {
-    const state = stateOf({ alarms, condition: t.condition?.state, alive: t.alive, judged: true, now: 0 });
-    return [el('a', { href: linkTo({ topology: t.name }) }, el('bdi', {}, clip(t.name, 80))), el('span', { class: `in-table ${state.kind}` }, state.kind === 'ok' ? 'OK' : el('bdi', {}, clip(state.text, 160))), t.worker_count ?? '–', t.component_count ?? '–',
-      t.last_seen ? whenever(Date.parse(t.last_seen) / 1000) : '–'];
-  })), rows.length > most ? el('p', { class: 'note' }, `${rows.length - most} further topologies: /api/v1/topologies has all.`) : null);
+  const rows = topologies
+    .map((t) => ({ t, alarms: alarmsOf(alerts, t.name).filter((a) => a.labels.topology === t.name) }))
+    .sort(
+      (a, b) =>
+        Number(b.alarms.some(firing)) - Number(a.alarms.some(firing)) ||
+        Number(b.t.alive) - Number(a.t.alive) ||
+        a.t.name.localeCompare(b.t.name),
+    );
+  fill(
+    box,
+    table(
+      'Topologies',
+      ['Topology', 'State', 'Workers', 'Components', 'Last heard of'],
+      rows.slice(0, most).map(({ t, alarms }) => {
+        const state = stateOf({ alarms, condition: t.condition?.state, alive: t.alive, judged: true, now: 0 });
+        return [
+          el('a', { href: linkTo({ topology: t.name }) }, el('bdi', {}, clip(t.name, 80))),
+          el(
+            'span',
+            { class: `in-table ${state.kind}` },
+            state.kind === 'ok' ? 'OK' : el('bdi', {}, clip(state.text, 160)),
+          ),
+          t.worker_count ?? '–',
+          t.component_count ?? '–',
+          t.last_seen ? whenever(Date.parse(t.last_seen) / 1000) : '–',
+        ];
+      }),
+    ),
+    rows.length > most
+      ? el('p', { class: 'note' }, `${rows.length - most} further topologies: /api/v1/topologies has all.`)
+      : null,
+  );
 }
 
 const firing = (a) => a.state === 'firing';

@@ -1,4 +1,5 @@
-// Who shares what: the workers of each host and the components of each worker, as /api/v1/topologies/<topology> knows them.
+// Who shares what: the workers of each host and the components of each worker, as /api/v1/topologies/<topology> knows
+// them.
 import { clip, el, fill, table } from './dom.js';
 import { byName } from './matrix.js';
 
@@ -8,17 +9,46 @@ export function showPlacement(box, topology) {
   const workers = [...topology.workers].sort((a, b) => byName(a.host, b.host) || byName(a.worker, b.worker));
   const perHost = new Map();
   for (const w of workers) perHost.set(w.host, (perHost.get(w.host) ?? 0) + 1);
-  const rows = workers.slice(0, mostRows).map((w) => [el('bdi', {}, clip(w.host, 80)), perHost.get(w.host), el('bdi', {}, clip(w.worker, 80)), w.task_count, el('bdi', {}, held(w.components))]);
-  fill(box,
-    el('p', {}, `${workers.length} worker${workers.length === 1 ? '' : 's'} on ${perHost.size} host${perHost.size === 1 ? '' : 's'}.`),
-    rows.length ? el('details', {}, el('summary', {}, 'Which components share a worker, and which workers a host'),
-      table('Components of each worker', ['Host', 'Workers of the host', 'Worker', 'Tasks', 'Components, with their tasks'], rows),
-      workers.length > mostRows ? el('p', { class: 'note' }, `${workers.length - mostRows} further workers: /api/v1/topologies has all.`) : null) : null);
+  const rows = workers
+    .slice(0, mostRows)
+    .map((w) => [
+      el('bdi', {}, clip(w.host, 80)),
+      perHost.get(w.host),
+      el('bdi', {}, clip(w.worker, 80)),
+      w.task_count,
+      el('bdi', {}, held(w.components)),
+    ]);
+  fill(
+    box,
+    el(
+      'p',
+      {},
+      `${workers.length} worker${workers.length === 1 ? '' : 's'} on ${perHost.size} host${perHost.size === 1 ? '' : 's'}.`,
+    ),
+    rows.length
+      ? el(
+          'details',
+          {},
+          el('summary', {}, 'Which components share a worker, and which workers a host'),
+          table(
+            'Components of each worker',
+            ['Host', 'Workers of the host', 'Worker', 'Tasks', 'Components, with their tasks'],
+            rows,
+          ),
+          workers.length > mostRows
+            ? el('p', { class: 'note' }, `${workers.length - mostRows} further workers: /api/v1/topologies has all.`)
+            : null,
+        )
+      : null,
+  );
 }
 
 /** held is what a worker holds, "FilterBolt 3, JoinBolt 1"; Storm's own components come last. */
 export function held(components) {
   const own = (c) => Number(c.component.startsWith('__'));
-  return [...components].filter((c) => c.component !== '__system').sort((a, b) => own(a) - own(b) || byName(a.component, b.component))
-    .map((c) => `${clip(c.component, 60)} ${c.tasks.length}`).join(', ');
+  return [...components]
+    .filter((c) => c.component !== '__system')
+    .sort((a, b) => own(a) - own(b) || byName(a.component, b.component))
+    .map((c) => `${clip(c.component, 60)} ${c.tasks.length}`)
+    .join(', ');
 }

@@ -13,21 +13,51 @@ const mostPoints = 300; // of each
 const leastBefore = 24 * 3600; // s: names and values complete from what is shown, and at least a day
 const definition = { name: 'answer', title: 'Answer', unit: 'number', by: nameOfSeries, atMoments: true };
 
-/** QueryBox shows a state's query. It calls change(part) when somebody asks, and select(from, to) when somebody dragged over the figure. */
+/**
+ * QueryBox shows a state's query. It calls change(part) when somebody asks, and select(from, to) when somebody dragged
+ * over the figure.
+ */
 export class QueryBox {
   constructor(element, { change, select }) {
     this.change = change;
     this.place = el('div', { id: 'editor' });
-    this.kinds = ['range', 'instant'].map((kind) => el('button', { type: 'button', id: `kind-${kind}`, on: { click: () => this.submit(kind) } }, kind === 'range' ? 'Range' : 'Instant'));
+    this.kinds = ['range', 'instant'].map((kind) =>
+      el(
+        'button',
+        { type: 'button', id: `kind-${kind}`, on: { click: () => this.submit(kind) } },
+        kind === 'range' ? 'Range' : 'Instant',
+      ),
+    );
     this.note = el('p', { class: 'note', role: 'status' });
     this.problem = el('div', { id: 'query-problem', role: 'alert' });
     this.rows = el('div', { id: 'answer-rows' });
     const box = this;
-    this.figure = new Figure(definition, { get pointed() { return box.pointed; }, select, point: (i) => this.point(i), move: (i) => { this.point(i); this.figure.cross(i); },
-      over: () => ({ bands: [], marks: [], labelled: false, range: this.grid && [this.grid.start, this.grid.end] }) });
-    element.replaceChildren(this.place, el('div', { class: 'asks' }, el('button', { type: 'button', id: 'submit', class: 'main', on: { click: () => this.submit() } }, 'Ask'),
-      el('span', { role: 'group', 'aria-label': 'Answer' }, ...this.kinds),
-      el('span', { class: 'note' }, 'Enter asks, Shift+Enter begins a line, Ctrl+Space completes.')), this.note, this.problem, this.figure.element, this.rows);
+    this.figure = new Figure(definition, {
+      get pointed() {
+        return box.pointed;
+      },
+      select,
+      point: (i) => this.point(i),
+      move: (i) => {
+        this.point(i);
+        this.figure.cross(i);
+      },
+      over: () => ({ bands: [], marks: [], labelled: false, range: this.grid && [this.grid.start, this.grid.end] }),
+    });
+    element.replaceChildren(
+      this.place,
+      el(
+        'div',
+        { class: 'asks' },
+        el('button', { type: 'button', id: 'submit', class: 'main', on: { click: () => this.submit() } }, 'Ask'),
+        el('span', { role: 'group', 'aria-label': 'Answer' }, ...this.kinds),
+        el('span', { class: 'note' }, 'Enter asks, Shift+Enter begins a line, Ctrl+Space completes.'),
+      ),
+      this.note,
+      this.problem,
+      this.figure.element,
+      this.rows,
+    );
     this.forget();
   }
 
@@ -39,7 +69,12 @@ export class QueryBox {
   async load(state) {
     this.loading ??= import('../vendor/editor/editor.min.js');
     const { Editor } = await this.loading;
-    this.editor ??= new Editor(this.place, { text: state.query, label: 'Query in PromQL', hint: 'bullet_filter_latency_mean_seconds', submit: () => this.submit() });
+    this.editor ??= new Editor(this.place, {
+      text: state.query,
+      label: 'Query in PromQL',
+      hint: 'bullet_filter_latency_mean_seconds',
+      submit: () => this.submit(),
+    });
   }
 
   /** show loads the box where it is not there yet, and asks what the state has. */
@@ -80,11 +115,26 @@ export class QueryBox {
 
   async ask(state) {
     const { from, to, query } = state;
-    const grid = gridOf({ from, to, range: ranges[state.range], slice: sliceOf(state), now: Date.now() / 1000, width: mostPoints, workers: 1 });
+    const grid = gridOf({
+      from,
+      to,
+      range: ranges[state.range],
+      slice: sliceOf(state),
+      now: Date.now() / 1000,
+      width: mostPoints,
+      workers: 1,
+    });
     const began = performance.now();
     try {
-      const answer = state.kind === 'range' ? await ask('query', '/api/v1/query_range', { query, start: grid.start, end: grid.end, step: grid.step }, true)
-        : await ask('query', '/api/v1/query', { query, time: isFixed(state) ? to : null }, true);
+      const answer =
+        state.kind === 'range'
+          ? await ask(
+              'query',
+              '/api/v1/query_range',
+              { query, start: grid.start, end: grid.end, step: grid.step },
+              true,
+            )
+          : await ask('query', '/api/v1/query', { query, time: isFixed(state) ? to : null }, true);
       if (this.state === state) this.draw(state, answer, grid, performance.now() - began);
     } catch (error) {
       if (outdated(error)) return;
@@ -96,7 +146,10 @@ export class QueryBox {
   draw(state, { data, warnings = [], infos = [] }, grid, took) {
     const { result, resultType } = data;
     const rows = rowsOf(data);
-    const drawn = resultType === 'matrix' && state.kind === 'range' ? result.filter((r) => r.values?.length).slice(0, mostSeries) : [];
+    const drawn =
+      resultType === 'matrix' && state.kind === 'range'
+        ? result.filter((r) => r.values?.length).slice(0, mostSeries)
+        : [];
     this.grid = grid;
     this.figure.element.hidden = !drawn.length;
     if (drawn.length) {
@@ -104,17 +157,65 @@ export class QueryBox {
       this.figure.show([drawn], grid, timesOf(grid));
       this.figure.resize();
     }
-    const when = state.kind === 'range' ? `every ${grid.step} s from ${whenever(grid.start)} to ${whenever(grid.end)}` : isFixed(state) ? `at ${whenever(state.to)}` : 'now';
-    fill(this.note, `${rows.length} series, ${when}; answered in ${Math.round(took)} ms.`, drawn.length < rows.length && state.kind === 'range' ? ` The figure has ${drawn.length} of them.` : null);
-    fill(this.problem, ...[...warnings, ...infos].map((words) => el('p', { class: 'warning' }, clip(words, 400))),
-      rows.length ? null : el('p', { class: 'warning' }, 'No series matches in this time. Take another time, or fewer labels; ', el('a', { href: '/api/v1/metadata' }, 'which metrics there are'), '.'));
-    fill(this.rows, rows.length ? table('The answer as a table', headOf(data), rows.slice(0, mostRows).map(([name, ...values]) => [el('bdi', {}, clip(name, 600)), ...values])) : null,
-      rows.length > mostRows ? el('p', { class: 'note' }, `${rows.length - mostRows} further series: the API has all.`) : null);
+    const when =
+      state.kind === 'range'
+        ? `every ${grid.step} s from ${whenever(grid.start)} to ${whenever(grid.end)}`
+        : isFixed(state)
+          ? `at ${whenever(state.to)}`
+          : 'now';
+    fill(
+      this.note,
+      `${rows.length} series, ${when}; answered in ${Math.round(took)} ms.`,
+      drawn.length < rows.length && state.kind === 'range' ? ` The figure has ${drawn.length} of them.` : null,
+    );
+    fill(
+      this.problem,
+      ...[...warnings, ...infos].map((words) => el('p', { class: 'warning' }, clip(words, 400))),
+      rows.length
+        ? null
+        : el(
+            'p',
+            { class: 'warning' },
+            'No series matches in this time. Take another time, or fewer labels; ',
+            el('a', { href: '/api/v1/metadata' }, 'which metrics there are'),
+            '.',
+          ),
+    );
+    fill(
+      this.rows,
+      rows.length
+        ? table(
+            'The answer as a table',
+            headOf(data),
+            rows.slice(0, mostRows).map(([name, ...values]) => [el('bdi', {}, clip(name, 600)), ...values]),
+          )
+        : null,
+      rows.length > mostRows
+        ? el('p', { class: 'note' }, `${rows.length - mostRows} further series: the API has all.`)
+        : null,
+    );
   }
 
   fail(error) {
     const { words, line, column } = adviceOf(error);
-    fill(this.problem, el('p', { class: 'problem' }, clip(error.message, 600)),
-      words ? el('p', {}, words, line ? ' ' : null, line ? el('button', { type: 'button', id: 'go-to-error', on: { click: () => this.editor.goTo(line, column) } }, 'Go there') : null) : null);
+    fill(
+      this.problem,
+      el('p', { class: 'problem' }, clip(error.message, 600)),
+      words
+        ? el(
+            'p',
+            {},
+            words,
+            line ? ' ' : null,
+            line
+              ? el(
+                  'button',
+                  { type: 'button', id: 'go-to-error', on: { click: () => this.editor.goTo(line, column) } },
+                  'Go there',
+                )
+              : null,
+          )
+        : null,
+    );
   }
 }

@@ -2,14 +2,30 @@
 import { el, clip } from './dom.js';
 import { clock, duration, whenever } from './units.js';
 
-/** stateOf is how a topology is by its alerts: the kind (firing, pending, ended, unknown, ok), the sentence, and the alert that it is about. */
+/**
+ * stateOf is how a topology is by its alerts: the kind (firing, pending, ended, unknown, ok), the sentence, and the
+ * alert that it is about.
+ */
 export function stateOf({ alarms, condition, alive, okSince, firstSeen, now, judged }) {
   const [worst] = alarms;
-  if (worst?.state === 'firing') return { kind: 'firing', alert: worst, text: worst.annotations.summary || worst.labels.alertname, more: alarms.length - 1 };
+  if (worst?.state === 'firing')
+    return {
+      kind: 'firing',
+      alert: worst,
+      text: worst.annotations.summary || worst.labels.alertname,
+      more: alarms.length - 1,
+    };
   if (condition && condition !== 'running') return { kind: 'ended', text: `This topology does not run: ${condition}` };
   if (alive === false) return { kind: 'unknown', text: 'Nothing was heard of this topology lately' };
-  if (worst) return { kind: 'pending', alert: worst, text: `Waiting to fire: ${worst.annotations.summary || worst.labels.alertname}`, more: alarms.length - 1 };
-  if (!judged) return { kind: 'unknown', text: 'No alert fires, but the watchdog does not either: rules are not evaluated' };
+  if (worst)
+    return {
+      kind: 'pending',
+      alert: worst,
+      text: `Waiting to fire: ${worst.annotations.summary || worst.labels.alertname}`,
+      more: alarms.length - 1,
+    };
+  if (!judged)
+    return { kind: 'unknown', text: 'No alert fires, but the watchdog does not either: rules are not evaluated' };
   return { kind: 'ok', text: since(okSince ?? firstSeen, now) };
 }
 
@@ -24,13 +40,35 @@ const words = { firing: 'Alert', pending: 'Pending', ended: 'Ended', unknown: 'N
 
 /** sentence shows a state, with the cause once it is known. */
 export function sentence(state, topology, cause) {
-  return el('div', { class: `sentence ${state.kind}` },
-    el('p', { class: 'verdict-line' }, el('span', { class: 'state', 'aria-hidden': 'true' }, marks[state.kind]), ' ', el('span', { class: 'unseen' }, `${words[state.kind]}: `), ...(state.text.includes(topology) ? [] : [el('bdi', {}, clip(topology, 60)), ': ']),
-      el('b', {}, el('bdi', {}, clip(state.text, 300)))),
+  return el(
+    'div',
+    { class: `sentence ${state.kind}` },
+    el(
+      'p',
+      { class: 'verdict-line' },
+      el('span', { class: 'state', 'aria-hidden': 'true' }, marks[state.kind]),
+      ' ',
+      el('span', { class: 'unseen' }, `${words[state.kind]}: `),
+      ...(state.text.includes(topology) ? [] : [el('bdi', {}, clip(topology, 60)), ': ']),
+      el('b', {}, el('bdi', {}, clip(state.text, 300))),
+    ),
     cause ? el('p', { id: 'cause' }, el('b', {}, 'Cause: '), el('bdi', {}, clip(cause.text, 300)), '.') : null,
     cause ? el('p', { id: 'advice' }, el('b', {}, 'Do: '), el('bdi', {}, clip(cause.advice, 300)), '.') : null,
-    state.alert ? el('p', { class: 'note' }, `since ${whenever(Date.parse(state.alert.activeAt) / 1000).slice(0, 16)}: `, el('a', { href: '#alerts', id: 'to-alert' }, state.more ? `this alert and ${state.more} more` : 'the alert, and what moved')) : null);
+    state.alert
+      ? el(
+          'p',
+          { class: 'note' },
+          `since ${whenever(Date.parse(state.alert.activeAt) / 1000).slice(0, 16)}: `,
+          el(
+            'a',
+            { href: '#alerts', id: 'to-alert' },
+            state.more ? `this alert and ${state.more} more` : 'the alert, and what moved',
+          ),
+        )
+      : null,
+  );
 }
 
 /** behind is how far the last sample lies back, in words. */
-export const behind = (last, now) => `last sample ${now - last < 86400 ? clock(last).slice(0, 5) : whenever(last).slice(0, 16)}, ${duration(now - last)} ago`;
+export const behind = (last, now) =>
+  `last sample ${now - last < 86400 ? clock(last).slice(0, 5) : whenever(last).slice(0, 16)}, ${duration(now - last)} ago`;

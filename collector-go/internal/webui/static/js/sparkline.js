@@ -1,7 +1,10 @@
 // A line of a tile: the shape of a figure, without axes.
 import { theme } from './palette.js';
 
-/** sparkline draws values over a canvas' width, from 0 to the largest; nulls are gaps, the limit is a line where it is within. */
+/**
+ * sparkline draws values over a canvas' width, from 0 to the largest; nulls are gaps, the limit is a line where it is
+ * within.
+ */
 export function sparkline(canvas, values, limit) {
   const ratio = globalThis.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth || 120, canvas.clientHeight || 26];
@@ -15,12 +18,21 @@ export function sparkline(canvas, values, limit) {
   if (!(top > 0)) return;
   const y = (v) => height - 1.5 - (Math.max(0, v) / top) * (height - 3);
   const x = (i) => (values.length < 2 ? 0 : (i / (values.length - 1)) * width);
-  if (limit && limit <= top) stroke(c, colours.limit, [4, 3], () => { c.moveTo(0, y(limit)); c.lineTo(width, y(limit)); });
-  stroke(c, colours.spark, [], () => values.forEach((v, i) => {
-    if (v == null) return;
-    if (i && values[i - 1] != null) c.lineTo(x(i), y(v));
-    else { c.moveTo(x(i), y(v)); c.lineTo(x(i) + 1, y(v)); }
-  }));
+  if (limit && limit <= top)
+    stroke(c, colours.limit, [4, 3], () => {
+      c.moveTo(0, y(limit));
+      c.lineTo(width, y(limit));
+    });
+  stroke(c, colours.spark, [], () =>
+    values.forEach((v, i) => {
+      if (v == null) return;
+      if (i && values[i - 1] != null) c.lineTo(x(i), y(v));
+      else {
+        c.moveTo(x(i), y(v));
+        c.lineTo(x(i) + 1, y(v));
+      }
+    }),
+  );
 }
 
 function stroke(c, colour, dash, path) {

@@ -1,17 +1,42 @@
 // What is shown, as the address' hash has it: a link shows the same to others. Pure.
 
 export const ranges = { '15m': 15 * 60, '1h': 3600, '6h': 6 * 3600, '24h': 86400, '7d': 7 * 86400 }; // s
-export const rangeNames = { '15m': 'last 15 minutes', '1h': 'last hour', '6h': 'last 6 hours', '24h': 'last 24 hours', '7d': 'last 7 days' };
+export const rangeNames = {
+  '15m': 'last 15 minutes',
+  '1h': 'last hour',
+  '6h': 'last 6 hours',
+  '24h': 'last 24 hours',
+  '7d': 'last 7 days',
+};
 export const slices = { auto: null, '10s': 10, '1m': 60, '5m': 300, '15m': 900, '1h': 3600 }; // s
 const cpuUnits = ['cores', 'ms'];
 const gcUnits = ['ms', 'share'];
 const kinds = ['range', 'instant'];
 
 /** defaults: an hour, in slices as wide as the range asks for. */
-export const defaults = { topology: '', range: '1h', from: null, to: null, slice: 'auto', cpu: 'cores', gc: 'ms', figure: '', at: null, component: '', query: null, kind: 'range' };
+export const defaults = {
+  topology: '',
+  range: '1h',
+  from: null,
+  to: null,
+  slice: 'auto',
+  cpu: 'cores',
+  gc: 'ms',
+  figure: '',
+  at: null,
+  component: '',
+  query: null,
+  kind: 'range',
+};
 
-// The widest range that is drawn in slices of each width: a figure has 60 to 300 points. An hour is in minutes, as in Bullet's tuning document.
-const widths = [[20 * 60, 10], [5 * 3600, 60], [36 * 3600, 300], [8 * 86400, 3600]];
+// The widest range that is drawn in slices of each width: a figure has 60 to 300 points. An hour is in minutes, as in
+// Bullet's tuning document.
+const widths = [
+  [20 * 60, 10],
+  [5 * 3600, 60],
+  [36 * 3600, 300],
+  [8 * 86400, 3600],
+];
 
 /** sliceOf is the width of a state's slices, s: as chosen, or by its range. */
 export function sliceOf(state) {
@@ -37,13 +62,19 @@ export function parse(hash) {
   return from != null && to != null && from < to ? { ...state, from, to } : state;
 }
 
-// Prometheus writes g0.expr, g0.tab (1: a table), g0.range_input and g0.end_input or g0.moment_input: alerts carry such links.
+// Prometheus writes g0.expr, g0.tab (1: a table), g0.range_input and g0.end_input or g0.moment_input: alerts carry such
+// links.
 function asPrometheus(form) {
   if (!form.has('g0.expr')) return form;
-  const of = new URLSearchParams({ query: form.get('g0.expr'), kind: ['1', 'table'].includes(form.get('g0.tab')) ? 'instant' : 'range' });
+  const of = new URLSearchParams({
+    query: form.get('g0.expr'),
+    kind: ['1', 'table'].includes(form.get('g0.tab')) ? 'instant' : 'range',
+  });
   const [, count, unit] = /^(\d+)([smhdw])$/.exec(form.get('g0.range_input') ?? '') ?? [];
   const long = count ? count * { s: 1, m: 60, h: 3600, d: 86400, w: 7 * 86400 }[unit] : ranges[defaults.range];
-  const end = moment((form.get('g0.end_input') ?? form.get('g0.moment_input') ?? '').replace(/^(\S+) (\S+)$/, '$1T$2Z'));
+  const end = moment(
+    (form.get('g0.end_input') ?? form.get('g0.moment_input') ?? '').replace(/^(\S+) (\S+)$/, '$1T$2Z'),
+  );
   if (end != null) {
     of.set('from', String(end - long));
     of.set('to', String(end));
@@ -61,7 +92,8 @@ export function format(state) {
   } else if (state.range !== defaults.range) form.set('range', state.range);
   if (state.at != null) form.set('at', iso(state.at));
   if (state.query != null) form.set('query', state.query);
-  for (const name of ['kind', 'figure', 'component', 'slice', 'cpu', 'gc']) if (state[name] !== defaults[name]) form.set(name, state[name]);
+  for (const name of ['kind', 'figure', 'component', 'slice', 'cpu', 'gc'])
+    if (state[name] !== defaults[name]) form.set(name, state[name]);
   return form.size ? `#${form}` : '';
 }
 
@@ -69,7 +101,8 @@ export function format(state) {
 export const isFixed = (state) => state.from != null;
 
 /** chosen is a state in a line, for where the choices are folded. */
-export const chosen = (state) => `${state.query != null ? 'Time' : state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'a fixed time' : rangeNames[state.range]}`;
+export const chosen = (state) =>
+  `${state.query != null ? 'Time' : state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'a fixed time' : rangeNames[state.range]}`;
 
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const iso = (s) => new Date(s * 1000).toISOString().replace('.000Z', 'Z');

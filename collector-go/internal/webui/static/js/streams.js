@@ -12,7 +12,9 @@ export function drawStreams(canvas, layers, edges) {
   const c = canvas.getContext('2d');
   const colours = theme();
   c.scale(ratio, ratio);
-  const boxes = new Map([...layers.querySelectorAll('button')].map((b) => [b.dataset.component, within(b.getBoundingClientRect(), area)]));
+  const boxes = new Map(
+    [...layers.querySelectorAll('button')].map((b) => [b.dataset.component, within(b.getBoundingClientRect(), area)]),
+  );
   const down = getComputedStyle(layers).flexDirection === 'column';
   const labels = [];
   for (const [from, to, rate] of pairs(edges)) {
@@ -33,7 +35,14 @@ export function drawStreams(canvas, layers, edges) {
   }
 }
 
-const within = (r, area) => ({ left: r.left - area.left, right: r.right - area.left, top: r.top - area.top, bottom: r.bottom - area.top, x: (r.left + r.right) / 2 - area.left, y: (r.top + r.bottom) / 2 - area.top });
+const within = (r, area) => ({
+  left: r.left - area.left,
+  right: r.right - area.left,
+  top: r.top - area.top,
+  bottom: r.bottom - area.top,
+  x: (r.left + r.right) / 2 - area.left,
+  y: (r.top + r.bottom) / 2 - area.top,
+});
 
 function pairs(edges) {
   const all = new Map();
@@ -61,7 +70,13 @@ function line(c, colours, a, b, down, rate) {
   c.setLineDash([]);
   c.fillStyle = colours.muted;
   c.moveTo(x2, y2);
-  if (down) { c.lineTo(x2 - 5, y2 - 9); c.lineTo(x2 + 5, y2 - 9); } else { c.lineTo(x2 - 9, y2 - 5); c.lineTo(x2 - 9, y2 + 5); }
+  if (down) {
+    c.lineTo(x2 - 5, y2 - 9);
+    c.lineTo(x2 + 5, y2 - 9);
+  } else {
+    c.lineTo(x2 - 9, y2 - 5);
+    c.lineTo(x2 - 9, y2 + 5);
+  }
   c.fill();
   return { x: (x1 + x2) / 2, y: (y1 + y2) / 2 };
 }

@@ -5,12 +5,24 @@ import { sparkline } from './sparkline.js';
 import { clock, units } from './units.js';
 
 const tiles = [
-  { name: 'latency', title: 'Filter p99', from: p99OrMean, says: (v) => (v > 0.2 ? 'over 200 ms' : 'limit 200 ms'), bad: (v) => v > 0.2, limit: 0.2 },
+  {
+    name: 'latency',
+    title: 'Filter p99',
+    from: p99OrMean,
+    says: (v) => (v > 0.2 ? 'over 200 ms' : 'limit 200 ms'),
+    bad: (v) => v > 0.2,
+    limit: 0.2,
+  },
   { name: 'queries', title: 'Queries running' },
   { name: 'records', title: 'Records read' },
   { name: 'lag', title: 'Source lag', says: () => 'records wait' },
   { name: 'busy', title: 'Busiest', from: busiest, says: (v, line) => line.name, bad: (v) => v > 0.9 },
-  { name: 'workers', title: 'Workers up', says: (v, line, known) => (known ? `of ${known}` : ''), bad: (v, known) => known > 0 && v < known },
+  {
+    name: 'workers',
+    title: 'Workers up',
+    says: (v, line, known) => (known ? `of ${known}` : ''),
+    bad: (v, known) => known > 0 && v < known,
+  },
 ];
 
 /** Tiles shows them over the figures' own answers: what a tile has is what its figure ends with. */
@@ -38,11 +50,20 @@ export class Tiles {
     const bad = value != null && (tile.bad?.(value, known) ?? false);
     const { times, write } = units[figure?.unit ?? 'queries'];
     const says = value == null ? 'no samples' : late(figure, i) || tile.says?.(value, line, known);
-    return el('a', { class: `tile${bad ? ' bad' : ''}`, id: `tile-${tile.name}`, href: this.linkTo(tile.name), 'data-value': value ?? '', 'data-time': value == null ? '' : figure.times[i] },
+    return el(
+      'a',
+      {
+        class: `tile${bad ? ' bad' : ''}`,
+        id: `tile-${tile.name}`,
+        href: this.linkTo(tile.name),
+        'data-value': value ?? '',
+        'data-time': value == null ? '' : figure.times[i],
+      },
       el('span', { class: 'what' }, tile.name === 'latency' && line?.mean ? 'Filter mean' : tile.title),
       el('b', {}, value == null ? '–' : write(value * times)),
       el('span', { class: 'says' }, bad ? '⚠ ' : null, el('bdi', {}, clip(says || '\u00a0', 60))),
-      el('canvas', { 'data-of': tile.name, 'aria-hidden': 'true' }));
+      el('canvas', { 'data-of': tile.name, 'aria-hidden': 'true' }),
+    );
   }
 }
 
@@ -58,7 +79,9 @@ function lineOf(tile, figure) {
 }
 
 const named = (column) => column && { name: column.metric.worker, values: column.values };
-function firstOf(columns) { return named(columns.find((c) => c.order === 0)); }
+function firstOf(columns) {
+  return named(columns.find((c) => c.order === 0));
+}
 
 // Where the hook is off there is Bullet's own mean.
 function p99OrMean(columns) {

@@ -1,4 +1,5 @@
-// Annotations on the time axis: steps of experiments as bands, changes and restarts as marks. Pure, but for what is shown as a list.
+// Annotations on the time axis: steps of experiments as bands, changes and restarts as marks. Pure, but for what is
+// shown as a list.
 import { clip, el, fill, table } from './dom.js';
 import { duration, whenever } from './units.js';
 
@@ -6,7 +7,10 @@ import { duration, whenever } from './units.js';
 export const mostAnnotations = 300;
 const mostListed = 50;
 
-/** bandsAndMarks parts annotations: what lasts (a step; one without an end lasts until now) and what happened at a moment. Seconds. */
+/**
+ * bandsAndMarks parts annotations: what lasts (a step; one without an end lasts until now) and what happened at a
+ * moment. Seconds.
+ */
 export function bandsAndMarks(annotations, now) {
   const bands = [];
   const marks = [];
@@ -28,9 +32,27 @@ export function showChanges(box, annotations, linkTo) {
     return;
   }
   const newest = [...annotations].sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
-  const rows = newest.slice(0, mostListed).map((a) => [el('a', { href: linkTo({ at: Math.round(Date.parse(a.time) / 1000) }) }, whenever(Date.parse(a.time) / 1000)), lasted(a), el('bdi', {}, clip(a.title, 200)), el('bdi', {}, clip(a.text, 600)), el('bdi', {}, clip(a.tags.join(', '), 200))]);
-  fill(box, table('Steps, changes and restarts', ['Time', 'Lasted', 'What', 'Details', 'Tags'], rows),
-    newest.length > mostListed ? el('p', { class: 'note' }, `${newest.length - mostListed} older ones are on the figures and not in this list.`) : null);
+  const rows = newest
+    .slice(0, mostListed)
+    .map((a) => [
+      el('a', { href: linkTo({ at: Math.round(Date.parse(a.time) / 1000) }) }, whenever(Date.parse(a.time) / 1000)),
+      lasted(a),
+      el('bdi', {}, clip(a.title, 200)),
+      el('bdi', {}, clip(a.text, 600)),
+      el('bdi', {}, clip(a.tags.join(', '), 200)),
+    ]);
+  fill(
+    box,
+    table('Steps, changes and restarts', ['Time', 'Lasted', 'What', 'Details', 'Tags'], rows),
+    newest.length > mostListed
+      ? el('p', { class: 'note' }, `${newest.length - mostListed} older ones are on the figures and not in this list.`)
+      : null,
+  );
 }
 
-const lasted = (a) => (a.end_time ? duration((Date.parse(a.end_time) - Date.parse(a.time)) / 1000) : a.tags.includes('step') ? 'under way' : '–');
+const lasted = (a) =>
+  a.end_time
+    ? duration((Date.parse(a.end_time) - Date.parse(a.time)) / 1000)
+    : a.tags.includes('step')
+      ? 'under way'
+      : '–';

@@ -2,7 +2,10 @@
 import { ask } from './api.js';
 import { byName } from './matrix.js';
 
-/** knownTopologies are those of the registry, those that live first; a store that was filled another way has them in its labels. */
+/**
+ * knownTopologies are those of the registry, those that live first; a store that was filled another way has them in its
+ * labels.
+ */
 export async function knownTopologies() {
   let known = [];
   try {
@@ -10,7 +13,12 @@ export async function knownTopologies() {
   } catch (error) {
     if (error.status !== 404) throw error;
   }
-  if (known.length) return known.map((t) => ({ ...t, registered: true })).sort((a, b) => Number(b.alive) - Number(a.alive) || b.last_seen.localeCompare(a.last_seen));
-  const names = await ask('labels', '/api/v1/label/topology/values', { 'match[]': 'bullet_worker_heap_used_bytes' }).catch(() => []);
+  if (known.length)
+    return known
+      .map((t) => ({ ...t, registered: true }))
+      .sort((a, b) => Number(b.alive) - Number(a.alive) || b.last_seen.localeCompare(a.last_seen));
+  const names = await ask('labels', '/api/v1/label/topology/values', {
+    'match[]': 'bullet_worker_heap_used_bytes',
+  }).catch(() => []);
   return names.sort(byName).map((name) => ({ name, registered: false }));
 }

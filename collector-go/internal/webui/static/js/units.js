@@ -15,7 +15,12 @@ const mebi = 2 ** 20;
 // A number of which nothing is known: six digits, and of what is large four with its power in letters.
 const precise = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 });
 const large = new Intl.NumberFormat('en', { maximumSignificantDigits: 4, notation: 'compact' });
-const number = (v) => (v === 0 || (Math.abs(v) >= 1e-4 && Math.abs(v) < 1e6) ? precise.format(v) : Math.abs(v) >= 1e6 && Math.abs(v) < 1e15 ? large.format(v) : v.toPrecision(4));
+const number = (v) =>
+  v === 0 || (Math.abs(v) >= 1e-4 && Math.abs(v) < 1e6)
+    ? precise.format(v)
+    : Math.abs(v) >= 1e6 && Math.abs(v) < 1e15
+      ? large.format(v)
+      : v.toPrecision(4);
 
 /** units by name: what a stored value is times, how it is written, and what stands at the axis. */
 export const units = {
