@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,28 +45,32 @@ func commandsOf(page string) [][]string {
 	return found
 }
 
+// pages are the repository's pages by their path from its root, which is the working directory.
+func pages(t *testing.T) map[string]string {
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "build", "dist", "node_modules", "out", "target", "testdata"},
+			entry.Name()):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".md":
+			return nil
+		}
+		page, err := os.ReadFile(path)
+		found[path] = string(page)
+		return err
+	}))
+	return found
+}
+
 // Whatever a page asks a reader to type is accepted: the command, its flags, their values, and how many arguments.
 func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	t.Chdir("../../..")
-	pages, err := filepath.Glob("*.md")
-	require.NoError(t, err)
-	for _, dir := range []string{"docs", "dashboards", "plugin-java", "topology", "collector-go"} {
-		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "target" ||
-				entry.Name() == "testdata") {
-				return filepath.SkipDir
-			}
-			if filepath.Ext(path) == ".md" {
-				pages = append(pages, path)
-			}
-			return err
-		}))
-	}
 	commands := 0
-	for _, path := range pages {
-		page, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for _, words := range commandsOf(string(page)) {
+	for path, page := range pages(t) {
+		for _, words := range commandsOf(page) {
 			commands++
 			assert.NoError(t, parse(words), "%s: bullet-metrics %s", path, strings.Join(words, " "))
 		}
