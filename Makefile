@@ -185,8 +185,10 @@ test-plugin: build ## Test the Storm plugin, the finished jar included
 	@$(run) $(mvn) -pl plugin-java -am -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
 
 .PHONY: test-collector
-test-collector: toolchain | build/toolchain.env ## Test the collector, its API beside a real Prometheus (built from source the first time)
-	@$(run) cd collector-go && go test -tags prometheus -timeout 40m ./...
+test-collector: toolchain build/tools/gotestsum | build/toolchain.env ## Test the collector, its API beside a real Prometheus (built from source the first time); print how much of each room its own tests reach, and the ten slowest
+	@$(run) mkdir -p out/tests && cd collector-go && \
+	  ../build/tools/gotestsum --format pkgname-and-test-fails --jsonfile ../out/tests/collector.json -- -tags prometheus -timeout 40m -cover ./... && \
+	  echo "the ten slowest tests:" && ../build/tools/gotestsum tool slowest --jsonfile ../out/tests/collector.json --num 10
 
 # A client that was written from the schema's comments alone; its stubs are generated here, and never committed.
 build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bulletmetrics/v1/*.proto) .ci/python
@@ -259,13 +261,15 @@ editor := collector-go/internal/webui/static/vendor/editor
 editor: collector-go/internal/webui/node_modules/.package-lock.json ## Bundle the page's editor of PromQL, with the licences of what is in it
 	@node collector-go/internal/webui/editor/build.mjs $(editor)
 
-.PHONY: check-editor
-check-editor: collector-go/internal/webui/node_modules/.package-lock.json ## Check that the page's editor is what its entry file and the locked packages come to, byte for byte
+.PHONY: check-page
+check-page: collector-go/internal/webui/node_modules/.package-lock.json ## Check the format of the page's scripts and styles (WRITE=1 mends it), and that its editor is what its entry file and the locked packages come to, byte for byte
+	@cd collector-go/internal/webui && node_modules/.bin/prettier --config .prettierrc.json --log-level warn $(if $(WRITE),--write,--check) 'static/**/*.{js,css}' '{browser,editor}/*.mjs' ../../../dashboards/schema/check.mjs || \
+	  { echo "type: make check-page WRITE=1" >&2; exit 1; }
 	@rm -rf build/editor && node collector-go/internal/webui/editor/build.mjs build/editor
 	@diff -rq build/editor $(editor) || { echo "$(editor) is not what collector-go/internal/webui/editor and package-lock.json come to: type make editor" >&2; exit 1; }
 
 .PHONY: test-page
-test-page: toolchain collector-go/internal/webui/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png anew)
+test-page: toolchain collector-go/internal/webui/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png again)
 	@.ci/chromium
 	@cd collector-go/internal/webui && node --test --test-reporter=dot browser/modules.test.mjs
 	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics ./internal/report
@@ -300,12 +304,6 @@ build/tools/gremlins build/tools/gotestsum: $(testing)/go.mod | build/toolchain.
 	@echo "building $(@F)"
 	@$(run) cd $(testing) && go build -o ../../../$@ $(if $(findstring gremlins,$@),github.com/go-gremlins/gremlins/cmd/gremlins,gotest.tools/gotestsum)
 
-.PHONY: coverage
-coverage: build build/tools/gotestsum ## Print how much of each of the collector's rooms its own tests reach, and the ten slowest tests
-	@$(run) mkdir -p out/coverage && cd collector-go && \
-	  ../build/tools/gotestsum --format pkgname-and-test-fails --jsonfile ../out/coverage/tests.json -- -count=1 -coverprofile ../out/coverage/cover.out ./internal/... && \
-	  go tool cover -func ../out/coverage/cover.out | tail -1 && ../build/tools/gotestsum tool slowest --jsonfile ../out/coverage/tests.json --num 10
-
 # Rooms whose lines are changed one by one, to see whether their own tests notice.
 ROOMS ?= varint block slice checkpoint quota store/grid/column store/grid/run
 
@@ -336,7 +334,7 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code,
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
 	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./internal/house
-	@$(MAKE) check-editor
+	@$(MAKE) check-page
 	@$(MAKE) check-vulnerabilities
 	@echo "check passed"
 

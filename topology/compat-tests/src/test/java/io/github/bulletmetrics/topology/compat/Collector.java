@@ -5,6 +5,9 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -18,14 +21,17 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The collector, {@code build/bullet-metrics serve}, in a process of its own on free ports. */
 final class Collector implements AutoCloseable {
     private static final Pattern UP = Pattern.compile("collector is up.* grpc=(\\S+) http=(\\S+)");
-    private static final long START_LIMIT_MS = 60_000;
+    private static final int START_LIMIT_SECONDS = 60;
     private static final int STOP_LIMIT_SECONDS = 30;
 
     private final HttpClient client = HttpClient.newHttpClient();
@@ -68,19 +74,37 @@ final class Collector implements AutoCloseable {
                 "--grpc-listen", "127.0.0.1:0",
             "--http-listen", "127.0.0.1:0", "--slice-width", SmallTopology.INTERVAL_SECONDS + "s", "--slice-lateness",
             "5s")
-            .redirectErrorStream(true).redirectOutput(log.toFile()).start();
-        long limit = System.currentTimeMillis() + START_LIMIT_MS;
-        Matcher up = UP.matcher(Files.readString(log));
-        while (!up.find()) {
-            if (!process.isAlive() || System.currentTimeMillis() > limit) {
-                close();
-                throw new IOException("The collector did not start: " + Files.readString(log));
-            }
-            Thread.sleep(100);
-            up = UP.matcher(Files.readString(log));
+            .redirectErrorStream(true).start();
+        CompletableFuture<Matcher> up = new CompletableFuture<>();
+        Thread follower = new Thread(() -> follow(log, up), "collector-log");
+        follower.setDaemon(true);
+        follower.start();
+        try {
+            Matcher addresses = up.get(START_LIMIT_SECONDS, TimeUnit.SECONDS);
+            grpc = addresses.group(1);
+            http = addresses.group(2);
+        } catch (ExecutionException | TimeoutException e) {
+            close();
+            throw new IOException("The collector did not start: " + Files.readString(log), e);
         }
-        grpc = up.group(1);
-        http = up.group(2);
+    }
+
+    /** Copies what the process writes into a file until its end, and finds where it listens. */
+    private void follow(Path log, CompletableFuture<Matcher> up) {
+        try (BufferedReader lines = process.inputReader(); BufferedWriter copy = Files.newBufferedWriter(log)) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                copy.write(line);
+                copy.newLine();
+                copy.flush();
+                Matcher addresses = UP.matcher(line);
+                if (addresses.find()) {
+                    up.complete(addresses);
+                }
+            }
+            up.completeExceptionally(new EOFException("its output has ended"));
+        } catch (IOException e) {
+            up.completeExceptionally(e);
+        }
     }
 
     static Path binary() {
