@@ -37,7 +37,7 @@ const (
 )
 
 // How late alerts are with the settings and rules as they come: from the first slowed record, and from the last sample,
-// to what a real Alertmanager tells people. It takes ten minutes, so that make bench-alerts alone runs it. What the
+// to what a real Alertmanager notifies people. It takes ten minutes, so that make bench-alerts alone runs it. What the
 // plugin would send of a topology each 10 s is made up here, the collector and all behind it is real.
 func TestDelayOfAlerts(t *testing.T) {
 	if !inFullTime() {
@@ -70,7 +70,7 @@ func TestDelayOfAlerts(t *testing.T) {
 	}
 }
 
-// serve runs a collector with the settings as they come, but for where it listens and whom it tells.
+// serve runs a collector with the settings as they come, but for where it listens and whom it notifies.
 func serve(t *testing.T, manager string) (grpc string) {
 	t.Helper()
 	grpc, http := freeAddress(t), freeAddress(t)
@@ -146,7 +146,7 @@ func (s *slowing) report(at time.Time) []sender.Sample {
 	}
 }
 
-// measureDelays waits until each topology's alert was told, and prints how long after its beginning.
+// measureDelays waits until each topology's alert was notified, and prints how long after its beginning.
 func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name string, all []*slowing,
 	began func(*slowing) time.Time) {
 	t.Helper()
@@ -166,13 +166,13 @@ func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name st
 		delay := heard[s.topology].Heard.Sub(began(s))
 		delays = append(delays, delay)
 		sinceReport := began(s).Sub(began(s).Truncate(reported).Add(s.phase - reported))
-		t.Logf("%s, %s: from %4.1f s into a report's interval and %4.1f s into a slice, told after %5.1f s",
+		t.Logf("%s, %s: from %4.1f s into a report's interval and %4.1f s into a slice, notified after %5.1f s",
 			name, s.topology,
 			(sinceReport % reported).Seconds(), began(s).Sub(began(s).Truncate(sliceWidth)).Seconds(), delay.Seconds())
 	}
 	slices.Sort(delays)
 	load, _ := os.ReadFile("/proc/loadavg")
-	t.Logf("%s: %d causes, told after %.1f s at best, %.1f s in the middle, %.1f s at worst, \"for\" of %.0f s in it; load %s",
+	t.Logf("%s: %d causes, notified after %.1f s at best, %.1f s in the middle, %.1f s at worst, \"for\" of %.0f s in it; load %s",
 		name, len(delays),
 		delays[0].Seconds(), delays[len(delays)/2].Seconds(), delays[len(delays)-1].Seconds(), lasts.Seconds(), load)
 	if name != blindAlert {

@@ -36,7 +36,7 @@ const (
 	stoppedLasts, stoppedLastsHere = "> 3600)", "> 120)"
 )
 
-// inFullTime says that make bench-alerts runs: slices, rules and all that goes with them are as they come, and
+// inFullTime states that make bench-alerts runs: slices, rules and all that goes with them are as they come, and
 // everything takes its time.
 func inFullTime() bool { return os.Getenv("BULLET_METRICS_BENCH_ALERTS") != "" }
 
@@ -80,25 +80,25 @@ var sleepyBolts = []string{
 // The run until now has woken nobody for its latency, unless this machine has been too slow for it; the same topology
 // with filter bolts that sleep does on any machine. Where the alert stands already, it stands on.
 func slowFilterWakesSomebody(t *testing.T, b *bench) {
-	b.assertToldOnlyWhatWasMeasured(t)
-	for name, told := range b.slowFilters(t) {
+	b.assertNotifiedOnlyWhatWasMeasured(t)
+	for name, notified := range b.slowFilters(t) {
 		// The first report of slow records came within this slice, and they within the report's interval before it.
 		end, _ := b.firstSlowSlice(t, b.slowedAt)
-		if told.StartsAt.Before(b.slowedAt) {
+		if notified.StartsAt.Before(b.slowedAt) {
 			t.Logf("%s stands since %s, before the bolts slept: this machine is slow", name,
-				told.StartsAt.Format(time.TimeOnly))
+				notified.StartsAt.Format(time.TimeOnly))
 		} else {
-			t.Logf("%s told %.0f to %.0f s after the first slow record: %s", name, told.Heard.Sub(end).Seconds(),
-				told.Heard.Sub(end.Add(-sliceWidth-reported)).Seconds(), told.Annotations["summary"])
+			t.Logf("%s notified %.0f to %.0f s after the first slow record: %s", name, notified.Heard.Sub(end).Seconds(),
+				notified.Heard.Sub(end.Add(-sliceWidth-reported)).Seconds(), notified.Annotations["summary"])
 		}
-		assert.Equal(t, topology, told.Labels["topology"])
-		assert.Contains(t, told.Annotations["runbook_url"], name)
+		assert.Equal(t, topology, notified.Labels["topology"])
+		assert.Contains(t, notified.Annotations["runbook_url"], name)
 	}
 	b.awaitReason(t, b.slowedAt)
 }
 
-// slowFilters has the topology run with bolts that sleep, and returns what was told of its latency by then. What other
-// tests need it for they need whether or not the one that is about it passed.
+// slowFilters has the topology run with bolts that sleep, and returns the notifications about its latency by then. What
+// other tests need it for they need whether or not the one that is about it passed.
 func (b *bench) slowFilters(t *testing.T) map[string]alertmanagertest.Alert {
 	t.Helper()
 	if b.slowedAt.IsZero() {
@@ -116,9 +116,9 @@ func (b *bench) slowFilters(t *testing.T) map[string]alertmanagertest.Alert {
 }
 
 // awaitLatencyAlert waits until the rules look at a slow slice after a time, find the latency above the limit, and the
-// alert fires; it is what was told of it last.
+// alert fires; it is the last notification about it.
 func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string,
-	since time.Time) (told alertmanagertest.Alert) {
+	since time.Time) (notified alertmanagertest.Alert) {
 	t.Helper()
 	b.await(t, name+" of slow records", func(ctx context.Context) bool {
 		seen := time.Now().Add(-ruleOffset(b.options) - 2*ruleInterval)
@@ -129,11 +129,11 @@ func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string,
 		}
 		all := b.notificationsOf(name, topology, "", "firing", b.started)
 		if len(all) > 0 {
-			told = all[len(all)-1]
+			notified = all[len(all)-1]
 		}
 		return len(all) > 0
 	})
-	return told
+	return notified
 }
 
 // firstSlowSlice is the end of the first slice after a time in which Bullet's mean is above the limit, where there is
@@ -165,40 +165,40 @@ const (
 
 var latencyExpressions = map[string]string{meanAlert: meanExpression, p99Alert: p99Expression}
 
-// assertToldOnlyWhatWasMeasured finds the watchdog told once, from the first evaluation on and through the collector's
-// restart, and no latency alert unless records were late by what the rules recorded.
-func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
+// assertNotifiedOnlyWhatWasMeasured finds the watchdog notified once, from the first evaluation on and through the
+// collector's restart, and no latency alert unless records were late by what the rules recorded.
+func (b *bench) assertNotifiedOnlyWhatWasMeasured(t *testing.T) {
 	t.Helper()
-	told := b.manager.Notifications()
+	notified := b.manager.Notifications()
 	of := func(name string) (all []alertmanagertest.Alert) {
-		for _, a := range told {
+		for _, a := range notified {
 			if a.Name() == name {
 				all = append(all, a)
 			}
 		}
 		return all
 	}
-	if dog := of(watchdog); assert.Len(t, dog, 1, "it is told once, and not that it ended") {
+	if dog := of(watchdog); assert.Len(t, dog, 1, "one notification, and none that it ended") {
 		assert.Equal(t, "firing", dog[0].Status)
 		assert.True(t, dog[0].StartsAt.Before(b.started.Add(patience)))
 	}
 	for name, expression := range latencyExpressions {
 		worst, err := b.collector.Calculate(t.Context(), "max_over_time(("+expression+")[1h:2s])", time.Now())
 		require.NoError(t, err)
-		if len(of(name)) > 0 && assert.Greater(t, float64(worst), latencyLimit, "%s was told of %v", name, of(name)) {
-			t.Logf("%s was told in the run before, rightly: up to %.3f s on this machine", name, worst)
+		if len(of(name)) > 0 && assert.Greater(t, float64(worst), latencyLimit, "%s was notified for %v", name, of(name)) {
+			t.Logf("%s was notified in the run before, rightly: up to %.3f s on this machine", name, worst)
 			continue
 		}
 		assert.Empty(t, of(name))
 		t.Logf("%s was not reported in the run before; at most %.3f s", name, worst)
 	}
 	var others []string
-	for _, a := range told {
+	for _, a := range notified {
 		if !slices.Contains(append(latencyAlerts, watchdog), a.Name()) {
 			others = append(others, a.Status+" "+a.Annotations["summary"])
 		}
 	}
-	t.Logf("others told in the run before: %q", others)
+	t.Logf("others notified in the run before: %q", others)
 }
 
 // firing reports whether Alertmanager holds one of these alerts for firing.
@@ -220,11 +220,11 @@ func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string,
 	since time.Time) (found alertmanagertest.Alert) {
 	t.Helper()
 	b.await(t, name+" of "+topology+" "+worker, func(context.Context) bool {
-		told := b.notificationsOf(name, topology, worker, "firing", since)
-		if len(told) > 0 {
-			found = told[0]
+		notified := b.notificationsOf(name, topology, worker, "firing", since)
+		if len(notified) > 0 {
+			found = notified[0]
 		}
-		return len(told) > 0
+		return len(notified) > 0
 	})
 	return found
 }
@@ -278,7 +278,7 @@ func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
 	}
 	for _, a := range b.manager.Notifications() {
 		resolved := slices.Contains(latencyAlerts, a.Name()) && a.Status == "resolved" && a.Heard.After(since)
-		assert.False(t, resolved, "%s was told to have ended at %s", a.Name(), a.EndsAt)
+		assert.False(t, resolved, "%s was notified as ended at %s", a.Name(), a.EndsAt)
 	}
 }
 

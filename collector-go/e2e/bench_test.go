@@ -27,8 +27,8 @@ const (
 	// a second: enough for each task to have some in every slice, little enough for a machine of which others have most
 	recordRate = 100
 	sliceWidth = 10 * time.Second
-	// patience ends a test that hangs. What is waited for is an event: how long it takes says how busy the machine is,
-	// and nothing of what is tested.
+	// patience ends a test that hangs. What is waited for is an event: how long it takes states how busy the machine
+	// is, and nothing of what is tested.
 	patience = 10 * time.Minute
 )
 

@@ -34,7 +34,7 @@ func (u usage) at(moment time.Time) float64 {
 	return u.seconds[i-1] + share*(u.seconds[i]-u.seconds[i-1])
 }
 
-// watch reads /proc/PID/stat until told to stop.
+// watch reads /proc/PID/stat until it is to stop.
 func watch(t *testing.T, pid int, every time.Duration, stop <-chan struct{}) usage {
 	var u usage
 	process, err := procfs.NewProc(pid)

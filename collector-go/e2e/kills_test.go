@@ -20,7 +20,8 @@ import (
 
 const restartedAlert = "BulletWorkerRestarted"
 
-// missedFor is how long the rules miss a worker before somebody is told, in a quarter of the time: the alert's own for.
+// missedFor is how long the rules miss a worker before somebody is notified, in a quarter of the time: the alert's own
+// for.
 const missedFor = 15 * time.Second
 
 // assertMissedOnlyIfAway finds nobody woken about a worker that was killed and is back, unless the rules did not see
@@ -39,7 +40,7 @@ func (b *bench) assertMissedOnlyIfAway(t *testing.T, worker string) {
 	if rules < missedFor {
 		assert.Empty(t, blind, "the rules missed it for %s", rules)
 	}
-	t.Logf("samples were away for %s, and missed by the rules for %s; %d alerts told so", samples, rules, len(blind))
+	t.Logf("samples were away for %s, and missed by the rules for %s; %d alerts said so", samples, rules, len(blind))
 }
 
 // longestBetween is the longest time between two of some times in order.
@@ -57,16 +58,16 @@ func consumerOf(w experiment.KnownWorker) bool {
 	})
 }
 
-// A worker is killed while the Supervisor cannot start it again: somebody is told which one is missing. Then the
+// A worker is killed while the Supervisor cannot start it again: somebody is notified which one is missing. Then the
 // topology is rebalanced to one worker, so that the tasks of both are elsewhere or together: nobody misses a worker
-// that Storm took away, and nobody is told that the latency is well, since the worker that is left is as slow as the
-// two were.
+// that Storm took away, and nobody is notified that the latency is well, since the worker that is left is as slow as
+// the two were.
 func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	if !playLong() {
 		t.Skip("make test-long and make chaos play it")
 	}
 	b.slowFilters(t)
-	b.await(t, "the end of what was told before", func(context.Context) bool { return !b.firing(t, blindAlert) })
+	b.await(t, "the end of earlier alerts", func(context.Context) bool { return !b.firing(t, blindAlert) })
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
 	require.Len(t, before.Workers, workers)
@@ -79,10 +80,10 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	defer func() { _ = syscall.Kill(supervisor, syscall.SIGCONT) }()
 	killed := time.Now()
 	require.NoError(t, syscall.Kill(victim.Pid, syscall.SIGKILL))
-	told := b.awaitAlertOf(t, blindAlert, topology, victim.Worker, killed)
-	t.Logf("%s told %.0f s after the kill: %s", blindAlert, told.Heard.Sub(killed).Seconds(),
-		told.Annotations["summary"])
-	assert.Contains(t, told.Annotations["summary"], victim.Worker)
+	notified := b.awaitAlertOf(t, blindAlert, topology, victim.Worker, killed)
+	t.Logf("%s notified %.0f s after the kill: %s", blindAlert, notified.Heard.Sub(killed).Seconds(),
+		notified.Annotations["summary"])
+	assert.Contains(t, notified.Annotations["summary"], victim.Worker)
 	assert.Empty(t, b.notificationsOf(blindAlert, topology, "", "firing", killed), "the other worker reports")
 
 	rebalanced := time.Now()
@@ -145,19 +146,19 @@ func (b *bench) awaitMissing(t *testing.T, series string) {
 	})
 }
 
-// playLong says that make test-long or make chaos plays: what takes minutes more than make test may.
+// playLong states that make test-long or make chaos plays: what takes minutes more than make test may.
 func playLong() bool { return os.Getenv("BULLET_METRICS_LONG") != "" }
 
 // Three topologies are killed, one of them where make bench-alerts measures. Of the first nobody says so but its
-// consumer, as it is closed: somebody is told that nothing is known of it, and nobody that its latency is well; that
-// ends after its time. Of the second an annotation says so, of the third Nimbus: nobody is woken.
+// consumer, as it is closed: somebody is notified that nothing is known of it, and nobody that its latency is well;
+// that ends after its time. Of the second an annotation says so, of the third Nimbus: nobody is woken.
 func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 	if !playLong() && !inFullTime() {
 		t.Skip("make test-long and make chaos play it")
 	}
 	const annotated, known = topology + "-annotated", topology + "-known"
 	b.slowFilters(t)
-	b.await(t, "the end of what was told before", func(context.Context) bool { return !b.firing(t, blindAlert) })
+	b.await(t, "the end of earlier alerts", func(context.Context) bool { return !b.firing(t, blindAlert) })
 	silenced := time.Now()
 	require.NoError(t, b.Kill(t.Context(), topology))
 	for _, name := range []string{annotated, known} {
@@ -167,7 +168,7 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 		require.NoError(t, b.SubmitAs(t.Context(), name, []string{"bullet.topology.custom.topology.workers=1"}))
 	}
 	blind := b.awaitAlert(t, blindAlert, silenced)
-	t.Logf("%s told %s after the samples' end", blindAlert, blind.Heard.Sub(silenced).Round(time.Second))
+	t.Logf("%s notified %s after the samples' end", blindAlert, blind.Heard.Sub(silenced).Round(time.Second))
 	assert.Contains(t, blind.Annotations["description"], "stopped in order")
 	b.assertCondition(t, topology, "stopped", "consumer")
 	b.assertLatencyStands(t, silenced)
@@ -191,7 +192,7 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 		b.awaitMissing(t, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name))
 		b.assertCondition(t, name, "killed", by)
 		for _, a := range b.manager.Notifications() {
-			assert.False(t, a.Name() == blindAlert && a.Labels["topology"] == name, "%s was told of %v",
+			assert.False(t, a.Name() == blindAlert && a.Labels["topology"] == name, "%s was notified for %v",
 				blindAlert, a.Labels)
 		}
 	}

@@ -30,7 +30,7 @@ var settingOf = map[string]string{
 	"__acker":    "bullet.topology.custom.topology.acker.executors",
 }
 
-// topologyIsKnown compares what the collector tells with what was submitted, and with the processes that the machine
+// topologyIsKnown compares what the collector reports with what was submitted, and with the processes that the machine
 // has.
 func topologyIsKnown(t *testing.T, b *bench) {
 	var known experiment.Topology
@@ -79,11 +79,11 @@ func settings(t *testing.T, b *bench) map[string]string {
 // assertPlacedOnce finds every task of every component in one worker, and no others there.
 func assertPlacedOnce(t *testing.T, known experiment.Topology) {
 	t.Helper()
-	var told, placed []string
+	var reported, placed []string
 	for _, c := range known.Components {
 		for _, task := range c.Tasks {
 			if task >= 0 { // Storm's system bolt is in every worker
-				told = append(told, fmt.Sprintf("%s %d", c.Name, task))
+				reported = append(reported, fmt.Sprintf("%s %d", c.Name, task))
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func assertPlacedOnce(t *testing.T, known experiment.Topology) {
 			}
 		}
 	}
-	assert.NotEmpty(t, told)
-	assert.ElementsMatch(t, told, placed)
+	assert.NotEmpty(t, reported)
+	assert.ElementsMatch(t, reported, placed)
 }
 
 // assertPids compares the workers with the processes that the launcher sees.
@@ -116,7 +116,7 @@ func assertPids(t *testing.T, b *bench, known experiment.Topology) {
 }
 
 // workerKilled kills the worker that the metrics consumer runs in: it comes back at its place as another process, and
-// that is told.
+// that is reported.
 func workerKilled(t *testing.T, b *bench) {
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func workerKilled(t *testing.T, b *bench) {
 			return w.Worker == victim.Worker && w.Pid != victim.Pid
 		})
 	})
-	t.Logf("told after %s", time.Since(b.workerKilledAt).Round(time.Second))
+	t.Logf("reported after %s", time.Since(b.workerKilledAt).Round(time.Second))
 	assertPids(t, b, after)
 	assertPlacedOnce(t, after)
 	i = slices.IndexFunc(after.Workers, func(w experiment.KnownWorker) bool { return w.Worker == victim.Worker })
@@ -153,7 +153,7 @@ func workerKilled(t *testing.T, b *bench) {
 	assert.WithinRange(t, restarts[0].Start, b.workerKilledAt.Add(-time.Second), time.Now())
 	b.assertKilledOnce(t, victim.Worker, restartsBefore)
 	restarted := b.awaitAlertOf(t, restartedAlert, topology, victim.Worker, b.workerKilledAt)
-	t.Logf("%s told %.0f s after the kill", restartedAlert, restarted.Heard.Sub(b.workerKilledAt).Seconds())
+	t.Logf("%s notified %.0f s after the kill", restartedAlert, restarted.Heard.Sub(b.workerKilledAt).Seconds())
 	b.assertMissedOnlyIfAway(t, victim.Worker)
 	submitted, err := b.collector.AnnotationsTagged(t.Context(), topology, "submitted")
 	require.NoError(t, err)

@@ -109,9 +109,9 @@ func (b *bench) assertTotalsNeverFall(t *testing.T) {
 // awayFor is how long a worker that starts again sends nothing at least, seconds.
 const awayFor = 5
 
-// assertMissed finds the victim's samples missing in what is told of the collection, and its interval as it is
-// configured. How far apart samples were is stored once in 30 s, and a busy machine misses some before: both are waited
-// for.
+// assertMissed finds the victim's samples missing in what the collector reports of the collection, and its interval as
+// it is configured. How far apart samples were is stored once in 30 s, and a busy machine misses some before: both are
+// waited for.
 func (b *bench) assertMissed(t *testing.T, victim string) {
 	t.Helper()
 	b.await(t, "the collection to tell of the gap", func(ctx context.Context) bool {

@@ -6,8 +6,8 @@ import "testing"
 
 // One stack serves all tests of a running topology: bringing it up takes longer than most of them. The collector is
 // killed first, so that all that follows is measured by a collector that has recovered; a worker late, since it loses
-// what it held; the alerts come last, with a topology of their own. None says how fast this machine is: others may have
-// most of it.
+// what it held; the alerts come last, with a topology of their own. None states how fast this machine is: others may
+// have most of it.
 func TestRunningTopology(t *testing.T) {
 	b := startBench(t)
 	t.Run("collector killed", func(t *testing.T) { collectorKilled(t, b) })

@@ -45,7 +45,7 @@ func (r *ingestResult) write(dir string) error {
 // best is the step with the most rows a second.
 func (r *ingestResult) best() *bench.Step { return &r.Steps[bench.Best(r.Steps)] }
 
-// stageOf says what one passing of a stage is.
+// stageOf states what one passing of a stage is.
 var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync",
 	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
 	"write": "what is handed to the store at once"}
@@ -129,7 +129,7 @@ func (r *ingestResult) capacity() string {
 		tuning.Digits(tuning.Figure(b.SamplesPerS)), tuning.Counted(b.Clients, "client"))
 }
 
-// full says where the curve ended.
+// full states where the curve ended.
 func (r *ingestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {

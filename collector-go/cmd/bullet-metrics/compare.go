@@ -79,5 +79,5 @@ func (e regressionError) Error() string {
 	return "worse than --fail-on-regression allows: " + strings.Join(e.worse, "; ")
 }
 
-// ExitCode says that a threshold was not met.
+// ExitCode states that a threshold was not met.
 func (regressionError) ExitCode() int { return exit.Missed }

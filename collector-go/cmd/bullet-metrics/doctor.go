@@ -117,7 +117,7 @@ func (o *doctorOptions) examine(ctx context.Context) (doctor.Report, error) {
 	}
 }
 
-// collector is whom to ask; nil for nobody. It is assumed where nobody named it, and nothing else says that one is
+// collector is whom to ask; nil for nobody. It is assumed where nobody named it, and nothing else states that one is
 // meant.
 func (o *doctorOptions) collector() (asked *client.Client, assumed bool, err error) {
 	to := o.to
@@ -154,7 +154,7 @@ func (o *doctorOptions) facts(ctx context.Context, asked *client.Client, assumed
 	return facts
 }
 
-// printReport prints findings; the error says how many checks failed.
+// printReport prints findings; the error states how many checks failed.
 func printReport(out io.Writer, r doctor.Report, output string) error {
 	var err error
 	if output == outputJSON {

@@ -431,7 +431,7 @@ func (r *loadRun) write() error {
 	return os.WriteFile(r.picture, picture, 0o644)
 }
 
-// title says what was run.
+// title states what was run.
 func (r *loadRun) title() string {
 	what := fmt.Sprintf("%d held", r.held)
 	if r.rate > 0 {

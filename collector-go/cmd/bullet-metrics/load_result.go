@@ -122,7 +122,7 @@ func (r *loadRun) result() loadResult {
 	return out
 }
 
-// print prints the result, and says how many thresholds were crossed.
+// print prints the result, and states how many thresholds were crossed.
 func (r *loadRun) print(out io.Writer) (crossed int, err error) {
 	result := r.result()
 	for _, judged := range result.Thresholds {

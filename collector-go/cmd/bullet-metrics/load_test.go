@@ -163,7 +163,7 @@ func TestLoadAtARate(t *testing.T) {
 	assert.InDelta(t, 7, bullet.control.RecordsPerSecond, 0)
 }
 
-func TestLoadTellsOfCrossedThresholdsAndLostRecords(t *testing.T) {
+func TestLoadReportsCrossedThresholdsAndLostRecords(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
 	bullet.drop = true
@@ -177,7 +177,7 @@ func TestLoadTellsOfCrossedThresholdsAndLostRecords(t *testing.T) {
 	assert.Regexp(t, `raw queries, 3 held, for \d+s through gateway at 127`, text)
 }
 
-func TestLoadEndsWithCtrlCAndTellsWhatItHas(t *testing.T) {
+func TestLoadEndsWithCtrlCAndReportsWhatItHas(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -57,7 +57,7 @@ func (col *collector) load(ctx context.Context) error {
 }
 
 // loaded waits until answers have all that was acknowledged before the start, and the alerts of then. Where ctx ends
-// before, the error says how far that is.
+// before, the error states how far that is.
 func (col *collector) loaded(ctx context.Context) error {
 	l := col.loading
 	if l == nil {

@@ -81,7 +81,7 @@ func freePort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestServeCheckTellsAwayFromWrong(t *testing.T) {
+func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		code := map[string]int{"/well": http.StatusMethodNotAllowed, "/closed": http.StatusUnauthorized,
 			"/broken": http.StatusInternalServerError}[r.URL.Path]

@@ -24,7 +24,7 @@ type sliceStore interface {
 	Extent(ctx context.Context) (oldestMs, newestMs int64, ok bool, err error)
 	// Flush writes all that was handed over to the disk.
 	Flush(ctx context.Context) error
-	// MakeRoom deletes what retention asks for; where the disk lacks room, also what it gives up for that.
+	// MakeRoom deletes what retention asks for; where the disk lacks room, also what it sacrifices for that.
 	MakeRoom() error
 	// Close flushes within ctx and ends the store. It may be called twice.
 	Close(ctx context.Context) error

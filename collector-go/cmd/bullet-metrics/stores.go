@@ -103,7 +103,7 @@ func (col *collector) relieve(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		if err := col.retention.Relieve(ctx, col.journal.NearlyFull); err != nil && ctx.Err() == nil {
-			col.logger.Warn("the journal is nearly full and could not let go of what a store lacks", "error", err)
+			col.logger.Warn("the journal is nearly full and could not release what a store lacks", "error", err)
 		}
 	}
 }

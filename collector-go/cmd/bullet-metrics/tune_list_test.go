@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
-func TestListTellsEachRunsVerdict(t *testing.T) {
+func TestListShowsEachRunsVerdict(t *testing.T) {
 	out, err := tune(t, "list", "../../internal/rundir/testdata")
 	require.NoError(t, err)
 	assert.Contains(t, out, "FAIL")

@@ -43,7 +43,7 @@ func TestTheManifestOfALocalRun(t *testing.T) {
 	assert.Empty(t, manifestOf(t, "test3-small.yaml").Versions.Kafka, "its topology makes its records itself")
 }
 
-// A command launches on machines that only its file tells of: 47 of 48 cores of the document's.
+// A command launches on machines that only its file describes: 47 of 48 cores of the document's.
 func TestTheManifestOfARunOnACluster(t *testing.T) {
 	m := manifestOf(t, "test5.yaml")
 	assert.Equal(t, rundir.LoadHost, m.Machine.Role)

@@ -175,7 +175,7 @@ type noneHolds struct{ outcome string }
 
 func (e noneHolds) Error() string { return e.outcome }
 
-// ExitCode says that a goal was missed.
+// ExitCode states that a goal was missed.
 func (noneHolds) ExitCode() int { return exit.Missed }
 
 // foreseen is what a dry run shows.

@@ -27,7 +27,7 @@ func TestPlanNeedsNothingButItsFile(t *testing.T) {
 	}
 }
 
-func TestPlanTellsWhatDiffersFromTheLastRun(t *testing.T) {
+func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {
 	runs := t.TempDir()
 	p, err := planOf(smallest, runs)
 	require.NoError(t, err)
@@ -57,8 +57,8 @@ func TestPlanTellsWhatDiffersFromTheLastRun(t *testing.T) {
 	assert.Equal(t, p.Plan.Trials, decoded.Plan.Trials)
 }
 
-// The machines that a file tells of are compared before anything runs.
-func TestPlanTellsThatTheClusterIsAnother(t *testing.T) {
+// The machines that a file describes are compared before anything runs.
+func TestPlanShowsThatTheClusterIsAnother(t *testing.T) {
 	const onACluster = "../../../topology/experiments/test7.yaml"
 	runs := t.TempDir()
 	p, err := planOf(onACluster, runs)

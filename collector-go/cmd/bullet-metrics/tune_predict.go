@@ -177,7 +177,7 @@ type predictionsMissed struct{ missed []string }
 
 func (e predictionsMissed) Error() string { return strings.Join(e.missed, "; ") }
 
-// ExitCode says that a goal was missed.
+// ExitCode states that a goal was missed.
 func (predictionsMissed) ExitCode() int { return exit.Missed }
 
 // asked are the questions of the flags and the file.

@@ -30,7 +30,7 @@ func TestTuneReportWritesARunsReport(t *testing.T) {
 	assert.FileExists(t, filepath.Join(out, "report.md"))
 }
 
-func TestTuneCompareTellsWhatChanged(t *testing.T) {
+func TestTuneCompareShowsWhatChanged(t *testing.T) {
 	before, after := sampleRun+"/trials/01-1-filter-bolts", sampleRun+"/trials/02-2-filter-bolts"
 	text, err := program("tune", "compare", before, after)
 	require.NoError(t, err, "a change is a result")

@@ -104,7 +104,7 @@ func hasNoTable(path string, run *report.RunReport, analysis rundir.Analysis) er
 		path, run.Experiment, tableOf[run.Analysis], run.Analysis, tableOf[analysis], analysis)
 }
 
-// nothingHeld says that a run has no step that met its goals, and how its steps ended.
+// nothingHeld states that a run has no step that met its goals, and how its steps ended.
 func nothingHeld(path string, run *report.RunReport) error {
 	counts := run.Verdicts()
 	var ended []string
@@ -121,7 +121,7 @@ func nothingHeld(path string, run *report.RunReport) error {
 		path, strings.Join(ended, ", "), path)
 }
 
-// several says that a run has more configurations than one, and which trials' directories have one each.
+// several states that a run has more configurations than one, and which trials' directories have one each.
 func several(path string, configurations int, of []report.TrialReport) error {
 	var trials []string
 	for _, t := range of {

@@ -21,7 +21,7 @@ const (
 	run7 = "../../internal/report/testdata/runs/test7"
 )
 
-// A run says what its tables say.
+// A run states what its tables say.
 func TestARunIsJudgedAsItsTable(t *testing.T) {
 	for _, c := range []struct{ analysis, run, table string }{
 		{"data", run6, "data-scaling-test6.csv"}, {"queries", run7, "query-scaling-test7.csv"},

@@ -162,7 +162,7 @@ func (c *client) again(from uint64, rest time.Duration) error {
 
 func (c *client) put(b *pb.Batch) error {
 	err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}})
-	if errors.Is(err, io.EOF) { // the stream has ended: what receive got says why
+	if errors.Is(err, io.EOF) { // the stream has ended: what receive got states why
 		<-c.received
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *client) next() (*slot, error) {
 	return &c.slots[(c.sequence+1)%uint64(len(c.slots))], nil
 }
 
-// send sends a slot's batch. measured says whether its latency counts.
+// send sends a slot's batch. measured reports whether its latency counts.
 func (c *client) send(s *slot, measured bool) error {
 	c.mu.Lock()
 	if s.sent = (time.Time{}); measured {

@@ -42,7 +42,7 @@ type Written struct {
 	WidthMs        int64
 	// Sums are of each metric's values; nil where they are not looked at.
 	Sums []float64
-	// Inexact says that the values are no whole numbers, whose sum depends on the order in which they are added up.
+	// Inexact states that the values are no whole numbers, whose sum depends on the order in which they are added up.
 	Inexact bool
 }
 
@@ -100,7 +100,7 @@ func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int,
 // up differs.
 const rounding = 1e-9
 
-// Same says whether two sums of the same values agree: exactly, or but for rounding.
+// Same reports whether two sums of the same values agree: exactly, or but for rounding.
 func Same(got, want float64, inexact bool) bool {
 	return got == want || inexact && math.Abs(got-want) <= rounding*math.Abs(want)
 }

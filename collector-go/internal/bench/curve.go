@@ -15,7 +15,7 @@ const (
 // rise is how much more a step must bring than the best before it, as a ratio.
 const rise = 1.05
 
-// leastSteps are measured whatever they bring: a curve of two points says nothing.
+// leastSteps are measured whatever they bring: a curve of two points shows nothing.
 const leastSteps = 4
 
 // Curve steps through numbers of clients, until rejections appear, throughput no longer rises, or none is left. Where

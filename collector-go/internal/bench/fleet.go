@@ -31,7 +31,7 @@ type Load struct {
 	// StartMs is the time of the first step, ms since the Unix epoch; Step the time from each to the next.
 	StartMs int64
 	Step    time.Duration
-	// Tags says whether each series carries TSBS' tags.
+	// Tags reports whether each series carries TSBS' tags.
 	Tags bool
 	// Trimmed sends values in as few bytes as each needs, as Storm's plugin does, not as doubles.
 	Trimmed bool
@@ -43,10 +43,10 @@ type Load struct {
 type Target struct {
 	// Address is the collector's gRPC, host:port.
 	Address string
-	// Loopback says that it is on this machine: clients then come from addresses of their own, as workers do, since an
-	// address has but its share of the streams.
+	// Loopback states that it is on this machine: clients then come from addresses of their own, as workers do, since
+	// an address has but its share of the streams.
 	Loopback bool
-	// TLS says how connections are protected, TokenFile holds the token that the collector wants; "" for none.
+	// TLS states how connections are protected, TokenFile holds the token that the collector wants; "" for none.
 	TLS       sender.TLS
 	TokenFile string
 }

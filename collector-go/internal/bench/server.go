@@ -35,7 +35,7 @@ type Measured interface {
 	Resident(context.Context) (int64, error)
 }
 
-// CPU is what the server says that it has used so far.
+// CPU is what the server states that it has used so far.
 func (v *Server) CPU(ctx context.Context) (time.Duration, error) {
 	seconds, err := v.Figure(ctx, "process_cpu_seconds_total")
 	return time.Duration(seconds * float64(time.Second)), err

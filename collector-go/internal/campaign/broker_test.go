@@ -22,7 +22,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// brokered is a topology that reads its records from a broker: the gateway tells of who makes them, who is never late,
+// brokered is a topology that reads its records from a broker: the gateway reports who makes them, who is never late,
 // and only the collector of what the topology read.
 type brokered struct {
 	*fakeTopology
@@ -48,7 +48,7 @@ func (b *brokered) join(ports *experiment.SessionPorts) experiment.Environment {
 	return experiment.Environment{HostOfClient: b.live > 0}
 }
 
-// Topology implements experiment.Facts: nothing is known yet, so that what is read tells by itself.
+// Topology implements experiment.Facts: nothing is known yet, so that what is read is all there is to go by.
 func (*brokered) Topology(context.Context, string) (t experiment.Topology, err error) {
 	return t, errors.New("not there yet")
 }
@@ -120,7 +120,7 @@ func TestCatchingUpThroughABroker(t *testing.T) {
 			assert.InDelta(t, steps[i].Value+10*1.2, float64(steps[i].RecordsPerSecond), 2)
 			assert.InDelta(t, float64(steps[i].RecordsPerSecond)*1843/(1<<20), float64(steps[i].MiBPerSecond), 0.001)
 			if notes := steps[i].Notes; steps[i].Verdict == tuning.Fail {
-				assert.Len(t, notes, 1, "which time the limit is told of")
+				assert.Len(t, notes, 1, "this time the limit is noted")
 			} else {
 				assert.Empty(t, notes)
 			}
@@ -143,7 +143,7 @@ launch: {local: {workers: 1, worker_heap: 384MiB}, slice_width: 5s, slice_latene
 `
 
 // What a step left unread is not the next one's; a topology that cannot read it in time is waited for, and what is left
-// is told.
+// is noted.
 func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	for name, c := range map[string]struct {
 		carries float64
@@ -177,7 +177,7 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	}
 }
 
-// A source that was told to pause while what was unread was read makes its records again, at a rate that is no other
+// A source that was paused while what was unread was read makes its records again, at a rate that is no other
 // than before.
 func TestAPausedSourceGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +221,7 @@ launch:
 `
 
 // Nobody steers the records; their rate is the collector's figure. The host is the load client's: that nothing of it is
-// idle says nothing.
+// idle shows nothing.
 func TestRecordsThatNobodySteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}

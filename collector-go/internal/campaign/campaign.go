@@ -113,7 +113,7 @@ func (c *Campaign) Run(ctx context.Context) (*rundir.Result, error) {
 	return c.finish()
 }
 
-// begin says that the run begins, or goes on.
+// begin states that the run begins, or goes on.
 func (c *Campaign) begin() error {
 	if len(c.run.Events) == 0 {
 		return c.append(rundir.Event{Kind: rundir.RunStarted})

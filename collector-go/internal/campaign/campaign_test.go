@@ -98,7 +98,7 @@ func TestAGridIsSearched(t *testing.T) {
 		assert.Equal(t, []string{"grid-01", "grid-02"}, w.launches)
 		assert.Equal(t, w.launches, w.ended)
 		assert.Equal(t, w.launches, w.killed,
-			"that a topology is killed on purpose is told before it is: else its silence wakes somebody")
+			"that a topology is killed on purpose is annotated before it is: else its silence wakes somebody")
 		assert.Zero(t, w.again)
 		assert.Len(t, w.annotations, len(run.Trials[0].Steps)+len(run.Trials[1].Steps)+len(run.Trials),
 			"each step is on the axis, and each end")
@@ -387,7 +387,7 @@ launch:
   slice_lateness: 2s
 `
 
-// A host that has nothing left while records are caught up says nothing of the topology, though it had enough before.
+// A host that has nothing left while records are caught up shows nothing of the topology, though it had enough before.
 func TestAHostThatStarvesWhileRecordsAreCaughtUpIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

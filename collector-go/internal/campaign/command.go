@@ -26,7 +26,7 @@ type CommandOptions struct {
 	// Collector is its HTTP, "host:port" or a URL; Access is how it lets us in.
 	Collector string
 	Access    experiment.CollectorAccess
-	// Gateway is the query gateway; "" where neither queries nor records go through it. NoSource says that no records
+	// Gateway is the query gateway; "" where neither queries nor records go through it. NoSource states that no records
 	// are steered.
 	Gateway  string
 	NoSource bool
@@ -158,7 +158,7 @@ func (l *Command) endLeftover(ctx context.Context, annotations experiment.Annota
 		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v",
 			left.Name, err)
 	} else if annotations != nil {
-		// without it an alert says that the topology is silent, which is so
+		// without it an alert states that the topology is silent, which is so
 		_ = annotations.Annotate(ctx, experiment.Killed(left.Name, time.Now()))
 	}
 	return nil

@@ -17,7 +17,7 @@ func script(t *testing.T, dir, name, code string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nfor word; do echo \"$word\"; done > "+path+
-		".words\necho told on stderr >&2\nexit "+code+"\n"), 0o755))
+		".words\necho written to stderr >&2\nexit "+code+"\n"), 0o755))
 	return path
 }
 
@@ -100,7 +100,7 @@ type saying struct{ text string }
 func (s *saying) Say(format string, args ...any) { s.text += fmt.Sprintf(format, args...) + "\n" }
 func (*saying) Show(string, ...any)              {}
 
-func TestACommandThatFailsTellsItsOutput(t *testing.T) {
+func TestACommandThatFailsShowsItsOutput(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "bullet.yaml")
 	require.NoError(t, os.WriteFile(conf, nil, 0o644))
@@ -110,6 +110,6 @@ func TestACommandThatFailsTellsItsOutput(t *testing.T) {
 	_, err := l.Launch(t.Context(), rundir.PlannedTrial{}, "t-01")
 	require.ErrorContains(t, err, "submit topology t-01")
 	require.ErrorContains(t, err, "exit status 3")
-	require.ErrorContains(t, err, "told on stderr")
+	require.ErrorContains(t, err, "written to stderr")
 	require.ErrorContains(t, l.End(t.Context(), dir, true), "end it by hand")
 }

@@ -73,8 +73,8 @@ func describe(t *testing.T, w *telling) *rundir.Run {
 	return reread(t, dir)
 }
 
-// Each trial keeps what its own topology told; the second heap of Test 4 is not the first's.
-func TestEachTrialKeepsWhatItsTopologyTold(t *testing.T) {
+// Each trial keeps what its own topology reported; the second heap of Test 4 is not the first's.
+func TestEachTrialKeepsWhatItsTopologyReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &telling{world: newWorld()}
 		w.capacity["bolts 1"], w.capacity["bolts 2"] = 35, 1000
@@ -84,19 +84,19 @@ func TestEachTrialKeepsWhatItsTopologyTold(t *testing.T) {
 			flags           string
 		}{{"-Xmx96m", "-XX:+UseSerialGC", "96 MiB", "-Xmx512m -XX:+UseSerialGC -Xmx96m"},
 			{"-Xmx384m", "-XX:+UseG1GC", "384 MiB", "-Xmx512m -XX:+UseG1GC -Xmx384m"}} {
-			told, err := run.Trials[i].ReportedConfig()
+			reported, err := run.Trials[i].ReportedConfig()
 			require.NoError(t, err)
-			require.NotNil(t, told)
+			require.NotNil(t, reported)
 			assert.Equal(t, []string{want.heap, want.gc, want.flags},
-				[]string{told.HeapFlags, told.GCFlags, told.WorkerFlags})
-			assert.Equal(t, "2.8.4", told.Storm)
+				[]string{reported.HeapFlags, reported.GCFlags, reported.WorkerFlags})
+			assert.Equal(t, "2.8.4", reported.Storm)
 			values, err := run.Values(run.Trials[i])
 			require.NoError(t, err)
 			assert.Equal(t, []string{want.heap, want.gc, want.limit},
 				[]string{values["worker.heap_flags"], values["worker.gc_flags"], values["worker.heap_limit"]})
 		}
 		assert.Equal(t, "2.8.4", run.Manifest.Versions.Storm)
-		assert.Equal(t, "-XX:+UseSerialGC", run.Manifest.GCFlags, "the first that told")
+		assert.Equal(t, "-XX:+UseSerialGC", run.Manifest.GCFlags, "the first that reported")
 	})
 }
 
@@ -128,8 +128,8 @@ func TestABrokenTopologyIsAskedToo(t *testing.T) {
 		w := &telling{world: newWorld(), silent: true}
 		w.capacity["bolts 1"], w.capacity["bolts 2"] = 35, 1000
 		run := describe(t, w)
-		told, err := run.Trials[0].ReportedConfig()
+		reported, err := run.Trials[0].ReportedConfig()
 		require.NoError(t, err)
-		assert.Nil(t, told)
+		assert.Nil(t, reported)
 	})
 }

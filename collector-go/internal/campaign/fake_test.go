@@ -44,7 +44,7 @@ type world struct {
 	mu          sync.Mutex
 	launches    []string
 	ended       []string
-	killed      []string // of these, the ones that the collector had been told of by then
+	killed      []string // of these, the ones that the collector knew of by then
 	again       int      // how often the cluster was brought up again
 	stopped     bool
 	topology    map[string]*fakeTopology
@@ -84,7 +84,7 @@ func (w *world) End(_ context.Context, _ string, broken bool) error {
 	name := w.launches[len(w.launches)-1]
 	w.ended = append(w.ended, name)
 	w.mu.Lock()
-	if _, told := w.annotations[name+"/"+experiment.KilledTag]; told {
+	if _, known := w.annotations[name+"/"+experiment.KilledTag]; known {
 		w.killed = append(w.killed, name)
 	}
 	w.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	hookBounds      = "../../../plugin-java/src/test/resources/io/github/bulletmetrics/storm/latency/schema-3-bounds.txt"
 )
 
-// The plugin's tests hold its bucket arithmetic against this file, which says what Prometheus' own is.
+// The plugin's tests hold its bucket arithmetic against this file, which states what Prometheus' own is.
 func TestTheHooksBoundsArePrometheusOwn(t *testing.T) {
 	h := histogram.Histogram{Schema: hookSchema,
 		PositiveSpans:   []histogram.Span{{Offset: hookFirstBucket, Length: hookBuckets}},

@@ -128,7 +128,7 @@ func (s *State) verdict(e *entry, rival *entry) Verdict {
 	return Verdict{Outcome: LeftOut, Reason: ReasonRepeat}
 }
 
-// overruled says that the worker's sampler reports what this series does.
+// overruled states that the worker's sampler reports what this series does.
 func (s *State) overruled(e *entry) bool {
 	return e.is(yields) && s.sampled[e.raw.Worker] > 0
 }

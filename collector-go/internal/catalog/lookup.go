@@ -122,7 +122,7 @@ func (r *row) match(name, key string) ([]label, bool) {
 	return said, true
 }
 
-// leftOut says why a name is left out whatever else is there; "" where it is not.
+// leftOut states why a name is left out whatever else is there; "" where it is not.
 func leftOut(name, key string) string {
 	for _, r := range leavingRows {
 		if _, ok := r.name.match(name); !ok {

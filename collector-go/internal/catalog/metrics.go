@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 
-// scope says whose figure a metric is, and so which labels it has beside its own.
+// scope names whose figure a metric is, and so which labels it has beside its own.
 type scope uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 	sampled
 	// signed: it may be below zero, as a mean latency between two hosts, whose clocks differ, or a ticket's age.
 	signed
-	// limit: -1, or more memory than there is, says that there is no limit.
+	// limit: -1, or more memory than there is, states that there is no limit.
 	limit
 	// single: a slice of this gauge has one value, so no least and greatest sample.
 	single
@@ -69,7 +69,8 @@ const (
 	distribution = metric.KindDistribution
 )
 
-// metrics are all metrics that have a name of ours, in the order of METRICS.md. sources.go says where each comes from.
+// metrics are all metrics that have a name of ours, in the order of METRICS.md. sources.go states where each comes
+// from.
 var metrics = []canonical{
 	// What runs.
 	{"bullet_topology_info", gauge, ofTopology, "topology_id storm_version bullet_version java_version plugin_version",

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// TopologyInfo is the constant series that says which run of which software a topology is. An info series holds 1.
+// TopologyInfo is the constant series that names which run of which software a topology is. An info series holds 1.
 func TopologyInfo(topology string, info *bulletmetricsv1.TopologyInfo) metric.Series {
 	return infoSeries("bullet_topology_info",
 		"topology", topology,
@@ -23,7 +23,7 @@ func TopologyInfo(topology string, info *bulletmetricsv1.TopologyInfo) metric.Se
 		"plugin_version", info.GetPluginVersion())
 }
 
-// WorkerInfo is the worker that a note is about, and the constant series that says which process it is.
+// WorkerInfo is the worker that a note is about, and the constant series that names which process it is.
 func WorkerInfo(topology string, info *bulletmetricsv1.WorkerInfo) (metric.Worker, metric.Series) {
 	worker := metric.Worker{Topology: topology, Host: info.GetHost(), Port: info.GetPort()}
 	return worker, infoSeries("bullet_worker_info",

@@ -44,7 +44,7 @@ func temporality(known, said metric.Temporality, kind metric.Kind) metric.Tempor
 	return metric.Delta
 }
 
-// unknownKind is a gauge unless the sender says that it counts.
+// unknownKind is a gauge unless the sender states that it counts.
 func unknownKind(raw *metric.Raw) metric.Kind {
 	switch {
 	case raw.Shape == metric.ShapeHistogram:

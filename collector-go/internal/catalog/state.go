@@ -130,9 +130,9 @@ func (s *State) TopologyStarted(name, id string) []Change {
 	return s.changes
 }
 
-// Judge says what becomes of a sample whose series the slicer does not hold, and counts it unless its series is Stored:
-// then the changes, which are never empty, are to be applied and the sample is to be added again. A dormant series
-// wakes.
+// Judge states what becomes of a sample whose series the slicer does not hold, and counts it unless its series is
+// Stored: then the changes, which are never empty, are to be applied and the sample is to be added again. A dormant
+// series wakes.
 func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }
 
 // JudgeSamples is Judge for several samples of a series at once.
@@ -235,7 +235,7 @@ func (s *State) topology(name string) *topology {
 	return t
 }
 
-// heard takes an id and says whether it is nothing new. The first of all is nothing new either: nothing came before
+// heard takes an id and reports whether it is nothing new. The first of all is nothing new either: nothing came before
 // it.
 func (t *topology) heard(id string) bool {
 	for _, start := range t.starts {

@@ -84,7 +84,7 @@ func TestTheShorterIntervalIsStored(t *testing.T) {
 }
 
 // Until 2.2 Storm counts skipped time since the last report, from 2.3 since the process started: maps tell which it is.
-func TestStormsReleaseIsToldByItsMaps(t *testing.T) {
+func TestStormsReleaseShowsInItsMaps(t *testing.T) {
 	of := func(name, key string, shape metric.Shape) metric.Raw {
 		return metric.Raw{Worker: worker, Component: "spout", Task: 1, Name: name, Key: key, Shape: shape,
 			IntervalMs: 60_000}

@@ -20,7 +20,7 @@ type template struct {
 	leftOut string      // why it is never stored; "" where it may be
 	yields  bool        // left out where the worker's sampler reports
 	unknown bool
-	// byRelease says that it counts from the last report where the topology's Storm is of 2.2 or before; the rule is
+	// byRelease states that it counts from the last report where the topology's Storm is of 2.2 or before; the rule is
 	// for a later one.
 	byRelease bool
 }

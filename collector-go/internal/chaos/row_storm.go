@@ -42,7 +42,7 @@ func worker() Row {
 }
 
 // collectorRestarts is row 19: the collector killed again and again while a topology runs. So many kills in a run of
-// the cluster, since the launcher gives up a collector that died ten times.
+// the cluster, since the launcher abandons a collector that died ten times.
 func collectorRestarts() Row {
 	const killsOfARun = 8
 	return Row{Number: 19, Fault: "collector restarted", Full: 24, Long: true,

@@ -81,7 +81,7 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 
 // What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is
 // provable.
-func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
+func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
 	c, err := compare.Sides(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
 	require.NoError(t, err)
 	cpu := c.Configurations[0].Steps[0].Figures[0]

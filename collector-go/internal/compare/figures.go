@@ -20,7 +20,7 @@ const (
 )
 
 // Figures are what is compared in each step, in the order in which it is shown. Worse is which way it changes for the
-// worse, "up" or "down"; "" for neither. Slices says that a figure is known slice by slice; the others are of the
+// worse, "up" or "down"; "" for neither. Slices states that a figure is known slice by slice; the others are of the
 // queries one by one, or one a step.
 var Figures = []struct {
 	Name, Unit, Worse string

@@ -128,7 +128,7 @@ func (c *ConfigurationChange) movedText(suffix string) string {
 		len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
 }
 
-// betweenLaunches says what a comparison of one configuration with itself shows: how its launches differ.
+// betweenLaunches states what a comparison of one configuration with itself shows: how its launches differ.
 func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 	if len(c.Changes) > 0 {
 		return nil

@@ -62,7 +62,7 @@ func (c *Config) storeSettings() (all []Setting) {
 		add("max_bytes", "most bytes in a request, before compression; 4MiB where not set", func(s *Store) pflag.Value {
 			return size(&s.MaxBytes)
 		})
-		add("required", "take no more samples, when the journal is full, rather than give up what this store still lacks; false where not set",
+		add("required", "take no more samples, when the journal is full, rather than abandon what this store still lacks; false where not set",
 			func(s *Store) pflag.Value { return yesNo(&s.Required) })
 	}
 	return all

@@ -31,7 +31,7 @@ const (
 type Column struct {
 	Name string
 	Kind Kind
-	// Optional says that the column need not be there, MayBeEmpty that a cell of it may be empty.
+	// Optional states that the column need not be there, MayBeEmpty that a cell of it may be empty.
 	Optional, MayBeEmpty bool
 }
 
@@ -41,7 +41,7 @@ const (
 	largestNumber = 1e15
 )
 
-// parse reads a number; the error says how to write it.
+// parse reads a number; the error states how to write it.
 func (c Column) parse(text string) (tuning.Figure, error) {
 	switch {
 	case strings.Contains(text, ","):

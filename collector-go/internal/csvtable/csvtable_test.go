@@ -32,7 +32,7 @@ func grid(t *testing.T, text string) error {
 	return table.Locate(err, nil)
 }
 
-// What is wrong with a file is told with its line, its column and what to do.
+// What is wrong with a file is reported with its line, its column and what to do.
 func TestWhatIsWrongWithAFile(t *testing.T) {
 	good := gridHead + "4,10,8,78.3,1000\n"
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// CPU says what a column cpu_cores means, which does not say so itself.
+// CPU states what a column cpu_cores means, which does not say so itself.
 type CPU string
 
 // The meanings of a column cpu_cores.
@@ -21,7 +21,8 @@ const (
 // columnCPU is the CPU column whose name does not say what it means.
 const columnCPU = "cpu_cores"
 
-// ErrCPUUnsaid is a column cpu_cores of which nobody said what it means; ErrCPUSaidTwice one whose name says otherwise.
+// ErrCPUUnsaid is a column cpu_cores of which nobody said what it means; ErrCPUSaidTwice one whose name states
+// otherwise.
 var (
 	ErrCPUUnsaid = errors.New(
 		"give --cpu total where it is each component's total, or --cpu each where it is one instance's")

@@ -89,7 +89,7 @@ type Ports struct {
 	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
 }
 
-// UnknownAlertError says that no such alert is, or was within the last day.
+// UnknownAlertError states that no such alert is, or was within the last day.
 type UnknownAlertError struct {
 	Name, Topology string
 	Known          []string // that are pending or firing

@@ -108,7 +108,7 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 
 // Who is woken asks a minute after the alert began, when what woke him moved less than a minute before that; what moved
 // since is no cause.
-func TestWhatMovedJustBeforeTheAlertIsTold(t *testing.T) {
+func TestWhatMovedJustBeforeTheAlertIsNamed(t *testing.T) {
 	p := ports(stored{
 		"bullet_filter_latency_mean_second": level(0.004, 0.310, noon.Add(-40*time.Second)),
 		"bullet_source_records_total":       level(500, 1500, noon.Add(40*time.Second)),

@@ -43,7 +43,7 @@ func skew(f Facts) Finding {
 	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
 }
 
-// noTopology says why the collector has nothing of the topology.
+// noTopology states why the collector has nothing of the topology.
 func noTopology(f Facts) (Finding, bool) {
 	c := f.Collector
 	switch {
@@ -62,7 +62,7 @@ func noTopology(f Facts) (Finding, bool) {
 	return Finding{}, false
 }
 
-// notReported says what the silence of a topology may be, by what else was seen.
+// notReported states what the silence of a topology may be, by what else was seen.
 func (f Facts) notReported() Finding {
 	c := f.Collector
 	known := "none has"

@@ -58,7 +58,7 @@ func set(name string, value any) func(*Facts) {
 	return func(f *Facts) { f.Settings.Values[name] = value }
 }
 
-func tells(name, value string) func(*Facts) {
+func reports(name, value string) func(*Facts) {
 	return func(f *Facts) { f.Collector.Found.Settings[name] = value }
 }
 
@@ -198,14 +198,14 @@ func TestEachCheck(t *testing.T) {
 			Fail, "many"},
 		{"Storm's default", "retain limit", []func(*Facts){plain(map[string]any{}, noCollector)}, Fail,
 			"keeps 100 reports"},
-		{"too little as it runs", "retain limit", []func(*Facts){noSettings, tells("max.retain.metric.tuples", "79")},
+		{"too little as it runs", "retain limit", []func(*Facts){noSettings, reports("max.retain.metric.tuples", "79")},
 			Fail, "keeps 79 reports, and a tick of 40 executors can have 80"},
-		{"enough as it runs", "retain limit", []func(*Facts){noSettings, tells("max.retain.metric.tuples", "80")}, OK,
+		{"enough as it runs", "retain limit", []func(*Facts){noSettings, reports("max.retain.metric.tuples", "80")}, OK,
 			"keeps 80 reports"},
 		{"the file before what runs", "retain limit",
 			[]func(*Facts){set(plugin.Collector+"max.retain.metric.tuples", 500),
-				tells("max.retain.metric.tuples", "79")}, OK, "keeps 500 reports"},
-		{"register() made it larger", "retain limit", []func(*Facts){tells("max.retain.metric.tuples", "40008"),
+				reports("max.retain.metric.tuples", "79")}, OK, "keeps 500 reports"},
+		{"register() made it larger", "retain limit", []func(*Facts){reports("max.retain.metric.tuples", "40008"),
 			func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, OK, "keeps 40008 reports"},
 		{"Storm 1.0 keeps none", "retain limit",
 			[]func(*Facts){noSettings, func(f *Facts) { f.Collector.Found.Storm = "1.0.3" }}, OK, "keeps none"},
@@ -317,7 +317,7 @@ func TestEachCheck(t *testing.T) {
 		{"fresh", "cpu", []func(*Facts){fresh(20 * time.Second), noSlices}, Waiting, "first slices close at 08:10:41"},
 		{"fresh", "skew", []func(*Facts){fresh(20 * time.Second), noSlices}, Waiting, "first slices close at 08:10:41"},
 		{"fresh by Storm's interval", "gc", []func(*Facts){fresh(20 * time.Second), noSlices,
-			tells("topology.builtin.metrics.bucket.size.secs", "60")}, Waiting, "first slices close at 08:11:41"},
+			reports("topology.builtin.metrics.bucket.size.secs", "60")}, Waiting, "first slices close at 08:11:41"},
 		{"a worker is fresh", "heap",
 			[]func(*Facts){fresh(20 * time.Second), func(f *Facts) { f.Collector.Seen[Heap] = Sight{now, 1} }}, Waiting,
 			"first slices"},

@@ -9,7 +9,7 @@ import (
 )
 
 // custom is before the settings that Bullet hands to Storm after register(). setting is a value of the file, else of
-// what the collector has; source says which. In Bullet's file a setting of Storm's counts only under the custom
+// what the collector has; source names which. In Bullet's file a setting of Storm's counts only under the custom
 // prefix.
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {

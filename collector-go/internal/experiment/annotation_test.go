@@ -46,7 +46,7 @@ func TestAMarkIsSet(t *testing.T) {
 	assert.Contains(t, (*asked)[1], `"end_time":1800000001.25`)
 }
 
-func TestAMarkThatIsRefusedIsTold(t *testing.T) {
+func TestAnAnnotationThatIsRefusedIsReported(t *testing.T) {
 	c, _ := answering(t, `{"status":"error","errorType":"bad_data","error":"title is missing"}`)
 	assert.ErrorContains(t, c.Annotate(t.Context(), Annotation{}),
 		"the collector refuses /api/v1/annotations: title is missing")

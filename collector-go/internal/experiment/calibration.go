@@ -29,7 +29,7 @@ type calibration struct {
 	readings   []reading
 }
 
-// next is the rate to try; done says that it is the one to keep and needs no further reading.
+// next is the rate to try; done states that it is the one to keep and needs no further reading.
 func (c *calibration) next() (rate float64, done bool) {
 	if len(c.readings) == 0 {
 		return firstRate, false

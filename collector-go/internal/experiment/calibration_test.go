@@ -27,7 +27,7 @@ func TestCalibrationFindsTheRate(t *testing.T) {
 		}
 		assert.LessOrEqual(t, len(c.readings), maxReadings)
 		assert.True(t, rate >= lowestRate && rate <= highestRate)
-		// A first rate that leaves nothing idle says nothing of the line; the others lead there.
+		// A first rate that leaves nothing idle shows nothing of the line; the others lead there.
 		if idleAt(firstRate) > 0.05 {
 			assert.InDelta(t, 0.4, idleAt(rate), 0.1)
 		}

@@ -15,8 +15,8 @@ type Environment struct {
 	EndpointCapacity int
 	// Partitions are those of the Kafka topic that the spouts read, 0 where that is not known or there is none.
 	Partitions int
-	// HostOfClient says that the machine whose processors are looked at is the load client's, and none that workers run
-	// on.
+	// HostOfClient states that the machine whose processors are looked at is the load client's, and none that workers
+	// run on.
 	HostOfClient bool
 }
 

@@ -49,7 +49,7 @@ type TimeRange struct {
 
 // GatherEvidence reads what the collector knows of what limited the topology in a stretch of time. What only others
 // know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the
-// collector's share. What the collector does not have is unknown too and noted; an error says that it could not be
+// collector's share. What the collector does not have is unknown too and noted; an error states that it could not be
 // asked.
 func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRange) (tuning.Evidence, error) {
 	g := &evidence{

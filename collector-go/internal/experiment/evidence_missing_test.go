@@ -76,29 +76,30 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 	}
 }
 
-// told is a collector that tells how whole it is what it has.
-type told struct {
+// accountable is a collector that reports how whole its data is.
+type accountable struct {
 	*stored
 	whole *collection.Collection
 	err   error
 	asked [2]time.Time
 }
 
-func (c *told) Collection(_ context.Context, _ string, from, to time.Time) (*collection.Collection, error) {
+func (c *accountable) Collection(_ context.Context, _ string, from, to time.Time) (*collection.Collection, error) {
 	c.asked = [2]time.Time{from, to}
 	return c.whole, c.err
 }
 
 func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
-	c := &told{stored: collected(), whole: &collection.Collection{Counts: collection.Counts{Samples: 100, Late: 7},
+	c := &accountable{stored: collected(), whole: &collection.Collection{
+		Counts:  collection.Counts{Samples: 100, Late: 7},
 		Dropped: map[string]uint64{"queue_full": 3, "expired": 2}, StormDropped: 4}}
 	e := gatherAt(t, c, 31)
 	assert.Equal(t, []tuning.Figure{7, 5}, []tuning.Figure{e.Collector.LateSamples, e.Collector.DroppedSamples})
 	assert.Equal(t, [2]time.Time{stretchAt(31, 0).From, stretchAt(31, 0).To}, c.asked, "of the step's measured time")
 	assert.Contains(t, e.Notes, "Storm dropped 4 reports of tasks before the metrics consumer had them")
-	assert.False(t, gatherAt(t, c.stored, 31).Collector.LateSamples.Known(), "nobody tells")
+	assert.False(t, gatherAt(t, c.stored, 31).Collector.LateSamples.Known(), "nobody reports it")
 
-	e = gatherAt(t, &told{stored: collected(), err: errors.New("404")}, 31)
+	e = gatherAt(t, &accountable{stored: collected(), err: errors.New("404")}, 31)
 	assert.False(t, e.Collector.DroppedSamples.Known())
 	assert.Contains(t, e.Notes, "how many samples came late or were dropped is not known: 404")
 }

@@ -53,7 +53,7 @@ func matches(labels map[string]string, matchers string) bool {
 	return true
 }
 
-// put stores a series whose value at each slice's end is told from the seconds since the start; NaN is a gap.
+// put stores a series whose value at each slice's end follows from the seconds since the start; NaN is a gap.
 func (c *stored) put(metric string, value func(seconds float64) float64, labels ...string) {
 	s := Series{Labels: map[string]string{}}
 	for i := 0; i < len(labels); i += 2 {

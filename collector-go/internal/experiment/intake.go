@@ -12,7 +12,7 @@ import (
 )
 
 // What a topology takes of records is what its source emitted. Of a generator, which is a part of the topology, the
-// gateway's status says that, to the moment. Of a topology that reads from Kafka, or from a source that is not ours,
+// gateway's status states that, to the moment. Of a topology that reads from Kafka, or from a source that is not ours,
 // that status is the record maker's or nobody's; then it is what the collector stored.
 
 // readsThroughBroker reports whether records come through a broker, by bullet-dsl's spout, instead of being made by the
@@ -74,12 +74,12 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 	if n := len(waiting.TimesMs); n > 0 {
 		return waiting.Values[n-1], waiting.TimesMs[n-1] >= moment.UnixMilli(), nil
 	}
-	other := sum(read.read(cpuMetric)) // a slice of what every worker reports says that the lag's would be there
+	other := sum(read.read(cpuMetric)) // a slice of what every worker reports states that the lag's would be there
 	n := len(other.TimesMs)
 	return tuning.Unknown, n > 0 && other.TimesMs[n-1] >= moment.UnixMilli(), read.err
 }
 
-// takeIn puts what the collector says that the topology took into a step whose figures of records are the record
+// takeIn puts what the collector states that the topology took into a step whose figures of records are the record
 // maker's.
 func (s *Session) takeIn(step *rundir.Step, m tuning.StepMeasures) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)

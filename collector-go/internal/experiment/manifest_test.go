@@ -24,7 +24,7 @@ func TestSettingsAsTheyWere(t *testing.T) {
 	}, settings)
 }
 
-func TestABrokenSettingsFileIsTold(t *testing.T) {
+func TestABrokenSettingsFileIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bullet.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("a: [1"), 0o600))
 	_, err := Settings(path, nil)

@@ -154,7 +154,7 @@ func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
 	return err
 }
 
-// workersHint says where to look when workers do not report.
+// workersHint states where to look when workers do not report.
 func (s *Session) workersHint() string {
 	if s.elsewhere() {
 		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor has more)"

@@ -57,8 +57,8 @@ type Session struct {
 	workers   int      // the most that are known to belong to the topology
 	// shares are the processes' in the last step that did not starve the host.
 	shares []tuning.ProcessShare
-	// throughBroker says that records come through Kafka, paused that the source was set to make none, loaded when the
-	// last load ended, offered what a step was to catch up.
+	// throughBroker states that records come through Kafka, paused that the source was set to make none, loaded when
+	// the last load ended, offered what a step was to catch up.
 	throughBroker, paused bool
 	loaded                time.Time
 	offered               *offer
@@ -81,7 +81,7 @@ type SessionPorts struct {
 }
 
 // Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the
-// workers do not report; Err says why. Close must be called.
+// workers do not report; Err states why. Close must be called.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
 		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs),
@@ -120,7 +120,7 @@ func (s *Session) elsewhere() bool { return s.o.Plan.Launch == rundir.CommandLau
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Close gives up the queries under way and ends the session. It may be called twice.
+// Close abandons the queries under way and ends the session. It may be called twice.
 func (s *Session) Close() {
 	s.cancel(nil)
 	s.held.Close()

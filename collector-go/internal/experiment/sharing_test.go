@@ -67,7 +67,7 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 }
 
 // From Storm 2.3 on the gauge is the mean of the last three sampled tuples in whole milliseconds: it was 0 in all 48
-// slices, and told as 0.0002 ms. Storm's capacity is made of the same.
+// slices, and reported as 0.0002 ms. Storm's capacity is made of the same.
 func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	c.put(executedMetric, rising(1000), "component", "FilterBolt", "task", "3", "source", "DataSource",
@@ -81,7 +81,7 @@ func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	assert.Contains(t, filter.Note, "the last three tuples")
 }
 
-// What Storm sampled of an older topology says nothing of few tuples, nor of so short ones that it saw hardly a
+// What Storm sampled of an older topology shows nothing of few tuples, nor of so short ones that it saw hardly a
 // millisecond.
 func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	for name, rate := range map[string]float64{"few": 1, "short": 1000} {

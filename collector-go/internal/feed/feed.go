@@ -35,8 +35,8 @@ type Store interface {
 
 // Rewinder is a store that keeps something by Ref. Rewind announces that what comes next closed from entries behind the
 // cursor: before the first Append, where it is at most Durable and what closed since then comes again with its
-// definitions; and when the feed has passed over entries that the journal gave up, where it lies ahead and refs are as
-// they were. It is called by the feed's goroutine, or before that runs.
+// definitions; and when the feed has passed over entries that the journal abandoned, where it lies ahead and refs are
+// as they were. It is called by the feed's goroutine, or before that runs.
 type Rewinder interface {
 	Rewind(cursor uint64)
 }
@@ -287,7 +287,7 @@ func (f *Feed) finish(ctx context.Context) error {
 	return fmt.Errorf("feed %s: %w", f.options.Name, err)
 }
 
-// openReader starts from the feed's place, or, where the journal has let go of it, from what there is: that is counted
+// openReader starts from the feed's place, or, where the journal has released it, from what there is: that is counted
 // as lost history and said.
 func (f *Feed) openReader() (*journal.Reader, error) {
 	reader, err := f.journal.Reader(f.position)
@@ -430,7 +430,7 @@ func asked(err error) time.Duration {
 	return 0
 }
 
-// wait ends early when ctx is done, or when the journal lets go of what the store lacks.
+// wait ends early when ctx is done, or when the journal releases what the store lacks.
 func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	if f.pause != nil {
 		return f.pause(ctx, d)
@@ -447,7 +447,7 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay,
+// checkpoint saves the state, and releases what a restart would never read. A failure to save costs a longer replay,
 // no data.
 func (f *Feed) checkpoint() {
 	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {

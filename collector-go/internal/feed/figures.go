@@ -45,7 +45,7 @@ func newFigures(o Options) *figures {
 		}),
 		expired: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_expired_total", ConstLabels: labels,
-			Help: "Times that the journal had let go of entries which this store had not been given.",
+			Help: "Times that the journal had released entries which this store had not been given.",
 		}),
 		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_unreadable_total", ConstLabels: labels,

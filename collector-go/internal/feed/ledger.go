@@ -21,7 +21,7 @@ const maxSenders = 4096
 // checkpoint, so that the books balance over restarts.
 type ledger struct {
 	read          uint64 // samples, histograms included
-	expired       uint64 // of read, samples that the journal let go of before the feed came to them
+	expired       uint64 // of read, samples that the journal released before the feed came to them
 	badHistograms uint64
 
 	unknownLayouts uint64    // of read, samples of blocks whose layout the journal's damaged part named

@@ -107,7 +107,7 @@ func (p *pipeline) block(b *journal.Block) {
 	}
 }
 
-// forget drops what is known by ids that the journal has given up. What a forgotten series overruled is stored from
+// forget drops what is known by ids that the journal has abandoned. What a forgotten series overruled is stored from
 // then on.
 func (p *pipeline) forget(e *journal.Forgotten) {
 	for _, layout := range e.Layouts {

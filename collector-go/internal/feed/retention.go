@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// Retention lets go of the journal behind the slowest of its readers, which keep checkpoints. It is safe for concurrent
+// Retention releases the journal behind the slowest of its readers, which keep checkpoints. It is safe for concurrent
 // use.
 type Retention struct {
 	release func(journal.Position) error
@@ -33,7 +33,7 @@ func (r *Retention) Join(reader string, hurry func(upTo journal.Position)) {
 	r.needs[reader], r.hurry[reader] = 0, hurry
 }
 
-// MayLag lets a feed be left behind where the journal has no more room: Relieve makes it give up the oldest that it
+// MayLag lets a feed be left behind where the journal has no more room: Relieve makes it abandon the oldest that it
 // lacks.
 func (r *Retention) MayLag(f *Feed) {
 	r.mu.Lock()
@@ -55,8 +55,8 @@ func (r *Retention) Need(reader string, p journal.Position) error {
 	return r.release(p)
 }
 
-// Relieve lets go of the oldest segment while the journal is crowded and only feeds that may lag still need it; each of
-// these gives up what it lacks of it first. crowded is the journal's. Another reader that needs the segment is hurried:
+// Relieve releases the oldest segment while the journal is crowded and only feeds that may lag still need it; each of
+// these abandons what it lacks of it first. crowded is the journal's. Another reader that needs the segment is hurried:
 // the next call finds it gone where that reader only had not kept a checkpoint yet, and else the journal will say that
 // it is full.
 func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journal.Position, is bool)) error {

@@ -110,7 +110,7 @@ func (p *plugin) step() {
 	}
 }
 
-// expire gives up what was held for too long.
+// expire abandons what was held for too long.
 func (p *plugin) expire() {
 	for len(p.held) > 0 && p.nowMs-p.held[0].receivedMs > keepMs {
 		p.happen["expired"]++
@@ -124,7 +124,7 @@ func (p *plugin) expire() {
 	}
 }
 
-// lost is a connection's end, or its being given up.
+// lost is a connection's end, or its being abandoned.
 func (p *plugin) lost(c *conn, retryMs int64) {
 	if p.conn != c {
 		return

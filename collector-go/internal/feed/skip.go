@@ -20,9 +20,9 @@ type skipRequest struct {
 	done chan error
 }
 
-// Leave makes the feed give up what it has not read before upTo, so that the journal can let go of it, and returns when
+// Leave makes the feed abandon what it has not read before upTo, so that the journal can release it, and returns when
 // a restart would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so
-// far saves a checkpoint, at once or with the next tick; one whose store does not take what closed before that gives up
+// far saves a checkpoint, at once or with the next tick; one whose store does not take what closed before that abandons
 // those slices.
 func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	request := skipRequest{upTo, make(chan error, 1)}
@@ -42,10 +42,10 @@ func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 // leftBehind interrupts a hand-over to a store that does not take it.
 type leftBehind struct{ skipRequest }
 
-func (leftBehind) Error() string { return "the journal lets go of what the store still lacks" }
+func (leftBehind) Error() string { return "the journal releases what the store still lacks" }
 
 // skipTo does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk,
-// the journal keeps what it would have let go of, and asks again. interrupted means that the store was being offered
+// the journal keeps what it would have released, and asks again. interrupted means that the store was being offered
 // what it does not accept.
 func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipRequest, interrupted bool) (
 	*journal.Reader, error) {
@@ -103,7 +103,7 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	return nil
 }
 
-// giveUpClosed gives up the slices that the store does not take: what they were cut from has to go from the journal,
+// giveUpClosed abandons the slices that the store does not take: what they were cut from has to go from the journal,
 // and a checkpoint holds none. What is open stays.
 func (f *Feed) giveUpClosed(ctx context.Context) error {
 	dropped := f.pipeline.dropClosed()
@@ -128,7 +128,7 @@ func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uin
 	defer reader.Close()
 	for at := f.position; at < upTo; {
 		position, entry, err := reader.Next(ctx)
-		if errors.Is(err, journal.ErrRead) { // it is given up anyway
+		if errors.Is(err, journal.ErrRead) { // it is abandoned anyway
 			reader.StepOver()
 			f.figures.unreadable.Inc()
 			continue

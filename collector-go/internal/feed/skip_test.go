@@ -85,7 +85,7 @@ func (r *running) awaitEnd(t *testing.T, w *world) {
 }
 
 // A store that goes away while its feed has read beyond the oldest segment, and no checkpoint was due since, is left
-// behind like any other: what it does not take is given up and counted, and the feed goes on.
+// behind like any other: what it does not take is abandoned and counted, and the feed goes on.
 func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10

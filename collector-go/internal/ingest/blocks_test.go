@@ -310,7 +310,7 @@ func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 	})
 }
 
-// The journal gave up what was idle: the stream defines it again, and nothing is missing.
+// The journal abandoned what was idle: the stream defines it again, and nothing is missing.
 func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 	k := newKeptJournal()
 	s, l := localOn(t, k, nil)

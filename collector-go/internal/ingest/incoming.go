@@ -83,7 +83,7 @@ func (in *incoming) decode(encoded []byte) {
 	}
 }
 
-// forget lets go of a request.
+// forget releases a request.
 func (in *incoming) forget() {
 	in.request.Reset()
 	list := in.batch.Blocks[:0]

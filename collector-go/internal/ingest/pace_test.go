@@ -93,7 +93,7 @@ func TestPace(t *testing.T) {
 		"a large one that comes at the rate": {in: func(w *wired) {
 			w.headers(1, false).data(1, prefixed(1 << 20)[:700<<10])
 		}},
-		"half a message of a stream that its sender gave up": {in: func(w *wired) {
+		"half a message of a stream that its sender abandoned": {in: func(w *wired) {
 			w.headers(1, false).data(1, prefixed(1000)[:500]).reset(1)
 		}},
 		"half a message of a stream that the server ended": {

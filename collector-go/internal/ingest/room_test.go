@@ -49,7 +49,7 @@ func TestTopologiesShareTheRoom(t *testing.T) {
 	}
 }
 
-// A topology that is full gets room when its idle series are given up; the others keep theirs.
+// A topology that is full gets room when its idle series are abandoned; the others keep theirs.
 func TestIdleSeriesMakeRoom(t *testing.T) {
 	j := openJournal(t, 9000)
 	o := DefaultOptions()

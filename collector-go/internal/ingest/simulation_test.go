@@ -120,7 +120,7 @@ type model struct {
 	held  []uint64 // ascending
 	next  uint64   // to be sent
 	acked map[uint64]bool
-	gone  map[uint64]bool // given up
+	gone  map[uint64]bool // abandoned
 }
 
 func newModel(t *rapid.T) *model {
@@ -210,7 +210,7 @@ func (m *model) giveUp() {
 
 func (m *model) answer() { require.NoError(m.t, m.stream.answer()) }
 
-// TestOrderOverFull lets sender, wire, collector and disk move in any order: nothing that the sender let go for an
+// TestOrderOverFull lets sender, wire, collector and disk move in any order: nothing that the sender dropped for an
 // acknowledgement may be missing, nothing may be doubled, and all gets through in the end.
 func TestOrderOverFull(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

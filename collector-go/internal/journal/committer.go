@@ -311,7 +311,7 @@ func (c *committer) fail(group []queued, err error) {
 	}
 }
 
-// seal gives up the active segment. Cutting it is a courtesy that saves disk.
+// seal abandons the active segment. Cutting it is a courtesy that saves disk.
 func (c *committer) seal() {
 	if c.active == nil {
 		return

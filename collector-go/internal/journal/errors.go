@@ -29,7 +29,7 @@ var (
 	ErrProducerLimit = errors.New("journal knows as many producers as it may")
 	ErrLayoutLimit   = errors.New("journal knows as many layouts, or columns of layouts, as it may")
 	// ErrRead is said by Reader.Next when the disk does not give back what was written. Next may be called again, and
-	// tries again; Reader.StepOver gives up what cannot be read.
+	// tries again; Reader.StepOver abandons what cannot be read.
 	ErrRead = errors.New("journal cannot be read")
 )
 

@@ -58,7 +58,7 @@ func newFigures(registerer prometheus.Registerer) *figures {
 		producers:     gauge("producers", "Producers in the dictionary."),
 		forgotten: make.NewCounterVec(prometheus.CounterOpts{
 			Name: "bullet_metrics_journal_forgotten_total",
-			Help: "Definitions given up since they were idle, by what they define: series, layout or producer.",
+			Help: "Definitions forgotten since they were idle, by what they define: series, layout or producer.",
 		}, []string{"what"}),
 		unreadable: counter("read_errors_total", "Reads that the disk failed."),
 		ringBytes: gauge("ring_bytes",

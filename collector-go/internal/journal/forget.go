@@ -141,7 +141,7 @@ func (d *dictionary) drop(f *Forgotten) {
 	}
 }
 
-// forgetIdle gives up what nobody used for a day. The caller holds mu.
+// forgetIdle forgets what nobody used for a day. The caller holds mu.
 func (j *Journal) forgetIdle() {
 	hour := j.state.nowMs/hourMs - idleHours
 	j.forget(before{hour, hour, hour})

@@ -153,7 +153,7 @@ func TestIdleWhileRunning(t *testing.T) {
 	require.ErrorIs(t, h.refused(h.batch(25, p, ids)), ErrForgotten)
 }
 
-// TestIdleAtTheStart: readers hear what the start gives up.
+// TestIdleAtTheStart: readers hear what the start forgets.
 func TestIdleAtTheStart(t *testing.T) {
 	h := newHouse(t, nil)
 	ids := h.series("a", "b")
@@ -189,7 +189,7 @@ func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
 	require.Equal(t, p, definitions[1].(*ProducerDefined).ID)
 }
 
-// TestLimitsGiveWay: at a limit the longest idle are given up first, those in use and those of the last two hours
+// TestLimitsGiveWay: at a limit the longest idle are abandoned first, those in use and those of the last two hours
 // never.
 func TestLimitsGiveWay(t *testing.T) {
 	h := newHouse(t, func(o *Options) { o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100 })

@@ -10,7 +10,7 @@ type Patience struct {
 	GiveUp time.Duration // after which the caller is to step over (Reader.StepOver)
 
 	delay, waited time.Duration
-	spent         bool // given up, and nothing was read since
+	spent         bool // abandoned, and nothing was read since
 }
 
 // DefaultPatience outlasts a disk that is reset or a network mount that comes back, and holds a store up for a minute
@@ -20,7 +20,7 @@ func DefaultPatience() Patience {
 }
 
 // Failed is called after each ErrRead: how long to wait, and whether to step over then. What follows on something that
-// was given up is tried twice, so that a stretch costs the wait once.
+// was abandoned is tried twice, so that a stretch costs the wait once.
 func (p *Patience) Failed() (wait time.Duration, stepOver bool) {
 	if p.spent {
 		return p.First, true

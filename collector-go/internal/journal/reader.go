@@ -424,7 +424,7 @@ func (r *Reader) open(s step) error {
 	return nil
 }
 
-// StepOver gives up what Next could not read (ErrRead): a record, or, where not even its length can be read, the rest
+// StepOver abandons what Next could not read (ErrRead): a record, or, where not even its length can be read, the rest
 // of a page of the disk, or, where it cannot be opened, a whole segment. It is counted as damage. Without an ErrRead it
 // does nothing.
 func (r *Reader) StepOver() {

@@ -50,7 +50,7 @@ func newGroup(from, to Position, records []queued) *group {
 	return g
 }
 
-// push takes the newest group and lets go of as many old ones as the limit asks for, and of those that all readers have
+// push takes the newest group and releases as many old ones as the limit asks for, and of those that all readers have
 // had.
 func (r *ring) push(g *group, had Position) {
 	if n := len(r.groups); n > 0 && r.groups[n-1].to != g.from {

@@ -281,7 +281,7 @@ func (f *badFile) ReadAt(p []byte, off int64) (int, error) {
 	return int(n), disktest.ErrInputOutput
 }
 
-// TestAReadErrorCanBeTriedAgain, and what stays unreadable can be given up: a record, or a segment.
+// TestAReadErrorCanBeTriedAgain, and what stays unreadable can be abandoned: a record, or a segment.
 func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 	w := writeJournal(t, 600, true)
 	for _, giveUp := range []bool{false, true} {
@@ -329,7 +329,7 @@ func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 	}
 }
 
-// TestASegmentThatCannotBeOpened is tried again, or given up as a whole.
+// TestASegmentThatCannotBeOpened is tried again, or abandoned as a whole.
 func TestASegmentThatCannotBeOpened(t *testing.T) {
 	for _, giveUp := range []bool{false, true} {
 		w := writeJournal(t, 60, true)

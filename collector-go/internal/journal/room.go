@@ -7,7 +7,7 @@ func (j *Journal) SeriesRoom() int {
 	return max(j.o.MaxSeries-j.state.dict.known, 0)
 }
 
-// ForgetIdle gives up the series of a topology that nobody has used for more than two hours, with their layouts, and
+// ForgetIdle forgets the series of a topology that nobody has used for more than two hours, with their layouts, and
 // returns how many; "" stands for all topologies. It looks at all that is known, so it is for when a limit is reached.
 func (j *Journal) ForgetIdle(topology string) (series int) {
 	j.mu.Lock()

@@ -58,7 +58,7 @@ func (s *scanner) stepOver() error {
 // pageBytes is what a disk fails to read at least.
 const pageBytes = 4096
 
-// stepOverUnreadable gives up the record at off, or, where its header cannot be read, the rest of the page.
+// stepOverUnreadable abandons the record at off, or, where its header cannot be read, the rest of the page.
 func (s *scanner) stepOverUnreadable() {
 	from, to := s.off, (s.off/pageBytes+1)*pageBytes
 	if length, sound, err := s.lengthAt(from); err == nil && sound {

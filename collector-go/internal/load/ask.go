@@ -52,7 +52,7 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 	return outcome
 }
 
-// arrived is when the topology says that it got the query, where bullet.result.metadata has it; else when it was
+// arrived is when the topology states that it got the query, where bullet.result.metadata has it; else when it was
 // submitted. A query that was long on its way, as to a starved topology, is not held to what was made meanwhile. What
 // does not lie in its life is another clock's.
 func arrived(answer Answer, submitted, finished time.Time) time.Time {

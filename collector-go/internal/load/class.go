@@ -73,7 +73,7 @@ type Parameters struct {
 	Duration time.Duration
 	// PerSecond is the rate of a probe's records; 0 for the class' own default.
 	PerSecond float64
-	// NoSource says that nobody makes matching records, so that nothing is known of completeness.
+	// NoSource states that nobody makes matching records, so that nothing is known of completeness.
 	NoSource bool
 	// Text is somebody's own BQL, asked instead of the class' query; completeness is then judged by Expect alone.
 	Text   string

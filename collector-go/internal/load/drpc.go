@@ -35,7 +35,7 @@ func NewDRPC(address, function string, connections int, encode Encode) *DRPC {
 	return &DRPC{gateway: *NewGateway(address, connections), path: "/drpc/" + url.PathEscape(function), encode: encode}
 }
 
-// Close lets go of idle connections.
+// Close releases idle connections.
 func (d *DRPC) Close() { d.gateway.Close() }
 
 // Query implements Submitter.

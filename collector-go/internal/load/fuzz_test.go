@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a query endpoint answers, each class of query judges it or says what is wrong.
+// Whatever a query endpoint answers, each class of query judges it or states what is wrong.
 func FuzzAnswers(f *testing.F) {
 	record := `{"records":[{"probe":"p","count":"1","COUNT DISTINCT":2.5,"min":"NaN"}],"meta":{}}`
 	java := javaHeader + "\x74\x00\x02{}"

@@ -45,7 +45,7 @@ func NewGateway(address string, connections int) *Gateway {
 	return &Gateway{base: strings.TrimRight(address, "/"), http: &http.Client{Transport: transport}}
 }
 
-// Close lets go of idle connections.
+// Close releases idle connections.
 func (g *Gateway) Close() { g.http.CloseIdleConnections() }
 
 // Answer is what a query returned.

@@ -103,7 +103,7 @@ func (h *Held) Drain(ctx context.Context) error {
 	}
 }
 
-// Close gives up the queries under way, which end as CutOff or Unfinished, and returns when all have. It may be called
+// Close abandons the queries under way, which end as CutOff or Unfinished, and returns when all have. It may be called
 // twice.
 func (h *Held) Close() {
 	h.cancel()

@@ -82,9 +82,9 @@ func TestHeldSubmitsAgainWhatReturned(t *testing.T) {
 	held.Hold(5)
 	gate.await(t, 2)
 	held.Close()
-	assert.Equal(t, 5, ledger.count(CutOff), "given up before they had to return")
+	assert.Equal(t, 5, ledger.count(CutOff), "abandoned before they had to return")
 	assert.Equal(t, 1, ledger.count(Returned))
-	assert.Len(t, ledger.outcomes, 6, "every query is told of once")
+	assert.Len(t, ledger.outcomes, 6, "every query is observed once")
 }
 
 func TestHeldLetsSuperfluousQueriesEnd(t *testing.T) {

@@ -85,7 +85,7 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 type place struct{ freed time.Time }
 
 // Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those under way
-// are given up. It is for one call.
+// are abandoned. It is for one call.
 func (o *OpenLoop) Run(ctx context.Context) {
 	began := time.Now()
 	o.mu.Lock()

@@ -109,8 +109,8 @@ func TestWhatFindsNoPlaceStartsLateAndCounts(t *testing.T) {
 	})
 }
 
-// A topology that answers nothing: what is due beyond the bound is told of, with the time that it has been due.
-func TestWhatIsNeverSubmittedIsToldOf(t *testing.T) {
+// A topology that answers nothing: what is due beyond the bound is observed, with the time that it has been due.
+func TestWhatIsNeverSubmittedIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger
 		options := DefaultOpenOptions(10, 10*time.Second)

@@ -35,7 +35,7 @@ type Outcome struct {
 	LateUs    int64  `json:"late_us"`
 	End       End    `json:"end"`
 	Error     string `json:"error,omitempty"`
-	// Refused says that the target turned the query away for want of room (429, 503); it has then failed.
+	// Refused states that the target turned the query away for want of room (429, 503); it has then failed.
 	Refused bool `json:"refused,omitempty"`
 	// Records is how many records came back; Generated how many matching ones were made in the query's life.
 	Records   int `json:"records"`

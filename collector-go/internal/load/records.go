@@ -40,7 +40,7 @@ func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64
 	if err := g.follow(ctx); err != nil {
 		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), controlTimeout)
 		defer cancel()
-		_ = takeBack(undoing) // the first error is the one that says what is wrong
+		_ = takeBack(undoing) // the first error is the one that states what is wrong
 		return nil, err
 	}
 	return takeBack, nil

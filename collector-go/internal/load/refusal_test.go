@@ -13,7 +13,7 @@ import (
 )
 
 // Both targets tell that they have no room from that a query failed.
-func TestWhatIsRefusedIsToldApart(t *testing.T) {
+func TestWhatIsRefusedIsDistinguished(t *testing.T) {
 	for code, refused := range map[int]bool{http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true,
 		http.StatusInternalServerError: false, http.StatusBadRequest: false} {
 		t.Run(http.StatusText(code), func(t *testing.T) {

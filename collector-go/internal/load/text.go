@@ -107,10 +107,10 @@ func (q TextQuery) Validate() error {
 	return errors.Join(q.Expect.Validate(), validate(q.Duration, 0))
 }
 
-// stream is where BQL says how long a query lives, ms.
+// stream is where BQL states how long a query lives, ms.
 var stream = regexp.MustCompile(`(?i)\bSTREAM\s*\(\s*([0-9]{1,12})\s*,\s*TIME\b`)
 
-// LifeOf is how long a text says that its query lives; otherwise where it does not.
+// LifeOf is how long a text states that its query lives; otherwise where it does not.
 func LifeOf(bql string, otherwise time.Duration) time.Duration {
 	found := stream.FindStringSubmatch(bql)
 	if found == nil {

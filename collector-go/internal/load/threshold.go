@@ -20,7 +20,7 @@ type Threshold struct {
 	bound  float64
 }
 
-// What a figure counts in, which says what units its bound may have.
+// What a figure counts in, which states what units its bound may have.
 const (
 	inSeconds = "s"
 	inShare   = "%"

@@ -51,7 +51,7 @@ func one(f func(float64) float64) func([]float64) (float64, error) {
 // Functions are the names that formulas may call, sorted.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ParseFormula reads a formula. An error says what of it is not understood.
+// ParseFormula reads a formula. An error states what of it is not understood.
 func ParseFormula(text string) (*Formula, error) {
 	if len(text) > maxFormula {
 		return nil, fmt.Errorf("a formula has at most %d characters, this one %d", maxFormula, len(text))

@@ -18,7 +18,7 @@ type Result struct {
 	Best *Best `json:"best"`
 	// Tolerance is the search's: what is cheaper by no more than this share is not looked for.
 	Tolerance float64 `json:"tolerance"`
-	// Proven says that nothing is open: Best is the cheapest of the space but for the tolerance, or, where it is nil,
+	// Proven states that nothing is open: Best is the cheapest of the space but for the tolerance, or, where it is nil,
 	// none of the space holds the target. It is wrong at most as often as Doubt, which the search's confidence bounds.
 	Proven bool `json:"proven"`
 	// Doubt is the probability that noise turned a verdict that the proof rests on, a ratio.

@@ -348,7 +348,7 @@ func (k *knowledge) heldOrEasier() []float64 {
 	return held
 }
 
-// reason says why a point comes next: how many of the open ones it settles if it holds, and if it fails.
+// reason states why a point comes next: how many of the open ones it settles if it holds, and if it fails.
 func (k *knowledge) reason(at, settles, ruled int) string {
 	g := k.grid
 	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", tuning.Counted(len(k.open), "open configuration"),

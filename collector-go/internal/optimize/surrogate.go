@@ -12,7 +12,7 @@ import (
 
 // surrogate is a model of the margin over the space: a Gaussian process (chapter 2 of Rasmussen and Williams, Gaussian
 // Processes for Machine Learning) with a linear and a squared exponential part, whose length is the most likely of a
-// few. It only says what to try next; no proof rests on it.
+// few. It only states what to try next; no proof rests on it.
 type surrogate struct {
 	amplitude, length float64
 	factor            mat.Cholesky

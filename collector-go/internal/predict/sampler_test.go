@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// The draws of a normal that is long and thin, as posteriors are whose terms can hardly be told apart.
+// The draws of a normal that is long and thin, as posteriors are whose terms can hardly be separated.
 func TestDrawsHaveTheMomentsOfTheirDensity(t *testing.T) {
 	const long, thin = 5.0, 0.02
 	density := func(p []float64) float64 {

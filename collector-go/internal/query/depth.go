@@ -119,7 +119,7 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == ':'
 }
 
-// afterString is the place after a quoted string. One that is not closed ends with its line, where the parser gives up.
+// afterString is the place after a quoted string. One that is not closed ends with its line, where the parser stops.
 func afterString(text string, at int) int {
 	quote := text[at]
 	for at++; at < len(text); at++ {

@@ -125,7 +125,7 @@ func (m *annotations) take(a *Annotation) {
 	m.count(a, -1)
 }
 
-// bound lets go what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that
+// bound drops what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that
 // has most: one that sets many makes room for itself, and not at the cost of others.
 func (m *annotations) bound(before int64, l Limits, dropped func(reason string, n int)) {
 	for len(m.sorted) > 0 {

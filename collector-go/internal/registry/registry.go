@@ -180,7 +180,7 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 }
 
 // hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the
-// journal can let go of what lies before the second one that it asks for.
+// journal can release what lies before the second one that it asks for.
 func (r *Registry) hurry(upTo journal.Position) {
 	if r.applied.Load() >= uint64(upTo) {
 		r.hurried.Store(true)
@@ -190,7 +190,7 @@ func (r *Registry) hurry(upTo journal.Position) {
 // Position is the journal position up to which entries are in what the registry answers.
 func (r *Registry) Position() uint64 { return r.applied.Load() }
 
-// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay,
+// checkpoint saves the state, and releases what a restart would never read. A failure to save costs a longer replay,
 // and the journal is kept for that.
 func (r *Registry) checkpoint() {
 	r.mu.Lock()

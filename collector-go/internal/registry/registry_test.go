@@ -169,7 +169,7 @@ type hurrying struct {
 
 func (h *hurrying) Join(_ string, hurry func(journal.Position)) { h.hurry = hurry }
 
-// Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can let go of
+// Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can release
 // what came before the first.
 func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.options.CheckpointTicks = 1e9 })
@@ -215,7 +215,7 @@ func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {
 	require.NoError(t, err)
 	w.seconds(200) // over several segments and checkpoints
 	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, patience, time.Millisecond,
-		"the journal must have let go of its beginning, or this shows nothing")
+		"the journal must have released its beginning, or this shows nothing")
 	w.close()
 	before, ok := w.registry.Topology("t", "")
 	require.True(t, ok)

@@ -477,7 +477,7 @@ func (p *script) assertRestartChangesNothing() {
 	}
 }
 
-// What the journal has given up is not kept, and a batch of what is left goes on.
+// What the journal has abandoned is not kept, and a batch of what is left goes on.
 func TestForgottenSourcesGo(t *testing.T) {
 	all := newSources()
 	for id := range journal.SeriesID(4) {

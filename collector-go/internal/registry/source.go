@@ -86,7 +86,7 @@ func (all *sources) layOut(e *journal.LayoutDefined) {
 	all.byLayout[e.ID] = columns
 }
 
-// forget drops what the journal has given up.
+// forget drops what the journal has abandoned.
 func (all *sources) forget(e *journal.Forgotten) {
 	for _, id := range e.Layouts {
 		delete(all.byLayout, id)

@@ -17,8 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// told are the two runs of Test 4's story, of three launches each.
-func told(t *testing.T) (before, after string) {
+// testFour writes the two runs of Test 4's story, of three launches each.
+func testFour(t *testing.T) (before, after string) {
 	t.Helper()
 	before, after = filepath.Join(t.TempDir(), "little"), filepath.Join(t.TempDir(), "much")
 	tellAll(t, before, "as it is", littleHeap, littleHeap.again(1), littleHeap.again(2))
@@ -47,7 +47,7 @@ var storyLines = []string{
 // Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers
 // lower the mean by more than the cost.
 func TestTheStoryOfTest4(t *testing.T) {
-	before, after := told(t)
+	before, after := testFour(t)
 	c, err := report.Compare(before, after, 0.95)
 	require.NoError(t, err)
 	require.Len(t, c.Configurations, 1)
@@ -65,7 +65,7 @@ func TestTheStoryOfTest4(t *testing.T) {
 		assert.InEpsilon(t, truth, float64(total.Before), 0.05)
 		assert.True(t, total.Clear && total.Change.Low <= tuning.Figure(now-truth) &&
 			tuning.Figure(now-truth) <= total.Change.High, "%s: %v holds %g", s.Name, total.Change, now-truth)
-		assert.Less(t, float64(total.Change.High-total.Change.Low), 0.15*truth, "an interval that tells something")
+		assert.Less(t, float64(total.Change.High-total.Change.Low), 0.15*truth, "an interval that means something")
 		assert.Less(t, mean.Ratio.Value, total.Ratio.Value-0.2, "the mean falls by more than the cost")
 		workers := figureOf(t, s, "workers")
 		assert.Equal(t, []tuning.Figure{5, 8}, []tuning.Figure{workers.Before, workers.After})
@@ -92,7 +92,7 @@ func TestTheStoryOfTest4(t *testing.T) {
 }
 
 func TestAComparisonIsWrittenOut(t *testing.T) {
-	before, after := told(t)
+	before, after := testFour(t)
 	c, err := report.Compare(before, after, 0.95)
 	require.NoError(t, err)
 	a := c.Document()
@@ -128,9 +128,9 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	assert.Equal(t, storyLines, decoded.Configurations[0].Lines)
 }
 
-// What is of one launch a side has no interval, and says why.
+// What is of one launch a side has no interval, and states why.
 func TestOneLaunchASideHasNoIntervals(t *testing.T) {
-	before, after := told(t)
+	before, after := testFour(t)
 	c, err := report.Compare(before+"/trials/01-as-it-is", after+"/trials/01-as-it-is", 0.95)
 	require.NoError(t, err)
 	for _, s := range c.Configurations[0].Steps {
@@ -144,7 +144,7 @@ func TestOneLaunchASideHasNoIntervals(t *testing.T) {
 
 // Configurations that were measured at other places are compared at those that they share: that moves no variable.
 func TestOtherStepsMoveNothing(t *testing.T) {
-	before, after := told(t)
+	before, after := testFour(t)
 	edited(t, after, rundir.PlanFile, func(plan *rundir.Plan) {
 		plan.Trials[0].Steps = append(plan.Trials[0].Steps, rundir.PlannedStep{Kind: rundir.LoadStep, Value: 735})
 	})
@@ -168,9 +168,9 @@ func edited[T any](t *testing.T, dir, file string, change func(*T)) {
 	require.NoError(t, os.WriteFile(path, text, 0o644))
 }
 
-// Each row says whether one capacity could lie in both intervals, in every form.
+// Each row reports whether one capacity could lie in both intervals, in every form.
 func TestCapacitiesAreCompared(t *testing.T) {
-	before, after := told(t)
+	before, after := testFour(t)
 	for name, c := range map[string]struct {
 		before, after, cell, says string
 		overlap                   bool
@@ -210,7 +210,7 @@ func TestCapacitiesAreCompared(t *testing.T) {
 
 // A run against itself has no change in it.
 func TestARunAgainstItselfIsTheSame(t *testing.T) {
-	before, _ := told(t)
+	before, _ := testFour(t)
 	c, err := report.Compare(before, before, 0.95)
 	require.NoError(t, err)
 	assert.Empty(t, c.Configurations[0].Changes)
@@ -233,14 +233,14 @@ func TestTrialsOfOneRunAreCompared(t *testing.T) {
 		[]tuning.Verdict{p.Steps[3].VerdictBefore, p.Steps[3].VerdictAfter})
 }
 
-func TestATrialThatIsNotThereIsToldWithThoseThatAre(t *testing.T) {
+func TestATrialThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
 	trials := sampleRun + "/trials"
 	_, err := report.Compare(trials+"/01-1", trials+"/02-2-filter-bolts", 0.95)
 	require.ErrorContains(t, err, `the run has no trial "01-1"; it has 01-1-filter-bolts, 02-2-filter-bolts`)
 }
 
 func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
-	before, _ := told(t)
+	before, _ := testFour(t)
 	_, err := report.Compare(before, sampleRun, 0.95)
 	require.ErrorContains(t, err, "no configuration in common")
 	_, err = report.Compare(before, t.TempDir(), 0.95)
@@ -249,7 +249,7 @@ func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
 
 // The page about comparisons shows the story's own figures.
 func TestTheReportsPageIsTrue(t *testing.T) {
-	before, after := told(t)
+	before, after := testFour(t)
 	c, err := report.Compare(before, after, 0.95)
 	require.NoError(t, err)
 	page, err := os.ReadFile("../../../docs/reports.md")

@@ -20,7 +20,7 @@ func (s story) again(repeat int) story {
 	return s
 }
 
-// A run of Test 4's two configurations tells its story by itself.
+// A run of Test 4's two configurations explains itself.
 func TestARunComparesItsConfigurations(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tellAll(t, dir, "", littleHeap, muchHeap)
@@ -75,7 +75,7 @@ func TestTheCostOfAQueryIsCompared(t *testing.T) {
 	assert.True(t, three.Low.Known() && three.High.Known(), "three launches have enough: %v", three)
 }
 
-// A run about queries per core says what a query costs too.
+// A run about queries per core states what a query costs too.
 func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tellAll(t, dir, "as it is", littleHeap, littleHeap.again(1))

@@ -12,7 +12,7 @@ import (
 
 func of(v float64) *float64 { return &v }
 
-// whole is a collection of two workers; the second misses what is told.
+// whole is a collection of two workers; the second misses what is given.
 func whole(missing uint64) *collection.Collection {
 	c := &collection.Collection{Topology: "bullet", Complete: missing == 0,
 		Counts:          collection.Counts{Samples: 1200, Missing: missing},

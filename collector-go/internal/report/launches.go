@@ -44,7 +44,7 @@ func collected(run *rundir.Figures) Collection {
 	return c
 }
 
-// relaunchCaveat says that a gap is known.
+// relaunchCaveat states that a gap is known.
 func (c Collection) relaunchCaveat() []string {
 	if c.Relaunches == 0 {
 		return nil

@@ -61,7 +61,7 @@ func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
 	return verdict
 }
 
-// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch says how
+// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch states how
 // far the topology drifts.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {

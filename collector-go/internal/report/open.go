@@ -108,7 +108,7 @@ func completeStep(s *rundir.Step) {
 	s.MiBEstimated = s.MiBPerSecond.Known()
 }
 
-// mibCaveat says that the volume is no count.
+// mibCaveat states that the volume is no count.
 func (r *RunReport) mibCaveat() []string {
 	if !r.mibEstimated {
 		return nil

@@ -183,7 +183,7 @@ func sortByTime(s *rundir.Slices) {
 
 // cpu_ms_per_minute is user and system together, here as on the page and in Grafana; both parts stand beside it, where
 // they are known.
-func TestCPUIsToldTogetherAndApart(t *testing.T) {
+func TestCPUIsShownTogetherAndApart(t *testing.T) {
 	run := synthetic()
 	total := func(perSecond float64) (s rundir.Slices) {
 		return gauge(-50_000, func(seconds float64) float64 { return 100 + perSecond*seconds })

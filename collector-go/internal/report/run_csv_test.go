@@ -34,8 +34,8 @@ func asText(t *testing.T, v any) string {
 	return string(text)
 }
 
-// The table of volumes that a run writes has all that was told of its components, and is judged as the report judges
-// the run.
+// The table of volumes that a run writes has all that was reported of its components, and is judged as the report
+// judges the run.
 func TestDataOfARunIsReadBack(t *testing.T) {
 	r, out := reported(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
 	table, rows, err := csvtable.Data(filepath.Join(out, "data.csv"), csvtable.CPUUnsaid)
@@ -53,8 +53,8 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 	assert.Empty(t, again.Audit, "all components are there, so the totals follow from them")
 }
 
-// Where a topology told nothing of itself the table has volumes alone, and no memory is made up.
-func TestDataOfARunThatToldNoComponents(t *testing.T) {
+// Where a topology reported nothing of itself the table has volumes alone, and no memory is made up.
+func TestDataOfARunThatReportedNoComponents(t *testing.T) {
 	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond,
 		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 			{value: 1000, latencyMs: 5, recordsPerS: 1001.5, mibPerS: 2, verdict: tuning.OK},

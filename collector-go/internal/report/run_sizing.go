@@ -78,7 +78,7 @@ func (r *RunReport) sizeData(j *Judged) (*RunSizing, error) {
 	return s, nil
 }
 
-// recordsHeadroom says what the records have beyond what was held: tune size leaves none free, since a goal about
+// recordsHeadroom states what the records have beyond what was held: tune size leaves none free, since a goal about
 // catching up asks for it.
 func (r *RunReport) recordsHeadroom() string {
 	for _, g := range r.Goals {

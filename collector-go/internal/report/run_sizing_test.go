@@ -30,7 +30,7 @@ func markdownOf(t *testing.T, out string) string {
 	return string(text)
 }
 
-// A run of data volumes sizes every component for the most records that were held, and says that it knows no queries.
+// A run of data volumes sizes every component for the most records that were held, and states that it knows no queries.
 func TestTheSizingOfARunOfVolumes(t *testing.T) {
 	r, out := reported(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
 	s := r.Judged.Sizing

@@ -17,7 +17,7 @@ type RunReport struct {
 	Analysis   rundir.Analysis `json:"analysis"`
 	Axis       rundir.Axis     `json:"axis"`
 	About      string          `json:"about,omitempty"`
-	// Verdict is inconclusive until the run has ended by itself; Finished says whether it has.
+	// Verdict is inconclusive until the run has ended by itself; Finished reports whether it has.
 	Verdict   tuning.Verdict `json:"verdict"`
 	Finished  bool           `json:"finished"`
 	StartedMs int64          `json:"started_ms"`

@@ -65,8 +65,8 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 	assert.NotContains(t, text, "heap flags in effect | -Xmx384m | -Xmx384m", "they share it")
 
 	dir := copied(t, sampleRun)
-	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ReportedConfigFile, func(told *rundir.ReportedConfig) {
-		told.HeapFlags = "-Xmx96m"
+	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ReportedConfigFile, func(reported *rundir.ReportedConfig) {
+		reported.HeapFlags = "-Xmx96m"
 	})
 	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")
 }

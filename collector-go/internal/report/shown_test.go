@@ -77,7 +77,7 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 	assert.Len(t, r.Trials[0].Report.Annotations, 4, "the data have all")
 }
 
-// A restart that a worker's line shows is not drawn twice, one that no worker told is drawn.
+// A restart that a worker's line shows is not drawn twice, one that no worker reported is drawn.
 func TestARestartIsMarkedOnce(t *testing.T) {
 	marks := func(atMs int64) int {
 		run := synthetic()
@@ -100,7 +100,7 @@ func TestAnnotationsThatWereNotKeptAreSaidToBe(t *testing.T) {
 	assert.Contains(t, markdown(t, run), "Nothing was annotated meanwhile but the steps.")
 }
 
-func TestWhoSharesWhatIsTold(t *testing.T) {
+func TestWhoSharesWhatIsShown(t *testing.T) {
 	_, text, _ := toldReport(t)
 	for _, want := range []string{
 		"## Who shares what",

@@ -26,7 +26,7 @@ type story struct {
 	// lost is the share of the records that is lost from 300 queries on.
 	lost    float64
 	startMs int64
-	// repeat tells launches of the same configuration apart, from 0.
+	// repeat distinguishes launches of the same configuration, from 0.
 	repeat int
 }
 
@@ -178,7 +178,7 @@ func put(s *rundir.Slices, t int64, v float64) {
 // workerHeapMiB is the document's: smaller workers with more heap for each filter bolt.
 func (s story) workerHeapMiB() int { return map[int]int{384: 4096, 1024: 3072}[s.heapMiB] }
 
-func (s story) told() rundir.ReportedConfig {
+func (s story) reported() rundir.ReportedConfig {
 	return rundir.ReportedConfig{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3",
 		WorkerJava:  "17.0.12",
 		Plugin:      "v0",
@@ -261,7 +261,7 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 			Launch: []string{"storm", "jar", "bullet-topology.jar", "--name", "test4-01", "-c",
 				"kafka.password=hush", "-c",
 				"topology.worker.childopts=-XX:+UseG1GC -Xmx1g"}}))
-	require.NoError(t, w.SaveReportedConfig(trial, s.told()))
+	require.NoError(t, w.SaveReportedConfig(trial, s.reported()))
 	require.NoError(t, w.Record(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number,
 		Launch: 1}))
 	run := s.figures()

@@ -113,7 +113,7 @@ type StepReport struct {
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
 	Sharing    *rundir.Sharing    `json:"sharing,omitempty"`
-	// ForCost says that the step was measured for what a query costs alone.
+	// ForCost states that the step was measured for what a query costs alone.
 	ForCost bool `json:"for_cost,omitempty"`
 
 	launch int

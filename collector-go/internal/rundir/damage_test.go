@@ -29,7 +29,7 @@ func TestAStepThatWasChangedIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "steps/02.json")
 }
 
-// A crash in the middle of an event leaves half a line: it says nothing, and the run goes on behind what was whole.
+// A crash in the middle of an event leaves half a line: it shows nothing, and the run goes on behind what was whole.
 func TestHalfAnEventIsNone(t *testing.T) {
 	half := func(dir string) {
 		require.NoError(t, os.Truncate(filepath.Join(dir, rundir.ProgressFile), 300))

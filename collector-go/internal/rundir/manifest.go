@@ -70,7 +70,7 @@ type Machine struct {
 	Cores       int           `json:"cores"`
 	UsableCores tuning.Figure `json:"usable_cores"`
 	MemoryBytes int64         `json:"memory_bytes"`
-	// Network names the interfaces that are up with their speeds, and says where all went over loopback.
+	// Network names the interfaces that are up with their speeds, and states where all went over loopback.
 	Network string `json:"network"`
 	Kernel  string `json:"kernel"`
 }
@@ -83,7 +83,7 @@ type Records struct {
 	Maps            int           `json:"maps"`
 	ListsOfMaps     int           `json:"lists_of_maps"`
 	MeanRecordBytes tuning.Figure `json:"mean_record_bytes"`
-	// CompressionRatio is raw over compressed, by gzip unless the note says otherwise.
+	// CompressionRatio is raw over compressed, by gzip unless the note states otherwise.
 	CompressionRatio tuning.Figure `json:"compression_ratio"`
 	Note             string        `json:"note,omitempty"`
 }

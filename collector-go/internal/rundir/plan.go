@@ -27,8 +27,8 @@ type Plan struct {
 	InconclusiveRepeats int `json:"inconclusive_repeats"`
 	// Confirm has an ascending search measure the bounds of the capacity once more.
 	Confirm bool `json:"confirm,omitempty"`
-	// EndEarly says that only the verdict is wanted: a step ends once it is certain to miss its goal of the mean filter
-	// latency.
+	// EndEarly states that only the verdict is wanted: a step ends once it is certain to miss its goal of the mean
+	// filter latency.
 	EndEarly bool `json:"end_early,omitempty"`
 	// CostLoads are simultaneous queries, in the order in which each trial holds them for what a query costs, before it
 	// searches for its capacity; none where no capacity is expected.
@@ -38,7 +38,7 @@ type Plan struct {
 	// StartUpQueries are held meanwhile, and end before the first step: what only queries have a worker do is compiled
 	// by then.
 	StartUpQueries int `json:"start_up_queries,omitempty"`
-	// FailFails says that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by
+	// FailFails states that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by
 	// finding it.
 	FailFails bool `json:"fail_fails"`
 	// Axis is what the steps of each trial ascend along.
@@ -115,7 +115,7 @@ const (
 	TimelineStep StepKind = "timeline"
 )
 
-// TimelineRecords says which records the queries of a timeline step look for.
+// TimelineRecords names which records the queries of a timeline step look for.
 type TimelineRecords string
 
 // The records.
@@ -162,7 +162,7 @@ type Load struct {
 // SourceNone is the source of records that nobody steers.
 const SourceNone = "none"
 
-// NoneToMatch reports whether no record is made for the queries to find, so that what they return says nothing of
+// NoneToMatch reports whether no record is made for the queries to find, so that what they return shows nothing of
 // completeness.
 func (a Load) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
 

@@ -31,11 +31,11 @@ const (
 	RunStarted     EventKind = "run started"
 	RunResumed     EventKind = "run resumed"
 	RateCalibrated EventKind = "rate calibrated" // RecordsPerSecond; it holds for all trials of the run
-	TrialStarted   EventKind = "trial started"   // Launch says how often
+	TrialStarted   EventKind = "trial started"   // Launch states how often
 	StepStarted    EventKind = "step started"
 	StepFinished   EventKind = "step finished" // File and SHA256
 	TrialFinished  EventKind = "trial finished"
-	TrialFailed    EventKind = "trial failed" // Text says why
+	TrialFailed    EventKind = "trial failed" // Text states why
 	RunInterrupted EventKind = "run interrupted"
 	RunFinished    EventKind = "run finished"
 )

@@ -64,7 +64,7 @@ func (t Trial) Arguments() (a Arguments, err error) {
 	return a, err
 }
 
-// secret is what a setting's name says when its value is for nobody's eyes; the path of a file is not one.
+// secret is what a setting's name states when its value is for nobody's eyes; the path of a file is not one.
 var secret = regexp.MustCompile(`(?i)(password|passwd|secret|token|credential|private|api.?key)`)
 
 const hidden = "(not shown)"

@@ -105,7 +105,7 @@ func StepFile(t PlannedTrial, number int) string {
 	return filepath.Join(TrialsDir, t.Name(), StepsDir, fmt.Sprintf("%02d.json", number))
 }
 
-// ErrNoRun says that a directory holds no run.
+// ErrNoRun states that a directory holds no run.
 var ErrNoRun = errors.New("not a run directory")
 
 // Read reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be

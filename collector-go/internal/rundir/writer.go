@@ -54,7 +54,7 @@ func Open(dir string) (*Writer, error) {
 	return w, w.open()
 }
 
-// Close lets go of progress.jsonl. It may be called twice.
+// Close releases progress.jsonl. It may be called twice.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +141,7 @@ func (w *Writer) open() error {
 	return nil
 }
 
-// readEvents reads progress.jsonl; the last line may be half of one, which a crash left and which says nothing.
+// readEvents reads progress.jsonl; the last line may be half of one, which a crash left and which shows nothing.
 func readEvents(path string) (events []Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

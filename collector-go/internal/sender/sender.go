@@ -104,7 +104,7 @@ func (s *Sender) notifyDrained() {
 	}
 }
 
-// expire gives up what is too old for the protocol. It is called under the lock.
+// expire abandons what is too old for the protocol. It is called under the lock.
 func (s *Sender) expire(now time.Time) {
 	n := 0
 	for n < len(s.queue) && now.Sub(s.queue[n].made) > s.options.Expiry {
@@ -182,7 +182,7 @@ func (s *Sender) note(change func(*Figures)) {
 	change(&s.figures)
 }
 
-// Flush waits until all that was offered is acknowledged or given up, or ctx ends. Run must be running.
+// Flush waits until all that was offered is acknowledged or abandoned, or ctx ends. Run must be running.
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	waiting, drained, why := len(s.queue), s.drained, s.figures.LastError

@@ -21,7 +21,7 @@ type room struct {
 	dueMs     int64       // when the first of the intervals is to be written
 }
 
-// interval says how often a topology's metric is reported: by the series of it that was defined last.
+// interval states how often a topology's metric is reported: by the series of it that was defined last.
 type interval struct {
 	metric     string
 	intervalMs int64

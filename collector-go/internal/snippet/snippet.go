@@ -37,7 +37,7 @@ type Line struct {
 type Snippet struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet,omitempty"`
-	// File says where the lines belong.
+	// File states where the lines belong.
 	File  string `json:"file"`
 	Lines []Line `json:"lines"`
 	// Automatic are what register() sets by itself when the topology is submitted; not to be pasted.
@@ -45,7 +45,7 @@ type Snippet struct {
 	Notes     []string `json:"notes"`
 }
 
-// For makes the snippet of a request. The error says which version is not known, or what is wrong with an address.
+// For makes the snippet of a request. The error names which version is not known, or what is wrong with an address.
 func For(r Request) (Snippet, error) {
 	if err := check(r); err != nil {
 		return Snippet{}, err
@@ -131,7 +131,7 @@ func builtIn() Line {
 		"false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
 }
 
-// collector says where the samples go.
+// collector states where the samples go.
 func collector(r Request) []Line {
 	lines := []Line{{plugin.Collector + "address", r.Addresses,
 		"where bullet-metrics serve listens for gRPC; several are tried in order"}}
@@ -230,7 +230,7 @@ func (s *Snippet) notes(r Request) {
 	}
 }
 
-// undoes says which settings Bullet hands to Storm after register().
+// undoes names which settings Bullet hands to Storm after register().
 func undoes(bullet Version) string {
 	which := "bullet.topology.custom.* is"
 	if !bullet.from(0, 8, 0) {
@@ -239,7 +239,7 @@ func undoes(bullet Version) string {
 	return which + " applied after register() and can undo what it set: no list, map or V2 tick of those above there."
 }
 
-// local says whether all addresses are this machine's own.
+// local reports whether all addresses are this machine's own.
 func local(addresses []string) bool {
 	for _, address := range addresses {
 		host, _, _ := net.SplitHostPort(address)

@@ -35,7 +35,7 @@ func ParseVersion(text string) (Version, error) {
 // String is the version as it was written.
 func (v Version) String() string { return v.text }
 
-// from says whether v is major.minor.patch or later.
+// from reports whether v is major.minor.patch or later.
 func (v Version) from(major, minor, patch int) bool {
 	switch {
 	case v.major != major:

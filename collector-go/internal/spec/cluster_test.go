@@ -35,7 +35,7 @@ func TestFaultsOfACluster(t *testing.T) {
 	}
 }
 
-func TestTheClusterIsTold(t *testing.T) {
+func TestTheClusterIsDescribed(t *testing.T) {
 	text := strings.Replace(whole, local, strings.Replace(onACluster, "workers: 1", "workers: 1, partitions: 64", 1)+`cluster:
   kafka_version: 3.9.0
   machines: {count: 20, cpu_model: some, cores: 48, memory: 256GiB, network: 25 Gbit/s}

@@ -58,7 +58,7 @@ func TestThePageHasEveryField(t *testing.T) {
 	require.True(t, found)
 	documented := firstCells(fields)
 	assert.Equal(t, fieldsOf(reflect.TypeFor[File](), ""), documented,
-		"docs/experiments.md tells of the fields in the order of spec.File")
+		"docs/experiments.md lists the fields in the order of spec.File")
 	var known []string
 	for _, figure := range tuning.GoalFigures() {
 		known = append(known, string(figure))

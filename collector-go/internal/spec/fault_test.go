@@ -168,11 +168,11 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	assert.False(t, plan.Load.MeanRecordBytes.Known(), "their size is not our generator's")
 	assert.Zero(t, f.Manifest().Records.Fields, "nor is their schema")
 	assert.False(t, f.Manifest().Records.MeanRecordBytes.Known())
-	told, err := spec.Parse("there/mine.yaml", []byte(live+"records: {mean_size: 1843B, fields: 92}\n"))
+	stated, err := spec.Parse("there/mine.yaml", []byte(live+"records: {mean_size: 1843B, fields: 92}\n"))
 	require.NoError(t, err)
-	assert.InDelta(t, 1843, float64(told.Plan().Load.MeanRecordBytes), 0, "somebody says so")
-	assert.Equal(t, 92, told.Manifest().Records.Fields)
-	assert.Zero(t, told.Manifest().Records.Strings)
+	assert.InDelta(t, 1843, float64(stated.Plan().Load.MeanRecordBytes), 0, "somebody says so")
+	assert.Equal(t, 92, stated.Manifest().Records.Fields)
+	assert.Zero(t, stated.Manifest().Records.Strings)
 	assert.Equal(t, []string{"there/ca.pem", "/etc/token"}, []string{f.CA(), f.Token()})
 	for name, c := range map[string]struct{ old, new, want string }{
 		"a result size": {"figure: source_lag, at_most: 1000",
@@ -200,7 +200,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	}
 }
 
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	_, err := spec.Parse("mine.yaml",
 		[]byte(strings.NewReplacer("title", "titel", "30s", "soon", "workers:", "werkers:").Replace(whole)))
 	require.Error(t, err)

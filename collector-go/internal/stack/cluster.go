@@ -111,7 +111,7 @@ func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
 	return err
 }
 
-// java runs a launcher's command, within its limit, and returns what it printed; what says what it is to do.
+// java runs a launcher's command, within its limit, and returns what it printed; what states what it is to do.
 func (s *Stack) java(ctx context.Context, what string, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()

@@ -70,7 +70,7 @@ func (s *Stack) revive(dead *Process) (again bool, err error) {
 		return false, nil
 	}
 	if s.restarts == maxCollectorRestarts {
-		return false, fmt.Errorf("given up after %d restarts: %w", s.restarts, dead.obituary())
+		return false, fmt.Errorf("abandoned after %d restarts: %w", s.restarts, dead.obituary())
 	}
 	p, err := s.launch(s.collectorCommand())
 	if err != nil {

@@ -68,7 +68,7 @@ func TestTheProducerLivesWithItsTopology(t *testing.T) {
 		assert.ErrorContains(t, err, "producer ended")
 		assert.ErrorContains(t, err, "--bootstrap-server kafka.example:9092")
 	case <-time.After(never):
-		t.Fatal("no failure was told")
+		t.Fatal("no failure was reported")
 	}
 	require.NoError(t, s.Stop(nil))
 }

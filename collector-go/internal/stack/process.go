@@ -37,7 +37,7 @@ type Process struct {
 	err   error // why it ended; valid once done is closed
 }
 
-// maxReadyLine bounds the line on which a program says that it is ready.
+// maxReadyLine bounds the line on which a program states that it is ready.
 const maxReadyLine = 1 << 20
 
 // start starts a process. What it prints goes to its log.

@@ -47,12 +47,12 @@ func TestReadyIsTheFirstJSONLine(t *testing.T) {
 	assert.True(t, p.stop(never, nil), "sleep ends at SIGTERM")
 }
 
-func TestAProcessThatDiesTellsWhy(t *testing.T) {
+func TestAProcessThatDiesReportsWhy(t *testing.T) {
 	p := sh(t, `echo 'no such heap' >&2; exit 3`, false)
 	err := p.awaitReady(t.Context(), never, nil)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "exit status 3")
-	assert.Contains(t, err.Error(), "no such heap", "the end of its log is told")
+	assert.Contains(t, err.Error(), "no such heap", "the end of its log is shown")
 	assert.Contains(t, err.Error(), p.log)
 }
 

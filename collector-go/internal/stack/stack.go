@@ -57,7 +57,7 @@ type Stack struct {
 }
 
 // Enter takes the run's directory, ends what an earlier run left running there and removes its logs. It starts nothing.
-// ErrBusy says that another run holds the directory.
+// ErrBusy states that another run holds the directory.
 func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 	return errors.Join(s.down(ctx), s.kafkaDown(ctx))
 }
 
-// Start brings the parts up and returns when each says that it is ready. After an error Stop is still to be called.
+// Start brings the parts up and returns when each states that it is ready. After an error Stop is still to be called.
 func (s *Stack) Start(ctx context.Context) error {
 	if err := s.options.checkPorts(); err != nil {
 		return err

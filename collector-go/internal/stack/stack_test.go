@@ -105,10 +105,10 @@ func TestACollectorThatCannotRunIsGivenUp(t *testing.T) {
 	s.watchers.Go(s.supervise)
 	select {
 	case err := <-s.Failed():
-		assert.ErrorContains(t, err, "given up after 10 restarts")
+		assert.ErrorContains(t, err, "abandoned after 10 restarts")
 		assert.ErrorContains(t, err, "disk full")
 	case <-time.After(never):
-		t.Fatal("no failure was told")
+		t.Fatal("no failure was reported")
 	}
 	require.NoError(t, s.Stop(nil))
 }

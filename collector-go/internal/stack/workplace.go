@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-// ErrBusy says that another run holds the directory.
+// ErrBusy states that another run holds the directory.
 var ErrBusy = errors.New("the directory is held by another run")
 
 // identity names a process for good: the kernel gives a pid out again, but not with the same start.

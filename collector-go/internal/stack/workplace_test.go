@@ -50,7 +50,7 @@ func TestLeftoversAreEndedAndNothingElse(t *testing.T) {
 	assert.True(t, stranger.stop(never, nil))
 }
 
-func TestABrokenRecordIsTold(t *testing.T) {
+func TestABrokenRecordIsReported(t *testing.T) {
 	w, err := enter(t.TempDir())
 	require.NoError(t, err)
 	defer w.leave()

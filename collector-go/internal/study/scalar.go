@@ -43,7 +43,7 @@ func (r *Ratio) Set(text string) error {
 // Formula is an optimize.Formula as a file has it.
 type Formula struct{ *optimize.Formula }
 
-// Set reads a formula; an error says what of it is not understood.
+// Set reads a formula; an error states what of it is not understood.
 func (f *Formula) Set(text string) (err error) {
 	f.Formula, err = optimize.ParseFormula(text)
 	return err

@@ -30,7 +30,7 @@ type statedTotal struct {
 	row              int
 	column           string
 	stated, computed Figure
-	// lacking says that the sum itself is known to miss something, such as off-heap memory.
+	// lacking states that the sum itself is known to miss something, such as off-heap memory.
 	lacking bool
 }
 

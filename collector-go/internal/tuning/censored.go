@@ -47,7 +47,7 @@ type scale struct{ x0, dx, y0, dy float64 }
 func (s scale) x(v float64) float64 { return (v - s.x0) / s.dx }
 func (s scale) y(v float64) float64 { return (v - s.y0) / s.dy }
 
-// FitCensored fits; what the rows do not show is unknown, and Note says why.
+// FitCensored fits; what the rows do not show is unknown, and Note states why.
 func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown,
 		SlopesLow:  Unknown,

@@ -96,8 +96,8 @@ func TestMeasuredValuesMayScatter(t *testing.T) {
 	}
 }
 
-// A setting that is not there has its default; a machine of which one side says nothing may be the same.
-func TestWhatOnlyOneSideTellsMovesNothing(t *testing.T) {
+// A setting that is not there has its default; a machine of which one side shows nothing may be the same.
+func TestWhatOnlyOneSideReportsMovesNothing(t *testing.T) {
 	before := map[string]string{"machine.cores": "48", "versions.storm": "2.8.3"}
 	after := map[string]string{"versions.storm": "2.8.3", "cluster.busy_by_others": "70%", "topology.workers": "2"}
 	changes := tuning.DiffSettings(before, after)

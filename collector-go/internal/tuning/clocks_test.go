@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Filter bolts on two hosts whose clocks are 100 ms apart leave no skew that fits all records, and the report says why.
+// Filter bolts on two hosts whose clocks are 100 ms apart leave no skew that fits all records, and the report states
+// why.
 func TestSeveralClocksInOneIntervalAreFlagged(t *testing.T) {
 	clocks := map[string]string{QuerySubmitted: "client", QueryReturned: "client", BulletFiltered: "filters",
 		QueryReceived: "join", QueryFinished: "join"}

@@ -23,7 +23,7 @@ const (
 	ColumnAverageGC           = "average_gc_ms_per_minute"
 )
 
-// GCIsWallTime says what figures of garbage collection are made of.
+// GCIsWallTime states what figures of garbage collection are made of.
 const GCIsWallTime = "GC time is wall time, as the JVM states it, and not CPU: a pause in which several threads collect uses more CPU than it lasts, and a concurrent phase counts while the worker goes on"
 
 // msPerCore is what one core that is busy all the time spends in a minute.
@@ -203,7 +203,7 @@ func (c *Concurrency) correlateGC() Figure {
 	return Figure(stat.Correlation(cpu, gc, nil)) // NaN where either stands still
 }
 
-// explain says what a reader must know before using the figures.
+// explain states what a reader must know before using the figures.
 func (c *Concurrency) explain() {
 	if !c.BaselineCPUMsPerMinute.Known() {
 		c.Notes = append(c.Notes,

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What few or odd points do not tell is unknown, and a sentence says why.
+// What few or odd points do not tell is unknown, and a sentence states why.
 func TestLinesOfTooLittle(t *testing.T) {
 	for name, c := range map[string]struct {
 		x, y                        []float64

@@ -27,7 +27,7 @@ type Measurements struct {
 	Volumes []DataRow
 	Points  []QueryPoint
 	Others  []Component
-	// OthersFrom says what Others is; "" is the table of components.
+	// OthersFrom states what Others is; "" is the table of components.
 	OthersFrom string
 }
 

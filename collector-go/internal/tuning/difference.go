@@ -19,9 +19,9 @@ type Difference struct {
 	// Change is after less before, in the figure's unit; Ratio is after over before, less 1.
 	Change Estimate `json:"change"`
 	Ratio  Estimate `json:"relative_change"`
-	// Clear says that the interval of the change leaves out 0.
+	// Clear states that the interval of the change leaves out 0.
 	Clear bool `json:"clear"`
-	// Method says what the interval was made from, Note what it does not hold.
+	// Method states what the interval was made from, Note what it does not hold.
 	Method string `json:"method"`
 	Note   string `json:"note,omitempty"`
 }

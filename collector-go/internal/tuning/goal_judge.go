@@ -36,16 +36,16 @@ func (m StepMeasures) of(g Goal) Figure {
 // GoalStep is a step as its goals see it.
 type GoalStep struct {
 	Measured StepMeasures
-	// HasQueries says that queries were asked; without any, goals about queries are not judged.
+	// HasQueries states that queries were asked; without any, goals about queries are not judged.
 	HasQueries bool
-	// NoneToMatch says that no record was made for the queries to find: what they return is then no sign of
+	// NoneToMatch states that no record was made for the queries to find: what they return is then no sign of
 	// completeness, and not judged.
 	NoneToMatch bool
 	// OwnMs is how long the queries run by themselves; 0 where that is not known.
 	OwnMs Figure
 	// Unfinished counts queries that were overdue when the step was judged.
 	Unfinished int
-	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient says that it is none of the
+	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient states that it is none of the
 	// workers', it judges nothing.
 	HostIdle, LeastIdle Figure
 	Evidence            Evidence
@@ -153,7 +153,7 @@ func (g Goal) judge(measured, ownMs Figure) GoalOutcome {
 // String is the figure as people read it: "mean filter latency 12 ms".
 func (o GoalOutcome) String() string { return o.Goal.name() + " " + o.written(o.Measured) }
 
-// miss says how the goal was missed.
+// miss states how the goal was missed.
 func (o GoalOutcome) miss() string {
 	word := "below"
 	if o.Goal.AtMost.Known() {

@@ -20,8 +20,8 @@ const (
 var Stages = []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QuerySubmitted, QueryReceived,
 	QueryFinished, QueryReturned}
 
-// follows says which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the join
-// bolt has the query, and a record that waits in Kafka is older than its query: those are not here.
+// follows names which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the
+// join bolt has the query, and a record that waits in Kafka is older than its query: those are not here.
 var follows = map[string][]string{
 	RecordMade:     {KafkaReceived},
 	KafkaReceived:  {BulletReceived},

@@ -2,7 +2,7 @@ package tuning
 
 import "slices"
 
-// Limited is the verdict of a step whose load met a limit that is not the topology's: it says nothing of the topology
+// Limited is the verdict of a step whose load met a limit that is not the topology's: it shows nothing of the topology
 // at that load.
 const Limited Verdict = "limited"
 
@@ -36,7 +36,7 @@ func (l *Limitation) held() bool {
 	})
 }
 
-// doubt says that a goal was missed for no reason that was measured.
+// doubt states that a goal was missed for no reason that was measured.
 func (l *Limitation) doubt() {
 	if len(l.Missing) == 0 && len(l.Contradictions) == 0 {
 		l.Contradictions = append(l.Contradictions,

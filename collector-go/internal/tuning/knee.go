@@ -8,7 +8,7 @@ import (
 // Knee is where latency leaves its gentle rise.
 type Knee struct {
 	Queries int `json:"queries"`
-	// Stable says that leaving out any one point moves the knee by no more than one measured step.
+	// Stable states that leaving out any one point moves the knee by no more than one measured step.
 	Stable bool `json:"stable"`
 }
 
@@ -21,7 +21,7 @@ type LatencyPoint struct {
 // kneePoints is how many points a row needs for a knee: with fewer, leaving one out leaves no curve.
 const kneePoints = 4
 
-// FindKnee finds the knee of a row whose points ascend, and says why there is none. It is Kneedle (Satopää et al.,
+// FindKnee finds the knee of a row whose points ascend, and states why there is none. It is Kneedle (Satopää et al.,
 // "Finding a 'Kneedle' in a Haystack", 2011) for an increasing convex curve, sensitivity 1, without its smoothing,
 // which a row of a few averages does not need. Two things are ours: latency counts by its logarithm, since it spans
 // decades; and the curve ends with the first point above limitMs, so that how far beyond it somebody went on measuring

@@ -164,7 +164,7 @@ func (l *limiting) conclude() Limitation {
 	return out
 }
 
-// acquittal says why the topology is not blamed, where that is known.
+// acquittal states why the topology is not blamed, where that is known.
 func (l *limiting) acquittal() string {
 	if f := l.of(LimitedByFilterCPU); f.State == NotReached {
 		return "; the topology is not to blame: " + f.Says

@@ -207,7 +207,7 @@ func TestTwoLimitsAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTold(t *testing.T) {
+func TestWhatIsNotKnown(t *testing.T) {
 	t.Run("nothing known", func(t *testing.T) {
 		l := tuning.Limit(tuning.NoEvidence())
 		assert.False(t, l.Known())

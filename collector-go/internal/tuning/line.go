@@ -23,7 +23,7 @@ func CheckConfidence(c float64) error {
 
 // Line is a straight line through points by least squares, beside the one through the origin. Intervals are Student's
 // t, which is exact where the points scatter about the line normally, independently and evenly. Whatever the points do
-// not show is unknown, and Note says why.
+// not show is unknown, and Note states why.
 type Line struct {
 	Slope     Figure `json:"slope"`
 	Intercept Figure `json:"intercept"`

@@ -13,7 +13,7 @@ type LaunchCost struct {
 	Slices int
 }
 
-// complete reports whether a step says what its queries cost: its verdict is OK, or there is no query to judge. One
+// complete reports whether a step states what its queries cost: its verdict is OK, or there is no query to judge. One
 // that was inconclusive or limited was not measured well enough, and one that failed may have worked less than it
 // should have.
 func (s ConcurrencyStep) complete() bool {
@@ -133,8 +133,8 @@ func (p costPoints) repeated() bool {
 
 func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
 
-// slope is what a query costs; not determined where the line says that it costs less than nothing, which no query does,
-// or may cost nothing, and of a climb that has too few steps.
+// slope is what a query costs; not determined where the line states that it costs less than nothing, which no query
+// does, or may cost nothing, and of a climb that has too few steps.
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()

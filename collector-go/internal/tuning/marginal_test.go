@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// rowOf is a step of two workers whose total is told.
+// rowOf is a step of two workers whose total is stated.
 func rowOf(queries int, verdict tuning.Verdict, totals ...tuning.Figure) tuning.ConcurrencyRow {
 	r := tuning.ConcurrencyRow{Queries: queries, Verdict: verdict, AverageResultSize: 10, Workers: 2,
 		AverageGCMsPerMinute: 600}

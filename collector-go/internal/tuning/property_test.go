@@ -261,7 +261,7 @@ func TestCensoredFitsRecoverAKnownSlope(t *testing.T) {
 	assert.InDelta(t, float64(without.Slope), float64(FitCensored(rows, 0.95).Slope), 1e-9)
 }
 
-// Whatever rows there are, no figure is NaN or infinite in what is written, and what is unknown says why.
+// Whatever rows there are, no figure is NaN or infinite in what is written, and what is unknown states why.
 func TestNothingIsEverNaN(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		q, err := AnalyzeQueries(points(r), queryGoals)

@@ -27,7 +27,7 @@ type QueryPoint struct {
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
 	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither
-	// OK nor FAIL says nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above
+	// OK nor FAIL shows nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above
 	// the limit is a FAIL: the limit asked for is stricter than the one it was judged by.
 	Verdict Verdict
 }

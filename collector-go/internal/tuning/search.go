@@ -28,7 +28,7 @@ type Measured struct {
 	Verdict Verdict
 }
 
-// Search says what to measure next in one row. It holds no state: everything follows from what was measured.
+// Search states what to measure next in one row. It holds no state: everything follows from what was measured.
 type Search struct {
 	Kind SearchKind
 	// Values are distinct places on the row's axis, in the order in which a full search takes them.
@@ -152,7 +152,7 @@ type Interval struct {
 	LastOK *float64 `json:"last_ok"`
 	// FirstFail is the smallest value that failed; null where none did.
 	FirstFail *float64 `json:"first_fail"`
-	// Censored says that something was OK and nothing failed: LastOK is a lower bound and no capacity.
+	// Censored states that something was OK and nothing failed: LastOK is a lower bound and no capacity.
 	Censored bool `json:"censored"`
 	// Inconclusive are values that could not be judged, however often they were measured; those within the interval
 	// widen it.

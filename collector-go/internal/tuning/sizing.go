@@ -37,7 +37,7 @@ type Sizing struct {
 	Machines              int      `json:"machines"`
 	Limiting              string   `json:"limiting"`
 	Machine               Machine  `json:"machine"`
-	// Outside says what lies outside of the measurements, and by how much.
+	// Outside states what lies outside of the measurements, and by how much.
 	Outside    []string `json:"outside_measured_range"`
 	Notes      []string `json:"notes"`
 	Confidence float64  `json:"confidence"`
@@ -88,7 +88,7 @@ func Size(d Demand, e Measurements) (*Sizing, error) {
 	return z.s, nil
 }
 
-// read judges the two tables, and says what one that is not there leaves unknown.
+// read judges the two tables, and states what one that is not there leaves unknown.
 func (z *sizer) read() (err error) {
 	if len(z.evidence.Volumes)+len(z.evidence.Points) == 0 {
 		return errors.New("nothing was measured: give data volumes, or filter bolts over queries, or both")

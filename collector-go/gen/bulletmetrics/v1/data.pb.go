@@ -266,7 +266,7 @@ func (DropReason) EnumDescriptor() ([]byte, []int) {
 	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
 }
 
-// ComponentKind tells spouts from bolts.
+// ComponentKind distinguishes spouts from bolts.
 type ComponentKind int32
 
 const (
@@ -339,7 +339,7 @@ type Batch struct {
 	// another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
 	// a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
 	Epoch []byte `protobuf:"bytes,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+	// Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender abandoned; a number is never used
 	// for two different batches.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
@@ -692,7 +692,7 @@ type SeriesDefinition struct {
 	Temporality Temporality `protobuf:"varint,9,opt,name=temporality,proto3,enum=bulletmetrics.v1.Temporality" json:"temporality,omitempty"`
 	// For samples that arrive in packs: how much time one pack spans at most, ms. 0 otherwise.
 	PackSpanMs uint32 `protobuf:"varint,10,opt,name=pack_span_ms,json=packSpanMs,proto3" json:"pack_span_ms,omitempty"`
-	// Shape of the data point that the number came from; tells a number from a map's only entry.
+	// Shape of the data point that the number came from; distinguishes a number from a map's only entry.
 	Shape         Shape `protobuf:"varint,11,opt,name=shape,proto3,enum=bulletmetrics.v1.Shape" json:"shape,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1681,7 +1681,7 @@ type WorkerInfo struct {
 	// Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
 	// each may know a part, or what was.
 	Tasks []int32 `protobuf:"zigzag32,5,rep,packed,name=tasks,proto3" json:"tasks,omitempty"`
-	// For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+	// For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
 	// one task, the later report is right. Empty from plugins that do not tell.
 	TaskTimesMs   []int64 `protobuf:"varint,6,rep,packed,name=task_times_ms,json=taskTimesMs,proto3" json:"task_times_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields

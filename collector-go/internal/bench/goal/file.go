@@ -21,7 +21,7 @@ type File struct {
 	// Raised are limits and settings of servers that are not their defaults, Durability what each promises by default.
 	Raised     []string          `json:"raised"`
 	Durability map[string]string `json:"durability"`
-	// Complete says that all pieces were tried: the next run begins again.
+	// Complete states that all pieces were tried: the next run begins again.
 	Complete bool      `json:"complete"`
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended"`
@@ -61,7 +61,7 @@ func Read(path string) (f *File, ok bool, err error) {
 	return f, true, nil
 }
 
-// GoesOn says whether a run may go on with what an earlier one measured; else why not.
+// GoesOn reports whether a run may go on with what an earlier one measured; else why not.
 func (f *File) GoesOn(earlier *File) (why string) {
 	switch {
 	case earlier.Settings != f.Settings:

@@ -70,5 +70,5 @@ func (l Limit) Margin(ours, peer float64) float64 {
 	return margin
 }
 
-// Met says whether a limit is held.
+// Met reports whether a limit is held.
 func (l Limit) Met(ours, peer float64) bool { return l.Margin(ours, peer) >= 1 }

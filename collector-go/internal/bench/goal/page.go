@@ -60,7 +60,7 @@ func (f *File) Markdown() string {
 	return to.String()
 }
 
-// head says where and when.
+// head states where and when.
 func (f *File) head(to *strings.Builder) {
 	kind := "in full"
 	if f.Settings.Quick {

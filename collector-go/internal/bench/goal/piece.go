@@ -47,7 +47,7 @@ func (all Pieces) Put(p Piece) Pieces {
 	return append(all, p)
 }
 
-// Measured says whether there is a piece of a key that has values.
+// Measured reports whether there is a piece of a key that has values.
 func (all Pieces) Measured(k Key) bool {
 	return slices.ContainsFunc(all, func(p Piece) bool { return p.Key() == k && p.Error == "" })
 }

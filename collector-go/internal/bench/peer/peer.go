@@ -47,7 +47,7 @@ type Span struct{ FirstMs, LastMs int64 }
 type Kind struct {
 	// Name is how results name it, Durability what its defaults promise of a row that it has answered.
 	Name, Title, Durability string
-	// Open gives one that runs from the tools' directory; an error says what is missing.
+	// Open gives one that runs from the tools' directory; an error states what is missing.
 	Open func(tools string) (Peer, error)
 }
 

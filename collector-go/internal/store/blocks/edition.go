@@ -109,7 +109,7 @@ func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storag
 	return set.Err()
 }
 
-// Close lets go of the files.
+// Close releases the files.
 func (e *Edition) Close() error { return e.db.Close() }
 
 // Remove deletes the directory: all that it held is elsewhere. The edition is closed first.

@@ -44,7 +44,7 @@ func decodeCursor(data []byte) (cursor, error) {
 }
 
 // readCursor reads the cursor of dir, which it makes where it is missing, and makes it durable: a process that was
-// killed may have written it and not got to that, and what the journal lets go of for a cursor must not be asked for
+// killed may have written it and not got to that, and what the journal releases for a cursor must not be asked for
 // again after a loss of power. A store without one was given nothing yet.
 func readCursor(files disk.FS, dir string) (cursor, error) {
 	if err := files.MkdirAll(dir); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // A process dies at each call of writing its cursor in turn, the next one reads what it finds, and the machine loses
-// its power: the cursor that was read must not fall, since the journal may have let go of what lies before it.
+// its power: the cursor that was read must not fall, since the journal may have released what lies before it.
 func TestACursorThatWasReadOutlivesALossOfPower(t *testing.T) {
 	renamed := 0
 	for seed := uint64(1); seed <= 20; seed++ {

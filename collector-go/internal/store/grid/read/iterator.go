@@ -51,7 +51,7 @@ func (it *iterator) reset(s *series) {
 		open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
-// release lets go of what was decoded; what was given to us takes what is decoded next.
+// release releases what was decoded; what was given to us takes what is decoded next.
 func (it *iterator) release() {
 	if it.held > 0 {
 		it.series.plan.Release(it.held)

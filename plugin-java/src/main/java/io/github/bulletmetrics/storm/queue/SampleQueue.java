@@ -4,7 +4,7 @@ package io.github.bulletmetrics.storm.queue;
  * The bounded queue between the thread that Storm calls on and the sender: a ring of values, beside it a ring of the
  * {@link Block blocks} that they are of, both allocated once.
  *
- * <p>A sample stays in its slot until it is released, that is until it is acknowledged or given up, so that what waits
+ * <p>A sample stays in its slot until it is released, that is until it is acknowledged or abandoned, so that what waits
  * and what is under way share one budget of {@link #BYTES_PER_SAMPLE} bytes a sample. A position counts samples from
  * the start of the queue and is never reused; a block's samples have positions one behind the other. There is room for
  * a block for each {@link #SAMPLES_PER_BLOCK} samples, and for {@link #MIN_BLOCKS} at least; where blocks are smaller,

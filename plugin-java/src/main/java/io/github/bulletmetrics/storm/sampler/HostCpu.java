@@ -90,7 +90,7 @@ final class HostCpu {
                         into[CORES]++;
                     }
                 }
-                // A line's end that came last says nothing of the next line: it is looked at again.
+                // A line's end that came last shows nothing of the next line: it is looked at again.
                 boolean ended = buffer[length - 1] == '\n';
                 length = in.read(buffer, ended ? 1 : 0, buffer.length - 1);
                 if (ended && length > 0) {

@@ -57,7 +57,7 @@ public final class Sampler {
     }
 
     /**
-     * Static, and with a weak reference: a sampler that Storm let go of, as in a LocalCluster, takes its thread along.
+     * Static, and with a weak reference: a sampler that Storm released, as in a LocalCluster, takes its thread along.
      */
     private static void run(ProcessReader reader, WeakReference<Sampler> owner) {
         try {

@@ -125,8 +125,8 @@ final class BatchEncoder {
         if (single != null) {
             batch.setSamples(single);
         }
-        // They are encoded already, and unknown fields are written as they are: on the wire nothing tells them from
-        // histograms that the batch would encode again.
+        // They are encoded already, and unknown fields are written as they are: on the wire nothing distinguishes them
+        // from histograms that the batch would encode again.
         batch.setUnknownFields(UnknownFieldSet.newBuilder().addField(Batch.HISTOGRAMS_FIELD_NUMBER,
                 distributions.build()).build());
         held.definedSeries = series.ofBatch();

@@ -21,7 +21,7 @@ import java.util.Random;
  * followed by a pause, a longer one where streams broke off than where nobody was there. A stream has a time to open,
  * and batches under way have a time to be answered. After "full" the refused batches are sent again on the same stream,
  * after a broken stream on the next. When a stream was not understood, one batch at a time is sent until what was under
- * way is through, so that the batch at fault is known; when that is refused again it is given up.
+ * way is through, so that the batch at fault is known; when that is refused again it is abandoned.
  */
 final class Exporter {
     private static final int DEFAULT_MAX_BATCH_BYTES = 1 << 20;

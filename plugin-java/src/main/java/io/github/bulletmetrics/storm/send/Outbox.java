@@ -275,7 +275,7 @@ final class Outbox {
         return sent < before;
     }
 
-    /** Notes what has come, and gives up what has been here too long. */
+    /** Notes what has come, and abandons what has been here too long. */
     void expire(long nowMs) {
         arrivals.note(queue.published(), nowMs);
         long expired = arrivals.arrivedBy(nowMs - options.keepMs);
@@ -310,7 +310,7 @@ final class Outbox {
         release();
     }
 
-    /** Gives up everything, at the end. */
+    /** Abandons everything, at the end. */
     void giveUpAll(DropReason reason) {
         held.clear();
         sent = 0;

@@ -448,7 +448,7 @@ class ExporterTest {
     }
 
     @Test
-    void afterABatchUnderWayExpiredTheNextDefineTheirSeriesAnew() {
+    void afterABatchUnderWayExpiredTheNextDefineTheirSeriesAgain() {
         FakeStream stream = rig.opened(8);
         rig.offerMany(10);
         rig.pass(0);
@@ -617,7 +617,7 @@ class ExporterTest {
 
     /**
      * The collector hears of it with the first batch that is cut after the outage, once, and again where that batch is
-     * given up.
+     * abandoned.
      */
     @Test
     void anOutageIsNotedAtTheCollector() {

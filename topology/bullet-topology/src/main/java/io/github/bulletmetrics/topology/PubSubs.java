@@ -28,10 +28,10 @@ final class PubSubs {
     }
 
     /**
-     * Finds the PubSub's class, so that a wrong one, or one that cannot go with the settings, is told when the topology
-     * is submitted and not by workers that die.
+     * Finds the PubSub's class, so that a wrong one, or one that cannot go with the settings, is reported when the
+     * topology is submitted and not by workers that die.
      *
-     * @throws IllegalArgumentException says what to set.
+     * @throws IllegalArgumentException states what to set.
      */
     static void check(BulletStormConfig config) {
         String name = String.valueOf(config.get(BulletStormConfig.PUBSUB_CLASS_NAME));

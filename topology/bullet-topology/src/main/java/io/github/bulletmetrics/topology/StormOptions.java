@@ -33,7 +33,7 @@ final class StormOptions {
     }
 
     /**
-     * Replaces them by these, as JSON: StormSubmitter lays them over what it is told, and would make texts of lists.
+     * Replaces them by these, as JSON: StormSubmitter lays them over what it is given, and would make texts of lists.
      */
     static void write(Map<String, Object> settings) {
         System.setProperty(PROPERTY,

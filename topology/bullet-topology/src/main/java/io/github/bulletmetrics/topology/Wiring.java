@@ -153,7 +153,7 @@ public final class Wiring {
         reserve(config, component, declarer);
     }
 
-    /** Tells the resource-aware scheduler what one executor needs. */
+    /** States to the resource-aware scheduler what one executor needs. */
     static void reserve(BulletStormConfig config, ComponentSettings component, ComponentConfigurationDeclarer<
             ?> declarer) {
         declarer.setCPULoad(config.getAs(component.cpuLoad(), Double.class));

@@ -97,7 +97,7 @@ class SettingsPageTest {
         }
     }
 
-    /** A bad value is replaced by the default, unless the row says that it is refused. */
+    /** A bad value is replaced by the default, unless the row states that it is refused. */
     @Test
     void aBadValueOfBulletsIsReplacedByTheDefault() {
         Map<String, Object> bad = new LinkedHashMap<>();

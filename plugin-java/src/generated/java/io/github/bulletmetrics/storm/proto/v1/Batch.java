@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private long sequence_ = 0L;
   /**
    * <pre>
-   * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+   * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender abandoned; a number is never used
    * for two different batches.
    * </pre>
    *
@@ -1947,7 +1947,7 @@ private static final long serialVersionUID = 0L;
     private long sequence_ ;
     /**
      * <pre>
-     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender abandoned; a number is never used
      * for two different batches.
      * </pre>
      *
@@ -1960,7 +1960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender abandoned; a number is never used
      * for two different batches.
      * </pre>
      *
@@ -1977,7 +1977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender abandoned; a number is never used
      * for two different batches.
      * </pre>
      *

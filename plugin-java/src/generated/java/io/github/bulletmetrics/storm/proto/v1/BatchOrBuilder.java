@@ -24,7 +24,7 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+   * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender abandoned; a number is never used
    * for two different batches.
    * </pre>
    *

@@ -7,7 +7,7 @@ package io.github.bulletmetrics.storm.proto.v1;
 
 /**
  * <pre>
- * ComponentKind tells spouts from bolts.
+ * ComponentKind distinguishes spouts from bolts.
  * </pre>
  *
  * Protobuf enum {@code bulletmetrics.v1.ComponentKind}

@@ -369,7 +369,7 @@ private static final long serialVersionUID = 0L;
   private int shape_ = 0;
   /**
    * <pre>
-   * Shape of the data point that the number came from; tells a number from a map's only entry.
+   * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -380,7 +380,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Shape of the data point that the number came from; tells a number from a map's only entry.
+   * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -1673,7 +1673,7 @@ private static final long serialVersionUID = 0L;
     private int shape_ = 0;
     /**
      * <pre>
-     * Shape of the data point that the number came from; tells a number from a map's only entry.
+     * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -1684,7 +1684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Shape of the data point that the number came from; tells a number from a map's only entry.
+     * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -1699,7 +1699,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Shape of the data point that the number came from; tells a number from a map's only entry.
+     * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -1712,7 +1712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Shape of the data point that the number came from; tells a number from a map's only entry.
+     * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -1729,7 +1729,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Shape of the data point that the number came from; tells a number from a map's only entry.
+     * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>

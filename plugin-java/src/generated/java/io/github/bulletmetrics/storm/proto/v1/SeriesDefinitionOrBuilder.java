@@ -187,7 +187,7 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * Shape of the data point that the number came from; tells a number from a map's only entry.
+   * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>
@@ -196,7 +196,7 @@ public interface SeriesDefinitionOrBuilder extends
   int getShapeValue();
   /**
    * <pre>
-   * Shape of the data point that the number came from; tells a number from a map's only entry.
+   * Shape of the data point that the number came from; distinguishes a number from a map's only entry.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Shape shape = 11 [json_name = "shape"];</code>

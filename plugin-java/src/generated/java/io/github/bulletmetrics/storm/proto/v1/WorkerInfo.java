@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
       emptyLongList();
   /**
    * <pre>
-   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
    * one task, the later report is right. Empty from plugins that do not tell.
    * </pre>
    *
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
    * one task, the later report is right. Empty from plugins that do not tell.
    * </pre>
    *
@@ -224,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
    * one task, the later report is right. Empty from plugins that do not tell.
    * </pre>
    *
@@ -1079,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *
@@ -1093,7 +1093,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *
@@ -1118,7 +1118,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *
@@ -1138,7 +1138,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *
@@ -1156,7 +1156,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *
@@ -1175,7 +1175,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
      * one task, the later report is right. Empty from plugins that do not tell.
      * </pre>
      *

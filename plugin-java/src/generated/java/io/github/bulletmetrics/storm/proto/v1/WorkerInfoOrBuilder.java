@@ -94,7 +94,7 @@ public interface WorkerInfoOrBuilder extends
 
   /**
    * <pre>
-   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
    * one task, the later report is right. Empty from plugins that do not tell.
    * </pre>
    *
@@ -104,7 +104,7 @@ public interface WorkerInfoOrBuilder extends
   java.util.List<java.lang.Long> getTaskTimesMsList();
   /**
    * <pre>
-   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
    * one task, the later report is right. Empty from plugins that do not tell.
    * </pre>
    *
@@ -114,7 +114,7 @@ public interface WorkerInfoOrBuilder extends
   int getTaskTimesMsCount();
   /**
    * <pre>
-   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that name
    * one task, the later report is right. Empty from plugins that do not tell.
    * </pre>
    *

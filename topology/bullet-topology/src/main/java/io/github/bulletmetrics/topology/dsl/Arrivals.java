@@ -3,7 +3,7 @@ package io.github.bulletmetrics.topology.dsl;
 import java.util.Arrays;
 
 /**
- * What a source tells of the messages of one read beside their values: when the broker received each, and how many
+ * What a source knows of the messages of one read beside their values: when the broker received each, and how many
  * bytes it had. In the order in which the connector then returns the values. Used on the spout's thread alone.
  */
 public final class Arrivals {

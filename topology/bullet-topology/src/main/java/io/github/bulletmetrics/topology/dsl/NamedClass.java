@@ -26,7 +26,7 @@ record NamedClass(BulletConfig config, String setting, Class<?> kind, List<Class
     /**
      * Checks that the class is there and is what it must be.
      *
-     * @throws IllegalArgumentException says what to write.
+     * @throws IllegalArgumentException states what to write.
      */
     void check() {
         type();

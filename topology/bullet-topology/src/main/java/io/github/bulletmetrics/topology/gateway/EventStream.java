@@ -77,7 +77,7 @@ final class EventStream implements QueryClient {
     }
 
     /**
-     * Called now and then: sends a comment to a client that has been sent nothing lately, gives up one that takes
+     * Called now and then: sends a comment to a client that has been sent nothing lately, drops one that takes
      * nothing.
      */
     synchronized void beat() {

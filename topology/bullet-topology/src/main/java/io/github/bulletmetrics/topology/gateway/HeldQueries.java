@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 
 /**
  * The queries whose clients wait, up to a limit. No thread waits with them: one timer ends those that get too old. Each
- * query leaves once: by its result, by its timeout, or when all are let go. Thread-safe.
+ * query leaves once: by its result, by its timeout, or when all are released. Thread-safe.
  */
 final class HeldQueries implements AutoCloseable {
     private final Map<String, Held> held = new ConcurrentHashMap<>();

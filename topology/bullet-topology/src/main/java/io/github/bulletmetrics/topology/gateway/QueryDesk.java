@@ -26,7 +26,7 @@ import java.util.concurrent.Executor;
  * <p>Statuses: 200 with the result, or with the stream; 400 for BQL that is wrong or has a window that nobody could
  * see; 422 when the topology failed the query; 429 and 503 when a limit is reached; 504 when no result came. All of
  * them in Bullet's shape, {@code {"records": [...], "meta": {...}}}, errors under {@code meta.errors}. In a stream,
- * which has begun, the last event says what went wrong.
+ * which has begun, the last event states what went wrong.
  */
 final class QueryDesk {
     private static final Logger LOG = LoggerFactory.getLogger(QueryDesk.class);
@@ -63,7 +63,7 @@ final class QueryDesk {
         return config;
     }
 
-    /** Says whether a query is valid BQL, as Bullet's web service does: 204, or 422 with the errors. */
+    /** Reports whether a query is valid BQL, as Bullet's web service does: 204, or 422 with the errors. */
     void validate(String bql, Reply reply) {
         BQLResult result = builder.buildQuery(bql);
         if (result.hasErrors()) {

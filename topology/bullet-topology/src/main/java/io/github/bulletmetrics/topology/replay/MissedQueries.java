@@ -49,7 +49,7 @@ public final class MissedQueries {
     /**
      * Begins to wait, or begins again: batches of an earlier request are left out from now on. The request is due now.
      *
-     * @param nowMs the time, which tells this request from earlier ones.
+     * @param nowMs the time, which distinguishes this request from earlier ones.
      */
     public void begin(long nowMs) {
         since = Math.max(nowMs, since + 1);

@@ -20,7 +20,7 @@ public final class SpoutReplays {
      *
      * @param id who asks, for instance {@code FilterBolt-5}.
      * @param since since when it asks, ms.
-     * @return whether the replay bolt must be told now.
+     * @return whether the replay bolt must be notified now.
      */
     public boolean request(String id, long since) {
         Replay replay = replays.computeIfAbsent(id, key -> new Replay());

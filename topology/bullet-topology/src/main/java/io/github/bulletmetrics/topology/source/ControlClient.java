@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Asks the gateway at an interval what to emit, and tells it what has been done, on one daemon thread of its own. A
+ * Asks the gateway at an interval what to emit, and reports what has been done, on one daemon thread of its own. A
  * question that fails is counted and changes nothing; the first failure of a row is logged.
  */
 final class ControlClient implements AutoCloseable {
@@ -87,7 +87,7 @@ final class ControlClient implements AutoCloseable {
         }
     }
 
-    /** The object that is there already, if it says the same: the executor's thread compares objects. */
+    /** The object that is there already, if it states the same: the executor's thread compares objects. */
     private SourceControl changed(SourceControl answer) {
         SourceControl known = latest;
         return answer.equals(known) ? known : answer;

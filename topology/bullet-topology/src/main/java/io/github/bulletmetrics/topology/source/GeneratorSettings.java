@@ -15,7 +15,7 @@ import java.util.Map;
  * @param variants how many different records there are, apart from the fields that always differ.
  * @param batchSize the most records that one call of nextTuple emits.
  * @param maxLagMs a record later than this is left out and counted, so that catching up has an end.
- * @param control what to emit until the control URL says otherwise.
+ * @param control what to emit until the control URL states otherwise.
  * @param controlUrl where to ask what to emit, or null.
  * @param controlPollMs time between two questions.
  */

@@ -21,7 +21,7 @@ record Part(int number, int of) {
     /**
      * Checks both.
      *
-     * @throws IllegalArgumentException says what they must be.
+     * @throws IllegalArgumentException states what they must be.
      */
     Part {
         if (of < 1 || of > MOST || number < 1 || number > of) {
@@ -33,7 +33,7 @@ record Part(int number, int of) {
     /**
      * Reads "2/4".
      *
-     * @throws IllegalArgumentException says how it is written.
+     * @throws IllegalArgumentException states how it is written.
      */
     static Part parse(String text) {
         Matcher form = FORM.matcher(text);

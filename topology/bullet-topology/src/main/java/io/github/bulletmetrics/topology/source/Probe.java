@@ -16,7 +16,7 @@ public record Probe(String value, double perSecond) implements java.io.Serializa
     /**
      * Checks both.
      *
-     * @throws IllegalArgumentException says which is wrong and what it must be.
+     * @throws IllegalArgumentException names which is wrong and what it must be.
      */
     public Probe {
         if (value == null || !VALUE.matcher(value).matches() || value.equals(RecordFields.NO_PROBE)) {

@@ -83,7 +83,7 @@ public final class RecordProducer implements Callable<Integer> {
 
     @Option(names = "--control-url", paramLabel = "URL",
             description = "Asks a query gateway what to write, as the topology's own"
-        + " source does, and tells it what was written: http://HOST:PORT/api/source/control.")
+        + " source does, and reports what was written: http://HOST:PORT/api/source/control.")
     private URI controlUrl;
 
     @Option(names = "--part", defaultValue = "1/1", paramLabel = "I/N", converter = Part.Converter.class,

@@ -33,7 +33,7 @@ public record SourceControl(double recordsPerSecond, List<Probe> probes, long ve
     /**
      * Checks and copies.
      *
-     * @throws IllegalArgumentException says what is wrong and what it must be.
+     * @throws IllegalArgumentException states what is wrong and what it must be.
      */
     public SourceControl {
         if (!(recordsPerSecond >= 0 && recordsPerSecond <= MOST_PER_SECOND)) {
@@ -98,7 +98,7 @@ public record SourceControl(double recordsPerSecond, List<Probe> probes, long ve
      *
      * @param text the JSON.
      * @return a checked control.
-     * @throws IllegalArgumentException says what is wrong and what it must be.
+     * @throws IllegalArgumentException states what is wrong and what it must be.
      */
     public static SourceControl fromJson(String text) {
         try {

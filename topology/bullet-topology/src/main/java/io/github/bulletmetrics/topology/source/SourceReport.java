@@ -16,7 +16,7 @@ import com.google.gson.JsonParser;
  * @param version the version of the control that it follows.
  * @param emitted records emitted, the probes' included.
  * @param acked records that every query has seen.
- * @param failed records that Storm gave up on.
+ * @param failed records that Storm failed.
  * @param lag records due and not yet emitted: above 0 for long, the topology does not keep up.
  * @param leftOut records never emitted, since they were too late.
  * @param controlFailures questions for the control that failed.

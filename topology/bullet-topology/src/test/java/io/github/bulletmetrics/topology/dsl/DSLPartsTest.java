@@ -70,7 +70,7 @@ class DSLPartsTest {
             .hasMessageContaining("is no com.yahoo.bullet.storm.SpoutConnector");
     }
 
-    /** Pulsar's client is not part of the jar: the message says where to put it. */
+    /** Pulsar's client is not part of the jar: the message states where to put it. */
     @Test
     void namesTheClassThatAConnectorLacks() {
         assertThatThrownBy(() -> new DSLSpout(DSLSettings.with(Map.of(

@@ -40,7 +40,7 @@ class MissedQueriesTest {
     void takesOnlyBatchesOfItsLastRequest() {
         missed.begin(START);
         missed.begin(START);
-        assertThat(missed.since()).as("tells the two apart").isEqualTo(START + 1);
+        assertThat(missed.since()).as("distinguishes the two").isEqualTo(START + 1);
         assertThat(ids(missed.take(START, batch("a"), START))).isEmpty();
         missed.take(START, null, START);
         assertThat(missed.isWaiting()).isTrue();

@@ -21,7 +21,7 @@ import java.util.stream.LongStream;
 
 /**
  * What bullet-core says a query's answer is: one Querier that sees all the records of a stretch of a probe, which the
- * generator's schedule tells without asking the topology.
+ * generator's schedule determines without asking the topology.
  */
 final class Oracle {
     private static final double MICROS = 1e6;

@@ -45,7 +45,7 @@ class RunningBulletIT {
     private static StormCluster cluster;
     private static Path desk;
 
-    /** A folder with what the page says that one needs. */
+    /** A folder with what the page states that one needs. */
     @BeforeAll
     static void layOut(StormCluster shared) throws Exception {
         cluster = shared;

@@ -4,7 +4,7 @@ package io.github.bulletmetrics.topology.compat;
  * What a check found.
  *
  * @param ok whether it is as it should be.
- * @param says the numbers.
+ * @param states the numbers.
  */
 record Cell(boolean ok, String says) {
     static Cell of(boolean ok, String format, Object... numbers) {

@@ -64,8 +64,8 @@ final class Matrix {
     }
 
     /**
-     * Without what the collector tells of the samples themselves, and what its rules record (a colon) or fire (ALERTS:
-     * whether one pends is chance); and a slice's extremes go with its mean.
+     * Without what the collector reports of the samples themselves, and what its rules record (a colon) or fire
+     * (ALERTS: whether one pends is chance); and a slice's extremes go with its mean.
      */
     private static Set<String> names(Run run) throws IOException, InterruptedException {
         Set<String> names = new TreeSet<>();

@@ -29,20 +29,20 @@ record Offer(Pattern names, Predicate<Setup> by, String reason) {
         new Offer("storm_skipped_seconds_total", from(2, 0, 0),
         "Storm 1 counts the calls that a spout was spared, Storm 2 the time"),
         new Offer("storm_(receive|transfer)_queue_(dropped_messages_total|full_.*ratio|insert_failures_.*)|storm_reported_errors_total",
-            from(2, 0, 0), "Storm tells it from 2.0 on"),
+            from(2, 0, 0), "Storm reports it from 2.0 on"),
         new Offer("storm_memory_(free|unused)_.*", before(2, 2, 0),
-        "Storm tells it until 2.1: committed or limit less used"),
+        "Storm reports it until 2.1: committed or limit less used"),
         new Offer("storm_memory_limit_.*", from(2, 2, 0).and(before(2, 6, 3)),
-            "until 2.1 Storm tells of non-heap memory alone, whose limit is -1 and refused; from 2.6.3 on the total's is -1 as well"),
+            "until 2.1 Storm reports non-heap memory alone, whose limit is -1 and refused; from 2.6.3 on the total's is -1 as well"),
         new Offer("storm_memory_(usage|pool)_.*|storm_worker_(daemon|deadlocked)_threads(_.*)?|storm_worker_threads_in_state(_.*)?",
-            from(2, 2, 0), "Storm tells it from 2.2 on"),
-        new Offer("storm_worker_threads(_min|_max)?", from(2, 0, 0), "Storm tells it from 2.0 on"),
+            from(2, 2, 0), "Storm reports it from 2.2 on"),
+        new Offer("storm_worker_threads(_min|_max)?", from(2, 0, 0), "Storm reports it from 2.0 on"),
         new Offer("storm_capacity_.*|storm_backpressure_.*|storm_heartbeat_calls_total", from(2, 3, 0),
-            "Storm tells it from 2.3 on"),
+            "Storm reports it from 2.3 on"),
         new Offer("storm_cgroup_.*", from(2, 3, 0),
-        "Storm tells it from 2.3 on, and before where a topology asks for it"),
+        "Storm reports it from 2.3 on, and before where a topology asks for it"),
         new Offer("storm_worker_cpu_usage_.*|storm_worker_(peak|started)_threads.*", from(2, 6, 3),
-        "Storm tells it from 2.6.3 on"));
+        "Storm reports it from 2.6.3 on"));
 
     Offer(String names, Predicate<Setup> by, String reason) {
         this(Pattern.compile(names), by, reason);

@@ -3,7 +3,7 @@ package io.github.bulletmetrics.topology.compat;
 import java.io.PrintStream;
 import java.time.Duration;
 
-/** Tells people how far it is. */
+/** Shows people how far it is. */
 final class Progress {
     private final PrintStream to;
     private final long begin = System.nanoTime();

@@ -94,7 +94,7 @@ final class Run implements AutoCloseable {
         return cells;
     }
 
-    /** What the user is told to paste into storm.yaml, put there. */
+    /** What the user is asked to paste into storm.yaml, put there. */
     private void paste() throws IOException, InterruptedException {
         Process snippet = new ProcessBuilder(Collector.binary().toString(), "storm", "snippet", "--plain", "--storm",
                 setup.storm(), "--address",
@@ -130,7 +130,7 @@ final class Run implements AutoCloseable {
         }
         if (!open.isEmpty()) {
             open.forEach(column -> progress.say(setup, "✗ " + column.title() + ": " + cells.get(column).says()));
-            progress.say(setup, jvm.isAlive() ? "gave up" : "the process has ended");
+            progress.say(setup, jvm.isAlive() ? "out of time" : "the process has ended");
             progress.say(setup, jvm.tail());
         }
     }

@@ -29,7 +29,7 @@ final class SmallBolts {
     /** What the task of ReplayBolt reports, in the same way. */
     static final long BATCHED = 10;
     static final Map<String, Long> CREATED_REPLAYS = Map.of("FilterBolt-3", 2L, "JoinBolt-5", 1L);
-    /** What FilterBolt tells of each record, ms. */
+    /** What FilterBolt reports of each record, ms. */
     static final double FILTER_LATENCY_MS = 5;
     /** How long FilterBolt takes for a record, ms. */
     static final int EXECUTE_MS = 2;

@@ -21,7 +21,7 @@ import javax.servlet.ServletResponse;
  * that can be under way.
  */
 public final class FewThreads implements Filter {
-    /** The system property that says how many. */
+    /** The system property that states how many. */
     static final String THREADS = "few.threads";
     private static final int PER_ACCEPTOR = 2; // one that accepts, one that selects
 

@@ -70,7 +70,7 @@ final class BrokerDirectory extends ProcessDirectory {
                 Long.parseLong(properties.getProperty("pid"))));
     }
 
-    /** The same, or an IOException that says what to do. */
+    /** The same, or an IOException that states what to do. */
     Broker.Ready requireReady() throws IOException {
         return ready().orElseThrow(() -> new IOException("no broker is up in " + path()
                 + ": start one with local-kafka up --dir " + path()));

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What the broker is told: broker and controller in one process, on loopback, its state thrown away with it.
+ * The broker's settings: broker and controller in one process, on loopback, its state thrown away with it.
  *
  * @param heapMib the broker's heap limit
  * @param overrides settings of server.properties that the user gave

@@ -7,7 +7,7 @@ import picocli.CommandLine.Command;
 /**
  * The program: {@code java -jar local-kafka.jar up|create-topic|produce|status|down}.
  *
- * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code produce} passes
+ * <p>Exit codes: 0 done, 1 failed (one line on stderr states why and what to do), 2 wrong usage; {@code produce} passes
  * on the code of the producer.
  */
 @Command(name = "local-kafka", mixinStandardHelpOptions = true,

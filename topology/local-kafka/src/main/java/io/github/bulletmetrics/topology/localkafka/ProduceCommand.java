@@ -43,7 +43,7 @@ final class ProduceCommand implements Callable<Integer> {
         return process.waitFor();
     }
 
-    /** The producer still writes what it has and says how much that was. */
+    /** The producer still writes what it has and states how much that was. */
     private static void endInOrder(Process process) {
         process.destroy();
         try {

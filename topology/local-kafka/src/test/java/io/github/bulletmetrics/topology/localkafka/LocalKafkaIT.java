@@ -75,7 +75,7 @@ class LocalKafkaIT {
     }
 
     @Test
-    void downEndsWhatAKilledLauncherLeftAndAnotherOneStartsAnew() throws Exception {
+    void downEndsWhatAKilledLauncherLeftAndAnotherOneStarts() throws Exception {
         Process up = launcher.up(dir);
         awaitReady(up);
         up.destroyForcibly().waitFor();
@@ -95,7 +95,7 @@ class LocalKafkaIT {
     }
 
     @Test
-    void tellsThatTheBrokerDied() throws Exception {
+    void reportsThatTheBrokerDied() throws Exception {
         Process up = launcher.up(dir);
         long pid = awaitReady(up).get("pid").getAsLong();
 

@@ -3,7 +3,7 @@ package io.github.bulletmetrics.topology.localprocess;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A point in time (of the monotonic clock) after which waiting is given up. */
+/** A point in time (of the monotonic clock) after which waiting ends. */
 public final class Deadline {
     private static final long POLL_MS = 50;
 

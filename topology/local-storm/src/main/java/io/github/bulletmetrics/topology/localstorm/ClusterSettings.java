@@ -24,7 +24,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
     private static final String LOOPBACK_TRANSPORT =
         "io.github.bulletmetrics.topology.localstorm.loopback.LoopbackTransportPlugin";
 
-    /** The overridden keys that the launcher has to set itself, so that what it tells about the cluster is true. */
+    /** The overridden keys that the launcher has to set itself, so that what it reports about the cluster is true. */
     Set<String> refusedOverrides() {
         Set<String> refused = new TreeSet<>(overrides.keySet());
         refused.retainAll(owned(Path.of("/"), new Endpoints(0, 0, 0, List.of(), new DrpcServer(0, 0, 0, 0))).keySet());

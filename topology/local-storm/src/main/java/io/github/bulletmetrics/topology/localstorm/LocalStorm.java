@@ -7,8 +7,8 @@ import picocli.CommandLine.Command;
 /**
  * The program: {@code java -jar local-storm.jar up|down|submit|kill|rebalance|workers|status}.
  *
- * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code submit} passes on
- * the code of the class that it ran.
+ * <p>Exit codes: 0 done, 1 failed (one line on stderr states why and what to do), 2 wrong usage; {@code submit} passes
+ * on the code of the class that it ran.
  */
 @Command(name = "local-storm", mixinStandardHelpOptions = true,
         version = "local-storm, built beside build/bullet-metrics: see bullet-metrics version",

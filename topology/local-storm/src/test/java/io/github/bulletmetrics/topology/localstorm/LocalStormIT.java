@@ -120,7 +120,7 @@ class LocalStormIT {
     }
 
     @Test
-    void tellsWhichProcessDiedAndEndsTheOthers() throws Exception {
+    void reportsWhichProcessDiedAndEndsTheOthers() throws Exception {
         Process up = launcher.up(dir);
         awaitReady(up);
         long nimbus = ClusterRecord.load(ClusterDirectory.at(dir).recordFile()).pids().get("nimbus").pid();

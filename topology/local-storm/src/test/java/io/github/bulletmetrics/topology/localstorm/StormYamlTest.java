@@ -63,7 +63,7 @@ class StormYamlTest {
     }
 
     @Test
-    void tellsTopologiesOfTheDrpcServer() throws IOException {
+    void namesTheDrpcServerToTopologies() throws IOException {
         Endpoints withDrpc = new Endpoints(2181, 6627, 6628, List.of(6700), new DrpcServer(3772, 3773, 3774, 200));
         assertThat(read(StormYaml.render(settings(Map.of()).storm(ClusterDirectory.at(Path.of("/c")), withDrpc))))
             .containsEntry("drpc.servers", List.of("127.0.0.1")).containsEntry("drpc.invocations.port", 3773)
