@@ -55,7 +55,7 @@ var tries = map[string]tried{
 	"bullet-metrics storm snippet":                                                                     {typed: true},
 	"bullet-metrics tune analyze":                                                                      {by: "TestTheAnalysisPagesAreTrue"},
 	"bullet-metrics tune compare":                                                                      {by: "TestTuneCompareShowsWhatChanged"},
-	"bullet-metrics tune list":                                                                         {typed: true},
+	"bullet-metrics tune list":                                                                         {by: "TestListShowsEachRunsVerdict"},
 	"bullet-metrics tune optimize topology/experiments/optimize-small.yaml":                            {by: "TestCtrlCEndsASearchInOrder"},
 	"bullet-metrics tune optimize topology/experiments/optimize-small.yaml --dry-run":                  {typed: true},
 	"bullet-metrics tune optimize topology/experiments/optimize-small.yaml --simulate":                 {by: "TestTheSmallSearchEndsInTime"},

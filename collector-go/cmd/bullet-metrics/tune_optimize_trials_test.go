@@ -198,7 +198,7 @@ func commanded(t *testing.T, submit string) (path, out, ended string) {
 	conf, err := filepath.Abs("../../../topology/bullet-topology/conf/bullet_settings.yaml")
 	require.NoError(t, err)
 	trial := textOf(t, "../../../topology/experiments/optimize/trial-small.yaml")
-	before, after, found := strings.Cut(trial, "  local: {workers: 2, worker_heap: 512MiB}\n")
+	before, after, found := strings.Cut(trial, "  local: {workers: 1, worker_heap: 512MiB}\n")
 	require.True(t, found)
 	trial = before + fmt.Sprintf(
 		"  command: {submit: [sh, -c, %q, \"{name}\"], kill: [sh, -c, 'echo $0 >> %s', \"{name}\"], collector: '127.0.0.1:1', gateway: '127.0.0.1:1', workers: 2}\n",
