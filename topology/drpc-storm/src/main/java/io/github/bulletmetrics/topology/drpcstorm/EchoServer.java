@@ -38,13 +38,15 @@ public final class EchoServer {
         }
     }
 
-    private static void run(String function) throws IOException {
+    private static void run(String function) throws IOException, ClassNotFoundException {
+        // Both load Clojure's namespaces, which two threads must not do at once: one finds half of what the other loads.
+        Class.forName(drpc.class.getName());
+        LocalCluster cluster = new LocalCluster();
         Thread server = new Thread(() -> drpc.main(new String[0]), "drpc"); // does not return
         server.setDaemon(true);
         server.start();
         @SuppressWarnings("unchecked")
         Map<String, Object> storm = Utils.readStormConfig();
-        LocalCluster cluster = new LocalCluster();
         Config config = new Config();
         config.put(Config.DRPC_SERVERS, Arrays.asList("127.0.0.1"));
         config.put(Config.DRPC_INVOCATIONS_PORT, storm.get(Config.DRPC_INVOCATIONS_PORT));
