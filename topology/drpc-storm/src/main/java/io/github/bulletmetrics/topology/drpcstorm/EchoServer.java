@@ -39,7 +39,7 @@ public final class EchoServer {
     }
 
     private static void run(String function) throws IOException, ClassNotFoundException {
-        // Both load Clojure's namespaces, which two threads must not do at once: one finds half of what the other loads.
+        // Both load Clojure's namespaces, and of two threads at once one meets half of what the other loads.
         Class.forName(drpc.class.getName());
         LocalCluster cluster = new LocalCluster();
         Thread server = new Thread(() -> drpc.main(new String[0]), "drpc"); // does not return
