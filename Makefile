@@ -217,7 +217,7 @@ build/tools/influxd: | build/toolchain.env
 	  go install github.com/influxdata/pkg-config@v0.2.7 && go install github.com/influxdata/influxdb/cmd/influxd@v1.13.2
 
 .PHONY: test-stores
-test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server (Prometheus, VictoriaMetrics, InfluxDB 1 and 2), and a collector behind nginx
+test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server (Prometheus, Thanos, VictoriaMetrics, InfluxDB 1 and 2), and a collector behind nginx
 	@$(run) cd collector-go && go test -tags stores -timeout 40m ./internal/store/servertest/... -rapid.checks=10
 	@$(run) cd collector-go && go test -tags stores -count=1 -timeout 10m -run ReverseProxy ./cmd/bullet-metrics
 
@@ -246,7 +246,7 @@ dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-loc
 	@cd dashboards/schema && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
 
 .PHONY: test-dashboards
-test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | build/toolchain.env ## Test the dashboards and alert rules against Grafana's types, promtool and a real Prometheus
+test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | build/toolchain.env ## Test the dashboards and alert rules against Grafana's types, promtool, a real Prometheus and a real Thanos
 	@cd dashboards/schema && node check.mjs
 	@$(run) cd collector-go && go test -tags dashboards -timeout 30m ./internal/dashboard/... ./internal/alertrules/... \
 	  && go test -tags dashboards -timeout 30m -run 'Dashboard|Grafana' ./cmd/bullet-metrics

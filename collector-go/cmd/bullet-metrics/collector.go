@@ -24,6 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runbook"
@@ -52,6 +53,7 @@ type collector struct {
 	network   []*networkStore
 	known     *registry.Registry   // what topologies are
 	results   *rulesengine.Results // what rules give
+	remote    *remote.Store        // that queries go to; nil where the store answers them
 	engine    *query.Engine
 	rules     *rulesengine.Evaluator
 	own       *rulesengine.Own // the collector's own metrics
@@ -69,6 +71,7 @@ type collector struct {
 	registrar  task // the registry
 	evaluator  task // rules
 	ownFigures task // own figures
+	meeting    task // what the engine elsewhere can do
 	page       task // httpapi
 	prof       task // Go's profiles
 	storm      task // what Nimbus killed
@@ -320,7 +323,12 @@ func (col *collector) start() <-chan error {
 	col.loading = col.newLoading()
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
+	}
+	if col.own != nil {
 		col.run(&col.ownFigures, col.own.Run)
+	}
+	if col.remote != nil {
+		col.run(&col.meeting, col.meet)
 	}
 	col.run(&col.evaluator, col.load)
 	if col.profiling != nil {
@@ -391,6 +399,7 @@ func (col *collector) close(ctx context.Context) error {
 	col.page.end(ctx)
 	col.evaluator.end(ctx)
 	col.ownFigures.end(ctx)
+	col.meeting.end(ctx)
 	col.prof.end(ctx)
 	return errors.Join(err, col.release(ctx))
 }

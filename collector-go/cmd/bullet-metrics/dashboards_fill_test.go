@@ -59,24 +59,27 @@ func (b both) Append(ctx context.Context, upTo uint64, c *slice.Columns) (map[st
 	return b.Store.Append(ctx, upTo, c)
 }
 
-// forwarded is our remote write to a Prometheus.
-func forwarded(t *testing.T, prometheus string) *forward.Store {
-	protocol, err := remote.New(remote.Options{Receiver: forward.Receiver{URL: prometheus + "/api/v1/write"}})
+// forwarded is our remote write to a URL.
+func forwarded(t *testing.T, address string) *forward.Store {
+	protocol, err := remote.New(remote.Options{Receiver: forward.Receiver{URL: address}})
 	require.NoError(t, err)
-	s, err := forward.Open(t.TempDir(), protocol, forward.DefaultOptions("prometheus"))
+	options := forward.DefaultOptions("other")
+	options.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	s, err := forward.Open(t.TempDir(), protocol, options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	return s
 }
 
-// fill replays, makes up and scrapes into a directory and a Prometheus, and returns the directory's store, open.
-func fill(t *testing.T, prometheus string) *grid.Store {
+// fill replays, makes up and scrapes into a directory and whatever takes remote write at a URL, and returns the
+// directory's store, open.
+func fill(t *testing.T, write string) *grid.Store {
 	dir := t.TempDir()
 	var files []string
 	for _, name := range recorded {
 		files = append(files, captureFile(name))
 	}
-	replayed := replayBoth(t, dir, files, forwarded(t, prometheus))
+	replayed := replayBoth(t, dir, files, forwarded(t, write))
 	store := openForever(t, filepath.Join(dir, gridDir))
 	made := madeUp()
 	for name := range made.names {
@@ -86,7 +89,7 @@ func fill(t *testing.T, prometheus string) *grid.Store {
 		require.NotContains(t, replayed, name, "a capture has it now: make it up no longer")
 	}
 	made.scraped(t)
-	_, err := both{store, forwarded(t, prometheus)}.Append(t.Context(), store.Durable()+1, &made.columns)
+	_, err := both{store, forwarded(t, write)}.Append(t.Context(), store.Durable()+1, &made.columns)
 	require.NoError(t, err)
 	return store
 }

@@ -8,17 +8,14 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,65 +23,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/servertest"
 )
 
-// These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API and by a real
-// Prometheus of our library's version that our remote write fed: `go test -tags dashboards`. Prometheus is built from
-// source, some four minutes of CPU the first time.
+// These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API, by a real
+// Prometheus of our library's version and by a real Thanos, which our remote write fed: `go test -tags dashboards`.
+// Both are built from source, four to six minutes of CPU each the first time.
 
 // servers are the two that are asked.
-type servers struct{ ours, real string }
-
-func startServers(t *testing.T) servers {
-	real := startReceiver(t)
-	return servers{ours: startOver(t, fill(t, real)), real: real}
-}
-
-// startReceiver runs a real Prometheus that takes remote write, of any age, until the test ends.
-func startReceiver(t *testing.T) string {
-	tools, err := filepath.Abs("../../../build/tools")
-	require.NoError(t, err)
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
-		tools+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/prometheus")
-	build.Dir = "../../tools/prometheus"
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-
-	dir := t.TempDir()
-	file, log := filepath.Join(dir, "prometheus.yml"), filepath.Join(dir, "log")
-	require.NoError(t, os.WriteFile(file, []byte("storage: {tsdb: {out_of_order_time_window: 20y}}\n"), 0o666))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	p := exec.Command(filepath.Join(tools, "prometheus"), "--config.file", file, "--storage.tsdb.path",
-		filepath.Join(dir, "data"), "--storage.tsdb.retention.time", "100y",
-		"--web.listen-address", address, "--web.enable-remote-write-receiver", "--log.level", "warn")
-	said, err := os.Create(log)
-	require.NoError(t, err)
-	defer said.Close()
-	p.Stdout, p.Stderr = said, said
-	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, p.Start())
-	t.Cleanup(func() {
-		_ = p.Process.Signal(syscall.SIGTERM)
-		_ = p.Wait()
-	})
-	require.Eventually(t, func() bool {
-		response, err := http.Get("http://" + address + "/-/ready")
-		if err != nil {
-			return false
-		}
-		_ = response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}, 30*time.Second, 20*time.Millisecond, "Prometheus is not ready")
-	return "http://" + address
-}
+type servers struct{ ours, other string }
 
 func TestDashboardsAlertsAndRunbooksGetTheSameAnswersAsFromPrometheus(t *testing.T) {
 	t.Parallel()
-	s := startServers(t)
+	real := servertest.Prometheus(t, 20*365*24*time.Hour)
+	servers{startOver(t, fill(t, real.URL()+"/api/v1/write")), real.URL()}.all(t)
+}
+
+// Through query.url a Thanos of three receivers, which our remote write fed, answers as the embedded store does.
+func TestDashboardsAlertsAndRunbooksGetTheSameAnswersThroughThanos(t *testing.T) {
+	t.Parallel()
+	ring := servertest.Thanos(t, 20*365*24*time.Hour)
+	elsewhere, err := remoteEngine(config.Query{URL: ring.Querier.URL(), Lookback: config.Default().Query.Lookback})
+	require.NoError(t, err)
+	store := fill(t, ring.Writes[0])
+	ring.Await()
+	servers{startOver(t, store), startOver(t, elsewhere)}.all(t)
+}
+
+func (s servers) all(t *testing.T) {
 	t.Run("dashboards", func(t *testing.T) { s.dashboards(t) })
 	t.Run("alerts", func(t *testing.T) { s.alerts(t) })
 	t.Run("runbooks", func(t *testing.T) { s.runbooks(t) })
@@ -239,13 +207,13 @@ const (
 func (s servers) same(t *testing.T, what, expr string, start, end, step int64) (found bool) {
 	form := url.Values{"query": {expr}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)},
 		"step": {fmt.Sprint(step)}}
-	ours, real := askRange(t, s.ours, form), askRange(t, s.real, form)
-	require.Len(t, ours, len(real), "%s: %s", what, expr)
-	for i := range real {
-		require.Equal(t, real[i].Metric, ours[i].Metric, "%s: %s", what, expr)
-		require.True(t, alike(real[i].Values, ours[i].Values) && alike(real[i].Histograms, ours[i].Histograms),
-			"%s: %s:\n%v %v\nby Prometheus, by us\n%v %v", what, expr,
-			real[i].Values, real[i].Histograms, ours[i].Values, ours[i].Histograms)
+	ours, other := askRange(t, s.ours, form), askRange(t, s.other, form)
+	require.Len(t, ours, len(other), "%s: %s", what, expr)
+	for i := range other {
+		require.Equal(t, other[i].Metric, ours[i].Metric, "%s: %s", what, expr)
+		require.True(t, alike(other[i].Values, ours[i].Values) && alike(other[i].Histograms, ours[i].Histograms),
+			"%s: %s:\n%v %v\nby the other, by us\n%v %v", what, expr,
+			other[i].Values, other[i].Histograms, ours[i].Values, ours[i].Histograms)
 	}
 	return len(ours) > 0
 }

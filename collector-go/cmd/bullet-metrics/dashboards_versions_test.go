@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,8 +82,8 @@ func openForever(t *testing.T, dir string) *grid.Store {
 	return store
 }
 
-// startOver answers from a store.
-func startOver(t *testing.T, store *grid.Store) string {
+// startOver answers from a store, or an engine elsewhere.
+func startOver(t *testing.T, store storage.Queryable) string {
 	engine, err := query.New(store, query.DefaultOptions())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engine.Close()) })

@@ -11,23 +11,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	commonconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
 // openRules makes what evaluates rules, and the engine, which reads the slices, what rules give and annotations as one.
 func (col *collector) openRules(c config.Config, asking query.Options, figures *prometheus.Registry) (err error) {
-	if col.store == nil { // then there is nothing to judge
+	readable, err := col.readable(c)
+	if err != nil {
+		return err
+	}
+	if readable == nil { // then there is nothing to judge
 		col.engine, err = query.New(query.Absent, asking)
 		return err
 	}
 	dir := filepath.Join(c.DataDir, "rules")
 	judging := rulesengine.DefaultOptions(dir)
-	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice),
+	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c),
 		col.logger, figures
 	if c.Embedded.RetentionTime > 0 {
 		judging.Retention = c.Embedded.RetentionTime
@@ -45,7 +51,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 		judging.Files = append([]rulesengine.File{ours}, judging.Files...)
 	}
 	col.results = rulesengine.OpenResults(dir, judging.Retention, col.logger, figures)
-	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)),
+	if col.engine, err = query.New(query.Join(readable, col.results, timeline.New(col.known, time.Now)),
 		asking); err != nil {
 		return err
 	}
@@ -60,9 +66,44 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 // builtInRules is what the API calls the file of the alerts that come with the program.
 const builtInRules = "bullet-metrics.rules.yaml"
 
-// queryOffset is how far behind the clock all slices of a source that is on time are closed: the journal's tick, a
-// slice's width and its lateness.
-func queryOffset(s config.Slice) time.Duration { return time.Second + s.Width + s.Lateness }
+// readable is where the engine reads slices: the store, or the engine of somebody else's; nil where there is neither.
+func (col *collector) readable(c config.Config) (storage.Queryable, error) {
+	if col.store != nil {
+		return col.store, nil
+	}
+	if c.Query.URL == "" {
+		return nil, nil
+	}
+	var err error
+	col.remote, err = remoteEngine(c.Query)
+	return col.remote, err
+}
+
+// remoteEngine is what query.url names; nothing is connected to.
+func remoteEngine(c config.Query) (*remote.Store, error) {
+	access, err := httpConfig(c.HTTPConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("query.%w", err)
+	}
+	caller, err := commonconfig.NewClientFromConfig(access, "query")
+	if err != nil {
+		return nil, fmt.Errorf("query.http_config_file: %w", err)
+	}
+	return remote.New(c.URL, caller, c.Lookback)
+}
+
+// delivery is how long a closed slice may take to a store on the network and into what is asked there.
+const delivery = 5 * time.Second
+
+// queryOffset is how far behind the clock all slices of a source that is on time can be read: the journal's tick, a
+// slice's width and its lateness, and the way to the store where that is not in the collector.
+func queryOffset(c config.Config) time.Duration {
+	offset := time.Second + c.Slice.Width + c.Slice.Lateness
+	if c.Query.URL != "" {
+		offset += delivery
+	}
+	return offset
+}
 
 // ruleFiles reads the operator's rules.
 func ruleFiles(patterns []string) (all []rulesengine.File, err error) {
@@ -90,13 +131,9 @@ func callees(c config.Config, encrypted bool, judging *rulesengine.Options) erro
 		}
 		judging.Alertmanagers = append(judging.Alertmanagers, u)
 	}
-	if path := c.Alertmanager.HTTPConfigFile; path != "" {
-		client, _, err := commonconfig.LoadHTTPConfigFile(path)
-		if err != nil {
-			return fmt.Errorf("alertmanager.http_config_file: %s: %w", path, err)
-		}
-		client.SetDirectory(filepath.Dir(path))
-		judging.Client = *client
+	var err error
+	if judging.Client, err = httpConfig(c.Alertmanager.HTTPConfigFile); err != nil {
+		return fmt.Errorf("alertmanager.%w", err)
 	}
 	external := c.HTTP.ExternalURL
 	if external == "" {
@@ -105,7 +142,6 @@ func callees(c config.Config, encrypted bool, judging *rulesengine.Options) erro
 			external = "https://" + c.HTTP.Listen
 		}
 	}
-	var err error
 	if judging.ExternalURL, err = url.Parse(external); err != nil {
 		return fmt.Errorf("http.external_url: %w", err)
 	}

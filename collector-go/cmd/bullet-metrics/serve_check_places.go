@@ -123,6 +123,9 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 			})
 		}
 	}
+	if c.Query.URL != "" && checkQuery(c.Query) == nil {
+		calls = append(calls, func(ctx context.Context) looked { return lookAtEngine(ctx, c.Query) })
+	}
 	for _, address := range c.Nimbus.Addresses {
 		calls = append(calls, func(ctx context.Context) looked {
 			found, err := nimbus.Topologies(ctx, []string{address})
@@ -143,6 +146,22 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 	}
 	calling.Wait()
 	return all
+}
+
+// lookAtEngine asks the engine of query.url what it can do.
+func lookAtEngine(ctx context.Context, c config.Query) looked {
+	engine, err := remoteEngine(c)
+	if err != nil {
+		return looked{wrong, err.Error()}
+	}
+	can, err := engine.Abilities(ctx)
+	switch {
+	case err != nil:
+		return looked{away, err.Error()}
+	case !can.NativeHistograms:
+		return looked{fine, "query.url " + c.URL + " answers, and evaluates no native histograms: percentiles of latency have no answer there"}
+	}
+	return looked{fine, "query.url " + c.URL + " answers, native histograms too"}
 }
 
 // reached asks for what stands at a URL. A store answers a GET of where it takes POSTs in many ways: it is reached

@@ -16,7 +16,16 @@ import (
 // is wrong with them. It is asked before a port or the data directory is touched, so that none of these faults hides
 // behind another.
 func checkNamed(c config.Config) error {
-	return errors.Join(checkRules(c), callees(c, false, &rulesengine.Options{}), checkStores(c), checkRuns(c.Runs))
+	return errors.Join(checkRules(c), callees(c, false, &rulesengine.Options{}), checkStores(c), checkQuery(c.Query),
+		checkRuns(c.Runs))
+}
+
+func checkQuery(c config.Query) error {
+	if c.URL == "" {
+		return nil
+	}
+	_, err := remoteEngine(c)
+	return err
 }
 
 func checkRules(c config.Config) error {

@@ -47,17 +47,23 @@ func (col *collector) openNetwork(c config.Config, retention *feed.Retention, fi
 
 // receiver reads how a store is to be called.
 func receiver(n *config.Store) (forward.Receiver, error) {
-	at := forward.Receiver{URL: n.URL, HTTP: commonconfig.DefaultHTTPClientConfig}
-	if n.HTTPConfigFile == "" {
-		return at, nil
+	at := forward.Receiver{URL: n.URL}
+	var err error
+	at.HTTP, err = httpConfig(n.HTTPConfigFile)
+	return at, err
+}
+
+// httpConfig reads how somebody is called; "" for the default.
+func httpConfig(path string) (commonconfig.HTTPClientConfig, error) {
+	if path == "" {
+		return commonconfig.DefaultHTTPClientConfig, nil
 	}
-	read, _, err := commonconfig.LoadHTTPConfigFile(n.HTTPConfigFile)
+	read, _, err := commonconfig.LoadHTTPConfigFile(path)
 	if err != nil {
-		return at, fmt.Errorf("http_config_file: %s: %w", n.HTTPConfigFile, err)
+		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %s: %w", path, err)
 	}
-	read.SetDirectory(filepath.Dir(n.HTTPConfigFile))
-	at.HTTP = *read
-	return at, nil
+	read.SetDirectory(filepath.Dir(path))
+	return *read, nil
 }
 
 func (col *collector) openForward(c config.Config, kind forward.Kind, name string, retention *feed.Retention,

@@ -43,7 +43,7 @@ func New(address string, access Access) (*Client, error) {
 // By returns a client that asks the collector at a URL through an HTTP client, which has the credentials.
 func By(address string, caller *http.Client) (*Client, error) {
 	bounded := *caller
-	bounded.Transport = bound{caller.Transport}
+	bounded.Transport = Bound(caller.Transport, mostBytes)
 	asked, err := api.NewClient(api.Config{Address: address, Client: &bounded})
 	if err != nil {
 		return nil, fmt.Errorf("the collector's address %q: %w", address, err)

@@ -119,9 +119,9 @@ func TestAnAnswerOfAnotherKindIsAnError(t *testing.T) {
 
 func TestAnAnswerThatIsTooLargeIsAnError(t *testing.T) {
 	text := strings.Repeat("x", 100)
-	_, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 99})
+	_, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 99, 99})
 	require.ErrorContains(t, err, "larger than")
-	read, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 100})
+	read, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 100, 100})
 	require.NoError(t, err)
 	assert.Len(t, read, 100)
 }

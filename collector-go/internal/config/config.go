@@ -75,8 +75,11 @@ type Embedded struct {
 	RetentionBytes int64
 }
 
-// Query bounds what one question may cost.
+// Query is who answers questions, and what one may cost.
 type Query struct {
+	URL            string // of an engine that answers in the embedded store's place; "" for none
+	HTTPConfigFile string
+
 	Timeout       time.Duration
 	MaxSamples    int
 	MaxConcurrent int
@@ -162,6 +165,7 @@ func (c Config) Validate() error {
 		c.GRPC.validate(),
 		c.Slice.validate(),
 		c.validateStores(),
+		c.validateQueryURL(),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
 			"two segments (2 x journal.segment_bytes)"),
@@ -224,6 +228,17 @@ func (a Alertmanager) validate() (err error) {
 			errors.New("alertmanager.http_config_file is set, but no Alertmanager is: set alertmanager.urls too"))
 	}
 	return err
+}
+
+func (c Config) validateQueryURL() error {
+	switch {
+	case c.Query.URL == "" && c.Query.HTTPConfigFile != "":
+		return errors.New("query.http_config_file is set, but nobody to ask is: set query.url too")
+	case c.Query.URL != "" && c.Embedded.Enabled:
+		return errors.New("query.url is set, so nobody would read the collector's own store: set store.embedded.enabled to false, " +
+			"or leave query.url out")
+	}
+	return validateURL("query.url", c.Query.URL)
 }
 
 func (n Nimbus) validate() (err error) {

@@ -102,9 +102,9 @@ func (c Config) validateStores() (err error) {
 	case !c.Embedded.Enabled && len(kindOf) == 0:
 		err = errors.Join(err,
 			errors.New("store.embedded.enabled is false and there is no other store: slices would go nowhere"))
-	case !c.Embedded.Enabled && len(c.Rules.Files) > 0:
+	case !c.Embedded.Enabled && c.Query.URL == "" && len(c.Rules.Files) > 0:
 		err = errors.Join(err,
-			errors.New("rules.files needs store.embedded.enabled: rules are evaluated over the collector's own store"))
+			errors.New("rules.files needs store.embedded.enabled, or query.url: rules are evaluated over what the collector reads"))
 	}
 	return err
 }

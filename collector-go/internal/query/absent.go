@@ -8,7 +8,7 @@ import (
 
 // ErrNoStore means that there is nothing to query: the collector keeps no slices itself.
 var ErrNoStore = errors.New(
-	"this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to")
+	"this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to, or name it in query.url")
 
 // Absent is a store that is not there: every question to it ends with ErrNoStore.
 var Absent storage.Queryable = absent{}

@@ -82,7 +82,8 @@ type Engine struct {
 	promql    *promql.Engine
 	parser    checked
 	turnstile *turnstile
-	computes  bool // whether the store computes windows
+	computes  bool     // whether the store computes windows
+	pushing   *pushing // nil where the store evaluates no queries itself
 
 	lookback time.Duration
 	timeout  time.Duration
@@ -106,7 +107,8 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{
-		store: sorted{store}, computes: plan.Computes(store), lookback: options.LookbackDelta, timeout: options.Timeout,
+		store: sorted{store}, computes: plan.Computes(store), pushing: pushingTo(store),
+		lookback: options.LookbackDelta, timeout: options.Timeout,
 		parser:    options.parser(),
 		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
 		limits: plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples,
@@ -128,7 +130,8 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 
 // Instant prepares an instant query at time at; the caller runs Exec and then Close on it.
 func (e *Engine) Instant(ctx context.Context, opts promql.QueryOpts, expr string, at time.Time) (promql.Query, error) {
-	return e.prepare(ctx, expr, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
+	text := plan.Text{Expression: expr, Start: at, End: at}
+	return e.prepare(ctx, text, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
 		return e.promql.NewInstantQuery(ctx, store, opts, expr, at)
 	})
 }
@@ -139,14 +142,15 @@ func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, 
 	if step < time.Millisecond {
 		return nil, fmt.Errorf("step %s is below 1ms", step)
 	}
-	return e.prepare(ctx, expr, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
+	text := plan.Text{Expression: expr, Start: start, End: end, Step: step, Range: true}
+	return e.prepare(ctx, text, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
 		return e.promql.NewRangeQuery(ctx, store, opts, expr, start, end, step)
 	})
 }
 
 // prepare checks the text before it waits for a place to parse it.
-func (e *Engine) prepare(ctx context.Context, expr string, parse parse) (promql.Query, error) {
-	if err := e.Check(expr); err != nil {
+func (e *Engine) prepare(ctx context.Context, text plan.Text, parse parse) (promql.Query, error) {
+	if err := e.Check(text.Expression); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
@@ -155,7 +159,7 @@ func (e *Engine) prepare(ctx context.Context, expr string, parse parse) (promql.
 	if err != nil {
 		return nil, err
 	}
-	return q, nil
+	return e.push(q, text), nil
 }
 
 // Querier reads the store itself, for label names and values and for series.

@@ -75,7 +75,7 @@ func (p *Protocol) Define(d slice.Definition) (reason string) {
 	for int(d.Ref) >= len(p.series) {
 		p.series = append(p.series, series{})
 	}
-	l := d.Series.Labels
+	l := d.Series.Labels.WithoutEmpty() // as the specification wants it
 	if !l.IsValid(model.UTF8Validation) {
 		return forward.Invalid
 	}

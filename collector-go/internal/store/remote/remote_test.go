@@ -25,7 +25,7 @@ func columns() *slice.Columns {
 	return &slice.Columns{
 		Definitions: []slice.Definition{
 			{Ref: 0, Series: metric.Series{Labels: labels.FromStrings("__name__", "bullet_active_queries", "topology",
-				"t"), Kind: metric.KindGauge}},
+				"t", "worker", ""), Kind: metric.KindGauge}},
 			{Ref: 1, Series: metric.Series{Labels: labels.FromStrings("__name__", "bullet_query_latency_seconds",
 				"topology", "t"), Kind: metric.KindDistribution}},
 		},
@@ -72,7 +72,7 @@ func TestNativeHistogramsAndMarkers(t *testing.T) {
 	assert.Equal(t, "0.1.0", header.Get("X-Prometheus-Remote-Write-Version"))
 	require.Len(t, write.Timeseries, 2, "a series' points are together")
 	assert.Equal(t, []prompb.Label{{Name: "__name__", Value: "bullet_active_queries"}, {Name: "topology", Value: "t"}},
-		write.Timeseries[0].Labels)
+		write.Timeseries[0].Labels, "a label with an empty value is not sent")
 	require.Len(t, write.Timeseries[0].Samples, 2)
 	assert.True(t, value.IsStaleNaN(write.Timeseries[0].Samples[1].Value))
 	native := write.Timeseries[1].Histograms

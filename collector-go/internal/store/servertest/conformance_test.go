@@ -12,14 +12,14 @@ import (
 const allTime = 200 * 24 * time.Hour // a window that no test leaves, so that tests can share a server
 
 func TestPrometheus(t *testing.T) {
-	s := prometheus(t, allTime)
+	s := Prometheus(t, allTime)
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return onPrometheus(t, s, 0) })
 }
 
 // A receiver takes what is within its own window, and refuses the rest by name.
 func TestPrometheusWindow(t *testing.T) {
 	const window = 2 * time.Hour
-	storetest.RunTooLate(t, onPrometheus(t, prometheus(t, window), window))
+	storetest.RunTooLate(t, onPrometheus(t, Prometheus(t, window), window))
 }
 
 func TestVictoriaMetrics(t *testing.T) {

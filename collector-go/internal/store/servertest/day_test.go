@@ -31,7 +31,7 @@ import (
 // sink is a real server with the store that fills it.
 type sink struct {
 	name     string
-	server   *server
+	server   *Server
 	protocol func() (forward.Protocol, error)
 	read     func() map[string][]storetest.Point
 	want     func([]storetest.Handed) map[string][]storetest.Point
@@ -178,8 +178,8 @@ func handed(t testing.TB, s *grid.Store) (all []storetest.Handed) {
 }
 
 func sinks(t testing.TB) []sink {
-	at := func(s *server, path string) forward.Receiver { return forward.Receiver{URL: s.url() + path} }
-	p, v, i := prometheus(t, 2*time.Hour), victoria(t), influxdb(t, fromDebian(t, "influxdb", "influxd"))
+	at := func(s *Server, path string) forward.Receiver { return forward.Receiver{URL: s.URL() + path} }
+	p, v, i := Prometheus(t, 2*time.Hour), victoria(t), influxdb(t, fromDebian(t, "influxdb", "influxd"))
 	createDatabase(i, "bullet")
 	all := []sink{
 		{"prometheus", p, func() (forward.Protocol, error) {

@@ -26,12 +26,12 @@ func TestTheExamplesOfThePages(t *testing.T) {
 	for _, s := range all {
 		l.await(s.name)
 	}
-	servers := map[string]*server{}
+	servers := map[string]*Server{}
 	for _, s := range all {
 		servers[s.name] = s.server
 	}
 	at := url.Values{"time": {time.UnixMilli(w.clockMs - 60_000).UTC().Format(time.RFC3339)}}
-	promql := func(s *server, query string) string {
+	promql := func(s *Server, query string) string {
 		at.Set("query", query)
 		return string(s.get("/api/v1/query?" + at.Encode()))
 	}
@@ -63,7 +63,7 @@ func TestTheExamplesOfThePages(t *testing.T) {
 			case example.store == "influx1":
 				found = string(s.get("/query?" + url.Values{"db": {"bullet"}, "q": {example.query}}.Encode()))
 			case example.store == "influx2":
-				request, err := http.NewRequest(http.MethodPost, s.url()+"/api/v2/query",
+				request, err := http.NewRequest(http.MethodPost, s.URL()+"/api/v2/query",
 					strings.NewReader(example.query))
 				require.NoError(t, err)
 				request.Header.Set("Content-Type", "application/vnd.flux")

@@ -32,7 +32,7 @@ type network struct {
 	read     func() map[string][]storetest.Point
 	want     func([]storetest.Handed) map[string][]storetest.Point
 	window   time.Duration
-	server   *server
+	server   *Server
 	store    *forward.Store
 }
 
@@ -90,18 +90,18 @@ func (p placed) Append(ctx context.Context, upTo uint64, c *slice.Columns) (map[
 	return p.Store.Append(ctx, upTo, &other)
 }
 
-func at(t testing.TB, s *server) *network {
+func at(t testing.TB, s *Server) *network {
 	n := &network{dir: directory(t), place: nextPlace(), server: s}
 	t.Cleanup(n.drop)
 	return n
 }
 
-func onPrometheus(t testing.TB, s *server, window time.Duration) *network {
+func onPrometheus(t testing.TB, s *Server, window time.Duration) *network {
 	n := at(t, s)
 	n.labelled, n.want, n.window = true, unsigned, window
 	n.read = func() map[string][]storetest.Point { return readPrometheus(s, place, n.place) }
 	n.protocol = func() (forward.Protocol, error) {
-		return remote.New(remote.Options{Receiver: forward.Receiver{URL: s.url() + "/api/v1/write"}})
+		return remote.New(remote.Options{Receiver: forward.Receiver{URL: s.URL() + "/api/v1/write"}})
 	}
 	return n
 }
@@ -117,21 +117,21 @@ func (eventual) Values() []float64 {
 	return []float64{0, 1, -1, 0.1, 1e6, 123456.789, -1e-6, math.Inf(1), math.Inf(-1)}
 }
 
-func onVictoria(t testing.TB, s *server) eventual {
+func onVictoria(t testing.TB, s *Server) eventual {
 	n := at(t, s)
 	n.labelled, n.want = true, decimal(storetest.Classic)
 	n.read = func() map[string][]storetest.Point { return readVictoria(s, place, n.place) }
 	n.protocol = func() (forward.Protocol, error) {
-		return remote.New(remote.Options{Receiver: forward.Receiver{URL: s.url() + "/api/v1/write"}, Classic: true})
+		return remote.New(remote.Options{Receiver: forward.Receiver{URL: s.URL() + "/api/v1/write"}, Classic: true})
 	}
 	return eventual{n}
 }
 
 // onVictoriaByLines writes line protocol, of which VictoriaMetrics makes series that end in the field's name.
-func onVictoriaByLines(t testing.TB, s *server) eventual {
+func onVictoriaByLines(t testing.TB, s *Server) eventual {
 	n := onVictoria(t, s)
 	n.protocol = func() (forward.Protocol, error) {
-		return influx.New(influx.Options{Receiver: forward.Receiver{URL: s.url()}, Bucket: "bullet"})
+		return influx.New(influx.Options{Receiver: forward.Receiver{URL: s.URL()}, Bucket: "bullet"})
 	}
 	n.read = func() map[string][]storetest.Point { return fields(readVictoria(s, place, n.place)) }
 	n.want = decimal(finite)
@@ -206,13 +206,13 @@ func finite(handed []storetest.Handed) map[string][]storetest.Point {
 	return all
 }
 
-func onInfluxDB(t testing.TB, s *server, version int) *network {
+func onInfluxDB(t testing.TB, s *Server, version int) *network {
 	n := at(t, s)
 	createDatabase(s, n.place)
 	n.want = finite
 	n.read = func() map[string][]storetest.Point { return readInfluxDB(s, n.place) }
 	n.protocol = func() (forward.Protocol, error) {
-		o := influx.Options{Receiver: forward.Receiver{URL: s.url()}}
+		o := influx.Options{Receiver: forward.Receiver{URL: s.URL()}}
 		if version == 1 {
 			o.Database = n.place
 		} else {

@@ -21,8 +21,8 @@ import (
 )
 
 // influxdb is a real InfluxDB.
-func influxdb(t testing.TB, program string) *server {
-	return start(t, &server{ready: "/ping", command: func(dir, address string) *exec.Cmd {
+func influxdb(t testing.TB, program string) *Server {
+	return start(t, &Server{ready: "/ping", command: func(dir, address string) *exec.Cmd {
 		in := func(part string) string { return filepath.Join(dir, part) }
 		return withEnvironment(exec.Command(program, "run", "-config", "/dev/null"),
 			"INFLUXDB_REPORTING_DISABLED=true", "INFLUXDB_META_DIR="+in("meta"), "INFLUXDB_DATA_DIR="+in("data"),
@@ -34,7 +34,7 @@ func influxdb(t testing.TB, program string) *server {
 }
 
 // createDatabase makes a database on an InfluxDB.
-func createDatabase(s *server, name string) {
+func createDatabase(s *Server, name string) {
 	ask(s, "", `CREATE DATABASE "`+name+`"`)
 }
 
@@ -50,9 +50,9 @@ type influxAnswer struct {
 	}
 }
 
-func ask(s *server, database, statement string) influxAnswer {
+func ask(s *Server, database, statement string) influxAnswer {
 	form := url.Values{"db": {database}, "q": {statement}, "epoch": {"ms"}}
-	request, err := http.NewRequest(http.MethodPost, s.url()+"/query", strings.NewReader(form.Encode()))
+	request, err := http.NewRequest(http.MethodPost, s.URL()+"/query", strings.NewReader(form.Encode()))
 	require.NoError(s.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	var answer influxAnswer
@@ -66,7 +66,7 @@ func ask(s *server, database, statement string) influxAnswer {
 }
 
 // readInfluxDB gives back all points of a database.
-func readInfluxDB(s *server, database string) map[string][]storetest.Point {
+func readInfluxDB(s *Server, database string) map[string][]storetest.Point {
 	all := map[string][]storetest.Point{}
 	for _, result := range ask(s, database, `SELECT * FROM /.*/ GROUP BY *`).Results {
 		for _, series := range result.Series {

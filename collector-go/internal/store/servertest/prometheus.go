@@ -1,4 +1,4 @@
-//go:build stores
+//go:build stores || dashboards
 
 package servertest
 
@@ -34,10 +34,10 @@ func buildPrometheus(t testing.TB) string {
 	return filepath.Join(into, "prometheus")
 }
 
-// prometheus is a real one that takes remote write, and points out of order within a window.
-func prometheus(t testing.TB, window time.Duration) *server {
+// Prometheus is a real one that takes remote write, and points out of order within a window.
+func Prometheus(t testing.TB, window time.Duration) *Server {
 	program := buildPrometheus(t)
-	return start(t, &server{ready: "/-/ready", command: func(dir, address string) *exec.Cmd {
+	return start(t, &Server{ready: "/-/ready", command: func(dir, address string) *exec.Cmd {
 		file := filepath.Join(dir, "prometheus.yml")
 		config := "storage: {tsdb: {out_of_order_time_window: " + model.Duration(window).String() + "}}\n"
 		require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
@@ -49,12 +49,12 @@ func prometheus(t testing.TB, window time.Duration) *server {
 
 // readPrometheus gives back what remote read (https://prometheus.io/docs/specs/remote_read_spec/) has of the series
 // with a label.
-func readPrometheus(s *server, label, value string) map[string][]storetest.Point {
+func readPrometheus(s *Server, label, value string) map[string][]storetest.Point {
 	ask := prompb.ReadRequest{Queries: []*prompb.Query{{StartTimestampMs: 0, EndTimestampMs: math.MaxInt64 / 2,
 		Matchers: []*prompb.LabelMatcher{{Type: prompb.LabelMatcher_EQ, Name: label, Value: value}}}}}
 	body, err := ask.Marshal()
 	require.NoError(s.t, err)
-	request, err := http.NewRequest(http.MethodPost, s.url()+"/api/v1/read", bytes.NewReader(snappy.Encode(nil, body)))
+	request, err := http.NewRequest(http.MethodPost, s.URL()+"/api/v1/read", bytes.NewReader(snappy.Encode(nil, body)))
 	require.NoError(s.t, err)
 	raw, err := snappy.Decode(nil, s.do(request))
 	require.NoError(s.t, err)

@@ -92,7 +92,7 @@ func labelsOf(s promql.Sample) string {
 	return string(text)
 }
 
-func theirs(s *server, expression string, at time.Time) vector {
+func theirs(s *Server, expression string, at time.Time) vector {
 	var answer struct {
 		Data struct {
 			ResultType parser.ValueType
@@ -117,7 +117,7 @@ func theirs(s *server, expression string, at time.Time) vector {
 
 // Stores that were given the same slices answer PromQL alike: Prometheus whatever is asked, VictoriaMetrics selectors
 // and aggregations without range functions.
-func samePromQL(t *testing.T, store storage.Queryable, servers map[string]*server, firstMs, lastMs int64) {
+func samePromQL(t *testing.T, store storage.Queryable, servers map[string]*Server, firstMs, lastMs int64) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	g := expressions{rand.New(rand.NewPCG(seed, 0))}

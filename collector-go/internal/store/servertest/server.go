@@ -1,8 +1,8 @@
-//go:build stores
+//go:build stores || dashboards
 
 // Package servertest holds the stores on the network against the real servers: Prometheus of our library's version,
-// VictoriaMetrics, InfluxDB 1.6 and InfluxDB 1.13, which also answers the API of version 2. Prometheus is built from
-// source, as is InfluxDB 1.13 where there is a Rust toolchain; the others are Debian's.
+// Thanos, VictoriaMetrics, InfluxDB 1.6 and InfluxDB 1.13, which also answers the API of version 2. Prometheus and
+// Thanos are built from source, as is InfluxDB 1.13 where there is a Rust toolchain; the others are Debian's.
 package servertest
 
 import (
@@ -23,13 +23,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	root  = "../../../.." // of the repository
-	tools = root + "/build/tools"
+var (
+	root  = repository()
+	tools = filepath.Join(root, "build/tools")
 )
 
-// server is a real server in a directory of a test, on one port of the loopback for all its lives.
-type server struct {
+// repository is the directory above the test's that has the collector's module.
+func repository() string {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, missing := os.Stat(filepath.Join(dir, "collector-go/go.mod")); missing == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "."
+}
+
+// Server is a real server in a directory of a test, on one port of the loopback for all its lives.
+type Server struct {
 	t       testing.TB
 	address string // host:port
 	ready   string // path that answers 2xx once the server takes writes
@@ -59,7 +71,7 @@ func built(t testing.TB, program string) string {
 	return path
 }
 
-func start(t testing.TB, s *server) *server {
+func start(t testing.TB, s *Server) *Server {
 	s.t, s.dir, s.address = t, directory(t), freeAddress(t)
 	s.log = filepath.Join(s.dir, "log")
 	s.start()
@@ -86,7 +98,7 @@ func freeAddress(t testing.TB) string {
 }
 
 // start runs the program and waits until it answers.
-func (s *server) start() {
+func (s *Server) start() {
 	s.process = s.command(s.dir, s.address)
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	require.NoError(s.t, err)
@@ -119,13 +131,13 @@ func (s *server) start() {
 	}
 }
 
-func (s *server) fail(what string) {
+func (s *Server) fail(what string) {
 	said, _ := os.ReadFile(s.log)
 	require.FailNow(s.t, filepath.Base(s.process.Path)+" "+what, "%s", said)
 }
 
 // stop ends the program; start runs it again on the same data.
-func (s *server) stop() {
+func (s *Server) stop() {
 	if s.process == nil {
 		return
 	}
@@ -139,18 +151,26 @@ func (s *server) stop() {
 	s.process = nil
 }
 
-func (s *server) url() string { return "http://" + s.address }
+// kill ends the program as a loss of power would; start runs it again on what it had on disk.
+func (s *Server) kill() {
+	require.NoError(s.t, s.process.Process.Kill())
+	<-s.ended
+	s.process = nil
+}
+
+// URL is the server's.
+func (s *Server) URL() string { return "http://" + s.address }
 
 // get asks the server.
-func (s *server) get(path string) []byte {
+func (s *Server) get(path string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
 	require.NoError(s.t, err)
 	return s.do(request)
 }
 
-func (s *server) do(request *http.Request) []byte {
+func (s *Server) do(request *http.Request) []byte {
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()

@@ -23,9 +23,9 @@ import (
 )
 
 // victoria is a real VictoriaMetrics.
-func victoria(t testing.TB) *server {
+func victoria(t testing.TB) *Server {
 	program := fromDebian(t, "victoria-metrics", "victoria-metrics")
-	return start(t, &server{ready: "/health", command: func(dir, address string) *exec.Cmd {
+	return start(t, &Server{ready: "/health", command: func(dir, address string) *exec.Cmd {
 		return exec.Command(program, "-storageDataPath", filepath.Join(dir, "data"), "-httpListenAddr", address,
 			"-retentionPeriod", "100y",
 			// what docs/stores/victoriametrics.md asks for
@@ -35,7 +35,7 @@ func victoria(t testing.TB) *server {
 }
 
 // readVictoria gives back what VictoriaMetrics exports of the series with a label, rounded to what it keeps of a float.
-func readVictoria(s *server, label, with string) map[string][]storetest.Point {
+func readVictoria(s *Server, label, with string) map[string][]storetest.Point {
 	s.get("/internal/force_flush")
 	query := url.Values{"match[]": {fmt.Sprintf("{%s=%q}", label, with)}, "start": {"0"}, "reduce_mem_usage": {"0"}}
 	all := map[string][]storetest.Point{}

@@ -1,0 +1,155 @@
+// Package remote reads an engine of somebody else's over Prometheus' HTTP API: Thanos, Mimir, VictoriaMetrics or
+// Prometheus itself. Whole queries are evaluated there; what a query also needs of what lies beside the engine is read
+// from there series by series.
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/timestamp"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+)
+
+// maxAnswer bounds an answer, bytes: a day of 1-minute slices of 10,000 series as text.
+const maxAnswer = 512 << 20
+
+// Store is an engine that is asked over HTTP. It is safe for concurrent use.
+type Store struct {
+	address  string
+	lookback time.Duration
+	api      v1.API
+}
+
+// New returns a store that asks the engine whose API lies below a URL, such as http://thanos-query:10902, through an
+// HTTP client, which has the credentials. Lookback is how old a sample may be and still count as a series' present
+// value; engines that let no client set it have their own. It connects to nothing.
+func New(address string, caller *http.Client, lookback time.Duration) (*Store, error) {
+	bounded := *caller
+	bounded.Transport = client.Bound(caller.Transport, maxAnswer)
+	asked, err := api.NewClient(api.Config{Address: address, Client: &bounded})
+	if err != nil {
+		return nil, fmt.Errorf("query.url %s: %w", address, err)
+	}
+	return &Store{address, lookback, v1.NewAPI(asked)}, nil
+}
+
+// Evaluate answers a query of the engine's language as the engine does. A query whose end is its start is an instant
+// one. Errors are promql's where the engine names them so.
+func (s *Store) Evaluate(ctx context.Context, q plan.Text) (parser.Value, annotations.Annotations, error) {
+	value, warnings, err := s.evaluate(ctx, q)
+	if err != nil {
+		return nil, warnings, err
+	}
+	given, err := valueOf(value)
+	return given, warnings, err
+}
+
+func (s *Store) evaluate(ctx context.Context, q plan.Text) (value model.Value, _ annotations.Annotations, err error) {
+	var warnings v1.Warnings
+	var infos v1.Infos
+	if q.Range {
+		value, warnings, infos, err = s.api.QueryRange(ctx, q.Expression,
+			v1.Range{Start: q.Start, End: q.End, Step: q.Step}, v1.WithLookbackDelta(s.lookback))
+	} else {
+		value, warnings, infos, err = s.api.Query(ctx, q.Expression, q.Start, v1.WithLookbackDelta(s.lookback))
+	}
+	return value, remarks(warnings, infos), s.failed(ctx, err)
+}
+
+// remarks are an answer's warnings and infos.
+func remarks(warnings v1.Warnings, infos v1.Infos) annotations.Annotations {
+	all := annotations.Annotations{}
+	for _, text := range warnings {
+		all.Add(fmt.Errorf("%w: %s", annotations.PromQLWarning, text))
+	}
+	for _, text := range infos {
+		all.Add(fmt.Errorf("%w: %s", annotations.PromQLInfo, text))
+	}
+	return all
+}
+
+// failed is an error as an engine of ours would give it, so that who asked sees no difference.
+func (s *Store) failed(ctx context.Context, err error) error {
+	var refused *v1.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return promql.ErrQueryTimeout("query execution")
+	case ctx.Err() != nil:
+		return promql.ErrQueryCanceled("query execution")
+	case !errors.As(err, &refused):
+		return promql.ErrStorage{Err: fmt.Errorf("query.url %s cannot be asked: %w", s.address, err)}
+	}
+	kind, reason := reasonOf(refused)
+	err = fmt.Errorf("query.url %s: %s", s.address, reason)
+	switch kind {
+	case v1.ErrTimeout:
+		return promql.ErrQueryTimeout("query execution")
+	case v1.ErrCanceled:
+		return promql.ErrQueryCanceled("query execution")
+	case v1.ErrExec, v1.ErrBadData:
+		return err
+	}
+	return promql.ErrStorage{Err: err}
+}
+
+// reasonOf is what an engine gives as its reason. Of an answer that is a server's error the client reads no more than
+// the number.
+func reasonOf(refused *v1.Error) (v1.ErrorType, string) {
+	var answer struct {
+		ErrorType v1.ErrorType
+		Error     string
+	}
+	if err := json.Unmarshal([]byte(refused.Detail), &answer); err == nil && answer.Error != "" {
+		return answer.ErrorType, answer.Error
+	}
+	return refused.Type, refused.Msg
+}
+
+// Querier reads series, samples and labels that lie within [minMs, maxMs].
+func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
+	return &querier{s, minMs, maxMs}, nil
+}
+
+// timeOf is a bound as the API takes it; the zero time is none.
+func timeOf(ms int64) time.Time {
+	if ms <= timestamp.FromTime(time.Unix(0, 0)) || ms > math.MaxInt64/int64(time.Millisecond) {
+		return time.Time{}
+	}
+	return timestamp.Time(ms)
+}
+
+// Abilities are what an engine can do.
+type Abilities struct {
+	Version          string // as it names itself; "" where it does not
+	NativeHistograms bool   // whether it evaluates them
+}
+
+// Abilities asks the engine what it can do; an error where it cannot be asked.
+func (s *Store) Abilities(ctx context.Context) (a Abilities, err error) {
+	if _, _, _, err = s.api.Query(ctx, "vector(1)", time.Time{}); err != nil {
+		return a, s.failed(ctx, err)
+	}
+	if built, err := s.api.Buildinfo(ctx); err == nil {
+		a.Version = built.Version
+	}
+	_, _, _, err = s.api.Query(ctx, "histogram_count(vector(1))", time.Time{})
+	a.NativeHistograms = err == nil
+	return a, nil
+}
