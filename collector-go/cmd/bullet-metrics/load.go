@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
 // What queries go through.
@@ -35,10 +33,9 @@ type loadOptions struct {
 	rate, background              float64
 	held, mostInFlight, probes    int
 	duration, timeout             time.Duration
-	collector, topology           string
-	thresholds                    []string
-	output                        string
-	histogram, picture, outcomes  string
+	counter                       topologyCounter
+	presented                     loadPresentation
+	outcomes, part, start         string
 }
 
 func newLoadCommand() *cobra.Command {
@@ -56,11 +53,14 @@ made for them.
 Latency counts from when a query was meant to start, so that a stall shows in every query that it held up. What could not be submitted,
 because as many were under way as may be, is reported, and its latency counts too. How late the client itself was is reported apart.
 
+Where one client is not enough, several ask a part each, --part 2/5, from one --start on, and keep their --outcomes; "load merge" adds them up.
+
 Ctrl-C ends the queries and gives the results so far.`,
 		Example: `  bullet-metrics load --rate 20 --duration 60s --threshold 'p99<35s' --threshold 'failed<1%'
   bullet-metrics load --held 100 --duration 5m --class top-k --histogram out/load.csv --picture out/load.png
   bullet-metrics load --target drpc --url drpc.example:3774 --function bullet-query --held 30 --duration 2m
-  bullet-metrics load --url bullet.example:5555 --rate 2 --query "SELECT * FROM STREAM(5000, TIME) LIMIT 3" --expect-records 3 --threshold 'completeness>=99%'`,
+  bullet-metrics load --url bullet.example:5555 --rate 2 --query "SELECT * FROM STREAM(5000, TIME) LIMIT 3" --expect-records 3 --threshold 'completeness>=99%'
+  bullet-metrics load --rate 5000 --part 2/5 --start 2026-11-24T12:00:00Z --outcomes part-2.jsonl`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			run, err := o.prepare(cmd)
@@ -95,15 +95,13 @@ Ctrl-C ends the queries and gives the results so far.`,
 	flags.IntVar(&o.probes, "probes", defaults.Probes, "different probes that queries of --rate look for")
 	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight,
 		"the most queries of --rate that may be under way")
-	flags.StringVar(&o.collector, "collector", "",
-		"address of a collector's HTTP, host:port or a URL, which is asked at the end how many queries the topology counted")
-	flags.StringVar(&o.topology, "topology", "bullet", "name of the topology at the collector")
-	flags.StringArrayVar(&o.thresholds, "threshold", nil,
-		"a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
-	flags.StringVar(&o.output, "output", outputText, "text or json")
-	flags.StringVar(&o.histogram, "histogram", "", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
-	flags.StringVar(&o.picture, "picture", "", "draw the latencies here: .png or .svg")
+	o.counter.addFlags(flags)
+	o.presented.addFlags(flags)
 	flags.StringVar(&o.outcomes, "outcomes", "", "write a line of JSON for every query here")
+	flags.StringVar(&o.part, "part", "",
+		"K/N: ask the Kth of N parts of the run's queries; --rate, --held and --most-in-flight are the whole run's")
+	flags.StringVar(&o.start, "start", "", "when to begin, such as 2026-11-24T12:00:00Z; the same for all parts")
+	command.AddCommand(newLoadMergeCommand())
 	return command
 }
 
@@ -120,14 +118,13 @@ type loadRun struct {
 	loadOptions
 	query      load.Query
 	open       load.OpenOptions
-	bounds     []load.Threshold
 	ordered    *float64 // the background that was asked for
 	tally      *load.Tally
 	timeline   load.Timeline
 	say        *terminal
-	lines      io.Writer // of outcomes; nil for none
-	linesMu    sync.Mutex
-	linesErr   error
+	outcomes   *load.OutcomesWriter // nil for none
+	part       load.Part
+	start      time.Time // zero: at once
 	began, end time.Time
 	// mostUnderWay is the most queries that were under way at a time; active is what the topology counted, nil where
 	// that is not known.
@@ -161,18 +158,15 @@ func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
 	if run.query, err = load.NewQuery(class, run.loadOptions.query); err != nil {
 		return nil, err
 	}
-	for _, text := range o.thresholds {
-		threshold, err := load.ParseThreshold(text)
-		if err != nil {
-			return nil, err
-		}
-		run.bounds = append(run.bounds, threshold)
-	}
 	if cmd.Flags().Changed("background") {
 		run.ordered = &run.background
 	}
-	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration, MostInFlight: o.mostInFlight, Probes: o.probes,
-		Prefix: loadProbes, Grace: o.timeout}
+	if err := run.parseParts(); err != nil {
+		return nil, err
+	}
+	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration,
+		MostInFlight: max(min(1, o.mostInFlight), run.part.Share(o.mostInFlight)), Probes: o.probes,
+		Prefix: loadProbes, Grace: o.timeout, Part: run.part, Start: run.start}
 	return run, run.check()
 }
 
@@ -189,6 +183,35 @@ func (r *loadRun) complete() {
 	}
 }
 
+// parseParts reads what several clients agree on.
+func (r *loadRun) parseParts() (err error) {
+	if r.loadOptions.part != "" {
+		if r.part, err = load.ParsePart(r.loadOptions.part); err != nil {
+			return fmt.Errorf("--part: %w", err)
+		}
+		switch {
+		case r.loadOptions.start == "":
+			return errors.New("--part needs --start, the same for all parts, such as --start " +
+				time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
+		case r.loadOptions.outcomes == "":
+			return errors.New("--part needs --outcomes FILE, which load merge reads")
+		case r.duration == 0:
+			return errors.New("--part needs a --duration: the parts end together")
+		}
+	}
+	if r.loadOptions.start == "" {
+		return nil
+	}
+	if r.start, err = time.Parse(time.RFC3339, r.loadOptions.start); err != nil {
+		return fmt.Errorf("--start is a time such as %s, not %q", time.Now().UTC().Format(time.RFC3339),
+			r.loadOptions.start)
+	}
+	if late := time.Since(r.start); late > 0 {
+		return fmt.Errorf("--start was %s ago", late.Round(time.Millisecond))
+	}
+	return nil
+}
+
 func (r *loadRun) check() error {
 	switch {
 	case r.target != targetGateway && r.target != targetDRPC:
@@ -201,19 +224,11 @@ func (r *loadRun) check() error {
 		return errors.New("--duration and --timeout must not be negative")
 	case r.ordered != nil && r.source == "":
 		return errors.New("--background needs the record source's address, --source")
-	case r.picture != "" && filepath.Ext(r.picture) != ".png" && filepath.Ext(r.picture) != ".svg":
-		return fmt.Errorf("--picture draws a .png or .svg, not %s", r.picture)
-	}
-	if r.histogram != "" {
-		if err := load.WriteHistogram(io.Discard, r.histogram, r.tally.Latencies(), time.Time{},
-			time.Time{}); err != nil {
-			return fmt.Errorf("--histogram: %w", err)
-		}
 	}
 	if r.rate != 0 {
-		return errors.Join(r.open.Validate(), checkOutput(r.output))
+		return errors.Join(r.open.Validate(), r.presented.check())
 	}
-	return checkOutput(r.output)
+	return r.presented.check()
 }
 
 // submitter is the target.
@@ -230,34 +245,85 @@ func (r *loadRun) submitter() (load.Submitter, func()) {
 func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
 	target, closing := r.submitter()
 	defer closing()
-	takeBack, err := r.order(ctx)
+	kept, err := r.keepOutcomes()
 	if err != nil {
 		return err
 	}
+	takeBack, err := r.order(ctx)
+	if err != nil {
+		return errors.Join(err, kept())
+	}
 	defer func() { err = errors.Join(err, takeBack()) }()
-	if r.outcomes != "" {
-		file, err := os.Create(r.outcomes)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		r.lines = file
+	if err := r.await(ctx); err != nil {
+		return errors.Join(err, kept())
 	}
 	r.drive(ctx, target)
-	r.askTopology(ctx)
-	if err := errors.Join(r.linesErr, r.write()); err != nil {
+	if err := kept(); err != nil {
 		return err
 	}
-	crossed, err := r.print(out)
-	switch {
+	r.active = r.counter.between(ctx, r.say, r.began, r.end)
+	switch err := r.figures().give(out, r.presented); {
 	case err != nil:
 		return err
-	case crossed > 0:
-		return thresholdsCrossed(crossed)
 	case ctx.Err() != nil && r.duration > 0:
 		return interrupted{}
 	}
 	return nil
+}
+
+// await waits for the run's start.
+func (r *loadRun) await(ctx context.Context) error {
+	wait := time.Until(r.start)
+	switch {
+	case r.start.IsZero():
+		return nil
+	case wait < 0:
+		return fmt.Errorf("--start was %s ago when the record source was ready: choose a later one",
+			(-wait).Round(time.Millisecond))
+	}
+	r.say.Say("part %s of the run begins in %s", r.part, wait.Round(time.Second))
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return interrupted{}
+	}
+}
+
+// keepOutcomes has what becomes of the queries written, if it is to be; kept ends the file.
+func (r *loadRun) keepOutcomes() (kept func() error, err error) {
+	if r.loadOptions.outcomes == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(r.loadOptions.outcomes)
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewWriter(file)
+	var of *load.Run
+	if !r.part.Whole() {
+		asked := r.asked()
+		of = &asked
+	}
+	r.outcomes = load.NewOutcomesWriter(lines, of)
+	return func() error {
+		if of != nil && r.wasAsked() {
+			r.outcomes.End(r.end)
+		}
+		return errors.Join(r.outcomes.Err(), lines.Flush(), file.Close())
+	}, nil
+}
+
+// wasAsked reports that the queries were asked: the run did not end before its start.
+func (r *loadRun) wasAsked() bool { return !r.end.IsZero() }
+
+// asked is what the run is, and this client of it.
+func (r *loadRun) asked() load.Run {
+	return load.Run{Part: r.part, URL: r.url, Processors: runtime.GOMAXPROCS(0), Target: r.target,
+		Class: r.query.Class(), Query: r.query.BQL("…"), Rate: r.rate, Held: r.held, StartMs: r.start.UnixMilli(),
+		DurationMs: r.duration.Milliseconds()}
 }
 
 // thresholdsCrossed is how many.
@@ -272,9 +338,10 @@ func (n thresholdsCrossed) Error() string {
 
 func (thresholdsCrossed) ExitCode() int { return exit.Missed }
 
-// order has the record source make what the queries look for, if there is one.
+// order has the record source make what the queries look for, if there is one. Of several parts the first does so, and
+// takes it back when no query of any can be under way any more.
 func (r *loadRun) order(ctx context.Context) (takeBack func() error, err error) {
-	if r.source == "" {
+	if r.source == "" || r.part.Number > 1 {
 		return func() error { return nil }, nil
 	}
 	probes := r.probes
@@ -289,25 +356,32 @@ func (r *loadRun) order(ctx context.Context) (takeBack func() error, err error) 
 	}
 	return func() error {
 		defer gateway.Close()
+		r.awaitOthers(ctx)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		return undo(ctx)
 	}, nil
 }
 
-func (r *loadRun) observe(o load.Outcome) {
-	r.tally.Add(o)
-	if r.lines == nil {
+// awaitOthers waits until the last query that another part may have started has ended.
+func (r *loadRun) awaitOthers(ctx context.Context) {
+	if r.part.Whole() || !r.wasAsked() || ctx.Err() != nil {
 		return
 	}
-	line, err := json.Marshal(o)
-	r.linesMu.Lock()
-	defer r.linesMu.Unlock()
-	if err == nil {
-		_, err = r.lines.Write(append(line, '\n'))
+	wait := time.Until(r.start.Add(r.duration + r.query.Life() + r.timeout))
+	r.say.Say("the record source makes records for the other parts' last queries, for %s", wait.Round(time.Second))
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
-	if r.linesErr == nil && err != nil {
-		r.linesErr = fmt.Errorf("keep the queries' outcomes: %w", err)
+}
+
+func (r *loadRun) observe(o load.Outcome) {
+	r.tally.Add(o)
+	if r.outcomes != nil {
+		r.outcomes.Add(o)
 	}
 }
 
@@ -323,7 +397,7 @@ func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
 		client, asking = open, func() { open.Run(ctx) }
 	} else {
 		options := load.DefaultHeldOptions()
-		options.Grace, options.Prefix = r.timeout, loadProbes
+		options.Grace, options.Prefix, options.Part = r.timeout, loadProbes, r.part
 		held := load.NewHeld(r.query, target, options, r.observe)
 		client, asking = held, func() { r.hold(ctx, held) }
 	}
@@ -338,27 +412,12 @@ func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
 	r.mostUnderWay = client.Counts().MostInFlight
 }
 
-// askTopology asks the collector, where one is named, how many queries the topology counted.
-func (r *loadRun) askTopology(ctx context.Context) {
-	if r.collector == "" {
-		return
-	}
-	asked, err := load.NewCollectorActivity(r.collector, r.topology)
-	if err != nil {
-		r.say.Say("how many queries the topology counted is not known: %v", err)
-		return
-	}
-	defer asked.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	switch r.active, err = asked.Within(ctx, r.began, r.end); {
-	case err != nil:
-		r.say.Say("how many queries the topology counted is not known: %v", err)
-	case r.active == nil:
-		r.say.Say("how many queries the topology counted is not known: the collector at %s has stored no slice of bullet_active_queries of topology %s between %s and %s",
-			r.collector,
-			r.topology, r.began.Format(time.TimeOnly), r.end.Format(time.TimeOnly))
-	}
+// figures are the run's, once it has ended.
+func (r *loadRun) figures() *loadFigures {
+	t := r.tally.Result()
+	return &loadFigures{Run: r.asked(), tally: r.tally, moments: r.timeline.Moments(), began: r.began, end: r.end,
+		mostUnderWay: r.mostUnderWay, active: r.active,
+		limit: clientLimit("the load client", t.Lateness.P99, runtime.GOMAXPROCS(0))}
 }
 
 // hold holds queries for the run's duration and lets those under way end.
@@ -397,55 +456,4 @@ func liveRow(m load.Moment, began time.Time) string {
 	elapsed := time.UnixMilli(m.TimeMs).Sub(began).Round(time.Second)
 	return fmt.Sprintf("%7s %10d %8d %10d %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, m.Returned,
 		m.Failed+m.TimedOut, p99)
-}
-
-// write writes the histogram and the picture.
-func (r *loadRun) write() error {
-	latencies := r.tally.Latencies()
-	if r.histogram != "" {
-		file, err := os.Create(r.histogram)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(load.WriteHistogram(file, r.histogram, latencies, r.began, r.end),
-			file.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", r.histogram, err)
-		}
-	}
-	if r.picture == "" {
-		return nil
-	}
-	var shares, seconds []float64
-	for _, p := range load.Points(latencies) {
-		shares, seconds = append(shares, p.Share), append(seconds, p.Seconds)
-	}
-	figure := report.LatencyChart("load", r.title(), shares, seconds)
-	draw := figure.PNG
-	if filepath.Ext(r.picture) == ".svg" {
-		draw = figure.SVG
-	}
-	picture, err := draw()
-	if err != nil {
-		return fmt.Errorf("draw %s: %w", r.picture, err)
-	}
-	return os.WriteFile(r.picture, picture, 0o644)
-}
-
-// title states what was run.
-func (r *loadRun) title() string {
-	what := fmt.Sprintf("%d held", r.held)
-	if r.rate > 0 {
-		what = fmt.Sprintf("%g/s", r.rate)
-	}
-	return fmt.Sprintf("%s queries, %s, for %s", r.query.Class(), what, r.end.Sub(r.began).Round(time.Second))
-}
-
-// clientLimit states in words whether the client kept the rate.
-func (r *loadRun) clientLimit(result load.Result) string {
-	const bound = 0.1 // seconds, as internal/tuning has it
-	if result.Lateness.P99 > bound {
-		return fmt.Sprintf("the load client was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
-			result.Lateness.P99*1000, runtime.GOMAXPROCS(0))
-	}
-	return ""
 }

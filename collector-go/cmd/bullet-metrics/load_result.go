@@ -1,15 +1,18 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
 // loadResult is a run's result as JSON. Units end the names; what is not known is null.
@@ -34,6 +37,19 @@ type loadResult struct {
 	Errors       []load.ErrorCount `json:"errors"`
 	Thresholds   []load.Judged     `json:"thresholds"`
 	Timeline     []load.Moment     `json:"timeline"`
+
+	Part  string       `json:"part,omitempty"`  // of several, which this client asked
+	Parts []partResult `json:"parts,omitempty"` // of a merged run
+}
+
+// partResult is what one of several clients did.
+type partResult struct {
+	Part       string    `json:"part"`
+	File       string    `json:"file"`
+	Due        int       `json:"due"`
+	Submitted  int       `json:"submitted"`
+	Lateness   quantiles `json:"client_lateness"`
+	Processors int       `json:"processors"`
 }
 
 type counted struct {
@@ -91,52 +107,125 @@ func millis(q load.Quantiles) quantiles {
 		P95: ms(q.P95), P99: ms(q.P99), P999: ms(q.P999), Most: ms(q.Most)}
 }
 
-func (r *loadRun) result() loadResult {
-	t := r.tally.Result()
+// loadFigures are those of a run that has ended, of one client or of several together.
+type loadFigures struct {
+	load.Run
+	tally        *load.Tally
+	moments      []load.Moment
+	began, end   time.Time
+	mostUnderWay int          // the most queries that were under way at a time
+	active       *load.Active // what the topology counted; nil where that is not known
+	limit        string       // which client did not keep up; "" for none
+	parts        []partResult
+}
+
+func (f *loadFigures) result(bounds []load.Threshold) loadResult {
+	t := f.tally.Result()
 	out := loadResult{
-		Target: r.target, URL: r.url, Class: string(r.query.Class()), Query: r.query.BQL("…"), Rate: r.rate,
-		Held:    r.held,
-		BeganMs: r.began.UnixMilli(), EndMs: r.end.UnixMilli(),
-		Achieved: math.Round(float64(t.Returned)/r.end.Sub(r.began).Seconds()*1000) / 1000,
+		Target: f.Target, URL: f.URL, Class: string(f.Class), Query: f.Query, Rate: f.Rate, Held: f.Held,
+		BeganMs: f.began.UnixMilli(), EndMs: f.end.UnixMilli(),
+		Achieved: math.Round(float64(t.Returned)/f.end.Sub(f.began).Seconds()*1000) / 1000,
 		Queries: counted{
 			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted,
 			Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
-			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: r.mostUnderWay,
+			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: f.mostUnderWay,
 		},
 		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness),
-		ClientLimit: r.clientLimit(t),
+		ClientLimit: f.limit,
 		Completeness: completeness{
 			Ratio: known(t.Completeness()), Judged: t.Judged, Incomplete: t.Incomplete, Records: t.Records, Due: t.Due,
 			Missing:  t.Missing,
 			Repeated: t.Repeated, Foreign: t.Foreign,
 		},
 		Errors: append([]load.ErrorCount{}, t.Errors...), Thresholds: []load.Judged{},
-		Timeline: append([]load.Moment{}, r.timeline.Moments()...),
+		Timeline: append([]load.Moment{}, f.moments...), Parts: f.parts,
 	}
-	if r.active != nil {
-		out.Queries.ActiveMost, out.Queries.ActiveUntilMs = &r.active.Most, &r.active.UntilMs
+	if !f.Part.Whole() {
+		out.Part = f.Part.String()
 	}
-	for _, bound := range r.bounds {
+	if f.active != nil {
+		out.Queries.ActiveMost, out.Queries.ActiveUntilMs = &f.active.Most, &f.active.UntilMs
+	}
+	for _, bound := range bounds {
 		out.Thresholds = append(out.Thresholds, bound.Judge(t))
 	}
 	return out
 }
 
-// print prints the result, and states how many thresholds were crossed.
-func (r *loadRun) print(out io.Writer) (crossed int, err error) {
-	result := r.result()
+// give writes the figures as they are to be presented. Crossed thresholds are an error.
+func (f *loadFigures) give(out io.Writer, p loadPresentation) error {
+	if err := f.write(p); err != nil {
+		return err
+	}
+	result := f.result(p.bounds)
+	crossed := 0
 	for _, judged := range result.Thresholds {
 		if !judged.Kept {
 			crossed++
 		}
 	}
-	if r.output == outputJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return crossed, encoder.Encode(result)
+	print := func() error { return result.text(out, f.title()) }
+	if p.output == outputJSON {
+		print = func() error { return printJSON(out, result) }
 	}
-	return crossed, result.text(out, r.title())
+	if err := print(); err != nil || crossed == 0 {
+		return err
+	}
+	return thresholdsCrossed(crossed)
+}
+
+// write writes the histogram and the picture.
+func (f *loadFigures) write(p loadPresentation) error {
+	latencies := f.tally.Latencies()
+	if p.histogram != "" {
+		file, err := os.Create(p.histogram)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(load.WriteHistogram(file, p.histogram, latencies, f.began, f.end),
+			file.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", p.histogram, err)
+		}
+	}
+	if p.picture == "" {
+		return nil
+	}
+	var shares, seconds []float64
+	for _, p := range load.Points(latencies) {
+		shares, seconds = append(shares, p.Share), append(seconds, p.Seconds)
+	}
+	figure := report.LatencyChart("load", f.title(), shares, seconds)
+	draw := figure.PNG
+	if filepath.Ext(p.picture) == ".svg" {
+		draw = figure.SVG
+	}
+	picture, err := draw()
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", p.picture, err)
+	}
+	return os.WriteFile(p.picture, picture, 0o644)
+}
+
+// title states what was run.
+func (f *loadFigures) title() string {
+	what := fmt.Sprintf("%d held", f.Held)
+	if f.Rate > 0 {
+		what = fmt.Sprintf("%g/s", f.Rate)
+	}
+	if !f.Part.Whole() {
+		what += ", part " + f.Part.String()
+	}
+	return fmt.Sprintf("%s queries, %s, for %s", f.Class, what, f.end.Sub(f.began).Round(time.Second))
+}
+
+// clientLimit states in words whether a client kept the rate; lateP99 is in seconds.
+func clientLimit(client string, lateP99 float64, processors int) string {
+	const bound = 0.1 // seconds, as internal/tuning has it
+	if lateP99 > bound {
+		return fmt.Sprintf("%s was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
+			client, lateP99*1000, processors)
+	}
+	return ""
 }
 
 // text writes the result for people.
@@ -181,6 +270,16 @@ func (r loadResult) text(out io.Writer, title string) error {
 	fmt.Fprintf(table, "client late\t%s\n", r.Lateness.text())
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if len(r.Parts) > 0 {
+		fmt.Fprintf(table, "\npart\tsubmitted\tdue\tlate p99 (ms)\tlate max (ms)\tprocessors\tfile\n")
+		for _, p := range r.Parts {
+			fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", p.Part, p.Submitted, p.Due, digits(p.Lateness.P99),
+				digits(p.Lateness.Most), p.Processors, p.File)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
 	}
 	if len(r.Errors)+len(r.Thresholds) > 0 || r.ClientLimit != "" {
 		fmt.Fprintln(out)

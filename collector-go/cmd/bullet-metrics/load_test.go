@@ -177,6 +177,62 @@ func TestLoadReportsCrossedThresholdsAndLostRecords(t *testing.T) {
 	assert.Regexp(t, `raw queries, 3 held, for \d+s through gateway at 127`, text)
 }
 
+// Three clients ask a part each from one moment on; what they keep adds up to one run, and shows which of them was
+// late. The first has ordered the records, and has them made until the last query of all has ended.
+func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
+	t.Parallel()
+	bullet, address := startFakeBullet(t)
+	dir, start := t.TempDir(), time.Now().Add(2*time.Second).Format(time.RFC3339Nano)
+	var clients sync.WaitGroup
+	files := []string{"merge"}
+	for number := 1; number <= 3; number++ {
+		file := filepath.Join(dir, fmt.Sprintf("part-%d.jsonl", number))
+		files = append(files, file)
+		clients.Go(func() {
+			text, code := runLoad(t, t.Context(), "--url", address, "--rate", "20", "--duration", "2s",
+				"--query-duration", "2s", "--timeout", "1s", "--limit", "5", "--matching-per-second", "10",
+				"--part", fmt.Sprintf("%d/3", number), "--start", start, "--outcomes", file)
+			assert.Equal(t, exit.Done, code, text)
+			assert.Contains(t, text, fmt.Sprintf("20/s, part %d/3, for", number))
+		})
+	}
+	clients.Wait()
+	assert.Empty(t, bullet.control.Probes, "the order is taken back")
+
+	text, code := runLoad(t, t.Context(), append(files, "--output", "json", "--threshold", "completeness>=100%")...)
+	require.Equal(t, exit.Done, code, text)
+	var merged loadResult
+	require.NoError(t, json.Unmarshal([]byte(text), &merged))
+	assert.Equal(t, 40, merged.Queries.Due)
+	assert.Equal(t, 40, merged.Queries.Returned)
+	assert.Equal(t, 40, merged.Latency.Count)
+	assert.Equal(t, 20.0, merged.Rate)
+	require.Len(t, merged.Parts, 3)
+	assert.Equal(t, []int{14, 13, 13}, []int{merged.Parts[0].Due, merged.Parts[1].Due, merged.Parts[2].Due})
+	assert.Equal(t, 40, merged.Timeline[len(merged.Timeline)-1].Returned)
+
+	text, code = runLoad(t, t.Context(), append(files, "--threshold", "p50<1ms")...)
+	assert.Equal(t, exit.Missed, code, text)
+	assert.Regexp(t, `raw queries, 20/s, for \d+s through gateway at 127`, text)
+	assert.Regexp(t, `(?m)^2/3 +13 +13 `, text)
+
+	whole, err := os.ReadFile(files[3])
+	require.NoError(t, err)
+	early := regexp.MustCompile(`(?m)^\{"class".*\n`).ReplaceAll(whole, nil)
+	early = bytes.Replace(early, []byte(`"queries":13`), []byte(`"queries":0`), 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "early.jsonl"), early, 0o666))
+	text, code = runLoad(t, t.Context(), append(files[:3:3], filepath.Join(dir, "early.jsonl"))...)
+	assert.Equal(t, exit.Done, code, text)
+	assert.Contains(t, text, "the client of part 3/3 was ended early: 0 of its 13 queries came due")
+
+	text, code = runLoad(t, t.Context(), files[:3]...)
+	assert.Equal(t, exit.Failed, code)
+	assert.Contains(t, text, "part 3/3 is missing")
+	text, code = runLoad(t, t.Context(), "merge", filepath.Join(dir, "nowhere"))
+	assert.Equal(t, exit.Failed, code)
+	assert.Contains(t, text, "nowhere")
+}
+
 func TestLoadEndsWithCtrlCAndReportsWhatItHas(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
@@ -205,6 +261,15 @@ func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
 		"a query must live at least 1 s":         {"--held", "1", "--query-duration", "1ms"},
 		"--background needs the record source's": {"--held", "1", "--target", "drpc", "--background", "10"},
 		"queries share 1 to 1000 probes, not 0":  {"--rate", "1", "--probes", "0"},
+		"such as 2/5 for the second of five":     {"--rate", "1", "--part", "5/2"},
+		"--part needs --start":                   {"--rate", "1", "--part", "1/2"},
+		"--part needs --outcomes FILE": {"--rate", "1", "--part", "1/2", "--start",
+			"2100-01-01T00:00:00Z"},
+		"--part needs a --duration": {"--rate", "1", "--part", "1/2", "--start", "2100-01-01T00:00:00Z",
+			"--outcomes", "x", "--duration", "0"},
+		"--start is a time such as": {"--rate", "1", "--start", "noon"},
+		"--start was":               {"--rate", "1", "--start", "2020-01-01T00:00:00Z"},
+		"name the files that load":  {"merge"},
 	} {
 		text, code := runLoad(t, t.Context(), args...)
 		assert.Equal(t, exit.Usage, code, text)

@@ -14,6 +14,8 @@ type HeldOptions struct {
 	Backoff time.Duration
 	// Prefix begins the probes' values; "" for "probe".
 	Prefix string
+	// Part is the share of the slots that this client holds queries in.
+	Part Part
 }
 
 // DefaultHeldOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second a
@@ -51,8 +53,8 @@ func NewHeld(query Query, target Submitter, options HeldOptions, observe func(Ou
 	}
 }
 
-// Hold changes how many queries are held. New ones start at once; superfluous ones end by themselves and are not
-// repeated.
+// Hold changes how many queries the run holds, of which the part has its share. New ones start at once; superfluous
+// ones end by themselves and are not repeated.
 func (h *Held) Hold(n int) { h.HoldWithin(n, 0) }
 
 // HoldWithin is Hold with the starts of new queries spread evenly over a time. Queries that run for as long as each
@@ -63,7 +65,7 @@ func (h *Held) HoldWithin(n int, spread time.Duration) {
 	h.target = n
 	var starting []int
 	for slot := range n {
-		if !h.running[slot] && h.ctx.Err() == nil {
+		if h.options.Part.has(slot) && !h.running[slot] && h.ctx.Err() == nil {
 			starting = append(starting, slot)
 		}
 	}

@@ -24,6 +24,11 @@ type OpenOptions struct {
 	Prefix string
 	// Grace is how long after its own end a query may take to return before it has timed out.
 	Grace time.Duration
+	// Part is the share of the queries that this client starts; the others' are other clients'. Rate, Probes and Prefix
+	// are the whole run's, MostInFlight this client's.
+	Part Part
+	// Start is when the run begins; zero: with Run. One that has passed makes the queries that were due late.
+	Start time.Time
 	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a
 	// place is free. For what runs for ever, which must not ask later what it could not ask in time.
 	Skip bool
@@ -53,9 +58,9 @@ func (o OpenOptions) Validate() error {
 	return nil
 }
 
-// OpenLoop starts queries at a constant rate: query k at k/Rate after the start, whether or not the topology, the
-// target or the client kept up with those before. Nothing is left out: what could not start in time starts late or is
-// reported as not submitted, and its latency counts from when it was meant to start.
+// OpenLoop starts queries at a constant rate: query k of the run at k/Rate after the start, whether or not the
+// topology, the target or the client kept up with those before. Nothing is left out: what could not start in time
+// starts late or is reported as not submitted, and its latency counts from when it was meant to start.
 type OpenLoop struct {
 	query   Query
 	target  Submitter
@@ -88,6 +93,9 @@ type place struct{ freed time.Time }
 // are abandoned. It is for one call.
 func (o *OpenLoop) Run(ctx context.Context) {
 	began := time.Now()
+	if !o.options.Start.IsZero() {
+		began = o.options.Start
+	}
 	o.mu.Lock()
 	o.began = began
 	o.mu.Unlock()
@@ -116,7 +124,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		}
 		s := start{o.intended(k), latest(o.intended(k), free.freed)}
 		o.count(func() { o.submitted++; o.inFlight.begin() })
-		slot := k
+		slot := o.options.Part.query(k)
 		queries.Go(func() {
 			o.end(d.ask(slot, probeValue(o.options.Prefix, slot%o.options.Probes), s))
 			places <- place{time.Now()}
@@ -126,9 +134,9 @@ func (o *OpenLoop) Run(ctx context.Context) {
 	queries.Wait()
 }
 
-// intended is when query k is meant to start.
+// intended is when query k of the part is meant to start.
 func (o *OpenLoop) intended(k int) time.Time {
-	return o.began.Add(time.Duration(float64(k) / o.options.Rate * float64(time.Second)))
+	return o.began.Add(time.Duration(float64(o.options.Part.query(k)) / o.options.Rate * float64(time.Second)))
 }
 
 // within reports whether a moment is before the run's end.
@@ -142,7 +150,7 @@ func (o *OpenLoop) dueBy(moment time.Time) int {
 		moment = o.began.Add(o.options.Duration)
 	}
 	// at or below; the loop sets right what rounding did
-	n := max(0, int(moment.Sub(o.began).Seconds()*o.options.Rate)-1)
+	n := max(0, o.options.Part.Share(int(moment.Sub(o.began).Seconds()*o.options.Rate))-1)
 	for !o.intended(n).After(moment) && o.within(o.intended(n)) {
 		n++
 	}
@@ -202,9 +210,9 @@ func (o *OpenLoop) leave(k int, end time.Time) {
 
 // miss counts a query that was due and is not submitted.
 func (o *OpenLoop) miss(k int, end time.Time) {
-	intended := o.intended(k)
+	intended, slot := o.intended(k), o.options.Part.query(k)
 	outcome := Outcome{
-		Class: o.query.Class(), Slot: k, Probe: probeValue(o.options.Prefix, k%o.options.Probes),
+		Class: o.query.Class(), Slot: slot, Probe: probeValue(o.options.Prefix, slot%o.options.Probes),
 		IntendedMs:  intended.UnixMilli(),
 		SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()),
 		End: NotSubmitted,

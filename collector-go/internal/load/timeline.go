@@ -33,11 +33,7 @@ func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Clien
 	for {
 		select {
 		case now := <-ticker.C:
-			moment := Moment{TimeMs: now.UnixMilli(), Counts: client.Counts()}
-			if p99 := tally.Result().Latency.P99 * 1000; !math.IsNaN(p99) {
-				moment.P99Ms = &p99
-			}
-			t.add(moment)
+			moment := t.note(now, client.Counts(), tally)
 			if show != nil {
 				show(moment)
 			}
@@ -45,6 +41,16 @@ func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Clien
 			return
 		}
 	}
+}
+
+// note keeps a moment.
+func (t *Timeline) note(at time.Time, counts Counts, tally *Tally) Moment {
+	moment := Moment{TimeMs: at.UnixMilli(), Counts: counts}
+	if p99 := tally.Result().Latency.P99 * 1000; !math.IsNaN(p99) {
+		moment.P99Ms = &p99
+	}
+	t.add(moment)
+	return moment
 }
 
 func (t *Timeline) add(m Moment) {

@@ -1,0 +1,50 @@
+package load
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Part is the share of a run's queries that one of several clients asks. Of N parts, part K has the queries K-1,
+// K-1+N, K-1+2N, ... of an open loop, and the slots of these numbers of a Held: together they ask each once. The zero
+// value is the whole.
+type Part struct {
+	Number int `json:"number"` // from 1 on
+	Of     int `json:"of"`
+}
+
+// maxParts is as many as there are probes.
+const maxParts = maxProbes
+
+// ParsePart reads "2/5".
+func ParsePart(text string) (Part, error) {
+	number, of, _ := strings.Cut(text, "/")
+	var p Part
+	var err error
+	if p.Number, err = strconv.Atoi(number); err == nil {
+		p.Of, err = strconv.Atoi(of)
+	}
+	if err != nil || p.Number < 1 || p.Number > p.Of || p.Of > maxParts {
+		return Part{}, fmt.Errorf("a part is K/N, such as 2/5 for the second of five, N up to %d; not %q", maxParts,
+			text)
+	}
+	return p, nil
+}
+
+func (p Part) String() string { return fmt.Sprintf("%d/%d", max(1, p.Number), p.parts()) }
+
+// Whole reports that there is no other part.
+func (p Part) Whole() bool { return p.Of <= 1 }
+
+// Share is how many of n fall to the part.
+func (p Part) Share(n int) int { return (n + p.parts() - 1 - p.first()) / p.parts() }
+
+// query is the run's number of the part's query i.
+func (p Part) query(i int) int { return p.first() + i*p.parts() }
+
+// has reports whether query or slot k is the part's.
+func (p Part) has(k int) bool { return k%p.parts() == p.first() }
+
+func (p Part) parts() int { return max(1, p.Of) }
+func (p Part) first() int { return max(0, p.Number-1) }

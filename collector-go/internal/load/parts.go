@@ -1,0 +1,307 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// PartRun is what one client did of a run that several clients ask: its part's outcomes, one a line of JSON, between a
+// first line {"run": ...}, the run, and a last line {"end": ...}.
+type PartRun struct {
+	Run
+	Outcomes []Outcome
+	EndMs    int64 // when the last of its queries had ended
+}
+
+// Run is what a client was asked for. All parts of a run have the same, the fields of the client apart.
+type Run struct {
+	Part       Part    `json:"part"`
+	URL        string  `json:"url"`        // of the target, as this client reaches it
+	Processors int     `json:"processors"` // of this client
+	Target     string  `json:"target"`
+	Class      Class   `json:"class"`
+	Query      string  `json:"query"`
+	Rate       float64 `json:"rate_per_second,omitempty"`
+	Held       int     `json:"held,omitempty"`
+	StartMs    int64   `json:"start_ms"`
+	DurationMs int64   `json:"duration_ms"`
+}
+
+// Due is how many queries the rate makes of the part in the run's duration; 0 of held queries, which come due as others
+// return.
+func (r Run) Due() int { return r.Part.Share(int(math.Ceil(r.Rate * float64(r.DurationMs) / 1000))) }
+
+// partLine is the first or the last line.
+type partLine struct {
+	Run *Run     `json:"run,omitempty"`
+	End *partEnd `json:"end,omitempty"`
+}
+
+type partEnd struct {
+	TimeMs  int64 `json:"time_ms"`
+	Queries int   `json:"queries"`
+}
+
+// OutcomesWriter writes outcomes, one a line of JSON. It is safe for concurrent use.
+type OutcomesWriter struct {
+	mu      sync.Mutex
+	to      io.Writer
+	queries int
+	err     error
+}
+
+// NewOutcomesWriter begins; run is what the outcomes are a part of, nil for all of a run, which has neither a first nor
+// a last line.
+func NewOutcomesWriter(to io.Writer, run *Run) *OutcomesWriter {
+	w := &OutcomesWriter{to: to}
+	if run != nil {
+		w.line(partLine{Run: run})
+	}
+	return w
+}
+
+// Add writes an outcome.
+func (w *OutcomesWriter) Add(o Outcome) {
+	w.line(o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queries++
+}
+
+// End writes the last line of a part.
+func (w *OutcomesWriter) End(at time.Time) {
+	w.line(partLine{End: &partEnd{at.UnixMilli(), w.queries}})
+}
+
+// Err is the first error there was.
+func (w *OutcomesWriter) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *OutcomesWriter) line(v any) {
+	line, err := json.Marshal(v)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		_, err = w.to.Write(append(line, '\n'))
+	}
+	if w.err == nil && err != nil {
+		w.err = fmt.Errorf("keep the queries' outcomes: %w", err)
+	}
+}
+
+// Bounds of a part that is read: a line's length, and from its start to its end.
+const (
+	mostLine  = 1 << 20
+	mostRunMs = int64(366 * 24 * time.Hour / time.Millisecond)
+)
+
+// ReadPart reads what a client wrote of its part. An error has the line's number.
+func ReadPart(from io.Reader) (*PartRun, error) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, mostLine)
+	p, ended := &PartRun{}, false
+	number := 0
+	for lines.Scan() {
+		number++
+		if ended {
+			return nil, fmt.Errorf("line %d comes after the last one of a part", number)
+		}
+		var err error
+		if ended, err = p.take(number, lines.Bytes()); err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	switch {
+	case lines.Err() != nil:
+		return nil, fmt.Errorf("line %d: %w", number+1, lines.Err())
+	case number == 0:
+		return nil, errors.New("the file is empty: its client was ended before it began")
+	case !ended:
+		return nil, fmt.Errorf("it has no end after line %d: its client still runs, or was killed", number)
+	}
+	return p, nil
+}
+
+// take takes a line, and reports whether it was the last.
+func (p *PartRun) take(number int, text []byte) (last bool, err error) {
+	switch {
+	case number == 1:
+		return false, p.begin(text)
+	case bytes.HasPrefix(text, []byte(`{"end":{`)):
+		var line struct{ End partEnd }
+		if err := json.Unmarshal(text, &line); err != nil {
+			return false, err
+		}
+		return true, p.end(line.End)
+	}
+	var o Outcome
+	if err := json.Unmarshal(text, &o); err != nil {
+		return false, err
+	}
+	if o.End == "" || !p.Part.has(o.Slot) {
+		return false, fmt.Errorf("query %d is none of part %s", o.Slot, p.Part)
+	}
+	p.Outcomes = append(p.Outcomes, o)
+	return false, nil
+}
+
+func (p *PartRun) begin(text []byte) error {
+	var line struct{ Run *Run }
+	if err := json.Unmarshal(text, &line); err != nil {
+		return err
+	}
+	if line.Run == nil {
+		return errors.New("no part begins like this: a part is what load --part wrote with --outcomes")
+	}
+	p.Run = *line.Run
+	if p.Part.Number < 1 || p.Part.Number > p.Part.Of || p.Part.Of > maxParts {
+		return fmt.Errorf("there is no part %s", p.Part)
+	}
+	return nil
+}
+
+func (p *PartRun) end(e partEnd) error {
+	if e.Queries != len(p.Outcomes) {
+		return fmt.Errorf("the part has %d queries, and %d lines of them", e.Queries, len(p.Outcomes))
+	}
+	p.EndMs = e.TimeMs
+	if p.StartMs < 0 || p.EndMs < p.StartMs || p.EndMs-p.StartMs > mostRunMs {
+		return fmt.Errorf("a part is of a year at most, not of %s to %s", moment(p.StartMs), moment(p.EndMs))
+	}
+	for _, o := range p.Outcomes {
+		for _, at := range []int64{o.IntendedMs, o.SubmittedMs, o.FinishedMs} {
+			if at < p.StartMs || at > p.EndMs {
+				return fmt.Errorf("query %d is of %s, and the part of %s to %s", o.Slot, moment(at), moment(p.StartMs),
+					moment(p.EndMs))
+			}
+		}
+	}
+	return nil
+}
+
+// CheckParts reports what keeps parts from being one run: another run, a part that is missing or there twice.
+func CheckParts(parts []*PartRun) error {
+	first := parts[0]
+	seen := map[int]bool{}
+	for _, p := range parts {
+		if field, was, is := first.differs(p); field != "" {
+			return fmt.Errorf("parts %s and %s are not of one run: %s is %v of the one and %v of the other", first.Part,
+				p.Part, field, was, is)
+		}
+		if seen[p.Part.Number] {
+			return fmt.Errorf("part %s is there twice", p.Part)
+		}
+		seen[p.Part.Number] = true
+	}
+	for number := 1; number <= first.Part.Of; number++ {
+		if !seen[number] {
+			return fmt.Errorf("part %s is missing", Part{number, first.Part.Of})
+		}
+	}
+	return nil
+}
+
+// differs names the first field in which a part is of another run.
+func (r Run) differs(p *PartRun) (field string, was, is any) {
+	for _, f := range []struct {
+		name    string
+		was, is any
+	}{
+		{"the number of parts", r.Part.Of, p.Part.Of},
+		{"the start", moment(r.StartMs), moment(p.StartMs)},
+		{"the duration", length(r.DurationMs), length(p.DurationMs)},
+		{"the target", r.Target, p.Target},
+		{"the class", r.Class, p.Class}, {"the query", r.Query, p.Query}, {"the rate", r.Rate, p.Rate},
+		{"the number of held queries", r.Held, p.Held},
+	} {
+		if f.was != f.is {
+			return f.name, f.was, f.is
+		}
+	}
+	return "", nil, nil
+}
+
+func moment(at int64) string { return time.UnixMilli(at).UTC().Format(time.RFC3339Nano) }
+func length(n int64) string  { return (time.Duration(n) * time.Millisecond).String() }
+
+// Merged is what several clients did of one run.
+type Merged struct {
+	Tally        *Tally
+	Moments      []Moment
+	MostInFlight int
+	Began, End   time.Time
+}
+
+// MergeParts adds up parts that are one run. A moment's counts are of the outcomes' own times: what waited or was late
+// is in Due and not yet in Submitted.
+func MergeParts(parts []*PartRun) *Merged {
+	m := &Merged{Tally: NewTally(), Began: time.UnixMilli(parts[0].StartMs)}
+	var all []Outcome
+	endMs := parts[0].EndMs
+	for _, p := range parts {
+		all = append(all, p.Outcomes...)
+		endMs = max(endMs, p.EndMs)
+	}
+	m.End = time.UnixMilli(endMs)
+	slices.SortStableFunc(all, func(a, b Outcome) int { return cmp.Compare(a.FinishedMs, b.FinishedMs) })
+	m.replay(all)
+	return m
+}
+
+// event is a query that was due, was submitted or ended.
+type event struct {
+	ms    int64
+	what  int // due before submitted before ended
+	query Outcome
+}
+
+// replay takes outcomes through the run again, second by second, or in longer steps where it is hours long.
+func (m *Merged) replay(outcomes []Outcome) {
+	var events []event
+	for _, o := range outcomes {
+		events = append(events, event{o.IntendedMs, 0, o}, event{o.FinishedMs, 2, o})
+		if o.End != NotSubmitted {
+			events = append(events, event{o.SubmittedMs, 1, o})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.what, b.what))
+	})
+	var timeline Timeline
+	var now inFlight
+	due, submitted, ends := 0, 0, map[End]int{}
+	period := max(1, m.End.Sub(m.Began)/time.Second/maxMoments) * time.Second
+	next := m.Began.Add(period)
+	for _, e := range events {
+		for ; next.UnixMilli() <= e.ms; next = next.Add(period) {
+			timeline.note(next, newCounts(due, submitted, now, ends), m.Tally)
+		}
+		switch e.what {
+		case 0:
+			due++
+		case 1:
+			submitted++
+			now.begin()
+		default:
+			ends[e.query.End]++
+			m.Tally.Add(e.query)
+			if e.query.End != NotSubmitted {
+				now.end()
+			}
+		}
+	}
+	timeline.note(m.End, newCounts(due, submitted, now, ends), m.Tally)
+	m.Moments, m.MostInFlight = timeline.Moments(), now.most
+}
