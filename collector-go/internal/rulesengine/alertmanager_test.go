@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine/alertmanagertest"
 )
 
@@ -81,6 +82,50 @@ func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	assert.Equal(t, []alertmanagertest.Alert{began}, manager.Notifications())
 }
 
+// Two collectors evaluate the same rules over the same engine, as with query.url: Alertmanager takes their alerts for
+// one, people hear of it once, and one collector is enough.
+func TestTwoEvaluatorsNotifyOnce(t *testing.T) {
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	manager := alertmanagertest.Start(t)
+	shared := newPlace(t, t.TempDir())
+	defer shared.close(t)
+	shared.latency(t, 0.25)
+	var ends []func()
+	for range 2 {
+		dir := t.TempDir()
+		own := OpenResults(dir+"/results", time.Hour, nil, nil)
+		engine, err := query.New(query.Join(shared.store, own), query.DefaultOptions())
+		require.NoError(t, err)
+		o, figures := shared.options(dir, slowFilter, manager.URL), prometheus.NewPedanticRegistry()
+		o.Registerer = figures
+		e, err := New(engine, own, o)
+		require.NoError(t, err)
+		end := run(t, e)
+		ends = append(ends, func() {
+			end()
+			require.NoError(t, engine.Close())
+			require.NoError(t, own.Close())
+		})
+		require.Eventually(t, func() bool {
+			return counted(t, figures, "prometheus_notifications_sent_total", manager.URL+"/api/v2/alerts") > 1
+		}, time.Minute, 20*time.Millisecond)
+	}
+	held := manager.Active(t)
+	require.Len(t, held, 1)
+	ends[0]()
+	require.Eventually(t, func() bool {
+		now := manager.Active(t)
+		return len(now) == 1 && now[0].UpdatedAt.After(held[0].UpdatedAt)
+	}, time.Minute, 20*time.Millisecond)
+	require.Len(t, manager.Notifications(), 1)
+
+	shared.latency(t, 0.1)
+	notices := awaitNotices(t, manager, 2)
+	ends[1]()
+	assert.Equal(t, []string{"firing", "resolved"}, []string{notices[0].Status, notices[1].Status})
+	assert.Len(t, manager.Notifications(), 2)
+}
+
 // An Alertmanager that is not there and one that never answers hold up neither rules nor the one that hears, and are
 // counted.
 func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
@@ -120,10 +165,16 @@ func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 // failures is how many alerts could not be sent to an Alertmanager.
 func failures(t *testing.T, figures *prometheus.Registry, to string) float64 {
 	t.Helper()
+	return counted(t, figures, "prometheus_notifications_errors_total", to)
+}
+
+// counted is a counter's value for an Alertmanager.
+func counted(t *testing.T, figures *prometheus.Registry, name, to string) float64 {
+	t.Helper()
 	families, err := figures.Gather()
 	require.NoError(t, err)
 	for _, f := range families {
-		if f.GetName() != "prometheus_notifications_errors_total" {
+		if f.GetName() != name {
 			continue
 		}
 		for _, m := range f.GetMetric() {
