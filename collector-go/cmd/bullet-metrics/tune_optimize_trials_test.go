@@ -40,7 +40,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	out, err := tune(t, args...)
 	require.NoError(t, err)
 	for _, want := range []string{"small: 36 configurations may be tried",
-		"first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=500",
+		"first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=1024 pending=50",
 		"at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
@@ -50,7 +50,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &f))
 	assert.InDelta(t, 120, f.TrialSeconds, 30, "about two minutes")
 	assert.Equal(t, map[string]any{"bullet.topology.filter.bolt.parallelism": 1.0,
-		"bullet.topology.custom.topology.worker.childopts":  "-XX:+UseG1GC -XX:TieredStopAtLevel=1 -Xmx64m",
+		"bullet.topology.custom.topology.worker.childopts":  "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m",
 		"bullet.topology.custom.topology.max.spout.pending": 5.0}, f.First)
 	out, err = tune(t, append(args, "--grid")...)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ trial_time: 130s
 		require.NoError(t, json.Unmarshal([]byte(out), &r))
 		assert.True(t, r.Proven)
 		assert.LessOrEqual(t, len(r.Trials), 12, "of 36")
-		assert.InDelta(t, 2+128*0.0005, r.Best.Cost, 1e-9, "two bolts, 128 MiB")
+		assert.InDelta(t, 2+256*0.0005, r.Best.Cost, 1e-9, "two bolts, 256 MiB")
 	}
 }
 
@@ -107,7 +107,7 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	launcher, dir := &refusing{}, t.TempDir()
 	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, study: s.study, dir: dir,
 		launcher: launcher}
-	order := trials.Order{Number: 3, Point: optimize.Point{1, 2, 1}, Label: "filter=2 heap=256 pending=50",
+	order := trials.Order{Number: 3, Point: optimize.Point{1, 1, 2}, Label: "filter=2 heap=256 pending=50",
 		Dir: filepath.Join(dir, "trials", "03")}
 	for launch := 1; launch <= 2; launch++ {
 		_, err := e.Play(t.Context(), order)
@@ -121,7 +121,7 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	assert.True(t, run.Plan.EndEarly)
 	assert.Equal(t, s.study.Text, run.Experiment)
 	assert.Contains(t, run.Trials[0].Settings, rundir.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
-		Value: "-XX:+UseG1GC -XX:TieredStopAtLevel=1 -Xmx256m"})
+		Value: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m"})
 
 	w, err := rundir.Open(order.Dir)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	}
 	best, err := os.ReadFile(filepath.Join(o.out, bestFile))
 	require.NoError(t, err)
-	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseG1GC -XX:TieredStopAtLevel=1 -Xmx64m\n")
+	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m\n")
 	for _, name := range []string{"report.html", "report.md", "report.json", "figures/optimize-front.svg"} {
 		assert.FileExists(t, filepath.Join(o.out, rundir.ReportDir, name))
 	}
