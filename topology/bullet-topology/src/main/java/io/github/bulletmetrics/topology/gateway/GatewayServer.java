@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * The gateway's HTTP: clients' queries, the endpoints that bullet-core's RESTPubSub polls, the record source's control,
@@ -129,6 +130,18 @@ public final class GatewayServer implements AutoCloseable {
         InetSocketAddress address = http.getAddress();
         String host = address.getAddress().getHostAddress();
         return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+    }
+
+    /**
+     * Waits for the record source.
+     *
+     * @param wanted of what {@link #SOURCE_STATUS} answers, asked after each report of a task.
+     * @param limitMs how long to wait at most.
+     * @return the last status, which is not as wanted when the time is up.
+     * @throws InterruptedException when the thread is.
+     */
+    public JsonObject awaitSource(Predicate<JsonObject> wanted, long limitMs) throws InterruptedException {
+        return source.await(wanted, limitMs);
     }
 
     private void poll(Reply reply) {

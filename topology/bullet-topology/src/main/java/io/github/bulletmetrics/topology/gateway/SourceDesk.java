@@ -8,6 +8,7 @@ import io.github.bulletmetrics.topology.source.SourceReport;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /** Keeps what the record source is to emit, and what its tasks last said that they have done. Thread-safe. */
 final class SourceDesk {
@@ -45,7 +46,19 @@ final class SourceDesk {
             return false;
         }
         reports.put(key, new Heard(report, System.nanoTime()));
+        notifyAll();
         return true;
+    }
+
+    /** Looks at the {@link #status} after each report, until it is as wanted or the time is up; returns the last. */
+    synchronized JsonObject await(Predicate<JsonObject> wanted, long limitMs) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMs);
+        JsonObject status = status();
+        for (long left = limitMs; left > 0 && !wanted.test(status); status = status()) {
+            wait(left);
+            left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+        }
+        return status;
     }
 
     /**

@@ -1,7 +1,7 @@
 package io.github.bulletmetrics.topology.compat;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import com.yahoo.bullet.common.BulletConfig;
 import com.yahoo.bullet.pubsub.IdentityPubSubMessageSerDe;
 import com.yahoo.bullet.storage.MemoryStorageManager;
@@ -17,15 +17,16 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /** The whole Bullet topology with a gateway before it: records and queries for a while, and then no more. */
 final class WholeBullet {
     private static final int RECORDS_A_SECOND = 25;
-    private static final long RECORDS_MS = 16_000;
+    private static final int RECORDS = 16 * RECORDS_A_SECOND;
     private static final int QUERIES = 10;
     private static final long POLL_MS = 100;
     private static final long LIMIT_MS = 120_000;
@@ -76,34 +77,39 @@ final class WholeBullet {
     }
 
     private Truth work() throws IOException, InterruptedException {
-        await("the record source to report", () -> sum("reporting") > 0);
+        await("the record source to report", status -> figure(status, "reporting") > 0);
         emit(RECORDS_A_SECOND);
-        long until = System.nanoTime() + RECORDS_MS * 1_000_000;
-        int queries = 0;
-        while (queries < QUERIES || System.nanoTime() < until) {
-            if (queries < QUERIES) {
-                int status = query();
-                if (status != 200) {
-                    throw new IOException("a query was answered with " + status);
-                }
-                queries++;
-            } else {
-                Thread.sleep(POLL_MS);
+        for (int query = 0; query < QUERIES; query++) {
+            int status = query();
+            if (status != 200) {
+                throw new IOException("a query was answered with " + status);
             }
         }
+        await("the records", status -> figure(status, "emitted") >= RECORDS);
         emit(0);
-        await("the last record to be acked", () -> sum("emitted") > 0 && sum("emitted") == sum("acked"));
-        return new Truth(sum("emitted"), queries);
+        JsonObject end = await("the last record to be acked",
+                status -> figure(status, "emitted") == figure(status, "acked"));
+        return new Truth(figure(end, "emitted"), QUERIES);
     }
 
-    /** Returns when the source follows. */
+    /** Returns when the source follows, and all of it has reported since. */
     private void emit(int recordsPerSecond) throws IOException, InterruptedException {
         http.send(HttpRequest.newBuilder(url(GatewayServer.SOURCE_CONTROL))
             .PUT(BodyPublishers.ofString("{\"records_per_second\": " + recordsPerSecond + "}")).build(),
             BodyHandlers.discarding());
-        await("the record source to follow", () -> sum("following") == sum("reporting"));
-        // What it reported may be from before: the next report is not.
-        Thread.sleep(10 * POLL_MS);
+        await("the record source to follow", status -> figure(status, "following") == figure(status, "reporting"));
+        long followed = System.nanoTime();
+        await("a report since", status -> reported(status, followed));
+    }
+
+    private static boolean reported(JsonObject status, long sinceNanos) {
+        long sinceMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sinceNanos);
+        for (JsonElement task : status.getAsJsonArray("tasks")) {
+            if (figure(task.getAsJsonObject(), "age_ms") >= sinceMs) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private int query() throws IOException, InterruptedException {
@@ -112,28 +118,19 @@ final class WholeBullet {
             BodyHandlers.discarding()).statusCode();
     }
 
-    private long sum(String figure) throws IOException, InterruptedException {
-        HttpResponse<String> status = http.send(HttpRequest.newBuilder(url(GatewayServer.SOURCE_STATUS)).build(),
-                BodyHandlers.ofString());
-        JsonObject answer = new JsonParser().parse(status.body()).getAsJsonObject();
-        return answer.get(figure).getAsLong();
+    private static long figure(JsonObject of, String name) {
+        return of.get(name).getAsLong();
     }
 
     private URI url(String path) {
         return URI.create("http://" + gateway.address() + path);
     }
 
-    private interface Condition {
-        boolean holds() throws IOException, InterruptedException;
-    }
-
-    private static void await(String what, Condition condition) throws IOException, InterruptedException {
-        long limit = System.nanoTime() + LIMIT_MS * 1_000_000;
-        while (!condition.holds()) {
-            if (System.nanoTime() > limit) {
-                throw new IOException("waited " + LIMIT_MS + " ms for " + what);
-            }
-            Thread.sleep(POLL_MS);
+    private JsonObject await(String what, Predicate<JsonObject> wanted) throws IOException, InterruptedException {
+        JsonObject status = gateway.awaitSource(wanted, LIMIT_MS);
+        if (!wanted.test(status)) {
+            throw new IOException("waited " + LIMIT_MS + " ms for " + what + ": " + status);
         }
+        return status;
     }
 }
