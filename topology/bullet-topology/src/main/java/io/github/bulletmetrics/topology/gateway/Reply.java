@@ -8,7 +8,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -83,9 +82,9 @@ final class Reply {
             byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
             exchange.getResponseHeaders().set("Content-Type", type);
             exchange.sendResponseHeaders(status, bytes.length);
-            try (OutputStream out = exchange.getResponseBody()) {
-                out.write(bytes);
-            }
+            // Closed with the exchange, not before: where the client has gone, the stream's own close fails, and the
+            // exchange, finding it closed, would keep the connection's file descriptor for ever.
+            exchange.getResponseBody().write(bytes);
         } catch (IOException e) {
             LOG.debug("A client has gone before its answer", e);
         }

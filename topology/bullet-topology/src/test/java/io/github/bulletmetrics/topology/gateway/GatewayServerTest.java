@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.sun.management.UnixOperatingSystemMXBean;
 import com.yahoo.bullet.pubsub.Metadata;
 import com.yahoo.bullet.pubsub.Metadata.Signal;
 import com.yahoo.bullet.pubsub.PubSubMessage;
@@ -18,13 +19,16 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.Serializable;
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -113,6 +117,28 @@ class GatewayServerTest {
         bullet.answer(query, RESULT, Signal.COMPLETE);
         assertThat(stats().get("unknown_results").getAsInt()).isEqualTo(1);
         assertBalance("timed_out", 1);
+    }
+
+    @Test
+    void aClientThatLeavesBeforeItsAnswerLeavesNoFileDescriptor() throws Exception {
+        start(GatewayOptions.defaults());
+        UnixOperatingSystemMXBean system =
+                (UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        stats(); // what the first request opens stays open
+        long before = system.getOpenFileDescriptorCount();
+        List<PubSubMessage> asked = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            try (Socket client = new Socket(url("/").getHost(), url("/").getPort())) {
+                client.getOutputStream().write(("POST " + GatewayServer.QUERIES + " HTTP/1.1\r\nHost: gateway\r\n"
+                    + "Content-Length: " + RAW.length() + "\r\n\r\n" + RAW).getBytes(StandardCharsets.US_ASCII));
+                asked.add(bullet.receive());
+            }
+        }
+        for (PubSubMessage query : asked) {
+            bullet.answer(query, RESULT, Signal.COMPLETE);
+        }
+        assertBalance("returned", 50);
+        await().untilAsserted(() -> assertThat(system.getOpenFileDescriptorCount()).isLessThan(before + 25));
     }
 
     @Test
