@@ -3,11 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -97,6 +101,44 @@ func TestOptimizeFindsTheCapacitiesOfTestSeven(t *testing.T) {
 	}
 	assert.Equal(t, 22, theirs)
 	assert.LessOrEqual(t, ours, 11)
+}
+
+// The kept trials of a cluster: from a bad start to the cheapest that holds, in a third of the grid's time.
+func TestOptimizeFindsTheGridsBestOnTheKeptTrials(t *testing.T) {
+	text := textOf(t, searches+"small-space.yaml")
+	var grid struct {
+		Table struct {
+			Columns []string
+			Rows    [][]any
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &grid))
+	column := func(row []any, name string) float64 {
+		n, _ := strconv.ParseFloat(fmt.Sprint(row[slices.Index(grid.Table.Columns, name)]), 64)
+		return n
+	}
+	tried, cheapest, seconds := map[string]bool{}, math.Inf(1), 0.0
+	for _, row := range grid.Table.Rows {
+		tried[fmt.Sprint(row[:3])] = true
+		seconds += column(row, "seconds")
+		if row[slices.Index(grid.Table.Columns, "verdict")] == "OK" {
+			cheapest = min(cheapest, column(row, "filter")+0.0005*column(row, "heap"))
+		}
+	}
+	require.Len(t, tried, 36, "the whole grid")
+
+	r, err := found(t, textOf(t, searches+"../optimize-small.yaml"), text)
+	require.NoError(t, err)
+	assert.True(t, r.Proven)
+	assert.InDelta(t, cheapest, r.Best.Cost, 1e-9)
+	assert.Equal(t, "FAIL", string(r.Trials[0].Verdict), "the start does not hold it")
+	searched := 0.0
+	for _, trial := range r.Trials {
+		searched += trial.Seconds
+	}
+	assert.LessOrEqual(t, searched, seconds/3)
+	t.Logf("cost %v after %d trials, %.0f s; the grid's %d trials took %.0f s", r.Best.Cost, len(r.Trials), searched,
+		len(grid.Table.Rows), seconds)
 }
 
 func TestOptimizeShowsTheWayAndTheProof(t *testing.T) {
