@@ -1,11 +1,18 @@
 package io.github.bulletmetrics.storm.noharm;
 
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -21,20 +28,38 @@ final class Collector implements AutoCloseable {
 
     private Collector(Path directory, ProcessBuilder command) throws IOException, InterruptedException {
         this.directory = directory;
-        Path log = directory.resolve("log");
-        process = command.redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        process = command.redirectErrorStream(true).start();
         Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
-        Matcher up = UP.matcher("");
-        while (!up.find()) {
-            if (!process.isAlive() || System.nanoTime() > deadline) {
-                close();
-                throw new IOException("the collector did not start: " + command.command());
-            }
-            Thread.sleep(50);
-            up = UP.matcher(new String(Files.readAllBytes(log), StandardCharsets.UTF_8));
+        CompletableFuture<Integer> up = new CompletableFuture<>();
+        Thread follower = new Thread(() -> follow(directory.resolve("log"), up), "collector-log");
+        follower.setDaemon(true);
+        follower.start();
+        try {
+            port = up.get(PATIENCE_S, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException failed) {
+            close();
+            throw new IOException("the collector did not start: " + command.command(), failed);
         }
-        port = Integer.parseInt(up.group(1));
+    }
+
+    /** Copies what the process writes into a file until its end, and finds where it listens. */
+    private void follow(Path log, CompletableFuture<Integer> up) {
+        try (BufferedReader lines = new BufferedReader(new InputStreamReader(process.getInputStream(),
+                StandardCharsets.UTF_8));
+            BufferedWriter copy = Files.newBufferedWriter(log)) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                copy.write(line);
+                copy.newLine();
+                copy.flush();
+                Matcher address = UP.matcher(line);
+                if (address.find()) {
+                    up.complete(Integer.valueOf(address.group(1)));
+                }
+            }
+            up.completeExceptionally(new EOFException("its output has ended"));
+        } catch (IOException failed) {
+            up.completeExceptionally(failed);
+        }
     }
 
     /** The Go program, with a fresh data directory. */

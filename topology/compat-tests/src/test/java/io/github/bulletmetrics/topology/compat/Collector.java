@@ -35,6 +35,7 @@ final class Collector implements AutoCloseable {
     private static final int STOP_LIMIT_SECONDS = 30;
 
     private final HttpClient client = HttpClient.newHttpClient();
+    private final SliceEvents events = new SliceEvents();
     private final Process process;
     private final String grpc;
     private final String http;
@@ -73,7 +74,7 @@ final class Collector implements AutoCloseable {
         process = new ProcessBuilder(binary().toString(), "serve", "--data-dir", folder.resolve("data").toString(),
                 "--grpc-listen", "127.0.0.1:0",
             "--http-listen", "127.0.0.1:0", "--slice-width", SmallTopology.INTERVAL_SECONDS + "s", "--slice-lateness",
-            "5s")
+            "5s", "--store-remote-write-url", "events=" + events.url())
             .redirectErrorStream(true).start();
         CompletableFuture<Matcher> up = new CompletableFuture<>();
         Thread follower = new Thread(() -> follow(log, up), "collector-log");
@@ -114,6 +115,11 @@ final class Collector implements AutoCloseable {
     /** Where plugins send to. */
     String grpc() {
         return grpc;
+    }
+
+    /** Slices that closed, and what else those who ask for them have to look at. */
+    SliceEvents events() {
+        return events;
     }
 
     /** Answers PromQL as of now. */
@@ -180,5 +186,6 @@ final class Collector implements AutoCloseable {
             process.destroyForcibly();
             Thread.currentThread().interrupt();
         }
+        events.close();
     }
 }

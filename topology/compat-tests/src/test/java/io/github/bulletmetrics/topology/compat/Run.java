@@ -18,7 +18,6 @@ import java.util.concurrent.TimeUnit;
  * One row of the matrix while it comes about: a Storm is started, asked about, killed, started again and asked again.
  */
 final class Run implements AutoCloseable {
-    private static final long POLL_MS = 1000;
     private static final Set<Column> FIRST_LIFE = EnumSet.complementOf(EnumSet.of(Column.RESTART));
 
     private final Setup setup;
@@ -108,14 +107,17 @@ final class Run implements AutoCloseable {
 
     private void start() throws IOException {
         jvm = new StormJvm(setup, folder, collector.grpc());
+        jvm.onExit(collector.events()::happened);
         lives++;
     }
 
+    /** Looks at the columns whenever slices have closed. */
     private void await(Set<Column> columns, long limitMs, Progress progress) throws IOException, InterruptedException {
         long limit = System.currentTimeMillis() + limitMs;
         Set<Column> open = EnumSet.copyOf(columns);
+        long seen = 0;
         while (!open.isEmpty() && jvm.isAlive() && System.currentTimeMillis() < limit) {
-            Thread.sleep(POLL_MS);
+            seen = collector.events().await(seen, limit - System.currentTimeMillis());
             for (Column column : columns) {
                 Cell cell = column.check(this);
                 cells.put(column, cell);

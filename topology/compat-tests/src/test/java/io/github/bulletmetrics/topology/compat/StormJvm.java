@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 final class StormJvm implements AutoCloseable {
     /** With G1 it is to the byte what the JVM says its limit is. */
     static final int HEAP_MIB = 384;
-    private static final long CPU_POLL_MS = 200;
+    private static final long CPU_INTERVAL_MS = 200;
     private static final int TAIL_LINES = 15;
 
     private final Path temporary;
@@ -58,7 +58,7 @@ final class StormJvm implements AutoCloseable {
             process.info().totalCpuDuration().map(Duration::toMillis)
                 .ifPresent(ms -> readings.put(before, new Reading(before, System.currentTimeMillis(), ms / 1000.0)));
             try {
-                Thread.sleep(CPU_POLL_MS);
+                Thread.sleep(CPU_INTERVAL_MS);
             } catch (InterruptedException closed) {
                 return;
             }
@@ -85,6 +85,11 @@ final class StormJvm implements AutoCloseable {
 
     /** A reading of the CPU time, taken at some moment of a span of Unix milliseconds. */
     private record Reading(long fromMs, long untilMs, double cpuSeconds) {
+    }
+
+    /** Runs something when it has ended. */
+    void onExit(Runnable then) {
+        process.onExit().thenRun(then);
     }
 
     boolean isAlive() {
