@@ -118,11 +118,11 @@ build/before-$(before_version): | build/toolchain.env
 	@rm -rf build/before
 
 .PHONY: test-release
-test-release: toolchain build/before-$(before_version) ## Make the release of this commit twice, from fresh clones, and try it: sums, packages, image, an upgrade and back (root on Debian)
+test-release: build build/before-$(before_version) ## Make the release of this commit twice, from fresh clones, and try it: sums, packages, image, an upgrade and back, a topology that reports to it (root on Debian)
 	@rm -rf build/test-release; for n in 1 2; do git clone --quiet . build/test-release/$$n; $(MAKE) -C build/test-release/$$n release >/dev/null; done
 	@$(run) export DIST=$$PWD/build/test-release/1/dist AGAIN=$$PWD/build/test-release/2/dist BEFORE=$$PWD/build/before-$(before_version); \
 	  (cd collector-go/tools/release && CGO_ENABLED=0 go vet . && CGO_ENABLED=0 go test -count=1 -timeout 20m .); \
-	  cd collector-go && go test -c -tags release -o ../build/packages.test ./e2e/packages && cd e2e/packages && unshare --mount --propagation private ../../../build/packages.test -test.timeout 10m
+	  cd collector-go && go test -c -tags release -o ../build/packages.test ./e2e/packages && cd e2e/packages && unshare --mount --propagation private ../../../build/packages.test -test.timeout 20m
 	@rm -rf build/test-release; echo "release passed"
 
 # Which program is asked: a release's, such as that of its tarball.
