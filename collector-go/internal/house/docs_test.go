@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,6 +103,9 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	const root = "../../.."
 	pages := documents(t, root)
 	require.Contains(t, pages, "README.md")
+	git := exec.Command("git", "-C", root, "ls-files", "--others", "--exclude-standard")
+	listed, _ := git.Output() // nothing where this is no clone
+	untracked := strings.Split(string(listed), "\n")
 	checked := 0
 	for name, page := range pages {
 		for _, link := range page.links {
@@ -116,6 +120,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 			_, err = os.Stat(filepath.Join(root, to))
 			assert.NoError(t, err, "%s links to %s", name, link)
+			assert.NotContains(t, untracked, to, "%s links to it, and git does not track it", name)
 			if linked := pages[to]; linked != nil && target.Fragment != "" {
 				assert.True(t, linked.anchors[target.Fragment], "%s links to %s, but %s has no such heading",
 					name, link, to)
