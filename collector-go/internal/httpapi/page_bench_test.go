@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -58,7 +60,11 @@ var pageFigures = []struct{ figure, expression string }{
 // points that the page asks for; each figure alone, and all of them together, as the page does. PAGE_STORE names a
 // directory in which the store is made once and kept; PAGE_BROWSER=1 has a browser show it as well.
 func BenchmarkPage(b *testing.B) {
-	store := benchStore(b)
+	benchPage(b, benchStore(b), cpuSeconds)
+}
+
+// benchPage asks a store that holds a day.
+func benchPage(b *testing.B, store storage.Queryable, cpuSeconds func() float64) {
 	files, err := webui.Handler()
 	require.NoError(b, err)
 	server := httptest.NewServer(handlerOver(b, store, func(o *Options) { o.Page = files }))
@@ -78,15 +84,15 @@ func BenchmarkPage(b *testing.B) {
 	for _, f := range pageFigures {
 		all = append(all, day(f.expression))
 	}
-	b.Run("all together", func(b *testing.B) { askPage(b, server.URL, all) })
+	b.Run("all together", func(b *testing.B) { askPage(b, server.URL, cpuSeconds, all) })
 	for i, f := range pageFigures {
-		b.Run(f.figure, func(b *testing.B) { askPage(b, server.URL, all[i:i+1]) })
+		b.Run(f.figure, func(b *testing.B) { askPage(b, server.URL, cpuSeconds, all[i:i+1]) })
 	}
-	b.Run("latency-p99-hour", func(b *testing.B) { askPage(b, server.URL, []url.Values{hour}) })
+	b.Run("latency-p99-hour", func(b *testing.B) { askPage(b, server.URL, cpuSeconds, []url.Values{hour}) })
 }
 
-// askPage asks questions at once, and reports how long the answers took by the clock and of the collector's CPU.
-func askPage(b *testing.B, address string, forms []url.Values) {
+// askPage asks questions at once, and reports how long the answers took by the clock and of the CPU.
+func askPage(b *testing.B, address string, cpuSeconds func() float64, forms []url.Values) {
 	var took []float64
 	cpu := cpuSeconds()
 	for b.Loop() {
@@ -151,14 +157,20 @@ func benchStore(b *testing.B) *grid.Store {
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, store.Close(b.Context())) })
 	if !made {
-		fillDay(b, store)
+		fillDay(b, store, 10_000)
 	}
 	return store
 }
 
-// fillDay writes a day of every series behind the figures; distributions of the last two hours, since the page asks for
-// none of longer times.
-func fillDay(b *testing.B, store *grid.Store) {
+// dayStore takes a day.
+type dayStore interface {
+	Append(ctx context.Context, upTo uint64, c *slice.Columns) (map[string]int, error)
+	Flush(ctx context.Context) error
+}
+
+// fillDay writes a day of every series behind the figures, a slice every so many ms; distributions of the last two
+// hours, since the page asks for none of longer times.
+func fillDay(b *testing.B, store dayStore, every int64) {
 	c := &slice.Columns{}
 	type line struct {
 		ref   slice.Ref
@@ -168,7 +180,7 @@ func fillDay(b *testing.B, store *grid.Store) {
 	var distributions []slice.Ref
 	define := func(kind metric.Kind, value func(t float64) float64, names ...string) {
 		ref := slice.Ref(len(c.Definitions))
-		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: 10_000,
+		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: every,
 			Series: metric.Series{Kind: kind, Labels: labels.FromStrings(append(names, "topology", "bullet")...)}})
 		if value == nil {
 			distributions = append(distributions, ref)
@@ -234,7 +246,7 @@ func fillDay(b *testing.B, store *grid.Store) {
 	define(metric.KindGauge, func(t float64) float64 { return 0.3 + float64(int64(t)%90)*0.001 }, model.MetricNameLabel,
 		"topology:bullet_host_cpu_stolen_cores:max_rate2m")
 	define(metric.KindGauge, func(float64) float64 { return 1 }, model.MetricNameLabel, "bullet_topology_info")
-	for ms := int64(10_000); ms <= benchDay; ms += 10_000 {
+	for ms := every; ms <= benchDay; ms += every {
 		for _, l := range lines {
 			c.Refs, c.EndsMs, c.Values = append(c.Refs, l.ref), append(c.EndsMs, benchFirst+ms),
 				append(c.Values, l.value(float64(ms)/1000))
@@ -250,8 +262,9 @@ func fillDay(b *testing.B, store *grid.Store) {
 					PositiveBuckets: []int64{5 * n, 15 * n, 20 * n, -20 * n, -10 * n, -5 * n, -4 * n, 0}})
 			}
 		}
-		_, err := store.Append(b.Context(), uint64(ms), c)
+		rejected, err := store.Append(b.Context(), uint64(ms), c)
 		require.NoError(b, err)
+		require.Empty(b, rejected)
 		c.Reset()
 		// as a collector does that is handed over to once a second, so that parts are merged as they are there
 		if ms%600_000 == 0 {

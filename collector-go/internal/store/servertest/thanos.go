@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -91,4 +92,16 @@ func (r *Ring) Await() {
 		}
 		return known == len(r.receivers)
 	}, time.Minute, 100*time.Millisecond, "%v", &answer)
+}
+
+// CPUSeconds is what the querier and the receivers have used.
+func (r *Ring) CPUSeconds() (all float64) {
+	for _, s := range append([]*Server{r.Querier}, r.receivers...) {
+		p, err := procfs.NewProc(s.process.Process.Pid)
+		require.NoError(s.t, err)
+		stat, err := p.Stat()
+		require.NoError(s.t, err)
+		all += stat.CPUTime()
+	}
+	return all
 }
