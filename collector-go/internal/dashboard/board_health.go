@@ -112,11 +112,14 @@ var health = Board{
 					"{{route}}")},
 		}},
 		{"Do the stores keep up?", []Panel{
-			{Kind: Lines, Title: "Slices handed to the stores", Unit: Rate,
+			{Kind: Lines, Title: "Behind the journal", Unit: Seconds, Width: 8,
+				Description: "How far what a store has been given is behind what the collector acknowledged. What came since, and open slices, go with the collector's machine.",
+				Queries:     one("max by (store) (bullet_metrics_feed_behind_seconds)", "{{store}}")},
+			{Kind: Lines, Title: "Slices handed to the stores", Unit: Rate, Width: 8,
 				Description: "Slices and gap markers a second, by store and by what became of them.",
 				Queries: one(`sum by (store, fate, reason) (rate(bullet_metrics_feed_slices_total[$__rate_interval]))`,
 					"{{store}} {{fate}} {{reason}}")},
-			{Kind: Lines, Title: "Failures", Unit: Rate,
+			{Kind: Lines, Title: "Failures", Unit: Rate, Width: 8,
 				Description: "Attempts a second to hand slices on or to save a checkpoint that failed and are repeated, and compactions of the embedded store that failed.",
 				Queries: []Query{
 					{`sum by (store) (rate(bullet_metrics_feed_failures_total[$__rate_interval]))`, "feed {{store}}"},

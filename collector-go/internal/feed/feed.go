@@ -133,7 +133,8 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	if err != nil {
 		return nil, err
 	}
-	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o),
+	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved,
+		figures:  newFigures(o, j.NowMs),
 		leave:    make(chan skipRequest),
 		patience: journal.DefaultPatience()}
 	retention.Join(o.Name, f.hurry)
@@ -309,6 +310,7 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 	f.position = position
 	if tick, is := entry.(*journal.Tick); is {
 		f.tickMs = tick.TimeMs
+		f.figures.givenMs.CompareAndSwap(0, f.tickMs) // the first since the start: nothing after it was given yet
 		f.ticks++
 		f.waiting++
 	}
@@ -405,6 +407,7 @@ func (f *Feed) flush(ctx context.Context) error {
 			closed.Reset()
 			f.figures.pending.Set(0)
 			f.caught.Store(uint64(f.position))
+			f.figures.givenMs.Store(f.tickMs)
 			f.figures.publish(f.pipeline, f.position)
 			return nil
 		}

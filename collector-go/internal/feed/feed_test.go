@@ -243,19 +243,37 @@ func TestTheBooksBalanceAndAreServed(t *testing.T) {
 	assert.Equal(t, len(books), served)
 }
 
+// secondsBehind is how far the store is behind, in seconds.
+func secondsBehind(t *testing.T, registry *prometheus.Registry) float64 {
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "bullet_metrics_feed_behind_seconds" {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "not served")
+	return 0
+}
+
 func TestAStoreThatFailsIsGivenTheSameAgain(t *testing.T) {
 	w := newWorld(t)
 	for range 60 {
 		w.second()
 	}
+	o := options(t.TempDir())
+	registry := prometheus.NewPedanticRegistry()
+	o.Registerer = registry
 	store, failures := newMemory(), 2
 	store.fail = func() error {
 		if failures--; failures >= 0 {
+			assert.InDelta(t, 59, secondsBehind(t, registry), 1, "it has been given nothing of a minute")
 			return errors.New("no space left on device")
 		}
 		return nil
 	}
-	w.runToEnd(store, options(t.TempDir()))
+	w.runToEnd(store, o)
+	assert.InDelta(t, 0, secondsBehind(t, registry), 1)
 	store.sync()
 	assert.NotEmpty(t, store.durable)
 	assert.Negative(t, failures)

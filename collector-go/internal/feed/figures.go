@@ -14,6 +14,8 @@ import (
 type figures struct {
 	described descriptions
 	books     atomic.Pointer[books]
+	nowMs     func() int64 // the journal's
+	givenMs   atomic.Int64 // up to when the store has been given everything, by the journal's ticks; 0: not known yet
 	failures  prometheus.Counter
 	expired   prometheus.Counter
 
@@ -35,10 +37,10 @@ type books struct {
 // fate is what became of a sample that the feed read; reason is "" where the fate has only one.
 type fate struct{ name, reason string }
 
-func newFigures(o Options) *figures {
+func newFigures(o Options, nowMs func() int64) *figures {
 	labels := prometheus.Labels{"store": o.Name}
 	f := &figures{
-		described: newDescriptions(o.Name),
+		described: newDescriptions(o.Name), nowMs: nowMs,
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
 			Help: "Attempts to read the journal, to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
@@ -127,7 +129,7 @@ func (p *pipeline) books() map[fate]uint64 {
 }
 
 // descriptions are those of one store's readings: of one name, distinguished by the store.
-type descriptions struct{ samples, position, drops, unknown *prometheus.Desc }
+type descriptions struct{ samples, position, behind, drops, unknown *prometheus.Desc }
 
 func newDescriptions(store string) descriptions {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
@@ -139,6 +141,8 @@ func newDescriptions(store string) descriptions {
 			"fate", "reason"),
 		position: describe("bullet_metrics_feed_position",
 			"Journal position up to which the store has been given everything."),
+		behind: describe("bullet_metrics_feed_behind_seconds",
+			"How far what the store has been given is behind the journal's newest entry, in seconds. What came since, and slices that are open, go with the collector's machine."),
 		drops: describe("bullet_metrics_producer_dropped_samples_total",
 			"Samples that producers dropped before they reached the collector, as they report it.",
 			"topology", "reason"),
@@ -149,8 +153,8 @@ func newDescriptions(store string) descriptions {
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.drops,
-		f.described.unknown} {
+	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.behind,
+		f.described.drops, f.described.unknown} {
 		out <- d
 	}
 }
@@ -163,6 +167,10 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(f.described.position, uint64(b.position))
 	gauge(f.described.unknown, uint64(b.unknown))
+	if given := f.givenMs.Load(); given > 0 {
+		behind := float64(max(0, f.nowMs()-given)) / 1000
+		out <- prometheus.MustNewConstMetric(f.described.behind, prometheus.GaugeValue, behind)
+	}
 	for fate, n := range b.samples {
 		gauge(f.described.samples, n, fate.name, fate.reason)
 	}

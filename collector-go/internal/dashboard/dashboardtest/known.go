@@ -61,6 +61,7 @@ var own = map[string]Metric{
 	"bullet_metrics_feed_write_duration_seconds":            histogram("store"),
 	"bullet_metrics_http_request_seconds":                   histogram("route", "code"),
 	"bullet_metrics_feed_samples":                           gauge("store", "fate", "reason"),
+	"bullet_metrics_feed_behind_seconds":                    in("seconds", gauge("store")),
 	"bullet_metrics_feed_slices_total":                      counter("store", "fate", "reason"),
 	"bullet_metrics_feed_failures_total":                    counter("store"),
 	"bullet_metrics_embedded_compaction_failures_total":     counter(),
