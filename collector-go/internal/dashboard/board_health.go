@@ -113,7 +113,7 @@ var health = Board{
 		}},
 		{"Do the stores keep up?", []Panel{
 			{Kind: Lines, Title: "Behind the journal", Unit: Seconds, Width: 8,
-				Description: "How far what a store has been given is behind what the collector acknowledged. What came since, and open slices, go with the collector's machine.",
+				Description: "How far what a store has been given is behind what the collector acknowledged. Of a store elsewhere, what came since and open slices are lost with the collector's machine.",
 				Queries:     one("max by (store) (bullet_metrics_feed_behind_seconds)", "{{store}}")},
 			{Kind: Lines, Title: "Slices handed to the stores", Unit: Rate, Width: 8,
 				Description: "Slices and gap markers a second, by store and by what became of them.",

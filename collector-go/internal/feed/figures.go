@@ -142,7 +142,7 @@ func newDescriptions(store string) descriptions {
 		position: describe("bullet_metrics_feed_position",
 			"Journal position up to which the store has been given everything."),
 		behind: describe("bullet_metrics_feed_behind_seconds",
-			"How far what the store has been given is behind the journal's newest entry, in seconds. What came since, and slices that are open, go with the collector's machine."),
+			"How far what the store has been given is behind the journal's newest entry, in seconds. Of a store elsewhere, what came since and slices that are open are lost with the collector's machine."),
 		drops: describe("bullet_metrics_producer_dropped_samples_total",
 			"Samples that producers dropped before they reached the collector, as they report it.",
 			"topology", "reason"),

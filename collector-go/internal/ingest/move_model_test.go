@@ -370,11 +370,11 @@ func playModel(broken modelBroken, seed uint64, ticks int) []string {
 			}
 		case n < 93:
 			answer()
-		case n < 95: // a cut, or a move back
+		case n < 95: // a move
 			if c := other(); c != nil {
 				sender.move(c)
 			}
-		case n < 96:
+		case n < 96: // a cut
 			if sender.at != nil {
 				sender.move(sender.at)
 			}
