@@ -106,6 +106,7 @@ type ExportRequest struct {
 	//
 	//	*ExportRequest_Open
 	//	*ExportRequest_Batch
+	//	*ExportRequest_State
 	Message       isExportRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -166,6 +167,15 @@ func (x *ExportRequest) GetBatch() *Batch {
 	return nil
 }
 
+func (x *ExportRequest) GetState() *State {
+	if x != nil {
+		if x, ok := x.Message.(*ExportRequest_State); ok {
+			return x.State
+		}
+	}
+	return nil
+}
+
 type isExportRequest_Message interface {
 	isExportRequest_Message()
 }
@@ -180,9 +190,16 @@ type ExportRequest_Batch struct {
 	Batch *Batch `protobuf:"bytes,2,opt,name=batch,proto3,oneof"`
 }
 
+type ExportRequest_State struct {
+	// Where Opened wants it: what another collector handed over; before the first Batch.
+	State *State `protobuf:"bytes,3,opt,name=state,proto3,oneof"`
+}
+
 func (*ExportRequest_Open) isExportRequest_Message() {}
 
 func (*ExportRequest_Batch) isExportRequest_Message() {}
+
+func (*ExportRequest_State) isExportRequest_Message() {}
 
 // ExportResponse is what the collector says.
 type ExportResponse struct {
@@ -194,6 +211,7 @@ type ExportResponse struct {
 	//	*ExportResponse_Opened
 	//	*ExportResponse_Acknowledgement
 	//	*ExportResponse_Full
+	//	*ExportResponse_State
 	Message       isExportResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -263,6 +281,15 @@ func (x *ExportResponse) GetFull() *Full {
 	return nil
 }
 
+func (x *ExportResponse) GetState() *State {
+	if x != nil {
+		if x, ok := x.Message.(*ExportResponse_State); ok {
+			return x.State
+		}
+	}
+	return nil
+}
+
 type isExportResponse_Message interface {
 	isExportResponse_Message()
 }
@@ -282,11 +309,18 @@ type ExportResponse_Full struct {
 	Full *Full `protobuf:"bytes,3,opt,name=full,proto3,oneof"`
 }
 
+type ExportResponse_State struct {
+	// Batches may be let go. Only where Opened.gives_states.
+	State *State `protobuf:"bytes,4,opt,name=state,proto3,oneof"`
+}
+
 func (*ExportResponse_Opened) isExportResponse_Message() {}
 
 func (*ExportResponse_Acknowledgement) isExportResponse_Message() {}
 
 func (*ExportResponse_Full) isExportResponse_Message() {}
+
+func (*ExportResponse_State) isExportResponse_Message() {}
 
 // Open says who is sending. A sender that is no Storm topology chooses a name as its topology and leaves what it does not have empty.
 // Texts are UTF-8 of at most 512 bytes without NUL.
@@ -304,6 +338,10 @@ type Open struct {
 	Task int32 `protobuf:"zigzag32,5,opt,name=task,proto3" json:"task,omitempty"`
 	// Version of the plugin.
 	PluginVersion string `protobuf:"bytes,6,opt,name=plugin_version,json=pluginVersion,proto3" json:"plugin_version,omitempty"`
+	// Batch.epoch of what follows, 16 bytes, from a sender that can carry a State. Empty from one that cannot.
+	Epoch []byte `protobuf:"bytes,7,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Which collector of this epoch it is: 1 for the first, and one more with each move to another. 0 without an epoch.
+	Generation    uint64 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,6 +418,20 @@ func (x *Open) GetPluginVersion() string {
 	return ""
 }
 
+func (x *Open) GetEpoch() []byte {
+	if x != nil {
+		return x.Epoch
+	}
+	return nil
+}
+
+func (x *Open) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
 // Opened lets the sender begin.
 type Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -390,7 +442,16 @@ type Opened struct {
 	MaxBatchBytes uint32 `protobuf:"varint,2,opt,name=max_batch_bytes,json=maxBatchBytes,proto3" json:"max_batch_bytes,omitempty"`
 	// Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
 	// Batch.samples.
-	TakesBlocks   bool `protobuf:"varint,3,opt,name=takes_blocks,json=takesBlocks,proto3" json:"takes_blocks,omitempty"`
+	TakesBlocks bool `protobuf:"varint,3,opt,name=takes_blocks,json=takesBlocks,proto3" json:"takes_blocks,omitempty"`
+	// Whether this collector hands out a State. Then an acknowledgement says that a batch is in its journal, and the sender keeps the
+	// batch all the same until a State has it: its slices may be open, or not yet with the store.
+	GivesStates bool `protobuf:"varint,4,opt,name=gives_states,json=givesStates,proto3" json:"gives_states,omitempty"`
+	// Whether the sender must send its State before the first Batch: this collector has not seen the generation. A sender that has none sends an
+	// empty one.
+	WantsState bool `protobuf:"varint,5,opt,name=wants_state,json=wantsState,proto3" json:"wants_state,omitempty"`
+	// The last batch of this epoch and generation that is in this collector's journal; 0 where none is. Those up to it need not be
+	// sent again; they count as acknowledged on this stream.
+	TakenSequence uint64 `protobuf:"varint,6,opt,name=taken_sequence,json=takenSequence,proto3" json:"taken_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -446,6 +507,103 @@ func (x *Opened) GetTakesBlocks() bool {
 	return false
 }
 
+func (x *Opened) GetGivesStates() bool {
+	if x != nil {
+		return x.GivesStates
+	}
+	return false
+}
+
+func (x *Opened) GetWantsState() bool {
+	if x != nil {
+		return x.WantsState
+	}
+	return false
+}
+
+func (x *Opened) GetTakenSequence() uint64 {
+	if x != nil {
+		return x.TakenSequence
+	}
+	return 0
+}
+
+// State is what a collector knows of a topology once it has taken the batches up to a sequence, and the store has every slice that they closed:
+// open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, lets go of the batches in it, and
+// hands both to the collector that it moves to, which goes on as if it had been there from the beginning. It comes every few
+// seconds, in parts that follow each other, of 256 KiB at most.
+type State struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The epoch meant.
+	Epoch []byte `protobuf:"bytes,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// All batches up to here are in it.
+	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The part. A state of no bytes has only the sequence: it was too large, or there is none yet.
+	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	// Whether this is the last part.
+	Last          bool `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *State) Reset() {
+	*x = State{}
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *State) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*State) ProtoMessage() {}
+
+func (x *State) ProtoReflect() protoreflect.Message {
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use State.ProtoReflect.Descriptor instead.
+func (*State) Descriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *State) GetEpoch() []byte {
+	if x != nil {
+		return x.Epoch
+	}
+	return nil
+}
+
+func (x *State) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *State) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *State) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 // Acknowledgement: every batch of the epoch up to the sequence, as far as it was sent on this stream, is durable (fsynced), or
 // had been taken before. Cumulative: one answers for all before it.
 type Acknowledgement struct {
@@ -464,7 +622,7 @@ type Acknowledgement struct {
 
 func (x *Acknowledgement) Reset() {
 	*x = Acknowledgement{}
-	mi := &file_bulletmetrics_v1_service_proto_msgTypes[4]
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +634,7 @@ func (x *Acknowledgement) String() string {
 func (*Acknowledgement) ProtoMessage() {}
 
 func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_service_proto_msgTypes[4]
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +647,7 @@ func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Acknowledgement.ProtoReflect.Descriptor instead.
 func (*Acknowledgement) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{4}
+	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Acknowledgement) GetEpoch() []byte {
@@ -537,7 +695,7 @@ type Rejection struct {
 
 func (x *Rejection) Reset() {
 	*x = Rejection{}
-	mi := &file_bulletmetrics_v1_service_proto_msgTypes[5]
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +707,7 @@ func (x *Rejection) String() string {
 func (*Rejection) ProtoMessage() {}
 
 func (x *Rejection) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_service_proto_msgTypes[5]
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +720,7 @@ func (x *Rejection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejection.ProtoReflect.Descriptor instead.
 func (*Rejection) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{5}
+	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Rejection) GetSequence() uint64 {
@@ -610,7 +768,7 @@ type Full struct {
 
 func (x *Full) Reset() {
 	*x = Full{}
-	mi := &file_bulletmetrics_v1_service_proto_msgTypes[6]
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -622,7 +780,7 @@ func (x *Full) String() string {
 func (*Full) ProtoMessage() {}
 
 func (x *Full) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_service_proto_msgTypes[6]
+	mi := &file_bulletmetrics_v1_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -635,7 +793,7 @@ func (x *Full) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Full.ProtoReflect.Descriptor instead.
 func (*Full) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{6}
+	return file_bulletmetrics_v1_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Full) GetEpoch() []byte {
@@ -663,16 +821,18 @@ var File_bulletmetrics_v1_service_proto protoreflect.FileDescriptor
 
 const file_bulletmetrics_v1_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ebulletmetrics/v1/service.proto\x12\x10bulletmetrics.v1\x1a\x1bbulletmetrics/v1/data.proto\"y\n" +
+	"\x1ebulletmetrics/v1/service.proto\x12\x10bulletmetrics.v1\x1a\x1bbulletmetrics/v1/data.proto\"\xaa\x01\n" +
 	"\rExportRequest\x12,\n" +
 	"\x04open\x18\x01 \x01(\v2\x16.bulletmetrics.v1.OpenH\x00R\x04open\x12/\n" +
-	"\x05batch\x18\x02 \x01(\v2\x17.bulletmetrics.v1.BatchH\x00R\x05batchB\t\n" +
-	"\amessage\"\xcc\x01\n" +
+	"\x05batch\x18\x02 \x01(\v2\x17.bulletmetrics.v1.BatchH\x00R\x05batch\x12/\n" +
+	"\x05state\x18\x03 \x01(\v2\x17.bulletmetrics.v1.StateH\x00R\x05stateB\t\n" +
+	"\amessage\"\xfd\x01\n" +
 	"\x0eExportResponse\x122\n" +
 	"\x06opened\x18\x01 \x01(\v2\x18.bulletmetrics.v1.OpenedH\x00R\x06opened\x12M\n" +
 	"\x0facknowledgement\x18\x02 \x01(\v2!.bulletmetrics.v1.AcknowledgementH\x00R\x0facknowledgement\x12,\n" +
-	"\x04full\x18\x03 \x01(\v2\x16.bulletmetrics.v1.FullH\x00R\x04fullB\t\n" +
-	"\amessage\"\xa6\x01\n" +
+	"\x04full\x18\x03 \x01(\v2\x16.bulletmetrics.v1.FullH\x00R\x04full\x12/\n" +
+	"\x05state\x18\x04 \x01(\v2\x17.bulletmetrics.v1.StateH\x00R\x05stateB\t\n" +
+	"\amessage\"\xdc\x01\n" +
 	"\x04Open\x12\x1a\n" +
 	"\btopology\x18\x01 \x01(\tR\btopology\x12\x1f\n" +
 	"\vtopology_id\x18\x02 \x01(\tR\n" +
@@ -680,11 +840,24 @@ const file_bulletmetrics_v1_service_proto_rawDesc = "" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x04 \x01(\rR\x04port\x12\x12\n" +
 	"\x04task\x18\x05 \x01(\x11R\x04task\x12%\n" +
-	"\x0eplugin_version\x18\x06 \x01(\tR\rpluginVersion\"k\n" +
+	"\x0eplugin_version\x18\x06 \x01(\tR\rpluginVersion\x12\x14\n" +
+	"\x05epoch\x18\a \x01(\fR\x05epoch\x12\x1e\n" +
+	"\n" +
+	"generation\x18\b \x01(\x04R\n" +
+	"generation\"\xd6\x01\n" +
 	"\x06Opened\x12\x16\n" +
 	"\x06window\x18\x01 \x01(\rR\x06window\x12&\n" +
 	"\x0fmax_batch_bytes\x18\x02 \x01(\rR\rmaxBatchBytes\x12!\n" +
-	"\ftakes_blocks\x18\x03 \x01(\bR\vtakesBlocks\"\xa2\x01\n" +
+	"\ftakes_blocks\x18\x03 \x01(\bR\vtakesBlocks\x12!\n" +
+	"\fgives_states\x18\x04 \x01(\bR\vgivesStates\x12\x1f\n" +
+	"\vwants_state\x18\x05 \x01(\bR\n" +
+	"wantsState\x12%\n" +
+	"\x0etaken_sequence\x18\x06 \x01(\x04R\rtakenSequence\"a\n" +
+	"\x05State\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
+	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12\x12\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\bR\x04last\"\xa2\x01\n" +
 	"\x0fAcknowledgement\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12;\n" +
@@ -728,33 +901,36 @@ func file_bulletmetrics_v1_service_proto_rawDescGZIP() []byte {
 }
 
 var file_bulletmetrics_v1_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_bulletmetrics_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_bulletmetrics_v1_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_bulletmetrics_v1_service_proto_goTypes = []any{
 	(RejectionReason)(0),    // 0: bulletmetrics.v1.RejectionReason
 	(*ExportRequest)(nil),   // 1: bulletmetrics.v1.ExportRequest
 	(*ExportResponse)(nil),  // 2: bulletmetrics.v1.ExportResponse
 	(*Open)(nil),            // 3: bulletmetrics.v1.Open
 	(*Opened)(nil),          // 4: bulletmetrics.v1.Opened
-	(*Acknowledgement)(nil), // 5: bulletmetrics.v1.Acknowledgement
-	(*Rejection)(nil),       // 6: bulletmetrics.v1.Rejection
-	(*Full)(nil),            // 7: bulletmetrics.v1.Full
-	(*Batch)(nil),           // 8: bulletmetrics.v1.Batch
+	(*State)(nil),           // 5: bulletmetrics.v1.State
+	(*Acknowledgement)(nil), // 6: bulletmetrics.v1.Acknowledgement
+	(*Rejection)(nil),       // 7: bulletmetrics.v1.Rejection
+	(*Full)(nil),            // 8: bulletmetrics.v1.Full
+	(*Batch)(nil),           // 9: bulletmetrics.v1.Batch
 }
 var file_bulletmetrics_v1_service_proto_depIdxs = []int32{
-	3, // 0: bulletmetrics.v1.ExportRequest.open:type_name -> bulletmetrics.v1.Open
-	8, // 1: bulletmetrics.v1.ExportRequest.batch:type_name -> bulletmetrics.v1.Batch
-	4, // 2: bulletmetrics.v1.ExportResponse.opened:type_name -> bulletmetrics.v1.Opened
-	5, // 3: bulletmetrics.v1.ExportResponse.acknowledgement:type_name -> bulletmetrics.v1.Acknowledgement
-	7, // 4: bulletmetrics.v1.ExportResponse.full:type_name -> bulletmetrics.v1.Full
-	6, // 5: bulletmetrics.v1.Acknowledgement.rejections:type_name -> bulletmetrics.v1.Rejection
-	0, // 6: bulletmetrics.v1.Rejection.reason:type_name -> bulletmetrics.v1.RejectionReason
-	1, // 7: bulletmetrics.v1.IngestService.Export:input_type -> bulletmetrics.v1.ExportRequest
-	2, // 8: bulletmetrics.v1.IngestService.Export:output_type -> bulletmetrics.v1.ExportResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	3,  // 0: bulletmetrics.v1.ExportRequest.open:type_name -> bulletmetrics.v1.Open
+	9,  // 1: bulletmetrics.v1.ExportRequest.batch:type_name -> bulletmetrics.v1.Batch
+	5,  // 2: bulletmetrics.v1.ExportRequest.state:type_name -> bulletmetrics.v1.State
+	4,  // 3: bulletmetrics.v1.ExportResponse.opened:type_name -> bulletmetrics.v1.Opened
+	6,  // 4: bulletmetrics.v1.ExportResponse.acknowledgement:type_name -> bulletmetrics.v1.Acknowledgement
+	8,  // 5: bulletmetrics.v1.ExportResponse.full:type_name -> bulletmetrics.v1.Full
+	5,  // 6: bulletmetrics.v1.ExportResponse.state:type_name -> bulletmetrics.v1.State
+	7,  // 7: bulletmetrics.v1.Acknowledgement.rejections:type_name -> bulletmetrics.v1.Rejection
+	0,  // 8: bulletmetrics.v1.Rejection.reason:type_name -> bulletmetrics.v1.RejectionReason
+	1,  // 9: bulletmetrics.v1.IngestService.Export:input_type -> bulletmetrics.v1.ExportRequest
+	2,  // 10: bulletmetrics.v1.IngestService.Export:output_type -> bulletmetrics.v1.ExportResponse
+	10, // [10:11] is the sub-list for method output_type
+	9,  // [9:10] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_bulletmetrics_v1_service_proto_init() }
@@ -766,11 +942,13 @@ func file_bulletmetrics_v1_service_proto_init() {
 	file_bulletmetrics_v1_service_proto_msgTypes[0].OneofWrappers = []any{
 		(*ExportRequest_Open)(nil),
 		(*ExportRequest_Batch)(nil),
+		(*ExportRequest_State)(nil),
 	}
 	file_bulletmetrics_v1_service_proto_msgTypes[1].OneofWrappers = []any{
 		(*ExportResponse_Opened)(nil),
 		(*ExportResponse_Acknowledgement)(nil),
 		(*ExportResponse_Full)(nil),
+		(*ExportResponse_State)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -778,7 +956,7 @@ func file_bulletmetrics_v1_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bulletmetrics_v1_service_proto_rawDesc), len(file_bulletmetrics_v1_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -44,6 +44,9 @@ type IngestServiceClient interface {
 	// unless it comes at 16 KiB/s. When the sender half-closes, the collector acknowledges all that is under
 	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
 	//
+	// Several collectors. A sender that names its epoch in Open can carry what a collector knows of its topology from one to the
+	// next: see State. It counts up Open.generation with each collector that it moves to, and sends to one at a time.
+	//
 	// Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
 	// sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,
 	// milliseconds as a rule; a sender that has heard nothing for 30 s may end the stream and begin another.
@@ -100,6 +103,9 @@ type IngestServiceServer interface {
 	// most. A connection without a stream is closed after 15 s, and one with a message that is not whole 20 s after its first byte,
 	// unless it comes at 16 KiB/s. When the sender half-closes, the collector acknowledges all that is under
 	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
+	//
+	// Several collectors. A sender that names its epoch in Open can carry what a collector knows of its topology from one to the
+	// next: see State. It counts up Open.generation with each collector that it moves to, and sends to one at a time.
 	//
 	// Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
 	// sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,

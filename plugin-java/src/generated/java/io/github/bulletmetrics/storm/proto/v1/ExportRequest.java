@@ -60,6 +60,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     OPEN(1),
     BATCH(2),
+    STATE(3),
     MESSAGE_NOT_SET(0);
     private final int value;
     private MessageCase(int value) {
@@ -79,6 +80,7 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 1: return OPEN;
         case 2: return BATCH;
+        case 3: return STATE;
         case 0: return MESSAGE_NOT_SET;
         default: return null;
       }
@@ -180,6 +182,49 @@ private static final long serialVersionUID = 0L;
     return io.github.bulletmetrics.storm.proto.v1.Batch.getDefaultInstance();
   }
 
+  public static final int STATE_FIELD_NUMBER = 3;
+  /**
+   * <pre>
+   * Where Opened wants it: what another collector handed over; before the first Batch.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  @java.lang.Override
+  public boolean hasState() {
+    return messageCase_ == 3;
+  }
+  /**
+   * <pre>
+   * Where Opened wants it: what another collector handed over; before the first Batch.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+   * @return The state.
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.State getState() {
+    if (messageCase_ == 3) {
+       return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+    }
+    return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Where Opened wants it: what another collector handed over; before the first Batch.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.StateOrBuilder getStateOrBuilder() {
+    if (messageCase_ == 3) {
+       return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+    }
+    return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -200,6 +245,9 @@ private static final long serialVersionUID = 0L;
     if (messageCase_ == 2) {
       output.writeMessage(2, (io.github.bulletmetrics.storm.proto.v1.Batch) message_);
     }
+    if (messageCase_ == 3) {
+      output.writeMessage(3, (io.github.bulletmetrics.storm.proto.v1.State) message_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -211,6 +259,10 @@ private static final long serialVersionUID = 0L;
     if (messageCase_ == 2) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, (io.github.bulletmetrics.storm.proto.v1.Batch) message_);
+    }
+    if (messageCase_ == 3) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(3, (io.github.bulletmetrics.storm.proto.v1.State) message_);
     }
     return size;
   }
@@ -246,6 +298,10 @@ private static final long serialVersionUID = 0L;
         if (!getBatch()
             .equals(other.getBatch())) return false;
         break;
+      case 3:
+        if (!getState()
+            .equals(other.getState())) return false;
+        break;
       case 0:
       default:
     }
@@ -268,6 +324,10 @@ private static final long serialVersionUID = 0L;
       case 2:
         hash = (37 * hash) + BATCH_FIELD_NUMBER;
         hash = (53 * hash) + getBatch().hashCode();
+        break;
+      case 3:
+        hash = (37 * hash) + STATE_FIELD_NUMBER;
+        hash = (53 * hash) + getState().hashCode();
         break;
       case 0:
       default:
@@ -413,6 +473,9 @@ private static final long serialVersionUID = 0L;
       if (batchBuilder_ != null) {
         batchBuilder_.clear();
       }
+      if (stateBuilder_ != null) {
+        stateBuilder_.clear();
+      }
       messageCase_ = 0;
       message_ = null;
       return this;
@@ -462,6 +525,10 @@ private static final long serialVersionUID = 0L;
           batchBuilder_ != null) {
         result.message_ = batchBuilder_.build();
       }
+      if (messageCase_ == 3 &&
+          stateBuilder_ != null) {
+        result.message_ = stateBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -483,6 +550,10 @@ private static final long serialVersionUID = 0L;
         }
         case BATCH: {
           mergeBatch(other.getBatch());
+          break;
+        }
+        case STATE: {
+          mergeState(other.getState());
           break;
         }
         case MESSAGE_NOT_SET: {
@@ -527,6 +598,13 @@ private static final long serialVersionUID = 0L;
               messageCase_ = 2;
               break;
             } // case 18
+            case 26: {
+              input.readMessage(
+                  internalGetStateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              messageCase_ = 3;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -909,6 +987,182 @@ private static final long serialVersionUID = 0L;
       messageCase_ = 2;
       onChanged();
       return batchBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder> stateBuilder_;
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     * @return Whether the state field is set.
+     */
+    @java.lang.Override
+    public boolean hasState() {
+      return messageCase_ == 3;
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     * @return The state.
+     */
+    @java.lang.Override
+    public io.github.bulletmetrics.storm.proto.v1.State getState() {
+      if (stateBuilder_ == null) {
+        if (messageCase_ == 3) {
+          return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+        }
+        return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+      } else {
+        if (messageCase_ == 3) {
+          return stateBuilder_.getMessage();
+        }
+        return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    public Builder setState(io.github.bulletmetrics.storm.proto.v1.State value) {
+      if (stateBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        message_ = value;
+        onChanged();
+      } else {
+        stateBuilder_.setMessage(value);
+      }
+      messageCase_ = 3;
+      return this;
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    public Builder setState(
+        io.github.bulletmetrics.storm.proto.v1.State.Builder builderForValue) {
+      if (stateBuilder_ == null) {
+        message_ = builderForValue.build();
+        onChanged();
+      } else {
+        stateBuilder_.setMessage(builderForValue.build());
+      }
+      messageCase_ = 3;
+      return this;
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    public Builder mergeState(io.github.bulletmetrics.storm.proto.v1.State value) {
+      if (stateBuilder_ == null) {
+        if (messageCase_ == 3 &&
+            message_ != io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance()) {
+          message_ = io.github.bulletmetrics.storm.proto.v1.State.newBuilder((io.github.bulletmetrics.storm.proto.v1.State) message_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          message_ = value;
+        }
+        onChanged();
+      } else {
+        if (messageCase_ == 3) {
+          stateBuilder_.mergeFrom(value);
+        } else {
+          stateBuilder_.setMessage(value);
+        }
+      }
+      messageCase_ = 3;
+      return this;
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    public Builder clearState() {
+      if (stateBuilder_ == null) {
+        if (messageCase_ == 3) {
+          messageCase_ = 0;
+          message_ = null;
+          onChanged();
+        }
+      } else {
+        if (messageCase_ == 3) {
+          messageCase_ = 0;
+          message_ = null;
+        }
+        stateBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.State.Builder getStateBuilder() {
+      return internalGetStateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public io.github.bulletmetrics.storm.proto.v1.StateOrBuilder getStateOrBuilder() {
+      if ((messageCase_ == 3) && (stateBuilder_ != null)) {
+        return stateBuilder_.getMessageOrBuilder();
+      } else {
+        if (messageCase_ == 3) {
+          return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+        }
+        return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Where Opened wants it: what another collector handed over; before the first Batch.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder> 
+        internalGetStateFieldBuilder() {
+      if (stateBuilder_ == null) {
+        if (!(messageCase_ == 3)) {
+          message_ = io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+        }
+        stateBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder>(
+                (io.github.bulletmetrics.storm.proto.v1.State) message_,
+                getParentForChildren(),
+                isClean());
+        message_ = null;
+      }
+      messageCase_ = 3;
+      onChanged();
+      return stateBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.ExportRequest)

@@ -64,5 +64,32 @@ public interface ExportRequestOrBuilder extends
    */
   io.github.bulletmetrics.storm.proto.v1.BatchOrBuilder getBatchOrBuilder();
 
+  /**
+   * <pre>
+   * Where Opened wants it: what another collector handed over; before the first Batch.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  boolean hasState();
+  /**
+   * <pre>
+   * Where Opened wants it: what another collector handed over; before the first Batch.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+   * @return The state.
+   */
+  io.github.bulletmetrics.storm.proto.v1.State getState();
+  /**
+   * <pre>
+   * Where Opened wants it: what another collector handed over; before the first Batch.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 3 [json_name = "state"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.StateOrBuilder getStateOrBuilder();
+
   io.github.bulletmetrics.storm.proto.v1.ExportRequest.MessageCase getMessageCase();
 }

@@ -61,6 +61,7 @@ private static final long serialVersionUID = 0L;
     OPENED(1),
     ACKNOWLEDGEMENT(2),
     FULL(3),
+    STATE(4),
     MESSAGE_NOT_SET(0);
     private final int value;
     private MessageCase(int value) {
@@ -81,6 +82,7 @@ private static final long serialVersionUID = 0L;
         case 1: return OPENED;
         case 2: return ACKNOWLEDGEMENT;
         case 3: return FULL;
+        case 4: return STATE;
         case 0: return MESSAGE_NOT_SET;
         default: return null;
       }
@@ -225,6 +227,49 @@ private static final long serialVersionUID = 0L;
     return io.github.bulletmetrics.storm.proto.v1.Full.getDefaultInstance();
   }
 
+  public static final int STATE_FIELD_NUMBER = 4;
+  /**
+   * <pre>
+   * Batches may be let go. Only where Opened.gives_states.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  @java.lang.Override
+  public boolean hasState() {
+    return messageCase_ == 4;
+  }
+  /**
+   * <pre>
+   * Batches may be let go. Only where Opened.gives_states.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+   * @return The state.
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.State getState() {
+    if (messageCase_ == 4) {
+       return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+    }
+    return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Batches may be let go. Only where Opened.gives_states.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.StateOrBuilder getStateOrBuilder() {
+    if (messageCase_ == 4) {
+       return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+    }
+    return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -248,6 +293,9 @@ private static final long serialVersionUID = 0L;
     if (messageCase_ == 3) {
       output.writeMessage(3, (io.github.bulletmetrics.storm.proto.v1.Full) message_);
     }
+    if (messageCase_ == 4) {
+      output.writeMessage(4, (io.github.bulletmetrics.storm.proto.v1.State) message_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -263,6 +311,10 @@ private static final long serialVersionUID = 0L;
     if (messageCase_ == 3) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, (io.github.bulletmetrics.storm.proto.v1.Full) message_);
+    }
+    if (messageCase_ == 4) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, (io.github.bulletmetrics.storm.proto.v1.State) message_);
     }
     return size;
   }
@@ -302,6 +354,10 @@ private static final long serialVersionUID = 0L;
         if (!getFull()
             .equals(other.getFull())) return false;
         break;
+      case 4:
+        if (!getState()
+            .equals(other.getState())) return false;
+        break;
       case 0:
       default:
     }
@@ -328,6 +384,10 @@ private static final long serialVersionUID = 0L;
       case 3:
         hash = (37 * hash) + FULL_FIELD_NUMBER;
         hash = (53 * hash) + getFull().hashCode();
+        break;
+      case 4:
+        hash = (37 * hash) + STATE_FIELD_NUMBER;
+        hash = (53 * hash) + getState().hashCode();
         break;
       case 0:
       default:
@@ -476,6 +536,9 @@ private static final long serialVersionUID = 0L;
       if (fullBuilder_ != null) {
         fullBuilder_.clear();
       }
+      if (stateBuilder_ != null) {
+        stateBuilder_.clear();
+      }
       messageCase_ = 0;
       message_ = null;
       return this;
@@ -529,6 +592,10 @@ private static final long serialVersionUID = 0L;
           fullBuilder_ != null) {
         result.message_ = fullBuilder_.build();
       }
+      if (messageCase_ == 4 &&
+          stateBuilder_ != null) {
+        result.message_ = stateBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -554,6 +621,10 @@ private static final long serialVersionUID = 0L;
         }
         case FULL: {
           mergeFull(other.getFull());
+          break;
+        }
+        case STATE: {
+          mergeState(other.getState());
           break;
         }
         case MESSAGE_NOT_SET: {
@@ -605,6 +676,13 @@ private static final long serialVersionUID = 0L;
               messageCase_ = 3;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  internalGetStateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              messageCase_ = 4;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1163,6 +1241,182 @@ private static final long serialVersionUID = 0L;
       messageCase_ = 3;
       onChanged();
       return fullBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder> stateBuilder_;
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     * @return Whether the state field is set.
+     */
+    @java.lang.Override
+    public boolean hasState() {
+      return messageCase_ == 4;
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     * @return The state.
+     */
+    @java.lang.Override
+    public io.github.bulletmetrics.storm.proto.v1.State getState() {
+      if (stateBuilder_ == null) {
+        if (messageCase_ == 4) {
+          return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+        }
+        return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+      } else {
+        if (messageCase_ == 4) {
+          return stateBuilder_.getMessage();
+        }
+        return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    public Builder setState(io.github.bulletmetrics.storm.proto.v1.State value) {
+      if (stateBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        message_ = value;
+        onChanged();
+      } else {
+        stateBuilder_.setMessage(value);
+      }
+      messageCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    public Builder setState(
+        io.github.bulletmetrics.storm.proto.v1.State.Builder builderForValue) {
+      if (stateBuilder_ == null) {
+        message_ = builderForValue.build();
+        onChanged();
+      } else {
+        stateBuilder_.setMessage(builderForValue.build());
+      }
+      messageCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    public Builder mergeState(io.github.bulletmetrics.storm.proto.v1.State value) {
+      if (stateBuilder_ == null) {
+        if (messageCase_ == 4 &&
+            message_ != io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance()) {
+          message_ = io.github.bulletmetrics.storm.proto.v1.State.newBuilder((io.github.bulletmetrics.storm.proto.v1.State) message_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          message_ = value;
+        }
+        onChanged();
+      } else {
+        if (messageCase_ == 4) {
+          stateBuilder_.mergeFrom(value);
+        } else {
+          stateBuilder_.setMessage(value);
+        }
+      }
+      messageCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    public Builder clearState() {
+      if (stateBuilder_ == null) {
+        if (messageCase_ == 4) {
+          messageCase_ = 0;
+          message_ = null;
+          onChanged();
+        }
+      } else {
+        if (messageCase_ == 4) {
+          messageCase_ = 0;
+          message_ = null;
+        }
+        stateBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.State.Builder getStateBuilder() {
+      return internalGetStateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    @java.lang.Override
+    public io.github.bulletmetrics.storm.proto.v1.StateOrBuilder getStateOrBuilder() {
+      if ((messageCase_ == 4) && (stateBuilder_ != null)) {
+        return stateBuilder_.getMessageOrBuilder();
+      } else {
+        if (messageCase_ == 4) {
+          return (io.github.bulletmetrics.storm.proto.v1.State) message_;
+        }
+        return io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Batches may be let go. Only where Opened.gives_states.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder> 
+        internalGetStateFieldBuilder() {
+      if (stateBuilder_ == null) {
+        if (!(messageCase_ == 4)) {
+          message_ = io.github.bulletmetrics.storm.proto.v1.State.getDefaultInstance();
+        }
+        stateBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder>(
+                (io.github.bulletmetrics.storm.proto.v1.State) message_,
+                getParentForChildren(),
+                isClean());
+        message_ = null;
+      }
+      messageCase_ = 4;
+      onChanged();
+      return stateBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.ExportResponse)

@@ -91,5 +91,32 @@ public interface ExportResponseOrBuilder extends
    */
   io.github.bulletmetrics.storm.proto.v1.FullOrBuilder getFullOrBuilder();
 
+  /**
+   * <pre>
+   * Batches may be let go. Only where Opened.gives_states.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+   * @return Whether the state field is set.
+   */
+  boolean hasState();
+  /**
+   * <pre>
+   * Batches may be let go. Only where Opened.gives_states.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+   * @return The state.
+   */
+  io.github.bulletmetrics.storm.proto.v1.State getState();
+  /**
+   * <pre>
+   * Batches may be let go. Only where Opened.gives_states.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.StateOrBuilder getStateOrBuilder();
+
   io.github.bulletmetrics.storm.proto.v1.ExportResponse.MessageCase getMessageCase();
 }

@@ -37,6 +37,7 @@ private static final long serialVersionUID = 0L;
     topologyId_ = "";
     host_ = "";
     pluginVersion_ = "";
+    epoch_ = com.google.protobuf.ByteString.EMPTY;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -275,6 +276,36 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int EPOCH_FIELD_NUMBER = 7;
+  private com.google.protobuf.ByteString epoch_ = com.google.protobuf.ByteString.EMPTY;
+  /**
+   * <pre>
+   * Batch.epoch of what follows, 16 bytes, from a sender that can carry a State. Empty from one that cannot.
+   * </pre>
+   *
+   * <code>bytes epoch = 7 [json_name = "epoch"];</code>
+   * @return The epoch.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString getEpoch() {
+    return epoch_;
+  }
+
+  public static final int GENERATION_FIELD_NUMBER = 8;
+  private long generation_ = 0L;
+  /**
+   * <pre>
+   * Which collector of this epoch it is: 1 for the first, and one more with each move to another. 0 without an epoch.
+   * </pre>
+   *
+   * <code>uint64 generation = 8 [json_name = "generation"];</code>
+   * @return The generation.
+   */
+  @java.lang.Override
+  public long getGeneration() {
+    return generation_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -307,6 +338,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pluginVersion_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 6, pluginVersion_);
     }
+    if (!epoch_.isEmpty()) {
+      output.writeBytes(7, epoch_);
+    }
+    if (generation_ != 0L) {
+      output.writeUInt64(8, generation_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -330,6 +367,14 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(pluginVersion_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(6, pluginVersion_);
+    }
+    if (!epoch_.isEmpty()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBytesSize(7, epoch_);
+    }
+    if (generation_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(8, generation_);
     }
     return size;
   }
@@ -367,6 +412,10 @@ private static final long serialVersionUID = 0L;
         != other.getTask()) return false;
     if (!getPluginVersion()
         .equals(other.getPluginVersion())) return false;
+    if (!getEpoch()
+        .equals(other.getEpoch())) return false;
+    if (getGeneration()
+        != other.getGeneration()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -390,6 +439,11 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getTask();
     hash = (37 * hash) + PLUGIN_VERSION_FIELD_NUMBER;
     hash = (53 * hash) + getPluginVersion().hashCode();
+    hash = (37 * hash) + EPOCH_FIELD_NUMBER;
+    hash = (53 * hash) + getEpoch().hashCode();
+    hash = (37 * hash) + GENERATION_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getGeneration());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -532,6 +586,8 @@ private static final long serialVersionUID = 0L;
       port_ = 0;
       task_ = 0;
       pluginVersion_ = "";
+      epoch_ = com.google.protobuf.ByteString.EMPTY;
+      generation_ = 0L;
       return this;
     }
 
@@ -583,6 +639,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.pluginVersion_ = pluginVersion_;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.epoch_ = epoch_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.generation_ = generation_;
+      }
     }
 
     @java.lang.Override
@@ -622,6 +684,12 @@ private static final long serialVersionUID = 0L;
         pluginVersion_ = other.pluginVersion_;
         bitField0_ |= 0x00000020;
         onChanged();
+      }
+      if (!other.getEpoch().isEmpty()) {
+        setEpoch(other.getEpoch());
+      }
+      if (other.getGeneration() != 0L) {
+        setGeneration(other.getGeneration());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -677,6 +745,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              epoch_ = input.readBytes();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
+            case 64: {
+              generation_ = input.readUInt64();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1146,6 +1224,94 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       pluginVersion_ = value;
       bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.ByteString epoch_ = com.google.protobuf.ByteString.EMPTY;
+    /**
+     * <pre>
+     * Batch.epoch of what follows, 16 bytes, from a sender that can carry a State. Empty from one that cannot.
+     * </pre>
+     *
+     * <code>bytes epoch = 7 [json_name = "epoch"];</code>
+     * @return The epoch.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString getEpoch() {
+      return epoch_;
+    }
+    /**
+     * <pre>
+     * Batch.epoch of what follows, 16 bytes, from a sender that can carry a State. Empty from one that cannot.
+     * </pre>
+     *
+     * <code>bytes epoch = 7 [json_name = "epoch"];</code>
+     * @param value The epoch to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEpoch(com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      epoch_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Batch.epoch of what follows, 16 bytes, from a sender that can carry a State. Empty from one that cannot.
+     * </pre>
+     *
+     * <code>bytes epoch = 7 [json_name = "epoch"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEpoch() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      epoch_ = getDefaultInstance().getEpoch();
+      onChanged();
+      return this;
+    }
+
+    private long generation_ ;
+    /**
+     * <pre>
+     * Which collector of this epoch it is: 1 for the first, and one more with each move to another. 0 without an epoch.
+     * </pre>
+     *
+     * <code>uint64 generation = 8 [json_name = "generation"];</code>
+     * @return The generation.
+     */
+    @java.lang.Override
+    public long getGeneration() {
+      return generation_;
+    }
+    /**
+     * <pre>
+     * Which collector of this epoch it is: 1 for the first, and one more with each move to another. 0 without an epoch.
+     * </pre>
+     *
+     * <code>uint64 generation = 8 [json_name = "generation"];</code>
+     * @param value The generation to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGeneration(long value) {
+
+      generation_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which collector of this epoch it is: 1 for the first, and one more with each move to another. 0 without an epoch.
+     * </pre>
+     *
+     * <code>uint64 generation = 8 [json_name = "generation"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGeneration() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      generation_ = 0L;
       onChanged();
       return this;
     }

@@ -109,4 +109,24 @@ public interface OpenOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPluginVersionBytes();
+
+  /**
+   * <pre>
+   * Batch.epoch of what follows, 16 bytes, from a sender that can carry a State. Empty from one that cannot.
+   * </pre>
+   *
+   * <code>bytes epoch = 7 [json_name = "epoch"];</code>
+   * @return The epoch.
+   */
+  com.google.protobuf.ByteString getEpoch();
+
+  /**
+   * <pre>
+   * Which collector of this epoch it is: 1 for the first, and one more with each move to another. 0 without an epoch.
+   * </pre>
+   *
+   * <code>uint64 generation = 8 [json_name = "generation"];</code>
+   * @return The generation.
+   */
+  long getGeneration();
 }

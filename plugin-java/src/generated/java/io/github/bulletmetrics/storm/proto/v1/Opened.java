@@ -99,6 +99,54 @@ private static final long serialVersionUID = 0L;
     return takesBlocks_;
   }
 
+  public static final int GIVES_STATES_FIELD_NUMBER = 4;
+  private boolean givesStates_ = false;
+  /**
+   * <pre>
+   * Whether this collector hands out a State. Then an acknowledgement says that a batch is in its journal, and the sender keeps the
+   * batch all the same until a State has it: its slices may be open, or not yet with the store.
+   * </pre>
+   *
+   * <code>bool gives_states = 4 [json_name = "givesStates"];</code>
+   * @return The givesStates.
+   */
+  @java.lang.Override
+  public boolean getGivesStates() {
+    return givesStates_;
+  }
+
+  public static final int WANTS_STATE_FIELD_NUMBER = 5;
+  private boolean wantsState_ = false;
+  /**
+   * <pre>
+   * Whether the sender must send its State before the first Batch: this collector has not seen the generation. A sender that has none sends an
+   * empty one.
+   * </pre>
+   *
+   * <code>bool wants_state = 5 [json_name = "wantsState"];</code>
+   * @return The wantsState.
+   */
+  @java.lang.Override
+  public boolean getWantsState() {
+    return wantsState_;
+  }
+
+  public static final int TAKEN_SEQUENCE_FIELD_NUMBER = 6;
+  private long takenSequence_ = 0L;
+  /**
+   * <pre>
+   * The last batch of this epoch and generation that is in this collector's journal; 0 where none is. Those up to it need not be
+   * sent again; they count as acknowledged on this stream.
+   * </pre>
+   *
+   * <code>uint64 taken_sequence = 6 [json_name = "takenSequence"];</code>
+   * @return The takenSequence.
+   */
+  @java.lang.Override
+  public long getTakenSequence() {
+    return takenSequence_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -122,6 +170,15 @@ private static final long serialVersionUID = 0L;
     if (takesBlocks_ != false) {
       output.writeBool(3, takesBlocks_);
     }
+    if (givesStates_ != false) {
+      output.writeBool(4, givesStates_);
+    }
+    if (wantsState_ != false) {
+      output.writeBool(5, wantsState_);
+    }
+    if (takenSequence_ != 0L) {
+      output.writeUInt64(6, takenSequence_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -137,6 +194,18 @@ private static final long serialVersionUID = 0L;
     if (takesBlocks_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(3, takesBlocks_);
+    }
+    if (givesStates_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(4, givesStates_);
+    }
+    if (wantsState_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(5, wantsState_);
+    }
+    if (takenSequence_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(6, takenSequence_);
     }
     return size;
   }
@@ -168,6 +237,12 @@ private static final long serialVersionUID = 0L;
         != other.getMaxBatchBytes()) return false;
     if (getTakesBlocks()
         != other.getTakesBlocks()) return false;
+    if (getGivesStates()
+        != other.getGivesStates()) return false;
+    if (getWantsState()
+        != other.getWantsState()) return false;
+    if (getTakenSequence()
+        != other.getTakenSequence()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -186,6 +261,15 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + TAKES_BLOCKS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getTakesBlocks());
+    hash = (37 * hash) + GIVES_STATES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getGivesStates());
+    hash = (37 * hash) + WANTS_STATE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getWantsState());
+    hash = (37 * hash) + TAKEN_SEQUENCE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getTakenSequence());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -324,6 +408,9 @@ private static final long serialVersionUID = 0L;
       window_ = 0;
       maxBatchBytes_ = 0;
       takesBlocks_ = false;
+      givesStates_ = false;
+      wantsState_ = false;
+      takenSequence_ = 0L;
       return this;
     }
 
@@ -366,6 +453,15 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.takesBlocks_ = takesBlocks_;
       }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.givesStates_ = givesStates_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.wantsState_ = wantsState_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.takenSequence_ = takenSequence_;
+      }
     }
 
     @java.lang.Override
@@ -388,6 +484,15 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getTakesBlocks() != false) {
         setTakesBlocks(other.getTakesBlocks());
+      }
+      if (other.getGivesStates() != false) {
+        setGivesStates(other.getGivesStates());
+      }
+      if (other.getWantsState() != false) {
+        setWantsState(other.getWantsState());
+      }
+      if (other.getTakenSequence() != 0L) {
+        setTakenSequence(other.getTakenSequence());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -428,6 +533,21 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              givesStates_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 40: {
+              wantsState_ = input.readBool();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
+            case 48: {
+              takenSequence_ = input.readUInt64();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -579,6 +699,147 @@ private static final long serialVersionUID = 0L;
     public Builder clearTakesBlocks() {
       bitField0_ = (bitField0_ & ~0x00000004);
       takesBlocks_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean givesStates_ ;
+    /**
+     * <pre>
+     * Whether this collector hands out a State. Then an acknowledgement says that a batch is in its journal, and the sender keeps the
+     * batch all the same until a State has it: its slices may be open, or not yet with the store.
+     * </pre>
+     *
+     * <code>bool gives_states = 4 [json_name = "givesStates"];</code>
+     * @return The givesStates.
+     */
+    @java.lang.Override
+    public boolean getGivesStates() {
+      return givesStates_;
+    }
+    /**
+     * <pre>
+     * Whether this collector hands out a State. Then an acknowledgement says that a batch is in its journal, and the sender keeps the
+     * batch all the same until a State has it: its slices may be open, or not yet with the store.
+     * </pre>
+     *
+     * <code>bool gives_states = 4 [json_name = "givesStates"];</code>
+     * @param value The givesStates to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGivesStates(boolean value) {
+
+      givesStates_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether this collector hands out a State. Then an acknowledgement says that a batch is in its journal, and the sender keeps the
+     * batch all the same until a State has it: its slices may be open, or not yet with the store.
+     * </pre>
+     *
+     * <code>bool gives_states = 4 [json_name = "givesStates"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGivesStates() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      givesStates_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean wantsState_ ;
+    /**
+     * <pre>
+     * Whether the sender must send its State before the first Batch: this collector has not seen the generation. A sender that has none sends an
+     * empty one.
+     * </pre>
+     *
+     * <code>bool wants_state = 5 [json_name = "wantsState"];</code>
+     * @return The wantsState.
+     */
+    @java.lang.Override
+    public boolean getWantsState() {
+      return wantsState_;
+    }
+    /**
+     * <pre>
+     * Whether the sender must send its State before the first Batch: this collector has not seen the generation. A sender that has none sends an
+     * empty one.
+     * </pre>
+     *
+     * <code>bool wants_state = 5 [json_name = "wantsState"];</code>
+     * @param value The wantsState to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWantsState(boolean value) {
+
+      wantsState_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the sender must send its State before the first Batch: this collector has not seen the generation. A sender that has none sends an
+     * empty one.
+     * </pre>
+     *
+     * <code>bool wants_state = 5 [json_name = "wantsState"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWantsState() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      wantsState_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long takenSequence_ ;
+    /**
+     * <pre>
+     * The last batch of this epoch and generation that is in this collector's journal; 0 where none is. Those up to it need not be
+     * sent again; they count as acknowledged on this stream.
+     * </pre>
+     *
+     * <code>uint64 taken_sequence = 6 [json_name = "takenSequence"];</code>
+     * @return The takenSequence.
+     */
+    @java.lang.Override
+    public long getTakenSequence() {
+      return takenSequence_;
+    }
+    /**
+     * <pre>
+     * The last batch of this epoch and generation that is in this collector's journal; 0 where none is. Those up to it need not be
+     * sent again; they count as acknowledged on this stream.
+     * </pre>
+     *
+     * <code>uint64 taken_sequence = 6 [json_name = "takenSequence"];</code>
+     * @param value The takenSequence to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTakenSequence(long value) {
+
+      takenSequence_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The last batch of this epoch and generation that is in this collector's journal; 0 where none is. Those up to it need not be
+     * sent again; they count as acknowledged on this stream.
+     * </pre>
+     *
+     * <code>uint64 taken_sequence = 6 [json_name = "takenSequence"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTakenSequence() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      takenSequence_ = 0L;
       onChanged();
       return this;
     }

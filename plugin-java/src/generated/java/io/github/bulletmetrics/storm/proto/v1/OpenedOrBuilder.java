@@ -41,4 +41,37 @@ public interface OpenedOrBuilder extends
    * @return The takesBlocks.
    */
   boolean getTakesBlocks();
+
+  /**
+   * <pre>
+   * Whether this collector hands out a State. Then an acknowledgement says that a batch is in its journal, and the sender keeps the
+   * batch all the same until a State has it: its slices may be open, or not yet with the store.
+   * </pre>
+   *
+   * <code>bool gives_states = 4 [json_name = "givesStates"];</code>
+   * @return The givesStates.
+   */
+  boolean getGivesStates();
+
+  /**
+   * <pre>
+   * Whether the sender must send its State before the first Batch: this collector has not seen the generation. A sender that has none sends an
+   * empty one.
+   * </pre>
+   *
+   * <code>bool wants_state = 5 [json_name = "wantsState"];</code>
+   * @return The wantsState.
+   */
+  boolean getWantsState();
+
+  /**
+   * <pre>
+   * The last batch of this epoch and generation that is in this collector's journal; 0 where none is. Those up to it need not be
+   * sent again; they count as acknowledged on this stream.
+   * </pre>
+   *
+   * <code>uint64 taken_sequence = 6 [json_name = "takenSequence"];</code>
+   * @return The takenSequence.
+   */
+  long getTakenSequence();
 }

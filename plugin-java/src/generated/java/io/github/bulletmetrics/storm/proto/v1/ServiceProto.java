@@ -47,6 +47,11 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_bulletmetrics_v1_Opened_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_bulletmetrics_v1_State_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_bulletmetrics_v1_State_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_bulletmetrics_v1_Acknowledgement_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -72,22 +77,31 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
     java.lang.String[] descriptorData = {
       "\n\036bulletmetrics/v1/service.proto\022\020bullet" +
       "metrics.v1\032\033bulletmetrics/v1/data.proto\"" +
-      "y\n\rExportRequest\022,\n\004open\030\001 \001(\0132\026.bulletm" +
-      "etrics.v1.OpenH\000R\004open\022/\n\005batch\030\002 \001(\0132\027." +
-      "bulletmetrics.v1.BatchH\000R\005batchB\t\n\007messa" +
-      "ge\"\314\001\n\016ExportResponse\0222\n\006opened\030\001 \001(\0132\030." +
-      "bulletmetrics.v1.OpenedH\000R\006opened\022M\n\017ack" +
-      "nowledgement\030\002 \001(\0132!.bulletmetrics.v1.Ac" +
-      "knowledgementH\000R\017acknowledgement\022,\n\004full" +
-      "\030\003 \001(\0132\026.bulletmetrics.v1.FullH\000R\004fullB\t" +
-      "\n\007message\"\246\001\n\004Open\022\032\n\010topology\030\001 \001(\tR\010to" +
-      "pology\022\037\n\013topology_id\030\002 \001(\tR\ntopologyId\022" +
-      "\022\n\004host\030\003 \001(\tR\004host\022\022\n\004port\030\004 \001(\rR\004port\022" +
-      "\022\n\004task\030\005 \001(\021R\004task\022%\n\016plugin_version\030\006 " +
-      "\001(\tR\rpluginVersion\"k\n\006Opened\022\026\n\006window\030\001" +
-      " \001(\rR\006window\022&\n\017max_batch_bytes\030\002 \001(\rR\rm" +
-      "axBatchBytes\022!\n\014takes_blocks\030\003 \001(\010R\013take" +
-      "sBlocks\"\242\001\n\017Acknowledgement\022\024\n\005epoch\030\001 \001" +
+      "\252\001\n\rExportRequest\022,\n\004open\030\001 \001(\0132\026.bullet" +
+      "metrics.v1.OpenH\000R\004open\022/\n\005batch\030\002 \001(\0132\027" +
+      ".bulletmetrics.v1.BatchH\000R\005batch\022/\n\005stat" +
+      "e\030\003 \001(\0132\027.bulletmetrics.v1.StateH\000R\005stat" +
+      "eB\t\n\007message\"\375\001\n\016ExportResponse\0222\n\006opene" +
+      "d\030\001 \001(\0132\030.bulletmetrics.v1.OpenedH\000R\006ope" +
+      "ned\022M\n\017acknowledgement\030\002 \001(\0132!.bulletmet" +
+      "rics.v1.AcknowledgementH\000R\017acknowledgeme" +
+      "nt\022,\n\004full\030\003 \001(\0132\026.bulletmetrics.v1.Full" +
+      "H\000R\004full\022/\n\005state\030\004 \001(\0132\027.bulletmetrics." +
+      "v1.StateH\000R\005stateB\t\n\007message\"\334\001\n\004Open\022\032\n" +
+      "\010topology\030\001 \001(\tR\010topology\022\037\n\013topology_id" +
+      "\030\002 \001(\tR\ntopologyId\022\022\n\004host\030\003 \001(\tR\004host\022\022" +
+      "\n\004port\030\004 \001(\rR\004port\022\022\n\004task\030\005 \001(\021R\004task\022%" +
+      "\n\016plugin_version\030\006 \001(\tR\rpluginVersion\022\024\n" +
+      "\005epoch\030\007 \001(\014R\005epoch\022\036\n\ngeneration\030\010 \001(\004R" +
+      "\ngeneration\"\326\001\n\006Opened\022\026\n\006window\030\001 \001(\rR\006" +
+      "window\022&\n\017max_batch_bytes\030\002 \001(\rR\rmaxBatc" +
+      "hBytes\022!\n\014takes_blocks\030\003 \001(\010R\013takesBlock" +
+      "s\022!\n\014gives_states\030\004 \001(\010R\013givesStates\022\037\n\013" +
+      "wants_state\030\005 \001(\010R\nwantsState\022%\n\016taken_s" +
+      "equence\030\006 \001(\004R\rtakenSequence\"a\n\005State\022\024\n" +
+      "\005epoch\030\001 \001(\014R\005epoch\022\032\n\010sequence\030\002 \001(\004R\010s" +
+      "equence\022\022\n\004data\030\003 \001(\014R\004data\022\022\n\004last\030\004 \001(" +
+      "\010R\004last\"\242\001\n\017Acknowledgement\022\024\n\005epoch\030\001 \001" +
       "(\014R\005epoch\022\032\n\010sequence\030\002 \001(\004R\010sequence\022;\n" +
       "\nrejections\030\003 \003(\0132\033.bulletmetrics.v1.Rej" +
       "ectionR\nrejections\022 \n\014sent_time_ms\030\004 \001(\003" +
@@ -123,39 +137,45 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
     internal_static_bulletmetrics_v1_ExportRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_ExportRequest_descriptor,
-        new java.lang.String[] { "Open", "Batch", "Message", });
+        new java.lang.String[] { "Open", "Batch", "State", "Message", });
     internal_static_bulletmetrics_v1_ExportResponse_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_bulletmetrics_v1_ExportResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_ExportResponse_descriptor,
-        new java.lang.String[] { "Opened", "Acknowledgement", "Full", "Message", });
+        new java.lang.String[] { "Opened", "Acknowledgement", "Full", "State", "Message", });
     internal_static_bulletmetrics_v1_Open_descriptor =
       getDescriptor().getMessageType(2);
     internal_static_bulletmetrics_v1_Open_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Open_descriptor,
-        new java.lang.String[] { "Topology", "TopologyId", "Host", "Port", "Task", "PluginVersion", });
+        new java.lang.String[] { "Topology", "TopologyId", "Host", "Port", "Task", "PluginVersion", "Epoch", "Generation", });
     internal_static_bulletmetrics_v1_Opened_descriptor =
       getDescriptor().getMessageType(3);
     internal_static_bulletmetrics_v1_Opened_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Opened_descriptor,
-        new java.lang.String[] { "Window", "MaxBatchBytes", "TakesBlocks", });
-    internal_static_bulletmetrics_v1_Acknowledgement_descriptor =
+        new java.lang.String[] { "Window", "MaxBatchBytes", "TakesBlocks", "GivesStates", "WantsState", "TakenSequence", });
+    internal_static_bulletmetrics_v1_State_descriptor =
       getDescriptor().getMessageType(4);
+    internal_static_bulletmetrics_v1_State_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_bulletmetrics_v1_State_descriptor,
+        new java.lang.String[] { "Epoch", "Sequence", "Data", "Last", });
+    internal_static_bulletmetrics_v1_Acknowledgement_descriptor =
+      getDescriptor().getMessageType(5);
     internal_static_bulletmetrics_v1_Acknowledgement_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Acknowledgement_descriptor,
         new java.lang.String[] { "Epoch", "Sequence", "Rejections", "SentTimeMs", });
     internal_static_bulletmetrics_v1_Rejection_descriptor =
-      getDescriptor().getMessageType(5);
+      getDescriptor().getMessageType(6);
     internal_static_bulletmetrics_v1_Rejection_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Rejection_descriptor,
         new java.lang.String[] { "Sequence", "Reason", "Samples", "Example", });
     internal_static_bulletmetrics_v1_Full_descriptor =
-      getDescriptor().getMessageType(6);
+      getDescriptor().getMessageType(7);
     internal_static_bulletmetrics_v1_Full_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Full_descriptor,
