@@ -108,13 +108,29 @@ func (j *Journal) full(reason string, err error) error {
 	return &FullError{Reason: reason, RetryAfter: j.o.RetryInterval, Err: err}
 }
 
-// Mark queues a *Connected, *Disconnected, *Tick or *Started. Ticks are lost while the disk fails; the others are kept
-// until it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from being
-// forgotten until its *Disconnected; ErrForgotten when it was forgotten before.
+// Taken is the last batch of an epoch that the journal has, of those that a producer of that topology sent; known
+// reports whether it was Moved there, or sent one.
+func (j *Journal) Taken(topology string, epoch Epoch) (sequence uint64, known bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	h := j.state.epochs[origin{epoch: epoch, topology: topology}]
+	if h == nil || len(h.spans) == 0 {
+		return 0, h != nil
+	}
+	return h.spans[len(h.spans)-1].last, true
+}
+
+// Mark queues a *Connected, *Disconnected, *Moved, *Tick or *Started. Ticks are lost while the disk fails; the others are
+// kept until it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from being
+// forgotten until its *Disconnected; ErrForgotten when it, or a series of a *Moved, was forgotten before. ErrTooLarge
+// for a *Moved whose state is.
 func (j *Journal) Mark(e Entry) error {
 	k, payload, timeMs, err := encodeMark(e)
 	if err != nil {
 		return err
+	}
+	if len(payload) > maxRecordBytes {
+		return fmt.Errorf("%w: %d of %d bytes", ErrTooLarge, len(payload), maxRecordBytes)
 	}
 	entry, _, err := decodeMark(k, payload) // a copy of our own
 	if err != nil {
@@ -130,6 +146,11 @@ func (j *Journal) Mark(e Entry) error {
 	case len(j.queue.records) >= maxQueuedRecords:
 		return j.full("queue", j.failure)
 	}
+	if m, is := entry.(*Moved); is {
+		if err := j.roomForMove(m, int64(len(payload))); err != nil {
+			return err
+		}
+	}
 	if err := j.state.noteStream(entry); err != nil {
 		return err
 	}
@@ -140,6 +161,20 @@ func (j *Journal) Mark(e Entry) error {
 		j.forgetIdle()
 	}
 	return nil
+}
+
+// roomForMove reports whether a move may be queued now. The caller holds mu.
+func (j *Journal) roomForMove(m *Moved, size int64) error {
+	row := j.state.dict.producers.get(uint32(m.Producer))
+	if row == nil || row.gone {
+		return missing("producer", uint32(m.Producer), uint32(j.state.nextProducer))
+	}
+	for _, id := range m.Series {
+		if err := j.state.useSeries(uint32(id), j.nowHour()); err != nil {
+			return err
+		}
+	}
+	return j.admit(origin{epoch: m.Epoch, topology: row.Topology}, size)
 }
 
 // enqueue puts a record behind the definitions that it may need.

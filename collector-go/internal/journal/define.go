@@ -133,7 +133,7 @@ func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	return row.ID, nil
 }
 
-// noteStream keeps a producer while it has a stream open. The caller holds mu.
+// noteStream keeps a producer while it has a stream open, and the epoch of one that moved. The caller holds mu.
 func (s *state) noteStream(e Entry) error {
 	switch e := e.(type) {
 	case *Started:
@@ -150,6 +150,13 @@ func (s *state) noteStream(e Entry) error {
 			row.streams = max(row.streams-1, 0)
 			row.usedHour = max(row.usedHour, e.TimeMs/hourMs)
 		}
+	case *Moved:
+		row := s.dict.producers.get(uint32(e.Producer))
+		if row == nil || row.gone {
+			return missing("producer", uint32(e.Producer), uint32(s.nextProducer))
+		}
+		h := s.epochs.of(origin{epoch: e.Epoch, topology: row.Topology})
+		h.seenMs = max(h.seenMs, e.TimeMs)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Epoch [16]byte
 type LayoutID uint32
 
 // Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
-// *Connected, *Disconnected, *Tick or *Started. What a reader is handed stays valid, is shared with other readers, and
+// *Connected, *Disconnected, *Moved, *Tick or *Started. What a reader is handed stays valid, is shared with other readers, and
 // must not be changed.
 type Entry interface{ entry() }
 
@@ -112,7 +112,18 @@ type Disconnected struct {
 	TimeMs   int64
 }
 
-// Tick is the collector's clock, once a second: the only way in which time reaches the slicer.
+// Moved records that a sender came under a generation that this journal had not seen. What was known of its topology gives
+// way to the state that the sender brings; where it brings none, that goes on.
+type Moved struct {
+	Producer ProducerID
+	Epoch    Epoch      // of the generation: that of the batches which follow
+	Series   []SeriesID // this journal's, for those that the state names, in its order
+	State    []byte     // as a collector's feed encoded it; empty where there is none
+	TimeMs   int64
+}
+
+// Tick is the collector's clock, once a second: the only way in which time reaches the slicer, but for topologies whose
+// sender moves.
 type Tick struct{ TimeMs int64 }
 
 // Started records that the collector started: no producer is connected.
@@ -125,5 +136,6 @@ func (*ProducerDefined) entry() {}
 func (*Batch) entry()           {}
 func (*Connected) entry()       {}
 func (*Disconnected) entry()    {}
+func (*Moved) entry()           {}
 func (*Tick) entry()            {}
 func (*Started) entry()         {}

@@ -11,7 +11,7 @@ import (
 var errNewerVersion = errors.New("segment was written by a newer program")
 
 const (
-	formatVersion = 2
+	formatVersion = 3
 	magicBytes    = 8
 )
 

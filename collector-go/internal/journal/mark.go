@@ -7,13 +7,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-// encodeMark is the record of a *Connected, *Disconnected, *Tick or *Started.
+// encodeMark is the record of a *Connected, *Disconnected, *Moved, *Tick or *Started.
 func encodeMark(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	switch e := e.(type) {
 	case *Connected:
 		k, timeMs, payload = kindConnected, e.TimeMs, binary.AppendUvarint(nil, uint64(e.Producer))
 	case *Disconnected:
 		k, timeMs, payload = kindDisconnected, e.TimeMs, binary.AppendUvarint(nil, uint64(e.Producer))
+	case *Moved:
+		k, timeMs, payload = kindMoved, e.TimeMs, appendMoved(nil, e)
 	case *Tick:
 		k, timeMs = kindTick, e.TimeMs
 	case *Started:
@@ -28,8 +30,12 @@ func encodeMark(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	c := varint.Of(payload)
 	var producer ProducerID
-	if k == kindConnected || k == kindDisconnected {
+	if k == kindConnected || k == kindDisconnected || k == kindMoved {
 		producer = ProducerID(c.Uint32())
+	}
+	var moved *Moved
+	if k == kindMoved {
+		moved = decodeMoved(&c)
 	}
 	timeMs = c.Int()
 	switch k {
@@ -37,6 +43,9 @@ func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 		e = &Connected{Producer: producer, TimeMs: timeMs}
 	case kindDisconnected:
 		e = &Disconnected{Producer: producer, TimeMs: timeMs}
+	case kindMoved:
+		moved.Producer, moved.TimeMs = producer, timeMs
+		e = moved
 	case kindTick:
 		e = &Tick{TimeMs: timeMs}
 	case kindStarted:
@@ -45,4 +54,28 @@ func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 		return nil, 0, errPayload
 	}
 	return e, timeMs, payloadError(c.Done())
+}
+
+// appendMoved appends all of it but its time. Its series do not rise, and may name one twice.
+func appendMoved(to []byte, m *Moved) []byte {
+	to = append(binary.AppendUvarint(to, uint64(m.Producer)), m.Epoch[:]...)
+	to = binary.AppendUvarint(to, uint64(len(m.Series)))
+	var before int64
+	for _, id := range m.Series {
+		to = binary.AppendVarint(to, int64(id)-before)
+		before = int64(id)
+	}
+	return append(binary.AppendUvarint(to, uint64(len(m.State))), m.State...)
+}
+
+func decodeMoved(c *varint.Reader) *Moved {
+	m := &Moved{}
+	copy(m.Epoch[:], c.Bytes(len(m.Epoch)))
+	var id int64
+	for range c.Count(1) {
+		id = nextID(c, id)
+		m.Series = append(m.Series, SeriesID(id))
+	}
+	m.State = append([]byte(nil), c.Sized()...)
+	return m
 }

@@ -22,7 +22,11 @@ func (r *queued) size() int64 { return headerBytes + max(r.bytes, int64(len(r.pa
 // lasting reports whether the record is kept over a failed write: who is connected, and what is forgotten, must not be
 // forgotten.
 func (r *queued) lasting() bool {
-	return r.kind == kindConnected || r.kind == kindDisconnected || r.kind == kindStarted || r.kind == kindForgotten
+	switch r.kind {
+	case kindConnected, kindDisconnected, kindMoved, kindStarted, kindForgotten:
+		return true
+	}
+	return false
 }
 
 // appendTo appends the record as it will stand at a position.

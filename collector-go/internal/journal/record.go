@@ -23,8 +23,9 @@ const (
 	kindBlocks // a batch with blocks
 	kindProducers
 	kindEpochs
+	kindMoved // of format version 3
 
-	kindLast = kindEpochs
+	kindLast = kindMoved
 )
 
 // defines reports whether a record holds what others refer to, as all of a head's do, and no entry of its own.
@@ -42,7 +43,8 @@ func (k kind) batch() bool { return k == kindBatch || k == kindBlocks }
 func (k kind) String() string {
 	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick",
 		"started", "layouts",
-		"forgotten", "batch", "producers", "epochs"}
+		"forgotten", "batch", "producers", "epochs",
+		"moved"}
 	if int(k) < len(names) {
 		return names[k]
 	}
