@@ -22,19 +22,27 @@ func (s *State) Snapshot() []byte {
 	names := slices.Sorted(maps.Keys(s.topologies))
 	e.Uint(uint64(len(names)))
 	for _, name := range names {
-		e.String(name)
-		e.Uint(uint64(len(s.topologies[name].starts)))
-		for _, id := range s.topologies[name].starts {
-			e.String(id)
-		}
+		writeStarts(e, name, s.topologies[name])
 	}
 	e.Uint(uint64(s.entries.known))
 	for id, known := range s.entries.all() {
-		e.Uint(uint64(id))
-		e.Bool(known.is(asleep))
-		e.Raw(*known.raw)
+		writeEntry(e, id, known)
 	}
 	return e.Finish()
+}
+
+func writeStarts(e *metric.Encoder, name string, t *topology) {
+	e.String(name)
+	e.Uint(uint64(len(t.starts)))
+	for _, id := range t.starts {
+		e.String(id)
+	}
+}
+
+func writeEntry(e *metric.Encoder, id uint32, known *entry) {
+	e.Uint(uint64(id))
+	e.Bool(known.is(asleep))
+	e.Raw(*known.raw)
 }
 
 func writeCounts(e *metric.Encoder, counts map[string]uint64) {
@@ -55,14 +63,15 @@ func Restore(data []byte, o Options) (*State, error) {
 		return nil, fmt.Errorf("restore the catalogue: its format is version %d, this program knows %d", v, version)
 	}
 	s := NewState(o)
-	s.read(d)
+	s.read(d, func(id uint32) uint32 { return id })
 	if err := d.Done(); err != nil {
 		return nil, fmt.Errorf("restore the catalogue: %w", err)
 	}
 	return s, nil
 }
 
-func (s *State) read(d *metric.Decoder) {
+// read takes a snapshot, each series by the id that it has here.
+func (s *State) read(d *metric.Decoder, here func(id uint32) uint32) {
 	readCounts(d, s.counts.LeftOut)
 	readCounts(d, s.counts.Refused)
 	for range d.Count(1) {
@@ -72,7 +81,7 @@ func (s *State) read(d *metric.Decoder) {
 		}
 	}
 	for range d.Count(1) {
-		id, asleep, raw := d.Uint32(), d.Bool(), d.Raw()
+		id, asleep, raw := here(d.Uint32()), d.Bool(), d.Raw()
 		if d.Err() != nil {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/handover"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
@@ -63,7 +64,10 @@ type Options struct {
 	CloseAtEnd bool
 	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
 	// ends. nil: never.
-	Lost       func(error) bool
+	Lost func(error) bool
+	// Handover takes what is known of topologies that their senders carry, once the store has what closed of it; nil for
+	// nobody.
+	Handover   *handover.Desk
 	Slicer     slicer.Options
 	Catalog    catalog.Options
 	Registerer prometheus.Registerer // may be nil
@@ -409,6 +413,7 @@ func (f *Feed) flush(ctx context.Context) error {
 			f.caught.Store(uint64(f.position))
 			f.figures.givenMs.Store(f.tickMs)
 			f.figures.publish(f.pipeline, f.position)
+			f.handOut()
 			return nil
 		}
 		if f.options.Lost != nil && f.options.Lost(err) {

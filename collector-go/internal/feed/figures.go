@@ -107,6 +107,7 @@ func (p *pipeline) books() map[fate]uint64 {
 		{"open", ""}:                 counts.Open,
 		{"late", ""}:                 counts.Late,
 		{"expired", ""}:              p.ledger.expired,
+		{"moved", ""}:                p.ledger.moved,
 		{"refused", "bad_histogram"}: p.ledger.badHistograms,
 	}
 	if p.ledger.unknownLayouts > 0 {
@@ -137,7 +138,7 @@ func newDescriptions(store string) descriptions {
 	}
 	return descriptions{
 		samples: describe("bullet_metrics_feed_samples",
-			"Samples read from the journal, by what became of them; read = in_slices + open + late + refused + left_out + expired.",
+			"Samples read from the journal, or open in what another collector had of a topology, by what became of them; read = in_slices + open + late + refused + left_out + expired + moved.",
 			"fate", "reason"),
 		position: describe("bullet_metrics_feed_position",
 			"Journal position up to which the store has been given everything."),

@@ -22,6 +22,7 @@ const maxSenders = 4096
 type ledger struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal released before the feed came to them
+	moved         uint64 // of read, open samples of topologies of which another collector brought more
 	badHistograms uint64
 
 	unknownLayouts uint64    // of read, samples of blocks whose layout the journal's damaged part named
@@ -105,7 +106,7 @@ func (l *ledger) snapshot() []byte {
 		data = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(data, uint64(ref)), uint64(g.endMs)),
 			kind)
 	}
-	return binary.AppendUvarint(data, l.unknownLayouts)
+	return binary.AppendUvarint(binary.AppendUvarint(data, l.unknownLayouts), l.moved)
 }
 
 func (l *ledger) dropKeys() []dropKey {
@@ -163,6 +164,9 @@ func restoreLedger(data []byte) (*ledger, error) {
 	}
 	if r.Len() > 0 { // not in what a program before blocks wrote
 		l.unknownLayouts = r.Uint()
+	}
+	if r.Len() > 0 { // not in what a program before carried topologies wrote
+		l.moved = r.Uint()
 	}
 	return l, r.Err()
 }

@@ -17,6 +17,7 @@ type pipeline struct {
 	producers map[journal.ProducerID]journal.ProducerDefined
 	ledger    *ledger
 	values    []float64 // of the block at hand
+	reached   map[string]*reach
 }
 
 func newPipeline(o Options) (*pipeline, error) {
@@ -29,6 +30,7 @@ func newPipeline(o Options) (*pipeline, error) {
 		slicer:    s,
 		producers: map[journal.ProducerID]journal.ProducerDefined{},
 		ledger:    newLedger(),
+		reached:   map[string]*reach{},
 	}, nil
 }
 
@@ -54,6 +56,8 @@ func (p *pipeline) apply(entry journal.Entry) {
 		p.mayDrop(e.Producer)
 	case *journal.Disconnected:
 		p.slicer.Disconnect(uint32(e.Producer))
+	case *journal.Moved:
+		p.moved(e)
 	case *journal.Started:
 		p.slicer.Started()
 	case *journal.Batch:
@@ -82,6 +86,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 	if b.Notes != nil {
 		p.notes(b)
 	}
+	p.slicer.Passed(uint32(b.Producer), b.SentMs)
 	p.slicer.Begin(uint32(b.Producer), b.Sequence)
 	p.slicer.Received(b.ReceivedMs)
 	p.clocks(b)
@@ -97,6 +102,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 		p.histogram(sample)
 	}
 	p.slicer.End()
+	p.reach(b)
 }
 
 // block takes the samples of a block; its values are decoded once, into memory that is used again.

@@ -34,7 +34,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}}
+	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}, reached: map[string]*reach{}}
 	var err error
 	if p.catalog, err = catalog.Restore(names, o.Catalog); err != nil {
 		return nil, fmt.Errorf("restore the catalogue's state: %w", err)
@@ -45,9 +45,14 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if p.ledger, err = restoreLedger(ledgerPart); err != nil {
 		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
 	}
-	p.change(slices.DeleteFunc(p.catalog.Resume(), func(c catalog.Change) bool {
+	p.resume(p.catalog.Resume())
+	return p, nil
+}
+
+// resume applies what a catalogue that was restored would do.
+func (p *pipeline) resume(changes []catalog.Change) {
+	p.change(slices.DeleteFunc(changes, func(c catalog.Change) bool {
 		// its next sample defines it, as without a restart
 		return c.Verdict.Outcome == catalog.Stored && !p.slicer.Defined(c.ID)
 	}))
-	return p, nil
 }

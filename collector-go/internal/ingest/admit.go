@@ -12,12 +12,13 @@ import (
 
 // admission is a batch on its way through the door. It is used again for the next one of its sender.
 type admission struct {
-	batch    *journal.Batch // what goes to the journal, which keeps it
-	received int            // samples in the batch, histograms included
-	rejected *tally         // nil where nothing is
-	allowed  timeRange
-	blocks   []block.Block // checked, as they came
-	ids      []uint32      // of the batch's histograms, by the stream's numbers
+	generation generation
+	batch      *journal.Batch // what goes to the journal, which keeps it
+	received   int            // samples in the batch, histograms included
+	rejected   *tally         // nil where nothing is
+	allowed    timeRange
+	blocks     []block.Block // checked, as they came
+	ids        []uint32      // of the batch's histograms, by the stream's numbers
 }
 
 // tally counts rejected samples by reason, with the first example of each.
@@ -95,7 +96,7 @@ func (a *admission) check(b *pb.Batch, t *table) (err error) {
 func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
 	a.restore()
 	a.batch = newBatch(len(a.blocks))
-	a.batch.Epoch, a.batch.Sequence = journal.Epoch(b.GetEpoch()), b.GetSequence()
+	a.batch.Epoch, a.batch.Sequence = a.generation.epoch(journal.Epoch(b.GetEpoch())), b.GetSequence()
 	a.batch.SentMs, a.batch.ReceivedMs, a.batch.Notes = b.GetSendTimeMs(), now.UnixMilli(), notesOf(b)
 	a.received, a.rejected, a.allowed = len(b.GetSamples().GetValues())+len(b.GetHistograms()), nil, allowed
 	t.retryLimited(now)

@@ -54,7 +54,8 @@ const (
 	maxBatchBuckets    = 1 << 18
 )
 
-var requestBounds = numbered("", new(int), fields{2: {name: "batch", most: 1, fields: fields{
+var requestBounds = numbered("", new(int), fields{3: {name: "state", most: 1, fields: fields{
+	1: {name: "epoch", bytes: 64}}}, 2: {name: "batch", most: 1, fields: fields{
 	1: {name: "epoch", bytes: 64},
 	5: {name: "series", most: maxDefinitions, fields: fields{
 		7: {name: "key", most: maxKeyDepth * maxDefinitions},

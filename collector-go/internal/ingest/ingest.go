@@ -33,6 +33,7 @@ type Journal interface {
 	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
 	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
 	Mark(journal.Entry) error
+	Taken(topology string, epoch journal.Epoch) (sequence uint64, known bool)
 }
 
 // Server is the service. It is safe for concurrent use.
@@ -46,6 +47,7 @@ type Server struct {
 	clock       *clock
 	producers   *producers
 	rates       *rates
+	carriers    carriers
 	connections *quota.Places
 	complain    complaints
 	bookings    sync.Pool // of *booking
@@ -122,7 +124,12 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 		return err
 	}
 	defer s.disconnect(p)
-	return newStream(s, g, p, open.GetTopology(), entry).run()
+	of := newStream(s, g, p, open.GetTopology(), entry)
+	if err := of.board(open); err != nil {
+		return err
+	}
+	defer of.alight()
+	return of.run()
 }
 
 // awaitOpen is the first message. Its goroutine ends when the handler has returned, since gRPC then ends RecvMsg.

@@ -53,6 +53,7 @@ func checkOpen(o *pb.Open) error {
 		checkName("open.host", o.GetHost()),
 		checkPort("open.port", o.GetPort()),
 		checkText("open.plugin_version", o.GetPluginVersion()),
+		checkGeneration(o),
 	)
 }
 

@@ -53,6 +53,9 @@ type Options struct {
 	MaxWatches int
 	WatchTime  time.Duration
 
+	// Carriage lets senders carry what is known of their topologies to other collectors; nil where they may not.
+	Carriage *Carriage
+
 	// Guard decides who may send, and has the port's TLS; nil lets everybody, in plain text.
 	Guard *access.Guard
 

@@ -41,6 +41,8 @@ func (j *slowJournal) SeriesRoom() int            { return 1 << 20 }
 func (j *slowJournal) ForgetIdle(string) int      { return 0 }
 func (j *slowJournal) Mark(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
 
+func (j *slowJournal) Taken(string, journal.Epoch) (uint64, bool) { return 0, false }
+
 func (j *slowJournal) DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID {
 	for _, r := range series {
 		if _, ok := j.ids[r]; !ok && mostNew > 0 {

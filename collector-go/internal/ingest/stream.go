@@ -28,6 +28,7 @@ type stream struct {
 	// Of the goroutine that takes.
 	table     *table
 	admission admission
+	carriage  *carriage // nil where its sender carries no state
 
 	mu     sync.Mutex // held while a batch is taken
 	window window
@@ -97,6 +98,10 @@ func (s *stream) run() error {
 			if err := s.answer(); err != nil {
 				return err
 			}
+		case <-s.stateChanged():
+			if err := s.handOut(); err != nil {
+				return err
+			}
 		case <-changed:
 			changed = s.entry.changed() // before the look, so that no change is missed
 			if err := s.entry.check(); err != nil {
@@ -119,8 +124,11 @@ func (s *stream) run() error {
 // greet answers Open.
 func (s *stream) greet() error {
 	o := s.server.o
-	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{
-		Opened: &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}}})
+	opened := &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}
+	if x := s.carriage; x != nil {
+		opened.GivesStates, opened.WantsState, opened.TakenSequence = true, x.awaits, x.taken
+	}
+	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: opened}})
 }
 
 // receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC
@@ -224,7 +232,13 @@ func (s *stream) take(in *incoming) error {
 	if in.refused != nil && !errors.Is(in.refused, errWire) {
 		return broken(codes.InvalidArgument, in.refused)
 	}
+	if x := s.carriage; x != nil && x.awaits && in.request.GetState() != nil {
+		return s.arrive(in.request.GetState())
+	}
 	b := in.request.GetBatch()
+	if x := s.carriage; b != nil && x != nil && (x.awaits || string(b.GetEpoch()) != string(x.sent)) {
+		return broken(codes.InvalidArgument, errors.New("a Batch came before the State that was wanted, or of another epoch than open.epoch"))
+	}
 	if b == nil {
 		return broken(codes.InvalidArgument,
 			errors.New("a request after Open must be a Batch; this is none, or cannot be decoded"))

@@ -113,10 +113,11 @@ type Disconnected struct {
 }
 
 // Moved records that a sender came under a generation that this journal had not seen. What was known of its topology gives
-// way to the state that the sender brings; where it brings none, that goes on.
+// way to the state that the sender brings, to nothing where it has none yet.
 type Moved struct {
 	Producer ProducerID
 	Epoch    Epoch      // of the generation: that of the batches which follow
+	First    bool       // it has sent to no other collector since it started: what was known goes on
 	Series   []SeriesID // this journal's, for those that the state names, in its order
 	State    []byte     // as a collector's feed encoded it; empty where there is none
 	TimeMs   int64

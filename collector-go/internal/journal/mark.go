@@ -59,7 +59,11 @@ func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 // appendMoved appends all of it but its time. Its series do not rise, and may name one twice.
 func appendMoved(to []byte, m *Moved) []byte {
 	to = append(binary.AppendUvarint(to, uint64(m.Producer)), m.Epoch[:]...)
-	to = binary.AppendUvarint(to, uint64(len(m.Series)))
+	first := byte(0)
+	if m.First {
+		first = 1
+	}
+	to = binary.AppendUvarint(append(to, first), uint64(len(m.Series)))
 	var before int64
 	for _, id := range m.Series {
 		to = binary.AppendVarint(to, int64(id)-before)
@@ -71,6 +75,7 @@ func appendMoved(to []byte, m *Moved) []byte {
 func decodeMoved(c *varint.Reader) *Moved {
 	m := &Moved{}
 	copy(m.Epoch[:], c.Bytes(len(m.Epoch)))
+	m.First = c.Byte() == 1
 	var id int64
 	for range c.Count(1) {
 		id = nextID(c, id)

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
 func (w writer) health(h *health) {
@@ -144,7 +142,7 @@ func (r *reader) tallies() (all []tally) {
 }
 
 func (r *reader) healthSeries(t *healthSeries) {
-	t.hasRef, t.ref = r.Bool(), slice.Ref(r.Uint32())
+	t.hasRef, t.ref = r.ref()
 	t.live, t.lastEnd = r.Bool(), r.Int()
 	if r.version == 4 || r.version == 5 {
 		r.Int() // when it changed last

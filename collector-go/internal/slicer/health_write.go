@@ -116,6 +116,10 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	ahead, least, most := about{worker: &src.worker, name: names.Ahead, kind: metric.KindGauge},
 		about{worker: &src.worker, name: names.AheadLeast, kind: metric.KindGauge},
 		about{worker: &src.worker, name: names.AheadMost, kind: metric.KindGauge}
+	quiet := endMs-s.options.Health.PeriodMs < src.room.carried.quietMs
+	if quiet {
+		h.aheadMs = never
+	}
 	if h.aheadMs != never {
 		clock := s.clockOf(src)
 		h.aheadMs = never
@@ -125,12 +129,12 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 			s.writeValue(&h.most, most, endMs, float64(clock.mostMs)/1000)
 		}
 	}
-	heard := h.ahead.live && h.ahead.lastEnd+quietMs >= endMs
+	heard := h.ahead.live && (quiet || h.ahead.lastEnd+quietMs >= endMs)
 	if !heard {
 		s.endSeries(&h.ahead, ahead, endMs)
 		s.endSeries(&h.least, least, endMs)
 	}
-	if h.most.live && h.most.lastEnd+quietMs < endMs {
+	if h.most.live && !quiet && h.most.lastEnd+quietMs < endMs {
 		s.endSeries(&h.most, most, endMs)
 	}
 	for i := range h.drops { // there from the first, so that what it counts shows as a rise

@@ -60,6 +60,20 @@ func (x *inputs) set(id uint32, in *input) {
 	x.pages[page][id%pageSize] = in
 }
 
+// takeAll takes the inputs of another, whose ids are free here.
+func (x *inputs) takeAll(from *inputs) {
+	for n, page := range from.pages {
+		if page == nil {
+			continue
+		}
+		for i, in := range page {
+			if in != nil {
+				x.set(uint32(n*pageSize+i), in)
+			}
+		}
+	}
+}
+
 // prune forgets the inputs that a function selects, and pages that are empty then.
 func (x *inputs) prune(gone func(*input) bool) {
 	for n, page := range x.pages {
@@ -110,6 +124,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		in.refused = RefusedSeriesLimit
 		return in
 	case out == nil:
+		in.sinceMs = never
 		out = newOutput()
 		out.lastMs = s.clockMs
 		s.outputs[rule.Series.Labels] = out

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
@@ -26,6 +27,9 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	}
 	r := reader{Decoder: d, s: s, version: v}
 	r.all()
+	if v >= 7 {
+		r.carried()
+	}
 	if err := d.Done(); err != nil {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
 	}
@@ -37,6 +41,30 @@ type reader struct {
 	*metric.Decoder
 	s       *Slicer
 	version uint64
+	here    *here // nil where the snapshot is this slicer's own
+}
+
+// here are the names that another's snapshot has here.
+type here struct {
+	series   func(id uint32) uint32 // 0 for one that is not defined any more
+	producer uint32                 // all of its
+}
+
+// id is a series'.
+func (r *reader) id() uint32 {
+	id := r.Uint32()
+	if r.here == nil {
+		return id
+	}
+	return r.here.series(id)
+}
+
+// by is a producer's id.
+func (r *reader) by() uint32 {
+	if id := r.Uint32(); r.here == nil {
+		return id
+	}
+	return r.here.producer
 }
 
 // demand fails the reading where something that must hold does not.
@@ -63,8 +91,8 @@ func (r *reader) all() {
 		}
 	}
 	for range r.Count(1) {
-		id, rule, reason := r.Uint32(), r.Rule(), Reason(r.String())
-		if !r.demand(reason != "" && s.inputs.get(id) == nil, "a refused series makes no sense") {
+		id, rule, reason := r.id(), r.Rule(), Reason(r.String())
+		if !r.demand(reason != "" && (id != 0 || r.here == nil) && s.inputs.get(id) == nil, "a refused series makes no sense") {
 			return
 		}
 		in := newInput(id, rule)
@@ -91,7 +119,7 @@ func (r *reader) counts() {
 
 func (r *reader) producers() {
 	for range r.Count(1) {
-		p := r.s.producer(r.Uint32())
+		p := r.s.producer(r.by())
 		p.connected, p.connectedMs, p.sentMs = r.Bool(), r.Int(), r.Int()
 	}
 }
@@ -129,7 +157,14 @@ func (r *reader) info() *info {
 	return in
 }
 
-func (r *reader) ref() (bool, slice.Ref) { return r.Bool(), slice.Ref(r.Uint32()) }
+// ref is that of a series; another slicer's has none here.
+func (r *reader) ref() (bool, slice.Ref) {
+	has, ref := r.Bool(), slice.Ref(r.Uint32())
+	if r.here != nil {
+		return false, 0
+	}
+	return has, ref
+}
 
 func (r *reader) source() {
 	w := r.Worker()
@@ -139,7 +174,9 @@ func (r *reader) source() {
 	src := r.s.source(w)
 	src.eventMs, src.heardMs = r.Int(), r.Int()
 	for range r.Count(1) {
-		src.carriers = append(src.carriers, r.s.producer(r.Uint32()))
+		if p := r.s.producer(r.by()); !slices.Contains(src.carriers, p) {
+			src.carriers = append(src.carriers, p)
+		}
 	}
 	src.starts.packMs = r.Int()
 	if r.version >= 3 {
@@ -198,7 +235,7 @@ func (r *reader) track(src *source) {
 const maxGridMs = 2 * maxWidthMs
 
 func (r *reader) input(t *track) *input {
-	id, attached := r.Uint32(), r.Bool()
+	id, attached := r.id(), r.Bool()
 	in := newInput(id, r.Rule())
 	in.track, in.slot = t, uint32(len(t.inputs))
 	if r.version >= 2 {
@@ -209,7 +246,7 @@ func (r *reader) input(t *track) *input {
 	if !r.demand(in.kind >= metric.KindGauge && in.kind <= metric.KindDistribution, "a series is of no kind") {
 		return nil
 	}
-	r.demand(!attached || r.s.inputs.get(in.id) == nil, "an id comes twice")
+	r.demand(!attached || r.s.inputs.get(in.id) == nil && (in.id != 0 || r.here == nil), "an id comes twice, or is nobody's")
 	out := r.s.outputs[in.rule.Series.Labels]
 	if out == nil {
 		out = newOutput()
@@ -293,7 +330,7 @@ func (r *reader) bucket(t *track) *bucket {
 	}
 	for range r.Count(1) {
 		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(),
-			producer: r.Uint32()}
+			producer: r.by()}
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a sample is in the wrong slice") {
 			return nil
 		}
@@ -304,7 +341,7 @@ func (r *reader) bucket(t *track) *bucket {
 		}
 	}
 	for range r.Count(1) {
-		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
+		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.by()}
 		d := r.distribution()
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a reading is in the wrong slice") {
 			return nil
@@ -319,7 +356,7 @@ func (r *reader) bucket(t *track) *bucket {
 // grid reads the samples that lie on the grid.
 func (r *reader) grid(t *track, b *bucket) bool {
 	for range r.Count(1) {
-		o := origin{timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
+		o := origin{timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.by()}
 		if !r.demand(o.timeMs > 0 && t.holds(b, o.timeMs), "a sample is in the wrong slice") {
 			return false
 		}

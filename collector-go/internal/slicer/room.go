@@ -19,6 +19,8 @@ type room struct {
 	intervals []*interval // in order of the metrics' names
 	writtenMs int64       // end of the newest period that a worker of it has written
 	dueMs     int64       // when the first of the intervals is to be written
+
+	carried carried
 }
 
 // interval states how often a topology's metric is reported: by the series of it that was defined last.

@@ -76,22 +76,28 @@ func (s *Slicer) Closed() *slice.Columns { return &s.closed }
 // Started records that the collector started: no producer is connected.
 func (s *Slicer) Started() {
 	for _, p := range s.producers {
-		p.connected = false
+		p.connected = p.room != nil
 	}
 }
 
 // Connect records that a producer opened a stream.
 func (s *Slicer) Connect(id uint32) {
-	p := s.producer(id)
-	p.connected, p.connectedMs = true, s.clockMs
+	if p := s.producer(id); p.room == nil {
+		p.connected, p.connectedMs = true, s.clockMs
+	}
 }
 
 // Disconnect records that a producer's stream ended.
-func (s *Slicer) Disconnect(id uint32) { s.producer(id).connected = false }
+func (s *Slicer) Disconnect(id uint32) {
+	if p := s.producer(id); p.room == nil {
+		p.connected = false
+	}
+}
 
 // Begin opens a batch; its samples follow in their order, then End.
 func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	p := s.producer(producer)
+	s.switchClocks(p.room)
 	p.sentMs = s.clockMs
 	s.batch.number++
 	s.batch.producer, s.batch.sequence, s.batch.receivedMs = p, sequence, 0
@@ -162,6 +168,7 @@ func (s *Slicer) End() {
 	for _, src := range s.batch.touched {
 		s.writeIntervals(src.room)
 	}
+	s.switchClocks(s.batch.producer.room)
 }
 
 // Tick is the collector's clock. It may step in either direction without harm.
@@ -171,7 +178,9 @@ func (s *Slicer) Tick(nowMs int64) {
 	}
 	s.tickMs = nowMs
 	for _, src := range s.sources {
-		s.advance(src)
+		if !src.room.carried.is {
+			s.advance(src)
+		}
 	}
 	s.writeAllIntervals()
 	if s.clockMs-s.sweepMs >= sweepEveryMs {

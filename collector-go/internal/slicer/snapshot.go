@@ -12,7 +12,7 @@ import (
 // magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 6
+	version = 7
 	oldest  = 1
 )
 
@@ -24,21 +24,40 @@ func (s *Slicer) Snapshot() []byte {
 	}
 	s.dissolveAll()
 	w := writer{Encoder: metric.NewEncoder(magic, version)}
-	w.Int(s.clockMs)
-	w.Int(s.tickMs)
-	w.Int(s.sweepMs)
-	w.Uint(uint64(s.nextRef))
-	w.counts(&s.counts)
-	w.producers(s.producers)
-	w.Uint(uint64(len(s.sources)))
-	for _, src := range s.sources {
+	w.all(s, part{clockMs: s.clockMs, tickMs: s.tickMs, sweepMs: s.sweepMs, nextRef: s.nextRef, counts: s.counts,
+		producers: s.producers, sources: s.sources, topologies: s.topologies, clocks: s.clocks, rooms: s.rooms})
+	w.carried(s)
+	return w.Finish()
+}
+
+// part is what of a slicer is written.
+type part struct {
+	clockMs, tickMs, sweepMs int64
+	nextRef                  slice.Ref
+	counts                   Counts
+	producers                map[uint32]*producer
+	sources                  []*source
+	topologies               map[string][]*info
+	clocks                   map[string]*clock
+	rooms                    map[string]*room
+	only                     string // of a topology's refused series; "" for all
+}
+
+func (w writer) all(s *Slicer, x part) {
+	w.Int(x.clockMs)
+	w.Int(x.tickMs)
+	w.Int(x.sweepMs)
+	w.Uint(uint64(x.nextRef))
+	w.counts(&x.counts)
+	w.producers(x.producers)
+	w.Uint(uint64(len(x.sources)))
+	for _, src := range x.sources {
 		w.source(s, src)
 	}
-	w.topologies(s)
-	w.refused(s)
-	w.clocks(s.clocks)
-	w.intervals(s.rooms)
-	return w.Finish()
+	w.topologies(x.topologies, x.sources)
+	w.refused(s, x.only)
+	w.clocks(x.clocks)
+	w.intervals(x.rooms)
 }
 
 type writer struct{ *metric.Encoder }
@@ -67,14 +86,14 @@ func (w writer) producers(producers map[uint32]*producer) {
 }
 
 // topologies writes what describes topologies; the writers are sources, by their place from 1.
-func (w writer) topologies(s *Slicer) {
-	w.Uint(uint64(len(s.topologies)))
-	for _, name := range slices.Sorted(maps.Keys(s.topologies)) {
+func (w writer) topologies(topologies map[string][]*info, sources []*source) {
+	w.Uint(uint64(len(topologies)))
+	for _, name := range slices.Sorted(maps.Keys(topologies)) {
 		w.String(name)
-		w.Uint(uint64(len(s.topologies[name])))
-		for _, in := range s.topologies[name] {
+		w.Uint(uint64(len(topologies[name])))
+		for _, in := range topologies[name] {
 			w.info(in)
-			w.Uint(uint64(slices.Index(s.sources, in.writer) + 1))
+			w.Uint(uint64(slices.Index(sources, in.writer) + 1))
 		}
 	}
 }
@@ -266,11 +285,11 @@ func (w writer) grid(t *track, b *bucket) {
 	}
 }
 
-// refused writes the series of which no sample is taken.
-func (w writer) refused(s *Slicer) {
+// refused writes the series of which no sample is taken, all or a topology's.
+func (w writer) refused(s *Slicer, only string) {
 	var all []*input
 	s.inputs.prune(func(in *input) bool {
-		if in.refused != "" {
+		if in.refused != "" && (only == "" || in.rule.Worker.Topology == only) {
 			all = append(all, in)
 		}
 		return false

@@ -36,6 +36,7 @@ type producer struct {
 	connected   bool
 	connectedMs int64 // the slicer's clock when it last connected
 	sentMs      int64 // the slicer's clock when it last sent
+	room        *room // of the topology that it carries from collector to collector; nil where it does not
 }
 
 // maxCarriers bounds the producers that a source remembers; those away are forgotten first.

@@ -13,6 +13,7 @@ const sweepEveryMs = 600_000
 // that have none left.
 func (s *Slicer) sweep() {
 	s.dissolveAll()
+	s.sweepCarried()
 	awaited := s.awaited()
 	for _, src := range s.sources {
 		for _, t := range src.tracks {
@@ -93,7 +94,7 @@ func (s *Slicer) sweepTrack(t *track, awaited map[*output]bool) {
 			continue
 		}
 		owns := in.out.owner == in
-		if owns && (in.out.live || awaited[in.out] || s.clockMs-in.out.lastMs <= s.options.KeepMs) {
+		if owns && (in.out.live || awaited[in.out] || s.timeOf(t.source.room)-in.out.lastMs <= s.options.KeepMs) {
 			continue
 		}
 		t.leave(in)
@@ -131,7 +132,7 @@ func (t *track) usedSlots() map[uint32]bool {
 //
 // A source without tracks has been silent for so long that it writes no info any more.
 func (s *Slicer) gone(src *source) bool {
-	if len(src.tracks) > 0 || s.clockMs-src.heardMs <= s.options.KeepMs {
+	if len(src.tracks) > 0 || s.timeOf(src.room)-src.heardMs <= s.options.KeepMs {
 		return false
 	}
 	delete(s.byWorker, src.worker)

@@ -1,0 +1,96 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// Named is a series and its id.
+type Named struct {
+	ID  uint32
+	Raw *metric.Raw
+}
+
+// SeriesOf are a topology's series by their ids, which rise.
+func (s *State) SeriesOf(topology string) []Named {
+	t := s.topologies[topology]
+	if t == nil {
+		return nil
+	}
+	all := make([]Named, 0, len(t.series))
+	for _, id := range t.series {
+		all = append(all, Named{id, s.entries.get(id).raw})
+	}
+	slices.SortFunc(all, func(a, b Named) int { return int(a.ID) - int(b.ID) })
+	return all
+}
+
+// SnapshotOf is Snapshot for one topology, without counts: what MoveIn takes.
+func (s *State) SnapshotOf(topology string) []byte {
+	e := metric.NewEncoder(magic, version)
+	writeCounts(e, nil)
+	writeCounts(e, nil)
+	series := s.SeriesOf(topology)
+	if t := s.topologies[topology]; t != nil {
+		e.Uint(1)
+		writeStarts(e, topology, t)
+	} else {
+		e.Uint(0)
+	}
+	e.Uint(uint64(len(series)))
+	for _, known := range series {
+		writeEntry(e, known.ID, s.entries.get(known.ID))
+	}
+	return e.Finish()
+}
+
+// Names are the series of a topology's snapshot, in its order, by the ids of who wrote it.
+func Names(snapshot []byte) ([]Named, error) {
+	s, err := Restore(snapshot, Options{MaxSeries: DefaultOptions().MaxSeries})
+	if err != nil {
+		return nil, err
+	}
+	var all []Named
+	for id, known := range s.entries.all() {
+		all = append(all, Named{id, known.raw})
+	}
+	return all, nil
+}
+
+// MoveIn takes up a topology from another's SnapshotOf, each series by its id here; what was known of the topology is
+// forgotten, but for the names of its series. It returns what Resume would of the topology.
+func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
+	d, v, err := metric.NewDecoder(snapshot, magic)
+	if err != nil {
+		return nil, fmt.Errorf("take up a topology's names: %w", err)
+	}
+	if v != version {
+		return nil, fmt.Errorf("take up a topology's names: their format is version %d, this program knows %d", v, version)
+	}
+	before := s.SeriesOf(topology)
+	s.MoveOut(topology)
+	s.read(d, here)
+	if err := d.Done(); err != nil {
+		s.MoveOut(topology)
+		return nil, fmt.Errorf("take up a topology's names: %w", err)
+	}
+	for _, known := range before {
+		if s.entries.get(known.ID) == nil {
+			s.enter(known.ID, known.Raw)
+		}
+	}
+	changes := slices.Clone(s.Resume())
+	return slices.DeleteFunc(changes, func(c Change) bool { return s.entries.get(c.ID).raw.Topology != topology }), nil
+}
+
+// MoveOut forgets a topology. The slicer is to forget it first.
+func (s *State) MoveOut(topology string) {
+	if t := s.topologies[topology]; t != nil {
+		t.starts = nil
+		s.Forget(slices.Clone(t.series))
+		delete(s.topologies, topology)
+	}
+	s.changes = nil
+}

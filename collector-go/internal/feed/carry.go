@@ -1,0 +1,205 @@
+package feed
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/handover"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+)
+
+// What is known of a topology that its sender carries, as bytes: docs/formats/checkpoint.md.
+const (
+	carriedMagic   = "BMTOPOL"
+	carriedVersion = 1
+	// MaxCarriedBytes is the largest that is handed out or taken, compressed: some 500,000 series.
+	MaxCarriedBytes = 12 << 20
+	// maxUnpackedBytes is the most that one may be when it is unpacked.
+	maxUnpackedBytes = 256 << 20
+	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to keep.
+	handOutMs = 10_000
+)
+
+// reach is how far the batches of a carried topology have come.
+type reach struct {
+	epoch    journal.Epoch
+	sequence uint64
+	newer    bool  // than what was handed out
+	atMs     int64 // of the tick at which it was
+}
+
+// reach notes a batch of a topology that its sender carries. One that closes carries it no more.
+func (p *pipeline) reach(b *journal.Batch) {
+	topology := p.slicer.CarriedBy(uint32(b.Producer))
+	if topology == "" {
+		return
+	}
+	if b.Notes.GetClosing() {
+		p.slicer.PutDown(uint32(b.Producer))
+		delete(p.reached, topology)
+		return
+	}
+	r := p.reached[topology]
+	if r == nil || r.epoch != b.Epoch {
+		r = &reach{epoch: b.Epoch}
+		p.reached[topology] = r
+	}
+	r.sequence, r.newer = max(r.sequence, b.Sequence), true
+}
+
+// moved takes a topology whose sender comes from another collector, or to its first.
+func (p *pipeline) moved(e *journal.Moved) {
+	producer, known := p.producers[e.Producer]
+	if !known {
+		return
+	}
+	p.reached[producer.Topology] = &reach{epoch: e.Epoch, newer: true}
+	if len(e.State) > 0 && p.takeUp(producer.Topology, e) == nil { // the door has looked at it
+		return
+	}
+	if !e.First {
+		p.ledger.moved += uint64(p.slicer.MoveOut(producer.Topology))
+	}
+	p.slicer.Carry(uint32(e.Producer), producer.Topology)
+}
+
+func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
+	c, err := unpackCarried(topology, e.State)
+	if err != nil {
+		return err
+	}
+	if len(c.series) != len(e.Series) {
+		return errors.New("its series are not those that the journal has names for")
+	}
+	here := make(map[uint32]uint32, len(c.series))
+	for i, s := range c.series {
+		here[s.ID] = uint32(e.Series[i])
+	}
+	open, were, err := p.slicer.MoveIn(slicer.Arrival{Topology: topology, Snapshot: c.slices,
+		Series: func(id uint32) uint32 { return here[id] }, Producer: uint32(e.Producer), AtMs: e.TimeMs})
+	if err != nil {
+		return err
+	}
+	p.ledger.read += uint64(open)
+	p.ledger.moved += uint64(were)
+	changes, err := p.catalog.MoveIn(topology, c.names, func(id uint32) uint32 { return here[id] })
+	if err != nil {
+		return err
+	}
+	p.resume(changes)
+	sender := p.ledger.sender(e.Epoch)
+	maps.Copy(sender.last, c.drops)
+	return nil
+}
+
+// carry is what is known of a topology, as its sender gets it; nil where that is too much.
+func (p *pipeline) carry(topology string, r *reach) []byte {
+	data := append([]byte(carriedMagic), carriedVersion)
+	data = appendText(data, topology)
+	for _, part := range [][]byte{p.catalog.SnapshotOf(topology), p.slicer.SnapshotOf(topology)} {
+		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
+	}
+	drops := p.ledger.sender(r.epoch).last
+	data = binary.AppendUvarint(data, uint64(len(drops)))
+	for _, reason := range sortedKeys(drops) {
+		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(reason)), drops[reason])
+	}
+	if len(data) > maxUnpackedBytes {
+		return nil
+	}
+	if data = packer.EncodeAll(data, nil); len(data) > MaxCarriedBytes {
+		return nil
+	}
+	return data
+}
+
+var (
+	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpackedBytes))
+)
+
+// carried is what a sender brings.
+type carried struct {
+	names, slices []byte
+	series        []catalog.Named // by the ids of who wrote it, which rise
+	drops         map[int32]uint64
+}
+
+func unpackCarried(topology string, packed []byte) (carried, error) {
+	data, err := unpacker.DecodeAll(packed, nil)
+	if err != nil {
+		return carried{}, fmt.Errorf("unpack a topology: %w", err)
+	}
+	if len(data) <= len(carriedMagic) || string(data[:len(carriedMagic)]) != carriedMagic {
+		return carried{}, errors.New("what another collector knew of a topology does not begin with " + carriedMagic)
+	}
+	if v := data[len(carriedMagic)]; v != carriedVersion {
+		return carried{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
+			v, carriedVersion)
+	}
+	r := varint.Of(data[len(carriedMagic)+1:])
+	name := r.Text()
+	c := carried{names: r.Sized(), slices: r.Sized(), drops: map[int32]uint64{}}
+	for range r.Count(2) {
+		reason := int32(r.Uint())
+		c.drops[reason] = r.Uint()
+	}
+	if err := r.Done(); err != nil {
+		return carried{}, fmt.Errorf("read a topology: %w", err)
+	}
+	if name != topology {
+		return carried{}, fmt.Errorf("it is of topology %q", name)
+	}
+	if c.series, err = catalog.Names(c.names); err != nil {
+		return carried{}, err
+	}
+	if slices.ContainsFunc(c.series, func(s catalog.Named) bool { return s.Raw.Topology != topology }) {
+		return carried{}, errors.New("it names another topology")
+	}
+	return c, nil
+}
+
+// Arriving looks at what a sender brings of its topology from another collector, and returns the series that it names,
+// in the order of journal.Moved.Series. The error states why it cannot be taken up.
+func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, error) {
+	c, err := unpackCarried(topology, state)
+	if err != nil {
+		return nil, err
+	}
+	here, series := make(map[uint32]uint32, len(c.series)), make([]metric.Raw, len(c.series))
+	for i, s := range c.series {
+		here[s.ID], series[i] = uint32(i+1), *s.Raw
+	}
+	err = slicer.CheckArrival(slicer.Arrival{Topology: topology, Snapshot: c.slices, Producer: 1,
+		Series: func(id uint32) uint32 { return here[id] }}, o)
+	return series, err
+}
+
+// handOut lays down what senders are to carry, when the store has all that closed.
+func (f *Feed) handOut() {
+	if f.options.Handover == nil {
+		return
+	}
+	for topology, r := range f.pipeline.reached {
+		if !r.newer || r.atMs != 0 && f.tickMs-r.atMs < handOutMs {
+			continue
+		}
+		r.newer, r.atMs = false, f.tickMs
+		data := f.pipeline.carry(topology, r)
+		if data == nil {
+			f.options.Logger.Error("what is known of a topology is too much for its sender to carry; where this collector is lost, another starts it afresh",
+				"topology", topology, "most_bytes", MaxCarriedBytes)
+		}
+		f.options.Handover.Put(topology, handover.State{Epoch: r.epoch, Sequence: r.sequence, Data: data})
+	}
+	f.options.Handover.Keep(func(topology string) bool { return f.pipeline.reached[topology] != nil })
+}

@@ -1,0 +1,334 @@
+package slicer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// A topology may be carried: its sender takes what is known of it from one collector to another (docs/decisions/0018).
+// So that each makes of the same batches the same slices, its time passes with them alone, by when they were sent, and
+// its sender counts as connected while it is away.
+
+// carried is what a room has of that.
+type carried struct {
+	is      bool
+	clockMs int64 // as Slicer.clockMs, by its sender's batches
+	tickMs  int64 // when the newest was sent; 0 before the first
+	leftMs  int64 // the slicer's clock at its newest batch
+	quietMs int64 // how far clocks are off is not known of periods that began before: batches of then were sent again
+}
+
+// switchClocks exchanges the slicer's clock with a carried room's, for as long as its batch is at hand.
+func (s *Slicer) switchClocks(r *room) {
+	if r != nil {
+		s.clockMs, r.carried.clockMs = r.carried.clockMs, s.clockMs
+		s.tickMs, r.carried.tickMs = r.carried.tickMs, s.tickMs
+	}
+}
+
+// timeOf is the clock by which a room's times are.
+func (s *Slicer) timeOf(r *room) int64 {
+	if r.carried.is {
+		return r.carried.clockMs
+	}
+	return s.clockMs
+}
+
+// Carry lets a producer carry its topology from here on.
+func (s *Slicer) Carry(producer uint32, topology string) {
+	p, r := s.producer(producer), s.room(topology)
+	for _, other := range s.producers {
+		if other.room == r {
+			other.room = nil
+		}
+	}
+	if !r.carried.is {
+		r.carried = carried{is: true, clockMs: s.clockMs, leftMs: s.clockMs}
+	}
+	p.connected, p.connectedMs, p.room = true, r.carried.clockMs, r
+}
+
+// PutDown lets the slicer's clock move a topology's time again: its sender closed, and carries it nowhere.
+func (s *Slicer) PutDown(producer uint32) {
+	p := s.producer(producer)
+	if p.room == nil {
+		return
+	}
+	lagMs := s.clockMs - p.room.carried.clockMs
+	p.sentMs, p.connectedMs = p.sentMs+lagMs, p.connectedMs+lagMs
+	for _, src := range s.sources {
+		if src.room == p.room {
+			s.alone(src)
+			src.heardMs += lagMs
+		}
+	}
+	p.room.carried, p.room = carried{}, nil
+}
+
+// CarriedBy is the topology that a producer carries, "" where it carries none.
+func (s *Slicer) CarriedBy(producer uint32) string {
+	if p := s.producers[producer]; p != nil && p.room != nil {
+		return p.room.topology
+	}
+	return ""
+}
+
+// Passed is Tick for the topology that a producer carries: it sent a batch at that time, by its own clock.
+func (s *Slicer) Passed(producer uint32, sentMs int64) {
+	r := s.producer(producer).room
+	if r == nil || sentMs/1000 <= r.carried.tickMs/1000 {
+		return
+	}
+	r.carried.leftMs = s.clockMs
+	s.switchClocks(r)
+	if s.tickMs != 0 {
+		s.clockMs += min(sentMs-s.tickMs, s.options.MaxTickStepMs)
+	}
+	s.tickMs = sentMs
+	for _, src := range s.sources {
+		if src.room == r {
+			s.advance(src)
+		}
+	}
+	s.writeIntervals(r)
+	s.switchClocks(r)
+}
+
+// SnapshotOf is Snapshot for a carried topology, without counts and clocks: what MoveIn takes.
+func (s *Slicer) SnapshotOf(topology string) []byte {
+	if s.closed.Len() > 0 {
+		panic("slicer: SnapshotOf while closed slices wait to be handed on")
+	}
+	r := s.room(topology)
+	x := part{clockMs: s.timeOf(r), tickMs: r.carried.tickMs, producers: map[uint32]*producer{},
+		topologies: map[string][]*info{}, rooms: map[string]*room{topology: r}, only: topology}
+	for id, p := range s.producers {
+		if p.room == r {
+			x.producers[id] = p
+		}
+	}
+	for _, src := range s.sources {
+		if src.room == r {
+			s.alone(src)
+			x.sources = append(x.sources, src)
+		}
+	}
+	if r.infos != nil {
+		x.topologies[topology] = r.infos
+	}
+	w := writer{Encoder: metric.NewEncoder(magic, version)}
+	w.all(s, x)
+	return w.Finish()
+}
+
+// Arrival is a topology that comes from another collector.
+type Arrival struct {
+	Topology string
+	Snapshot []byte                 // by SnapshotOf
+	Series   func(id uint32) uint32 // the id of a series here; 0 for one that is not defined any more
+	Producer uint32                 // who carries it, by its id here
+	AtMs     int64                  // when, by the collector's clock
+}
+
+// MoveIn takes up a topology, in place of what was known of it, and returns how many samples of it are open, and how many
+// were. After an error nothing has changed.
+func (s *Slicer) MoveIn(a Arrival) (open, were int, err error) {
+	from, err := restoreOf(a, s.options)
+	if err != nil {
+		return 0, 0, err
+	}
+	were = s.MoveOut(a.Topology)
+	s.inputs.takeAll(&from.inputs)
+	maps.Copy(s.outputs, from.outputs)
+	maps.Copy(s.rooms, from.rooms)
+	maps.Copy(s.topologies, from.topologies)
+	maps.Copy(s.producers, from.producers)
+	for _, src := range from.sources {
+		src.order = 0
+		if n := len(s.sources); n > 0 {
+			src.order = s.sources[n-1].order + 1
+		}
+		s.sources = append(s.sources, src)
+		s.byWorker[src.worker] = src
+	}
+	s.open += from.open
+	s.pages += from.pages
+	r, p := s.room(a.Topology), s.producer(a.Producer)
+	r.carried = carried{true, from.clockMs, from.tickMs, s.clockMs, a.AtMs}
+	p.connected, p.room = true, r
+	return from.open, were, nil
+}
+
+// CheckArrival reports why MoveIn would not take a topology.
+func CheckArrival(a Arrival, o Options) error {
+	_, err := restoreOf(a, o)
+	return err
+}
+
+// restoreOf is a slicer that knows nothing but what arrives. Who carries a topology may write what comes to it: nothing
+// in it may be of another.
+func restoreOf(a Arrival, o Options) (*Slicer, error) {
+	s, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	d, v, err := metric.NewDecoder(a.Snapshot, magic)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("take up a topology: %w", err)
+	case v != version:
+		return nil, fmt.Errorf("take up a topology: its format is version %d, this program knows %d", v, version)
+	}
+	r := reader{Decoder: d, s: s, version: v, here: &here{series: a.Series, producer: a.Producer}}
+	s.room(a.Topology) // whether there is a worker or not
+	r.all()
+	r.demand(s.only(a.Topology), "it names another topology")
+	if err := d.Done(); err != nil {
+		return nil, fmt.Errorf("take up a topology: %w", err)
+	}
+	s.counts = Counts{Refused: map[Reason]uint64{}}
+	s.regrid()
+	if s.closed.Len() > 0 || len(s.clocks) > 0 || len(s.producers) > 1 {
+		return nil, errors.New("take up a topology: it brings what is not its own")
+	}
+	return s, nil
+}
+
+// only reports whether all that a slicer knows is of one topology.
+func (s *Slicer) only(topology string) bool {
+	ours := func(series *metric.Series) bool { return series.Labels.Get("topology") == topology }
+	for _, out := range s.outputs {
+		if out.owner == nil || out.owner.rule.Worker.Topology != topology || !ours(&out.owner.rule.Series) {
+			return false
+		}
+	}
+	for _, src := range s.sources {
+		if src.worker.Topology != topology {
+			return false
+		}
+		for _, in := range slices.Concat(src.infos, src.ended) {
+			if !ours(&in.series) {
+				return false
+			}
+		}
+		for _, t := range src.tracks {
+			for _, in := range t.inputs {
+				if in != nil && in.rule.Worker != src.worker {
+					return false
+				}
+			}
+		}
+	}
+	for name, infos := range s.topologies {
+		if name != topology || slices.ContainsFunc(infos, func(in *info) bool { return !ours(&in.series) }) {
+			return false
+		}
+	}
+	return len(s.rooms) <= 1
+}
+
+// MoveOut forgets a topology, and returns how many open samples go with it. Its layouts stay.
+func (s *Slicer) MoveOut(topology string) (open int) {
+	r := s.rooms[topology]
+	if r == nil {
+		return 0
+	}
+	open = r.open
+	for _, src := range s.sources {
+		if src.room != r {
+			continue
+		}
+		s.alone(src)
+		for _, t := range src.tracks {
+			for _, b := range t.open {
+				s.discard(t, b)
+			}
+		}
+		s.retireSource(src)
+		delete(s.byWorker, src.worker)
+	}
+	s.sources = slices.DeleteFunc(s.sources, func(src *source) bool { return src.room == r })
+	s.open -= open
+	s.inputs.prune(func(in *input) bool { return in.rule.Worker.Topology == topology })
+	maps.DeleteFunc(s.outputs, func(_ labels.Labels, out *output) bool {
+		gone := out.owner.rule.Worker.Topology == topology
+		if gone {
+			s.retire(out)
+		}
+		return gone
+	})
+	for _, in := range r.infos {
+		s.retireInfo(in)
+	}
+	s.describeTopology(topology, nil)
+	for _, i := range r.intervals {
+		if i.hasRef {
+			s.closed.Retired = append(s.closed.Retired, i.ref)
+		}
+	}
+	for _, p := range s.producers {
+		if p.room == r {
+			p.room = nil
+		}
+	}
+	delete(s.rooms, topology)
+	return open
+}
+
+// sweepCarried forgets topologies that were carried away.
+func (s *Slicer) sweepCarried() {
+	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
+		r := s.rooms[name]
+		if r.carried.is && s.clockMs-r.carried.leftMs > s.options.KeepMs {
+			s.MoveOut(name)
+		}
+	}
+}
+
+// carried writes which topologies are, and by whom.
+func (w writer) carried(s *Slicer) {
+	var by []uint32
+	for _, id := range slices.Sorted(maps.Keys(s.producers)) {
+		if s.producers[id].room != nil {
+			by = append(by, id)
+		}
+	}
+	var rooms []string
+	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
+		if s.rooms[name].carried.is {
+			rooms = append(rooms, name)
+		}
+	}
+	w.Uint(uint64(len(rooms)))
+	for _, name := range rooms {
+		c := &s.rooms[name].carried
+		w.String(name)
+		for _, ms := range []int64{c.clockMs, c.tickMs, c.leftMs, c.quietMs} {
+			w.Int(ms)
+		}
+	}
+	w.Uint(uint64(len(by)))
+	for _, id := range by {
+		w.Uint(uint64(id))
+		w.String(s.producers[id].room.topology)
+	}
+}
+
+func (r *reader) carried() {
+	for range r.Count(1) {
+		r.s.room(r.String()).carried = carried{true, r.Int(), r.Int(), r.Int(), r.Int()}
+	}
+	for range r.Count(1) {
+		id, name := r.Uint32(), r.String()
+		if !r.demand(r.s.rooms[name] != nil && r.s.rooms[name].carried.is, "a topology is carried by nobody") {
+			return
+		}
+		r.s.producer(id).room = r.s.rooms[name]
+	}
+}
