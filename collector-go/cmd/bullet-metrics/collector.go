@@ -19,9 +19,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/handover"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
@@ -59,6 +61,7 @@ type collector struct {
 	own       *rulesengine.Own // the collector's own metrics
 	killings  *killings        // nil where no Nimbus is known
 	ingest    *ingest.Server
+	desk      *handover.Desk // nil where senders carry nothing
 	http      *httpapi.Server
 	loading   *loading // what was there before the start; nil before that
 	replay    *intake  // where captures are played: what the store is given; nil in a collector that serves
@@ -157,6 +160,9 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		return err
 	}
 	col.retention = feed.NewRetention(col.journal.Release)
+	if c.GRPC.Acknowledge == config.AcknowledgeForwarded {
+		col.desk = handover.New()
+	}
 	if c.Embedded.Enabled {
 		if err = col.openEmbedded(c, figures); err != nil {
 			return err
@@ -234,6 +240,13 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	taking := ingestOptions(c)
 	taking.Guard, taking.Logger, taking.Registerer = col.senders, col.logger, figures
+	if col.desk != nil {
+		cutting := slicerOptions(feed.DefaultOptions("", "").Slicer, c)
+		taking.Carriage = &ingest.Carriage{Desk: col.desk, MaxBytes: feed.MaxCarriedBytes,
+			Arriving: func(topology string, state []byte) ([]metric.Raw, error) {
+				return feed.Arriving(topology, state, cutting)
+			}}
+	}
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err
 }

@@ -88,6 +88,9 @@ func (col *collector) openForward(c config.Config, kind forward.Kind, name strin
 	col.network = append(col.network, opened)
 	feeding := feed.DefaultOptions(name, filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
+	if n.Required {
+		feeding.Handover = col.desk
+	}
 	feeding.CatchUpTicks, feeding.FlushSlices = catchUpTicks, catchUpSlices
 	if opened.feed, err = feed.New(col.journal, store, retention, feeding); err != nil {
 		return err

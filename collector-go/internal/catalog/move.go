@@ -67,7 +67,8 @@ func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) ui
 		return nil, fmt.Errorf("take up a topology's names: %w", err)
 	}
 	if v != version {
-		return nil, fmt.Errorf("take up a topology's names: their format is version %d, this program knows %d", v, version)
+		return nil, fmt.Errorf("take up a topology's names: their format is version %d, this program knows %d", v,
+			version)
 	}
 	before := s.SeriesOf(topology)
 	s.MoveOut(topology)

@@ -5,8 +5,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +45,15 @@ type GRPC struct {
 	TLSKeyFile   string
 	ClientCAFile string
 	TokenFile    string
+	Acknowledge  string // AcknowledgeJournal or AcknowledgeForwarded
 }
+
+// When a sender may drop what it sent: when the journal has it, or when it can carry all that is known of its
+// topology to another collector, and the store has the rest.
+const (
+	AcknowledgeJournal   = "journal"
+	AcknowledgeForwarded = "forwarded"
+)
 
 // HTTP is the port that people and Grafana ask.
 type HTTP struct {
@@ -136,7 +146,7 @@ func Default() Config {
 	return Config{
 		DataDir:  "bullet-metrics-data",
 		Shutdown: 10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
-		GRPC:     GRPC{Listen: "127.0.0.1:4320"},
+		GRPC:     GRPC{Listen: "127.0.0.1:4320", Acknowledge: AcknowledgeJournal},
 		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
 		// Bullet's own emit interval; three of them
 		Slice:   Slice{Width: 10 * time.Second, Lateness: 30 * time.Second},
@@ -166,6 +176,7 @@ func (c Config) Validate() error {
 		c.Slice.validate(),
 		c.validateStores(),
 		c.validateQueryURL(),
+		c.validateAcknowledge(),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
 			"two segments (2 x journal.segment_bytes)"),
@@ -200,6 +211,30 @@ func (g GRPC) validate() error {
 			"with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
 	case g.TLSCertFile != "" && g.TokenFile == "" && !g.Insecure:
 		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or set --grpc-insecure")
+	}
+	return nil
+}
+
+// Forwarded are the names of the stores that a topology is forwarded to before its sender drops its samples: those that
+// are required.
+func (c Config) Forwarded() (names []string) {
+	for _, kind := range slices.Sorted(maps.Keys(c.Stores)) {
+		for _, name := range slices.Sorted(maps.Keys(c.Stores[kind])) {
+			if c.Stores[kind][name].Required {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func (c Config) validateAcknowledge() error {
+	if c.GRPC.Acknowledge != AcknowledgeForwarded {
+		return nil
+	}
+	if names := c.Forwarded(); len(names) != 1 {
+		return fmt.Errorf("grpc.acknowledge is forwarded, and %d stores are required (%s): it goes by one, to which all collectors of a topology forward; set required for that one, such as store.remote_write.NAME.required",
+			len(names), strings.Join(names, ", "))
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ const (
 	MaxCarriedBytes = 12 << 20
 	// maxUnpackedBytes is the most that one may be when it is unpacked.
 	maxUnpackedBytes = 256 << 20
-	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to keep.
+	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to
+	// keep.
 	handOutMs = 10_000
 )
 

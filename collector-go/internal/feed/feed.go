@@ -65,8 +65,8 @@ type Options struct {
 	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
 	// ends. nil: never.
 	Lost func(error) bool
-	// Handover takes what is known of topologies that their senders carry, once the store has what closed of it; nil for
-	// nobody.
+	// Handover takes what is known of topologies that their senders carry, once the store has what closed of it; nil
+	// for nobody.
 	Handover   *handover.Desk
 	Slicer     slicer.Options
 	Catalog    catalog.Options

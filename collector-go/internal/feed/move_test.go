@@ -21,9 +21,9 @@ import (
 )
 
 // A simulation of decision 18: the senders' side, the journal's order and the engine are of a few lines, catalogue,
-// slicer and what is carried are the real ones. Collectors are killed, lost for good, cut off and left; what has to hold
-// is that no slice ever gets two values, and that in the end each has the one that a collector gives it which is never in
-// trouble.
+// slicer and what is carried are the real ones. Collectors are killed, lost for good, cut off and left; what has to
+// hold is that no slice ever gets two values, and that in the end each has the one that a collector gives it which is
+// never in trouble.
 
 // moveBroken leaves rules of the protocol out, one at a time, to show that each is needed.
 type moveBroken struct {
@@ -76,9 +76,11 @@ type moveCollector struct {
 }
 
 func newMoveCollector(t *testing.T, broken moveBroken, random *rand.Rand) *moveCollector {
-	c := &moveCollector{t: t, broken: broken, ids: map[metric.Raw]journal.SeriesID{}, nextID: 1 + journal.SeriesID(random.IntN(50)),
-		known: map[journal.Epoch]uint64{}}
-	c.journal = append(c.journal, &journal.ProducerDefined{ID: 7, Topology: moveTopology, TopologyID: "t-1", Host: "h", Port: 6700})
+	c := &moveCollector{t: t, broken: broken, ids: map[metric.Raw]journal.SeriesID{},
+		nextID: 1 + journal.SeriesID(random.IntN(50)),
+		known:  map[journal.Epoch]uint64{}}
+	c.journal = append(c.journal, &journal.ProducerDefined{ID: 7, Topology: moveTopology, TopologyID: "t-1",
+		Host: "h", Port: 6700})
 	c.start()
 	return c
 }
@@ -149,9 +151,11 @@ func (c *moveCollector) take(generation byte, b moveBatch, nowMs int64) {
 		return
 	}
 	c.known[epoch] = b.sequence
-	e := &journal.Batch{Producer: 7, Epoch: epoch, Sequence: b.sequence, SentMs: b.sentMs, ReceivedMs: nowMs, Notes: b.notes}
+	e := &journal.Batch{Producer: 7, Epoch: epoch, Sequence: b.sequence, SentMs: b.sentMs,
+		ReceivedMs: nowMs, Notes: b.notes}
 	for _, x := range b.samples {
-		e.IDs, e.TimesMs, e.Values = append(e.IDs, c.define(x.raw)), append(e.TimesMs, x.timeMs), append(e.Values, x.value)
+		e.IDs, e.TimesMs, e.Values = append(e.IDs, c.define(x.raw)), append(e.TimesMs, x.timeMs),
+			append(e.Values, x.value)
 	}
 	c.journal = append(c.journal, e)
 }
@@ -316,7 +320,8 @@ func (s *moveSender) receive(state []byte, sequence uint64) {
 	}
 }
 
-// collectorsOwn are series that say how far a clock is ahead of the collector's, which another collector sees otherwise.
+// collectorsOwn are series that say how far a clock is ahead of the collector's, which another collector sees
+// otherwise.
 func collectorsOwn(key string) bool {
 	for _, name := range []string{catalog.CollectionSkew, catalog.CollectionSkewLeast, catalog.CollectionSkewMost} {
 		if strings.Contains(key, `"`+name+`"`) {

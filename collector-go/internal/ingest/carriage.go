@@ -132,7 +132,8 @@ func (s *stream) arrive(part *pb.State) error {
 		return broken(codes.InvalidArgument, errors.New("state.epoch is not open.epoch"))
 	}
 	if len(x.parts)+len(part.GetData()) > s.server.o.Carriage.MaxBytes {
-		return broken(codes.InvalidArgument, fmt.Errorf("a state may have %d bytes at most", s.server.o.Carriage.MaxBytes))
+		return broken(codes.InvalidArgument, fmt.Errorf("a state may have %d bytes at most",
+			s.server.o.Carriage.MaxBytes))
 	}
 	x.parts = append(x.parts, part.GetData()...)
 	if !part.GetLast() {
@@ -170,7 +171,8 @@ func (s *stream) handOut() error {
 		n := min(len(data), maxStatePart)
 		part := &pb.State{Epoch: x.sent, Sequence: state.Sequence, Data: data[:n], Last: n == len(data)}
 		data = data[n:]
-		if err := s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_State{State: part}}); err != nil || part.Last {
+		err := s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_State{State: part}})
+		if err != nil || part.Last {
 			return err
 		}
 	}

@@ -120,10 +120,10 @@ func (j *Journal) Taken(topology string, epoch Epoch) (sequence uint64, known bo
 	return h.spans[len(h.spans)-1].last, true
 }
 
-// Mark queues a *Connected, *Disconnected, *Moved, *Tick or *Started. Ticks are lost while the disk fails; the others are
-// kept until it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from being
-// forgotten until its *Disconnected; ErrForgotten when it, or a series of a *Moved, was forgotten before. ErrTooLarge
-// for a *Moved whose state is.
+// Mark queues a *Connected, *Disconnected, *Moved, *Tick or *Started. Ticks are lost while the disk fails; the others
+// are kept until it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from
+// being forgotten until its *Disconnected; ErrForgotten when it, or a series of a *Moved, was forgotten before.
+// ErrTooLarge for a *Moved whose state is.
 func (j *Journal) Mark(e Entry) error {
 	k, payload, timeMs, err := encodeMark(e)
 	if err != nil {

@@ -25,8 +25,8 @@ type Epoch [16]byte
 type LayoutID uint32
 
 // Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
-// *Connected, *Disconnected, *Moved, *Tick or *Started. What a reader is handed stays valid, is shared with other readers, and
-// must not be changed.
+// *Connected, *Disconnected, *Moved, *Tick or *Started. What a reader is handed stays valid, is shared with other
+// readers, and must not be changed.
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
@@ -112,8 +112,8 @@ type Disconnected struct {
 	TimeMs   int64
 }
 
-// Moved records that a sender came under a generation that this journal had not seen. What was known of its topology gives
-// way to the state that the sender brings, to nothing where it has none yet.
+// Moved records that a sender came under a generation that this journal had not seen. What was known of its topology
+// gives way to the state that the sender brings, to nothing where it has none yet.
 type Moved struct {
 	Producer ProducerID
 	Epoch    Epoch      // of the generation: that of the batches which follow

@@ -62,8 +62,8 @@ func writeGolden(t *testing.T, dir string) {
 		}
 		for _, mark := range []Entry{&Started{TimeMs: 1_500_000_000_000},
 			&Connected{Producer: producer, TimeMs: 1_500_000_000_001},
-			&Moved{Producer: producer, Epoch: Epoch{9, 8, 7}, First: run == 1, Series: []SeriesID{b.IDs[4], b.IDs[1]}, State: []byte("state"),
-				TimeMs: 1_500_000_000_002}} {
+			&Moved{Producer: producer, Epoch: Epoch{9, 8, 7}, First: run == 1, Series: []SeriesID{b.IDs[4], b.IDs[1]},
+				State: []byte("state"), TimeMs: 1_500_000_000_002}} {
 			require.NoError(t, j.Mark(mark))
 		}
 		appended(t, j, b)

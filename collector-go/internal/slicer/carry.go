@@ -136,8 +136,8 @@ type Arrival struct {
 	AtMs     int64                  // when, by the collector's clock
 }
 
-// MoveIn takes up a topology, in place of what was known of it, and returns how many samples of it are open, and how many
-// were. After an error nothing has changed.
+// MoveIn takes up a topology, in place of what was known of it, and returns how many samples of it are open, and how
+// many were. After an error nothing has changed.
 func (s *Slicer) MoveIn(a Arrival) (open, were int, err error) {
 	from, err := restoreOf(a, s.options)
 	if err != nil {

@@ -310,7 +310,7 @@ type ExportResponse_Full struct {
 }
 
 type ExportResponse_State struct {
-	// Batches may be let go. Only where Opened.gives_states.
+	// Batches may be dropped by the sender. Only where Opened.gives_states.
 	State *State `protobuf:"bytes,4,opt,name=state,proto3,oneof"`
 }
 
@@ -529,7 +529,7 @@ func (x *Opened) GetTakenSequence() uint64 {
 }
 
 // State is what a collector knows of a topology once it has taken the batches up to a sequence, and the store has every slice that they closed:
-// open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, lets go of the batches in it, and
+// open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, drops the batches in it, and
 // hands both to the collector that it moves to, which goes on as if it had been there from the beginning. It comes every few
 // seconds, in parts that follow each other, of 256 KiB at most.
 type State struct {

@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   public static final int STATE_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Batches may be let go. Only where Opened.gives_states.
+   * Batches may be dropped by the sender. Only where Opened.gives_states.
    * </pre>
    *
    * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -242,7 +242,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Batches may be let go. Only where Opened.gives_states.
+   * Batches may be dropped by the sender. Only where Opened.gives_states.
    * </pre>
    *
    * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -257,7 +257,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Batches may be let go. Only where Opened.gives_states.
+   * Batches may be dropped by the sender. Only where Opened.gives_states.
    * </pre>
    *
    * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1247,7 +1247,7 @@ private static final long serialVersionUID = 0L;
         io.github.bulletmetrics.storm.proto.v1.State, io.github.bulletmetrics.storm.proto.v1.State.Builder, io.github.bulletmetrics.storm.proto.v1.StateOrBuilder> stateBuilder_;
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1259,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1299,7 +1299,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1317,7 +1317,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1344,7 +1344,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1367,7 +1367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1377,7 +1377,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -1395,7 +1395,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Batches may be let go. Only where Opened.gives_states.
+     * Batches may be dropped by the sender. Only where Opened.gives_states.
      * </pre>
      *
      * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>

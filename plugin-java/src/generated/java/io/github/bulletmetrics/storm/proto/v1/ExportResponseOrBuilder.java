@@ -93,7 +93,7 @@ public interface ExportResponseOrBuilder extends
 
   /**
    * <pre>
-   * Batches may be let go. Only where Opened.gives_states.
+   * Batches may be dropped by the sender. Only where Opened.gives_states.
    * </pre>
    *
    * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -102,7 +102,7 @@ public interface ExportResponseOrBuilder extends
   boolean hasState();
   /**
    * <pre>
-   * Batches may be let go. Only where Opened.gives_states.
+   * Batches may be dropped by the sender. Only where Opened.gives_states.
    * </pre>
    *
    * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>
@@ -111,7 +111,7 @@ public interface ExportResponseOrBuilder extends
   io.github.bulletmetrics.storm.proto.v1.State getState();
   /**
    * <pre>
-   * Batches may be let go. Only where Opened.gives_states.
+   * Batches may be dropped by the sender. Only where Opened.gives_states.
    * </pre>
    *
    * <code>.bulletmetrics.v1.State state = 4 [json_name = "state"];</code>

@@ -8,7 +8,7 @@ package io.github.bulletmetrics.storm.proto.v1;
 /**
  * <pre>
  * State is what a collector knows of a topology once it has taken the batches up to a sequence, and the store has every slice that they closed:
- * open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, lets go of the batches in it, and
+ * open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, drops the batches in it, and
  * hands both to the collector that it moves to, which goes on as if it had been there from the beginning. It comes every few
  * seconds, in parts that follow each other, of 256 KiB at most.
  * </pre>
@@ -316,7 +316,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * State is what a collector knows of a topology once it has taken the batches up to a sequence, and the store has every slice that they closed:
-   * open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, lets go of the batches in it, and
+   * open slices, counters' totals, names. Only collectors read it. A sender keeps the newest, drops the batches in it, and
    * hands both to the collector that it moves to, which goes on as if it had been there from the beginning. It comes every few
    * seconds, in parts that follow each other, of 256 KiB at most.
    * </pre>
