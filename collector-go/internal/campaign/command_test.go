@@ -43,7 +43,7 @@ func TestCommandsAreFilledInAndRun(t *testing.T) {
 	assert.Equal(t, "jar\n"+conf+"\n--name=t-01\n-c\na=1\n-c\nb=x y\n-w3\n", words(t, submit))
 	assert.Equal(t, []string{"a=1", "b=x y"}, launched.Arguments.Settings)
 	assert.Equal(t, "bullet.topology.name: x\n", string(launched.Settings))
-	assert.IsType(t, &inTurn{}, launched.Ports.Queries)
+	assert.NotEqual(t, launched.Ports.Source, launched.Ports.Queries, "they go through DRPC")
 	require.NoError(t, l.End(t.Context(), filepath.Join(dir, "logs"), false))
 	assert.Equal(t, "t-01\n", words(t, kill))
 	require.NoError(t, os.Remove(kill+".words"))
