@@ -48,6 +48,16 @@ func (c ClientEvidence) hostsRule() LimiterFinding {
 		len(c.Hosts), latest.Host, latest.says())
 }
 
+// HostsAtLimit are the hosts whose load clients kept their share of the load back.
+func (c ClientEvidence) HostsAtLimit() (names []string) {
+	for _, h := range c.Hosts {
+		if h.limits(c) {
+			names = append(names, h.Host)
+		}
+	}
+	return names
+}
+
 // limits reports whether a client kept its share of the load back.
 func (h ClientHost) limits(c ClientEvidence) bool {
 	return h.LatenessP99Ms > c.latenessBound() || h.CPUCores/h.CPULimitCores >= clientBound

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -381,4 +382,28 @@ func TestLinesAreBounded(t *testing.T) {
 	err := eachLine(strings.NewReader("{}\n{}\n"), func(answer) error { n++; return errLine })
 	require.ErrorIs(t, err, errLine)
 	assert.Equal(t, 1, n)
+}
+
+// A client that hangs is ended once nothing was heard of it for as long as may be; that it is heard of only now and
+// then is no silence.
+func TestASilentClientIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		killed := make(chan struct{})
+		c := &Connection{Kill: sync.OnceFunc(func() { close(killed) })}
+		each, l := newHost("far", c), newLedger()
+		h := &Hosts{all: []*host{each}}
+		h.ending, h.end = context.WithCancel(t.Context())
+		h.Asker(l.observe, l.fail)
+		began := time.Now()
+		go h.watch(each)
+		for range 5 {
+			time.Sleep((silence - 2) * time.Second) // the bubble's time
+			require.NoError(t, each.take(answer{State: &stateAnswer{}}))
+		}
+		require.EqualError(t, <-l.failed, "load host far: nothing was heard of its client for 30 s")
+		<-killed
+		assert.InDelta(t, (5*(silence-2) + silence), time.Since(began).Seconds(), 2)
+		h.end()
+		synctest.Wait()
+	})
 }
