@@ -171,6 +171,11 @@ func (h *host) await(ctx context.Context, comes <-chan answer) (answer, error) {
 	case a := <-comes:
 		return a, nil
 	case <-h.ended:
+		select {
+		case a := <-comes: // it answered before its end
+			return a, nil
+		default:
+		}
 		if h.err != nil {
 			return answer{}, h.err
 		}
