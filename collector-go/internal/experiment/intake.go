@@ -234,7 +234,7 @@ func (s *Session) finishQueries() {
 	left := 0
 	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(ctx context.Context) (ended bool,
 		err error) {
-		left, err = s.asker.UnderWay(ctx, time.Now())
+		left, err = s.asker.UnderWay(ctx, time.Now().Add(s.asker.Lead())) // none begins any more
 		return err == nil && left == 0, err
 	})
 	if err != nil && s.ctx.Err() == nil {
