@@ -92,6 +92,9 @@ func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, e
 		o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
 		o.Environment.Endpoint, o.Environment.EndpointCapacity = tuning.EndpointDRPC, file.Load.DRPCThreads
 	}
+	if l := file.Launch.Load; l != nil {
+		o.LoadHosts, o.LoadCommand, o.Load = l.Hosts, l.Command, run.Plan.Load
+	}
 	if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
 		return nil, fmt.Errorf("launch.command: %w", err)
 	}

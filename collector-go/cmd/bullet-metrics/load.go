@@ -101,7 +101,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 	flags.StringVar(&o.part, "part", "",
 		"K/N: ask the Kth of N parts of the run's queries; --rate, --held and --most-in-flight are the whole run's")
 	flags.StringVar(&o.start, "start", "", "when to begin, such as 2026-11-24T12:00:00Z; the same for all parts")
-	command.AddCommand(newLoadMergeCommand())
+	command.AddCommand(newLoadMergeCommand(), newLoadClientCommand())
 	return command
 }
 

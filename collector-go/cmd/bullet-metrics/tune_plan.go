@@ -124,6 +124,9 @@ func (p *planned) text() string {
 		false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
 	line("\nLoad")
 	line("  %s", plan.Load.Describe(plan.Axis))
+	if n := len(plan.LoadHosts); n > 0 {
+		line("  asked by load clients on %d hosts, each its part: %s", n, strings.Join(plan.LoadHosts, ", "))
+	}
 	if volume := plan.Volume(); volume != "" {
 		line("  data volume: %s", volume)
 	}

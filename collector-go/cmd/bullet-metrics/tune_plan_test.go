@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -91,4 +92,19 @@ func TestPlanRefusesWhatItCannotRead(t *testing.T) {
 	assert.ErrorContains(t, err, "takes one argument, the experiment's file")
 	_, err = tune(t, "plan", smallest, "--output", "xml")
 	assert.Equal(t, exit.Usage, code(err))
+}
+
+// Where the queries are asked from is in the plan, and what a mistake in it is, with its place.
+func TestPlanShowsTheLoadHosts(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "hosts.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf.yaml"), []byte("a: 1\n"), 0o644))
+	require.NoError(t, os.WriteFile(file, []byte(hostsExperiment), 0o644))
+	out, err := tune(t, "plan", file, "--runs", dir)
+	require.NoError(t, err)
+	assert.Contains(t, out, "\n  asked by load clients on 3 hosts, each its part: load1, load2, load3\n")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(hostsExperiment, "hosts: [", "host: [", 1)), 0o644))
+	_, err = tune(t, "plan", file, "--runs", dir)
+	require.ErrorContains(t, err,
+		file+`:14:5: unknown field "launch.load.host"; did you mean "launch.load.hosts"?`)
 }

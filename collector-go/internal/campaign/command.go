@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/hosts"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
@@ -33,6 +33,11 @@ type CommandOptions struct {
 	// DRPC are the servers that queries go through, in turn; none for the gateway.
 	DRPC         []string
 	DRPCFunction string
+	// LoadHosts are where load clients ask the queries of Load, each started by the words LoadCommand; none where this
+	// process does.
+	LoadHosts   []string
+	LoadCommand []string
+	Load        rundir.Load
 	// Environment is what else is known of what is around the topology.
 	Environment experiment.Environment
 	MostQueries int
@@ -70,7 +75,9 @@ func LeftoverOf(run *rundir.Run) *Leftover {
 type Command struct {
 	options  CommandOptions
 	gateway  *load.Gateway
-	drpc     []*load.DRPC
+	target   load.Submitter
+	closing  func()       // the target
+	clients  *hosts.Hosts // of the topology that runs; nil for none
 	running  rundir.PlannedTrial
 	name     string // of the topology that runs; "" for none
 	progress experiment.Progress
@@ -79,29 +86,13 @@ type Command struct {
 // NewCommand returns a launcher that has started nothing.
 func NewCommand(options CommandOptions, progress experiment.Progress) *Command {
 	l := &Command{options: options, gateway: load.NewGateway(options.Gateway, options.MostQueries), progress: progress}
-	for _, server := range options.DRPC {
-		l.drpc = append(l.drpc, load.NewDRPC(server, options.DRPCFunction, options.MostQueries, load.PlainBQL))
-	}
+	l.target, l.closing = l.queriesTo().Open(options.MostQueries)
 	return l
 }
 
-// target is where queries go.
-func (l *Command) target() load.Submitter {
-	if len(l.drpc) == 0 {
-		return l.gateway
-	}
-	return &inTurn{servers: l.drpc}
-}
-
-// inTurn asks one server after the other.
-type inTurn struct {
-	servers []*load.DRPC
-	asked   atomic.Int64
-}
-
-// Query implements load.Submitter.
-func (t *inTurn) Query(ctx context.Context, bql string) (load.Answer, error) {
-	return t.servers[(t.asked.Add(1)-1)%int64(len(t.servers))].Query(ctx, bql)
+// queriesTo is where queries go.
+func (l *Command) queriesTo() load.Target {
+	return load.Target{Gateway: l.options.Gateway, DRPC: l.options.DRPC, Function: l.options.DRPCFunction}
 }
 
 // Launch implements Launcher.
@@ -121,6 +112,9 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 	if err := l.endLeftover(ctx, collector); err != nil {
 		return nil, err
 	}
+	if err := l.startClients(ctx); err != nil { // before minutes are spent on a topology that nobody could ask
+		return nil, err
+	}
 	submitted := time.Now()
 	words := l.fill(l.options.Submit, t, name)
 	l.running, l.name = t, name
@@ -128,11 +122,18 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 		return nil, fmt.Errorf("submit topology %s: %w", name, err)
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Queries, ports.Slices, ports.Annotations, ports.Machine = l.target(), collector, collector, machine
+	ports.Queries, ports.Slices, ports.Annotations, ports.Machine = l.target, collector, collector, machine
 	if !l.options.NoSource {
 		ports.Source = l.gateway
 	}
-	ports.Processes = func() map[string]int { return map[string]int{experiment.ClientProcess: os.Getpid()} }
+	process := experiment.ClientProcess
+	if clients := l.clients; clients != nil {
+		process = experiment.RunProcess
+		ports.LoadHosts = func(observe func(load.Outcome), failed context.CancelCauseFunc) load.Asker {
+			return clients.Asker(observe, failed)
+		}
+	}
+	ports.Processes = func() map[string]int { return map[string]int{process: os.Getpid()} }
 	around := l.options.Environment
 	around.HostOfClient = true
 	arguments := rundir.Arguments{Launch: words}
@@ -140,6 +141,29 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 		arguments.Settings = append(arguments.Settings, e.Key+"="+e.Value)
 	}
 	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Environment: around}, nil
+}
+
+// startClients starts the load clients on their hosts, if there are to be any.
+func (l *Command) startClients(ctx context.Context) (err error) {
+	if len(l.options.LoadHosts) == 0 {
+		return nil
+	}
+	class, query := experiment.QueryOf(l.options.Load)
+	l.clients, err = hosts.Start(ctx, hosts.Options{Hosts: l.options.LoadHosts,
+		Connect: hosts.ByCommand(l.options.LoadCommand), Target: l.queriesTo(), Connections: l.options.MostQueries,
+		Class: class, Query: query})
+	if err == nil {
+		l.progress.Say("load clients are ready on %s", strings.Join(l.options.LoadHosts, ", "))
+	}
+	return err
+}
+
+// endClients ends them, if that was not done.
+func (l *Command) endClients() {
+	if l.clients != nil {
+		l.clients.Close()
+		l.clients = nil
+	}
 }
 
 // endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way.
@@ -196,6 +220,7 @@ func (l *Command) call(ctx context.Context, words []string) error {
 
 // End implements Launcher. A topology that broke is ended like any other: the cluster is not ours.
 func (l *Command) End(ctx context.Context, logs string, _ bool) error {
+	l.endClients()
 	if l.name == "" {
 		return nil
 	}
@@ -217,9 +242,8 @@ func (l *Command) Stop(<-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
 	_ = l.endLeftover(ctx, nil) // where nothing was left to be launched; an error is this context's end, and said
+	l.endClients()
 	l.gateway.Close()
-	for _, server := range l.drpc {
-		server.Close()
-	}
+	l.closing()
 	return nil
 }

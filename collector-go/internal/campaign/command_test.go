@@ -43,7 +43,7 @@ func TestCommandsAreFilledInAndRun(t *testing.T) {
 	assert.Equal(t, "jar\n"+conf+"\n--name=t-01\n-c\na=1\n-c\nb=x y\n-w3\n", words(t, submit))
 	assert.Equal(t, []string{"a=1", "b=x y"}, launched.Arguments.Settings)
 	assert.Equal(t, "bullet.topology.name: x\n", string(launched.Settings))
-	assert.IsType(t, &inTurn{}, launched.Ports.Queries)
+	assert.NotEqual(t, launched.Ports.Source, launched.Ports.Queries, "they go through DRPC")
 	require.NoError(t, l.End(t.Context(), filepath.Join(dir, "logs"), false))
 	assert.Equal(t, "t-01\n", words(t, kill))
 	require.NoError(t, os.Remove(kill+".words"))
@@ -112,4 +112,24 @@ func TestACommandThatFailsShowsItsOutput(t *testing.T) {
 	require.ErrorContains(t, err, "exit status 3")
 	require.ErrorContains(t, err, "written to stderr")
 	require.ErrorContains(t, l.End(t.Context(), dir, true), "end it by hand")
+}
+
+// A load host that cannot be reached is known before a topology is submitted.
+func TestLoadHostsThatCannotBeReachedSubmitNothing(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "bullet.yaml")
+	require.NoError(t, os.WriteFile(conf, nil, 0o644))
+	submit, kill := script(t, dir, "submit", "0"), script(t, dir, "kill", "0")
+	l := NewCommand(CommandOptions{Submit: []string{submit}, Kill: []string{kill}, Conf: conf, Collector: "c:1",
+		Gateway: "g:1", MostQueries: 10, LoadHosts: []string{"load1", "load2"},
+		LoadCommand: []string{"sh", "-c", "echo {host} is away >&2; exit 255"},
+		Load:        rundir.Load{Class: "raw", QueryLimit: 10, QueryDurationMs: 1000, MatchingPerSecond: 1}}, &saying{})
+	_, err := l.Launch(t.Context(), rundir.PlannedTrial{}, "t-01")
+	require.ErrorContains(t, err, "load host load1: its client has ended: sh -c ")
+	require.ErrorContains(t, err, "exit status 255; it wrote:\nload1 is away")
+	require.ErrorContains(t, err, "load2 is away", "all that cannot be are named at once")
+	assert.NoFileExists(t, submit+".words")
+	require.NoError(t, l.End(t.Context(), filepath.Join(dir, "logs"), false))
+	assert.NoFileExists(t, kill+".words", "there is nothing to be ended")
+	require.NoError(t, l.Stop(nil))
 }

@@ -117,7 +117,11 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	defer session.Close()
 	err = c.steps(session, t)
 	if parent.Err() == nil {
-		err = errors.Join(err, c.keep(session, t, launched), session.Written())
+		kept := c.keep(session, t, launched)
+		if errors.Is(err, kept) { // what ended the session ended this too
+			kept = nil
+		}
+		err = errors.Join(err, kept, session.Written())
 	}
 	return err
 }

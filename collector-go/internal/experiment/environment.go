@@ -23,6 +23,7 @@ type Environment struct {
 // Names of processes whose share of the host is evidence.
 const (
 	ClientProcess    = "load client"
+	RunProcess       = "tune run" // where load clients on other hosts ask the queries
 	CollectorProcess = "collector"
 )
 
@@ -46,6 +47,10 @@ func addStep(e *tuning.Evidence, step rundir.Step, minIdle float64) {
 	e.Queries.Returned, e.Queries.Failed, e.Queries.Refused = tuning.Figure(c.Returned), tuning.Figure(c.Failed),
 		tuning.Figure(c.Refused)
 	e.Client.LatenessP99Ms = c.LatenessP99Ms
+	for _, h := range c.Hosts {
+		e.Client.Hosts = append(e.Client.Hosts, tuning.ClientHost{Host: h.Host, LatenessP99Ms: h.LatenessP99Ms,
+			CPUCores: h.CPUCores, CPULimitCores: h.CPULimitCores})
+	}
 	e.Host.IdleRatio, e.Host.MinIdleRatio, e.Host.Cores = step.HostIdle, tuning.Figure(minIdle),
 		tuning.Figure(runtime.NumCPU())
 	for _, s := range step.Shares {

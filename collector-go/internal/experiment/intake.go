@@ -230,11 +230,12 @@ func (s *Session) drain(step *rundir.Step) error {
 // finishQueries lets the queries of earlier load end, so that a load that is measured for its cost begins with none. It
 // takes bounded time and notes what is left then.
 func (s *Session) finishQueries() {
-	s.held.Hold(0)
+	s.asker.Hold(0, time.Now(), 0)
 	left := 0
-	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(context.Context) (bool, error) {
-		left = s.asked.before(time.Now())
-		return left == 0, nil
+	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(ctx context.Context) (ended bool,
+		err error) {
+		left, err = s.asker.UnderWay(ctx, time.Now().Add(s.asker.Lead())) // none begins any more
+		return err == nil && left == 0, err
 	})
 	if err != nil && s.ctx.Err() == nil {
 		s.notes = append(s.notes,

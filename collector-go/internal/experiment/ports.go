@@ -47,8 +47,11 @@ type Progress interface {
 
 // Ports are the parts that a run works on. All are used by the run's goroutines at the same time.
 type Ports struct {
-	Source      Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
-	Queries     load.Submitter
+	Source  Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
+	Queries load.Submitter
+	// LoadHosts makes an asker of load clients on other hosts, which sends queries where they reach it; nil where this
+	// process asks Queries itself. observe is called once for every query that was due, failed where a client ends.
+	LoadHosts   func(observe func(load.Outcome), failed context.CancelCauseFunc) load.Asker
 	Slices      Slices
 	Machine     Machine
 	Annotations Annotations // nil: steps are not annotated
@@ -94,7 +97,25 @@ func (s *Session) clients(step rundir.Step) rundir.Clients {
 		LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs), LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms),
 		LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
 		LowerBounds:  sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms),
+		Hosts: s.hosts(step),
 	}
+}
+
+// hosts summarises the step's queries by the load hosts that asked them, with what these used in its measured time.
+func (s *Session) hosts(step rundir.Step) (all []rundir.ClientHost) {
+	for _, host := range step.Clients.Hosts {
+		var asked []load.Outcome
+		for _, o := range s.outcomes {
+			if o.Host == host.Host {
+				asked = append(asked, o)
+			}
+		}
+		sum := load.Summarise(asked, windowOf(step))
+		host.Submitted, host.NotSubmitted, host.LatenessP99Ms = sum.Submitted, sum.NotSubmitted,
+			tuning.Figure(sum.LatenessP99Ms)
+		all = append(all, host)
+	}
+	return all
 }
 
 // latencies are those of the step's queries, ms, ascending; of one that gave no answer it is how long it took at least.

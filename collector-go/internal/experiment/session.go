@@ -49,8 +49,7 @@ type Session struct {
 	query     load.Query
 	width     time.Duration // of a slice
 	submitted time.Time
-	held      *load.Held
-	asked     *inFlight
+	asker     load.Asker
 	rate      float64  // of background records, as last set
 	warm      bool     // the launch has been warmed up
 	notes     []string // of the warm-up, for the step that comes next
@@ -83,25 +82,28 @@ type SessionPorts struct {
 // Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the
 // workers do not report; Err states why. Close must be called.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
-	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
-		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs),
-		PerSecond: float64(o.Plan.Load.MatchingPerSecond),
-		NoSource:  o.Plan.Load.NoSource(), Text: o.Plan.Load.BQL,
-	})
+	query, err := load.NewQuery(QueryOf(o.Plan.Load))
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{o: o, ports: ports, query: query, width: milliseconds(o.Plan.SliceMs), submitted: submitted,
-		workers: o.Workers, asked: &inFlight{target: ports.Queries, started: map[int64]time.Time{}}}
-	s.ports.Queries = s.asked
+		workers: o.Workers}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.awaitTopology(); err != nil {
 		s.cancel(nil)
 		return nil, err
 	}
 	s.watch.Go(func() { s.watchWorkers(s.ctx, submitted, s.cancel) })
-	s.held = load.NewHeld(query, s.asked, load.DefaultHeldOptions(), s.observe)
+	if s.asker = load.NewHere(query, ports.Queries, load.Part{}, s.observe); ports.LoadHosts != nil {
+		s.asker = ports.LoadHosts(s.observe, s.cancel)
+	}
 	return s, nil
+}
+
+// QueryOf is the class of a plan's queries, and what they are beside it.
+func QueryOf(l rundir.Load) (load.Class, load.Parameters) {
+	return load.Class(l.Class), load.Parameters{Limit: l.QueryLimit, Duration: milliseconds(l.QueryDurationMs),
+		PerSecond: float64(l.MatchingPerSecond), NoSource: l.NoSource(), Text: l.BQL}
 }
 
 // awaitTopology waits for the first records. On a cluster that others run, the topology before may still be ending and
@@ -123,7 +125,7 @@ func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millis
 // Close abandons the queries under way and ends the session. It may be called twice.
 func (s *Session) Close() {
 	s.cancel(nil)
-	s.held.Close()
+	s.asker.Close()
 	s.watch.Wait()
 	s.marking.Wait()
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
@@ -40,8 +39,9 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	if err := s.prepare(&step); err != nil {
 		return step, err
 	}
-	start := nextSlice(time.Now(), s.width)
-	if err := s.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
+	lead := s.asker.Lead()
+	start := nextSlice(time.Now().Add(lead), s.width)
+	if err := s.until(s.ctx, start.Add(-lead), func() string { return "waiting for the next slice" }); err != nil {
 		return step, err
 	}
 	if err := order.Begun(start); err != nil {
@@ -50,8 +50,7 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	measured := start.Add(milliseconds(plan.WarmUpMs))
 	end := measured.Add(milliseconds(plan.SustainMs))
 	note := s.annotationOf(step, start)
-	before, err := s.hold(&step, start, measured, end)
-	if err != nil {
+	if err := s.hold(&step, start, measured, end); err != nil {
 		return step, err
 	}
 	early := step.EndMs < end.UnixMilli()
@@ -62,11 +61,13 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 			return step, err
 		}
 	}
-	s.settle(&step, end)
+	if err := s.settle(&step, end); err != nil {
+		return step, err
+	}
 	if s.ctx.Err() != nil {
 		return step, context.Cause(s.ctx)
 	}
-	if err := s.judge(&step, before); err != nil {
+	if err := s.judge(&step); err != nil {
 		return step, err
 	}
 	if step.HostIdle >= s.o.Plan.MinHostIdle {
@@ -146,45 +147,53 @@ func clipTag(tag string) string { return tag[:min(len(tag), maxTagBytes)] }
 func shortNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
 // hold puts the step's load on the topology until its end.
-func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live time.Duration, err error) {
-	if step.Kind == rundir.TimelineStep {
-		s.held.Hold(0) // the probe's queries are the step's
-	} else {
-		s.held.HoldWithin(step.Queries, min(s.query.Life(), measured.Sub(start)))
+func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) error {
+	from := start
+	if soonest := time.Now().Add(s.asker.Lead()); soonest.After(from) {
+		from = soonest
 	}
-	var open sync.WaitGroup
-	defer open.Wait()
+	if step.Kind == rundir.TimelineStep {
+		s.asker.Hold(0, from, 0) // the probe's queries are the step's
+	} else {
+		s.asker.Hold(step.Queries, from, min(s.query.Life(), measured.Sub(start)))
+	}
 	if step.QueriesPerSecond > 0 {
-		client, err := load.NewOpenLoop(s.query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start),
-			s.query.Life(), s.o.Plan.MostQueries()), s.observe)
+		o := openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.query.Life(), s.o.Plan.MostQueries())
+		o.Start = from
+		done, err := s.asker.Open(o)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		open.Go(func() { client.Run(s.ctx) })
+		defer s.ended(done)
 	}
 	status := func() string {
 		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value),
 			s.o.Plan.Axis.Unit(),
-			time.Until(end).Round(time.Second), s.asked.before(time.Now()))
+			time.Until(end).Round(time.Second), s.asker.InFlight())
 	}
 	var probing sync.WaitGroup
 	if step.Kind == rundir.TimelineStep {
 		probing.Go(func() { s.timeline(step, measured, end) })
 	}
-	var began atomic.Int64
-	timer := time.AfterFunc(time.Until(measured), func() { began.Store(int64(s.asked.lives())) })
 	watched, err := s.watchStep(s.ctx, start, measured, end, status)
-	timer.Stop()
-	ended := s.asked.lives()
 	probing.Wait()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	step.StartMs, step.MeasuredFromMs, step.EndMs = watched.StartMs, watched.MeasuredFromMs, watched.EndMs
 	step.HostIdle, step.Shares, step.RecordsPerSecond, step.RecordsLag = watched.HostIdle, watched.Shares,
 		watched.RecordsPerSecond, watched.RecordsLag
+	step.Clients.Hosts = watched.Clients.Hosts
 	step.MiBPerSecond = step.RecordsPerSecond * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
-	return ended - time.Duration(began.Load()), nil
+	return nil
+}
+
+// ended waits until the queries of an open loop have, or the session has.
+func (s *Session) ended(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-s.ctx.Done():
+	}
 }
 
 // openOptions bound an open loop by the probes that the source was asked for. There is room for all queries that can be
@@ -197,7 +206,8 @@ func openOptions(rate float64, length, life time.Duration, probes int) load.Open
 }
 
 // settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
-func (s *Session) settle(step *rundir.Step, end time.Time) {
+// An error states that nobody knows what became of its queries.
+func (s *Session) settle(step *rundir.Step, end time.Time) error {
 	limit := s.queryLimit() + s.tail()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
 	defer cancel()
@@ -205,18 +215,23 @@ func (s *Session) settle(step *rundir.Step, end time.Time) {
 		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v",
 			err))
 	}
-	err := s.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) {
-		return s.asked.before(end) == 0, nil
+	var unknown error
+	err := s.poll(ctx, limit, "the step's last queries", func(ctx context.Context) (bool, error) {
+		step.Overdue, unknown = s.asker.UnderWay(ctx, end)
+		return unknown == nil && step.Overdue == 0, unknown
 	})
-	if err != nil && s.ctx.Err() == nil {
-		step.Overdue = s.asked.before(end)
+	switch {
+	case err != nil && unknown != nil:
+		return err
+	case err != nil && s.ctx.Err() == nil:
 		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged",
 			step.Overdue))
 	}
+	return nil
 }
 
 // judge fills in what was measured and gives the verdict.
-func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
+func (s *Session) judge(step *rundir.Step) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	var figures rundir.Figures
 	if err := s.read(to, time.UnixMilli(step.StartMs).Add(-s.width), &figures); err != nil {
@@ -226,8 +241,8 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
 	e := s.evidence(*step, from, to)
 	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
-	if seconds := to.Sub(from).Seconds(); lives > 0 && seconds > 0 {
-		e.Queries.Submitted = tuning.Figure(lives.Seconds() / seconds)
+	if mean := s.meanUnderWay(rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
+		e.Queries.Submitted = mean
 	}
 	s.underWay(e.Queries.BySlice)
 	measured, err := s.measures(step, &figures)

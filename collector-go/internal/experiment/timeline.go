@@ -19,7 +19,7 @@ func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
 		Grace:     load.DefaultHeldOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
-	}, s.asked, s.observe)
+	}, s.ports.Queries, s.observe)
 	var journeys []tuning.Journey
 	if err == nil {
 		err = prober.WarmUp(s.ctx, measured)

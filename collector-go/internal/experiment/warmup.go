@@ -21,7 +21,7 @@ func (s *Session) warmUp() error {
 	s.warm = true
 	s.ports.Processes()
 	if s.o.Plan.StartUpQueries > 0 {
-		s.held.Hold(s.o.Plan.StartUpQueries)
+		s.asker.Hold(s.o.Plan.StartUpQueries, time.Now().Add(s.asker.Lead()), 0)
 		defer s.finishQueries()
 	}
 	defer func() { s.loaded = time.Now() }()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // look is what the machine and the source say at one moment.
@@ -17,6 +18,7 @@ type look struct {
 	processes map[string]usage
 	asked     bool // whether there is a source that can be asked
 	source    load.Status
+	clients   []load.Usage // on other hosts
 }
 
 type usage struct {
@@ -43,6 +45,7 @@ func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time,
 	}
 	step := rundir.Step{StartMs: start.UnixMilli(), MeasuredFromMs: measured.UnixMilli(), EndMs: end.UnixMilli()}
 	fill(&step, before, after)
+	step.Clients.Hosts = hostsOf(before, after)
 	return step, nil
 }
 
@@ -51,6 +54,19 @@ func fill(step *rundir.Step, before, after look) {
 	step.HostIdle = figure(after.host.idleSince(before.host))
 	step.RecordsPerSecond, step.RecordsLag = after.recordsSince(before), after.source.Lag
 	step.Shares = shares(before, after)
+}
+
+// hostsOf are the load hosts with what their clients used between two looks, as far as they reported it.
+func hostsOf(before, after look) (all []rundir.ClientHost) {
+	for i, now := range after.clients {
+		used, took := now.CPU-before.clients[i].CPU, now.At.Sub(before.clients[i].At)
+		host := rundir.ClientHost{Host: now.Host, CPUCores: tuning.Unknown, CPULimitCores: tuning.Figure(now.Cores)}
+		if took > 0 && !before.clients[i].At.IsZero() {
+			host.CPUCores = tuning.Figure(used.Seconds() / took.Seconds())
+		}
+		all = append(all, host)
+	}
+	return all
 }
 
 // everythingElse is what the processes that are known by name did not use.
@@ -79,7 +95,7 @@ func (s *Session) look(ctx context.Context) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	l := look{at: time.Now(), host: host, processes: map[string]usage{}}
+	l := look{at: time.Now(), host: host, processes: map[string]usage{}, clients: s.asker.Usage()}
 	for name, pid := range processes {
 		if cpu, alive := s.ports.Machine.Process(pid); alive {
 			l.processes[name] = usage{pid, cpu}

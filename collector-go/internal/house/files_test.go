@@ -37,7 +37,7 @@ var stairs = map[string][]string{
 	"internal/report": {
 		"slices.go", "numbers.go", "axis.go", "spread.go", "percentiles.go", "host.go",
 		"outcomes.go", "trial.go", "launches.go", "caveats.go",
-		"bysteps.go", "lateness.go", "steps.go", "gc.go", "build.go", "annotations.go", "timeline.go", "sharing.go",
+		"bysteps.go", "lateness.go", "steps.go", "load_hosts.go", "gc.go", "build.go", "annotations.go", "timeline.go", "sharing.go",
 		"health.go",
 		"analysis.go", "analysis_resources.go", "analysis_data.go", "analysis_queries.go",
 		"analysis_scaling.go", "analysis_sizing.go", "analysis_timeline.go", "results.go", "analysis_cost.go",

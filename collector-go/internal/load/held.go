@@ -16,6 +16,8 @@ type HeldOptions struct {
 	Prefix string
 	// Part is the share of the slots that this client holds queries in.
 	Part Part
+	// UnderWay counts the queries under way; nil for nobody.
+	UnderWay *UnderWay
 }
 
 // DefaultHeldOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second a
@@ -59,7 +61,11 @@ func (h *Held) Hold(n int) { h.HoldWithin(n, 0) }
 
 // HoldWithin is Hold with the starts of new queries spread evenly over a time. Queries that run for as long as each
 // other and start at once also end at once, and so on: the topology meets them in waves, with little to do between.
-func (h *Held) HoldWithin(n int, spread time.Duration) {
+func (h *Held) HoldWithin(n int, spread time.Duration) { h.holdFrom(n, time.Now(), spread) }
+
+// holdFrom is HoldWithin with the first start at a moment. Of several parts each begins as much after the one before
+// as spreads their queries evenly together.
+func (h *Held) holdFrom(n int, from time.Time, spread time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.target = n
@@ -69,10 +75,10 @@ func (h *Held) HoldWithin(n int, spread time.Duration) {
 			starting = append(starting, slot)
 		}
 	}
-	now := time.Now()
+	all := time.Duration(len(starting) * h.options.Part.parts())
 	for i, slot := range starting {
 		h.running[slot] = true
-		h.slots.Go(func() { h.run(slot, now.Add(spread*time.Duration(i)/time.Duration(len(starting)))) })
+		h.slots.Go(func() { h.run(slot, from.Add(spread*time.Duration(h.options.Part.query(i))/all)) })
 	}
 }
 
@@ -114,9 +120,11 @@ func (h *Held) Close() {
 
 func (h *Held) run(slot int, intended time.Time) {
 	for h.await(intended); h.wanted(slot); {
+		ended := h.options.UnderWay.begin()
 		outcome := h.desk.ask(slot, probeValue(h.options.Prefix, slot), start{intended, intended})
 		h.count(outcome)
 		h.observe(outcome)
+		ended()
 		intended = intended.Add(outcome.Latency())
 		if outcome.End == Failed || outcome.End == TimedOut {
 			intended = h.backOff(intended)

@@ -32,6 +32,8 @@ type OpenOptions struct {
 	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a
 	// place is free. For what runs for ever, which must not ask later what it could not ask in time.
 	Skip bool
+	// UnderWay counts the queries under way; nil for nobody.
+	UnderWay *UnderWay
 }
 
 // maxProbes is how many probes the topology's record source has.
@@ -126,7 +128,9 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		o.count(func() { o.submitted++; o.inFlight.begin() })
 		slot := o.options.Part.query(k)
 		queries.Go(func() {
+			ended := o.options.UnderWay.begin()
 			o.end(d.ask(slot, probeValue(o.options.Prefix, slot%o.options.Probes), s))
+			ended()
 			places <- place{time.Now()}
 		})
 	}

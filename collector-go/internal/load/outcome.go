@@ -20,7 +20,9 @@ const (
 
 // Outcome is what became of one query. Times are ms since the Unix epoch.
 type Outcome struct {
-	Class Class `json:"class"`
+	// Host is the load host whose client asked it; "" for this process.
+	Host  string `json:"host,omitempty"`
+	Class Class  `json:"class"`
 	// Slot is the held query's place; an open loop counts its queries here.
 	Slot  int    `json:"slot"`
 	Probe string `json:"probe"`

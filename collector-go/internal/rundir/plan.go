@@ -53,6 +53,8 @@ type Plan struct {
 	ReportSliceMs int64 `json:"report_slice_ms"`
 	// Launch is LocalLaunch or CommandLaunch.
 	Launch string `json:"launch"`
+	// LoadHosts are those whose load clients ask the queries, each its part; none where the run itself does.
+	LoadHosts []string `json:"load_hosts,omitempty"`
 	// KafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there
 	// is none.
 	KafkaPartitions int `json:"kafka_partitions,omitempty"`

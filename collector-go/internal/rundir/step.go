@@ -103,6 +103,19 @@ type Clients struct {
 	LowerBounds   int           `json:"latency_lower_bounds"`
 	// LatenessP99Ms is how late the client itself was with its queries.
 	LatenessP99Ms tuning.Figure `json:"client_lateness_p99_ms"`
+	// Hosts are those of the load clients, in the order of their parts; none where the run itself asked the queries.
+	Hosts []ClientHost `json:"hosts,omitempty"`
+}
+
+// ClientHost is what the load client of a host did of a step: its share of the queries, how late it was with them, and
+// the processors that it took over the measured time, of those that it may use.
+type ClientHost struct {
+	Host          string        `json:"host"`
+	Submitted     int           `json:"submitted"`
+	NotSubmitted  int           `json:"not_submitted"`
+	LatenessP99Ms tuning.Figure `json:"lateness_p99_ms"`
+	CPUCores      tuning.Figure `json:"cpu_cores"`
+	CPULimitCores tuning.Figure `json:"cpu_limit_cores"`
 }
 
 // Completeness is the share of the records due that came back; unknown where nothing is known of it.

@@ -147,7 +147,7 @@ func (p Plan) addLoad(values map[string]string) {
 			short(100*float64(l.TargetIdle)))
 	}
 	values[p.Axis.key()] = strings.Join(p.stepValues(), ", ")
-	values["launch.kind"] = p.Launch
+	values["launch.kind"], values["launch.load_hosts"] = p.Launch, strings.Join(p.LoadHosts, ", ")
 	if p.KafkaPartitions > 0 {
 		values[tuning.OfSource+"kafka_partitions"] = strconv.Itoa(p.KafkaPartitions)
 	}

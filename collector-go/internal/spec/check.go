@@ -322,12 +322,27 @@ func (c *checker) launch() {
 	default:
 		c.command(*l.Command)
 	}
+	if l.Load != nil {
+		c.loadHosts(*l.Load)
+	}
 }
 
 // Placeholders of the commands that launch and end a topology.
 var placeholders = []string{"{name}", "{conf}", "{settings}", "{workers}"}
 
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
+
+// placeholders reports those of a command that nobody fills in.
+func (c *checker) placeholders(field string, words []string, known ...string) {
+	for i, word := range words {
+		for _, found := range placeholder.FindAllString(word, -1) {
+			if !slices.Contains(known, found) {
+				c.fault(fmt.Sprintf("%s[%d]", field, i), "unknown placeholder %s; there are %s", found,
+					strings.Join(known, ", "))
+			}
+		}
+	}
+}
 
 func (c *checker) command(l Command) {
 	for _, part := range []struct {
@@ -337,14 +352,7 @@ func (c *checker) command(l Command) {
 		if len(part.words) == 0 {
 			c.fault(part.field, "it is missing; write the command as a list of its words")
 		}
-		for i, word := range part.words {
-			for _, found := range placeholder.FindAllString(word, -1) {
-				if !slices.Contains(placeholders, found) {
-					c.fault(fmt.Sprintf("%s[%d]", part.field, i), "unknown placeholder %s; there are %s", found,
-						strings.Join(placeholders, ", "))
-				}
-			}
-		}
+		c.placeholders(part.field, part.words, placeholders...)
 	}
 	if !slices.ContainsFunc(l.Submit, func(word string) bool { return strings.Contains(word, "{name}") }) &&
 		len(l.Submit) > 0 {

@@ -124,6 +124,22 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 			"mine.yaml:1:1: load.records_per_second: calibrated needs the host of the workers, and with launch.command only the load client's is measured; give a number"},
 		"no gateway": {local, strings.Replace(elsewhere, "gateway: b, ", "", 1) +
 			"\nload: {records_per_second: 5}", "launch.command.gateway: it is missing"},
+		"load hosts at home": {local, local + "\n  load: {command: [ssh, \"{host}\"], hosts: [a]}",
+			"mine.yaml:16:9: launch.load: the gateway of a local launch is for this machine"},
+		"load hosts without a command": {local, elsewhere + "\n  load: {hosts: [a]}",
+			"launch.load.command: it is missing; write the command as a list of its words, such as [ssh, \"{host}\", bullet-metrics, load, client]"},
+		"load hosts without the host": {local, elsewhere + "\n  load: {command: [ssh, a], hosts: [a]}",
+			"mine.yaml:16:19: launch.load.command: it does not say {host}: all clients would run on one host"},
+		"a load host's placeholder": {local, elsewhere + "\n  load: {command: [ssh, \"{hsot}\"], hosts: [a]}",
+			"mine.yaml:16:25: launch.load.command[1]: unknown placeholder {hsot}; there are {host}"},
+		"no load hosts": {local, elsewhere + "\n  load: {command: [ssh, \"{host}\"]}",
+			"launch.load.hosts: 0 hosts are listed; give 1 to 100"},
+		"a load host twice": {local, elsewhere + "\n  load: {command: [ssh, \"{host}\"], hosts: [a, b, a]}",
+			`mine.yaml:16:50: launch.load.hosts[2]: "a" is there twice`},
+		"an option for a load host": {local, elsewhere + "\n  load: {command: [ssh, \"{host}\"], hosts: [-oProxy]}",
+			`launch.load.hosts[0]: "-oProxy" is not a host`},
+		"a field of load hosts": {local, elsewhere + "\n  load: {comand: [ssh, \"{host}\"], hosts: [a]}",
+			`unknown field "launch.load.comand"; did you mean "launch.load.command"?`},
 		"a source": {local, local + "\nload: {source: nome}",
 			`load.source: "nome" is none of gateway, none; did you mean "none"?`},
 		"no source at home": {local, local + "\nload: {source: none}",
@@ -198,6 +214,16 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+// Load hosts are in the plan, and are none of a timeline's.
+func TestLoadHosts(t *testing.T) {
+	text := strings.Replace(whole, local, elsewhere+"\n  load: {command: [ssh, \"{host}\"], hosts: [a, b]}\nload: {records_per_second: 5}", 1)
+	f, err := spec.Parse("mine.yaml", []byte(text))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, f.Plan().LoadHosts)
+	_, err = spec.Parse("mine.yaml", []byte(strings.Replace(text, "  values: [10, 20]", "  kind: timeline\n  values: [1]", 1)))
+	require.ErrorContains(t, err, "launch.load: a timeline asks one query after the other")
 }
 
 func TestAllFaultsAreReportedAtOnce(t *testing.T) {

@@ -32,6 +32,9 @@ func (f *File) Plan() rundir.Plan {
 	if f.Launch.Local != nil {
 		plan.Launch = rundir.LocalLaunch
 	}
+	if f.Launch.Load != nil {
+		plan.LoadHosts = f.Launch.Load.Hosts
+	}
 	for _, g := range f.Goals {
 		plan.Goals = append(plan.Goals, g.goal())
 	}

@@ -123,6 +123,8 @@ type Load struct {
 type Launch struct {
 	Local   *Local   `yaml:"local"`
 	Command *Command `yaml:"command"`
+	// Load is where the queries are asked from; nil for the process that runs the experiment.
+	Load *LoadHosts `yaml:"load"`
 	// SliceWidth and SliceLateness are the collector's; a local collector is started with them.
 	SliceWidth    Duration `yaml:"slice_width"`
 	SliceLateness Duration `yaml:"slice_lateness"`
@@ -157,6 +159,12 @@ type Command struct {
 	Workers         int      `yaml:"workers"`
 	Partitions      int      `yaml:"partitions"`
 	Wait            Duration `yaml:"wait"`
+}
+
+// LoadHosts are hosts of load clients, each started by a command, in which {host} stands for the host.
+type LoadHosts struct {
+	Command []string `yaml:"command"`
+	Hosts   []string `yaml:"hosts"`
 }
 
 // The values of fields that are words.

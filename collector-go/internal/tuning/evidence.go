@@ -143,6 +143,16 @@ type ClientEvidence struct {
 	// CPUCores is what the client used, CPULimitCores the most that it may have.
 	CPUCores      Figure `json:"cpu_cores"`
 	CPULimitCores Figure `json:"cpu_limit_cores"`
+	// Hosts are the load clients, where they are on several hosts: each is judged apart, and CPUCores is unknown.
+	Hosts []ClientHost `json:"hosts,omitempty"`
+}
+
+// ClientHost is how the load client of one host fared, as ClientEvidence has it.
+type ClientHost struct {
+	Host          string `json:"host"`
+	LatenessP99Ms Figure `json:"lateness_p99_ms"`
+	CPUCores      Figure `json:"cpu_cores"`
+	CPULimitCores Figure `json:"cpu_limit_cores"`
 }
 
 // ProcessShare is a process' share of all the host's processors.

@@ -210,33 +210,6 @@ func endpointRule(e Evidence) LimiterFinding {
 		Digits(q.EndpointCapacity))
 }
 
-func clientRule(e Evidence) LimiterFinding {
-	c := e.Client
-	share := c.CPUCores / c.CPULimitCores
-	if !c.LatenessP99Ms.Known() && !share.Known() {
-		return finding(LimitedByClient, NotKnown, nil, "how the load client fared is not known")
-	}
-	numbers := []Number{{"lateness, p99", c.LatenessP99Ms, "ms"}, {"CPU", c.CPUCores, "cores"},
-		{"CPU that it may have", c.CPULimitCores, "cores"}}
-	says := "the load client"
-	if c.LatenessP99Ms.Known() {
-		says += fmt.Sprintf(" submitted its queries up to %s ms late (p99)", Digits(c.LatenessP99Ms))
-	}
-	if share.Known() {
-		says += fmt.Sprintf(" and took %s of its %s cores", shareText(share), Digits(c.CPULimitCores))
-	}
-	return finding(LimitedByClient, stateOf(c.LatenessP99Ms > c.latenessBound() || share >= clientBound),
-		numbers, "%s", says)
-}
-
-// latenessBound is how late the client may be, ms.
-func (c ClientEvidence) latenessBound() Figure {
-	if !c.HeldMs.Known() {
-		return latenessBoundMs
-	}
-	return max(latenessBoundMs, heldLatenessBound*c.HeldMs)
-}
-
 func hostRule(e Evidence) LimiterFinding {
 	h := e.Host
 	if h.OfClient {

@@ -39,6 +39,41 @@ func filterBusy(e *tuning.Evidence, ratio, cores tuning.Figure) {
 	e.Bolts[0].BusyMean, e.Bolts[0].BusyMost, e.Bolts[0].WorkersCPU = ratio, ratio, cores
 }
 
+// hosts puts load clients on several hosts in the place of the one.
+func hosts(e *tuning.Evidence, all ...tuning.ClientHost) {
+	e.Client = tuning.ClientEvidence{LatenessP99Ms: 3, HeldMs: tuning.Unknown, CPUCores: tuning.Unknown,
+		CPULimitCores: tuning.Unknown, Hosts: all}
+}
+
+func client(host string, lateMs, cores tuning.Figure) tuning.ClientHost {
+	return tuning.ClientHost{Host: host, LatenessP99Ms: lateMs, CPUCores: cores, CPULimitCores: 2}
+}
+
+func TestTheClientOfEachHostIsJudged(t *testing.T) {
+	says := func(all ...tuning.ClientHost) tuning.LimiterFinding {
+		e := quiet()
+		hosts(&e, all...)
+		for _, f := range tuning.Limit(e).Findings {
+			if f.Limiter == tuning.LimitedByClient {
+				return f
+			}
+		}
+		return tuning.LimiterFinding{}
+	}
+	f := says(client("a", 3, 0.1), client("b", 99, 0.2))
+	assert.Equal(t, tuning.NotReached, f.State)
+	assert.Equal(t,
+		"of the load clients on 2 hosts the one on b submitted its queries up to 99 ms late (p99) and took 10% of its 2 cores",
+		f.Says)
+	assert.Equal(t, tuning.Number{Name: "b: lateness, p99", Value: 99, Unit: "ms"}, f.Numbers[3])
+	f = says(client("a", 3, 0.1), client("b", tuning.Unknown, tuning.Unknown))
+	assert.Equal(t, tuning.NotKnown, f.State)
+	assert.Equal(t, "how the load client fared is not known of b", f.Says)
+	f = says(client("a", tuning.Unknown, 0.1), client("b", tuning.Unknown, 1.9))
+	assert.Equal(t, tuning.Reached, f.State, "who asked nothing was not late, and may have been busy")
+	assert.Equal(t, "the load client on b took 95% of its 2 cores", f.Says)
+}
+
 func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*tuning.Evidence)
@@ -120,6 +155,20 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 			[]tuning.Limiter{tuning.LimitedByClient}, "submitted its queries up to 501 ms late (p99)", false},
 		"a client without a processor": {func(e *tuning.Evidence) { e.Client.CPUCores = 1.95 },
 			[]tuning.Limiter{tuning.LimitedByClient}, "took 97.5% of its 2 cores", false},
+		"a late client of three": {func(e *tuning.Evidence) {
+			hosts(e, client("a", 3, 0.1), client("b", 812, 0.2), client("c", 5, 0.1))
+		}, []tuning.Limiter{tuning.LimitedByClient},
+			"limited by the load client: the load client on b submitted its queries up to 812 ms late (p99) and took 10% of its 2 cores",
+			false},
+		"clients of three at two limits": {func(e *tuning.Evidence) {
+			hosts(e, client("a", 101, 0.1), client("b", 3, 0.2), client("c", 5, 1.9))
+		}, []tuning.Limiter{tuning.LimitedByClient},
+			"the load client on a submitted its queries up to 101 ms late (p99) and took 5% of its 2 cores; the load client on c submitted its queries up to 5 ms late (p99) and took 95% of its 2 cores",
+			false},
+		"of three clients none is late, though all together are": {func(e *tuning.Evidence) {
+			hosts(e, client("a", 99, 0.1), client("b", 3, 0.2), client("c", 5, 0.1))
+			e.Client.LatenessP99Ms = 1500
+		}, []tuning.Limiter{}, "nothing was at its limit", false},
 		"the host": {func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 },
 			[]tuning.Limiter{tuning.LimitedByHost},
 			"1% of the host was idle; worker 6700 had 45% of it, and no earlier step shows whose share changed", false},

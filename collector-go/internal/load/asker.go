@@ -1,0 +1,101 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Asker asks a run's queries as it is ordered to: a number that is held, and besides at rates. Here does so in this
+// process; load clients on several hosts do so together (load/hosts), each its part. What becomes of a query goes to
+// an observer. It is safe for concurrent use.
+type Asker interface {
+	// Lead is how long before the moment that it names an order is given, so that it arrives in time.
+	Lead() time.Duration
+	// Hold changes how many queries are held. New ones are submitted from a moment on, spread evenly over a time;
+	// superfluous ones end by themselves and are not repeated.
+	Hold(n int, from time.Time, spread time.Duration)
+	// Open starts queries at a rate; done is closed once all of them have ended and were observed, or the asker is
+	// closed. Part and Start are of the whole run.
+	Open(o OpenOptions) (done <-chan struct{}, err error)
+	// UnderWay counts the queries that were submitted before a moment and have not been observed. An error means that
+	// it is not known.
+	UnderWay(ctx context.Context, before time.Time) (int, error)
+	// InFlight is about how many queries are under way; it never waits.
+	InFlight() int
+	// Usage is what the load clients on other hosts have used so far, by part; none in this process. It never waits.
+	Usage() []Usage
+	// Close abandons the queries under way, and returns when all were observed. It may be called twice.
+	Close()
+}
+
+// Usage is what a load client had used at a moment.
+type Usage struct {
+	Host string
+	// At is when, CPU the processors' time that it had used by then.
+	At  time.Time
+	CPU time.Duration
+	// Cores are the processors that it may use.
+	Cores int
+}
+
+// Here asks queries from this process.
+type Here struct {
+	query    Query
+	target   Submitter
+	part     Part
+	observe  func(Outcome)
+	held     *Held
+	underWay *UnderWay
+
+	ctx    context.Context // of open loops; ends with Close
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+}
+
+// NewHere returns an asker of a part of each order that asks nothing yet. observe is called once for every query that
+// was due, from many goroutines.
+func NewHere(query Query, target Submitter, part Part, observe func(Outcome)) *Here {
+	h := &Here{query: query, target: target, part: part, observe: observe, underWay: NewUnderWay()}
+	options := DefaultHeldOptions()
+	options.Part, options.UnderWay = part, h.underWay
+	h.held = NewHeld(query, target, options, observe)
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Lead implements Asker.
+func (*Here) Lead() time.Duration { return 0 }
+
+// Hold implements Asker.
+func (h *Here) Hold(n int, from time.Time, spread time.Duration) { h.held.holdFrom(n, from, spread) }
+
+// Open implements Asker. The part has its share of the queries that may be under way.
+func (h *Here) Open(o OpenOptions) (<-chan struct{}, error) {
+	o.Part, o.MostInFlight, o.UnderWay = h.part, max(min(1, o.MostInFlight), h.part.Share(o.MostInFlight)), h.underWay
+	loop, err := NewOpenLoop(h.query, h.target, o, h.observe)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	h.loops.Go(func() { defer close(done); loop.Run(h.ctx) })
+	return done, nil
+}
+
+// UnderWay implements Asker.
+func (h *Here) UnderWay(_ context.Context, before time.Time) (int, error) {
+	return h.underWay.Before(before), nil
+}
+
+// InFlight implements Asker.
+func (h *Here) InFlight() int { return h.underWay.Now() }
+
+// Usage implements Asker: what this process uses is seen from outside.
+func (*Here) Usage() []Usage { return nil }
+
+// Close implements Asker.
+func (h *Here) Close() {
+	h.cancel()
+	h.held.Close()
+	h.loops.Wait()
+}

@@ -1,0 +1,53 @@
+package load
+
+import (
+	"sync"
+	"time"
+)
+
+// UnderWay knows which queries are under way, and since when: from a query's submission until its outcome was observed.
+// It is safe for concurrent use; a nil one counts nothing.
+type UnderWay struct {
+	mu      sync.Mutex
+	next    int64
+	started map[int64]time.Time
+}
+
+// NewUnderWay returns one that knows of no query.
+func NewUnderWay() *UnderWay { return &UnderWay{started: map[int64]time.Time{}} }
+
+// begin counts a query until end is called.
+func (u *UnderWay) begin() (end func()) {
+	if u == nil {
+		return func() {}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	id := u.next
+	u.next++
+	u.started[id] = time.Now()
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.started, id)
+	}
+}
+
+// Before is how many queries under way were started before a moment.
+func (u *UnderWay) Before(moment time.Time) (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, started := range u.started {
+		if started.Before(moment) {
+			n++
+		}
+	}
+	return n
+}
+
+// Now is how many queries are under way.
+func (u *UnderWay) Now() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.started)
+}

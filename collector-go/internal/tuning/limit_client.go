@@ -1,0 +1,89 @@
+package tuning
+
+import (
+	"fmt"
+	"strings"
+)
+
+// clientRule looks at the load client, or at each where several hosts have one.
+func clientRule(e Evidence) LimiterFinding {
+	c := e.Client
+	if len(c.Hosts) > 0 {
+		return c.hostsRule()
+	}
+	if !c.LatenessP99Ms.Known() && !(c.CPUCores / c.CPULimitCores).Known() {
+		return finding(LimitedByClient, NotKnown, nil, "how the load client fared is not known")
+	}
+	one := ClientHost{LatenessP99Ms: c.LatenessP99Ms, CPUCores: c.CPUCores, CPULimitCores: c.CPULimitCores}
+	return finding(LimitedByClient, stateOf(one.limits(c)), one.numbers(""), "the load client%s", one.says())
+}
+
+// hostsRule judges the load client of each host. The finding is about those that were at their limit; where none was,
+// about the one that was the latest.
+func (c ClientEvidence) hostsRule() LimiterFinding {
+	var numbers []Number
+	var limits, unknown []string
+	latest := c.Hosts[0]
+	for _, h := range c.Hosts {
+		numbers = append(numbers, h.numbers(h.Host+": ")...)
+		says := fmt.Sprintf("the load client on %s%s", h.Host, h.says())
+		switch {
+		case h.limits(c):
+			limits = append(limits, says)
+		case !h.LatenessP99Ms.Known() && !(h.CPUCores / h.CPULimitCores).Known():
+			unknown = append(unknown, h.Host)
+		}
+		if !(latest.LatenessP99Ms >= h.LatenessP99Ms) {
+			latest = h
+		}
+	}
+	switch {
+	case len(limits) > 0:
+		return finding(LimitedByClient, Reached, numbers, "%s", strings.Join(limits, "; "))
+	case len(unknown) > 0:
+		return finding(LimitedByClient, NotKnown, numbers, "how the load client fared is not known of %s",
+			strings.Join(unknown, ", "))
+	}
+	return finding(LimitedByClient, NotReached, numbers, "of the load clients on %d hosts the one on %s%s",
+		len(c.Hosts), latest.Host, latest.says())
+}
+
+// HostsAtLimit are the hosts whose load clients kept their share of the load back.
+func (c ClientEvidence) HostsAtLimit() (names []string) {
+	for _, h := range c.Hosts {
+		if h.limits(c) {
+			names = append(names, h.Host)
+		}
+	}
+	return names
+}
+
+// limits reports whether a client kept its share of the load back.
+func (h ClientHost) limits(c ClientEvidence) bool {
+	return h.LatenessP99Ms > c.latenessBound() || h.CPUCores/h.CPULimitCores >= clientBound
+}
+
+func (h ClientHost) numbers(of string) []Number {
+	return []Number{{of + "lateness, p99", h.LatenessP99Ms, "ms"}, {of + "CPU", h.CPUCores, "cores"},
+		{of + "CPU that it may have", h.CPULimitCores, "cores"}}
+}
+
+// says is how the client fared, as what follows its name.
+func (h ClientHost) says() string {
+	var parts []string
+	if h.LatenessP99Ms.Known() {
+		parts = append(parts, fmt.Sprintf(" submitted its queries up to %s ms late (p99)", Digits(h.LatenessP99Ms)))
+	}
+	if share := h.CPUCores / h.CPULimitCores; share.Known() {
+		parts = append(parts, fmt.Sprintf(" took %s of its %s cores", shareText(share), Digits(h.CPULimitCores)))
+	}
+	return strings.Join(parts, " and")
+}
+
+// latenessBound is how late the client may be, ms.
+func (c ClientEvidence) latenessBound() Figure {
+	if !c.HeldMs.Known() {
+		return latenessBoundMs
+	}
+	return max(latenessBoundMs, heldLatenessBound*c.HeldMs)
+}
