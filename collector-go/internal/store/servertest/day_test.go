@@ -244,7 +244,7 @@ func TestADayAway(t *testing.T) {
 	l.await(up...)
 	for _, s := range all {
 		if s.name != "victoria" {
-			s.server.start()
+			s.server.Start()
 		}
 	}
 	began := time.Now()

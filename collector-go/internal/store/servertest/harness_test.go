@@ -72,7 +72,7 @@ func (n *network) Window() time.Duration { return n.window }
 
 // Break stops the server, Mend starts it again on its data.
 func (n *network) Break(require.TestingT) { n.server.stop() }
-func (n *network) Mend(require.TestingT)  { n.server.start() }
+func (n *network) Mend(require.TestingT)  { n.server.Start() }
 
 // placed gives all series a label.
 type placed struct {

@@ -71,10 +71,16 @@ func built(t testing.TB, program string) string {
 	return path
 }
 
+// Run starts a program of one's own, whose path ready answers with 2xx once it is up. command is given a directory and
+// the address for HTTP, the same each time that it is started.
+func Run(t testing.TB, ready string, command func(dir, address string) *exec.Cmd) *Server {
+	return start(t, &Server{ready: ready, command: command})
+}
+
 func start(t testing.TB, s *Server) *Server {
 	s.t, s.dir, s.address = t, directory(t), freeAddress(t)
 	s.log = filepath.Join(s.dir, "log")
-	s.start()
+	s.Start()
 	t.Cleanup(s.stop)
 	return s
 }
@@ -97,8 +103,8 @@ func freeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// start runs the program and waits until it answers.
-func (s *Server) start() {
+// Start runs the program and waits until it answers.
+func (s *Server) Start() {
 	s.process = s.command(s.dir, s.address)
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	require.NoError(s.t, err)
@@ -136,7 +142,7 @@ func (s *Server) fail(what string) {
 	require.FailNow(s.t, filepath.Base(s.process.Path)+" "+what, "%s", said)
 }
 
-// stop ends the program; start runs it again on the same data.
+// stop ends the program; Start runs it again on the same data.
 func (s *Server) stop() {
 	if s.process == nil {
 		return
@@ -151,8 +157,8 @@ func (s *Server) stop() {
 	s.process = nil
 }
 
-// kill ends the program as a loss of power would; start runs it again on what it had on disk.
-func (s *Server) kill() {
+// Kill ends the program as a loss of power would; Start runs it again on what it had on disk.
+func (s *Server) Kill() {
 	require.NoError(s.t, s.process.Process.Kill())
 	<-s.ended
 	s.process = nil

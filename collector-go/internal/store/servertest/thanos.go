@@ -34,7 +34,7 @@ type Ring struct {
 	Querier *Server
 	Writes  []string // URL of each receiver's remote write
 
-	receivers []*Server
+	Receivers []*Server
 }
 
 // Thanos starts a ring whose receivers take points out of order within a window.
@@ -52,7 +52,7 @@ func Thanos(t testing.TB, window time.Duration) *Ring {
 		write := freeAddress(t)
 		r.Writes = append(r.Writes, "http://"+write+"/api/v1/receive")
 		asked = append(asked, "--endpoint", store)
-		r.receivers = append(r.receivers, start(t, &Server{ready: "/-/ready",
+		r.Receivers = append(r.Receivers, start(t, &Server{ready: "/-/ready",
 			command: func(dir, address string) *exec.Cmd {
 				file := filepath.Join(dir, "hashrings.json")
 				require.NoError(t, os.WriteFile(file, hashring, 0o666))
@@ -90,13 +90,13 @@ func (r *Ring) Await() {
 				known++
 			}
 		}
-		return known == len(r.receivers)
+		return known == len(r.Receivers)
 	}, time.Minute, 100*time.Millisecond, "%v", &answer)
 }
 
 // CPUSeconds is what the querier and the receivers have used.
 func (r *Ring) CPUSeconds() (all float64) {
-	for _, s := range append([]*Server{r.Querier}, r.receivers...) {
+	for _, s := range append([]*Server{r.Querier}, r.Receivers...) {
 		p, err := procfs.NewProc(s.process.Process.Pid)
 		require.NoError(s.t, err)
 		stat, err := p.Stat()

@@ -34,9 +34,9 @@ func TestThanosAnswersAsTheEmbeddedStore(t *testing.T) {
 		l.await("embedded", "thanos")
 	}
 	steps(70)
-	r.receivers[1].kill()
+	r.Receivers[1].Kill()
 	steps(70) // two of three are enough
-	r.receivers[1].start()
+	r.Receivers[1].Start()
 	steps(70)
 	r.Await()
 	caller := &http.Client{Transport: &http.Transport{}}
