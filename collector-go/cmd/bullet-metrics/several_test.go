@@ -42,7 +42,8 @@ func TestATopologyMovesBetweenCollectorsOverThanos(t *testing.T) {
 		collectors = append(collectors, servertest.Run(t, "/-/ready", func(dir, http string) *exec.Cmd {
 			c := exec.Command(os.Args[0], "serve", "--data-dir", filepath.Join(dir, "data"), "--http-listen", http,
 				"--grpc-listen", address, "--grpc-acknowledge", "forwarded", "--store-embedded-enabled=false",
-				"--query-url", ring.Querier.URL(), "--rules-builtin=false", "--config", forwardingTo(t, dir, ring.Writes[i]))
+				"--query-url", ring.Querier.URL(), "--rules-builtin=false", "--config",
+				forwardingTo(t, dir, ring.Writes[i]))
 			c.Env = append(os.Environ(), asProgram+"=1")
 			return c
 		}))
@@ -157,7 +158,8 @@ const (
 // histogram.
 func carriedBatch(n int, first time.Time) *pb.Batch {
 	at := first.Add(time.Duration(n) * carriedEvery)
-	b := &pb.Batch{Sequence: uint64(n), SendTimeMs: at.UnixMilli(), Samples: &pb.SampleColumns{BaseTimeMs: at.UnixMilli()}}
+	b := &pb.Batch{Sequence: uint64(n), SendTimeMs: at.UnixMilli(),
+		Samples: &pb.SampleColumns{BaseTimeMs: at.UnixMilli()}}
 	if n == 1 {
 		b.Topology = &pb.TopologyInfo{Name: carriedTopology, Id: carriedTopology + "-1", StormVersion: "2.8.0"}
 	}
@@ -180,8 +182,8 @@ func carriedBatch(n int, first time.Time) *pb.Batch {
 func carriedSeries() (all []*pb.SeriesDefinition) {
 	for w := range carriedWorkers {
 		for i, name := range []string{"cpu.user_ms", "heap.used_bytes", "process.start_time_seconds", "latency"} {
-			s := &pb.SeriesDefinition{Id: uint32(10*w + i + 1), Host: fmt.Sprint("h", w), Port: 6700, Component: "__system", Task: -1,
-				Name: name, IntervalMs: uint32(carriedEvery.Milliseconds()), Shape: pb.Shape_SHAPE_SAMPLER,
+			s := &pb.SeriesDefinition{Id: uint32(10*w + i + 1), Host: fmt.Sprint("h", w), Port: 6700,
+				Component: "__system", Task: -1, Name: name, IntervalMs: uint32(carriedEvery.Milliseconds()), Shape: pb.Shape_SHAPE_SAMPLER,
 				Temporality: []pb.Temporality{pb.Temporality_TEMPORALITY_CUMULATIVE, pb.Temporality_TEMPORALITY_GAUGE,
 					pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE}[i]}
 			if i == 3 {

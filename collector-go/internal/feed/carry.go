@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -28,6 +29,8 @@ const (
 	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to
 	// keep.
 	handOutMs = 10_000
+	// mostOfTime is the part of a feed's time that handing out may take: a large topology's state comes less often.
+	mostOfTime = 100
 )
 
 // reach is how far the batches of a carried topology have come.
@@ -35,7 +38,7 @@ type reach struct {
 	epoch    journal.Epoch
 	sequence uint64
 	newer    bool  // than what was handed out
-	atMs     int64 // of the tick at which it was
+	nextMs   int64 // of the tick at which it may be again
 }
 
 // reach notes a batch of a topology that its sender carries. One that closes carries it no more.
@@ -191,11 +194,12 @@ func (f *Feed) handOut() {
 		return
 	}
 	for topology, r := range f.pipeline.reached {
-		if !r.newer || r.atMs != 0 && f.tickMs-r.atMs < handOutMs {
+		if !r.newer || f.tickMs < r.nextMs {
 			continue
 		}
-		r.newer, r.atMs = false, f.tickMs
+		begun := time.Now()
 		data := f.pipeline.carry(topology, r)
+		r.newer, r.nextMs = false, f.tickMs+max(handOutMs, mostOfTime*time.Since(begun).Milliseconds())
 		if data == nil {
 			f.options.Logger.Error("what is known of a topology is too much for its sender to carry; where this collector is lost, another starts it afresh",
 				"topology", topology, "most_bytes", MaxCarriedBytes)
