@@ -13,15 +13,21 @@ final class RejectionLog {
     private static final Logger LOG = LoggerFactory.getLogger(RejectionLog.class);
 
     private final Map<RejectionReason, Long> samples = new EnumMap<>(RejectionReason.class);
+    private long countedUpTo;
 
-    void rejected(List<Rejection> rejections) {
+    /**
+     * What was refused of batches up to a sequence. Of those that were sent again to another collector it is not counted
+     * again.
+     */
+    void rejected(List<Rejection> rejections, long upTo) {
         for (Rejection rejection : rejections) {
-            if (samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
+            if (rejection.getSequence() > countedUpTo && samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
                 LOG.warn("bullet-metrics: The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.",
                         rejection.getReason(),
                         rejection.getExample());
             }
         }
+        countedUpTo = Math.max(countedUpTo, upTo);
     }
 
     /** Samples refused, by reason. */
