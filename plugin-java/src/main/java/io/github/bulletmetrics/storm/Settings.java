@@ -50,8 +50,8 @@ final class Settings {
 
     /** All names. */
     static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, POLICY, TLS_ENABLED,
-            TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED,
-            LATENCY_ENABLED));
+            TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM,
+            RETAIN_TUPLES, SAMPLER_ENABLED, LATENCY_ENABLED));
 
     /** Policies: the order of the addresses as it is set, or that of {@link Spread}. */
     static final String POLICY_FIRST = "first";

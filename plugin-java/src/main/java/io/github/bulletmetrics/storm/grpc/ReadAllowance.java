@@ -6,9 +6,9 @@ import java.util.function.LongSupplier;
 
 /**
  * How many bytes a collector may say on a connection: some to begin with, some for each message that it was sent, a few
- * for each second. Where it gives states, their parts have an allowance of their own, from which what a part took is
- * given back once it came; so all else has no more room than before. gRPC answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has
- * no reason to say more than this. For any thread.
+ * for each second. gRPC answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has
+ * no reason to say more than this. Where it gives states, their parts have an allowance of their own, from which what a
+ * part took is given back once it came: so all else has no more room than at other collectors. For any thread.
  */
 final class ReadAllowance {
     /** What an operator reads in the log. */

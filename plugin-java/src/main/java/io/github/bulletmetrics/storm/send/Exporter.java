@@ -198,7 +198,7 @@ final class Exporter {
 
     private void acknowledged(Acknowledgement answer, long now) {
         if (outbox.epoch().equals(answer.getEpoch()) && taken(answer.getSequence(), now)) {
-            rejections.rejected(answer.getRejectionsList(), answer.getSequence());
+            rejections.rejected(answer.getRejectionsList());
         }
     }
 

@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs, and notes for the collector, that the collector cannot be reached and that it can again: each kind of failure at once when it is new, and
- * then at most once in a while, however often streams break.
+ * Logs that the collector cannot be reached and that it can again: each kind of failure at once when it is new, and
+ * then at most once in a while, however often streams break. What was is noted for the collector too.
  */
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);

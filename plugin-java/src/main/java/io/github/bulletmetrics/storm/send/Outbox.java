@@ -37,7 +37,7 @@ final class Outbox {
     private int taken;
     private int sent;
     private boolean givesStates;
-    /** What was abandoned of batches up to a sequence that are taken: lost if the sender moves before a state has it. */
+    /** What was abandoned of taken batches, up to a sequence: lost if the sender moves before a state has it. */
     private Losses entrusted = new Losses();
     private long entrustedUpTo;
     private long cutTo;

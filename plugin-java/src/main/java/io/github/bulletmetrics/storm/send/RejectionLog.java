@@ -13,21 +13,23 @@ final class RejectionLog {
     private static final Logger LOG = LoggerFactory.getLogger(RejectionLog.class);
 
     private final Map<RejectionReason, Long> samples = new EnumMap<>(RejectionReason.class);
-    private long countedUpTo;
+    /** The newest batch of which some were refused. */
+    private long newest;
 
-    /**
-     * What was refused of batches up to a sequence. Of those that were sent again to another collector it is not counted
-     * again.
-     */
-    void rejected(List<Rejection> rejections, long upTo) {
+    /** What was refused of batches after those before. What another collector refuses of the same counts once. */
+    void rejected(List<Rejection> rejections) {
+        long before = newest;
         for (Rejection rejection : rejections) {
-            if (rejection.getSequence() > countedUpTo && samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
+            if (rejection.getSequence() <= before) {
+                continue;
+            }
+            newest = Math.max(newest, rejection.getSequence());
+            if (samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
                 LOG.warn("bullet-metrics: The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.",
                         rejection.getReason(),
                         rejection.getExample());
             }
         }
-        countedUpTo = Math.max(countedUpTo, upTo);
     }
 
     /** Samples refused, by reason. */

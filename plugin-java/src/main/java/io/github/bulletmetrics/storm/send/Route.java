@@ -7,8 +7,8 @@ import java.util.List;
  * Which address comes next, and under which generation. Knows no stream; times are handed to it, monotonic, ms.
  *
  * <p>Addresses are tried in their order, from the first again after a stream that made progress. Where the last
- * collector gave states, it is tried once more before the others: a cut is no move. Once away from the first, the sender
- * is to look after it in pauses, which double where a return did not last.
+ * collector gave states, it is tried once more before the others: a cut is no move. Once away from the first, the
+ * sender is to look after it in pauses, which double where a return did not last.
  *
  * <p>A generation belongs to one address. An attempt elsewhere has one that nobody was offered before, so that a
  * collector never takes batches for the successors of those that it had before the sender was elsewhere.

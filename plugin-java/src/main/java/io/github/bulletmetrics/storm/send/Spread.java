@@ -7,8 +7,8 @@ import java.util.List;
 
 /**
  * The order of addresses that a topology has by rendezvous hashing (Thaler and Ravishankar, 1998): topologies spread
- * evenly over the addresses, and over the others where one is away, and where one is added none moves but to that one. The
- * same in every process.
+ * evenly over the addresses, and over the others where one is away, and where one is added none moves but to that one.
+ * The same in every process.
  */
 public final class Spread {
     private static final long FNV_OFFSET = 0xcbf29ce484222325L;

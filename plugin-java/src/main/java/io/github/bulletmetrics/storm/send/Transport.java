@@ -27,7 +27,10 @@ public interface Transport {
          */
         int ANSWERS_AHEAD = 3;
 
-        /** Whether a batch or a part of a state would be taken at once; when it turns true the listener hears {@link Listener#writable}. */
+        /**
+         * Whether a batch or a part of a state would be taken at once; when it turns true the listener hears
+         * {@link Listener#writable}.
+         */
         boolean isReady();
 
         /** Sends a batch after those before it. Ignored on a stream that has ended. */
