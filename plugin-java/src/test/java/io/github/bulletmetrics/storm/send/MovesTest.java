@@ -152,8 +152,9 @@ class MovesTest {
         rig.pass(0);
         next().end(StreamEnd.Kind.UNREACHABLE);
         rig.pass(0);
-        rig.transport.last().sayOpenedGivingStates(64, true, 0);
+        rig.transport.last().sayOpenedGivingStates(64, true, 2);
         rig.pass(0);
+        assertThat(rig.transport.last().sequences()).as("under a new generation nothing is taken").startsWith(1L, 2L);
         Batch again = rig.transport.last().sent.get(0);
         assertThat(again.getGapsList()).hasSize(1).isEqualTo(stream.sent.get(0).getGapsList());
         assertThat(again.getDropsList()).hasSize(1);
@@ -265,6 +266,19 @@ class MovesTest {
         next = nextOpened(true, 0);
         assertThat(text(next.states)).isEqualTo("abc");
         assertThat(next.sequences()).startsWith(3L);
+    }
+
+    @Test
+    void largePartsAreNoAnswersToCount() {
+        FakeStream stream = begun(1);
+        stream.sayAcknowledged(1);
+        ByteString part = ByteString.copyFrom(new byte[LiveStream.LARGE_PART_BYTES]);
+        for (int number = 1; number <= 1_000; number++) {
+            stream.sayPart(1, part, number % 100 == 0);
+            rig.pass(0);
+        }
+        assertThat(stream.cancelled).isNull();
+        assertThat(rig.outbox.samples()).isZero();
     }
 
     @Test
