@@ -266,6 +266,10 @@ final class Exporter {
             }
             return;
         }
+        if (isClosing()) {
+            endReturning("closed");
+            return;
+        }
         ExportResponse answer = returning.poll(now);
         if (answer != null && answer.getOpened().getGivesStates()) {
             moveBack(answer.getOpened(), now);

@@ -72,7 +72,7 @@ class SampleQueueTest {
         assertThat(Queued.samples(queue)).extracting(Queued.Sample::value).containsExactly(1.0, 2.0, 3.0, 5.0);
     }
 
-    /** With blocks of many numbers the values are full first, with small ones the blocks, with absent cells the words. */
+    /** With large blocks the values are full first, with small ones the blocks, with absent cells the words. */
     @Test
     void aQueueIsNearlyFullByAnyOfItsBounds() {
         assertNearlyFullBeforeFull(wide -> offer(wide, 1_000, 0));

@@ -32,7 +32,7 @@ class MovesDeliveryTest {
 
     /** Seeds that once failed, and some to see at a glance that the test still runs as it did. */
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3})
+    @ValueSource(longs = {1, 2, 3, -578248138881498641L, 4916117058064297556L})
     void seedsOfOld(long seed) {
         deliver(seed);
     }
@@ -49,9 +49,8 @@ class MovesDeliveryTest {
         }
         List<Double> taken = new ArrayList<>();
         int streams = 0;
-        boolean wild = true;
-        for (int step = 0; step < STEPS || !rig.outbox.isEmpty() && step < 2 * STEPS; step++) {
-            wild = step < STEPS - 500;
+        for (int step = 0; step < STEPS || !rig.outbox.isEmpty() && step < 10 * STEPS; step++) {
+            boolean wild = step < STEPS - 500;
             for (int n = random.nextInt(4); n > 0 && step < STEPS; n--) {
                 assertThat(rig.offer(random.nextInt(20), taken.size())).isTrue();
                 taken.add((double) taken.size());
@@ -66,11 +65,8 @@ class MovesDeliveryTest {
                 collector.act(wild);
             }
         }
-        rig.close();
-        rig.pass(0);
         collectors.values().forEach(collector -> assertThat(collector.breaches).as("seed %d", seed).isEmpty());
-        assertThat(rig.outbox.isEmpty() || rig.outbox.underWay() == 1).as("seed %d: all is taken, or the end is", seed)
-                .isTrue();
+        assertThat(rig.outbox.isEmpty()).as("seed %d: all is in a journal at last", seed).isTrue();
         StatefulCollector last = collectors.values().stream().max(
                 Comparator.comparingLong(StatefulCollector::generation)).orElseThrow();
         assertThat(last.values()).as("seed %d", seed).isEqualTo(taken);

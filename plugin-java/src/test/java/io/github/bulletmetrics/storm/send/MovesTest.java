@@ -455,6 +455,20 @@ class MovesTest {
     }
 
     @Test
+    void theEndIsNoTimeToMove() {
+        FakeStream second = away();
+        keepAlive(second, 60_000);
+        FakeStream beside = rig.transport.last();
+        assertThat(rig.transport.addresses).endsWith("a:1");
+        rig.close();
+        beside.sayOpenedGivingStates(64, true, 0);
+        rig.pass(0);
+        assertThat(beside.cancelled).isNotNull();
+        assertThat(second.cancelled).isNull();
+        assertThat(second.sent.get(second.sent.size() - 1).getClosing()).isTrue();
+    }
+
+    @Test
     void aReturnThatDoesNotLastDoublesThePause() {
         FakeStream at = away();
         long expected = 60_000;

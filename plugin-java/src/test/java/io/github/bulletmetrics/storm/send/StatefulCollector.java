@@ -175,7 +175,10 @@ final class StatefulCollector {
         }
         if (!wantsState && wild && random.nextInt(20) == 0) {
             List<Long> sequences = new ArrayList<>(journal.keySet());
-            giveState(sequences.get(random.nextInt(sequences.size())));
+            long upTo = sequences.get(random.nextInt(sequences.size()));
+            if (journal.get(upTo) > 0) { // one without bytes would say that there is none
+                giveState(upTo);
+            }
         }
     }
 
