@@ -54,6 +54,11 @@ final class Carried {
         return null;
     }
 
+    /** The batches up to here are in the state that is carried. */
+    long sequence() {
+        return sequence;
+    }
+
     /** Whether a state up to a sequence takes the place of the one that is carried: it is no older. */
     boolean isNews(long upTo) {
         return upTo >= sequence;

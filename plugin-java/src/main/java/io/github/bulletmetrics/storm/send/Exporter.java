@@ -155,15 +155,18 @@ final class Exporter {
     }
 
     private void hear(long now) {
-        for (ExportResponse answer = current.poll(now); answer != null; answer = current.poll(now)) {
+        while (current != null) {
+            ExportResponse answer = current.poll(now);
+            if (answer == null) {
+                if (current.inbox.end() != null) {
+                    lose(current.inbox.end(), now);
+                }
+                return;
+            }
             String wrong = current.isTalkative() ? "it answers more often than it is asked" : understand(answer, now);
             if (wrong != null) {
                 lose(StreamEnd.lost(wrong), now);
-                return;
             }
-        }
-        if (current.inbox.end() != null) {
-            lose(current.inbox.end(), now);
         }
     }
 
@@ -188,6 +191,13 @@ final class Exporter {
         current.opened(answer, options, now);
         boolean fresh = route.opened(current.place, current.generation, answer.getGivesStates(),
                 answer.getWantsState(), now);
+        if (!fresh && answer.getGivesStates() && !answer.getWantsState()
+                && answer.getTakenSequence() < carried.sequence()) {
+            // It has less than went into the state, and would go on without: it takes that under a new generation.
+            route.spend();
+            abandonStreams("it lacks what is in the state");
+            return;
+        }
         outbox.opened(answer.getTakesBlocks(), answer.getGivesStates(), fresh ? 0 : answer.getTakenSequence());
         if (answer.getWantsState()) {
             current.handOver(carried, outbox.epoch());

@@ -103,6 +103,11 @@ final class Route {
         return fresh;
     }
 
+    /** No further stream may open under the generation of the last that did. */
+    void spend() {
+        spent = true;
+    }
+
     private void arrived(int place, long nowMs) {
         if (place == 0) {
             returnAtMs = NEVER;

@@ -328,6 +328,26 @@ class MovesTest {
         assertThat(generations().subList(2, generations().size())).doesNotContain(1L).doesNotHaveDuplicates();
     }
 
+    /** The first generation begins without a state, also at a collector that lost its disk. */
+    @Test
+    void whoHasLessThanTheStateIsToTakeIt() {
+        FakeStream stream = begun(3);
+        stream.sayAcknowledged(3);
+        stream.sayState(2, "x");
+        rig.pass(0);
+        stream.end(StreamEnd.Kind.LOST);
+        rig.pass(0);
+        FakeStream again = nextOpened(false, 0);
+        assertThat(again.cancelled).isNotNull();
+        assertThat(again.sent).isEmpty();
+        assertThat(rig.transport.addresses).as("without a pause").containsExactly("a:1", "a:1", "a:1");
+        assertThat(generations()).containsExactly(1L, 1L, 2L);
+        rig.transport.last().sayOpenedGivingStates(64, true, 0);
+        rig.pass(0);
+        assertThat(text(rig.transport.last().states)).isEqualTo("x");
+        assertThat(rig.transport.last().sequences()).startsWith(3L);
+    }
+
     @Test
     void aCollectorThatBreaksOffAgainAndAgainIsLeftForTheOthers() {
         for (int i = 0; i < 3; i++) {

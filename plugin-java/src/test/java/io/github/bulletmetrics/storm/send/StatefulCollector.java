@@ -115,7 +115,11 @@ final class StatefulCollector {
         if (owner != null && owner != this) {
             breaches.add("generation " + offered + " at two collectors");
         }
-        wantsState = offered != generation;
+        boolean known = offered == generation;
+        wantsState = !known && offered > 1;
+        if (!known && !wantsState) {
+            takeUp(0);
+        }
         opened = true;
         stream.sayOpenedGivingStates(1 + random.nextInt(8), wantsState, wantsState ? 0 : journal.lastKey());
     }
@@ -137,13 +141,18 @@ final class StatefulCollector {
         state = state.concat(part.getData());
         if (part.getLast()) {
             wantsState = false;
-            forget();
-            generation = offered;
-            for (ByteBuffer bytes = state.asReadOnlyByteBuffer(); bytes.hasRemaining();) {
-                values.add(bytes.getDouble());
-            }
-            journal.put(part.getSequence(), values.size());
+            takeUp(part.getSequence());
         }
+    }
+
+    /** The generation begins, with what the state has. */
+    private void takeUp(long upTo) {
+        forget();
+        generation = offered;
+        for (ByteBuffer bytes = state.asReadOnlyByteBuffer(); bytes.hasRemaining();) {
+            values.add(bytes.getDouble());
+        }
+        journal.put(upTo, values.size());
     }
 
     private void readBatch(Batch batch, boolean mayRefuse) {
