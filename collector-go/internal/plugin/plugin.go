@@ -27,8 +27,8 @@ const (
 
 // CollectorSettings are the plugin's own, after Collector.
 func CollectorSettings() []string {
-	return []string{"address", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file", "token.file",
-		"queue.capacity", "series.limit", "parallelism",
+	return []string{"address", "policy", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file",
+		"token.file", "queue.capacity", "series.limit", "parallelism",
 		Retain, "sampler.enabled", "latency.enabled"}
 }
 

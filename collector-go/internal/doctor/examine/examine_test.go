@@ -89,8 +89,8 @@ func troubleIn(l doctor.Log) (all []string) {
 
 // testdata/worker.log and submission.log are what the plugin logged over the layout of Storm's worker.xml, while faults
 // were made one after the other: settings that are wrong, a collector that came late, samples and data points that are
-// refused, TLS at one side, a port of HTTP, a token file that is missing, a sampler and a hook that break. The two
-// together have every message but the one that needs a fault of the plugin.
+// refused, TLS at one side, a port of HTTP, a token file that is missing, a sampler and a hook that break, a return, a
+// state that is refused. The two together have every message but the one that needs a fault of the plugin.
 func TestLogKnowsWhatWasRecorded(t *testing.T) {
 	known := map[*plugin.Message]bool{}
 	for _, path := range []string{"testdata/submission.log", "testdata/worker.log"} {
@@ -113,7 +113,7 @@ func TestLogKnowsWhatWasRecorded(t *testing.T) {
 	worker := Log("testdata/worker.log")
 	require.NoError(t, worker.Err)
 	assert.Empty(t, worker.NoClass)
-	assert.Len(t, worker.Trouble, 7, "%q", troubleIn(worker))
+	assert.Len(t, worker.Trouble, 8, "%q", troubleIn(worker))
 	for _, last := range worker.Trouble {
 		if strings.HasPrefix(last.Message.Text, "Metrics do not reach") {
 			assert.Contains(t, last.Message.Advice(last.Line), "put the file there")

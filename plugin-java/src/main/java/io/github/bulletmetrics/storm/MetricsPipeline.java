@@ -38,7 +38,7 @@ final class MetricsPipeline implements AutoCloseable {
         workers.report(workers.worker(open.getHost(), open.getPort()), open.getTask(), System.currentTimeMillis());
         flattener = new Flattener(queue, losses, workers, settings.seriesLimit(), this::failed);
         sender = new Sender(queue, losses, workers, topology, open, new GrpcTransport(settings.security()),
-                settings.addresses());
+                settings.addresses(open.getTopology()));
     }
 
     /** Queues what a task reported. Never waits for the network, never throws. */

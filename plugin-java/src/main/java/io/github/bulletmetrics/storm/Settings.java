@@ -2,6 +2,7 @@ package io.github.bulletmetrics.storm;
 
 import io.github.bulletmetrics.storm.grpc.Security;
 import io.github.bulletmetrics.storm.send.Address;
+import io.github.bulletmetrics.storm.send.Spread;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,6 +22,8 @@ final class Settings {
     static final String PREFIX = "bullet.topology.metrics.collector.";
     /** Collectors, "host:port", tried in order: a list, or texts with commas between. */
     static final String ADDRESS = PREFIX + "address";
+    /** Which of several is taken: the first that is there, or one that the topology's name chooses. */
+    static final String POLICY = PREFIX + "policy";
     /** Whether to speak TLS. */
     static final String TLS_ENABLED = PREFIX + "tls.enabled";
     /** PEM file with the certificates that the collector's must lead to; Java's own where unset. */
@@ -46,10 +49,13 @@ final class Settings {
     static final String LATENCY_ENABLED = PREFIX + "latency.enabled";
 
     /** All names. */
-    static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, TLS_ENABLED, TLS_CA_FILE,
-            TLS_CERT_FILE,
-            TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED,
-            LATENCY_ENABLED));
+    static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, POLICY, TLS_ENABLED,
+            TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM,
+            RETAIN_TUPLES, SAMPLER_ENABLED, LATENCY_ENABLED));
+
+    /** Policies: the order of the addresses as it is set, or that of {@link Spread}. */
+    static final String POLICY_FIRST = "first";
+    static final String POLICY_SPREAD = "spread";
 
     static final String DEFAULT_ADDRESS = "127.0.0.1:" + Address.DEFAULT_PORT;
     /**
@@ -100,6 +106,7 @@ final class Settings {
 
     private void validate() {
         addresses();
+        spreads();
         security();
         queueCapacity();
         seriesLimit();
@@ -114,6 +121,21 @@ final class Settings {
         return Collections.unmodifiableMap(values);
     }
 
+    /** The collectors in the order in which a topology's consumer tries them. */
+    List<Address> addresses(String topology) {
+        return spreads() ? Spread.order(topology, addresses()) : addresses();
+    }
+
+    private boolean spreads() {
+        String policy = values.getOrDefault(POLICY, POLICY_FIRST).toString().trim();
+        if (!policy.equals(POLICY_FIRST) && !policy.equals(POLICY_SPREAD)) {
+            throw new IllegalArgumentException(POLICY + " is '" + policy + "': write " + POLICY_FIRST + " (the order of "
+                    + ADDRESS + ") or " + POLICY_SPREAD + " (an order by the topology's name)");
+        }
+        return policy.equals(POLICY_SPREAD);
+    }
+
+    /** The collectors as they are set. */
     List<Address> addresses() {
         Object value = values.getOrDefault(ADDRESS, DEFAULT_ADDRESS);
         Collection<?> texts = value instanceof Collection ? (Collection<?>) value

@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm;
 
+import io.github.bulletmetrics.storm.proto.v1.Open;
 import java.util.Collection;
 import java.util.Map;
 import java.util.function.Function;
@@ -36,10 +37,10 @@ public class StormMetricsConsumer implements IMetricsConsumer {
             Function<String, Object> configuration = lookup(argument, stormConf);
             Settings settings = Settings.from(configuration);
             warnOfOpenToken(settings);
-            pipeline = new MetricsPipeline(settings, TopologyFacts.open(stormConf, context),
-                    TopologyFacts.info(stormConf, configuration, context));
-            LOG.info("bullet-metrics: Metrics go to {}{}; at most {} samples are queued.", settings.addresses(),
-                    settings.security().tls() ? " over TLS" : "",
+            Open open = TopologyFacts.open(stormConf, context);
+            pipeline = new MetricsPipeline(settings, open, TopologyFacts.info(stormConf, configuration, context));
+            LOG.info("bullet-metrics: Metrics go to {}{}; at most {} samples are queued.",
+                    settings.addresses(open.getTopology()), settings.security().tls() ? " over TLS" : "",
                     settings.queueCapacity());
         } catch (Throwable wrong) {
             LOG.error("bullet-metrics: No metrics are exported: {}. The topology runs on without them.",

@@ -9,7 +9,7 @@ import org.apache.logging.log4j.core.Logger;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
 
 /** What a class logs while this is open, "LEVEL message"; the tests' own configuration prints nothing. */
-final class Logged implements AutoCloseable {
+public final class Logged implements AutoCloseable {
     private final List<String> lines = new CopyOnWriteArrayList<>();
     private final Logger logger;
     private final Level before;
@@ -20,7 +20,7 @@ final class Logged implements AutoCloseable {
         }
     };
 
-    Logged(Class<?> by) {
+    public Logged(Class<?> by) {
         logger = (Logger) LogManager.getLogger(by);
         before = logger.getLevel();
         appender.start();
@@ -29,7 +29,7 @@ final class Logged implements AutoCloseable {
         logger.setAdditive(false);
     }
 
-    List<String> lines() {
+    public List<String> lines() {
         return lines;
     }
 

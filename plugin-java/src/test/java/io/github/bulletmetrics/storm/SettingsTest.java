@@ -3,6 +3,7 @@ package io.github.bulletmetrics.storm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.bulletmetrics.storm.send.Spread;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -30,6 +31,18 @@ class SettingsTest {
     }
 
     @Test
+    void whichOfSeveralAddressesIsFirstIsThePolicys() {
+        List<String> six = List.of("a:1", "b:1", "c:1", "d:1", "e:1", "f:1");
+        Map<String, Object> listed = Map.of(Settings.ADDRESS, six);
+        assertThat(Settings.from(listed::get).addresses("bullet")).hasToString(six.toString());
+        Map<String, Object> first = Map.of(Settings.ADDRESS, six, Settings.POLICY, "first");
+        assertThat(Settings.from(first::get).addresses("bullet")).hasToString(six.toString());
+        Settings spread = Settings.from(Map.<String, Object>of(Settings.ADDRESS, six, Settings.POLICY, "spread")::get);
+        assertThat(spread.addresses("bullet").toString()).isNotEqualTo(six.toString())
+                .isEqualTo(Spread.order("bullet", spread.addresses()).toString());
+    }
+
+    @Test
     void valuesMayBeTexts() {
         Settings settings = Settings.from(Map.<String, Object>of(Settings.TLS_ENABLED, "TRUE", Settings.QUEUE_CAPACITY,
                 " 2000 ")::get);
@@ -40,7 +53,7 @@ class SettingsTest {
     @ParameterizedTest
     @CsvSource({"address, http://x, no address", "queue.capacity, many, a whole number from 1000",
             "queue.capacity, 10, a whole number from 1000",
-        "tls.enabled, yes, write true or false", "tls.cert.file, /x, belong together",
+        "policy, random, write first", "policy, random, or spread", "tls.enabled, yes, write true or false", "tls.cert.file, /x, belong together",
         "tls.ca.file, /x, set tls.enabled", "address, '', no address"})
     void aWrongValueIsNamedWithWhatIsRight(String name, String value, String message) {
         assertThatThrownBy(() -> Settings.from(Map.<String, Object>of(Settings.PREFIX + name, value)::get))

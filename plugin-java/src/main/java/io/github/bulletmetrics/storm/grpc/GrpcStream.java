@@ -4,6 +4,7 @@ import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportRequest;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.State;
 import io.github.bulletmetrics.storm.send.StreamEnd;
 import io.github.bulletmetrics.storm.send.Transport;
 import io.grpc.CallOptions;
@@ -30,7 +31,7 @@ final class GrpcStream implements Transport.Stream {
         allowance = ofIt;
         call = channel.newCall(GrpcTransport.method(), options);
         call.start(new Answers(), new Metadata());
-        call.request(Integer.MAX_VALUE);
+        call.request(ANSWERS_AHEAD);
         allowance.sent();
         call.sendMessage(ExportRequest.newBuilder().setOpen(open).build());
     }
@@ -45,6 +46,21 @@ final class GrpcStream implements Transport.Stream {
         if (!over) {
             allowance.sent();
             call.sendMessage(ExportRequest.newBuilder().setBatch(batch).build());
+        }
+    }
+
+    @Override
+    public void send(State part) {
+        if (!over) {
+            allowance.sent();
+            call.sendMessage(ExportRequest.newBuilder().setState(part).build());
+        }
+    }
+
+    @Override
+    public void takeAnother() {
+        if (!over) {
+            call.request(1);
         }
     }
 
@@ -70,6 +86,11 @@ final class GrpcStream implements Transport.Stream {
     private final class Answers extends ClientCall.Listener<ExportResponse> {
         @Override
         public void onMessage(ExportResponse response) {
+            if (response.getOpened().getGivesStates()) {
+                allowance.givesStates();
+            } else if (response.hasState()) {
+                allowance.stateCame(response.getSerializedSize());
+            }
             listener.received(response);
         }
 

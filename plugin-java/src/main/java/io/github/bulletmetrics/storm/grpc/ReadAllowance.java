@@ -7,7 +7,8 @@ import java.util.function.LongSupplier;
 /**
  * How many bytes a collector may say on a connection: some to begin with, some for each message that it was sent, a few
  * for each second. gRPC answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has
- * no reason to say more than this. For any thread.
+ * no reason to say more than this. Where it gives states, their parts have an allowance of their own, from which what a
+ * part took is given back once it came: so all else has no more room than at other collectors. For any thread.
  */
 final class ReadAllowance {
     /** What an operator reads in the log. */
@@ -27,8 +28,18 @@ final class ReadAllowance {
     /** What is left unused is not kept beyond this. */
     static final long MAX_BYTES = 256 << 10;
 
+    /** A part of a state and what is read behind it: advanced by the rest until the part is whole. */
+    static final long STATE_PART_BYTES = 384 << 10;
+    /** One of the largest states, 16 MiB, and some. */
+    static final long MAX_STATE_BYTES = 20 << 20;
+    /** So one of the largest states in four seconds. */
+    static final long STATE_SECOND_BYTES = 4 << 20;
+
     private final LongSupplier nanoTime;
+    /** {@link #MAX_BYTES}, and more where the collector gives states. */
+    private long most = MAX_BYTES;
     private long left;
+    private long leftOfStates;
     private long countedNs;
 
     /**
@@ -43,7 +54,23 @@ final class ReadAllowance {
 
     /** A message was sent, for which there may be an answer. */
     synchronized void sent() {
-        left = Math.min(MAX_BYTES, left + MESSAGE_BYTES);
+        left = Math.min(most, left + MESSAGE_BYTES);
+    }
+
+    /** The collector gives states. */
+    synchronized void givesStates() {
+        if (most == MAX_BYTES) {
+            most += STATE_PART_BYTES;
+            left += STATE_PART_BYTES;
+            leftOfStates = MAX_STATE_BYTES;
+        }
+    }
+
+    /** A part of a state came, of so many bytes, which were {@link #read} before. */
+    synchronized void stateCame(int bytes) {
+        long given = Math.min(bytes, leftOfStates);
+        leftOfStates -= given;
+        left = Math.min(most, left + given);
     }
 
     /** Whether it is why the connection was left, which gRPC does not report. */
@@ -59,7 +86,10 @@ final class ReadAllowance {
     synchronized void read(int bytes) throws IOException {
         long seconds = TimeUnit.NANOSECONDS.toSeconds(nanoTime.getAsLong() - countedNs);
         countedNs += TimeUnit.SECONDS.toNanos(seconds);
-        left = Math.min(MAX_BYTES, left + Math.min(MAX_BYTES, seconds * SECOND_BYTES)) - bytes;
+        left = Math.min(most, left + Math.min(most, seconds * SECOND_BYTES)) - bytes;
+        if (most > MAX_BYTES) {
+            leftOfStates = Math.min(MAX_STATE_BYTES, leftOfStates + seconds * STATE_SECOND_BYTES);
+        }
         if (left < 0) {
             throw new IOException(EXCEEDED);
         }

@@ -97,6 +97,12 @@ final class BlockRing {
         published = next;
     }
 
+    /** Whether of what is published an eighth of all room is left, or less. */
+    boolean isNearlyFull() {
+        return published - released >= layouts.length - layouts.length / 8
+                || wordStarts[slot(published)] - releasedWords >= words.length - words.length / 8;
+    }
+
     /** The block that holds the sample at a position, which is published and not released. */
     long find(long position) {
         long low = released;

@@ -13,6 +13,9 @@ final class Distributions {
     // The offering thread's own.
     private long next;
     private long bytesOffered;
+    // Written by the offering thread for the taking one.
+    private volatile long published;
+    private volatile long bytesPublished;
     // Written by the taking thread, which alone changes them.
     private volatile long released;
     private volatile long bytesReleased;
@@ -37,6 +40,18 @@ final class Distributions {
         slots[(int) (next % slots.length)] = encoded;
         next++;
         bytesOffered += bytes(encoded);
+    }
+
+    /** Shows the taking thread what was offered. */
+    void publish() {
+        published = next;
+        bytesPublished = bytesOffered;
+    }
+
+    /** Whether of what is published an eighth of all room is left, or less. */
+    boolean isNearlyFull() {
+        return published - released >= slots.length - slots.length / 8
+                || bytesPublished - bytesReleased >= maxBytes - maxBytes / 8;
     }
 
     byte[] get(long position) {

@@ -122,12 +122,22 @@ public final class SampleQueue {
     /** Shows the taking thread what was offered. */
     public void publish() {
         blocks.publish();
+        distributions.publish();
         published = next;
     }
 
     /** The end of what can be taken: every position from {@link #released} up to it holds a sample. */
     public long published() {
         return published;
+    }
+
+    /**
+     * Whether an eighth or less of the room is left, by any of its bounds. Asked by the taking thread, which may still
+     * release something before anything is turned away.
+     */
+    public boolean isNearlyFull() {
+        return published - released >= values.length - values.length / 8 || blocks.isNearlyFull()
+                || distributions.isNearlyFull();
     }
 
     /** The first position that is not released. */

@@ -52,6 +52,11 @@ final class ExportOptions {
     long maxRetryAfterMs = 60_000;
     /** How long closing may take, ms. */
     long closeTimeoutMs = 5_000;
+    /**
+     * How long a stream away from the first address lasts before that one is tried beside it, ms, and the pause before
+     * it is tried again.
+     */
+    long returnAfterMs = 60_000;
     /** The least time between two log lines about the same outage, ms. */
     long logAgainMs = 600_000;
 }

@@ -1,41 +1,45 @@
 package io.github.bulletmetrics.storm.send;
 
 import io.github.bulletmetrics.storm.proto.v1.Acknowledgement;
-import io.github.bulletmetrics.storm.proto.v1.Annotation;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse.MessageCase;
 import io.github.bulletmetrics.storm.proto.v1.Full;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.Opened;
 import io.github.bulletmetrics.storm.proto.v1.RejectionReason;
+import io.github.bulletmetrics.storm.proto.v1.State;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decides what is sent, where and when: one {@link #step} does all that is due. One thread, no waiting, no clock but
  * the one that it is given.
  *
- * <p>Addresses are tried in order, from the first again after a stream that made progress; a round of failures is
- * followed by a pause, a longer one where streams broke off than where nobody was there. A stream has a time to open,
- * and batches under way have a time to be answered. After "full" the refused batches are sent again on the same stream,
- * after a broken stream on the next. When a stream was not understood, one batch at a time is sent until what was under
- * way is through, so that the batch at fault is known; when that is refused again it is abandoned.
+ * <p>A {@link Route} has which address comes next; a round of failures is followed by a pause, a longer one where
+ * streams broke off than where nobody was there. A stream has a time to open, and batches under way have a time to be
+ * answered. After "full" the refused batches are sent again on the same stream, after a broken stream on the next. When
+ * a stream was not understood, one batch at a time is sent until what was under way is through, so that the batch at
+ * fault is known; when that is refused again it is abandoned.
+ *
+ * <p>A collector that gives states is handed the one that is {@link Carried}, where it wants it, before any batch. Away
+ * from the first address, a second stream looks from time to time whether the collector there opens; then the sender
+ * moves to it.
  */
 final class Exporter {
-    private static final int DEFAULT_MAX_BATCH_BYTES = 1 << 20;
+    private static final Logger LOG = LoggerFactory.getLogger(Exporter.class);
     private static final long NEVER = Long.MAX_VALUE;
-    /** Answers of one stream that nothing was asked for: beyond it the collector costs the worker's CPU to no end. */
-    static final int MAX_UNASKED_ANSWERS = 64;
-    /** A third and less of what the schema has as bytes, since a character takes up to three. */
-    private static final int MAX_ID_CHARACTERS = 40;
-    private static final int MAX_TITLE_CHARACTERS = 80;
-    private static final int MAX_TEXT_CHARACTERS = 2_000;
+    /** How long batches wait behind a state of which it must be known whether it is understood, ms. */
+    private static final long STATE_ALONE_MS = 2_000;
 
     private final Outbox outbox;
+    private final Carried carried = new Carried();
     private final Transport transport;
-    private final List<Address> addresses;
+    private final Route route;
     private final Open open;
     private final ExportOptions options;
     private final TimeSource time;
@@ -44,7 +48,6 @@ final class Exporter {
     private final OutageLog outages;
     private final RejectionLog rejections = new RejectionLog();
 
-    private int addressIndex;
     private long retryAtMs = Long.MIN_VALUE;
     private long flushedMs = Long.MIN_VALUE / 2;
     private long closeByMs = NEVER;
@@ -54,27 +57,18 @@ final class Exporter {
     /** Whether in this round of addresses somebody answered and soon broke off. */
     private boolean brokenOff;
 
-    // Of the current stream; inbox is null when there is none.
-    private Inbox inbox;
-    private Transport.Stream stream;
-    private boolean opened;
-    private boolean progressed;
-    private boolean finishing;
-    private long beganMs;
-    private int window;
-    private int allowed;
-    private int maxBatchBytes;
-    private long openTimeoutMs;
-    private long deadlineMs;
-    private long fullUntilMs;
-    /** Answers that the collector may still give. */
-    private long answersLeft;
+    /** Null when there is none. */
+    private LiveStream current;
+    /** Beside it, to the first address, not yet open; null when there is none. */
+    private LiveStream returning;
 
     // After a stream that was not understood.
     private long probeUpTo;
     private long suspect;
+    private boolean stateSuspected;
 
     /**
+     * @param addresses in the order in which they are tried.
      * @param wake called by the transport's threads when a step may be due.
      */
     Exporter(Outbox outbox, Transport transport, List<Address> addresses, Open open, ExportOptions options,
@@ -82,7 +76,7 @@ final class Exporter {
             Runnable wake) {
         this.outbox = outbox;
         this.transport = transport;
-        this.addresses = addresses;
+        this.route = new Route(addresses, options.returnAfterMs);
         this.open = open;
         this.options = options;
         this.time = time;
@@ -118,13 +112,14 @@ final class Exporter {
     long step() {
         long now = time.monotonicMs();
         outbox.expire(now);
-        if (inbox != null) {
+        if (current != null) {
             hear(now);
         }
-        if (inbox == null && now >= retryAtMs && !(isClosing() && outbox.isEmpty())) {
+        lookForReturn(now);
+        if (current == null && now >= retryAtMs && !(isClosing() && outbox.isEmpty())) {
             begin(now);
         }
-        if (inbox != null) {
+        if (current != null) {
             drive(now);
         }
         if (isClosing()) {
@@ -135,7 +130,7 @@ final class Exporter {
 
     /** Starts afresh a while after a failure of its own. */
     void recover() {
-        abandonStream("failed");
+        abandonStreams("failed");
         retryAtMs = time.monotonicMs() + options.maxBackoffMs;
     }
 
@@ -144,132 +139,194 @@ final class Exporter {
     }
 
     private void begin(long now) {
+        current = stream(route.next(), timedOut ? options.patientOpenTimeoutMs : options.openTimeoutMs, now);
+        beginOn();
+    }
+
+    private LiveStream stream(int place, long openTimeoutMs, long now) {
+        Open by = open.toBuilder().setEpoch(outbox.epoch()).setGeneration(route.offer(place)).build();
+        return new LiveStream(transport, route.address(place), place, by, new Inbox(wake, time), now, openTimeoutMs);
+    }
+
+    /** Nothing was sent on the current stream yet. */
+    private void beginOn() {
         outbox.beginStream();
-        inbox = new Inbox(wake, time);
-        opened = false;
-        progressed = false;
-        finishing = false;
-        fullUntilMs = Long.MIN_VALUE;
-        beganMs = now;
-        allowed = options.firstWindow;
-        answersLeft = MAX_UNASKED_ANSWERS;
-        openTimeoutMs = timedOut ? options.patientOpenTimeoutMs : options.openTimeoutMs;
-        deadlineMs = now + openTimeoutMs;
-        stream = transport.open(addresses.get(addressIndex), open, inbox);
+        carried.beginStream();
     }
 
     private void hear(long now) {
-        for (ExportResponse response = inbox.poll(); response != null; response = inbox.poll()) {
-            if (--answersLeft < 0) {
-                lose(StreamEnd.lost("it answers more often than it is asked"), now);
+        while (current != null) {
+            ExportResponse answer = current.poll(now);
+            if (answer == null) {
+                if (current.inbox.end() != null) {
+                    lose(current.inbox.end(), now);
+                }
                 return;
             }
-            if (!understand(response, now)) {
-                lose(StreamEnd.lost("it does not speak the protocol: " + response.getMessageCase() + (opened ? ""
-                        : " before OPENED")), now);
-                return;
+            String wrong = current.isTalkative() ? "it answers more often than it is asked" : understand(answer, now);
+            if (wrong != null) {
+                lose(StreamEnd.lost(wrong), now);
             }
         }
-        if (inbox.end() != null) {
-            lose(inbox.end(), now);
+    }
+
+    /** What is wrong with an answer; null where nothing is. */
+    private String understand(ExportResponse answer, long now) {
+        MessageCase kind = answer.getMessageCase();
+        if (kind == MessageCase.OPENED && !current.opened) {
+            opened(answer.getOpened(), now);
+        } else if (kind == MessageCase.ACKNOWLEDGEMENT && current.opened) {
+            acknowledged(answer.getAcknowledgement(), now);
+        } else if (kind == MessageCase.FULL && current.opened) {
+            full(answer.getFull(), now);
+        } else if (kind == MessageCase.STATE && current.givesStates) {
+            return state(answer.getState(), now);
+        } else {
+            return "it does not speak the protocol: " + kind + (current.opened ? "" : " before OPENED");
+        }
+        return null;
+    }
+
+    private void opened(Opened answer, long now) {
+        current.opened(answer, options, now);
+        boolean fresh = route.opened(current.place, current.generation, answer.getGivesStates(),
+                answer.getWantsState(), now);
+        if (!fresh && answer.getGivesStates() && !answer.getWantsState()
+                && answer.getTakenSequence() < carried.sequence()) {
+            // It has less than went into the state, and would go on without: it takes that under a new generation.
+            route.spend();
+            abandonStreams("it lacks what is in the state");
+            return;
+        }
+        outbox.opened(answer.getTakesBlocks(), answer.getGivesStates(), fresh ? 0 : answer.getTakenSequence());
+        if (answer.getWantsState()) {
+            current.handOver(carried, outbox.epoch());
+            // Where something is not understood the state goes alone first, so that it is known whether it is at fault.
+            current.aloneMs = isProbing() && !carried.isEmpty() ? STATE_ALONE_MS : 0;
         }
     }
 
-    private boolean understand(ExportResponse response, long now) {
-        switch (response.getMessageCase()) {
-            case OPENED:
-                return !opened && opened(response.getOpened(), now);
-            case ACKNOWLEDGEMENT:
-                return opened && acknowledged(response.getAcknowledgement(), now);
-            case FULL:
-                return opened && full(response.getFull(), now);
-            default:
-                return false;
-        }
-    }
-
-    private boolean opened(Opened answer, long now) {
-        opened = true;
-        window = Math.max(1, (int) Math.min(options.maxWindow, answer.getWindow() & 0xffff_ffffL));
-        outbox.takesBlocks(answer.getTakesBlocks());
-        int offered = answer.getMaxBatchBytes();
-        maxBatchBytes = offered > 0 ? offered : offered == 0 ? DEFAULT_MAX_BATCH_BYTES : Integer.MAX_VALUE;
-        deadlineMs = now + options.answerTimeoutMs;
-        return true;
-    }
-
-    private boolean acknowledged(Acknowledgement answer, long now) {
-        if (!outbox.isEpoch(answer.getEpoch())) {
-            return true;
-        }
-        if (outbox.acknowledge(answer.getSequence())) {
+    private void acknowledged(Acknowledgement answer, long now) {
+        if (outbox.epoch().equals(answer.getEpoch()) && taken(answer.getSequence(), now)) {
             rejections.rejected(answer.getRejectionsList());
-            progressed = true;
-            timedOut = false;
-            deadlineMs = now + options.answerTimeoutMs;
-            allowed = Math.min(options.maxWindow, allowed * 2);
-            if (now - beganMs >= options.steadyMs) {
-                backoff.reset();
-            }
-            if (outages.well(addresses.get(addressIndex), now)) {
-                outbox.note(outage(now));
-            }
+        }
+    }
+
+    /** Whether it was news that the batches up to a sequence are taken. */
+    private boolean taken(long sequence, long now) {
+        if (!outbox.acknowledge(sequence)) {
+            return false;
+        }
+        current.progressed = true;
+        timedOut = false;
+        stateSuspected = false;
+        current.deadlineMs = now + options.answerTimeoutMs;
+        current.allowed = Math.min(options.maxWindow, current.allowed * 2);
+        if (isSteady(now)) {
+            backoff.reset();
+        }
+        if (outages.well(current.address, now)) {
+            outbox.note(outages.note(open, now, time.wallMs()));
         }
         return true;
     }
 
-    /**
-     * What went wrong until now, for the collector: whoever looks for it there need not find the worker whose log has
-     * it. One of a sender takes the place of that before.
-     */
-    private Annotation outage(long now) {
-        long lastedMs = now - outages.sinceMs();
-        long endMs = time.wallMs();
-        String sender = open.getHost() + ":" + open.getPort();
-        return Annotation.newBuilder()
-                .setId(shortened("plugin-" + open.getTask() + "-" + sender, MAX_ID_CHARACTERS))
-                .setTimeMs(endMs - lastedMs)
-                .setEndTimeMs(endMs)
-                .setTitle(shortened("Metrics did not reach the collector from " + sender + " for " + lastedMs / 1_000
-                + " s", MAX_TITLE_CHARACTERS))
-                .setText(shortened(outages.last(), MAX_TEXT_CHARACTERS))
-                .addTags("plugin")
-                .addTags("unreached")
-                .build();
+    private boolean isSteady(long now) {
+        return current.progressed && now - current.beganMs >= options.steadyMs;
     }
 
-    private static String shortened(String text, int characters) {
-        return text.length() <= characters ? text : text.substring(0, characters);
+    /** What is wrong with a part of a state; null where nothing is. */
+    private String state(State part, long now) {
+        if (!outbox.epoch().equals(part.getEpoch())) {
+            return null;
+        }
+        String wrong = carried.add(part);
+        if (wrong != null || !part.getLast()) {
+            return wrong;
+        }
+        long upTo = part.getSequence();
+        if (carried.isNews(upTo) && outbox.wasSent(upTo)) {
+            taken(upTo, now);
+            outbox.letGoUpTo(upTo);
+            carried.keep();
+        } else {
+            carried.beginStream();
+        }
+        return null;
     }
 
-    private boolean full(Full answer, long now) {
-        if (outbox.isEpoch(answer.getEpoch()) && outbox.goBackTo(answer.getSequence())) {
-            allowed = options.firstWindow;
-            fullUntilMs = now + Math.max(backoff.nextMs(options.maxBackoffMs),
+    private void full(Full answer, long now) {
+        if (outbox.epoch().equals(answer.getEpoch()) && outbox.goBackTo(answer.getSequence())) {
+            current.allowed = options.firstWindow;
+            current.fullUntilMs = now + Math.max(backoff.nextMs(options.maxBackoffMs),
                     pause(answer.getRetryAfterMs() & 0xffff_ffffL));
-            deadlineMs = fullUntilMs + options.answerTimeoutMs;
+            current.deadlineMs = current.fullUntilMs + options.answerTimeoutMs;
         }
-        return true;
     }
 
     private long pause(long retryAfterMs) {
         return Math.min(Math.max(retryAfterMs, options.minBackoffMs), options.maxRetryAfterMs);
     }
 
+    /** Away from the first address: whether the collector there opens a stream again. */
+    private void lookForReturn(long now) {
+        if (returning == null) {
+            if (current != null && current.opened && now >= route.returnAtMs() && !isClosing()) {
+                returning = stream(0, options.openTimeoutMs, now);
+            }
+            return;
+        }
+        if (isClosing()) {
+            endReturning("closed");
+            return;
+        }
+        ExportResponse answer = returning.poll(now);
+        if (answer != null && answer.getOpened().getGivesStates()) {
+            moveBack(answer.getOpened(), now);
+        } else if (answer != null || returning.inbox.end() != null || now >= returning.deadlineMs) {
+            endReturning("it cannot be returned to");
+            route.notReturned(now);
+        }
+    }
+
+    private void moveBack(Opened answer, long now) {
+        Address from = current.address;
+        current.stream.cancel("the collector before it is back");
+        current = returning;
+        returning = null;
+        beginOn();
+        opened(answer, now);
+        route.returned(now);
+        LOG.info("bullet-metrics: Metrics return from the collector at {} to the one at {}, which is back.", from,
+                current.address);
+    }
+
+    private void endReturning(String why) {
+        if (returning != null) {
+            returning.stream.cancel(why);
+            returning = null;
+        }
+    }
+
     /** The current stream: its deadline, and what may be sent on it. */
     private void drive(long now) {
-        if (now >= deadlineMs && !opened) {
+        if (now >= current.deadlineMs && !current.opened) {
             timedOut = true;
-            lose(StreamEnd.lost("no answer within " + openTimeoutMs + " ms"), now);
-        } else if (now >= deadlineMs && outbox.underWay() > 0) {
+            lose(StreamEnd.lost("no answer within " + current.openTimeoutMs + " ms"), now);
+        } else if (now >= current.deadlineMs && isAwaited()) {
             lose(StreamEnd.lost("no answer to a batch within " + options.answerTimeoutMs + " ms"), now);
-        } else if (opened && now >= fullUntilMs) {
+        } else if (current.opened && now >= current.fullUntilMs) {
             send(now);
         }
     }
 
+    /** Whether the collector has something to answer or to read. */
+    private boolean isAwaited() {
+        return !current.opened || outbox.underWay() > 0 || current.isHandingOver();
+    }
+
     private void send(long now) {
-        Inbox.Answered answered = inbox.answered();
+        Inbox.Answered answered = current.inbox.answered();
         if (answered != null) {
             outbox.answered(answered.cameMs, answered.sentMs);
         }
@@ -277,19 +334,25 @@ final class Exporter {
             outbox.close(); // announces the end to a connected collector; no other is tried for that
         }
         boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
-        while (stream.isReady()) {
+        while (current.stream.isReady()) {
             boolean idle = outbox.underWay() == 0;
-            Batch batch = outbox.next(isProbing() ? 1 : Math.min(allowed, window), maxBatchBytes, flush, now,
-                    time.wallMs());
-            if (batch == null) {
-                flushedMs = flush ? now : flushedMs;
+            if (current.isHandingOver()) {
+                current.sendState();
+                current.fullUntilMs = now + current.aloneMs;
+            } else if (now < current.fullUntilMs) {
                 return;
+            } else {
+                Batch batch = outbox.next(isProbing() ? 1 : Math.min(current.allowed, current.window),
+                        current.maxBatchBytes, flush, now, time.wallMs());
+                if (batch == null) {
+                    flushedMs = flush ? now : flushedMs;
+                    return;
+                }
+                current.sendBatch(batch);
             }
             if (idle) {
-                deadlineMs = now + options.answerTimeoutMs;
+                current.deadlineMs = now + options.answerTimeoutMs;
             }
-            stream.send(batch);
-            answersLeft++;
         }
     }
 
@@ -298,28 +361,35 @@ final class Exporter {
     }
 
     private void lose(StreamEnd end, long now) {
-        Address address = addresses.get(addressIndex);
-        abandonStream(end.message());
+        LiveStream lost = current;
+        boolean steady = isSteady(now);
+        abandonStreams(end.message());
         if (end.kind() == StreamEnd.Kind.NOT_UNDERSTOOD) {
-            suspectBatch();
+            suspect(lost);
         }
-        if (isClosing() && finishing) {
+        if (isClosing() && lost.finishing) {
             return;
         }
-        outages.failed(address, end, outbox.samples(), now);
-        retryAtMs = now + pauseAfter(end, now);
+        outages.failed(lost.address, end, outbox.samples(), now);
+        brokenOff |= end.kind() != StreamEnd.Kind.UNREACHABLE && now - lost.beganMs < options.openTimeoutMs;
+        boolean pauses = route.failed(lost.progressed, steady, now);
+        retryAtMs = now + (pauses ? pauseAfter(end) : 0);
     }
 
-    private void abandonStream(String why) {
-        if (inbox != null) {
-            stream.cancel(why);
-            inbox = null;
-            stream = null;
+    private void abandonStreams(String why) {
+        endReturning(why);
+        if (current != null) {
+            current.stream.cancel(why);
+            current = null;
         }
     }
 
-    private void suspectBatch() {
+    private void suspect(LiveStream lost) {
         long first = outbox.underWay() > 0 ? outbox.firstHeld() : 0;
+        if (first == 0 && lost.broughtState && !lost.progressed) {
+            suspectState();
+            return;
+        }
         if (first > 0 && first == suspect && isProbing()) {
             outbox.giveUpFirst(DropReason.DROP_REASON_INTERNAL);
         }
@@ -327,14 +397,16 @@ final class Exporter {
         probeUpTo = Math.max(probeUpTo, outbox.lastUnderWay());
     }
 
-    private long pauseAfter(StreamEnd end, long now) {
-        brokenOff |= end.kind() != StreamEnd.Kind.UNREACHABLE && now - beganMs < options.openTimeoutMs;
-        boolean lastAddress = addressIndex == addresses.size() - 1;
-        addressIndex = progressed || lastAddress ? 0 : addressIndex + 1;
-        boolean personMustAct = end.kind() == StreamEnd.Kind.DENIED || end.kind() == StreamEnd.Kind.NOT_UNDERSTOOD;
-        if (!progressed && !lastAddress) {
-            return 0;
+    private void suspectState() {
+        if (stateSuspected) {
+            carried.clear();
+            LOG.warn("bullet-metrics: What a collector handed over of this topology is not understood by the next, twice, and is abandoned: counters begin again there.");
         }
+        stateSuspected = !stateSuspected;
+    }
+
+    private long pauseAfter(StreamEnd end) {
+        boolean personMustAct = end.kind() == StreamEnd.Kind.DENIED || end.kind() == StreamEnd.Kind.NOT_UNDERSTOOD;
         long longest = brokenOff ? options.maxBrokenBackoffMs : options.maxBackoffMs;
         brokenOff = false;
         if (end.retryAfterMs() > 0) {
@@ -345,13 +417,13 @@ final class Exporter {
 
     private void endWhenThrough(long now) {
         boolean through = outbox.isEmpty();
-        if (through && opened && inbox != null && !finishing && now < closeByMs) {
-            finishing = true;
-            stream.finish();
+        if (through && current != null && current.opened && !current.finishing && now < closeByMs) {
+            current.finishing = true;
+            current.stream.finish();
             return;
         }
-        if (through && !(finishing && inbox != null) || now >= closeByMs) {
-            abandonStream("closed");
+        if (through && !(current != null && current.finishing) || now >= closeByMs) {
+            abandonStreams("closed");
             outbox.giveUpAll(DropReason.DROP_REASON_CLOSED);
             done = true;
         }
@@ -359,11 +431,11 @@ final class Exporter {
 
     private long untilDue(long now) {
         long due = now + options.lingerMs;
-        if (inbox == null) {
+        if (current == null) {
             due = Math.min(due, retryAtMs);
         } else {
-            due = Math.min(due, !opened || outbox.underWay() > 0 ? deadlineMs : NEVER);
-            due = Math.min(due, fullUntilMs > now ? fullUntilMs : NEVER);
+            due = Math.min(due, isAwaited() ? current.deadlineMs : NEVER);
+            due = Math.min(due, current.fullUntilMs > now ? current.fullUntilMs : NEVER);
             due = Math.min(due, flushedMs + options.lingerMs > now ? flushedMs + options.lingerMs : NEVER);
         }
         return Math.max(1, Math.min(due, closeByMs) - now);

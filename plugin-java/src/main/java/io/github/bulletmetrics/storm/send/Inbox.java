@@ -6,9 +6,12 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** What was heard of one stream and not yet acted upon. Filled by the transport's threads, emptied by the sender's. */
 final class Inbox implements Transport.Listener {
-    /** Answers held: a collector gives about one a batch, and a window has 64. One that sends more is no collector. */
+    /** Answers held: the transport hands over a few and then one for each that is taken. */
     static final int CAPACITY = 1_024;
-    /** Their encoded bytes: an answer has some dozens, and one that the transport lets through has a MiB at most. */
+    /**
+     * Their encoded bytes: an answer has some dozens, parts of states as many as are handed over fit, and one that the
+     * transport lets through has a MiB at most.
+     */
     static final long MAX_BYTES = 1 << 20;
 
     private final ArrayBlockingQueue<ExportResponse> responses = new ArrayBlockingQueue<>(CAPACITY);

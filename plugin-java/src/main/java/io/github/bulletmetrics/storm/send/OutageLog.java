@@ -1,5 +1,7 @@
 package io.github.bulletmetrics.storm.send;
 
+import io.github.bulletmetrics.storm.proto.v1.Annotation;
+import io.github.bulletmetrics.storm.proto.v1.Open;
 import java.util.EnumMap;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -7,7 +9,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs that the collector cannot be reached and that it can again: each kind of failure at once when it is new, and
- * then at most once in a while, however often streams break.
+ * then at most once in a while, however often streams break. What was is noted for the collector too.
  */
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
@@ -22,6 +24,11 @@ final class OutageLog {
     private static final String HTTP_1 = "FRAME_SIZE_ERROR: 4740180";
     /** Also of it: the connection was closed, as Go's TLS answers plain text, and as a collector that ends does. */
     private static final String CLOSED = "End of stream or IOException";
+
+    /** A third and less of what the schema has as bytes, since a character takes up to three. */
+    private static final int MAX_ID_CHARACTERS = 40;
+    private static final int MAX_TITLE_CHARACTERS = 80;
+    private static final int MAX_TEXT_CHARACTERS = 2_000;
 
     private final long logAgainMs;
     private final Map<StreamEnd.Kind, Long> loggedMs = new EnumMap<>(StreamEnd.Kind.class);
@@ -78,14 +85,32 @@ final class OutageLog {
         return worthSaying;
     }
 
-    /** When the failures began that {@link #well} ended last, monotonic, ms. */
-    long sinceMs() {
-        return sinceMs;
+    /**
+     * What went wrong until now, for the collector: whoever looks for it there need not find the worker whose log has
+     * it. One of a sender takes the place of that before.
+     */
+    Annotation note(Open sender, long nowMs, long wallMs) {
+        long lastedMs = nowMs - sinceMs;
+        String name = sender.getHost() + ":" + sender.getPort();
+        return Annotation.newBuilder()
+                .setId(shortened("plugin-" + sender.getTask() + "-" + name, MAX_ID_CHARACTERS))
+                .setTimeMs(wallMs - lastedMs)
+                .setEndTimeMs(wallMs)
+                .setTitle(shortened("Metrics did not reach the collector from " + name + " for " + lastedMs / 1_000
+                + " s", MAX_TITLE_CHARACTERS))
+                .setText(shortened(last, MAX_TEXT_CHARACTERS))
+                .addTags("plugin")
+                .addTags("unreached")
+                .build();
     }
 
     /** The newest failure: which address, what happened, what to do. */
     String last() {
         return last;
+    }
+
+    private static String shortened(String text, int characters) {
+        return text.length() <= characters ? text : text.substring(0, characters);
     }
 
     /** What the connection gives away goes before what its end means. */

@@ -4,32 +4,23 @@ import com.google.protobuf.ByteString;
 import io.github.bulletmetrics.storm.proto.v1.Annotation;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.Clocks;
+import io.github.bulletmetrics.storm.proto.v1.Drop;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
 import io.github.bulletmetrics.storm.proto.v1.WorkerClock;
-import io.github.bulletmetrics.storm.queue.Block;
-import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Losses;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
-import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Workers;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 
 /**
- * Cuts what is queued into batches and holds them until they are acknowledged or too old. Knows where the current
- * stream stands: the first {@code sent} of the held batches are under way on it. Touches no network and no clock. One
- * thread.
+ * Cuts what is queued into batches and holds them until they are acknowledged or too old; where the collector gives
+ * states, until a state has them. Knows where the current stream stands: of the held batches the first {@code taken}
+ * are in the journal of its collector, and those after them, up to {@code sent}, are under way. Touches no network and
+ * no clock. One thread.
  */
 final class Outbox {
-    /**
-     * What a sample takes in a batch at most, bytes: as columns a five-byte id, a ten-byte time offset, a value. In a
-     * block it takes less, its place in the layout, its row's offset and the presence of two cells included.
-     */
-    private static final int SAMPLE_BYTES = 5 + 10 + 8;
-    /** What a block and its layout take beside their samples at most, bytes. */
-    private static final int BLOCK_BYTES = 96;
     /** Workers announced in one batch at most: with their tasks about 100 KiB. The others follow in the next. */
     private static final int WORKERS_PER_BATCH = 1_000;
 
@@ -39,12 +30,16 @@ final class Outbox {
     private final TopologyInfo topology;
     private final ExportOptions options;
     private final BatchEncoder encoder;
+    private final BatchCutter cutter;
     private final ArrivalLog arrivals = new ArrivalLog();
-    private final BitSet seriesOfCut = new BitSet();
-    private final Block part = new Block();
 
     private final List<HeldBatch> held = new ArrayList<>();
+    private int taken;
     private int sent;
+    private boolean givesStates;
+    /** What was abandoned of taken batches, up to a sequence: lost if the sender moves before a state has it. */
+    private Losses entrusted = new Losses();
+    private long entrustedUpTo;
     private long cutTo;
     private long lastSequence;
 
@@ -74,13 +69,43 @@ final class Outbox {
         this.topology = topology;
         this.options = options;
         this.encoder = new BatchEncoder(epoch, queue);
+        this.cutter = new BatchCutter(queue, options.batchSamples);
     }
 
-    /** A new stream: nothing is under way on it, nothing defined, and the topology must be described on it. */
+    /**
+     * A new stream: nothing is under way on it, nothing defined, and the topology must be described on it. Until it is
+     * open, what the collector before has in its journal counts as taken.
+     */
     void beginStream() {
-        sent = 0;
+        sent = taken;
         encoder.beginStream();
         announceAll();
+    }
+
+    /**
+     * The stream is open.
+     *
+     * @param states whether the collector gives states, so that acknowledged batches are held on.
+     * @param takenUpTo the last batch that is in its journal; 0 where none is.
+     */
+    void opened(boolean takesBlocks, boolean states, long takenUpTo) {
+        encoder.takesBlocks(takesBlocks);
+        givesStates = states;
+        long inJournal = states ? takenUpTo : 0;
+        taken = heldUpTo(inJournal, held.size());
+        sent = taken;
+        if (entrustedUpTo > inJournal) {
+            countEntrusted();
+        }
+    }
+
+    /** How many of the first {@code among} held batches have sequences up to one. */
+    private int heldUpTo(long sequence, int among) {
+        int count = 0;
+        while (count < among && held.get(count).sequence <= sequence) {
+            count++;
+        }
+        return count;
     }
 
     private void announceAll() {
@@ -98,7 +123,7 @@ final class Outbox {
      * @return null when there is none.
      */
     Batch next(int window, int maxBatchBytes, boolean flush, long nowMs, long wallMs) {
-        if (sent >= window) {
+        if (underWay() >= window) {
             return null;
         }
         if (sent == held.size()) {
@@ -108,7 +133,7 @@ final class Outbox {
             cut(Math.min(options.batchBytes, maxBatchBytes / 2), nowMs);
         }
         HeldBatch batch = held.get(sent++);
-        return encoder.encode(batch, held.get(0).sequence, wallMs, clocks());
+        return encoder.encode(batch, held.get(taken).sequence, wallMs, clocks());
     }
 
     /** What was read of clocks since the last batch; null where that is nothing. */
@@ -151,13 +176,8 @@ final class Outbox {
         return closing && !closingAnnounced;
     }
 
-    /** Whether the collector at this stream's end takes blocks. */
-    void takesBlocks(boolean takes) {
-        encoder.takesBlocks(takes);
-    }
-
     private void cut(int maxBytes, long nowMs) {
-        HeldBatch batch = new HeldBatch(++lastSequence, cutTo, endOfCut(maxBytes), nowMs);
+        HeldBatch batch = new HeldBatch(++lastSequence, cutTo, cutter.end(cutTo, maxBytes), nowMs);
         cutTo = batch.to;
         held.add(batch);
         announce(batch);
@@ -165,66 +185,6 @@ final class Outbox {
             batch.closing = true;
             closingAnnounced = true;
         }
-    }
-
-    /**
-     * As many blocks as fit with the definitions of all their series, which a later stream may need; of a block that
-     * alone is too large, as many samples as fit.
-     */
-    private long endOfCut(int maxBytes) {
-        seriesOfCut.clear();
-        long end = queue.published();
-        long bytes = 0;
-        long position = cutTo;
-        for (long block = queue.block(cutTo); position < end; block++) {
-            long next = queue.end(block);
-            bytes += bytes(block, next - position);
-            if (bytes > maxBytes || next - cutTo > options.batchSamples) {
-                return position > cutTo ? position : endOfPart(block, maxBytes);
-            }
-            position = next;
-        }
-        return position;
-    }
-
-    private long bytes(long block, long samples) {
-        Layout layout = queue.layout(block);
-        long bytes = BLOCK_BYTES + samples * SAMPLE_BYTES;
-        for (int column = 0; column < layout.columns(); column++) {
-            bytes += definitionBytes(layout.series(column));
-        }
-        byte[] distribution = queue.distribution(block);
-        return distribution == null ? bytes : bytes + distribution.length;
-    }
-
-    /** 0 where the batch that is cut has the definition already. */
-    private int definitionBytes(Series series) {
-        if (seriesOfCut.get(series.id())) {
-            return 0;
-        }
-        seriesOfCut.set(series.id());
-        return series.definitionBytes();
-    }
-
-    /** One sample at least, or nothing would ever get on. */
-    private long endOfPart(long number, int maxBytes) {
-        if (queue.distribution(number) != null) {
-            return queue.end(number);
-        }
-        queue.read(number, part);
-        seriesOfCut.clear();
-        long bytes = BLOCK_BYTES;
-        long limit = Math.min(queue.end(number), cutTo + options.batchSamples);
-        long position = queue.start(number);
-        for (int cell = 0; cell < part.cells() && position < limit; cell++) {
-            if (part.isPresent(cell) && position++ >= cutTo) {
-                bytes += SAMPLE_BYTES + definitionBytes(part.layout().series(cell / part.rows()));
-                if (bytes > maxBytes && position - 1 > cutTo) {
-                    return position - 1;
-                }
-            }
-        }
-        return position;
     }
 
     private void announce(HeldBatch batch) {
@@ -252,14 +212,39 @@ final class Outbox {
      * @return whether that was news.
      */
     boolean acknowledge(long sequence) {
-        int acknowledged = 0;
-        while (acknowledged < sent && held.get(acknowledged).sequence <= sequence) {
-            acknowledged++;
+        int before = taken;
+        while (taken < sent && held.get(taken).sequence <= sequence) {
+            taken++;
         }
-        held.subList(0, acknowledged).clear();
-        sent -= acknowledged;
+        boolean news = taken > before;
+        if (!givesStates) {
+            letGo(taken);
+        }
+        return news;
+    }
+
+    /** Whether the batches up to a sequence were sent to this collector, or are not held any more. */
+    boolean wasSent(long sequence) {
+        if (sent > 0) {
+            return sequence <= held.get(sent - 1).sequence;
+        }
+        return sequence < (held.isEmpty() ? lastSequence + 1 : held.get(0).sequence);
+    }
+
+    /** A state has the batches up to a sequence, all sent: they need not be held any more. */
+    void letGoUpTo(long sequence) {
+        letGo(heldUpTo(sequence, sent));
+        if (sequence >= entrustedUpTo) {
+            entrusted = new Losses();
+            entrustedUpTo = 0;
+        }
+    }
+
+    private void letGo(int count) {
+        held.subList(0, count).clear();
+        sent -= count;
+        taken = Math.max(0, taken - count);
         release();
-        return acknowledged > 0;
     }
 
     /**
@@ -269,7 +254,7 @@ final class Outbox {
      */
     boolean goBackTo(long sequence) {
         int before = sent;
-        while (sent > 0 && held.get(sent - 1).sequence >= sequence) {
+        while (sent > taken && held.get(sent - 1).sequence >= sequence) {
             encoder.undefine(held.get(--sent));
         }
         return sent < before;
@@ -280,10 +265,14 @@ final class Outbox {
         arrivals.note(queue.published(), nowMs);
         long expired = arrivals.arrivedBy(nowMs - options.keepMs);
         while (!held.isEmpty() && isExpired(held.get(0), expired, nowMs)) {
-            giveUpFirst(DropReason.DROP_REASON_EXPIRED);
+            giveUp(0, DropReason.DROP_REASON_EXPIRED);
+        }
+        while (taken > 0 && queue.isNearlyFull()) {
+            // New samples have nobody but this queue; those that are taken have the collector's journal.
+            giveUp(0, DropReason.DROP_REASON_QUEUE_FULL);
         }
         if (held.isEmpty() && expired > cutTo) {
-            countLost(DropReason.DROP_REASON_EXPIRED, cutTo, expired);
+            countLost(losses, DropReason.DROP_REASON_EXPIRED, cutTo, expired);
             cutTo = expired;
         }
         release();
@@ -293,35 +282,58 @@ final class Outbox {
         return batch.samples() > 0 ? batch.to <= expired : nowMs - batch.cutMs >= options.keepMs;
     }
 
-    /** Gives the oldest held batch up. */
+    /** Gives the oldest batch up that is not taken. */
     void giveUpFirst(DropReason reason) {
-        HeldBatch batch = held.remove(0);
-        if (sent > 0) {
+        giveUp(taken, reason);
+    }
+
+    private void giveUp(int index, DropReason reason) {
+        HeldBatch batch = held.remove(index);
+        boolean inJournal = index < taken;
+        if (inJournal) {
+            taken--;
+            sent--;
+            entrustedUpTo = batch.sequence;
+        } else if (index < sent) {
             sent--;
             // It may never have been taken, and with it the definitions that later batches rest on.
             encoder.forgetDefinitions();
         }
-        countLost(reason, batch.from, batch.to);
-        losses.putBack(batch.gaps);
-        note = note == null ? batch.note : note;
-        if (batch.announces()) {
-            announceAll();
+        Losses into = inJournal ? entrusted : losses;
+        countLost(into, reason, batch.from, batch.to);
+        into.putBack(batch.gaps);
+        if (!inJournal) {
+            note = note == null ? batch.note : note;
+            if (batch.announces()) {
+                announceAll();
+            }
         }
         release();
     }
 
-    /** Abandons everything, at the end. */
+    /** What only the collector before had, which no state has: to this one it is lost. */
+    private void countEntrusted() {
+        for (Drop drop : entrusted.drops()) {
+            losses.dropped(drop.getReason(), drop.getTotalSamples());
+        }
+        losses.putBack(entrusted.takeGaps());
+        entrusted = new Losses();
+        entrustedUpTo = 0;
+    }
+
+    /** Abandons everything, at the end. What is taken is the collector's. */
     void giveUpAll(DropReason reason) {
+        long from = taken < held.size() ? held.get(taken).from : cutTo;
         held.clear();
+        taken = 0;
         sent = 0;
         closing = false;
-        long published = queue.published();
-        countLost(reason, queue.released(), published);
-        cutTo = published;
+        cutTo = queue.published();
+        countLost(losses, reason, from, cutTo);
         release();
     }
 
-    private void countLost(DropReason reason, long from, long to) {
+    private void countLost(Losses into, DropReason reason, long from, long to) {
         if (from == to) {
             return;
         }
@@ -333,39 +345,39 @@ final class Outbox {
             lastMs = Math.max(lastMs, queue.lastMs(block));
             position = queue.end(block);
         }
-        losses.droppedBetween(reason, to - from, firstMs, lastMs);
+        into.droppedBetween(reason, to - from, firstMs, lastMs);
     }
 
     private void release() {
         queue.release(held.isEmpty() ? cutTo : held.get(0).from);
     }
 
-    /** Whether an answer is about this sender's batches. */
-    boolean isEpoch(ByteString epoch) {
-        return encoder.epoch().equals(epoch);
+    /** This sender's, on every batch. */
+    ByteString epoch() {
+        return encoder.epoch();
     }
 
     /** Batches under way on this stream. */
     int underWay() {
-        return sent;
+        return sent - taken;
     }
 
-    /** The sequence of the oldest held batch; 0 when none is held. */
+    /** The sequence of the oldest batch that is not taken; 0 where all are. */
     long firstHeld() {
-        return held.isEmpty() ? 0 : held.get(0).sequence;
+        return taken == held.size() ? 0 : held.get(taken).sequence;
     }
 
     /** The sequence of the last batch under way on this stream; 0 when none is. */
     long lastUnderWay() {
-        return sent == 0 ? 0 : held.get(sent - 1).sequence;
+        return underWay() == 0 ? 0 : held.get(sent - 1).sequence;
     }
 
-    /** Whether batches are held or samples wait. */
+    /** Whether nothing waits to be sent or taken. */
     boolean isEmpty() {
-        return held.isEmpty() && queue.published() == cutTo && !isClosingUnsaid();
+        return taken == held.size() && queue.published() == cutTo && !isClosingUnsaid();
     }
 
-    /** Samples that wait or are under way. */
+    /** Samples that wait, are under way, or are in no state yet. */
     long samples() {
         return queue.published() - queue.released();
     }

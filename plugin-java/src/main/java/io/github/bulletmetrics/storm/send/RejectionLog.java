@@ -13,9 +13,17 @@ final class RejectionLog {
     private static final Logger LOG = LoggerFactory.getLogger(RejectionLog.class);
 
     private final Map<RejectionReason, Long> samples = new EnumMap<>(RejectionReason.class);
+    /** The newest batch of which some were refused. */
+    private long newest;
 
+    /** What was refused of batches after those before. What another collector refuses of the same counts once. */
     void rejected(List<Rejection> rejections) {
+        long before = newest;
         for (Rejection rejection : rejections) {
+            if (rejection.getSequence() <= before) {
+                continue;
+            }
+            newest = Math.max(newest, rejection.getSequence());
             if (samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
                 LOG.warn("bullet-metrics: The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.",
                         rejection.getReason(),

@@ -3,6 +3,7 @@ package io.github.bulletmetrics.storm.send;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.State;
 
 /**
  * Carries streams of batches to a collector. Called by the sender's thread only; calls listeners on threads of its own.
@@ -20,11 +21,26 @@ public interface Transport {
 
     /** One stream. What it holds is given back when it has ended. */
     interface Stream {
-        /** Whether a batch would be taken at once; when it turns true the listener hears {@link Listener#writable}. */
+        /**
+         * Answers that are handed to the listener before any is asked for by {@link #takeAnother}: few, so that those
+         * which wait, parts of a state for instance, wait at the collector.
+         */
+        int ANSWERS_AHEAD = 3;
+
+        /**
+         * Whether a batch or a part of a state would be taken at once; when it turns true the listener hears
+         * {@link Listener#writable}.
+         */
         boolean isReady();
 
         /** Sends a batch after those before it. Ignored on a stream that has ended. */
         void send(Batch batch);
+
+        /** Sends a part of a state; for the rest as with a batch. */
+        void send(State part);
+
+        /** Lets the collector give one answer more. Ignored on a stream that has ended. */
+        void takeAnother();
 
         /** Announces that nothing more will be sent; the collector then ends the stream. */
         void finish();

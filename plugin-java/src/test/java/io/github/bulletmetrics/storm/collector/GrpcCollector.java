@@ -8,6 +8,7 @@ import io.github.bulletmetrics.storm.proto.v1.Full;
 import io.github.bulletmetrics.storm.proto.v1.IngestServiceGrpc;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.Opened;
+import io.github.bulletmetrics.storm.proto.v1.State;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Metadata;
@@ -39,6 +40,11 @@ public final class GrpcCollector implements AutoCloseable {
         /** Whether to open the stream. */
         default boolean open(Open open, StreamObserver<ExportResponse> answers) {
             return true;
+        }
+
+        /** A part of a state came. */
+        default void state(State part, StreamObserver<ExportResponse> answers) {
+            throw new AssertionError("a state that was not asked for: " + part.getSequence());
         }
 
         /** Whether to take the batch and acknowledge it. */
@@ -142,6 +148,8 @@ public final class GrpcCollector implements AutoCloseable {
                 if (script.open(request.getOpen(), answers)) {
                     answers.onNext(opened());
                 }
+            } else if (request.hasState()) {
+                script.state(request.getState(), answers);
             } else if (script.take(request.getBatch(), answers)) {
                 ledger.take(ids, request.getBatch());
                 answers.onNext(acknowledgement(request.getBatch()));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.Any;
+import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
 import com.google.rpc.RetryInfo;
 import io.github.bulletmetrics.storm.collector.Certificates;
@@ -12,6 +13,8 @@ import io.github.bulletmetrics.storm.hostile.HostileCollector;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.Opened;
+import io.github.bulletmetrics.storm.proto.v1.State;
 import io.github.bulletmetrics.storm.send.Address;
 import io.github.bulletmetrics.storm.send.StreamEnd;
 import io.github.bulletmetrics.storm.send.Transport;
@@ -27,6 +30,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +43,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class GrpcTransportTest {
     private static final Open OPEN = Open.newBuilder().setTopology("bullet").build();
     private static final Batch BATCH = Batch.newBuilder()
-            .setEpoch(com.google.protobuf.ByteString.copyFrom(new byte[16])).setSequence(1)
+            .setEpoch(ByteString.copyFrom(new byte[16])).setSequence(1)
             .setOldestHeldSequence(1).build();
 
     @TempDir
@@ -203,6 +207,92 @@ class GrpcTransportTest {
         }
     }
 
+    /** The largest there is, to a sender that reads slowly and sends nothing. */
+    @Test
+    void statesComeWholeAndWaitAtTheCollectorUntilTheyAreTaken() throws Exception {
+        start();
+        ByteString part = incompressible(256 << 10);
+        collector.follow(new GrpcCollector.Script() {
+            @Override
+            public boolean open(Open open, StreamObserver<ExportResponse> answers) {
+                answers.onNext(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setGivesStates(true)).build());
+                for (int number = 0; number < 64; number++) {
+                    answers.onNext(ExportResponse.newBuilder().setState(State.newBuilder().setSequence(number)
+                            .setData(part).setLast(number == 63)).build());
+                }
+                return false;
+            }
+        });
+        stream = open(Security.none());
+        for (int number = -1; number < 64; number++) {
+            assertThat(heard.waiting()).isLessThanOrEqualTo(Transport.Stream.ANSWERS_AHEAD);
+            ExportResponse response = heard.response();
+            stream.takeAnother();
+            if (number >= 0) {
+                assertThat(response.getState().getSequence()).isEqualTo(number);
+                assertThat(response.getState().getData()).isEqualTo(part);
+            }
+        }
+        assertThat(heard.ended()).isNull();
+    }
+
+    @Test
+    void whoFloodsWithStatesIsLeft() throws Exception {
+        start();
+        collector.follow(new GrpcCollector.Script() {
+            @Override
+            public boolean open(Open open, StreamObserver<ExportResponse> answers) {
+                answers.onNext(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setGivesStates(true)).build());
+                ByteString part = incompressible(256 << 10);
+                for (int number = 0; number < 256; number++) {
+                    answers.onNext(ExportResponse.newBuilder().setState(State.newBuilder().setData(part)).build());
+                }
+                return false;
+            }
+        });
+        stream = open(Security.none());
+        StreamEnd end = null;
+        for (int taken = 0; end == null && taken < 256; end = heard.ended()) {
+            if (heard.poll() != null) {
+                taken++;
+                stream.takeAnother();
+            }
+        }
+        assertThat(heard.end().message()).contains("more than a collector does");
+    }
+
+    private static ByteString incompressible(int bytes) {
+        byte[] random = new byte[bytes];
+        new Random(1).nextBytes(random);
+        return ByteString.copyFrom(random);
+    }
+
+    @Test
+    void aStateTravelsBeforeTheFirstBatch() throws Exception {
+        start();
+        BlockingQueue<Object> came = new LinkedBlockingQueue<>();
+        collector.follow(new GrpcCollector.Script() {
+            @Override
+            public void state(State part, StreamObserver<ExportResponse> answers) {
+                came.add(part);
+            }
+
+            @Override
+            public boolean take(Batch batch, StreamObserver<ExportResponse> answers) {
+                return came.add(batch);
+            }
+        });
+        stream = open(Security.none());
+        heard.response();
+        State part = State.newBuilder().setEpoch(BATCH.getEpoch()).setSequence(7).setData(incompressible(256 << 10))
+                .setLast(true).build();
+        await().until(stream::isReady);
+        stream.send(part);
+        stream.send(BATCH);
+        assertThat(heard.response().hasAcknowledgement()).isTrue();
+        assertThat(came).containsExactly(part, BATCH);
+    }
+
     @Test
     void aStreamThatWasCancelledLeavesNoConnection() throws Exception {
         start();
@@ -211,6 +301,8 @@ class GrpcTransportTest {
         stream.cancel("enough");
         heard.end();
         stream.send(BATCH);
+        stream.send(State.getDefaultInstance());
+        stream.takeAnother();
         stream.finish();
         stream.cancel("again");
         assertThat(stream.isReady()).isFalse();
@@ -267,6 +359,19 @@ class GrpcTransportTest {
             assertThat(response).as("an answer; ended: %s", ends.peek() == null ? "no" : ends.peek().message())
                     .isNotNull();
             return response;
+        }
+
+        ExportResponse poll() throws InterruptedException {
+            return responses.poll(1, TimeUnit.MILLISECONDS);
+        }
+
+        int waiting() {
+            return responses.size();
+        }
+
+        /** Null while it has not. */
+        StreamEnd ended() {
+            return ends.peek();
         }
 
         StreamEnd end() throws InterruptedException {

@@ -48,4 +48,56 @@ class ReadAllowanceTest {
         }
         assertLeft(allowance, ReadAllowance.MAX_BYTES);
     }
+
+    @Test
+    void statesHaveAnAllowanceOfTheirOwn() throws IOException {
+        ReadAllowance allowance = allowance(false);
+        allowance.givesStates();
+        allowance.givesStates();
+        int part = 256 << 10;
+        for (int parts = 0; parts < 64; parts++) {
+            allowance.read(part);
+            allowance.stateCame(part);
+        }
+        assertLeft(allowance, ReadAllowance.START_BYTES + ReadAllowance.STATE_PART_BYTES);
+    }
+
+    @Test
+    void moreStatesThanACollectorGivesAreTooMuch() throws IOException {
+        ReadAllowance allowance = allowance(false);
+        allowance.givesStates();
+        int part = 256 << 10;
+        for (int second = 0; second < 60; second++) {
+            nowNs += TimeUnit.SECONDS.toNanos(1);
+            for (int parts = 0; parts < 16; parts++) {
+                allowance.read(part);
+                allowance.stateCame(part);
+            }
+        }
+        int kept = 0;
+        while (!allowance.exceeded() && kept < 1_000) {
+            try {
+                allowance.read(part);
+                allowance.stateCame(part);
+                kept++;
+            } catch (IOException tooMuch) {
+                assertThat(tooMuch).hasMessageContaining("more than a collector does");
+            }
+        }
+        long burst = ReadAllowance.MAX_STATE_BYTES - ReadAllowance.STATE_SECOND_BYTES;
+        assertThat((long) kept * part).as("states at once, besides 4 MiB a second").isBetween(burst,
+                burst + ReadAllowance.STATE_PART_BYTES);
+    }
+
+    /** What a part gave back is not for anything else. */
+    @Test
+    void nothingElseHasMoreRoomWhereThereAreStates() throws IOException {
+        ReadAllowance without = allowance(false);
+        without.stateCame(1 << 20);
+        assertLeft(without, ReadAllowance.START_BYTES);
+        ReadAllowance with = allowance(false);
+        with.givesStates();
+        with.stateCame(1 << 20);
+        assertLeft(with, ReadAllowance.MAX_BYTES + ReadAllowance.STATE_PART_BYTES);
+    }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 class SampleQueueTest {
@@ -69,6 +70,41 @@ class SampleQueueTest {
         assertThat(offer(6, 6)).isFalse();
         queue.publish();
         assertThat(Queued.samples(queue)).extracting(Queued.Sample::value).containsExactly(1.0, 2.0, 3.0, 5.0);
+    }
+
+    /** With large blocks the values are full first, with small ones the blocks, with absent cells the words. */
+    @Test
+    void aQueueIsNearlyFullByAnyOfItsBounds() {
+        assertNearlyFullBeforeFull(wide -> offer(wide, 1_000, 0));
+        assertNearlyFullBeforeFull(wide -> offer(wide, 1, 0));
+        assertNearlyFullBeforeFull(wide -> offer(wide, 1, 200));
+        assertNearlyFullBeforeFull(wide -> wide.offer(latencies, 1, new byte[1]));
+        assertNearlyFullBeforeFull(wide -> wide.offer(latencies, 1, new byte[1_000]));
+    }
+
+    private boolean offer(SampleQueue to, int present, int absent) {
+        block.begin(new Layout(9, series), 1, 1_000, present + absent);
+        for (int row = 0; row < present + absent; row++) {
+            if (row < present) {
+                block.add(row);
+            } else {
+                block.skip();
+            }
+        }
+        return to.offer(block);
+    }
+
+    private static void assertNearlyFullBeforeFull(Predicate<SampleQueue> offer) {
+        SampleQueue wide = new SampleQueue(40_000);
+        int taken = 0;
+        int nearly = 0;
+        for (; offer.test(wide); taken++) {
+            wide.publish();
+            nearly += wide.isNearlyFull() ? 1 : 0;
+        }
+        assertThat(nearly).as("of %d", taken).isBetween(taken / 9, taken / 7 + 1);
+        wide.release(wide.published());
+        assertThat(wide.isNearlyFull()).isFalse();
     }
 
     @Test

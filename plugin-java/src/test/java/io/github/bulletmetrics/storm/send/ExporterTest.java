@@ -582,7 +582,7 @@ class ExporterTest {
         rig.offerMany(30);
         rig.pass(0);
         int asked = stream.sent.size();
-        for (int answer = 0; answer < Exporter.MAX_UNASKED_ANSWERS + asked - 1; answer++) {
+        for (int answer = 0; answer < LiveStream.MAX_UNASKED_ANSWERS + asked - 1; answer++) {
             stream.sayAcknowledged(0);
             rig.pass(0);
         }

@@ -8,6 +8,7 @@ import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Full;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.Opened;
+import io.github.bulletmetrics.storm.proto.v1.State;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,12 +16,14 @@ import java.util.List;
 final class FakeTransport implements Transport {
     final List<FakeStream> streams = new ArrayList<>();
     final List<String> addresses = new ArrayList<>();
+    final List<Open> opens = new ArrayList<>();
 
     @Override
     public FakeStream open(Address to, Open open, Listener listener) {
-        FakeStream stream = new FakeStream(listener);
+        FakeStream stream = new FakeStream(listener, open.getEpoch());
         streams.add(stream);
         addresses.add(to.toString());
+        opens.add(open);
         return stream;
     }
 
@@ -32,13 +35,20 @@ final class FakeTransport implements Transport {
         final List<Batch> sent = new ArrayList<>();
         /** The same, as they travel. */
         final List<ByteString> encoded = new ArrayList<>();
+        /** Parts of a state, each with how many batches were sent before it. */
+        final List<State> states = new ArrayList<>();
+        final List<Integer> batchesBefore = new ArrayList<>();
+        /** Answers that may be said without waiting at the collector. */
+        int credit = ANSWERS_AHEAD;
         boolean ready = true;
         boolean finished;
         String cancelled;
         private final Listener listener;
+        private final ByteString epoch;
 
-        FakeStream(Listener listener) {
+        FakeStream(Listener listener, ByteString epoch) {
             this.listener = listener;
+            this.epoch = epoch;
         }
 
         @Override
@@ -58,6 +68,17 @@ final class FakeTransport implements Transport {
         }
 
         @Override
+        public void send(State part) {
+            states.add(part);
+            batchesBefore.add(sent.size());
+        }
+
+        @Override
+        public void takeAnother() {
+            credit++;
+        }
+
+        @Override
         public void finish() {
             finished = true;
         }
@@ -72,6 +93,7 @@ final class FakeTransport implements Transport {
         }
 
         void say(ExportResponse.Builder response) {
+            credit--;
             listener.received(response.build());
         }
 
@@ -82,6 +104,27 @@ final class FakeTransport implements Transport {
         void sayOpened(int window, int maxBatchBytes, boolean takesBlocks) {
             say(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(window).setMaxBatchBytes(
                     maxBatchBytes).setTakesBlocks(takesBlocks)));
+        }
+
+        /** Opens as a collector that gives states. */
+        void sayOpenedGivingStates(int window, boolean wantsState, long takenSequence) {
+            say(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(window).setMaxBatchBytes(1 << 20)
+                    .setGivesStates(true).setWantsState(wantsState).setTakenSequence(takenSequence)));
+        }
+
+        /** A state in parts, of which there may be none. */
+        void sayState(long sequence, String... parts) {
+            for (int part = 0; part < parts.length; part++) {
+                sayPart(sequence, ByteString.copyFromUtf8(parts[part]), part == parts.length - 1);
+            }
+            if (parts.length == 0) {
+                sayPart(sequence, ByteString.EMPTY, true);
+            }
+        }
+
+        void sayPart(long sequence, ByteString data, boolean last) {
+            say(ExportResponse.newBuilder().setState(
+                    State.newBuilder().setEpoch(epoch()).setSequence(sequence).setData(data).setLast(last)));
         }
 
         void sayAcknowledged(long sequence) {
@@ -99,7 +142,7 @@ final class FakeTransport implements Transport {
         }
 
         ByteString epoch() {
-            return sent.isEmpty() ? ByteString.EMPTY : sent.get(0).getEpoch();
+            return epoch;
         }
     }
 }

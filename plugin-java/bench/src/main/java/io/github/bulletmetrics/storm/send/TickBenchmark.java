@@ -51,7 +51,7 @@ public class TickBenchmark {
 
     @Setup(Level.Invocation)
     public void nextTick() {
-        outbox.takesBlocks(takesBlocks);
+        outbox.opened(takesBlocks, false, 0);
         tick = texts.equals("new") ? new Tick() : tick;
         seconds += 60;
     }

@@ -1,0 +1,96 @@
+package io.github.bulletmetrics.storm.send;
+
+import com.google.protobuf.ByteString;
+import io.github.bulletmetrics.storm.proto.v1.State;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * What the sender carries from one collector to the next: the newest state that came whole, in the parts in which it
+ * came, and the parts of the one that is coming. What is in a state only collectors read. One thread.
+ */
+final class Carried {
+    /** A part at most, as service.proto has it. */
+    static final int MAX_PART_BYTES = 256 << 10;
+    /** A state at most: 20 bytes a series, so 800,000 of them. */
+    static final int MAX_BYTES = 16 << 20;
+
+    private List<ByteString> parts = Collections.emptyList();
+    private long sequence;
+
+    private final List<ByteString> coming = new ArrayList<>();
+    private long comingSequence;
+    private long comingBytes;
+
+    /** A new stream: what came of a state on the one before does not go on. */
+    void beginStream() {
+        coming.clear();
+        comingBytes = 0;
+    }
+
+    /**
+     * A part came. After the last one {@link #keep} or {@link #beginStream} is to be called.
+     *
+     * @return what is wrong with it; null where nothing is.
+     */
+    String add(State part) {
+        int bytes = part.getData().size();
+        if (bytes > MAX_PART_BYTES) {
+            return "a part of its state has " + bytes + " bytes: " + MAX_PART_BYTES + " at most";
+        }
+        if (!coming.isEmpty() && part.getSequence() != comingSequence) {
+            return "a part of its state up to batch " + part.getSequence() + " follows one of that up to "
+                    + comingSequence;
+        }
+        comingBytes += bytes;
+        if (comingBytes > MAX_BYTES) {
+            return "its state has more than " + MAX_BYTES + " bytes";
+        }
+        comingSequence = part.getSequence();
+        coming.add(part.getData());
+        return null;
+    }
+
+    /** The batches up to here are in the state that is carried. */
+    long sequence() {
+        return sequence;
+    }
+
+    /** Whether a state up to a sequence takes the place of the one that is carried: it is no older. */
+    boolean isNews(long upTo) {
+        return upTo >= sequence;
+    }
+
+    /** The state that came is whole and takes the place of the one before; without bytes there is none any more. */
+    void keep() {
+        sequence = comingBytes == 0 ? 0 : comingSequence;
+        parts = comingBytes == 0 ? Collections.emptyList() : new ArrayList<>(coming);
+        beginStream();
+    }
+
+    /** None is carried any more. */
+    void clear() {
+        parts = Collections.emptyList();
+        sequence = 0;
+    }
+
+    boolean isEmpty() {
+        return parts.isEmpty();
+    }
+
+    /** What a collector that wants the state is sent: its parts, or that there is none. */
+    Deque<State> toSend(ByteString epoch) {
+        Deque<State> states = new ArrayDeque<>();
+        for (ByteString part : parts) {
+            states.add(State.newBuilder().setEpoch(epoch).setSequence(sequence).setData(part)
+                    .setLast(states.size() == parts.size() - 1).build());
+        }
+        if (states.isEmpty()) {
+            states.add(State.newBuilder().setEpoch(epoch).setLast(true).build());
+        }
+        return states;
+    }
+}

@@ -1,0 +1,127 @@
+package io.github.bulletmetrics.storm.send;
+
+import com.google.protobuf.ByteString;
+import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.Opened;
+import io.github.bulletmetrics.storm.proto.v1.State;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** One stream, what its collector said of itself, and what it may still say and be sent. One thread. */
+final class LiveStream {
+    /** Answers of one stream that nothing was asked for: beyond it the collector costs the worker's CPU to no end. */
+    static final int MAX_UNASKED_ANSWERS = 64;
+    /** Parts of states with so many bytes are bounded by those alone, which the transport counts. */
+    static final int LARGE_PART_BYTES = 16 << 10;
+    private static final int DEFAULT_MAX_BATCH_BYTES = 1 << 20;
+    private static final int SECOND_MS = 1_000;
+
+    final Address address;
+    /** Of the address in the route. */
+    final int place;
+    final long generation;
+    final Inbox inbox;
+    final Transport.Stream stream;
+    final long beganMs;
+    final long openTimeoutMs;
+
+    boolean opened;
+    boolean givesStates;
+    int window;
+    int maxBatchBytes;
+    /** Batches that may be under way for now. */
+    int allowed;
+    /** Whether it acknowledged something. */
+    boolean progressed;
+    boolean finishing;
+    /** By when it has to open, or to answer what is under way. */
+    long deadlineMs;
+    /** Until when no batch is sent. */
+    long fullUntilMs = Long.MIN_VALUE;
+    /** Whether a state of some bytes is handed over on it, and how long batches wait behind it, ms. */
+    boolean broughtState;
+    long aloneMs;
+
+    /** What is still to be sent of the state that is handed over. */
+    private Deque<State> toHandOver = new ArrayDeque<>();
+    /** Answers that the collector may still give, and from when each second brings one more. */
+    private long answersLeft = MAX_UNASKED_ANSWERS;
+    private long answersCountedMs;
+
+    /**
+     * Begins it.
+     *
+     * @param open names epoch and generation.
+     */
+    LiveStream(Transport transport, Address address, int place, Open open, Inbox inbox, long nowMs,
+            long openTimeoutMs) {
+        this.address = address;
+        this.place = place;
+        this.generation = open.getGeneration();
+        this.inbox = inbox;
+        this.beganMs = nowMs;
+        this.openTimeoutMs = openTimeoutMs;
+        deadlineMs = nowMs + openTimeoutMs;
+        answersCountedMs = nowMs;
+        stream = transport.open(address, open, inbox);
+    }
+
+    /** The collector opened it. */
+    void opened(Opened answer, ExportOptions options, long nowMs) {
+        opened = true;
+        givesStates = answer.getGivesStates();
+        window = Math.max(1, (int) Math.min(options.maxWindow, answer.getWindow() & 0xffff_ffffL));
+        int offered = answer.getMaxBatchBytes();
+        maxBatchBytes = offered > 0 ? offered : offered == 0 ? DEFAULT_MAX_BATCH_BYTES : Integer.MAX_VALUE;
+        allowed = options.firstWindow;
+        deadlineMs = nowMs + options.answerTimeoutMs;
+    }
+
+    /** The next answer, of which there may be one more now; null where none waits. */
+    ExportResponse poll(long nowMs) {
+        ExportResponse answer = inbox.poll();
+        if (answer == null) {
+            return null;
+        }
+        stream.takeAnother();
+        if (givesStates) {
+            long seconds = (nowMs - answersCountedMs) / SECOND_MS;
+            answersCountedMs += seconds * SECOND_MS;
+            answersLeft = Math.max(answersLeft, Math.min(MAX_UNASKED_ANSWERS, answersLeft + seconds));
+        }
+        if (answer.getState().getData().size() < LARGE_PART_BYTES) {
+            answersLeft--;
+        }
+        return answer;
+    }
+
+    /** Whether it said more than a collector has to. */
+    boolean isTalkative() {
+        return answersLeft < 0;
+    }
+
+    /** What is to be sent before any batch. */
+    void handOver(Carried carried, ByteString epoch) {
+        toHandOver = carried.toSend(epoch);
+        broughtState = !carried.isEmpty();
+    }
+
+    /** Whether there is some of the state to send yet. */
+    boolean isHandingOver() {
+        return !toHandOver.isEmpty();
+    }
+
+    /** Sends the next part of the state. */
+    void sendState() {
+        stream.send(toHandOver.remove());
+        answersLeft++;
+    }
+
+    /** Sends a batch. */
+    void sendBatch(Batch batch) {
+        stream.send(batch);
+        answersLeft++;
+    }
+}
