@@ -228,6 +228,22 @@ func TestAReceiverThatFailsLosesNothing(t *testing.T) {
 	assert.Len(t, k.series, 2)
 }
 
+// After a restart the registry is at an older place at first: what was sent is not sent again, what comes then is.
+func TestARestartSendsWhatIsNew(t *testing.T) {
+	c := &changes{upTo: 5, all: []registry.Annotation{{Topology: "b", TimeMs: ago(3), Title: "sent before"}}}
+	k := newKept()
+	k.durable = 9
+	w, _ := writing(c, k)
+	require.NoError(t, w.share(t.Context()))
+	c.upTo = 9
+	require.NoError(t, w.share(t.Context()))
+	assert.Zero(t, k.calls)
+	c.upTo, c.all = 10, []registry.Annotation{{Topology: "b", TimeMs: ago(1), Title: "new"}}
+	require.NoError(t, w.share(t.Context()))
+	assert.Len(t, k.series, 1)
+	assert.Equal(t, uint64(10), k.durable)
+}
+
 // An engine that cannot be asked is an error beside what the collector has itself.
 func TestAnEngineThatIsAway(t *testing.T) {
 	k := newKept()

@@ -112,6 +112,9 @@ func (w *Writer) Run(ctx context.Context) error {
 func (w *Writer) share(ctx context.Context) error {
 	if w.pending == nil {
 		changed, upTo := w.changes.AnnotationsSince(w.sent)
+		if upTo <= w.sent {
+			return nil // after a restart: what is read again was sent
+		}
 		w.upTo = upTo
 		if w.pending = w.columns(changed); w.pending == nil {
 			w.sent = upTo
