@@ -217,9 +217,9 @@ build/tools/influxd: | build/toolchain.env
 	  go install github.com/influxdata/pkg-config@v0.2.7 && go install github.com/influxdata/influxdb/cmd/influxd@v1.13.2
 
 .PHONY: test-stores
-test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server (Prometheus, Thanos, VictoriaMetrics, InfluxDB 1 and 2), a collector behind nginx, and two collectors with one topology over Thanos
+test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server (Prometheus, Thanos, VictoriaMetrics, InfluxDB 1 and 2), a collector behind nginx, and two collectors over Thanos, with one topology and with one each
 	@$(run) cd collector-go && go test -tags stores -timeout 40m ./internal/store/servertest/... -rapid.checks=10
-	@$(run) cd collector-go && go test -tags stores -count=1 -timeout 10m -run 'ReverseProxy|OverThanos' ./cmd/bullet-metrics
+	@$(run) cd collector-go && go test -tags stores -count=1 -timeout 10m -run 'ReverseProxy|Thanos' ./cmd/bullet-metrics
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts (test-cluster)

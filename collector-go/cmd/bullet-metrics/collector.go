@@ -18,6 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/handover"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
@@ -53,9 +54,11 @@ type collector struct {
 	store     sliceStore // nil where it is off, and its feed
 	feed      *feed.Feed
 	network   []*networkStore
+	sharing   []*sharing           // of annotations, one a store that an engine reads
 	known     *registry.Registry   // what topologies are
 	results   *rulesengine.Results // what rules give
 	remote    *remote.Store        // that queries go to; nil where the store answers them
+	others    *elsewhere.Reader    // what is known, here and to other collectors over that engine
 	engine    *query.Engine
 	rules     *rulesengine.Evaluator
 	own       *rulesengine.Own // the collector's own metrics
@@ -180,6 +183,9 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		col.killings = &killings{every: c.Nimbus.Interval, ask: ask, known: col.known, logger: col.logger,
 			had: map[string]string{}}
 	}
+	if err == nil && c.Query.URL != "" {
+		err = col.openSharing(c, figures)
+	}
 	return err
 }
 
@@ -224,7 +230,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger,
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
-	answering.Registry, answering.Flags = col.known, publicSettings(c)
+	answering.Registry, answering.Elsewhere, answering.Flags = col.known, col.others, publicSettings(c)
 	if answering.Page, err = webui.Handler(); err != nil {
 		return err
 	}
@@ -303,8 +309,11 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 	}
 	all[timeline.Active] = httpapi.Metadata{Type: "gauge",
 		Help: "1 while an annotation lasts, such as a step of an experiment."}
-	all[timeline.Start] = httpapi.Metadata{Type: "gauge", Help: "When an annotation began, since the Unix epoch.",
-		Unit: "seconds"}
+	for name, what := range map[string]string{timeline.Start: "an annotation began",
+		elsewhere.Start: "an annotation of a collector over this engine began",
+		elsewhere.End:   "an annotation of a collector over this engine ended"} {
+		all[name] = httpapi.Metadata{Type: "gauge", Help: "When " + what + ", since the Unix epoch.", Unit: "seconds"}
+	}
 	return all
 }
 
@@ -349,6 +358,9 @@ func (col *collector) start() <-chan error {
 	}
 	col.startNetwork()
 	col.run(&col.registrar, col.known.Run)
+	for _, s := range col.sharing {
+		col.run(&s.task, s.writer.Run)
+	}
 	if col.killings != nil {
 		col.run(&col.storm, col.killings.run)
 	}
@@ -409,6 +421,9 @@ func (col *collector) close(ctx context.Context) error {
 		reader.end(ctx)
 	}
 	col.endNetwork(ctx)
+	for _, s := range col.sharing {
+		s.task.end(ctx)
+	}
 	col.page.end(ctx)
 	col.evaluator.end(ctx)
 	col.ownFigures.end(ctx)
@@ -431,6 +446,9 @@ func (col *collector) release(ctx context.Context) error {
 	}
 	for _, n := range col.network {
 		errs = append(errs, col.unlessFull("a store on the network", n.store.Close(ctx)))
+	}
+	for _, s := range col.sharing {
+		errs = append(errs, col.unlessFull("annotations for other collectors", s.store.Close(ctx)))
 	}
 	if col.journal != nil {
 		errs = append(errs, col.journal.Close())

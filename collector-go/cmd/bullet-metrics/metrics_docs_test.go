@@ -60,6 +60,7 @@ func metricsRows(t *testing.T) string {
 			MaxBytes:  1 << 20, Own: map[string]string{}}
 	}
 	c.Stores["influxdb"]["by-influxdb"].Own["database"] = "d"
+	c.Query.URL = "http://127.0.0.1:1/"
 	figures := newFigures()
 	col, err := openCollectorWith(c, slog.New(slog.NewTextHandler(t.Output(), nil)), figures)
 	require.NoError(t, err)

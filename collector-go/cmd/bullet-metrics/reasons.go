@@ -73,9 +73,14 @@ func (col *collector) activeAlerts() (all []diagnosis.Alert) {
 	return all
 }
 
-func (col *collector) annotationsOf(topology string, from, to time.Time) (all []diagnosis.Annotation) {
-	for _, a := range col.known.Annotations(registry.Filter{Topology: topology, FromMs: from.UnixMilli(),
-		ToMs: to.UnixMilli()}) {
+func (col *collector) annotationsOf(ctx context.Context, topology string, from, to time.Time) (
+	all []diagnosis.Annotation) {
+	found, err := col.others.Annotations(ctx, registry.Filter{Topology: topology, FromMs: from.UnixMilli(),
+		ToMs: to.UnixMilli()})
+	if err != nil {
+		col.logger.Warn("an explanation of an alert lacks other collectors' annotations", "error", err)
+	}
+	for _, a := range found {
 		e := diagnosis.Annotation{Time: time.UnixMilli(a.TimeMs), Title: a.Title, Text: a.Text, Tags: a.Tags}
 		if a.TimeMs < from.UnixMilli() {
 			e.Time, e.Title = time.UnixMilli(a.EndMs), "end of "+a.Title

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
@@ -26,6 +27,10 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	readable, err := col.readable(c)
 	if err != nil {
 		return err
+	}
+	col.others = elsewhere.New(col.known, nil, time.Now)
+	if col.remote != nil {
+		col.others = elsewhere.New(col.known, evaluated{col.remote}, time.Now)
 	}
 	if readable == nil { // then there is nothing to judge
 		col.engine, err = query.New(query.Absent, asking)
@@ -51,7 +56,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 		judging.Files = append([]rulesengine.File{ours}, judging.Files...)
 	}
 	col.results = rulesengine.OpenResults(dir, judging.Retention, col.logger, figures)
-	if col.engine, err = query.New(query.Join(readable, col.results, timeline.New(col.known, time.Now)),
+	if col.engine, err = query.New(query.Join(readable, col.results, timeline.New(col.others, time.Now)),
 		asking); err != nil {
 		return err
 	}

@@ -64,8 +64,10 @@ func (r *running) close() {
 	})
 }
 
-// send opens a stream, sends one batch, and returns when it is acknowledged.
-func (r *running) send(batch *pb.Batch) *pb.Acknowledgement {
+// send opens a stream of the topology t, sends one batch, and returns when it is acknowledged.
+func (r *running) send(batch *pb.Batch) *pb.Acknowledgement { return r.sendOf("t", batch) }
+
+func (r *running) sendOf(topology string, batch *pb.Batch) *pb.Acknowledgement {
 	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
@@ -73,8 +75,8 @@ func (r *running) send(batch *pb.Batch) *pb.Acknowledgement {
 	stream, err := pb.NewIngestServiceClient(connection).Export(r.t.Context())
 	require.NoError(r.t, err)
 	require.NoError(r.t,
-		stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1",
-			Host: "h", Port: 6700, Task: 3}}}))
+		stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology,
+			TopologyId: topology + "-1", Host: "h", Port: 6700, Task: 3}}}))
 	_, err = stream.Recv()
 	require.NoError(r.t, err)
 	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}))

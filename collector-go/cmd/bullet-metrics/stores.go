@@ -66,14 +66,19 @@ func httpConfig(path string) (commonconfig.HTTPClientConfig, error) {
 	return *read, nil
 }
 
+// protocolOf is the language of a store; it connects to nothing.
+func protocolOf(kind forward.Kind, n *config.Store) (forward.Protocol, error) {
+	at, err := receiver(n)
+	if err != nil {
+		return nil, err
+	}
+	return kind.Build(at, n.Own).Protocol()
+}
+
 func (col *collector) openForward(c config.Config, kind forward.Kind, name string, retention *feed.Retention,
 	figures prometheus.Registerer) error {
 	n := c.Stores[kind.Name][name]
-	at, err := receiver(n)
-	if err != nil {
-		return err
-	}
-	protocol, err := kind.Build(at, n.Own).Protocol()
+	protocol, err := protocolOf(kind, n)
 	if err != nil {
 		return err
 	}

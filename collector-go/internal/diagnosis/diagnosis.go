@@ -83,7 +83,7 @@ type Ports struct {
 	// Active are the alerts that are pending or firing now.
 	Active func() []Alert
 	// Annotations are those of a topology that began or ended in [from, to].
-	Annotations func(topology string, from, to time.Time) []Annotation
+	Annotations func(ctx context.Context, topology string, from, to time.Time) []Annotation
 	// Limit judges what a topology was limited by, in a sentence; found is whether anything was at its limit. nil:
 	// nobody judges it.
 	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
@@ -122,7 +122,7 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 		a.At = alert.Began
 	}
 	a.Since, a.From = a.At.Add(-q.Window), a.At.Add(-3*q.Window)
-	a.Annotations = annotations(p, alert.Topology, a.Since, a.At)
+	a.Annotations = annotations(ctx, p, alert.Topology, a.Since, a.At)
 	if a.Changes, a.Missing, err = changes(ctx, p.Figures, alert.Topology, a, q.Now); err != nil {
 		return nil, err
 	}
@@ -166,9 +166,9 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	}
 }
 
-func annotations(p Ports, topology string, since, at time.Time) []Annotation {
+func annotations(ctx context.Context, p Ports, topology string, since, at time.Time) []Annotation {
 	all := []Annotation{}
-	for _, e := range p.Annotations(topology, since, at) {
+	for _, e := range p.Annotations(ctx, topology, since, at) {
 		e.Before = at.Sub(e.Time).Seconds()
 		all = append(all, e)
 	}

@@ -38,7 +38,7 @@ func (s stored) Range(_ context.Context, expression string, from, to time.Time, 
 
 func ports(s stored, active ...Alert) Ports {
 	return Ports{Figures: s, Active: func() []Alert { return active },
-		Annotations: func(string, time.Time, time.Time) []Annotation { return nil }}
+		Annotations: func(context.Context, string, time.Time, time.Time) []Annotation { return nil }}
 }
 
 // level is one before a time and another from it on.
@@ -68,7 +68,7 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 		},
 		"bullet_filter_latency_mean_second": level(0.004, 0.310, noon.Add(-3*time.Minute)),
 	}, slow)
-	p.Annotations = func(topology string, from, to time.Time) []Annotation {
+	p.Annotations = func(_ context.Context, topology string, from, to time.Time) []Annotation {
 		assert.Equal(t, "bullet", topology)
 		assert.Equal(t, noon, to)
 		return []Annotation{{Time: noon.Add(-9 * time.Minute), Title: "step 3: 40 queries"},

@@ -96,7 +96,7 @@ func (a *api) annotations(r request) answer {
 	if err != nil {
 		return invalidParameter("limit", err)
 	}
-	found := a.options.Registry.Annotations(registry.Filter{
+	found, missing := a.options.Elsewhere.Annotations(r.Context(), registry.Filter{
 		Topology: r.FormValue("topology"), FromMs: start.UnixMilli(), ToMs: end.UnixMilli(), Tags: r.Form["tag"],
 		Limit: cmp.Or(limit, annotationsListed),
 	})
@@ -104,7 +104,7 @@ func (a *api) annotations(r request) answer {
 	for _, one := range found {
 		all = append(all, shown(one))
 	}
-	return answer{data: all}
+	return answer{data: all, warnings: warned(missing)}
 }
 
 // annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A web page elsewhere cannot

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 )
 
 // New returns the handler alone: the routes behind the bounds that hold for every request.
@@ -20,6 +21,9 @@ func New(options Options) (http.Handler, error) {
 	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Registry != nil && options.Elsewhere == nil {
+		options.Elsewhere = elsewhere.New(options.Registry, nil, time.Now)
 	}
 	a := newAPI(options)
 	mux := http.NewServeMux()

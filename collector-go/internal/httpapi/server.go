@@ -20,6 +20,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
@@ -45,7 +46,9 @@ type Options struct {
 	Gatherer prometheus.Gatherer // for /metrics; required
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
-	Rules    Rules               // nil: no rules, no alerts
+	// Elsewhere also has what other collectors over the same engine know; nil: what Registry has.
+	Elsewhere *elsewhere.Reader
+	Rules     Rules // nil: no rules, no alerts
 	// Why returns what changed before an alert; nil: unavailable.
 	Why func(context.Context, diagnosis.Question) (*diagnosis.Answer, error)
 	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.

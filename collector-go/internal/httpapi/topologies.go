@@ -2,18 +2,33 @@ package httpapi
 
 import (
 	"fmt"
+
+	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // topologies answers /topologies: what is known, by name.
-func (a *api) topologies(request) answer { return answer{data: a.options.Registry.Topologies()} }
+func (a *api) topologies(r request) answer {
+	all, missing := a.options.Elsewhere.Topologies(r.Context())
+	return answer{data: all, warnings: warned(missing)}
+}
+
+// warned are the warnings of an answer in which what other collectors know is missing.
+func warned(missing error) (all annotations.Annotations) {
+	if missing != nil {
+		all.Add(missing)
+	}
+	return all
+}
 
 // topology answers /topologies/{name}: all of the newest run, or of the one that the parameter id names.
 func (a *api) topology(r request) answer {
 	name, id := r.PathValue("name"), r.FormValue("id")
-	found, ok := a.options.Registry.Topology(name, id)
+	found, ok, missing := a.options.Elsewhere.Topology(r.Context(), name, id)
 	switch {
 	case ok:
-		return answer{data: found}
+		return answer{data: found, warnings: warned(missing)}
+	case missing != nil:
+		return answer{err: &apiError{errorUnavailable, fmt.Errorf("topology %q does not report here; %w", name, missing)}}
 	case id != "":
 		return notFound(fmt.Errorf(
 			"no run of topology %q has the id %q; /api/v1/topologies/{name} lists those that are remembered", name, id))

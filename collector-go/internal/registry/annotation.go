@@ -2,14 +2,17 @@ package registry
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
 // Annotation is a mark on the time axis of a topology.
 type Annotation struct {
-	// ID is the setter's own; the registry's begin with "auto-".
+	// ID is the setter's own; the registry's begin with "auto-", other collectors' with SharedPrefix.
 	ID       string
 	Topology string
 	// TimeMs is when it begins, EndMs when it ends, 0 for a moment or a step that is still open; ms since the Unix
@@ -31,11 +34,13 @@ const (
 	OfStream
 	// OfAPI: set through Annotate.
 	OfAPI
+	// OfEngine: another collector's, read from the engine that both write to. No registry has one.
+	OfEngine
 )
 
 // String is the word of the HTTP API.
 func (o Origin) String() string {
-	return [...]string{OfRegistry: "registry", OfStream: "stream", OfAPI: "api"}[o]
+	return [...]string{OfRegistry: "registry", OfStream: "stream", OfAPI: "api", OfEngine: "engine"}[o]
 }
 
 // The bounds of an annotation, in bytes and pieces.
@@ -47,7 +52,31 @@ const (
 	MaxTagBytes   = 64
 
 	autoPrefix = "auto-"
+	// SharedPrefix is how ids of other collectors' annotations begin.
+	SharedPrefix = "shared-"
 )
+
+// Step is the first tag of a step of an experiment: without an end it lasts until now.
+const Step = "step"
+
+// Kind is the first tag, such as "step" or "config"; "other" where there is none.
+func (a *Annotation) Kind() string {
+	if len(a.Tags) == 0 {
+		return "other"
+	}
+	return a.Tags[0]
+}
+
+// Open reports whether it is a step that has not ended.
+func (a *Annotation) Open() bool { return a.EndMs == 0 && a.Kind() == Step }
+
+// lastMs is until when it lasts.
+func (a *Annotation) lastMs() int64 {
+	if a.Open() {
+		return math.MaxInt64
+	}
+	return max(a.TimeMs, a.EndMs)
+}
 
 func (a *Annotation) bytes() int {
 	n := len(a.ID) + len(a.Topology) + len(a.Title) + len(a.Text)
@@ -70,13 +99,17 @@ type annotations struct {
 	byID   map[annotationKey]*Annotation
 	bytes  int
 	of     map[string]holding // by topology
+	at     *journal.Position  // of the entry at hand
+	// changed has which entry set or changed an annotation last; not of those that a checkpoint had.
+	changed map[annotationKey]journal.Position
 }
 
 // holding is how much a topology has of what all may have.
 type holding struct{ pieces, bytes int }
 
-func newAnnotations() *annotations {
-	return &annotations{byID: map[annotationKey]*Annotation{}, of: map[string]holding{}}
+func newAnnotations(at *journal.Position) *annotations {
+	return &annotations{byID: map[annotationKey]*Annotation{}, of: map[string]holding{}, at: at,
+		changed: map[annotationKey]journal.Position{}}
 }
 
 // count adds to what there is, and to what the annotation's topology has of it.
@@ -101,7 +134,7 @@ func (m *annotations) put(a Annotation) {
 	kept := &a
 	i, _ := slices.BinarySearchFunc(m.sorted, kept, compare)
 	m.sorted = slices.Insert(m.sorted, i, kept)
-	m.byID[key] = kept
+	m.byID[key], m.changed[key] = kept, *m.at
 	m.count(kept, 1)
 }
 
@@ -122,6 +155,7 @@ func (m *annotations) take(a *Annotation) {
 	}
 	m.sorted = slices.Delete(m.sorted, i, i+1)
 	delete(m.byID, annotationKey{a.Topology, a.ID})
+	delete(m.changed, annotationKey{a.Topology, a.ID})
 	m.count(a, -1)
 }
 
@@ -189,6 +223,9 @@ func (a Annotation) problem(topologyBytes int) string {
 		return "topology is missing: name the topology that it is about"
 	case strings.HasPrefix(a.ID, autoPrefix):
 		return "id begins with \"" + autoPrefix + "\", which is for the collector's own: choose another"
+	case strings.HasPrefix(a.ID, SharedPrefix):
+		return "id begins with \"" + SharedPrefix +
+			"\": another collector has that annotation; change it there, by the id that it has there"
 	case len(a.Tags) > MaxTags:
 		return "tags are too many, at most " + number(MaxTags)
 	case a.EndMs != 0 && a.TimeMs != 0 && a.EndMs < a.TimeMs:

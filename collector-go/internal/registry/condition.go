@@ -10,7 +10,7 @@ type Condition struct {
 	// the millisecond.
 	Since string `json:"since"`
 	// By is who said so, where it was said: "consumer" of Stopped; of Killed "nimbus", or else whence the annotation
-	// came, "api" or "stream".
+	// came, "api" or "stream"; "engine" of a topology of another collector.
 	By string `json:"by,omitempty"`
 	// Annotation is the id of the annotation that reports it, of Killed.
 	Annotation string `json:"annotation,omitempty"`

@@ -45,9 +45,10 @@ type Registry struct {
 	applied atomic.Uint64 // position, for Position
 	hurried atomic.Bool   // a checkpoint is asked for
 
-	mu     sync.Mutex
-	state  *state
-	writer *writer
+	mu       sync.Mutex
+	state    *state
+	restored journal.Position // of the checkpoint
+	writer   *writer
 }
 
 // New restores the newest checkpoint. It starts nothing: Run does. It fails when a newer version wrote the checkpoint:
@@ -86,7 +87,7 @@ func (r *Registry) restore() error {
 		r.options.Logger.Warn("a checkpoint of the registry is unusable; using the one before it, with a longer replay",
 			"file", path, "error", err)
 	})
-	r.position = position
+	r.position, r.restored, r.state.position = position, position, position
 	r.applied.Store(uint64(position))
 	if errors.Is(err, checkpoint.ErrNone) {
 		if unusable > 0 {
@@ -164,6 +165,7 @@ func (r *Registry) openReader() (*journal.Reader, error) {
 
 func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	r.mu.Lock()
+	r.state.position = position
 	r.state.apply(entry)
 	if batch, ok := entry.(*journal.Batch); ok {
 		r.writer.applied(batch)

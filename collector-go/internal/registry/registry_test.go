@@ -348,6 +348,8 @@ func TestWhatIsWrongWithAnAnnotationIsSaid(t *testing.T) {
 			Tags: []string{"a", long[:65]}},
 		`id begins with "auto-", which is for the collector's own: choose another`: {Topology: "t", Title: "x",
 			ID: "auto-1"},
+		`id begins with "shared-": another collector has that annotation; change it there, by the id that it has there`: {
+			Topology: "t", Title: "x", ID: "shared-1"},
 		"it is older than annotations are kept, or than all of as many as are kept": {Topology: "t", Title: "x",
 			TimeMs: 1, ID: "old"},
 		"id is too long: 16385 bytes, at most 128": {Topology: "t",

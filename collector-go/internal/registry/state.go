@@ -20,8 +20,9 @@ type state struct {
 	// the same, but that no tick counts for more than longestTick: a step of the clock makes nothing old
 	ageClockMs int64
 	topologies map[string]*topology
-	set        *annotations // annotations of producers and clients
-	made       *annotations // the registry's own
+	position   journal.Position // of the entry at hand
+	set        *annotations     // annotations of producers and clients
+	made       *annotations     // the registry's own
 	nextMade   uint64
 	dropped    map[string]uint64 // what did not fit, by reason, since the journal's beginning
 
@@ -54,11 +55,12 @@ type producer struct {
 func (p *producer) external() bool { return p.Port == 0 }
 
 func newState(l Limits, t Times) *state {
-	return &state{
-		limits: l, times: t,
-		topologies: map[string]*topology{}, set: newAnnotations(), made: newAnnotations(), dropped: map[string]uint64{},
+	s := &state{
+		limits: l, times: t, topologies: map[string]*topology{}, dropped: map[string]uint64{},
 		producers: map[journal.ProducerID]*producer{}, sources: newSources(), clients: map[clientKey]*client{},
 	}
+	s.set, s.made = newAnnotations(&s.position), newAnnotations(&s.position)
+	return s
 }
 
 func (s *state) drop(reason string, n int) { s.dropped[reason] += uint64(n) }

@@ -21,6 +21,9 @@ type Summary struct {
 	// Condition is whether it runs, or how it ended, as far as anybody knows.
 	Condition Condition `json:"condition"`
 	Versions  Versions  `json:"versions"`
+	// Elsewhere is whether another collector takes its samples: what is here is what the engine that both write to
+	// has, and how it is that collector knows. No registry sets it.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Numbers of Components (Storm's own included), of workers that run, and of tasks with a place.
 	Components int `json:"component_count"`
 	Workers    int `json:"worker_count"`
@@ -197,7 +200,7 @@ func (v view) whole() Topology {
 		t.Components, t.Resources = append(t.Components, v.info.components...), v.info.resources()
 		maps.Copy(t.Settings, v.info.settings)
 	}
-	t.Hosts = hosts(t.Workers)
+	t.Hosts = HostsOf(t.Workers)
 	return t
 }
 
@@ -288,7 +291,8 @@ func (v view) producersShown() []Producer {
 	return all
 }
 
-func hosts(workers []Worker) []Host {
+// HostsOf are the machines of workers, which are by host.
+func HostsOf(workers []Worker) []Host {
 	all := []Host{}
 	for _, w := range workers { // by host
 		if len(all) == 0 || all[len(all)-1].Host != w.Host {
@@ -314,6 +318,8 @@ type Filter struct {
 	Topology string
 	// FromMs and ToMs: what ends at FromMs or later and begins at ToMs or earlier.
 	FromMs, ToMs int64
+	// Open has steps that have not ended last until now; else they are moments.
+	Open bool
 	// Tags that it must have, all of them.
 	Tags []string
 	// Limit keeps the newest so many; 0 for all.
@@ -327,11 +333,16 @@ func (r *Registry) Annotations(f Filter) []Annotation {
 	all := []Annotation{}
 	for _, m := range []*annotations{r.state.set, r.state.made} {
 		for _, a := range m.sorted {
-			if f.selects(a) {
+			if f.Selects(a) {
 				all = append(all, *a)
 			}
 		}
 	}
+	return f.Newest(all)
+}
+
+// Newest sorts annotations by time, and keeps as many as the filter does.
+func (f Filter) Newest(all []Annotation) []Annotation {
 	slices.SortFunc(all, func(a, b Annotation) int { return compare(&a, &b) })
 	if f.Limit > 0 && len(all) > f.Limit {
 		all = all[len(all)-f.Limit:]
@@ -339,8 +350,32 @@ func (r *Registry) Annotations(f Filter) []Annotation {
 	return all
 }
 
-func (f Filter) selects(a *Annotation) bool {
-	if (f.Topology != "" && a.Topology != f.Topology) || max(a.TimeMs, a.EndMs) < f.FromMs || a.TimeMs > f.ToMs {
+// AnnotationsSince are those that entries of the journal behind a position set or changed, and the position up to which
+// it is so. Of those that a checkpoint had it is not known which entry changed them: they count as its last one's.
+func (r *Registry) AnnotationsSince(after uint64) (changed []Annotation, upTo uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range []*annotations{r.state.set, r.state.made} {
+		for _, a := range m.sorted {
+			at, known := m.changed[annotationKey{a.Topology, a.ID}]
+			if !known {
+				at = r.restored
+			}
+			if uint64(at) > after {
+				changed = append(changed, *a)
+			}
+		}
+	}
+	return Filter{}.Newest(changed), uint64(r.state.position)
+}
+
+// Selects reports whether the filter selects an annotation; Limit apart.
+func (f Filter) Selects(a *Annotation) bool {
+	last := max(a.TimeMs, a.EndMs)
+	if f.Open {
+		last = a.lastMs()
+	}
+	if (f.Topology != "" && a.Topology != f.Topology) || last < f.FromMs || a.TimeMs > f.ToMs {
 		return false
 	}
 	for _, tag := range f.Tags {

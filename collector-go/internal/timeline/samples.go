@@ -24,8 +24,8 @@ func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []ch
 	switch {
 	case name == Start:
 		toMs, v = a.TimeMs+max(stepMs, shortestMs), float64(a.TimeMs)/1000
-	case a.EndMs == 0 && kind(a) == "step":
-		toMs = math.MaxInt64 // it is still open
+	case a.Open():
+		toMs = math.MaxInt64
 	case a.EndMs == 0:
 		return nil // a moment
 	}

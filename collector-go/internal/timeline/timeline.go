@@ -1,10 +1,11 @@
 // Package timeline shows annotations as series, so that whoever asks PromQL, Grafana first of all, sees experiment
 // steps and changes on its time axis without a plugin. Nothing is stored: the series are made of the registry's
-// annotations when they are asked for.
+// annotations, and of other collectors', when they are asked for.
 package timeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,9 +34,10 @@ const (
 	maxTextBytes   = 1 << 10
 )
 
-// Source has annotations. The registry is one.
+// Source has annotations. elsewhere.Reader is one.
 type Source interface {
-	Annotations(registry.Filter) []registry.Annotation
+	// Annotations are those that a filter selects, by time; an error is what is missing in them.
+	Annotations(context.Context, registry.Filter) ([]registry.Annotation, error)
 }
 
 // Series are a source's annotations as series. They are safe for concurrent use.
@@ -58,18 +60,23 @@ type querier struct {
 }
 
 // Select implements storage.Querier. What asks for no metric of ours costs nothing.
-func (q *querier) Select(_ context.Context, _ bool, hints *storage.SelectHints,
+func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	step := int64(0)
 	if hints != nil {
 		step = hints.Step
 	}
 	var all []storage.Series
+	var missing annotations.Annotations
 	for _, name := range []string{Active, Start} {
 		if !matches(labels.FromStrings(model.MetricNameLabel, name), matchers, model.MetricNameLabel) {
 			continue
 		}
-		for _, a := range q.found(matchers) {
+		found, err := q.found(ctx, step, matchers)
+		if err != nil {
+			missing.Add(fmt.Errorf("%w: %w", annotations.PromQLWarning, err))
+		}
+		for _, a := range found {
 			lset := labelsOf(name, a)
 			if samples := q.samples(name, a, step); len(samples) > 0 && matches(lset, matchers, "") {
 				all = append(all, storage.NewListSeries(lset, samples))
@@ -77,7 +84,7 @@ func (q *querier) Select(_ context.Context, _ bool, hints *storage.SelectHints,
 		}
 	}
 	slices.SortFunc(all, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
-	return &set{series: all, at: -1}
+	return &set{series: all, at: -1, missing: missing}
 }
 
 // matches reports whether labels meet the matchers, of one label alone where only is not "".
@@ -87,15 +94,16 @@ func matches(lset labels.Labels, matchers []*labels.Matcher, only string) bool {
 	})
 }
 
-// found are the annotations that begin before the range's end.
-func (q *querier) found(matchers []*labels.Matcher) []registry.Annotation {
-	f := registry.Filter{ToMs: q.maxMs, Limit: maxAnnotations}
+// found are the annotations that a query of a step sees in the range.
+func (q *querier) found(ctx context.Context, step int64, matchers []*labels.Matcher) ([]registry.Annotation, error) {
+	f := registry.Filter{FromMs: max(q.minMs, 0) - max(step, shortestMs), ToMs: q.maxMs, Open: true,
+		Limit: maxAnnotations}
 	for _, m := range matchers {
 		if m.Name == "topology" && m.Type == labels.MatchEqual {
 			f.Topology = m.Value
 		}
 	}
-	return q.of.source.Annotations(f)
+	return q.of.source.Annotations(ctx, f)
 }
 
 func labelsOf(name string, a registry.Annotation) labels.Labels {
@@ -103,15 +111,8 @@ func labelsOf(name string, a registry.Annotation) labels.Labels {
 	if len(text) > maxTextBytes {
 		text = strings.ToValidUTF8(text[:maxTextBytes], "") + "..."
 	}
-	return labels.FromStrings(model.MetricNameLabel, name, "topology", a.Topology, "id", a.ID, "kind", kind(a), "title",
+	return labels.FromStrings(model.MetricNameLabel, name, "topology", a.Topology, "id", a.ID, "kind", a.Kind(), "title",
 		a.Title, "text", text, "tags", strings.Join(a.Tags, ","))
-}
-
-func kind(a registry.Annotation) string {
-	if len(a.Tags) == 0 {
-		return "other"
-	}
-	return a.Tags[0]
 }
 
 // labelled are the label sets of what is in the range and matches.
@@ -152,11 +153,12 @@ func (q *querier) Close() error { return nil }
 
 // set walks over series.
 type set struct {
-	series []storage.Series
-	at     int
+	series  []storage.Series
+	at      int
+	missing annotations.Annotations
 }
 
 func (s *set) Next() bool                        { s.at++; return s.at < len(s.series) }
 func (s *set) At() storage.Series                { return s.series[s.at] }
 func (s *set) Err() error                        { return nil }
-func (s *set) Warnings() annotations.Annotations { return nil }
+func (s *set) Warnings() annotations.Annotations { return s.missing }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,14 +30,13 @@ var history = []registry.Annotation{
 
 type fixed []registry.Annotation
 
-func (f fixed) Annotations(filter registry.Filter) (all []registry.Annotation) {
+func (f fixed) Annotations(_ context.Context, filter registry.Filter) (all []registry.Annotation, err error) {
 	for _, a := range f {
-		if (filter.Topology == "" || a.Topology == filter.Topology) && a.TimeMs <= filter.ToMs &&
-			max(a.TimeMs, a.EndMs) >= filter.FromMs {
+		if filter.Selects(&a) {
 			all = append(all, a)
 		}
 	}
-	return all
+	return all, nil
 }
 
 func engine(t *testing.T) *query.Engine {

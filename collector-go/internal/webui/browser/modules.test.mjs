@@ -344,6 +344,8 @@ test('the worst alert of a topology comes first, the watchdog never', () => {
   assert.equal(state({ judged: false }).kind, 'unknown', 'no alert where nobody judges is not OK');
   assert.equal(state({ alive: false }).kind, 'unknown');
   assert.equal(state({ condition: 'killed' }).kind, 'ended');
+  assert.equal(state({ elsewhere: true }).kind, 'unknown', 'another collector knows whether it is well');
+  assert.equal(state({ elsewhere: true, alarms: alarmsOf(all, 't') }).text, 'C', 'what fires here is shown');
 });
 
 test('components stand behind what feeds them, and streams that lead back go round', () => {

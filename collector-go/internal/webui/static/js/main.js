@@ -320,6 +320,7 @@ function showState() {
     judged: alerts.judged,
     condition: known?.condition?.state,
     alive: known?.alive,
+    elsewhere: known?.elsewhere,
     okSince: page.okSince?.at ?? null,
     firstSeen: known ? Date.parse(known.first_seen) / 1000 : null,
     now: now(),

@@ -22,7 +22,14 @@ export function showOverview(box, topologies, alerts, linkTo) {
       'Topologies',
       ['Topology', 'State', 'Workers', 'Components', 'Last heard of'],
       rows.slice(0, most).map(({ t, alarms }) => {
-        const state = stateOf({ alarms, condition: t.condition?.state, alive: t.alive, judged: true, now: 0 });
+        const state = stateOf({
+          alarms,
+          condition: t.condition?.state,
+          alive: t.alive,
+          elsewhere: t.elsewhere,
+          judged: true,
+          now: 0,
+        });
         return [
           el('a', { href: linkTo({ topology: t.name }) }, el('bdi', {}, clip(t.name, 80))),
           el(
@@ -31,7 +38,7 @@ export function showOverview(box, topologies, alerts, linkTo) {
             state.kind === 'ok' ? 'OK' : el('bdi', {}, clip(state.text, 160)),
           ),
           t.worker_count ?? '–',
-          t.component_count ?? '–',
+          t.elsewhere ? '–' : (t.component_count ?? '–'),
           t.last_seen ? whenever(Date.parse(t.last_seen) / 1000) : '–',
         ];
       }),

@@ -6,7 +6,7 @@ import { clock, duration, whenever } from './units.js';
  * stateOf is how a topology is by its alerts: the kind (firing, pending, ended, unknown, ok), the sentence, and the
  * alert that it is about.
  */
-export function stateOf({ alarms, condition, alive, okSince, firstSeen, now, judged }) {
+export function stateOf({ alarms, condition, alive, okSince, firstSeen, now, judged, elsewhere }) {
   const [worst] = alarms;
   if (worst?.state === 'firing')
     return {
@@ -24,6 +24,7 @@ export function stateOf({ alarms, condition, alive, okSince, firstSeen, now, jud
       text: `Waiting to fire: ${worst.annotations.summary || worst.labels.alertname}`,
       more: alarms.length - 1,
     };
+  if (elsewhere) return { kind: 'unknown', text: 'Another collector takes its samples, and knows how it is' };
   if (!judged)
     return { kind: 'unknown', text: 'No alert fires, but the watchdog does not either: rules are not evaluated' };
   return { kind: 'ok', text: since(okSince ?? firstSeen, now) };
