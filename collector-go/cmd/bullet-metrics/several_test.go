@@ -183,7 +183,8 @@ func carriedSeries() (all []*pb.SeriesDefinition) {
 	for w := range carriedWorkers {
 		for i, name := range []string{"cpu.user_ms", "heap.used_bytes", "process.start_time_seconds", "latency"} {
 			s := &pb.SeriesDefinition{Id: uint32(10*w + i + 1), Host: fmt.Sprint("h", w), Port: 6700,
-				Component: "__system", Task: -1, Name: name, IntervalMs: uint32(carriedEvery.Milliseconds()), Shape: pb.Shape_SHAPE_SAMPLER,
+				Component: "__system", Task: -1, Name: name,
+				IntervalMs: uint32(carriedEvery.Milliseconds()), Shape: pb.Shape_SHAPE_SAMPLER,
 				Temporality: []pb.Temporality{pb.Temporality_TEMPORALITY_CUMULATIVE, pb.Temporality_TEMPORALITY_GAUGE,
 					pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE}[i]}
 			if i == 3 {
