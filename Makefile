@@ -30,6 +30,10 @@ demo: build ## Measure a real Bullet topology on a local Storm cluster; report i
 TUNE_LIMIT ?= 10m
 TUNE_HANGS ?= 15m
 
+.PHONY: demo-scale
+demo-scale: build ## Show one topology on two collectors over a Thanos of three receivers: a receiver and a collector are killed, and nobody sees a gap (4 minutes; Thanos is built the first time)
+	@$(run) cd collector-go && go test -tags 'e2e stores' -count=1 -v -timeout 20m -run '^TestDemoScale$$' ./e2e
+
 .PHONY: tune-all
 tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster, one after the other, each with its report in out/tune
 	@$(run) worst=0; for n in 1 2 3 4 5 6 7; do \
@@ -235,10 +239,11 @@ test-cluster: build ## Test everything together on a real cluster, alone on the 
 	@$(run) cd collector-go && $(on_cluster) -timeout 60m ./e2e
 
 .PHONY: test-long
-test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy spaces, predictions of 1,000 made-up topologies; on a real cluster a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names
+test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy spaces, predictions of 1,000 made-up topologies; on a real cluster a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names, a topology that moves between collectors
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -run NoisySpaces ./internal/optimize
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -timeout 60m -run IntervalsHoldTheTruth ./internal/predict
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./e2e
+	@$(MAKE) demo-scale
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
 	@command -v npm >/dev/null || { echo "the check of dashboards against Grafana's types needs Node.js 20 or newer, with npm" >&2; exit 1; }
