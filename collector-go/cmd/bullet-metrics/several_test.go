@@ -105,7 +105,7 @@ func TestATopologyMovesBetweenCollectorsOverThanos(t *testing.T) {
 }
 
 // forwardingTo is a file with the store, for which there are no flags.
-func forwardingTo(t *testing.T, dir, write string) string {
+func forwardingTo(t testing.TB, dir, write string) string {
 	file := filepath.Join(dir, "bullet-metrics.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "store:\n  remote_write:\n    thanos: {url: %s, required: true}\n",
 		write), 0o600))

@@ -97,11 +97,17 @@ func (r *Ring) Await() {
 // CPUSeconds is what the querier and the receivers have used.
 func (r *Ring) CPUSeconds() (all float64) {
 	for _, s := range append([]*Server{r.Querier}, r.Receivers...) {
-		p, err := procfs.NewProc(s.process.Process.Pid)
-		require.NoError(s.t, err)
-		stat, err := p.Stat()
-		require.NoError(s.t, err)
-		all += stat.CPUTime()
+		used, _ := s.Uses()
+		all += used
 	}
 	return all
+}
+
+// Uses is the CPU that a program has used, in seconds, and the memory that it has, in bytes.
+func (s *Server) Uses() (cpuSeconds, resident float64) {
+	p, err := procfs.NewProc(s.process.Process.Pid)
+	require.NoError(s.t, err)
+	stat, err := p.Stat()
+	require.NoError(s.t, err)
+	return stat.CPUTime(), float64(stat.ResidentMemory())
 }
