@@ -112,14 +112,15 @@ func (s *scaled) takes(t *testing.T, i int) bool {
 // awaitAt waits until the topology sends to a collector, and everything up to then is answered through Thanos.
 func (s *scaled) awaitAt(t *testing.T, i int) {
 	t.Helper()
-	s.await(t, fmt.Sprintf("the topology at collector %d", i+1), func(context.Context) bool { return s.takes(t, i) })
+	what := fmt.Sprintf("the topology at collector %d", i+1)
+	s.await(t, what, func(context.Context) bool { return s.takes(t, i) })
 	say(t, "the topology sends to collector %d", i+1)
 	s.awaitSlices(t, "bullet_worker_cpu_seconds_total", "", time.Now())
 }
 
 // A real topology moves from a collector that is killed to another and back, while a receiver of the store is killed
-// too. Through Thanos no worker shows a gap, a counter that falls, a clock that is off or a missing sample, and no alert
-// fires but the one that always does, once.
+// too. Through Thanos no worker shows a gap, a counter that falls, a clock that is off or a missing sample, and no
+// alert fires but the one that always does, once.
 func TestDemoScale(t *testing.T) {
 	s := startScaled(t)
 	s.awaitAt(t, 0)
@@ -160,7 +161,8 @@ func (s *scaled) assertFired(t *testing.T) {
 	t.Helper()
 	fired := map[string]int{}
 	for _, alert := range s.manager.Notifications() {
-		assert.Contains(t, append([]string{watchdog}, latencyAlerts...), alert.Name(), "%v", alert) // the machine may be slow
+		// the machine may be slow
+		assert.Contains(t, append([]string{watchdog}, latencyAlerts...), alert.Name(), "%v", alert)
 		if alert.Status == "firing" {
 			fired[fmt.Sprint(alert.Name(), alert.Labels)]++
 		}
