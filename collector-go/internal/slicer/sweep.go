@@ -61,12 +61,16 @@ func (s *Slicer) sweepIntervals(r *room) {
 			}
 		}
 	}
+	before := len(r.intervals)
 	r.intervals = slices.DeleteFunc(r.intervals, func(i *interval) bool {
 		if !known[i.metric] && i.hasRef {
 			s.closed.Retired = append(s.closed.Retired, i.ref)
 		}
 		return !known[i.metric]
 	})
+	if len(r.intervals) < before {
+		r.dueMs = 0 // each takes its turn by its place
+	}
 }
 
 // awaited are the outputs that something will still be written to by a series that does not own them any more.
