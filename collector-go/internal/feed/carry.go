@@ -66,6 +66,10 @@ func (p *pipeline) moved(e *journal.Moved) {
 	if !known {
 		return
 	}
+	if r := p.reached[producer.Topology]; e.First && p.slicer.CarriedBy(uint32(e.Producer)) == producer.Topology &&
+		(r == nil || r.epoch == e.Epoch) {
+		return // the collector was started again
+	}
 	p.reached[producer.Topology] = &reach{epoch: e.Epoch, newer: true}
 	if len(e.State) > 0 && p.takeUp(producer.Topology, e) == nil { // the door has looked at it
 		return

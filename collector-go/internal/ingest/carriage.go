@@ -84,11 +84,13 @@ func (s *stream) board(open *pb.Open) error {
 	var known bool
 	x.taken, known = s.server.journal.Taken(topology, x.epoch)
 	x.awaits = !known && open.GetGeneration() > 1
-	if !known && !x.awaits {
+	// The journal may know the epoch from batches of before this collector handed out anything.
+	if open.GetGeneration() == 1 && s.server.carriers.begins(topology, x.epoch) {
 		if err := s.server.moved(s.producer, &journal.Moved{Epoch: x.epoch, First: true}); err != nil {
 			s.server.carriers.leave(topology, s)
 			return err
 		}
+		s.server.carriers.begun(topology, x.epoch)
 	}
 	x.changed, x.leave = c.Desk.Watch(topology)
 	s.carriage = x
@@ -188,9 +190,29 @@ func (s *stream) stateChanged() <-chan struct{} {
 
 // carriers are the streams whose senders carry their topologies, one task of each topology.
 type carriers struct {
-	mu   sync.Mutex
-	task map[string]carrier
+	mu    sync.Mutex
+	task  map[string]carrier
+	first map[string]journal.Epoch // of which this process has journaled that their sender carries it, by topology
 }
+
+// begins reports whether that is still to be journaled of a sender whose first collector this is.
+func (c *carriers) begins(topology string, epoch journal.Epoch) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.first[topology] != epoch
+}
+
+func (c *carriers) begun(topology string, epoch journal.Epoch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first == nil || len(c.first) >= maxFirst {
+		c.first = map[string]journal.Epoch{}
+	}
+	c.first[topology] = epoch
+}
+
+// maxFirst bounds what is kept of topologies that went; one that is forgotten is journaled once more.
+const maxFirst = 1024
 
 type carrier struct {
 	task   int32

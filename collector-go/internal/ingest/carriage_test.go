@@ -176,6 +176,31 @@ func TestWhatASenderBringsIsLookedAt(t *testing.T) {
 	}
 }
 
+// A collector that is set to hand states out has batches in its journal that came before.
+func TestASenderCarriesFromWhenItMay(t *testing.T) {
+	j, err := journal.Open(t.TempDir(), journal.DefaultOptions())
+	require.NoError(t, err)
+	plain := startOn(t, j, nil)
+	x, o := carry(t, plain, 1, 7)
+	require.False(t, o.GetGivesStates())
+	x.one(1)
+	x.acknowledged(1)
+	require.NoError(t, x.stream.CloseSend())
+	plain.stop()
+	c := startOn(t, j, func(o *Options) { o.Carriage = &Carriage{Desk: handover.New()} })
+	c.journal = j
+	for taken := range uint64(2) {
+		x, o = carry(t, c, 1, 7)
+		assert.True(t, o.GetGivesStates())
+		assert.Equal(t, taken+1, o.GetTakenSequence())
+		x.one(taken + 2)
+		x.acknowledged(taken + 2) // and the mark before it
+	}
+	c.stop()
+	assert.Len(t, c.moves(), 1)
+	require.NoError(t, j.Close())
+}
+
 // A sender that cannot carry anything, and one whose collector does not hand it out, go on as ever.
 func TestWhoCarriesNothing(t *testing.T) {
 	c, _ := carrying(t)
