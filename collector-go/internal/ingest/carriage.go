@@ -146,7 +146,9 @@ func (s *stream) arrive(part *pb.State) error {
 	m := &journal.Moved{Epoch: x.epoch, State: state}
 	if len(state) > 0 {
 		topology := s.producer.place.Topology
+		s.server.arriving.Lock() // each takes memory while it is looked at
 		series, err := s.server.o.Carriage.Arriving(topology, state)
+		s.server.arriving.Unlock()
 		if err != nil {
 			return broken(codes.InvalidArgument, fmt.Errorf("state: %w", err))
 		}

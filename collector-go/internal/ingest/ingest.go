@@ -48,6 +48,7 @@ type Server struct {
 	producers   *producers
 	rates       *rates
 	carriers    carriers
+	arriving    sync.Mutex
 	connections *quota.Places
 	complain    complaints
 	bookings    sync.Pool // of *booking
