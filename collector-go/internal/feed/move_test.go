@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
@@ -151,6 +152,12 @@ func (c *moveCollector) take(generation byte, b moveBatch, nowMs int64) {
 		return
 	}
 	c.known[epoch] = b.sequence
+	if b.notes, b.sentMs = proto.CloneOf(b.notes), nowMs; b.firstMs != nowMs {
+		if b.notes == nil {
+			b.notes = &bulletmetricsv1.Batch{}
+		}
+		b.notes.FirstSendTimeMs = b.firstMs
+	}
 	e := &journal.Batch{Producer: 7, Epoch: epoch, Sequence: b.sequence, SentMs: b.sentMs,
 		ReceivedMs: nowMs, Notes: b.notes}
 	for _, x := range b.samples {
@@ -226,6 +233,7 @@ type moveSample struct {
 type moveBatch struct {
 	sequence uint64
 	sentMs   int64
+	firstMs  int64 // when it was sent first; 0 where it was not
 	samples  []moveSample
 	notes    *bulletmetricsv1.Batch
 }
@@ -351,7 +359,12 @@ func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []strin
 	}
 	send := func() {
 		if sender.at != nil && sender.sent < len(sender.held) {
-			sender.at.take(sender.generation, sender.held[sender.sent], nowMs())
+			b := &sender.held[sender.sent]
+			if b.firstMs == 0 {
+				b.firstMs = nowMs()
+				one.take(1, *b, nowMs())
+			}
+			sender.at.take(sender.generation, *b, nowMs())
 			sender.sent++
 		}
 	}
@@ -368,7 +381,6 @@ func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []strin
 		case n < 30:
 			b := source.next()
 			sender.held = append(sender.held, b)
-			one.take(1, b, b.sentMs)
 			for _, c := range collectors {
 				if c.up {
 					c.tick(nowMs())

@@ -1,6 +1,8 @@
 package feed
 
 import (
+	"cmp"
+
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
@@ -86,7 +88,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 	if b.Notes != nil {
 		p.notes(b)
 	}
-	p.slicer.Passed(uint32(b.Producer), b.SentMs)
+	p.slicer.Passed(uint32(b.Producer), cmp.Or(b.Notes.GetFirstSendTimeMs(), b.SentMs))
 	p.slicer.Begin(uint32(b.Producer), b.Sequence)
 	p.slicer.Received(b.ReceivedMs)
 	p.clocks(b)

@@ -136,11 +136,12 @@ func (a *admission) release() {
 // notesOf is what a batch holds beside samples; nil where that is nothing.
 func notesOf(b *pb.Batch) *pb.Batch {
 	if len(b.GetDrops())+len(b.GetGaps())+len(b.GetWorkers())+len(b.GetAnnotations()) == 0 && b.GetTopology() == nil &&
-		b.GetClocks() == nil && !b.GetClosing() {
+		b.GetClocks() == nil && !b.GetClosing() && b.GetFirstSendTimeMs() == 0 {
 		return nil
 	}
 	return &pb.Batch{Drops: b.GetDrops(), Gaps: b.GetGaps(), Topology: b.GetTopology(), Workers: b.GetWorkers(),
-		Annotations: b.GetAnnotations(), Clocks: b.GetClocks(), Closing: b.GetClosing()}
+		Annotations: b.GetAnnotations(), Clocks: b.GetClocks(), Closing: b.GetClosing(),
+		FirstSendTimeMs: b.GetFirstSendTimeMs()}
 }
 
 // admitColumns takes samples; where all are good, as nearly always, their values stay where they are.

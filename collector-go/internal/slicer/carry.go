@@ -79,16 +79,17 @@ func (s *Slicer) CarriedBy(producer uint32) string {
 	return ""
 }
 
-// Passed is Tick for the topology that a producer carries: it sent a batch at that time, by its own clock.
+// Passed is Tick for the topology that a producer carries: it sent a batch, for the first time, at that time, by its
+// own clock, which may step in either direction.
 func (s *Slicer) Passed(producer uint32, sentMs int64) {
 	r := s.producer(producer).room
-	if r == nil || sentMs/1000 <= r.carried.tickMs/1000 {
+	if r == nil || sentMs <= 0 || sentMs/1000 == r.carried.tickMs/1000 {
 		return
 	}
 	r.carried.leftMs = s.clockMs
 	s.switchClocks(r)
 	if s.tickMs != 0 {
-		s.clockMs += min(sentMs-s.tickMs, s.options.MaxTickStepMs)
+		s.clockMs += min(max(sentMs-s.tickMs, 0), s.options.MaxTickStepMs)
 	}
 	s.tickMs = sentMs
 	for _, src := range s.sources {

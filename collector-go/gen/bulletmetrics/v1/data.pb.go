@@ -375,9 +375,12 @@ type Batch struct {
 	// topology that is killed closes its senders so, and one that is rebalanced.
 	Closing bool `protobuf:"varint,15,opt,name=closing,proto3" json:"closing,omitempty"`
 	// What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
-	Clocks        *Clocks `protobuf:"bytes,16,opt,name=clocks,proto3" json:"clocks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Clocks *Clocks `protobuf:"bytes,16,opt,name=clocks,proto3" json:"clocks,omitempty"`
+	// send_time_ms of the first time that this batch was sent, where this is not the first; 0 where it is. By it a collector that a topology
+	// moves to closes slices as the one before did.
+	FirstSendTimeMs int64 `protobuf:"varint,17,opt,name=first_send_time_ms,json=firstSendTimeMs,proto3" json:"first_send_time_ms,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Batch) Reset() {
@@ -520,6 +523,13 @@ func (x *Batch) GetClocks() *Clocks {
 		return x.Clocks
 	}
 	return nil
+}
+
+func (x *Batch) GetFirstSendTimeMs() int64 {
+	if x != nil {
+		return x.FirstSendTimeMs
+	}
+	return 0
 }
 
 // Clocks are readings of one clock beside another, from which the collector bounds by how much each worker's clock is off its own: what is
@@ -1865,7 +1875,7 @@ var File_bulletmetrics_v1_data_proto protoreflect.FileDescriptor
 
 const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\n" +
-	"\x1bbulletmetrics/v1/data.proto\x12\x10bulletmetrics.v1\"\x85\x06\n" +
+	"\x1bbulletmetrics/v1/data.proto\x12\x10bulletmetrics.v1\"\xb2\x06\n" +
 	"\x05Batch\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x120\n" +
@@ -1886,7 +1896,8 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\alayouts\x18\r \x03(\v2\x18.bulletmetrics.v1.LayoutR\alayouts\x12/\n" +
 	"\x06blocks\x18\x0e \x03(\v2\x17.bulletmetrics.v1.BlockR\x06blocks\x12\x18\n" +
 	"\aclosing\x18\x0f \x01(\bR\aclosing\x120\n" +
-	"\x06clocks\x18\x10 \x01(\v2\x18.bulletmetrics.v1.ClocksR\x06clocks\"\xb4\x01\n" +
+	"\x06clocks\x18\x10 \x01(\v2\x18.bulletmetrics.v1.ClocksR\x06clocks\x12+\n" +
+	"\x12first_send_time_ms\x18\x11 \x01(\x03R\x0ffirstSendTimeMs\"\xb4\x01\n" +
 	"\x06Clocks\x120\n" +
 	"\x14acknowledged_time_ms\x18\x01 \x01(\x03R\x12acknowledgedTimeMs\x12?\n" +
 	"\x1cacknowledgement_sent_time_ms\x18\x02 \x01(\x03R\x19acknowledgementSentTimeMs\x127\n" +

@@ -86,6 +86,11 @@ final class BatchEncoder {
                 .addAllDrops(held.drops)
                 .addAllGaps(held.gaps)
                 .addAllWorkers(held.workers);
+        if (held.firstSentMs == 0) {
+            held.firstSentMs = wallMs;
+        } else if (held.firstSentMs != wallMs) {
+            batch.setFirstSendTimeMs(held.firstSentMs);
+        }
         if (held.topology != null) {
             batch.setTopology(held.topology);
         }

@@ -20,6 +20,8 @@ final class HeldBatch {
     final long to;
     /** When it was cut, monotonic, ms. */
     final long cutMs;
+    /** When it was sent first, ms since the Unix epoch; 0 before. */
+    long firstSentMs;
     List<Drop> drops = Collections.emptyList();
     List<Gap> gaps = Collections.emptyList();
     List<WorkerInfo> workers = Collections.emptyList();

@@ -159,6 +159,9 @@ class MovesTest {
         assertThat(again.getGapsList()).hasSize(1).isEqualTo(stream.sent.get(0).getGapsList());
         assertThat(again.getDropsList()).hasSize(1);
         assertThat(again.getTopology()).isEqualTo(Rig.TOPOLOGY);
+        assertThat(stream.sent.get(0).getFirstSendTimeMs()).isZero();
+        assertThat(again.getFirstSendTimeMs()).as("the time that moves the topology's")
+                .isEqualTo(stream.sent.get(0).getSendTimeMs()).isLessThan(again.getSendTimeMs());
     }
 
     @Test

@@ -769,6 +769,22 @@ private static final long serialVersionUID = 0L;
     return clocks_ == null ? io.github.bulletmetrics.storm.proto.v1.Clocks.getDefaultInstance() : clocks_;
   }
 
+  public static final int FIRST_SEND_TIME_MS_FIELD_NUMBER = 17;
+  private long firstSendTimeMs_ = 0L;
+  /**
+   * <pre>
+   * send_time_ms of the first time that this batch was sent, where this is not the first; 0 where it is. By it a collector that a topology
+   * moves to closes slices as the one before did.
+   * </pre>
+   *
+   * <code>int64 first_send_time_ms = 17 [json_name = "firstSendTimeMs"];</code>
+   * @return The firstSendTimeMs.
+   */
+  @java.lang.Override
+  public long getFirstSendTimeMs() {
+    return firstSendTimeMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -830,6 +846,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(16, getClocks());
+    }
+    if (firstSendTimeMs_ != 0L) {
+      output.writeInt64(17, firstSendTimeMs_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -939,6 +958,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(16, getClocks());
     }
+    if (firstSendTimeMs_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(17, firstSendTimeMs_);
+    }
     return size;
   }
   @java.lang.Override
@@ -1004,6 +1027,8 @@ private static final long serialVersionUID = 0L;
       if (!getClocks()
           .equals(other.getClocks())) return false;
     }
+    if (getFirstSendTimeMs()
+        != other.getFirstSendTimeMs()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1073,6 +1098,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CLOCKS_FIELD_NUMBER;
       hash = (53 * hash) + getClocks().hashCode();
     }
+    hash = (37 * hash) + FIRST_SEND_TIME_MS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getFirstSendTimeMs());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1313,6 +1341,7 @@ private static final long serialVersionUID = 0L;
         clocksBuilder_.dispose();
         clocksBuilder_ = null;
       }
+      firstSendTimeMs_ = 0L;
       return this;
     }
 
@@ -1455,6 +1484,9 @@ private static final long serialVersionUID = 0L;
             ? clocks_
             : clocksBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.firstSendTimeMs_ = firstSendTimeMs_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1703,6 +1735,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasClocks()) {
         mergeClocks(other.getClocks());
       }
+      if (other.getFirstSendTimeMs() != 0L) {
+        setFirstSendTimeMs(other.getFirstSendTimeMs());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1877,6 +1912,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00008000;
               break;
             } // case 130
+            case 136: {
+              firstSendTimeMs_ = input.readInt64();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 136
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -5082,6 +5122,53 @@ private static final long serialVersionUID = 0L;
         clocks_ = null;
       }
       return clocksBuilder_;
+    }
+
+    private long firstSendTimeMs_ ;
+    /**
+     * <pre>
+     * send_time_ms of the first time that this batch was sent, where this is not the first; 0 where it is. By it a collector that a topology
+     * moves to closes slices as the one before did.
+     * </pre>
+     *
+     * <code>int64 first_send_time_ms = 17 [json_name = "firstSendTimeMs"];</code>
+     * @return The firstSendTimeMs.
+     */
+    @java.lang.Override
+    public long getFirstSendTimeMs() {
+      return firstSendTimeMs_;
+    }
+    /**
+     * <pre>
+     * send_time_ms of the first time that this batch was sent, where this is not the first; 0 where it is. By it a collector that a topology
+     * moves to closes slices as the one before did.
+     * </pre>
+     *
+     * <code>int64 first_send_time_ms = 17 [json_name = "firstSendTimeMs"];</code>
+     * @param value The firstSendTimeMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFirstSendTimeMs(long value) {
+
+      firstSendTimeMs_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * send_time_ms of the first time that this batch was sent, where this is not the first; 0 where it is. By it a collector that a topology
+     * moves to closes slices as the one before did.
+     * </pre>
+     *
+     * <code>int64 first_send_time_ms = 17 [json_name = "firstSendTimeMs"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFirstSendTimeMs() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      firstSendTimeMs_ = 0L;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.Batch)

@@ -509,4 +509,15 @@ public interface BatchOrBuilder extends
    * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
    */
   io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder getClocksOrBuilder();
+
+  /**
+   * <pre>
+   * send_time_ms of the first time that this batch was sent, where this is not the first; 0 where it is. By it a collector that a topology
+   * moves to closes slices as the one before did.
+   * </pre>
+   *
+   * <code>int64 first_send_time_ms = 17 [json_name = "firstSendTimeMs"];</code>
+   * @return The firstSendTimeMs.
+   */
+  long getFirstSendTimeMs();
 }

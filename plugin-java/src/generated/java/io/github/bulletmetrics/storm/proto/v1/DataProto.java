@@ -121,7 +121,7 @@ public final class DataProto extends com.google.protobuf.GeneratedFile {
   static {
     java.lang.String[] descriptorData = {
       "\n\033bulletmetrics/v1/data.proto\022\020bulletmet" +
-      "rics.v1\"\205\006\n\005Batch\022\024\n\005epoch\030\001 \001(\014R\005epoch\022" +
+      "rics.v1\"\262\006\n\005Batch\022\024\n\005epoch\030\001 \001(\014R\005epoch\022" +
       "\032\n\010sequence\030\002 \001(\004R\010sequence\0220\n\024oldest_he" +
       "ld_sequence\030\003 \001(\004R\022oldestHeldSequence\022 \n" +
       "\014send_time_ms\030\004 \001(\003R\nsendTimeMs\022:\n\006serie" +
@@ -140,102 +140,103 @@ public final class DataProto extends com.google.protobuf.GeneratedFile {
       "v1.LayoutR\007layouts\022/\n\006blocks\030\016 \003(\0132\027.bul" +
       "letmetrics.v1.BlockR\006blocks\022\030\n\007closing\030\017" +
       " \001(\010R\007closing\0220\n\006clocks\030\020 \001(\0132\030.bulletme" +
-      "trics.v1.ClocksR\006clocks\"\264\001\n\006Clocks\0220\n\024ac" +
-      "knowledged_time_ms\030\001 \001(\003R\022acknowledgedTi" +
-      "meMs\022?\n\034acknowledgement_sent_time_ms\030\002 \001" +
-      "(\003R\031acknowledgementSentTimeMs\0227\n\007workers" +
-      "\030\003 \003(\0132\035.bulletmetrics.v1.WorkerClockR\007w" +
-      "orkers\"\204\001\n\013WorkerClock\022\022\n\004host\030\001 \001(\tR\004ho" +
-      "st\022\022\n\004port\030\002 \001(\rR\004port\022)\n\021hand_over_time" +
-      "_ms\030\003 \001(\003R\016handOverTimeMs\022\"\n\rtaken_time_" +
-      "ms\030\004 \001(\003R\013takenTimeMs\"\325\002\n\020SeriesDefiniti" +
-      "on\022\016\n\002id\030\001 \001(\rR\002id\022\022\n\004host\030\002 \001(\tR\004host\022\022" +
-      "\n\004port\030\003 \001(\rR\004port\022\034\n\tcomponent\030\004 \001(\tR\tc" +
-      "omponent\022\022\n\004task\030\005 \001(\021R\004task\022\022\n\004name\030\006 \001" +
-      "(\tR\004name\022\020\n\003key\030\007 \003(\tR\003key\022\037\n\013interval_m" +
-      "s\030\010 \001(\rR\nintervalMs\022?\n\013temporality\030\t \001(\016" +
-      "2\035.bulletmetrics.v1.TemporalityR\013tempora" +
-      "lity\022 \n\014pack_span_ms\030\n \001(\rR\npackSpanMs\022-" +
-      "\n\005shape\030\013 \001(\0162\027.bulletmetrics.v1.ShapeR\005" +
-      "shape\"\220\001\n\rSampleColumns\022 \n\014base_time_ms\030" +
-      "\001 \001(\003R\nbaseTimeMs\022\035\n\nseries_ids\030\002 \003(\rR\ts" +
-      "eriesIds\022&\n\017time_offsets_ms\030\003 \003(\022R\rtimeO" +
-      "ffsetsMs\022\026\n\006values\030\004 \003(\001R\006values\"7\n\006Layo" +
-      "ut\022\016\n\002id\030\001 \001(\rR\002id\022\035\n\nseries_ids\030\002 \003(\rR\t" +
-      "seriesIds\"\207\002\n\005Block\022\033\n\tlayout_id\030\001 \001(\rR\010" +
-      "layoutId\022\"\n\rfirst_time_ms\030\002 \001(\003R\013firstTi" +
-      "meMs\022\027\n\007step_ms\030\003 \001(\rR\006stepMs\022\024\n\005count\030\004" +
-      " \001(\rR\005count\022&\n\017time_offsets_ms\030\005 \003(\021R\rti" +
-      "meOffsetsMs\022\032\n\010presence\030\006 \001(\014R\010presence\022" +
-      "2\n\005codec\030\007 \001(\0162\034.bulletmetrics.v1.ValueC" +
-      "odecR\005codec\022\026\n\006values\030\010 \001(\014R\006values\"\342\002\n\017" +
-      "HistogramSample\022\033\n\tseries_id\030\001 \001(\rR\010seri" +
-      "esId\022\027\n\007time_ms\030\002 \001(\003R\006timeMs\022\026\n\006schema\030" +
-      "\003 \001(\021R\006schema\022%\n\016zero_threshold\030\004 \001(\001R\rz" +
-      "eroThreshold\022\035\n\nzero_count\030\005 \001(\004R\tzeroCo" +
-      "unt\022\024\n\005count\030\006 \001(\004R\005count\022\020\n\003sum\030\007 \001(\001R\003" +
-      "sum\022C\n\016positive_spans\030\010 \003(\0132\034.bulletmetr" +
-      "ics.v1.BucketSpanR\rpositiveSpans\022\'\n\017posi" +
-      "tive_counts\030\t \003(\004R\016positiveCounts\022%\n\016neg" +
-      "ative_count\030\n \001(\004R\rnegativeCount\"<\n\nBuck" +
-      "etSpan\022\026\n\006offset\030\001 \001(\021R\006offset\022\026\n\006length" +
-      "\030\002 \001(\rR\006length\"a\n\004Drop\0224\n\006reason\030\001 \001(\0162\034" +
-      ".bulletmetrics.v1.DropReasonR\006reason\022#\n\r" +
-      "total_samples\030\002 \001(\004R\014totalSamples\"\247\001\n\003Ga" +
-      "p\022\022\n\004host\030\001 \001(\tR\004host\022\022\n\004port\030\002 \001(\rR\004por" +
-      "t\022\"\n\rstart_time_ms\030\003 \001(\003R\013startTimeMs\022\036\n" +
-      "\013end_time_ms\030\004 \001(\003R\tendTimeMs\0224\n\006reason\030" +
-      "\005 \001(\0162\034.bulletmetrics.v1.DropReasonR\006rea" +
-      "son\"\220\003\n\014TopologyInfo\022\022\n\004name\030\001 \001(\tR\004name" +
-      "\022\016\n\002id\030\002 \001(\tR\002id\022#\n\rstorm_version\030\003 \001(\tR" +
-      "\014stormVersion\022%\n\016bullet_version\030\004 \001(\tR\rb" +
-      "ulletVersion\022!\n\014java_version\030\005 \001(\tR\013java" +
-      "Version\022%\n\016plugin_version\030\006 \001(\tR\rpluginV" +
-      "ersion\022?\n\ncomponents\030\007 \003(\0132\037.bulletmetri" +
-      "cs.v1.ComponentInfoR\ncomponents\022H\n\010setti" +
-      "ngs\030\010 \003(\0132,.bulletmetrics.v1.TopologyInf" +
-      "o.SettingsEntryR\010settings\032;\n\rSettingsEnt" +
-      "ry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005val" +
-      "ue:\0028\001\"\255\002\n\rComponentInfo\022\022\n\004name\030\001 \001(\tR\004" +
-      "name\022\024\n\005tasks\030\002 \003(\021R\005tasks\022 \n\013parallelis" +
-      "m\030\003 \001(\rR\013parallelism\022\037\n\013cpu_percent\030\004 \001(" +
-      "\001R\ncpuPercent\022\036\n\013on_heap_mib\030\005 \001(\001R\tonHe" +
-      "apMib\022 \n\014off_heap_mib\030\006 \001(\001R\noffHeapMib\022" +
-      "3\n\004kind\030\007 \001(\0162\037.bulletmetrics.v1.Compone" +
-      "ntKindR\004kind\0228\n\006inputs\030\010 \003(\0132 .bulletmet" +
-      "rics.v1.ComponentInputR\006inputs\"z\n\016Compon" +
-      "entInput\022\034\n\tcomponent\030\001 \001(\tR\tcomponent\022\026" +
-      "\n\006stream\030\002 \001(\tR\006stream\022\032\n\010grouping\030\003 \001(\t" +
-      "R\010grouping\022\026\n\006fields\030\004 \003(\tR\006fields\"\244\001\n\nW" +
-      "orkerInfo\022\022\n\004host\030\001 \001(\tR\004host\022\022\n\004port\030\002 " +
-      "\001(\rR\004port\022\020\n\003pid\030\003 \001(\004R\003pid\022\"\n\rstart_tim" +
-      "e_ms\030\004 \001(\003R\013startTimeMs\022\024\n\005tasks\030\005 \003(\021R\005" +
-      "tasks\022\"\n\rtask_times_ms\030\006 \003(\003R\013taskTimesM" +
-      "s\"\257\001\n\nAnnotation\022\027\n\007time_ms\030\001 \001(\003R\006timeM" +
-      "s\022\036\n\013end_time_ms\030\002 \001(\003R\tendTimeMs\022\024\n\005tit" +
-      "le\030\003 \001(\tR\005title\022\022\n\004text\030\004 \001(\tR\004text\022\022\n\004t" +
-      "ags\030\005 \003(\tR\004tags\022\016\n\002id\030\006 \001(\tR\002id\022\032\n\010topol" +
-      "ogy\030\007 \001(\tR\010topology*g\n\005Shape\022\025\n\021SHAPE_UN" +
-      "SPECIFIED\020\000\022\020\n\014SHAPE_NUMBER\020\001\022\r\n\tSHAPE_M" +
-      "AP\020\002\022\021\n\rSHAPE_SAMPLER\020\003\022\023\n\017SHAPE_HISTOGR" +
-      "AM\020\004*t\n\013Temporality\022\033\n\027TEMPORALITY_UNSPE" +
-      "CIFIED\020\000\022\025\n\021TEMPORALITY_GAUGE\020\001\022\025\n\021TEMPO" +
-      "RALITY_DELTA\020\002\022\032\n\026TEMPORALITY_CUMULATIVE" +
-      "\020\003*[\n\nValueCodec\022\033\n\027VALUE_CODEC_UNSPECIF" +
-      "IED\020\000\022\027\n\023VALUE_CODEC_DOUBLES\020\001\022\027\n\023VALUE_" +
-      "CODEC_TRIMMED\020\002*\321\001\n\nDropReason\022\033\n\027DROP_R" +
-      "EASON_UNSPECIFIED\020\000\022\032\n\026DROP_REASON_QUEUE" +
-      "_FULL\020\001\022\027\n\023DROP_REASON_EXPIRED\020\002\022!\n\035DROP" +
-      "_REASON_UNSUPPORTED_VALUE\020\003\022\034\n\030DROP_REAS" +
-      "ON_SERIES_LIMIT\020\004\022\030\n\024DROP_REASON_INTERNA" +
-      "L\020\005\022\026\n\022DROP_REASON_CLOSED\020\006*b\n\rComponent" +
-      "Kind\022\036\n\032COMPONENT_KIND_UNSPECIFIED\020\000\022\030\n\024" +
-      "COMPONENT_KIND_SPOUT\020\001\022\027\n\023COMPONENT_KIND" +
-      "_BOLT\020\002B\221\001\n&io.github.bulletmetrics.stor" +
-      "m.proto.v1B\tDataProtoP\001ZZgithub.com/bull" +
-      "et-metrics/bullet-metrics/collector-go/g" +
-      "en/bulletmetrics/v1;bulletmetricsv1b\006pro" +
-      "to3"
+      "trics.v1.ClocksR\006clocks\022+\n\022first_send_ti" +
+      "me_ms\030\021 \001(\003R\017firstSendTimeMs\"\264\001\n\006Clocks\022" +
+      "0\n\024acknowledged_time_ms\030\001 \001(\003R\022acknowled" +
+      "gedTimeMs\022?\n\034acknowledgement_sent_time_m" +
+      "s\030\002 \001(\003R\031acknowledgementSentTimeMs\0227\n\007wo" +
+      "rkers\030\003 \003(\0132\035.bulletmetrics.v1.WorkerClo" +
+      "ckR\007workers\"\204\001\n\013WorkerClock\022\022\n\004host\030\001 \001(" +
+      "\tR\004host\022\022\n\004port\030\002 \001(\rR\004port\022)\n\021hand_over" +
+      "_time_ms\030\003 \001(\003R\016handOverTimeMs\022\"\n\rtaken_" +
+      "time_ms\030\004 \001(\003R\013takenTimeMs\"\325\002\n\020SeriesDef" +
+      "inition\022\016\n\002id\030\001 \001(\rR\002id\022\022\n\004host\030\002 \001(\tR\004h" +
+      "ost\022\022\n\004port\030\003 \001(\rR\004port\022\034\n\tcomponent\030\004 \001" +
+      "(\tR\tcomponent\022\022\n\004task\030\005 \001(\021R\004task\022\022\n\004nam" +
+      "e\030\006 \001(\tR\004name\022\020\n\003key\030\007 \003(\tR\003key\022\037\n\013inter" +
+      "val_ms\030\010 \001(\rR\nintervalMs\022?\n\013temporality\030" +
+      "\t \001(\0162\035.bulletmetrics.v1.TemporalityR\013te" +
+      "mporality\022 \n\014pack_span_ms\030\n \001(\rR\npackSpa" +
+      "nMs\022-\n\005shape\030\013 \001(\0162\027.bulletmetrics.v1.Sh" +
+      "apeR\005shape\"\220\001\n\rSampleColumns\022 \n\014base_tim" +
+      "e_ms\030\001 \001(\003R\nbaseTimeMs\022\035\n\nseries_ids\030\002 \003" +
+      "(\rR\tseriesIds\022&\n\017time_offsets_ms\030\003 \003(\022R\r" +
+      "timeOffsetsMs\022\026\n\006values\030\004 \003(\001R\006values\"7\n" +
+      "\006Layout\022\016\n\002id\030\001 \001(\rR\002id\022\035\n\nseries_ids\030\002 " +
+      "\003(\rR\tseriesIds\"\207\002\n\005Block\022\033\n\tlayout_id\030\001 " +
+      "\001(\rR\010layoutId\022\"\n\rfirst_time_ms\030\002 \001(\003R\013fi" +
+      "rstTimeMs\022\027\n\007step_ms\030\003 \001(\rR\006stepMs\022\024\n\005co" +
+      "unt\030\004 \001(\rR\005count\022&\n\017time_offsets_ms\030\005 \003(" +
+      "\021R\rtimeOffsetsMs\022\032\n\010presence\030\006 \001(\014R\010pres" +
+      "ence\0222\n\005codec\030\007 \001(\0162\034.bulletmetrics.v1.V" +
+      "alueCodecR\005codec\022\026\n\006values\030\010 \001(\014R\006values" +
+      "\"\342\002\n\017HistogramSample\022\033\n\tseries_id\030\001 \001(\rR" +
+      "\010seriesId\022\027\n\007time_ms\030\002 \001(\003R\006timeMs\022\026\n\006sc" +
+      "hema\030\003 \001(\021R\006schema\022%\n\016zero_threshold\030\004 \001" +
+      "(\001R\rzeroThreshold\022\035\n\nzero_count\030\005 \001(\004R\tz" +
+      "eroCount\022\024\n\005count\030\006 \001(\004R\005count\022\020\n\003sum\030\007 " +
+      "\001(\001R\003sum\022C\n\016positive_spans\030\010 \003(\0132\034.bulle" +
+      "tmetrics.v1.BucketSpanR\rpositiveSpans\022\'\n" +
+      "\017positive_counts\030\t \003(\004R\016positiveCounts\022%" +
+      "\n\016negative_count\030\n \001(\004R\rnegativeCount\"<\n" +
+      "\nBucketSpan\022\026\n\006offset\030\001 \001(\021R\006offset\022\026\n\006l" +
+      "ength\030\002 \001(\rR\006length\"a\n\004Drop\0224\n\006reason\030\001 " +
+      "\001(\0162\034.bulletmetrics.v1.DropReasonR\006reaso" +
+      "n\022#\n\rtotal_samples\030\002 \001(\004R\014totalSamples\"\247" +
+      "\001\n\003Gap\022\022\n\004host\030\001 \001(\tR\004host\022\022\n\004port\030\002 \001(\r" +
+      "R\004port\022\"\n\rstart_time_ms\030\003 \001(\003R\013startTime" +
+      "Ms\022\036\n\013end_time_ms\030\004 \001(\003R\tendTimeMs\0224\n\006re" +
+      "ason\030\005 \001(\0162\034.bulletmetrics.v1.DropReason" +
+      "R\006reason\"\220\003\n\014TopologyInfo\022\022\n\004name\030\001 \001(\tR" +
+      "\004name\022\016\n\002id\030\002 \001(\tR\002id\022#\n\rstorm_version\030\003" +
+      " \001(\tR\014stormVersion\022%\n\016bullet_version\030\004 \001" +
+      "(\tR\rbulletVersion\022!\n\014java_version\030\005 \001(\tR" +
+      "\013javaVersion\022%\n\016plugin_version\030\006 \001(\tR\rpl" +
+      "uginVersion\022?\n\ncomponents\030\007 \003(\0132\037.bullet" +
+      "metrics.v1.ComponentInfoR\ncomponents\022H\n\010" +
+      "settings\030\010 \003(\0132,.bulletmetrics.v1.Topolo" +
+      "gyInfo.SettingsEntryR\010settings\032;\n\rSettin" +
+      "gsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\t" +
+      "R\005value:\0028\001\"\255\002\n\rComponentInfo\022\022\n\004name\030\001 " +
+      "\001(\tR\004name\022\024\n\005tasks\030\002 \003(\021R\005tasks\022 \n\013paral" +
+      "lelism\030\003 \001(\rR\013parallelism\022\037\n\013cpu_percent" +
+      "\030\004 \001(\001R\ncpuPercent\022\036\n\013on_heap_mib\030\005 \001(\001R" +
+      "\tonHeapMib\022 \n\014off_heap_mib\030\006 \001(\001R\noffHea" +
+      "pMib\0223\n\004kind\030\007 \001(\0162\037.bulletmetrics.v1.Co" +
+      "mponentKindR\004kind\0228\n\006inputs\030\010 \003(\0132 .bull" +
+      "etmetrics.v1.ComponentInputR\006inputs\"z\n\016C" +
+      "omponentInput\022\034\n\tcomponent\030\001 \001(\tR\tcompon" +
+      "ent\022\026\n\006stream\030\002 \001(\tR\006stream\022\032\n\010grouping\030" +
+      "\003 \001(\tR\010grouping\022\026\n\006fields\030\004 \003(\tR\006fields\"" +
+      "\244\001\n\nWorkerInfo\022\022\n\004host\030\001 \001(\tR\004host\022\022\n\004po" +
+      "rt\030\002 \001(\rR\004port\022\020\n\003pid\030\003 \001(\004R\003pid\022\"\n\rstar" +
+      "t_time_ms\030\004 \001(\003R\013startTimeMs\022\024\n\005tasks\030\005 " +
+      "\003(\021R\005tasks\022\"\n\rtask_times_ms\030\006 \003(\003R\013taskT" +
+      "imesMs\"\257\001\n\nAnnotation\022\027\n\007time_ms\030\001 \001(\003R\006" +
+      "timeMs\022\036\n\013end_time_ms\030\002 \001(\003R\tendTimeMs\022\024" +
+      "\n\005title\030\003 \001(\tR\005title\022\022\n\004text\030\004 \001(\tR\004text" +
+      "\022\022\n\004tags\030\005 \003(\tR\004tags\022\016\n\002id\030\006 \001(\tR\002id\022\032\n\010" +
+      "topology\030\007 \001(\tR\010topology*g\n\005Shape\022\025\n\021SHA" +
+      "PE_UNSPECIFIED\020\000\022\020\n\014SHAPE_NUMBER\020\001\022\r\n\tSH" +
+      "APE_MAP\020\002\022\021\n\rSHAPE_SAMPLER\020\003\022\023\n\017SHAPE_HI" +
+      "STOGRAM\020\004*t\n\013Temporality\022\033\n\027TEMPORALITY_" +
+      "UNSPECIFIED\020\000\022\025\n\021TEMPORALITY_GAUGE\020\001\022\025\n\021" +
+      "TEMPORALITY_DELTA\020\002\022\032\n\026TEMPORALITY_CUMUL" +
+      "ATIVE\020\003*[\n\nValueCodec\022\033\n\027VALUE_CODEC_UNS" +
+      "PECIFIED\020\000\022\027\n\023VALUE_CODEC_DOUBLES\020\001\022\027\n\023V" +
+      "ALUE_CODEC_TRIMMED\020\002*\321\001\n\nDropReason\022\033\n\027D" +
+      "ROP_REASON_UNSPECIFIED\020\000\022\032\n\026DROP_REASON_" +
+      "QUEUE_FULL\020\001\022\027\n\023DROP_REASON_EXPIRED\020\002\022!\n" +
+      "\035DROP_REASON_UNSUPPORTED_VALUE\020\003\022\034\n\030DROP" +
+      "_REASON_SERIES_LIMIT\020\004\022\030\n\024DROP_REASON_IN" +
+      "TERNAL\020\005\022\026\n\022DROP_REASON_CLOSED\020\006*b\n\rComp" +
+      "onentKind\022\036\n\032COMPONENT_KIND_UNSPECIFIED\020" +
+      "\000\022\030\n\024COMPONENT_KIND_SPOUT\020\001\022\027\n\023COMPONENT" +
+      "_KIND_BOLT\020\002B\221\001\n&io.github.bulletmetrics" +
+      ".storm.proto.v1B\tDataProtoP\001ZZgithub.com" +
+      "/bullet-metrics/bullet-metrics/collector" +
+      "-go/gen/bulletmetrics/v1;bulletmetricsv1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -246,7 +247,7 @@ public final class DataProto extends com.google.protobuf.GeneratedFile {
     internal_static_bulletmetrics_v1_Batch_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Batch_descriptor,
-        new java.lang.String[] { "Epoch", "Sequence", "OldestHeldSequence", "SendTimeMs", "Series", "Samples", "Histograms", "Drops", "Gaps", "Topology", "Workers", "Annotations", "Layouts", "Blocks", "Closing", "Clocks", });
+        new java.lang.String[] { "Epoch", "Sequence", "OldestHeldSequence", "SendTimeMs", "Series", "Samples", "Histograms", "Drops", "Gaps", "Topology", "Workers", "Annotations", "Layouts", "Blocks", "Closing", "Clocks", "FirstSendTimeMs", });
     internal_static_bulletmetrics_v1_Clocks_descriptor =
       getDescriptor().getMessageType(1);
     internal_static_bulletmetrics_v1_Clocks_fieldAccessorTable = new
