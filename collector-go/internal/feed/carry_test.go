@@ -135,6 +135,33 @@ func ofAnother(t *testing.T, state []byte, series int) (rows []moveRow) {
 	return rows
 }
 
+// A topology whose sender carried it goes on by the collector's clock when one comes that carries nothing.
+func TestASenderThatCarriesNothingTakesATopologyOver(t *testing.T) {
+	c, _ := played(t, 40)
+	require.Equal(t, moveTopology, c.pipeline.slicer.CarriedBy(7))
+	newest := int64(t0 + 41_000)
+	older := &journal.Batch{Producer: 9, Sequence: 1, SentMs: newest, ReceivedMs: newest}
+	for raw, id := range c.ids {
+		if raw.Worker.Host == "h0" && raw.Name == "heap.used_bytes" {
+			older.IDs, older.TimesMs, older.Values = []journal.SeriesID{id}, []int64{newest}, []float64{5}
+		}
+	}
+	require.Len(t, older.IDs, 1)
+	for _, e := range []journal.Entry{&journal.ProducerDefined{ID: 9, Topology: moveTopology, Host: "h"},
+		&journal.Connected{Producer: 9}, &journal.Tick{TimeMs: newest}, older} {
+		c.pipeline.apply(e)
+	}
+	assert.Empty(t, c.pipeline.slicer.CarriedBy(7))
+	open := c.pipeline.slicer.Counts().Open
+	require.Positive(t, open)
+	for second := range int64(3_700) {
+		c.pipeline.apply(&journal.Tick{TimeMs: newest + second*1000})
+	}
+	assert.Zero(t, c.pipeline.slicer.Counts().Open, "nobody speaks for the workers: their slices close after an hour")
+	c.pipeline.closed().Reset()
+	requireBalance(t, c.pipeline)
+}
+
 // BenchmarkCarry is what it costs to hand out, and to take up, a topology of 500 workers with 100 series each, in the
 // middle of a slice.
 func BenchmarkCarry(b *testing.B) {

@@ -88,6 +88,9 @@ func (p *pipeline) batch(b *journal.Batch) {
 	if b.Notes != nil {
 		p.notes(b)
 	}
+	if p.slicer.CarriedBy(uint32(b.Producer)) == "" {
+		p.slicer.PutDownOf(p.producers[b.Producer].Topology)
+	}
 	p.slicer.Passed(uint32(b.Producer), cmp.Or(b.Notes.GetFirstSendTimeMs(), b.SentMs))
 	p.slicer.Begin(uint32(b.Producer), b.Sequence)
 	p.slicer.Received(b.ReceivedMs)

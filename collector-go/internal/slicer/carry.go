@@ -71,6 +71,20 @@ func (s *Slicer) PutDown(producer uint32) {
 	p.room.carried, p.room = carried{}, nil
 }
 
+// PutDownOf is PutDown for whoever carries a topology: one that carries nothing sends for it.
+func (s *Slicer) PutDownOf(topology string) {
+	r := s.rooms[topology]
+	if r == nil || !r.carried.is {
+		return
+	}
+	for id, p := range s.producers {
+		if p.room == r {
+			s.PutDown(id)
+			return
+		}
+	}
+}
+
 // CarriedBy is the topology that a producer carries, "" where it carries none.
 func (s *Slicer) CarriedBy(producer uint32) string {
 	if p := s.producers[producer]; p != nil && p.room != nil {
