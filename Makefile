@@ -243,6 +243,7 @@ test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy s
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -run NoisySpaces ./internal/optimize
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -timeout 60m -run IntervalsHoldTheTruth ./internal/predict
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./e2e
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -tags stores -count=1 -v -timeout 20m -run OverThanos ./cmd/bullet-metrics
 	@$(MAKE) demo-scale
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
