@@ -232,11 +232,15 @@ func (c Config) validateAcknowledge() error {
 	if c.GRPC.Acknowledge != AcknowledgeForwarded {
 		return nil
 	}
-	if names := c.Forwarded(); len(names) != 1 {
-		return fmt.Errorf("grpc.acknowledge is forwarded, and %d stores are required (%s): it goes by one, to which all collectors of a topology forward; set required for that one, such as store.remote_write.NAME.required",
-			len(names), strings.Join(names, ", "))
+	switch names := c.Forwarded(); len(names) {
+	case 0:
+		return errors.New("grpc.acknowledge is forwarded, but no store is required: set required of the one to which all collectors of a topology forward, such as store.remote_write.NAME.required")
+	case 1:
+		return nil
+	default:
+		return fmt.Errorf("grpc.acknowledge is forwarded, and several stores are required, %s: it goes by one, to which all collectors of a topology forward; let the others lag",
+			strings.Join(names, " and "))
 	}
-	return nil
 }
 
 func (s Slice) validate() error {

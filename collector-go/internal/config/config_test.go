@@ -192,7 +192,15 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 			c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "c", "k", "a"
 		},
 			`with a line such as "cert:NAME write TOPOLOGY"`},
-		"half a key pair":     {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
+		"half a key pair": {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
+		"forwarded to nobody": {func(c *Config) { c.GRPC.Acknowledge = AcknowledgeForwarded },
+			"no store is required: set required"},
+		"forwarded to two": {func(c *Config) {
+			c.GRPC.Acknowledge = AcknowledgeForwarded
+			for _, name := range []string{"a", "b"} {
+				c.Stores["remote_write"][name] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1, Required: true}
+			}
+		}, "several stores are required, a and b"},
 		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
 		"not a multiple": {
 			func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} },
