@@ -209,7 +209,7 @@ func (b *bench) firing(t *testing.T, names ...string) bool {
 	})
 }
 
-// awaitAlert is the first telling of an alert of the topology that began after a time.
+// awaitAlert is the first notification of an alert of the topology that began after a time.
 func (b *bench) awaitAlert(t *testing.T, name string, since time.Time) alertmanagertest.Alert {
 	t.Helper()
 	return b.awaitAlertOf(t, name, topology, "", since)
@@ -229,7 +229,7 @@ func (b *bench) awaitAlertOf(t *testing.T, name, topology, worker string,
 	return found
 }
 
-// notificationsOf are the tellings of an alert that began after a time, in a status.
+// notificationsOf are those of an alert that began after a time, in a status.
 func (b *bench) notificationsOf(name, topology, worker, status string, since time.Time) (all []alertmanagertest.Alert) {
 	for _, a := range b.manager.Notifications() {
 		if a.Name() == name && a.Status == status && a.Labels["topology"] == topology && a.Labels["worker"] == worker &&

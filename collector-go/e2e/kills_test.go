@@ -119,7 +119,7 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	t.Logf("%.0f s in all", time.Since(killed).Seconds())
 }
 
-// resolvedSince are the tellings after a time that an alert of the topology ended.
+// resolvedSince are the notifications after a time that an alert of the topology ended.
 func (b *bench) resolvedSince(name string, since time.Time) (ends []time.Time) {
 	for _, a := range b.manager.Notifications() {
 		if a.Name() == name && a.Status == "resolved" && a.Labels["topology"] == topology && a.Heard.After(since) {

@@ -18,13 +18,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// telling is a world whose topologies tell what they are: as many MiB of heap as their trial's number times 96.
-type telling struct {
+// described is a world whose topologies report what they are: as many MiB of heap as their trial's number times 96.
+type described struct {
 	*world
 	silent bool
 }
 
-func (w *telling) Launch(ctx context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
+func (w *described) Launch(ctx context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
 	launched, err := w.world.Launch(ctx, t, name)
 	if err == nil {
 		launched.Ports.Facts, launched.Ports.Calculator = w, w
@@ -32,14 +32,14 @@ func (w *telling) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 	return launched, err
 }
 
-func (w *telling) heapMiB(name string) int {
+func (w *described) heapMiB(name string) int {
 	if strings.Contains(name, "-01") {
 		return 96
 	}
 	return 384
 }
 
-func (w *telling) Topology(_ context.Context, name string) (t experiment.Topology, err error) {
+func (w *described) Topology(_ context.Context, name string) (t experiment.Topology, err error) {
 	if w.silent {
 		return t, errors.New("connection refused")
 	}
@@ -50,7 +50,7 @@ func (w *telling) Topology(_ context.Context, name string) (t experiment.Topolog
 	return t, nil
 }
 
-func (w *telling) Calculate(_ context.Context, expression string, _ time.Time) (tuning.Figure, error) {
+func (w *described) Calculate(_ context.Context, expression string, _ time.Time) (tuning.Figure, error) {
 	name := topologyIn.FindStringSubmatch(expression)
 	if name == nil || !strings.Contains(expression, "bullet_worker_heap_limit_bytes") {
 		return 0, nil
@@ -59,7 +59,7 @@ func (w *telling) Calculate(_ context.Context, expression string, _ time.Time) (
 }
 
 // describe runs an experiment of two configurations, described.
-func describe(t *testing.T, w *telling) *rundir.Run {
+func describe(t *testing.T, w *described) *rundir.Run {
 	t.Helper()
 	dir := begin(t, grid)
 	run, err := rundir.Read(dir)
@@ -76,7 +76,7 @@ func describe(t *testing.T, w *telling) *rundir.Run {
 // Each trial keeps what its own topology reported; the second heap of Test 4 is not the first's.
 func TestEachTrialKeepsWhatItsTopologyReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &telling{world: newWorld()}
+		w := &described{world: newWorld()}
 		w.capacity["bolts 1"], w.capacity["bolts 2"] = 35, 1000
 		run := describe(t, w)
 		for i, want := range []struct {
@@ -103,7 +103,7 @@ func TestEachTrialKeepsWhatItsTopologyReported(t *testing.T) {
 // A topology that breaks is asked all the same, and a collector that is gone holds nothing up.
 func TestABrokenTopologyIsAskedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &telling{world: newWorld()}
+		w := &described{world: newWorld()}
 		w.broken["bolts 2"] = errors.New("no slot")
 		dir := begin(t, grid)
 		run, err := rundir.Read(dir)
@@ -125,7 +125,7 @@ func TestABrokenTopologyIsAskedToo(t *testing.T) {
 		assert.NoFileExists(t, filepath.Join(run.Trials[1].Dir, rundir.ReportedConfigFile))
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := &telling{world: newWorld(), silent: true}
+		w := &described{world: newWorld(), silent: true}
 		w.capacity["bolts 1"], w.capacity["bolts 2"] = 35, 1000
 		run := describe(t, w)
 		reported, err := run.Trials[0].ReportedConfig()

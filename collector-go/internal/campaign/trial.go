@@ -67,7 +67,7 @@ func (c *Campaign) announceEnd(ctx context.Context, annotations experiment.Annot
 	}
 }
 
-// announceLimit bounds the telling: a collector that is gone holds up no trial.
+// announceLimit bounds how long it takes: a collector that is gone holds up no trial.
 const announceLimit = 10 * time.Second
 
 func (c *Campaign) trialFinished(t *rundir.Trial) error {

@@ -43,7 +43,8 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
 	var all []tuning.Figure
 	workers := map[string]bool{}
 	for _, task := range slices.Sorted(maps.Keys(tasks)) {
-		ratio := tasks[task].ratio
+		// The ratio is estimated from sampled tuples, which may make it more than there was time.
+		ratio := min(tasks[task].ratio, 1)
 		all = append(all, ratio)
 		workers[tasks[task].worker] = true
 		b.BusyMost = tuning.Greater(b.BusyMost, ratio)

@@ -193,6 +193,10 @@ func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 	}
 	e := gatherAt(t, c, 31)
 	assert.InDelta(t, 0.8, float64(e.Bolts[0].BusyMost), 1e-6, "400 a second of 1.5 ms and 400 of 0.5 ms")
+	c.put(executeTimeMetric, always(0.0025), "worker", "h:6700", "component", "FilterBolt", "task", "3", "source",
+		"DataSource", "stream", "default")
+	most := gatherAt(t, c, 31).Bolts[0].BusyMost
+	assert.InDelta(t, 1, float64(most), 1e-6, "400 a second of 2.5 ms and 400 of 0.5 ms are more than there is time for")
 	assert.InDelta(t, 0.7, float64(e.Bolts[0].WorkersCPU), 1e-6, "of the one worker that holds it")
 }
 

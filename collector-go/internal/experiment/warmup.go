@@ -40,9 +40,10 @@ func (s *Session) warmUp() error {
 			continue
 		}
 		if s.ctx.Err() == nil {
-			s.notes = append(s.notes,
-				fmt.Sprintf("the start-up of the launch ended after %s, before the CPU that a record costs was seen to be steady: workers may still have been compiling",
-					limit.Round(time.Second)))
+			note := fmt.Sprintf("the start-up of the launch ended after %s, before the CPU that a record costs was seen to be "+
+				"steady: workers may still have been compiling", limit.Round(time.Second))
+			s.ports.Progress.Say("%s", note)
+			s.notes = append(s.notes, note)
 		}
 		return context.Cause(s.ctx)
 	}

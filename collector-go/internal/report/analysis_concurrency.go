@@ -18,14 +18,25 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 		judged = fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
 			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize))
 	}
+	if slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool {
+		return s.Verdict == tuning.Fail && s.AverageResultSize >= c.SmallestResultSize
+	}) {
+		judged += " One that is FAIL although it was complete missed another goal."
+	}
 	d.Findings = append(d.Findings,
 		"Capacity: "+c.Capacity.Text()+" simultaneous queries."+tuning.InBrackets(c.Capacity.Note), judged)
 	d.Findings = append(d.Findings, costFindings(c)...)
 	d.Add("Steps", document.Tabled(concurrencyTable(c)))
-	if sizes { // first, since it shows what the steps are judged by
-		d.Figures = append(d.Figures, completenessChart(c).Figure())
-	}
 	d.Figures = append(d.Figures, costChart(c).Figure())
+	if sizes {
+		at := len(d.Figures) // behind what it cost, unless it shows what a step was judged by
+		if slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool {
+			return s.AverageResultSize < c.SmallestResultSize
+		}) {
+			at = 0
+		}
+		d.Figures = slices.Insert(d.Figures, at, completenessChart(c).Figure())
+	}
 	return d
 }
 
@@ -34,7 +45,7 @@ func OfCost(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "What a query costs", Findings: costFindings(c), Notes: c.Notes}
 	d.Add("Steps", document.Tabled(concurrencyTable(c)))
 	cost := costChart(c)
-	cost.Name, cost.Points[0].Name = "cost-cpu", "measured (hollow: FAIL)"
+	cost.Name = "cost-cpu"
 	d.Figures = []chart.Figure{cost.Figure()}
 	return d
 }
@@ -71,18 +82,22 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	return points
 }
 
-const measuredCompleteness = "measured (hollow: records were lost)"
+const measuredSteps = "measured (hollow: FAIL)"
 
 func costChart(c *tuning.Concurrency) chart.Plot {
 	plot := chart.Plot{
 		Name: "concurrency-cpu", Title: "CPU time of a worker over simultaneous queries", XLabel: simultaneousQueries,
 		YLabel: "CPU ms per minute, mean over workers (60K is a core)", Limit: chart.NoLimit,
-		Points: []chart.Points{overQueries(measuredCompleteness, 0, c,
+		Points: []chart.Points{overQueries(measuredSteps, 0, c,
 			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })},
 	}
 	if c.CPUFit.Slope.Known() {
 		last := float64(c.Steps[len(c.Steps)-1].Queries)
-		plot.Points = append(plot.Points, fittedLine("least squares", 1, 0, last, c.CPUFit.At))
+		name := "least squares"
+		if c.CostFrom == tuning.FromMirroredLoads {
+			name = "least squares of the loads measured for the cost"
+		}
+		plot.Points = append(plot.Points, fittedLine(name, 1, 0, last, c.CPUFit.At))
 	}
 	return plot
 }
@@ -95,7 +110,7 @@ func completenessChart(c *tuning.Concurrency) chart.Plot {
 		Limit: chart.Limit{
 			At: float64(c.SmallestResultSize), Name: "least that is complete: " + tuning.Digits(c.SmallestResultSize),
 		},
-		Points: []chart.Points{overQueries(measuredCompleteness, 0, c,
+		Points: []chart.Points{overQueries(measuredSteps, 0, c,
 			func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize })},
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // beliefBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection was.
 func (r *RunReport) beliefBlocks() []document.Block {
-	blocks := []document.Block{document.Tabled(r.beliefTable())}
+	blocks := []document.Block{document.Tabled(r.beliefTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {
 		blocks = append(blocks,
 			document.Heading("Share of the "+r.host()+"'s processors in each trial's step with the least idle"),
@@ -42,6 +42,18 @@ func (r *RunReport) beliefTable() document.Table {
 			}
 			return Unknown
 		})).WithoutBlank()
+}
+
+// stepNotes are what the engine noted of its steps.
+func (r *RunReport) stepNotes() (notes []string) {
+	for _, t := range r.reported() {
+		for _, s := range t.Report.Steps {
+			for _, note := range s.Notes {
+				notes = append(notes, fmt.Sprintf("%s, %s: %s.", t.name(), s.name(), note))
+			}
+		}
+	}
+	return notes
 }
 
 // healthBlocks are the collection's health in detail, for the first page.

@@ -18,7 +18,7 @@ import (
 // run of one trial, and of several configurations.
 func TestPageOfAReport(t *testing.T) {
 	run, dir := filepath.Join(t.TempDir(), "run"), t.TempDir()
-	littleHeap.tell(t, run)
+	littleHeap.write(t, run)
 	pages := map[string]string{}
 	for name, from := range map[string]string{"one": run, "several": sampleRun} {
 		r, err := report.OpenRunReport(from)

@@ -53,19 +53,33 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 		}
 		row := []string{r.stepCell(s), tuning.Digits(s.FilterLatency.Records)}
 		for _, ms := range s.FilterLatency.Spectrum {
-			row = append(row, tuning.Digits(ms))
+			row = append(row, wholeMs(ms))
 		}
 		t.Add(row...)
+		if s.ForCost {
+			continue // loads of the capacity's steps, as often again: the table has them
+		}
 		ms := values(s.FilterLatency.Spectrum)
 		curves = append(curves, spectrumCurve(s.name(), len(curves), rundir.SpectrumShares, ms))
 	}
-	if len(curves) == 0 {
+	if t.Rows() == 0 {
 		return nil
 	}
-	plot := spectrumPlot(figureName, "Filter latency, percentile by percentile, of each step",
-		"ms, logarithmic", curves...)
-	plot.LogY = true
-	return []document.Block{document.Drawn(plot.Figure()), document.Tabled(t),
-		document.Paragraph("By the latency hook's histogram (%s), over all records of the step's measured time.",
-			hookHistogram)}
+	blocks := []document.Block{}
+	if len(curves) > 0 {
+		plot := spectrumPlot(figureName, "Filter latency, percentile by percentile, of each step", "ms, logarithmic",
+			curves...)
+		plot.LogY = true
+		blocks = append(blocks, document.Drawn(plot.Figure()))
+	}
+	return append(blocks, document.Tabled(t),
+		document.Paragraph("By the latency hook's histogram (%s), over all records of the step's measured time. Records "+
+			"are stamped in whole milliseconds, of which the table has two digits; 0 is less than half of one.",
+			hookHistogram))
+}
+
+// wholeMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
+// interpolation.
+func wholeMs(ms Figure) string {
+	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
 }

@@ -115,7 +115,7 @@ func (r *RunReport) meansText(row RowReport, of func(*tuning.Timeline) tuning.Es
 // is another.
 func (r *RunReport) withVolumes(t document.Table) document.Table {
 	width := len(t.Columns)
-	t.Columns = append(t.Columns, document.Numbers("Records/s", ""), document.Numbers("MiB/s", ""))
+	t.Columns = append(t.Columns, document.Numbers("Mean records/s", ""), document.Numbers("Mean MiB/s", ""))
 	add := func(v rundir.DataVolume) {
 		cells := []string{document.Unknown, document.Unknown}
 		if v.RecordsPerSecond.Known() {

@@ -55,18 +55,46 @@ func (r *RunReport) why() string {
 	return held + missed[0] + more
 }
 
-// mostHeld is the largest capacity of a configuration as a sentence; "" where none held anything.
-func (r *RunReport) mostHeld() (text string) {
-	most := -1.0
+// mostHeld is the largest capacity of a configuration as a sentence, and which configurations have none since nothing of
+// them was measured; "" where none held anything.
+func (r *RunReport) mostHeld() string {
+	var most, unmeasured []RowReport
 	for _, row := range r.Rows {
-		if c := row.Capacity; c.LastOK != nil && *c.LastOK > most && r.Analysis != rundir.OfTimeline {
-			most, text = *c.LastOK, fmt.Sprintf("Capacity: %s %s. ", c.Text(), r.axis())
-			if len(r.Rows) > 1 {
-				text = fmt.Sprintf("The most was held by %s: %s %s. ", row.Label, c.Text(), r.axis())
-			}
+		c := row.Capacity
+		if c.LastOK == nil && c.FirstFail == nil && len(c.Inconclusive)+len(c.Limited) == 0 {
+			unmeasured = append(unmeasured, row)
 		}
+		if c.LastOK == nil || len(most) > 0 && *c.LastOK < *most[0].Capacity.LastOK {
+			continue
+		}
+		if len(most) > 0 && *c.LastOK > *most[0].Capacity.LastOK {
+			most = nil
+		}
+		most = append(most, row)
+	}
+	if len(most) == 0 || r.Analysis == rundir.OfTimeline {
+		return ""
+	}
+	text := fmt.Sprintf("Capacity: %s %s. ", most[0].Capacity.Text(), r.axis())
+	switch {
+	case len(most) > 1:
+		atLeast := tuning.Interval{LastOK: most[0].Capacity.LastOK}
+		text = fmt.Sprintf("%s held the most: %s %s. ", capital(labelsOf(most)), atLeast.Text(), r.axis())
+	case len(r.Rows) > 1:
+		text = fmt.Sprintf("The most was held by %s: %s %s. ", most[0].Label, most[0].Capacity.Text(), r.axis())
+	}
+	if len(unmeasured) > 0 && r.Finished {
+		text += fmt.Sprintf("Not measured: %s. ", labelsOf(unmeasured))
 	}
 	return text
+}
+
+func labelsOf(rows []RowReport) string {
+	var labels []string
+	for _, row := range rows {
+		labels = append(labels, row.Label)
+	}
+	return tuning.Listed(labels)
 }
 
 // firstReason is a step's first reason with its limiter as a sentence.

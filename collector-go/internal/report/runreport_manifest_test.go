@@ -27,7 +27,7 @@ func markdownOfRun(t *testing.T, dir string) string {
 // A command launches on a cluster: its machines are counted, and the host of the load is reported apart.
 func TestTheClustersMachinesAreCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	littleHeap.tell(t, dir)
+	littleHeap.write(t, dir)
 	edited(t, dir, rundir.TrialsDir+"/01-as-it-is/run.json", func(run *rundir.Figures) {
 		run.Requested.Components[1].CPUCoresTotal, run.Requested.Totals.CPUCores = 215.5, 219.5
 	})

@@ -14,11 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// toldReport is the report of Test 4's first run.
-func toldReport(t *testing.T) (r *report.RunReport, text, dir string) {
+// storyReport is the report of Test 4's first run.
+func storyReport(t *testing.T) (r *report.RunReport, text, dir string) {
 	t.Helper()
 	run := filepath.Join(t.TempDir(), "run")
-	littleHeap.tell(t, run)
+	littleHeap.write(t, run)
 	r, err := report.OpenRunReport(run)
 	require.NoError(t, err)
 	dir = t.TempDir()
@@ -30,7 +30,7 @@ func toldReport(t *testing.T) (r *report.RunReport, text, dir string) {
 
 // The first page has what took the host where least of it was idle, as a table that adds up to the whole.
 func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
-	_, text, _ := toldReport(t)
+	_, text, _ := storyReport(t)
 	_, first, found := strings.Cut(text, "## Can these figures be believed?")
 	require.True(t, found)
 	first, _, _ = strings.Cut(first, "\n## ")
@@ -41,9 +41,25 @@ func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
 	}
 }
 
+// What the engine noted of a step is where a reader asks whether to believe it.
+func TestTheFirstPageHasWhatTheEngineNoted(t *testing.T) {
+	s, run := littleHeap, filepath.Join(t.TempDir(), "run")
+	s.noted = []string{"workers may still have been compiling"}
+	s.write(t, run)
+	r, err := report.OpenRunReport(run)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, r.Write(dir))
+	page, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	require.NoError(t, err)
+	_, first, _ := strings.Cut(string(page), "## Can these figures be believed?")
+	first, _, _ = strings.Cut(first, "\n## ")
+	assert.Contains(t, first, "- as it is, 300 queries: workers may still have been compiling.\n")
+}
+
 // Each trial's figures are files of their own, with both kinds of picture.
 func TestEachFigureIsAFileOfItsOwn(t *testing.T) {
-	_, text, dir := toldReport(t)
+	_, text, dir := storyReport(t)
 	for _, name := range []string{"queries", "cpu", "heap", "gc", "latency"} {
 		for _, kind := range []string{".svg", ".png"} {
 			assert.FileExists(t, filepath.Join(dir, "figures", "trial-01-"+name+kind))
@@ -57,7 +73,7 @@ func TestEachFigureIsAFileOfItsOwn(t *testing.T) {
 }
 
 func TestAnnotationsAreOnEveryFigure(t *testing.T) {
-	r, text, dir := toldReport(t)
+	r, text, dir := storyReport(t)
 	for _, want := range []string{
 		"| – | -1:00 | Topology bullet submitted |  | submitted |",
 		"| 1 | 8:30 | Changed topology.max.spout.pending | - topology.max.spout.pending: 30; + topology.max.spout.pending: 60 | config, settings |",
@@ -101,7 +117,7 @@ func TestAnnotationsThatWereNotKeptAreSaidToBe(t *testing.T) {
 }
 
 func TestWhoSharesWhatIsShown(t *testing.T) {
-	_, text, _ := toldReport(t)
+	_, text, _ := storyReport(t)
 	for _, want := range []string{
 		"## Who shares what",
 		"| Component | Tasks | Workers | Hosts |",
@@ -167,12 +183,13 @@ func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	run := synthetic()
 	assert.Contains(t, markdown(t, run), "no percentile can be made from it")
 	assert.NotContains(t, markdown(t, run), "by the hook")
-	run.Steps[0].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25}
+	run.Steps[0].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25, Spectrum: []tuning.Figure{0.3, 0.98, 2, 3, 4.25, 12.3, 118.7}}
 	text := markdown(t, run)
 	assert.NotContains(t, text, "no percentile")
 	assert.Contains(t, text, "the latency hook's histogram (bullet_filter_latency_seconds)")
 	assert.Contains(t, text, "p99 ms by the hook")
-	assert.Contains(t, text, "| 4.25 |")
+	assert.NotContains(t, text, "4.25", "a record's latency is in whole milliseconds")
+	assert.Contains(t, text, "| 0 | 1 | 2 | 3 | 4 | 12 | 120 |")
 }
 
 // What a query takes beyond its own duration is the topology's; a query that ends before it has its time to result.
@@ -195,7 +212,7 @@ func TestTheSpectrumOfAStep(t *testing.T) {
 		Spectrum: []report.Figure{1, 2, 3, 4, 5, 6, 7.5}}
 	text := markdown(t, run)
 	assert.Contains(t, text, "| Records | p50 ms | p75 ms | p90 ms | p95 ms | p99 ms | p99.5 ms | p99.9 ms |")
-	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 7.5 |")
+	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")
 	assert.Contains(t, text, "figures/trial-01-spectrum.svg")
 }
 

@@ -79,7 +79,7 @@ func (r *Report) stepTable() document.Table {
 			if s.FilterLatency == nil {
 				return document.Unknown
 			}
-			return number(s.FilterLatency.P99Ms, 2)
+			return wholeMs(s.FilterLatency.P99Ms)
 		}),
 		verdictColumn(),
 		figureColumn("Average cores", "", 2, func(s StepReport) Figure { return s.AverageCPUCores }),

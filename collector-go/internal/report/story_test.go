@@ -28,6 +28,8 @@ type story struct {
 	startMs int64
 	// repeat distinguishes launches of the same configuration, from 0.
 	repeat int
+	// noted is what the engine noted of each step.
+	noted []string
 }
 
 var (
@@ -191,7 +193,7 @@ func (s story) reported() rundir.ReportedConfig {
 }
 
 // tell writes the story as a run's directory.
-func (s story) tell(t *testing.T, dir string) {
+func (s story) write(t *testing.T, dir string) {
 	t.Helper()
 	tellAll(t, dir, "as it is", s)
 }
@@ -329,5 +331,5 @@ func (s story) step(t *testing.T, i, queries int, start int64) (rundir.Step, []b
 		HostIdle: tuning.Figure(0.45 - 0.0005*float64(queries)),
 		Shares:   []rundir.Share{{Process: "workers", Ratio: 0.6}, {Process: "collector", Ratio: 0.01}},
 		CPUCores: tuning.Figure(s.total(queries)), Workers: s.workers,
-		Verdict: verdict, Reasons: reasons}, lines
+		Verdict: verdict, Reasons: reasons, Notes: s.noted}, lines
 }

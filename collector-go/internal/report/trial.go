@@ -99,6 +99,7 @@ type StepReport struct {
 	FilterLatency      *rundir.Percentiles `json:"filter_latency,omitempty"`
 	Verdict            tuning.Verdict      `json:"verdict"`
 	Reasons            []string            `json:"reasons"`
+	Notes              []string            `json:"notes,omitempty"`
 	HostIdle           Figure              `json:"host_idle"`
 	QueriesRunningMean Figure              `json:"queries_running_mean"`
 	Clients            rundir.Clients      `json:"clients"`

@@ -172,13 +172,7 @@ func (l *limiting) acquittal() string {
 	return ""
 }
 
-func names(limiters []Limiter) string {
-	all := Texts(limiters)
-	if len(all) > 1 {
-		return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
-	}
-	return all[0]
-}
+func names(limiters []Limiter) string { return Listed(Texts(limiters)) }
 
 // contradict finds what does not fit together.
 func (l *limiting) contradict() (out []string) {

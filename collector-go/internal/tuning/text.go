@@ -75,3 +75,12 @@ func Grouped(digits string) string {
 func grouped(v float64) string {
 	return Grouped(strconv.FormatFloat(tidy(v), 'f', -1, 64))
 }
+
+// Listed is "a", "a and b", "a, b and c".
+func Listed(texts []string) string {
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
+}
