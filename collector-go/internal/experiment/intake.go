@@ -179,10 +179,12 @@ func (s *Session) probesPerSecond() float64 {
 	return float64(s.o.Plan.MostQueries()) * s.query.ProbeRate()
 }
 
-// A topology has caught up with a lag that is no more than comes between two reads.
+// A topology has caught up with a lag that is no more than comes between two reads. Records that a source in the
+// topology makes itself lag as it states at the moment: near its capacity a topology would take a step to work off more.
 const (
-	settledLag   = 2 * time.Second // of what it reads
-	leastLag     = 50.0            // records
+	settledLag   = 2 * time.Second        // of what it reads
+	madeLag      = 100 * time.Millisecond // of what its own source makes
+	leastLag     = 50.0                   // records
 	drainLimit   = 3 * time.Minute
 	drainHistory = time.Minute // over which it is seen how much it reads
 )
@@ -251,15 +253,16 @@ func (s *Session) queryLimit() time.Duration {
 
 // settledAt is the lag up to which the topology keeps up, records.
 func (s *Session) settledAt(ctx context.Context) (float64, error) {
+	if !s.collected() {
+		return max(leastLag, madeLag.Seconds()*s.rate), nil
+	}
 	rate := s.rate
-	if s.collected() {
-		read, err := s.recordsRead(ctx, time.Now().Add(-drainHistory), time.Now())
-		if err != nil {
-			return 0, err
-		}
-		if read.Known() {
-			rate = max(rate, float64(read))
-		}
+	read, err := s.recordsRead(ctx, time.Now().Add(-drainHistory), time.Now())
+	if err != nil {
+		return 0, err
+	}
+	if read.Known() {
+		rate = max(rate, float64(read))
 	}
 	return max(leastLag, settledLag.Seconds()*rate), nil
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
@@ -15,7 +16,7 @@ type fitted struct {
 	value, residual            func(tuning.Volume) Figure
 }
 
-func coresOf(v tuning.Volume) Figure { return v.TotalCPUCores }
+func coresOf(v tuning.Volume) Figure { return v.Cores() }
 
 func fittedOf(d *tuning.Data) []fitted {
 	return []fitted{
@@ -52,7 +53,7 @@ func OfData(d *tuning.Data) *document.Document {
 	if len(d.Rows) > 1 {
 		var loads, cores []float64
 		for _, v := range d.Rows {
-			loads, cores = append(loads, float64(v.RecordsPerS)), append(cores, float64(v.TotalCPUCores))
+			loads, cores = append(loads, float64(v.RecordsPerS)), append(cores, float64(v.Cores()))
 		}
 		out.Figures = append(out.Figures, demandChart("data-demand", "records/s", loads, cores).Figure())
 	}
@@ -81,10 +82,10 @@ func OfData(d *tuning.Data) *document.Document {
 
 func volumeTable(d *tuning.Data) document.Table {
 	type volume = tuning.Volume
-	return document.TableOf(d.Rows,
+	columns := []document.Of[volume]{
 		digitsColumn("MiB/s", "", func(v volume) Figure { return v.DataMiBPerS }),
 		digitsColumn("Records/s", "", func(v volume) Figure { return v.RecordsPerS }),
-		digitsColumn("CPU cores", "", coresOf),
+		digitsColumn("CPU cores", "", func(v volume) Figure { return v.TotalCPUCores }),
 		digitsColumn("Memory", "MiB", func(v volume) Figure { return v.TotalMemoryMiB }),
 		digitsColumn("R/s per core", "", func(v volume) Figure { return v.RecordsPerCore }),
 		digitsColumn("MiB/s per core", "", func(v volume) Figure { return v.MiBPerCore }),
@@ -93,7 +94,12 @@ func volumeTable(d *tuning.Data) document.Table {
 		digitsColumn("Residual", "R/s", func(v volume) Figure { return v.ResidualRecords }),
 		digitsColumn("Residual", "MiB/s", func(v volume) Figure { return v.ResidualMiB }),
 		digitsColumn("Residual", "GiB", func(v volume) Figure { return v.ResidualGiB }),
-	)
+	}
+	if slices.ContainsFunc(d.Rows, func(v volume) bool { return v.UsedCPUCores > 0 }) {
+		columns[2] = digitsColumn("Cores declared", "", func(v volume) Figure { return v.TotalCPUCores })
+		columns = slices.Insert(columns, 3, digitsColumn("Cores used", "", tuning.Volume.Cores))
+	}
+	return document.TableOf(d.Rows, columns...)
 }
 
 func (f fitted) chart(d *tuning.Data) chart.Plot {

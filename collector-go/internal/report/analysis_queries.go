@@ -133,7 +133,7 @@ func latencyChart(q *tuning.Queries) chart.Plot {
 		Limit: chart.Limit{At: float64(q.LimitMs), Name: "limit " + tuning.Digits(q.LimitMs) + " ms"},
 	}
 	for i, r := range q.Rows {
-		points := measuredPoints(fmt.Sprintf("%d filter bolts", r.FilterBolts), i, r.Points,
+		points := measuredPoints(tuning.Counted(r.FilterBolts, "filter bolt"), i, r.Points,
 			func(p tuning.PointVerdict) Figure { return Figure(p.Queries) },
 			func(p tuning.PointVerdict) Figure { return p.LatencyMs })
 		joined := points

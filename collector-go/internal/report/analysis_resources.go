@@ -20,8 +20,12 @@ func OfResources(r *tuning.Resources) *document.Document {
 	if s := r.Spouts; s != nil {
 		d.Findings = append(d.Findings, pendingText(s))
 		if s.FilterBoltsPerSpout.Known() {
+			bolts := "filter bolts"
+			if s.FilterBoltsPerSpout == 1 {
+				bolts = "filter bolt"
+			}
 			d.Findings = append(d.Findings,
-				fmt.Sprintf("Fan-out: %s filter bolts a spout.", tuning.Digits(s.FilterBoltsPerSpout)))
+				fmt.Sprintf("Fan-out: %s %s a spout.", tuning.Digits(s.FilterBoltsPerSpout), bolts))
 		}
 		for _, w := range s.Warnings {
 			d.Findings = append(d.Findings, "Warning: "+w+".")

@@ -146,7 +146,7 @@ func stepReport(run *rundir.Figures, step rundir.Step, axis rundir.Axis) StepRep
 		Shares:  step.Shares,
 		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
 		Sharing: step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
-		Notes: step.Notes,
+		Notes:      step.Notes,
 		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == rundir.CostStep,
 		launch: step.Launch, slices: least,
 	}

@@ -33,3 +33,33 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	assert.Contains(t, r.Judged.Sizing.YAML,
 		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
 }
+
+// A rate was given to the configuration that declared the fewest cores, 1.08, which used 1.1, beside one that used
+// 0.5.
+func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
+	var columns []column
+	used := map[string]float64{"small": 1.1, "medium": 0.5}
+	for _, c := range []column{{label: "small", filterBolts: 1, cores: 1.08},
+		{label: "medium", filterBolts: 2, cores: 1.28}} {
+		each := c.cores / float64(c.filterBolts)
+		c.memoryMiB = 2000
+		c.components = []rundir.Component{instances("FilterBolt", c.filterBolts, each, 256, 128)}
+		for i, rate := range []float64{4000, 8000} {
+			c.cells = append(c.cells, cell{value: rate, recordsPerS: rate, mibPerS: rate * 1843 / (1 << 20),
+				latencyMs: 1, cores: used[c.label] * float64(i+1) / 2, verdict: tuning.OK})
+		}
+		columns = append(columns, c)
+	}
+	r, text := written(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, columns))
+	require.NotNil(t, r.Judged.Data)
+	require.Len(t, r.Judged.Data.Rows, 2)
+	most := r.Judged.Data.Rows[1]
+	assert.InDelta(t, 0.5, float64(most.UsedCPUCores), 1e-9, "of the one that used the fewest")
+	assert.InDelta(t, 1.28, float64(most.TotalCPUCores), 1e-9, "what it declared stands beside")
+	assert.InDelta(t, 16_000, float64(most.RecordsPerCore), 1e-6)
+	assert.Contains(t, text, "| Cores declared | Cores used |")
+	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
+	assert.InDelta(t, 0.5, float64(r.Judged.Sizing.Sizing.CPUCores.Value), 0.01)
+	assert.Contains(t, r.Judged.Sizing.YAML,
+		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, beside 1.28 declared")
+}

@@ -109,7 +109,16 @@ func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 			if m.verdict() != tuning.OK || !(size.cores > 0) || !(records > 0) || !(volume > 0) {
 				continue
 			}
-			if held, found := best[m.value]; !found || float64(size.cores) < held.TotalCPUCores {
+			used := m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) })
+			if !(used > 0) {
+				used = 0
+			}
+			held, found := best[m.value]
+			fewer := float64(used) < held.UsedCPUCores
+			if used == 0 || held.UsedCPUCores == 0 {
+				fewer = float64(size.cores) < held.TotalCPUCores
+			}
+			if !found || fewer {
 				memory := size.memoryMiB
 				if !(memory > 0) {
 					memory = Unknown
@@ -118,6 +127,7 @@ func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 					DataMiBPerS:    float64(volume),
 					RecordsPerS:    float64(records),
 					TotalCPUCores:  float64(size.cores),
+					UsedCPUCores:   float64(used),
 					TotalMemoryMiB: float64(memory),
 				}
 				configurations[m.value] = row.Configuration

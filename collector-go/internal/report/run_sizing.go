@@ -124,8 +124,8 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 		return s, err
 	}
 	s.Load = fmt.Sprintf(
-		"For %d queries at %s records/s: %s less than the most that this run held, %.0f with %d filter bolts.",
-		demand.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, by)
+		"For %d queries at %s records/s: %s less than the most that this run held, %.0f with %s.",
+		demand.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, tuning.Counted(by, "filter bolt"))
 	return s, nil
 }
 

@@ -25,6 +25,8 @@ type DataRow struct {
 	DataMiBPerS, RecordsPerS      float64
 	Component                     Component // Name is empty where the table has none
 	TotalCPUCores, TotalMemoryMiB float64
+	// UsedCPUCores are those that the workers used at the volume; 0 where nobody measured it.
+	UsedCPUCores float64
 }
 
 // Volume is a volume with the configuration that held it.
@@ -33,6 +35,9 @@ type Volume struct {
 	RecordsPerS    Figure `json:"records_per_s"`
 	TotalCPUCores  Figure `json:"total_cpu_cores"`
 	TotalMemoryMiB Figure `json:"total_memory_mib"`
+	// UsedCPUCores are those that the workers used, beside those that the configuration asks for; 0 where nobody measured
+	// it.
+	UsedCPUCores Figure `json:"used_cpu_cores,omitempty"`
 	// The row's own ratios, and what the least-squares lines leave of it, in the ratio's upper unit.
 	RecordsPerCore  Figure      `json:"records_per_core"`
 	MiBPerCore      Figure      `json:"mib_per_core"`
@@ -72,9 +77,9 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 	d.fit()
 	for i := range d.Rows {
 		v := &d.Rows[i]
-		v.ResidualRecords = v.RecordsPerS - d.Fits.RecordsPerCore.At(float64(v.TotalCPUCores))
-		v.ResidualMiB = v.DataMiBPerS - d.Fits.MiBPerCore.At(float64(v.TotalCPUCores))
-		v.ResidualGiB = v.TotalMemoryMiB/mibPerGiB - d.Fits.GiBPerCore.At(float64(v.TotalCPUCores))
+		v.ResidualRecords = v.RecordsPerS - d.Fits.RecordsPerCore.At(float64(v.Cores()))
+		v.ResidualMiB = v.DataMiBPerS - d.Fits.MiBPerCore.At(float64(v.Cores()))
+		v.ResidualGiB = v.TotalMemoryMiB/mibPerGiB - d.Fits.GiBPerCore.At(float64(v.Cores()))
 		findings, audited := auditTotals(v.totals())
 		d.Audit, d.AuditedTotals = append(d.Audit, findings...), d.AuditedTotals+audited
 	}
@@ -90,10 +95,10 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 func (d *Data) fit() {
 	var cores, records, mib, gibCores, gib []float64
 	for _, v := range d.Rows {
-		cores, records, mib = append(cores, float64(v.TotalCPUCores)), append(records, float64(v.RecordsPerS)),
+		cores, records, mib = append(cores, float64(v.Cores())), append(records, float64(v.RecordsPerS)),
 			append(mib, float64(v.DataMiBPerS))
 		if v.TotalMemoryMiB.Known() {
-			gibCores, gib = append(gibCores, float64(v.TotalCPUCores)), append(gib, float64(v.TotalMemoryMiB/mibPerGiB))
+			gibCores, gib = append(gibCores, float64(v.Cores())), append(gib, float64(v.TotalMemoryMiB/mibPerGiB))
 		}
 	}
 	d.Fits = DataFits{FitLine(cores, records, d.Confidence), FitLine(cores, mib, d.Confidence),
@@ -169,11 +174,19 @@ func ofComponent(name string) string {
 func volume(r DataRow, row int) Volume {
 	v := Volume{DataMiBPerS: Figure(r.DataMiBPerS), RecordsPerS: Figure(r.RecordsPerS),
 		TotalCPUCores:  Figure(r.TotalCPUCores),
-		TotalMemoryMiB: Figure(r.TotalMemoryMiB), row: row}
-	v.RecordsPerCore, v.MiBPerCore = v.RecordsPerS/v.TotalCPUCores, v.DataMiBPerS/v.TotalCPUCores
-	v.GiBPerCore = v.TotalMemoryMiB / mibPerGiB / v.TotalCPUCores
+		TotalMemoryMiB: Figure(r.TotalMemoryMiB), UsedCPUCores: Figure(r.UsedCPUCores), row: row}
+	v.RecordsPerCore, v.MiBPerCore = v.RecordsPerS/v.Cores(), v.DataMiBPerS/v.Cores()
+	v.GiBPerCore = v.TotalMemoryMiB / mibPerGiB / v.Cores()
 	v.RecordBytes = v.DataMiBPerS * (1 << 20) / v.RecordsPerS
 	return v
+}
+
+// Cores are those that the workers used, or, where nobody measured it, those that the configuration asks for.
+func (v Volume) Cores() Figure {
+	if v.UsedCPUCores > 0 {
+		return v.UsedCPUCores
+	}
+	return v.TotalCPUCores
 }
 
 // totals are the volume's totals beside the sums of its components; none where it has no components.

@@ -119,16 +119,15 @@ func AnalyzeQueries(points []QueryPoint, goals QueryGoals) (*Queries, error) {
 	}
 	q.Fit = fitQueries(q.Rows, goals.Confidence)
 	for _, r := range q.Rows {
+		bolts := Counted(r.FilterBolts, "filter bolt")
 		if r.Capacity.Note != "" {
-			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: %s", r.FilterBolts, r.Capacity.Note))
+			q.Notes = append(q.Notes, bolts+": "+r.Capacity.Note)
 		}
 		if left := r.leftOut(); left != "" {
-			q.Notes = append(q.Notes,
-				fmt.Sprintf("%d filter bolts: left out, since they say nothing of the topology: %s",
-					r.FilterBolts, left))
+			q.Notes = append(q.Notes, bolts+": left out, since they say nothing of the topology: "+left)
 		}
 		if r.Knee == nil {
-			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: no knee: %s", r.FilterBolts, r.KneeNote))
+			q.Notes = append(q.Notes, bolts+": no knee: "+r.KneeNote)
 		}
 	}
 	return q, nil

@@ -251,7 +251,11 @@ func (z *sizer) total() {
 		z.s.CPUCores = z.overBolts(func(r QueryRow) Figure { return r.TopologyCPUCores })
 		z.s.MemoryMiB = z.overBolts(func(r QueryRow) Figure { return r.TopologyMemoryMiB })
 	} else {
-		z.s.CPUCores = z.over(func(v Volume) (Figure, bool) { return v.TotalCPUCores, true })
+		z.s.CPUCores = z.over(func(v Volume) (Figure, bool) { return v.Cores(), true })
+		if largest := z.volumes[len(z.volumes)-1]; largest.UsedCPUCores > 0 {
+			z.note("cores are those that the workers used at each volume: %s at %s records/s, beside %s declared",
+				Digits(largest.UsedCPUCores), Digits(largest.RecordsPerS), Digits(largest.TotalCPUCores))
+		}
 		z.s.MemoryMiB = z.over(func(v Volume) (Figure, bool) { return v.TotalMemoryMiB, true })
 	}
 	if extra := z.s.FilterBoltsForQueries.Value - z.s.FilterBoltsForRecords.Value; extra > 0 {
