@@ -27,8 +27,8 @@ demo: build ## Measure a real Bullet topology on a local Storm cluster; report i
 	@$(run) exec build/bullet-metrics demo --out out/demo
 
 # How long one experiment may begin further steps, and when it is interrupted because it hangs.
-TUNE_LIMIT ?= 15m
-TUNE_HANGS ?= 20m
+TUNE_LIMIT ?= 20m
+TUNE_HANGS ?= 25m
 
 .PHONY: demo-scale
 demo-scale: build ## Show one topology on two collectors over a Thanos of three receivers: a receiver and a collector are killed, and nobody sees a gap (4 minutes; Thanos is built the first time)

@@ -180,7 +180,8 @@ func (s *Session) probesPerSecond() float64 {
 }
 
 // A topology has caught up with a lag that is no more than comes between two reads. Records that a source in the
-// topology makes itself lag as it states at the moment: near its capacity a topology would take a step to work off more.
+// topology makes itself lag as it states at the moment: near its capacity a topology would take a step to work off
+// more.
 const (
 	settledLag   = 2 * time.Second        // of what it reads
 	madeLag      = 100 * time.Millisecond // of what its own source makes

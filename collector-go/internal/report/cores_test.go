@@ -58,6 +58,7 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	assert.InDelta(t, 1.28, float64(most.TotalCPUCores), 1e-9, "what it declared stands beside")
 	assert.InDelta(t, 16_000, float64(most.RecordsPerCore), 1e-6)
 	assert.Contains(t, text, "| Cores declared | Cores used |")
+	assert.Contains(t, text, "Small and medium held the most: at least 8,000 records/s.")
 	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
 	assert.InDelta(t, 0.5, float64(r.Judged.Sizing.Sizing.CPUCores.Value), 0.01)
 	assert.Contains(t, r.Judged.Sizing.YAML,

@@ -77,9 +77,3 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 			"are stamped in whole milliseconds, of which the table has two digits; 0 is less than half of one.",
 			hookHistogram))
 }
-
-// wholeMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
-// interpolation.
-func wholeMs(ms Figure) string {
-	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
-}

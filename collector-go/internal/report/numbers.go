@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
@@ -56,4 +57,10 @@ func percentColumn[T any](head string, ratio func(T) Figure) document.Of[T] {
 // wholeColumn is a column of whole numbers.
 func wholeColumn[T any](head string, count func(T) int) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return strconv.Itoa(count(row)) })
+}
+
+// wholeMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
+// interpolation.
+func wholeMs(ms Figure) string {
+	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
 }

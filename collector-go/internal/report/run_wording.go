@@ -55,8 +55,8 @@ func (r *RunReport) why() string {
 	return held + missed[0] + more
 }
 
-// mostHeld is the largest capacity of a configuration as a sentence, and which configurations have none since nothing of
-// them was measured; "" where none held anything.
+// mostHeld is the largest capacity of a configuration as a sentence, and which configurations have none since nothing
+// of them was measured; "" where none held anything.
 func (r *RunReport) mostHeld() string {
 	var most, unmeasured []RowReport
 	for _, row := range r.Rows {
@@ -78,8 +78,11 @@ func (r *RunReport) mostHeld() string {
 	text := fmt.Sprintf("Capacity: %s %s. ", most[0].Capacity.Text(), r.axis())
 	switch {
 	case len(most) > 1:
-		atLeast := tuning.Interval{LastOK: most[0].Capacity.LastOK}
-		text = fmt.Sprintf("%s held the most: %s %s. ", capital(labelsOf(most)), atLeast.Text(), r.axis())
+		held := most[0].Capacity.Text()
+		if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
+			held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
+		}
+		text = fmt.Sprintf("%s held the most: %s %s. ", capital(labelsOf(most)), held, r.axis())
 	case len(r.Rows) > 1:
 		text = fmt.Sprintf("The most was held by %s: %s %s. ", most[0].Label, most[0].Capacity.Text(), r.axis())
 	}

@@ -183,7 +183,8 @@ func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	run := synthetic()
 	assert.Contains(t, markdown(t, run), "no percentile can be made from it")
 	assert.NotContains(t, markdown(t, run), "by the hook")
-	run.Steps[0].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25, Spectrum: []tuning.Figure{0.3, 0.98, 2, 3, 4.25, 12.3, 118.7}}
+	run.Steps[0].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25,
+		Spectrum: []tuning.Figure{0.3, 0.98, 2, 3, 4.25, 12.3, 118.7}}
 	text := markdown(t, run)
 	assert.NotContains(t, text, "no percentile")
 	assert.Contains(t, text, "the latency hook's histogram (bullet_filter_latency_seconds)")

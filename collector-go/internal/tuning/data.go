@@ -35,8 +35,8 @@ type Volume struct {
 	RecordsPerS    Figure `json:"records_per_s"`
 	TotalCPUCores  Figure `json:"total_cpu_cores"`
 	TotalMemoryMiB Figure `json:"total_memory_mib"`
-	// UsedCPUCores are those that the workers used, beside those that the configuration asks for; 0 where nobody measured
-	// it.
+	// UsedCPUCores are those that the workers used, beside those that the configuration asks for; 0 where nobody
+	// measured it.
 	UsedCPUCores Figure `json:"used_cpu_cores,omitempty"`
 	// The row's own ratios, and what the least-squares lines leave of it, in the ratio's upper unit.
 	RecordsPerCore  Figure      `json:"records_per_core"`
