@@ -177,6 +177,23 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	}
 }
 
+// A source in the topology states what it owes at the moment. Near its capacity the topology would take a step to work
+// off 2 s of it, and a step that repeats the last OK after a FAIL would be judged by that.
+func TestAStepOfASourceInTheTopologyBeginsWithNothingOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.carries["overload"] = 512
+		dir := begin(t, strings.Replace(overload, "[100, 700, 200]", "[100, 538, 500]", 1))
+		_, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
+		require.NoError(t, err)
+		steps := reread(t, dir).Trials[0].Steps
+		require.Len(t, steps, 3)
+		assert.InDelta(t, 38*20, float64(steps[1].RecordsLag), 60, "of 550 records/s 512 were made")
+		assert.Less(t, steps[2].RecordsLag, int64(60), "512 records/s are made as they are due, and nothing beside")
+		assert.Empty(t, steps[2].Notes)
+	})
+}
+
 // A source that was paused while what was unread was read makes its records again, at a rate that is no other
 // than before.
 func TestAPausedSourceGoesOn(t *testing.T) {

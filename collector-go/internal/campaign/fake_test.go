@@ -106,7 +106,9 @@ type fakeTopology struct {
 	control load.Control
 	changed time.Time
 	emitted float64
-	active  int
+	// lag is how many records are due and not yet made: of a source that carries no more.
+	lag    float64
+	active int
 	// slow are the times at which more was asked than is held, by slice.
 	slow map[int64]bool
 	// idle is how much of the machine was, up to when it was looked at.
@@ -122,10 +124,12 @@ func (f *fakeTopology) advance() {
 	for _, p := range f.control.Probes {
 		rate += p.PerSecond
 	}
+	due := f.lag + rate*time.Since(f.changed).Seconds()
+	took := due
 	if f.carries > 0 {
-		rate = min(rate, f.carries)
+		took = min(due, f.carries*time.Since(f.changed).Seconds())
 	}
-	f.emitted += rate * time.Since(f.changed).Seconds()
+	f.emitted, f.lag = f.emitted+took, due-took
 	f.changed = time.Now()
 }
 
@@ -141,7 +145,7 @@ func (f *fakeTopology) Status(context.Context) (load.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.advance()
-	return load.Status{Reporting: 1, Following: 1, Emitted: int64(f.emitted) + 1}, nil
+	return load.Status{Reporting: 1, Following: 1, Emitted: int64(f.emitted) + 1, Lag: int64(f.lag)}, nil
 }
 
 var probeIn = regexp.MustCompile(`probe = '([^']*)'`)
