@@ -61,6 +61,7 @@ type bench struct {
 	workerKilledAt time.Time
 	slowedAt       time.Time     // when the topology was killed that had bolts awake
 	queriesTook    time.Duration // the slowest of the held ones, as its client saw it
+	inVain         []string      // what was waited for too long
 }
 
 // root is the repository's root.
@@ -104,7 +105,12 @@ func startBench(t *testing.T) *bench {
 	require.NoError(t, err)
 	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager, nimbus: relay,
 		started: time.Now()}
-	t.Cleanup(func() { b.stop(t) })
+	t.Cleanup(func() {
+		b.stop(t)
+		for _, what := range b.inVain { // again, below the logs of all processes
+			t.Logf("waited too long for %s", what)
+		}
+	})
 	b.collector, err = experiment.NewCollector(o.HTTPListen)
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context()))
@@ -159,6 +165,7 @@ func (b *bench) await(t *testing.T, what string, holds func(context.Context) boo
 		case err := <-b.Failed():
 			require.NoError(t, err)
 		case <-ctx.Done():
+			b.inVain = append(b.inVain, what)
 			require.Failf(t, "waited too long", "for %s: %v", what, ctx.Err())
 		}
 	}

@@ -48,14 +48,15 @@ func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[s
 func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]tuning.Figure) {
 	t.Helper()
 	ofVictim := ",worker=" + strconv.Quote(victim)
-	var back time.Time // the end of the new process' first slice
+	var started, back time.Time // when the new process started, and the end of its first slice
 	b.await(t, "the new process' first slices", func(ctx context.Context) bool {
 		starts, err := b.slices(ctx, "bullet_worker_start_time_seconds", ofVictim, b.started, time.Now())
 		if err != nil || len(starts) != 1 {
 			return false
 		}
-		for i, started := range starts[0].Slices.Values {
-			if float64(started) >= float64(b.workerKilledAt.Unix()) {
+		for i, seconds := range starts[0].Slices.Values {
+			started = time.UnixMilli(int64(float64(seconds) * 1000))
+			if !started.Before(b.workerKilledAt.Truncate(time.Millisecond)) {
 				back = time.UnixMilli(starts[0].Slices.TimesMs[i])
 				return true
 			}
@@ -91,7 +92,7 @@ func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]
 		require.NoError(t, err)
 		assert.Empty(t, at, "PromQL draws across a gap of %d ms", gap)
 	}
-	b.assertMissed(t, victim)
+	b.assertMissed(t, victim, started.Sub(b.workerKilledAt))
 }
 
 // assertTotalsNeverFall looks at every counter that is stored of the topology.
@@ -106,13 +107,10 @@ func (b *bench) assertTotalsNeverFall(t *testing.T) {
 	}
 }
 
-// awayFor is how long a worker that starts again sends nothing at least, seconds.
-const awayFor = 5
-
-// assertMissed finds the victim's samples missing in what the collector reports of the collection, and its interval as
-// it is configured. How far apart samples were is stored once in 30 s, and a busy machine misses some before: both are
-// waited for.
-func (b *bench) assertMissed(t *testing.T, victim string) {
+// assertMissed finds the victim's samples missing in what the collector reports of the collection, for at least as long
+// as it had no process, and its interval as it is configured. How far apart samples were is stored once in 30 s, and a
+// busy machine misses some before: both are waited for.
+func (b *bench) assertMissed(t *testing.T, victim string, away time.Duration) {
 	t.Helper()
 	b.await(t, "the collection to tell of the gap", func(ctx context.Context) bool {
 		whole, err := b.collector.Collection(ctx, topology, b.started, time.Now())
@@ -122,11 +120,12 @@ func (b *bench) assertMissed(t *testing.T, victim string) {
 		for _, w := range whole.Workers {
 			for _, m := range w.Metrics {
 				if w.Worker == victim && m.Metric == "bullet_worker_heap_used_bytes" && m.Missing > 0 &&
-					m.SeenMaxSeconds != nil && *m.SeenMaxSeconds > awayFor {
+					m.SeenMaxSeconds != nil && *m.SeenMaxSeconds > away.Seconds() {
 					assert.False(t, whole.Complete)
 					assert.Equal(t, uint64(1), w.Restarts)
 					assert.Equal(t, 1.0, *m.IntervalSeconds, "the sampler's")
-					t.Logf("%s: %s missed %d of %d samples, %s in all", w.Worker, m.Metric, m.Missing, m.Expected(),
+					t.Logf("%s: no process for %s, no sample for %.1f s; %s missed %d of %d samples, %s in all", w.Worker,
+						away.Round(time.Millisecond), *m.SeenMaxSeconds, m.Metric, m.Missing, m.Expected(),
 						strconv.FormatUint(whole.Missing, 10))
 					return true
 				}
