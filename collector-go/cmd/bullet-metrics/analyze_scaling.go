@@ -17,7 +17,7 @@ func init() {
 	register(analysis{
 		name: "scaling", short: "A scaling curve beside the ideal, a discounted projection and the Universal Scalability Law",
 		example: "--input curve.csv --discount 0.25",
-		columns: "nodes, cores, senders or total_cpu_cores, and throughput, records_per_s or rows_per_s",
+		columns: "nodes, cores, senders, used_cpu_cores or total_cpu_cores, and throughput, records_per_s or rows_per_s",
 		prepare: prepareScaling,
 	})
 }
@@ -49,7 +49,7 @@ func prepareScaling(flags *pflag.FlagSet) (func() error, analyze) {
 	}
 }
 
-// readCurve reads a scaling curve; of a run of data volumes, that of records/s over the topology's cores.
+// readCurve reads a scaling curve; of a run of data volumes, that of records/s over the cores that its workers used.
 func readCurve(path string) (*measured[tuning.ScalingRow], tuning.ScalingColumns, error) {
 	run, err := openRun(path)
 	if err != nil {
@@ -70,13 +70,16 @@ func readCurve(path string) (*measured[tuning.ScalingRow], tuning.ScalingColumns
 	}
 	largest := map[float64]float64{} // the most records/s that so many cores held
 	var rows []tuning.ScalingRow
+	names := tuning.ScalingColumns{Size: tuning.ColumnTotalCPU6, Throughput: tuning.ColumnRecordRate}
 	for _, v := range volumes.rows {
-		largest[v.TotalCPUCores] = max(largest[v.TotalCPUCores], v.RecordsPerS)
+		largest[v.Cores()] = max(largest[v.Cores()], v.RecordsPerS)
+		if v.UsedCPUCores > 0 {
+			names.Size = tuning.ColumnUsedCPU
+		}
 	}
 	for cores, records := range largest {
 		rows = append(rows, tuning.ScalingRow{Size: cores, Throughput: records})
 	}
 	slices.SortFunc(rows, func(a, b tuning.ScalingRow) int { return cmp.Compare(a.Size, b.Size) })
-	return ofRun(path, run, rows), tuning.ScalingColumns{Size: tuning.ColumnTotalCPU6,
-		Throughput: tuning.ColumnRecordRate}, nil
+	return ofRun(path, run, rows), names, nil
 }

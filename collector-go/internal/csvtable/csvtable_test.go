@@ -262,7 +262,7 @@ func TestCurves(t *testing.T) {
 	assert.Equal(t, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, curve.Names)
 	_, err = csvtable.Scaling(file(t, "node,throughput\n1,100\n"))
 	assert.ErrorContains(t, err,
-		`none of the columns nodes, cores, senders, total_cpu_cores is there (the nearest there is "node")`)
+		`none of the columns nodes, cores, senders, used_cpu_cores, total_cpu_cores is there (the nearest there is "node")`)
 	curve, err = csvtable.Scaling(file(t, "nodes,throughput\n1,100\n2,190\n2,191\n"))
 	require.NoError(t, err)
 	_, err = tuning.AnalyzeScaling(curve.Rows, curve.Names, 0.25, 0.95)

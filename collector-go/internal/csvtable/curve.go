@@ -10,7 +10,7 @@ import (
 
 // sizeColumns and throughputColumns are what a scaling curve may call its columns, best first.
 var (
-	sizeColumns       = []string{"nodes", "cores", "senders", tuning.ColumnTotalCPU6}
+	sizeColumns       = []string{"nodes", "cores", "senders", tuning.ColumnUsedCPU, tuning.ColumnTotalCPU6}
 	throughputColumns = []string{"throughput", tuning.ColumnRecordRate, "rows_per_s"}
 )
 

@@ -12,7 +12,9 @@ var dataColumns = []Column{
 	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnTotalCPU6, Kind: Number}, {Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
+	{Name: tuning.ColumnTotalCPU6, Kind: Number},
+	{Name: tuning.ColumnUsedCPU, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
 }
 
 // Data reads a table of volumes, with or without the components of each.
@@ -38,6 +40,9 @@ func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 			RecordsPerS:    float64(t.Figure(i, tuning.ColumnRecordRate)),
 			TotalCPUCores:  float64(t.Figure(i, tuning.ColumnTotalCPU6)),
 			TotalMemoryMiB: float64(t.Figure(i, tuning.ColumnTotalMemory))}
+		if used := t.Figure(i, tuning.ColumnUsedCPU); used.Known() {
+			row.UsedCPUCores = float64(used)
+		}
 		if column != "" {
 			row.Component = t.component(i, column, cpu)
 			row.Component.TotalMemoryMiB = tuning.Unknown // here the column is the volume's

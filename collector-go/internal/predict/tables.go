@@ -77,6 +77,9 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 		o := s.row(fmt.Sprintf("for %s records/s", tuning.Digits(tuning.Figure(r.RecordsPerS))),
 			Load{0, tuning.Figure(r.RecordsPerS)}, Setup{}, map[Figure]float64{})
 		o.put(CoresHeld, tuning.Figure(r.TotalCPUCores))
+		if r.UsedCPUCores > 0 {
+			o.put(CPU, tuning.Figure(r.UsedCPUCores))
+		}
 		o.put(MemoryHeld, tuning.Figure(r.TotalMemoryMiB))
 	}
 }

@@ -1,11 +1,14 @@
 package report_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/predict"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -50,7 +53,8 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 		}
 		columns = append(columns, c)
 	}
-	r, text := written(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, columns))
+	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond, columns)
+	r, text := written(t, dir)
 	require.NotNil(t, r.Judged.Data)
 	require.Len(t, r.Judged.Data.Rows, 2)
 	most := r.Judged.Data.Rows[1]
@@ -63,4 +67,34 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	assert.InDelta(t, 0.5, float64(r.Judged.Sizing.Sizing.CPUCores.Value), 0.01)
 	assert.Contains(t, r.Judged.Sizing.YAML,
 		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, beside 1.28 declared")
+
+	// The run's table keeps both, so that what is made of the file is what the report states.
+	_, out := reported(t, dir)
+	path := filepath.Join(out, "data.csv")
+	_, rows, err := csvtable.Data(path, csvtable.CPUUnsaid)
+	require.NoError(t, err)
+	again, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
+	require.NoError(t, err)
+	assert.Equal(t, asText(t, r.Judged.Data), asText(t, again))
+	curve, err := csvtable.Scaling(path)
+	require.NoError(t, err)
+	assert.Equal(t, []tuning.ScalingRow{{Size: 0.25, Throughput: 4000}, {Size: 0.5, Throughput: 8000}}, curve.Rows)
+	source, err := predict.OfTable(path, tuning.Unknown)
+	require.NoError(t, err)
+	measured := source.Observations[1].Measured
+	assert.InDelta(t, 0.5, float64(measured[predict.CPU]), 1e-9)
+	assert.InDelta(t, 1.28, float64(measured[predict.CoresHeld]), 1e-9)
+
+	// Where they are known of some volumes alone, the others' are stated to be those asked for.
+	for i := range rows {
+		if rows[i].RecordsPerS == 4000 {
+			rows[i].UsedCPUCores = 0
+		}
+	}
+	mixed, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
+	require.NoError(t, err)
+	assert.Contains(t, mixed.Notes, "the cores used are known of 1 of 2 volumes: of the others those asked for are taken")
+	rows[0].UsedCPUCores = -1
+	_, err = tuning.AnalyzeData(rows, tuning.DefaultConfidence)
+	assert.ErrorContains(t, err, tuning.ColumnUsedCPU)
 }

@@ -50,7 +50,8 @@ func pointRows(t Tables) [][]string {
 	return rows
 }
 
-// volumeRows have the columns of the document's Test 6, and the off-heap memory.
+// volumeRows have the columns of the document's Test 6, the off-heap memory, and the cores that were used where they
+// are known of each volume.
 func volumeRows(volumes []tuning.DataRow) [][]string {
 	components := slices.ContainsFunc(volumes, func(v tuning.DataRow) bool { return v.Component.Name != "" })
 	head := []string{tuning.ColumnDataRate, tuning.ColumnRecordRate}
@@ -58,7 +59,12 @@ func volumeRows(volumes []tuning.DataRow) [][]string {
 		head = append(head, tuning.ColumnComponent, tuning.ColumnParallelism, tuning.ColumnCPUEach, tuning.ColumnOnHeap,
 			tuning.ColumnOffHeap)
 	}
-	rows := [][]string{append(head, tuning.ColumnTotalCPU6, tuning.ColumnTotalMemory)}
+	head = append(head, tuning.ColumnTotalCPU6)
+	used := !slices.ContainsFunc(volumes, func(v tuning.DataRow) bool { return v.UsedCPUCores == 0 })
+	if used {
+		head = append(head, tuning.ColumnUsedCPU)
+	}
+	rows := [][]string{append(head, tuning.ColumnTotalMemory)}
 	for _, v := range volumes {
 		row := []string{plain(v.DataMiBPerS), plain(v.RecordsPerS)}
 		switch c := v.Component; {
@@ -68,7 +74,11 @@ func volumeRows(volumes []tuning.DataRow) [][]string {
 			row = append(row, c.Name, strconv.Itoa(c.Parallelism), plain(float64(c.CPUCoresEach)),
 				plain(float64(c.OnHeapMiB)), plain(float64(c.OffHeapMiB)))
 		}
-		rows = append(rows, append(row, plain(v.TotalCPUCores), plain(v.TotalMemoryMiB)))
+		row = append(row, plain(v.TotalCPUCores))
+		if used {
+			row = append(row, plain(v.UsedCPUCores))
+		}
+		rows = append(rows, append(row, plain(v.TotalMemoryMiB)))
 	}
 	return rows
 }

@@ -14,6 +14,7 @@ const (
 	ColumnDataRate   = "data_mib_per_s"
 	ColumnRecordRate = "records_per_s"
 	ColumnTotalCPU6  = "total_cpu_cores"
+	ColumnUsedCPU    = "used_cpu_cores"
 )
 
 // mibPerGiB turns MiB into GiB.
@@ -27,6 +28,14 @@ type DataRow struct {
 	TotalCPUCores, TotalMemoryMiB float64
 	// UsedCPUCores are those that the workers used at the volume; 0 where nobody measured it.
 	UsedCPUCores float64
+}
+
+// Cores are those that the workers used, or, where nobody measured it, those that the configuration asks for.
+func (r DataRow) Cores() float64 {
+	if r.UsedCPUCores > 0 {
+		return r.UsedCPUCores
+	}
+	return r.TotalCPUCores
 }
 
 // Volume is a volume with the configuration that held it.
@@ -103,11 +112,26 @@ func (d *Data) fit() {
 	}
 	d.Fits = DataFits{FitLine(cores, records, d.Confidence), FitLine(cores, mib, d.Confidence),
 		FitLine(gibCores, gib, d.Confidence)}
+	if n := d.measuredCores(); n > 0 && n < len(cores) {
+		d.Notes = append(d.Notes,
+			fmt.Sprintf("the cores used are known of %d of %d volumes: of the others those asked for are taken", n,
+				len(cores)))
+	}
 	if len(gib) < len(cores) {
 		d.Notes = append(d.Notes,
 			fmt.Sprintf("the memory of %d of %d volumes is not known: they are not in GiB per core",
 				len(cores)-len(gib), len(cores)))
 	}
+}
+
+// measuredCores is of how many volumes the cores used are known.
+func (d *Data) measuredCores() (n int) {
+	for _, v := range d.Rows {
+		if v.UsedCPUCores > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // volumesOf gathers the rows of each volume; volumes ascend.
@@ -121,6 +145,7 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		wrong.more(n, ColumnDataRate, r.DataMiBPerS, 0)
 		wrong.more(n, ColumnRecordRate, r.RecordsPerS, 0)
 		wrong.more(n, ColumnTotalCPU6, r.TotalCPUCores, 0)
+		wrong.notNegative(n, ColumnUsedCPU, Figure(r.UsedCPUCores))
 		if !math.IsNaN(r.TotalMemoryMiB) {
 			wrong.more(n, ColumnTotalMemory, r.TotalMemoryMiB, 0)
 		}
@@ -135,6 +160,10 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		if r.TotalCPUCores != float64(v.TotalCPUCores) {
 			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in all, but the same volume has %g in another row",
 				r.TotalCPUCores, float64(v.TotalCPUCores))
+		}
+		if r.UsedCPUCores != float64(v.UsedCPUCores) {
+			wrong.repeats(n, v.row, ColumnUsedCPU, "%g cores used, but the same volume has %g in another row",
+				r.UsedCPUCores, float64(v.UsedCPUCores))
 		}
 		if memory := float64(v.TotalMemoryMiB); r.TotalMemoryMiB != memory &&
 			!(math.IsNaN(r.TotalMemoryMiB) && math.IsNaN(memory)) {

@@ -89,7 +89,7 @@ func checkScaling(rows []ScalingRow, columns ScalingColumns) error {
 }
 
 func (s *Scaling) explain(base ScalingRow) {
-	s.Notes = append(s.Notes, fmt.Sprintf("ideal and discounted start from the smallest size, %g", base.Size))
+	s.Notes = append(s.Notes, "ideal and discounted start from the smallest size, "+Digits(Figure(base.Size)))
 	if len(s.Rows) == 1 {
 		s.Notes = append(s.Notes, "one size shows no scaling; measure others")
 	}
@@ -104,7 +104,7 @@ func (s *Scaling) explain(base ScalingRow) {
 	}
 	if best.Efficiency > 1.0001 {
 		s.Notes = append(s.Notes,
-			fmt.Sprintf("size %g gives %.0f%% of the ideal: the smallest size was not used to the full, so the projections are too low",
-				float64(best.Size), math.Round(100*float64(best.Efficiency))))
+			fmt.Sprintf("size %s gives %.0f%% of the ideal: the smallest size was not used to the full, so the projections are too low",
+				Digits(best.Size), math.Round(100*float64(best.Efficiency))))
 	}
 }
