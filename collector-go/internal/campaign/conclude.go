@@ -121,13 +121,7 @@ func Summary(plan rundir.Plan, r rundir.Result) (lines []string) {
 	for _, row := range r.Rows {
 		line := fmt.Sprintf("  %s: %s", row.Label, row.Verdict)
 		if plan.Analysis != rundir.OfTimeline { // which has no capacity
-			line += ", capacity " + row.Capacity.String()
-			if row.Capacity.LastOK != nil || row.Capacity.FirstFail != nil {
-				line += " " + plan.Axis.Unit()
-			}
-			if row.Capacity.Note != "" {
-				line += " (" + row.Capacity.Note + ")"
-			}
+			line += ", capacity " + row.Capacity.Of(plan.Axis.Unit())
 		}
 		lines = append(lines, line)
 	}

@@ -23,8 +23,7 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	}) {
 		judged += " One that is FAIL although it was complete missed another goal."
 	}
-	d.Findings = append(d.Findings,
-		"Capacity: "+c.Capacity.Text()+" simultaneous queries."+tuning.InBrackets(c.Capacity.Note), judged)
+	d.Findings = append(d.Findings, "Capacity: "+c.Capacity.Of("simultaneous queries")+".", judged)
 	d.Findings = append(d.Findings, costFindings(c)...)
 	d.Add("Steps", document.Tabled(concurrencyTable(c)))
 	d.Figures = append(d.Figures, costChart(c).Figure())

@@ -94,6 +94,34 @@ func TestEveryPointIsDrawn(t *testing.T) {
 	assert.Equal(t, dots(4)+3, dots(7))
 }
 
+// Completeness comes first where a step lost records; else what the steps cost does.
+func TestTheFigureThatAStepWasJudgedByComesFirst(t *testing.T) {
+	for lost, want := range map[bool][]string{true: {"concurrency-completeness", "concurrency-cpu"},
+		false: {"concurrency-cpu", "concurrency-completeness"}} {
+		rows := []tuning.ConcurrencyRow{{Queries: 100, AverageResultSize: 10}, {Queries: 200, AverageResultSize: 10,
+			Verdict: tuning.Fail}}
+		if lost {
+			rows[1].AverageResultSize = 5
+		}
+		for i := range rows {
+			rows[i].AverageCPUMsPerMinute, rows[i].Workers = tuning.Figure(rows[i].Queries), 2
+			rows[i].TotalCPUMsPerMinute, rows[i].AverageGCMsPerMinute = tuning.Unknown, tuning.Unknown
+		}
+		c, err := tuning.AnalyzeConcurrency(rows, tuning.DefaultGoals(), 0.95)
+		require.NoError(t, err)
+		d := report.OfConcurrency(c)
+		var names []string
+		for _, f := range d.Figures {
+			names = append(names, f.Name)
+			svg, err := f.SVG()
+			require.NoError(t, err)
+			assert.Contains(t, string(svg), "measured (hollow: FAIL)", "one legend, whatever the step missed")
+		}
+		assert.Equal(t, want, names)
+		assert.Equal(t, !lost, strings.Contains(d.Text(), "although it was complete missed another goal"))
+	}
+}
+
 func TestAnalysesOfOneRow(t *testing.T) {
 	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{{Queries: 100, AverageCPUMsPerMinute: 60_000,
 		AverageResultSize: 8, Workers: 3,

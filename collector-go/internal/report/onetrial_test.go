@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"cmp"
 	"path/filepath"
 	"testing"
 
@@ -36,7 +37,7 @@ func oneTrial(t *testing.T, figures *rundir.Figures) *report.RunReport {
 	require.NoError(t, w.BeginTrial(trial, []byte("a: 1\n"), rundir.Arguments{}))
 	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
 	for i, step := range figures.Steps {
-		step.Number, step.Value, step.Kind = i+1, float64(step.Queries), rundir.LoadStep
+		step.Number, step.Value, step.Kind = i+1, float64(step.Queries), cmp.Or(step.Kind, rundir.LoadStep)
 		require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 	}
 	require.NoError(t, w.SaveFigures(trial, *figures))

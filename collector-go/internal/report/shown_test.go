@@ -209,6 +209,12 @@ func TestTheSpectrumOfAStep(t *testing.T) {
 	assert.Contains(t, text, "| Records | p50 ms | p75 ms | p90 ms | p95 ms | p99 ms | p99.5 ms | p99.9 ms |")
 	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")
 	assert.Contains(t, text, "figures/trial-01-spectrum.svg")
+
+	// A load that was measured for the cost is in the table, and no line of the figure: it is one of the steps again.
+	run.Steps[1].Kind = rundir.CostStep
+	text = markdown(t, run)
+	assert.Contains(t, text, "| 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")
+	assert.NotContains(t, text, "figures/trial-01-spectrum.svg")
 }
 
 func TestASpreadOfWhatIsKnown(t *testing.T) {

@@ -70,6 +70,14 @@ func (e Estimate) Text(confidence float64, unit string) string {
 	return strings.TrimRight(Digits(e.Value)+" "+unit, " ") + InBrackets(strings.Join(about, "; "))
 }
 
+// Of is the interval with the unit of its ends and its note; a capacity that is unknown has no unit.
+func (i Interval) Of(unit string) string {
+	if i.LastOK == nil && i.FirstFail == nil {
+		return "unknown" + InBrackets(i.Note)
+	}
+	return i.Text() + " " + unit + InBrackets(i.Note)
+}
+
 // shortNote is how long a note may be to stand in the place of a capacity.
 const shortNote = 24
 

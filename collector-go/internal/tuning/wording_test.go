@@ -23,6 +23,9 @@ func TestCapacitiesInWords(t *testing.T) {
 	assert.Equal(t, "unknown", Interval{}.Text())
 	assert.Equal(t, "not measured", Interval{Note: "not measured"}.Text())
 	assert.Equal(t, "unknown", Interval{Note: "a note that is too long for a cell"}.Text())
+	assert.Equal(t, "at least 200 queries (the last step)", Interval{LastOK: &low, Note: "the last step"}.Of("queries"))
+	assert.Equal(t, "unknown (not measured)", Interval{Note: "not measured"}.Of("queries"), "nothing that has a unit")
+	assert.Equal(t, "unknown", Interval{}.Of("queries"))
 }
 
 func TestEstimatesInWords(t *testing.T) {
