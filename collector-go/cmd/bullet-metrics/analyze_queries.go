@@ -16,7 +16,7 @@ func init() {
 	register(analysis{
 		name: "queries", short: "Capacity and knee of each configuration, and queries per core",
 		example: "--input grid.csv --limit 200ms --figures figures",
-		columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, records_per_s, verdict",
+		columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, used_cpu_cores, records_per_s, verdict",
 		prepare: prepareQueries,
 	})
 }

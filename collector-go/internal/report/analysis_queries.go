@@ -27,7 +27,8 @@ func OfQueries(q *tuning.Queries) *document.Document {
 	return d
 }
 
-// addDemand adds, for each load that was run, the configuration with the least cores that held it.
+// addDemand adds, for each load that was run, the configuration that held it with the least cores: those that it used
+// then, where that was measured.
 func addDemand(d *document.Document, q *tuning.Queries) {
 	var loads, cores []float64
 	for _, r := range q.Rows {
@@ -44,8 +45,8 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 		least, bolts := math.NaN(), "more than was run"
 		for _, r := range q.Rows {
 			held := r.Capacity.LastOK != nil && float64(*r.Capacity.LastOK) >= load
-			if held && !(float64(r.TopologyCPUCores) >= least) {
-				least, bolts = float64(r.TopologyCPUCores), strconv.Itoa(r.FilterBolts)
+			if at := float64(r.CoresAt(int(load))); held && !(at >= least) {
+				least, bolts = at, strconv.Itoa(r.FilterBolts)
 			}
 		}
 		cores = append(cores, least)
@@ -119,7 +120,7 @@ func pointTable(q *tuning.Queries) document.Table {
 		document.Numbers("Average latency", "ms"), document.Words("Verdict"))
 	for _, r := range q.Rows {
 		for _, p := range r.Points {
-			t.Add(strconv.Itoa(r.FilterBolts), strconv.Itoa(p.Queries), tuning.Digits(p.LatencyMs), string(p.Verdict))
+			t.Add(strconv.Itoa(r.FilterBolts), grouped(p.Queries), tuning.Digits(p.LatencyMs), string(p.Verdict))
 		}
 	}
 	return t

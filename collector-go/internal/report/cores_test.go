@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"cmp"
 	"path/filepath"
 	"testing"
 
@@ -35,6 +36,29 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
 	assert.Contains(t, r.Judged.Sizing.YAML,
 		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
+}
+
+// What 200 queries take was shown as 1.061 cores, which two filter bolts used at 800.
+func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
+	var columns []column
+	for bolts, cells := range [][]cell{
+		{{value: 200, cores: 0.6}, {value: 500, cores: 1.2}, {value: 800, cores: 1.6}},
+		{{value: 500, cores: 0.9}, {value: 800, cores: 1.061}, {value: 1000, cores: 1.9, verdict: tuning.Fail}},
+	} {
+		c := column{label: tuning.Counted(bolts+1, "filter bolt"), filterBolts: bolts + 1, cores: 1.28, memoryMiB: 2000,
+			cells: cells}
+		for i := range c.cells {
+			at := &c.cells[i]
+			at.latencyMs, at.recordsPerS, at.mibPerS = 5, 1000, 1.8
+			at.verdict = cmp.Or(at.verdict, tuning.OK)
+		}
+		columns = append(columns, c)
+	}
+	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, columns))
+	demand := section(t, text, "Query scaling at a filter latency of at most 200 ms")
+	assert.Contains(t, demand,
+		"| 200 | 0.6 | 1 |\n| 500 | 0.9 | 2 |\n| 800 | 1.061 | 2 |\n| 1,000 | – | more than was run |\n")
+	assert.InDelta(t, 1.061, float64(r.Judged.Queries.Rows[1].TopologyCPUCores), 1e-9, "of all it held")
 }
 
 // A rate was given to the configuration that declared the fewest cores, 1.08, which used 1.1, beside one that used

@@ -88,7 +88,8 @@ func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 			if latency.Known() {
 				points = append(points,
 					tuning.QueryPoint{FilterBolts: size.filterBolts, Queries: int(m.value), LatencyMs: float64(latency),
-						TopologyCPUCores: size.cores, TopologyMemoryMiB: size.memoryMiB, Verdict: m.verdict()})
+						TopologyCPUCores: size.cores, TopologyMemoryMiB: size.memoryMiB, UsedCPUCores: m.usedCores(),
+						Verdict: m.verdict()})
 			}
 		}
 	}
@@ -109,10 +110,7 @@ func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 			if m.verdict() != tuning.OK || !(size.cores > 0) || !(records > 0) || !(volume > 0) {
 				continue
 			}
-			used := m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) })
-			if !(used > 0) {
-				used = 0
-			}
+			used := m.usedCores()
 			held, found := best[m.value]
 			fewer := float64(used) < held.UsedCPUCores
 			if used == 0 || held.UsedCPUCores == 0 {

@@ -76,6 +76,15 @@ func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 // verdict is one for all launches: what they agree on, else inconclusive.
 func (m measured) verdict() tuning.Verdict { return tuning.Agreed(m.verdicts) }
 
+// usedCores are those that all workers used; 0 where nobody measured it.
+func (m measured) usedCores() Figure {
+	used := m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) })
+	if !(used > 0) {
+		return 0
+	}
+	return used
+}
+
 func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	var all []Figure
 	for _, s := range m.steps {

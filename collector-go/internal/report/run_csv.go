@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -36,6 +37,10 @@ func pointRows(t Tables) [][]string {
 	if t.RecordsPerS.Known() {
 		head = append(head, tuning.ColumnRecordRate)
 	}
+	used := slices.ContainsFunc(t.Points, func(p tuning.QueryPoint) bool { return p.UsedCPUCores > 0 })
+	if used {
+		head = append(head, tuning.ColumnUsedCPU)
+	}
 	rows := [][]string{head}
 	for _, p := range t.Points {
 		row := []string{
@@ -44,6 +49,9 @@ func pointRows(t Tables) [][]string {
 		}
 		if t.RecordsPerS.Known() {
 			row = append(row, plain(float64(t.RecordsPerS)))
+		}
+		if used {
+			row = append(row, plain(float64(cmp.Or(p.UsedCPUCores, Unknown))))
 		}
 		rows = append(rows, row)
 	}

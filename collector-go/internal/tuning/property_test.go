@@ -194,11 +194,11 @@ func TestPointsBeyondTheFirstFailureMoveNothing(t *testing.T) {
 
 // A failing point within the interval narrows it from above, a passing one from below.
 func TestPointsWithinTheIntervalNarrowIt(t *testing.T) {
-	rows := []QueryPoint{{4, 100, 10, 78, Unknown, ""}, {4, 200, 900, 78, Unknown, ""}}
+	rows := []QueryPoint{{4, 100, 10, 78, Unknown, 0, ""}, {4, 200, 900, 78, Unknown, 0, ""}}
 	for _, c := range []struct {
 		latency, last, first float64
 	}{{900, 100, 150}, {199, 150, 200}, {200, 150, 200}} {
-		q, err := AnalyzeQueries(append(rows[:2:2], QueryPoint{4, 150, c.latency, 78, Unknown, ""}), queryGoals)
+		q, err := AnalyzeQueries(append(rows[:2:2], QueryPoint{4, 150, c.latency, 78, Unknown, 0, ""}), queryGoals)
 		require.NoError(t, err)
 		assert.Equal(t, c.last, *q.Rows[0].Capacity.LastOK)
 		assert.Equal(t, c.first, *q.Rows[0].Capacity.FirstFail)

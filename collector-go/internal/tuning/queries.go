@@ -26,6 +26,8 @@ type QueryPoint struct {
 	FilterBolts, Queries                int
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
+	// UsedCPUCores are those that the workers used at the point; 0 where nobody measured it.
+	UsedCPUCores Figure
 	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither
 	// OK nor FAIL shows nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above
 	// the limit is a FAIL: the limit asked for is stricter than the one it was judged by.
@@ -58,9 +60,21 @@ func (g QueryGoals) Validate() error {
 
 // PointVerdict is one point with its verdict.
 type PointVerdict struct {
-	Queries   int     `json:"queries"`
-	LatencyMs Figure  `json:"average_latency_ms"`
-	Verdict   Verdict `json:"verdict"`
+	Queries      int     `json:"queries"`
+	LatencyMs    Figure  `json:"average_latency_ms"`
+	UsedCPUCores Figure  `json:"used_cpu_cores,omitempty"`
+	Verdict      Verdict `json:"verdict"`
+}
+
+// CoresAt are the fewest cores known to hold a load: those that the workers used at it, or, where nobody measured that,
+// the configuration's.
+func (r QueryRow) CoresAt(queries int) Figure {
+	for _, p := range r.Points {
+		if p.Queries == queries && p.UsedCPUCores > 0 {
+			return p.UsedCPUCores
+		}
+	}
+	return r.TopologyCPUCores
 }
 
 // QueryRow is all points of one configuration.
@@ -143,6 +157,7 @@ func checkQueryPoints(points []QueryPoint) error {
 		wrong.atLeast(n, ColumnLatency, p.LatencyMs, 0)
 		wrong.more(n, ColumnTopologyCPU, float64(p.TopologyCPUCores), 0)
 		wrong.notNegative(n, ColumnTopologyMemory, p.TopologyMemoryMiB)
+		wrong.notNegative(n, ColumnUsedCPU, p.UsedCPUCores)
 		once(&wrong, seen, [2]int{p.FilterBolts, p.Queries}, n, ColumnQueries,
 			"%d filter bolts with %d queries are there twice; keep one row a point", p.FilterBolts, p.Queries)
 		earlier, known := first[p.FilterBolts]
@@ -182,7 +197,7 @@ func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
 	var curve []LatencyPoint
 	for _, p := range points {
 		verdict := p.verdict(goals.LimitMs)
-		row.Points = append(row.Points, PointVerdict{p.Queries, Figure(p.LatencyMs), verdict})
+		row.Points = append(row.Points, PointVerdict{p.Queries, Figure(p.LatencyMs), p.UsedCPUCores, verdict})
 		if !verdict.judges() {
 			continue
 		}
