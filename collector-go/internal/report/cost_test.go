@@ -61,7 +61,7 @@ func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 	assert.Equal(t, 6, c.TotalFitWhileComplete.Points)
 	assert.InDelta(t, 100, float64(c.MarginalTotalWhileComplete.Value), 2, "0.1 cores in 60 queries")
 	assert.Less(t, float64(c.MarginalTotalWhileComplete.Low), 85.0)
-	assert.Contains(t, text, "Each query adds: 9")
+	assert.Contains(t, text, "each query adds: 100 ms/min of CPU (95%: 63 to 136)", "two digits of half the interval")
 }
 
 // The seen case: the topology did less from step to step, whatever the load.

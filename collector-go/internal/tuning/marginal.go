@@ -138,10 +138,7 @@ func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, con
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()
-	fitted := Digits(e.Value)
-	if e.Low.Known() {
-		fitted += " (" + ConfidencePercent(confidence) + ": " + Between(e.Low, e.High) + ")"
-	}
+	fitted := Estimate{Value: e.Value, Low: e.Low, High: e.High}.Text(confidence, "")
 	switch {
 	case p.from != "" && p.known() < leastCostSteps:
 		return notDetermined(fmt.Sprintf("%d of the climb's steps were OK and had at least %d slices; a cost takes %d",

@@ -55,12 +55,26 @@ func InBrackets(note string) string {
 	return " (" + note + ")"
 }
 
+// rounded has no digits that its interval makes meaningless: two significant ones of half the interval are left.
+func (e Estimate) rounded() Estimate {
+	half := float64(e.High-e.Low) / 2
+	if !(half > 0) || math.IsInf(half, 0) {
+		return e
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(half))-1)
+	for _, f := range []*Figure{&e.Value, &e.Low, &e.High} {
+		*f = Figure(math.Round(float64(*f)/unit) * unit)
+	}
+	return e
+}
+
 // Text is the value with its interval: "12.4 ms (95%: 11.8 to 13.1)"; of an unknown one why.
 func (e Estimate) Text(confidence float64, unit string) string {
 	if !e.Value.Known() {
 		return "unknown: " + e.Note
 	}
 	var about []string
+	e = e.rounded()
 	if e.Low.Known() && e.High.Known() {
 		about = append(about, ConfidencePercent(confidence)+": "+Between(e.Low, e.High))
 	}
