@@ -27,10 +27,10 @@ func TestDoctorPageIsTrue(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "```yaml\n"+string(settings)+"```\n")
 	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml", "--collector", "none")
-	assert.EqualError(t, err, "2 of 17 checks failed")
+	assert.EqualError(t, err, "2 of 18 checks failed")
 	assert.Equal(t, exit.Failed, exitCode(err))
 	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml --collector none\n"+
-		out+"bullet-metrics: 2 of 17 checks failed\n```\n", out)
+		out+"bullet-metrics: 2 of 18 checks failed\n```\n", out)
 }
 
 // examine asks a real collector, and returns the findings by check.
@@ -82,14 +82,15 @@ func TestDoctorAsksACollector(t *testing.T) {
 			"topology.builtin.metrics.bucket.size.secs": "300"}}
 	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77,
 		StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
+	startAgain(batch)
 	r.sendAndStay(batch)
 	require.Eventually(t, func() bool {
 		found, _ := r.examine("") // the only one there is
-		return found["cpu"].Status == doctor.OK
+		return found["cpu"].Status == doctor.OK && found["restarts"].Status == doctor.Fail
 	}, time.Minute, 50*time.Millisecond)
 
 	after, err := r.examine("t")
-	assert.ErrorContains(t, err, "1 of 17 checks failed")
+	assert.ErrorContains(t, err, "2 of 18 checks failed")
 	for check, status := range map[string]doctor.Status{"jar": doctor.Unknown, "registration": doctor.OK,
 		"v2 tick": doctor.OK, "retain limit": doctor.Unknown,
 		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK,
@@ -99,10 +100,23 @@ func TestDoctorAsksACollector(t *testing.T) {
 	}
 	assert.Contains(t, after["cpu"].Says, "of 1 of 1 workers")
 	assert.Contains(t, after["skew"].Says, "(h:6700: ahead by ")
+	assert.Equal(t, "worker h:6700 was started again 2 times in the last 10m0s", after["restarts"].Says)
 
 	other, err := r.examine("other")
 	assert.Error(t, err)
 	assert.Contains(t, other["first batch"].Says, "those that have: t")
+}
+
+// startAgain has the worker of a minute's batch start again after 15 s and after 30 s.
+func startAgain(batch *pb.Batch) {
+	batch.Series = append(batch.Series, &pb.SeriesDefinition{Id: 2, Host: "h", Port: 6700, Component: "__system", Task: -1,
+		Name: "process.start_time_ms", IntervalMs: 1000, PackSpanMs: 10_000, Shape: pb.Shape_SHAPE_SAMPLER})
+	columns := batch.Samples
+	for second := range 60 {
+		columns.SeriesIds = append(columns.SeriesIds, 2)
+		columns.TimeOffsetsMs = append(columns.TimeOffsetsMs, int64(second)*1000+900)
+		columns.Values = append(columns.Values, float64(columns.BaseTimeMs+15_000*int64(min(second/15, 2))))
+	}
 }
 
 func TestDoctorUsage(t *testing.T) {

@@ -98,15 +98,44 @@ func firstBatch(f Facts) Finding {
 	return ok(says)
 }
 
-func seen(f Facts, kind Kind) Finding {
-	switch before := firstBatch(f); before.Status {
+// inALoop is how many restarts of a worker within Lookback are no single mishap.
+const inALoop = 2
+
+// restarts fails for a worker that ends again and again: each of its processes may report well for a while.
+func restarts(f Facts) Finding {
+	if before := firstBatch(f); before.Status != OK {
+		return afterFirstBatch(before)
+	}
+	most, at := 0, ""
+	for worker, n := range f.Collector.Restarts {
+		if n > most || n == most && worker < at {
+			most, at = n, worker
+		}
+	}
+	switch {
+	case most == 0:
+		return ok(fmt.Sprintf("no worker was started again in the last %s", Lookback))
+	case most < inALoop:
+		return ok(fmt.Sprintf("worker %s was started again once in the last %s, and no other more often", at, Lookback))
+	}
+	return fail(fmt.Sprintf("worker %s was started again %d times in the last %s", at, most, Lookback),
+		"read the end of that worker's log for what ends it, and Supervisor's for its exit code (137: killed, as for want of memory); --log finds the plugin's part")
+}
+
+// afterFirstBatch is what becomes of a check that needs a topology that reports.
+func afterFirstBatch(before Finding) Finding {
+	switch before.Status {
 	case Fail:
 		return unknown("not made, since first batch failed")
 	case Waiting:
 		return waiting("for the first batch")
-	case Unknown:
-		return before
-	case OK:
+	}
+	return before
+}
+
+func seen(f Facts, kind Kind) Finding {
+	if before := firstBatch(f); before.Status != OK {
+		return afterFirstBatch(before)
 	}
 	c := f.Collector
 	sight, found := c.Seen[kind]

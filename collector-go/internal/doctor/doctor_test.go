@@ -51,7 +51,16 @@ func TestAllIsWell(t *testing.T) {
 		assert.NotEmpty(t, found.Says)
 	}
 	assert.Equal(t, []string{"jar", "settings", "registration", "v2 tick", "retain limit", "interval", "files",
-		"address", "tls", "submitted", "logs", "skew", "first batch", "cpu", "heap", "gc", "latency"}, names)
+		"address", "tls", "submitted", "logs", "skew", "first batch", "restarts", "cpu", "heap", "gc", "latency"}, names)
+}
+
+func restarted(worker string, times int) func(*Facts) {
+	return func(f *Facts) {
+		if f.Collector.Restarts == nil {
+			f.Collector.Restarts = map[string]int{}
+		}
+		f.Collector.Restarts[worker] = times
+	}
 }
 
 func set(name string, value any) func(*Facts) {
@@ -369,6 +378,13 @@ func TestEachCheck(t *testing.T) {
 		{"silent", "first batch", []func(*Facts){func(f *Facts) { f.Collector.Found.Alive = false }}, Fail,
 			"came 1s ago"},
 		{"came", "first batch", nil, OK, "its first batch came 1m0s after its submission"},
+
+		{"again and again", "restarts", []func(*Facts){restarted("h:6701", 2), restarted("h:6700", 1)}, Fail,
+			"worker h:6701 was started again 2 times in the last 10m0s"},
+		{"once", "restarts", []func(*Facts){restarted("h:6700", 1)}, OK,
+			"worker h:6700 was started again once in the last 10m0s, and no other more often"},
+		{"none", "restarts", nil, OK, "no worker was started again"},
+		{"not reported", "restarts", []func(*Facts){notReported}, Unknown, "since first batch failed"},
 
 		{"not reported", "cpu", []func(*Facts){notReported}, Unknown, "since first batch failed"},
 		{"no collector", "gc", []func(*Facts){noCollector}, Unknown, "--collector"},

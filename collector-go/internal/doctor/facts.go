@@ -121,6 +121,8 @@ type Collector struct {
 	Unreached string
 	// Skews are of each worker's clock.
 	Skews map[string]Skew
+	// Restarts are how often each worker was seen started again within Lookback; of those that were.
+	Restarts map[string]int
 	// Seen is when the newest slice of each kind ended, and from how many workers; for those that have one.
 	Seen map[Kind]Sight
 	Now  time.Time

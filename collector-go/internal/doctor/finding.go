@@ -37,7 +37,7 @@ func Examine(f Facts) Report {
 		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick},
 		{"retain limit", retain}, {"interval", interval},
 		{"files", files}, {"address", address}, {"tls", security}, {"submitted", submitted}, {"logs", logs},
-		{"skew", skew}, {"first batch", firstBatch},
+		{"skew", skew}, {"first batch", firstBatch}, {"restarts", restarts},
 	}
 	r := Report{Well: true}
 	add := func(name string, found Finding) {

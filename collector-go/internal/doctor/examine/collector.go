@@ -70,7 +70,7 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return err
 	}
 	c.Found = t.facts()
-	return errors.Join(a.skews(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
+	return errors.Join(a.skews(ctx, c), a.restarts(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
 }
 
 // slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.
@@ -161,6 +161,21 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 		if len(workers) > 0 {
 			c.Seen[kind.Kind] = doctor.Sight{Newest: newest.Time(), Workers: len(workers)}
 		}
+	}
+	return nil
+}
+
+// restarts asks which workers were started again, and how often.
+func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
+	of := fmt.Sprintf("bullet_worker_restarts_total{topology=%q}[%s]", c.Topology, model.Duration(doctor.Lookback))
+	found, err := a.client.Vector(ctx, fmt.Sprintf("max by (worker) (max_over_time(%s)) - min by (worker) (min_over_time(%[1]s)) > 0",
+		of), c.Now)
+	if err != nil {
+		return err
+	}
+	c.Restarts = map[string]int{}
+	for _, sample := range found {
+		c.Restarts[string(sample.Metric["worker"])] = int(sample.Value)
 	}
 	return nil
 }
