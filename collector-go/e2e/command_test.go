@@ -127,5 +127,5 @@ func assertMeasuredOnACluster(t *testing.T, out string, code int) {
 	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), report.WorkerHosts)
-	assert.Contains(t, string(page), "Load client's host idle")
+	assert.Contains(t, string(page), "Idle on tune run's host")
 }

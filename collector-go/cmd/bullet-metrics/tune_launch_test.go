@@ -50,7 +50,7 @@ func TestWhatIsAroundATopologyIsInItsFile(t *testing.T) {
 			require.NoError(t, err)
 			launched, err := launcher.Launch(t.Context(), run.Plan.Trials[0], "mine-01")
 			require.NoError(t, err)
-			c.want.HostOfClient = true
+			c.want.HostOfRun = true
 			assert.Equal(t, c.want, launched.Environment)
 			require.NoError(t, launcher.Stop(nil))
 		})

@@ -118,7 +118,7 @@ func (p *planned) text() string {
 	if plan.Launch == "local" {
 		line("  at least %g%% of the host idle, or the step is inconclusive", 100*float64(plan.MinHostIdle))
 	} else {
-		line("  worker hosts: not measured, so that none makes a step inconclusive; the host of the figures is the load client's")
+		line("  worker hosts: not measured, so that none makes a step inconclusive; the host of the figures is tune run's")
 	}
 	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)",
 		false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])

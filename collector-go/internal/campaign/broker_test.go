@@ -45,7 +45,7 @@ func (b *brokered) join(ports *experiment.SessionPorts) experiment.Environment {
 		b.made = []making{{b.began, b.live}}
 		ports.Source = nil
 	}
-	return experiment.Environment{HostOfClient: b.live > 0}
+	return experiment.Environment{HostOfRun: b.live > 0}
 }
 
 // Topology implements experiment.Facts: nothing is known yet, so that what is read is all there is to go by.
@@ -237,7 +237,7 @@ launch:
   slice_lateness: 2s
 `
 
-// Nobody steers the records; their rate is the collector's figure. The host is the load client's: that nothing of it is
+// Nobody steers the records; their rate is the collector's figure. The host is tune run's: that nothing of it is
 // idle shows nothing.
 func TestRecordsThatNobodySteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 		for _, e := range run.Events {
 			assert.NotEqual(t, rundir.RateCalibrated, e.Kind)
 		}
-		assert.Contains(t, say.text(), "300 records/s, load client's host idle 0%")
+		assert.Contains(t, say.text(), "300 records/s, tune run's host idle 0%")
 		whole, err := report.OpenRunReport(dir)
 		require.NoError(t, err)
 		assert.Contains(t, whole.Caveats, report.WorkerHosts)

@@ -135,7 +135,7 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 	}
 	ports.Processes = func() map[string]int { return map[string]int{process: os.Getpid()} }
 	around := l.options.Environment
-	around.HostOfClient = true
+	around.HostOfRun = true
 	arguments := rundir.Arguments{Launch: words}
 	for _, e := range t.Settings {
 		arguments.Settings = append(arguments.Settings, e.Key+"="+e.Value)

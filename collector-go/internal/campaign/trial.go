@@ -284,7 +284,7 @@ func recordsText(perSecond tuning.Figure) string {
 // host names the machine whose idle is shown.
 func (c *Campaign) host() string {
 	if c.run.Plan.Launch == "command" {
-		return "load client's host"
+		return "tune run's host"
 	}
 	return "host"
 }

@@ -15,9 +15,9 @@ type Environment struct {
 	EndpointCapacity int
 	// Partitions are those of the Kafka topic that the spouts read, 0 where that is not known or there is none.
 	Partitions int
-	// HostOfClient states that the machine whose processors are looked at is the load client's, and none that workers
+	// HostOfRun states that the machine whose processors are looked at is tune run's, and none that workers
 	// run on.
-	HostOfClient bool
+	HostOfRun bool
 }
 
 // Names of processes whose share of the host is evidence.
@@ -28,7 +28,7 @@ const (
 )
 
 func (a Environment) addTo(e *tuning.Evidence) {
-	e.Queries.Endpoint, e.Host.OfClient = a.Endpoint, a.HostOfClient
+	e.Queries.Endpoint, e.Host.OfRun = a.Endpoint, a.HostOfRun
 	if a.EndpointCapacity > 0 {
 		e.Queries.EndpointCapacity = tuning.Figure(a.EndpointCapacity)
 	}

@@ -14,7 +14,7 @@ func (r *RunReport) beliefBlocks() []document.Block {
 	blocks := []document.Block{document.Tabled(r.beliefTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {
 		blocks = append(blocks,
-			document.Heading("Share of the "+r.host()+"'s processors in each trial's step with the least idle"),
+			document.Heading("Share of "+withArticle(r.host())+"'s processors in each trial's step with the least idle"),
 			document.Tabled(shares), document.Paragraph("%s", r.sharesNote(left)))
 	}
 	return append(blocks, r.healthBlocks()...)
@@ -119,7 +119,7 @@ func sharesOf(all []busy) document.Table {
 // sharesNote is of which host the shares are, and how many trials the table leaves out.
 func (r *RunReport) sharesNote(left int) string {
 	note := "The host is the one that everything ran on."
-	if hostOfClient(r.plan) {
+	if hostOfRun(r.plan) {
 		note = "No worker runs on that host; the cluster's own hosts are not looked at."
 	}
 	if left > 0 {

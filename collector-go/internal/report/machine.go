@@ -8,7 +8,7 @@ import (
 // machine is what one machine of the topology's has to give: this one's on the local cluster, else what is known of the
 // cluster's.
 func (r *RunReport) machine() tuning.Machine {
-	if hostOfClient(r.plan) {
+	if hostOfRun(r.plan) {
 		return clusterMachine(r.Manifest.Cluster)
 	}
 	m := tuning.Machine{CPUCores: r.Manifest.Machine.UsableCores, MemoryMiB: inMiB(r.Manifest.Machine.MemoryBytes)}

@@ -58,7 +58,7 @@ func (r *RunReport) kafka() string {
 // addMachines adds the machine of the run by its role, and the cluster's.
 func (r *RunReport) addMachines(t *document.Table) {
 	m, prefix := r.Manifest.Machine, ""
-	if hostOfClient(r.plan) {
+	if hostOfRun(r.plan) {
 		addCluster(t, r.Manifest.Cluster)
 		prefix = "Host of the load: "
 	}

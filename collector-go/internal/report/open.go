@@ -196,7 +196,7 @@ func (r *RunReport) caveats() (all []string) {
 	percentiles := false
 	add(r.plan.Caveats)
 	add(r.mibCaveat())
-	if hostOfClient(r.plan) {
+	if hostOfRun(r.plan) {
 		add([]string{WorkerHosts})
 	} else if r.plan.Launch == "local" {
 		add([]string{oneMachine})

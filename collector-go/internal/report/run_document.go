@@ -135,7 +135,7 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	parts.Add("Filter latency, percentile by percentile", t.Report.spectrumBlocks(t.figureName("spectrum"))...)
 	parts.Add("Queries", t.Report.queryBlocks()...)
 	parts.Add("Load hosts", t.Report.loadHostBlocks()...)
-	parts.Add("Share of the "+r.host()+"'s processors", document.Paragraph("%s", t.Report.howCalibrated()),
+	parts.Add("Share of "+withArticle(r.host())+"'s processors", document.Paragraph("%s", t.Report.howCalibrated()),
 		document.Tabled(t.Report.shareTable()))
 	parts.Add("Who shares what", t.Report.sharingBlocks()...)
 	parts.Add("Garbage collection", t.Report.gcBlocks()...)

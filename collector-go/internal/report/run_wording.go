@@ -170,7 +170,7 @@ func (r *RunReport) goals() (out []string) {
 		text := g.String()
 		out = append(out, capital(text)+".")
 	}
-	if hostOfClient(r.plan) {
+	if hostOfRun(r.plan) {
 		return out
 	}
 	return append(out, fmt.Sprintf(

@@ -98,8 +98,8 @@ func (r *RunReport) axis() string { return axisNames[r.plan.Axis] }
 
 // host names the machine that the run's idle is of.
 func (r *RunReport) host() string {
-	if hostOfClient(r.plan) {
-		return theClientHost
+	if hostOfRun(r.plan) {
+		return theRunHost
 	}
 	return theHost
 }

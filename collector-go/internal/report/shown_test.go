@@ -34,7 +34,7 @@ func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
 	_, first, found := strings.Cut(text, "## Can these figures be believed?")
 	require.True(t, found)
 	first, _, _ = strings.Cut(first, "\n## ")
-	for _, want := range []string{"### Share of the load client's host's processors in each trial's step with the least idle",
+	for _, want := range []string{"### Share of tune run's host's processors in each trial's step with the least idle",
 		"| Process | as it is: 300 queries |", "| idle | 30% |\n| workers | 60% |\n| collector | 1.0% |",
 		"No worker runs on that host; the cluster's own hosts are not looked at."} {
 		assert.Contains(t, first, want)

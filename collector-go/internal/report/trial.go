@@ -174,8 +174,8 @@ func (r *Report) anyStep(holds func(StepReport) bool) bool {
 
 // host names the machine that the steps' idle is of.
 func (r *Report) host() string {
-	if r.anyStep(func(s StepReport) bool { return s.Evidence != nil && s.Evidence.Host.OfClient }) {
-		return theClientHost
+	if r.anyStep(func(s StepReport) bool { return s.Evidence != nil && s.Evidence.Host.OfRun }) {
+		return theRunHost
 	}
 	return theHost
 }

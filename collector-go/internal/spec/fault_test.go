@@ -121,7 +121,7 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 			"  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1, gateway_capacity: 5}\nload: {submit: drpc, drpc: [\"d:1\"]}",
 			"launch.command.gateway_capacity: queries do not go through the gateway; say in load.drpc_threads how many DRPC holds"},
 		"calibrated elsewhere": {local, elsewhere,
-			"mine.yaml:1:1: load.records_per_second: calibrated needs the host of the workers, and with launch.command only the load client's is measured; give a number"},
+			"mine.yaml:1:1: load.records_per_second: calibrated needs the host of the workers, and with launch.command only tune run's is measured; give a number"},
 		"no gateway": {local, strings.Replace(elsewhere, "gateway: b, ", "", 1) +
 			"\nload: {records_per_second: 5}", "launch.command.gateway: it is missing"},
 		"load hosts at home": {local, local + "\n  load: {command: [ssh, \"{host}\"], hosts: [a]}",

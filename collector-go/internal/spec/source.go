@@ -36,7 +36,7 @@ func (c *checker) source() {
 	byRecords := f.Steps.Axis == string(rundir.RecordsPerSecond)
 	if f.Launch.Command != nil && f.Load.RecordsPerSecond.Calibrated && !byRecords {
 		c.fault("load.records_per_second",
-			"%s needs the host of the workers, and with launch.command only the load client's is measured; give a number of records a second",
+			"%s needs the host of the workers, and with launch.command only tune run's is measured; give a number of records a second",
 			calibrated)
 	}
 }

@@ -171,9 +171,9 @@ type HostEvidence struct {
 	Shares []ProcessShare `json:"shares"`
 	// SharesBefore are those of the last step before it that did not starve the host; none where there is no such step.
 	SharesBefore []ProcessShare `json:"shares_before,omitempty"`
-	// OfClient states that this is the load client's machine alone: no worker runs there, it excuses no goal that is
+	// OfRun states that this is tune run's machine alone: no worker runs there, it excuses no goal that is
 	// missed, and how busy the workers' machines were was not measured.
-	OfClient bool `json:"of_load_client,omitempty"`
+	OfRun bool `json:"of_load_client,omitempty"`
 }
 
 // CollectorEvidence is whether what was collected can be believed, and what the collecting cost.

@@ -45,7 +45,7 @@ type GoalStep struct {
 	OwnMs Figure
 	// Unfinished counts queries that were overdue when the step was judged.
 	Unfinished int
-	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient states that it is none of the
+	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfRun states that it is none of the
 	// workers', it judges nothing.
 	HostIdle, LeastIdle Figure
 	Evidence            Evidence
@@ -116,7 +116,7 @@ func onlyIncomplete(outcomes []GoalOutcome) bool {
 }
 
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
-	elsewhere := s.Evidence.Host.OfClient
+	elsewhere := s.Evidence.Host.OfRun
 	if math.IsNaN(float64(s.HostIdle)) && !elsewhere {
 		unknown = append(unknown, "how busy the host was is not known")
 	}

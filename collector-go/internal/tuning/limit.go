@@ -90,7 +90,7 @@ func (l *limiting) explain() {
 	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
 		if f := l.of(bolt); f.State == Reached && host && !l.covered(f) {
 			l.follows(bolt, "it waited for the host's processors")
-		} else if f.State == Reached && l.evidence.Host.OfClient && l.evidence.bolt(f.Component).WorkersCPU.Known() &&
+		} else if f.State == Reached && l.evidence.Host.OfRun && l.evidence.bolt(f.Component).WorkersCPU.Known() &&
 			!l.covered(f) {
 			f.State = NotKnown
 			f.Says += "; its workers had processors for only a part of that, so that it may have waited for a host that was not measured"

@@ -60,7 +60,7 @@ var publishers = []string{"ResultBolt", "LoopBolt"}
 // or on one that was not looked at, they may have waited for a processor. A worker's CPU is that of all it holds: for a
 // bolt that is known to wait, the CPU of all workers must cover all bolts.
 func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
-	if e.Host.OfClient || !(e.Host.IdleRatio >= e.leastIdle()) {
+	if e.Host.OfRun || !(e.Host.IdleRatio >= e.leastIdle()) {
 		return "", false
 	}
 	if b.WorkersCPU < coveredBound*b.busyCores() {
@@ -212,10 +212,10 @@ func endpointRule(e Evidence) LimiterFinding {
 
 func hostRule(e Evidence) LimiterFinding {
 	h := e.Host
-	if h.OfClient {
-		numbers := []Number{{"idle on the load client's host", h.IdleRatio, "ratio"}}
+	if h.OfRun {
+		numbers := []Number{{"idle on tune run's host", h.IdleRatio, "ratio"}}
 		return finding(LimitedByHost, NotKnown, numbers,
-			"worker hosts: not measured (%s of the load client's host was idle)", shareText(h.IdleRatio))
+			"worker hosts: not measured (%s of tune run's host was idle)", shareText(h.IdleRatio))
 	}
 	if !h.IdleRatio.Known() {
 		return finding(LimitedByHost, NotKnown, nil, "how busy the host was is not known")
@@ -294,7 +294,7 @@ func collectorRule(e Evidence) LimiterFinding {
 	numbers := []Number{{"share of the host", c.ShareOfHost, "ratio"}, {"missing slices", c.MissingSlices, "slices"},
 		{"expected slices", c.ExpectedSlices, "slices"},
 		{"late samples", c.LateSamples, "samples"}, {"dropped samples", c.DroppedSamples, "samples"}}
-	starved := !e.Host.OfClient && e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
+	starved := !e.Host.OfRun && e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
 	says := "the collector"
 	if c.ShareOfHost.Known() {
 		says += " took " + shareText(c.ShareOfHost) + " of the host"

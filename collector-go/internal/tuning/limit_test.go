@@ -289,14 +289,14 @@ func TestWhatIsNotKnown(t *testing.T) {
 	})
 }
 
-// On a cluster that others run, the host is the load client's: it limits nothing, and that a filter was busy without
+// On a cluster that others run, the host is tune run's: it limits nothing, and that a filter was busy without
 // its workers' CPU shows no filter.
 func TestTheLoadClientsHostLimitsNothing(t *testing.T) {
 	e := quiet()
-	e.Host.IdleRatio, e.Host.OfClient, e.Collector.ShareOfHost = 0.01, true, 0.3
+	e.Host.IdleRatio, e.Host.OfRun, e.Collector.ShareOfHost = 0.01, true, 0.3
 	l := tuning.Limit(e)
 	assert.Empty(t, l.Limiters)
-	assert.Equal(t, "cannot tell: worker hosts: not measured (1% of the load client's host was idle)", l.Text)
+	assert.Equal(t, "cannot tell: worker hosts: not measured (1% of tune run's host was idle)", l.Text)
 	filterBusy(&e, 0.97, 0.8)
 	l = tuning.Limit(e)
 	assert.Empty(t, l.Limiters)
@@ -339,14 +339,14 @@ func TestVerdictsInTheLightOfTheLimit(t *testing.T) {
 			"limited by filter CPU and the host"},
 		"slow, with holes in what was collected": {func(e *tuning.Evidence) { e.Collector.MissingSlices = 6 },
 			func(f *stepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Inconclusive, "limited by the collector"},
-		"slow, and the load client's host starved": {func(e *tuning.Evidence) {
+		"slow, and tune run's host starved": {func(e *tuning.Evidence) {
 			filterBusy(e, 0.98, 2)
-			e.Host.IdleRatio, e.Host.OfClient = 0.01, true
+			e.Host.IdleRatio, e.Host.OfRun = 0.01, true
 		},
 			func(f *stepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail,
 			"limited by filter CPU"},
 		"well, and nothing known of any host": {func(e *tuning.Evidence) {
-			e.Host.IdleRatio, e.Host.OfClient = tuning.Unknown, true
+			e.Host.IdleRatio, e.Host.OfRun = tuning.Unknown, true
 		},
 			func(f *stepFigures) { f.HostIdle = math.NaN() }, tuning.OK, ""},
 		"slow for no reason": {func(*tuning.Evidence) {}, func(f *stepFigures) { f.FilterLatencyMeanMs = 900 },
