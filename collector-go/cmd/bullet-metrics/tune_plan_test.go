@@ -44,9 +44,9 @@ func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {
 	out, err := tune(t, "plan", smallest, "--runs", runs)
 	require.NoError(t, err)
 	for _, line := range []string{"Differences from the last run, " + filepath.Join(runs, "then"),
-		"  - data.records_per_second: 300", "  + data.records_per_second: 5000",
+		"  - data.records_per_second: 300", "  + data.records_per_second: 7000",
 		"  - steps.sustain: 20s", "  + steps.sustain: 15s",
-		"  data volume: 5,000 records/s, 8.788 MiB/s (1,843 bytes a record)", "  - bullet.topology.name: other",
+		"  data volume: 7,000 records/s, 12.3 MiB/s (1,843 bytes a record)", "  - bullet.topology.name: other",
 		"amount of data"} {
 		assert.Contains(t, out, line)
 	}

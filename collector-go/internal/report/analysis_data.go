@@ -45,9 +45,12 @@ func OfData(d *tuning.Data) *document.Document {
 	fits := fittedOf(d)
 	for _, f := range fits {
 		l := f.line
+		slope := tuning.Estimate{Value: l.Slope, Low: l.Low, High: l.High}
+		origin := tuning.Estimate{Value: l.ThroughOrigin, Low: l.ThroughOriginLow, High: l.ThroughOriginHigh}
 		out.Findings = append(out.Findings,
-			fmt.Sprintf("%s: %s by least squares (R-squared %s), %s through the origin.%s", f.perCore,
-				tuning.Digits(l.Slope), tuning.Digits(l.R2), tuning.Digits(l.ThroughOrigin), tuning.InBrackets(l.Note)))
+			fmt.Sprintf("%s: %s by least squares, R-squared %s; %s through the origin.%s", f.perCore,
+				slope.Text(d.Confidence, ""), tuning.Digits(l.R2), origin.Text(d.Confidence, ""),
+				tuning.InBrackets(l.Note)))
 		out.Figures = append(out.Figures, f.chart(d).Figure())
 	}
 	if len(d.Rows) > 1 {

@@ -39,6 +39,8 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	assert.Contains(t, text, "what a query costs is by the loads that were measured for it alone")
 	assert.Equal(t, "at least 100", r.Rows[0].Capacity.String())
 	assert.Equal(t, []float64{200}, r.Rows[0].Capacity.Inconclusive, "its attempts contradict each other")
+	assert.Contains(t, section(t, text, "Steps that were not OK"), "200 queries (FAIL, and OK in another attempt): ",
+		"what the attempt before its last missed is explained")
 	verdicts := map[int]tuning.Verdict{}
 	for _, s := range cost.Steps {
 		verdicts[s.Queries] = s.Verdict
@@ -49,7 +51,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	assert.Contains(t, text, "| FAIL (for the cost) |")
 	answer := strings.Join(r.Answer(), "\n")
 	assert.Contains(t, answer, "  as it is: each query adds: ")
-	assert.Contains(t, answer, "  as it is: nothing was at its limit")
+	assert.Contains(t, answer, "  as it is: what limited it is not known", "an attempt at 200 failed without evidence")
 }
 
 // Each time that a load was measured in one launch is a point of the cost's fit, so that its drift is in the interval.

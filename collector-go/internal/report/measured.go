@@ -46,21 +46,6 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 	return out
 }
 
-// verdictAt is what the attempts at a step's place come to; they are of one trial.
-func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
-	verdict := last.Verdict
-	for _, s := range t.Steps {
-		if s.Kind != last.Kind || s.Value != last.Value || s.Verdict == tuning.Inconclusive || s.Verdict == verdict {
-			continue
-		}
-		if verdict != tuning.Inconclusive {
-			return tuning.Inconclusive // they contradict each other
-		}
-		verdict = s.Verdict
-	}
-	return verdict
-}
-
 // attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch states how
 // far the topology drifts.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {

@@ -153,7 +153,7 @@ func (row *RowReport) add(t TrialReport) {
 	if len(t.Steps) > 0 {
 		row.Repeats = append(row.Repeats, t.capacity())
 	}
-	for _, s := range t.lastAttempts() {
+	for _, s := range t.explained() {
 		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
 			row.LeastHostIdle = s.HostIdle
 		}

@@ -32,7 +32,7 @@ func (r *RunReport) why() string {
 	held, steps := r.mostHeld(), 0
 	var missed []string
 	for _, t := range r.Trials {
-		for _, s := range t.lastAttempts() {
+		for _, s := range t.explained() {
 			steps++
 			if s.Verdict != tuning.OK && (s.Verdict == r.Verdict || r.Verdict == tuning.OK || !r.Finished) {
 				missed = append(missed, r.firstReason(t, s))
@@ -193,7 +193,7 @@ func (r *RunReport) troubles() []string {
 		all = append(all, starved...)
 		for _, s := range rest {
 			if s.Verdict != tuning.OK {
-				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.name(), s.Name, s.Verdict,
+				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.name(), s.Name, t.verdictText(s),
 					strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
 			}
 		}
@@ -208,7 +208,7 @@ func (r *RunReport) troubles() []string {
 func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 	var names []string
 	least := TrialStep{}
-	for _, s := range t.lastAttempts() {
+	for _, s := range t.explained() {
 		if s.Verdict != tuning.Inconclusive || s.Limitation == nil || !s.Limitation.Known() ||
 			s.Limitation.Limiters[0] != tuning.LimitedByHost {
 			rest = append(rest, s)

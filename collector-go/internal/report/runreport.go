@@ -107,12 +107,12 @@ func (r *RunReport) host() string {
 // Class is the class of the run's queries.
 func (r *RunReport) Class() string { return r.plan.Load.Class }
 
-// Verdicts count the run's measured steps by their verdicts, of those measured again the last.
+// Verdicts count the run's measured steps by what their attempts come to.
 func (r *RunReport) Verdicts() map[tuning.Verdict]int {
 	counts := map[tuning.Verdict]int{}
 	for _, t := range r.Trials {
 		for _, s := range t.lastAttempts() {
-			counts[s.Verdict]++
+			counts[t.verdictAt(s)]++
 		}
 	}
 	return counts
@@ -158,6 +158,45 @@ func (t TrialReport) lastAttempts() (last []TrialStep) {
 		}
 	}
 	return last
+}
+
+// verdictAt is what the attempts at a step's place come to; they are of one trial.
+func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
+	verdict := last.Verdict
+	for _, s := range t.Steps {
+		if s.Kind != last.Kind || s.Value != last.Value || s.Verdict == tuning.Inconclusive || s.Verdict == verdict {
+			continue
+		}
+		if verdict != tuning.Inconclusive {
+			return tuning.Inconclusive // they contradict each other
+		}
+		verdict = s.Verdict
+	}
+	return verdict
+}
+
+// explained are the last attempts, of which one that was OK gives its place to an earlier one that failed: they
+// contradict each other, and what the other missed is to be explained.
+func (t TrialReport) explained() []TrialStep {
+	all := t.lastAttempts()
+	for i, last := range all {
+		for _, s := range t.Steps {
+			if last.Verdict == tuning.OK && s.Verdict == tuning.Fail && s.Kind == last.Kind && s.Value == last.Value {
+				all[i] = s
+			}
+		}
+	}
+	return all
+}
+
+// verdictText is the step's verdict, with that of an attempt that contradicts it.
+func (t TrialReport) verdictText(s TrialStep) string {
+	if s.Verdict == tuning.Fail && slices.ContainsFunc(t.Steps, func(other TrialStep) bool {
+		return other.Verdict == tuning.OK && other.Kind == s.Kind && other.Value == s.Value
+	}) {
+		return "FAIL, and OK in another attempt"
+	}
+	return string(s.Verdict)
 }
 
 // why are a step's reasons, and what limited it unless they say so already.

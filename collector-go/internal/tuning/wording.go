@@ -71,7 +71,7 @@ func (e Estimate) rounded() Estimate {
 // Text is the value with its interval: "12.4 ms (95%: 11.8 to 13.1)"; of an unknown one why.
 func (e Estimate) Text(confidence float64, unit string) string {
 	if !e.Value.Known() {
-		return "unknown: " + e.Note
+		return strings.TrimSuffix("unknown: "+e.Note, ": ")
 	}
 	var about []string
 	e = e.rounded()
