@@ -49,7 +49,8 @@ func prepareScaling(flags *pflag.FlagSet) (func() error, analyze) {
 	}
 }
 
-// readCurve reads a scaling curve; of a run of data volumes, that of records/s over the cores that its workers used.
+// readCurve reads a scaling curve; of a run of data volumes, that of records/s over the cores that its workers used,
+// or, where those are not known of each volume, that it asks for.
 func readCurve(path string) (*measured[tuning.ScalingRow], tuning.ScalingColumns, error) {
 	run, err := openRun(path)
 	if err != nil {
@@ -71,11 +72,13 @@ func readCurve(path string) (*measured[tuning.ScalingRow], tuning.ScalingColumns
 	largest := map[float64]float64{} // the most records/s that so many cores held
 	var rows []tuning.ScalingRow
 	names := tuning.ScalingColumns{Size: tuning.ColumnTotalCPU6, Throughput: tuning.ColumnRecordRate}
+	cores := func(v tuning.DataRow) float64 { return v.TotalCPUCores }
+	if !slices.ContainsFunc(volumes.rows, func(v tuning.DataRow) bool { return v.UsedCPUCores == 0 }) {
+		names.Size = tuning.ColumnUsedCPU
+		cores = func(v tuning.DataRow) float64 { return v.UsedCPUCores }
+	}
 	for _, v := range volumes.rows {
-		largest[v.Cores()] = max(largest[v.Cores()], v.RecordsPerS)
-		if v.UsedCPUCores > 0 {
-			names.Size = tuning.ColumnUsedCPU
-		}
+		largest[cores(v)] = max(largest[cores(v)], v.RecordsPerS)
 	}
 	for cores, records := range largest {
 		rows = append(rows, tuning.ScalingRow{Size: cores, Throughput: records})

@@ -143,7 +143,7 @@ func TestDoctorNamesEachFault(t *testing.T) {
 // A topology that has just begun to report is waited for, and is no failure; --wait sees it become well.
 func TestDoctorWaitsForAFreshTopology(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
-	r.sendAndStay(minute(1, time.Now().Truncate(10*time.Second)))
+	r.sendAndStay("t-1", minute(1, time.Now().Truncate(10*time.Second)))
 	at := r.col.httpListener.Addr().String() // without a scheme
 	require.Eventually(t, func() bool { return len(r.topologies()) == 1 }, time.Minute, 10*time.Millisecond)
 	out, err := program("doctor", "--collector", at, "--output", "json")
@@ -168,7 +168,7 @@ func TestDoctorHearsOfAnOutageFromTheCollector(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	batch := minute(1, time.Now().Truncate(10*time.Second))
 	batch.Annotations = append(batch.Annotations, outageNote(time.Now()))
-	r.sendAndStay(batch)
+	r.sendAndStay("t-1", batch)
 	require.Eventually(t, func() bool {
 		found, _ := r.examine("t")
 		return found["logs"].Status == doctor.OK &&

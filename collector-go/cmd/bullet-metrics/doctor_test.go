@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -47,8 +48,8 @@ func (r *running) examine(topology string) (map[string]doctor.Finding, error) {
 	return found, err
 }
 
-// sendAndStay sends a batch on a stream that stays open until the test ends.
-func (r *running) sendAndStay(batch *pb.Batch) {
+// sendAndStay sends a batch of the topology "t" with an id on a stream that stays open until the test ends.
+func (r *running) sendAndStay(id string, batch *pb.Batch) {
 	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
@@ -56,7 +57,7 @@ func (r *running) sendAndStay(batch *pb.Batch) {
 	stream, err := pb.NewIngestServiceClient(connection).Export(r.t.Context())
 	require.NoError(r.t, err)
 	require.NoError(r.t,
-		stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1",
+		stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: id,
 			Host: "h", Port: 6700, Task: 3}}}))
 	_, err = stream.Recv()
 	require.NoError(r.t, err)
@@ -83,7 +84,7 @@ func TestDoctorAsksACollector(t *testing.T) {
 	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77,
 		StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
 	startAgain(batch)
-	r.sendAndStay(batch)
+	r.sendAndStay("t-1", batch)
 	require.Eventually(t, func() bool {
 		found, _ := r.examine("") // the only one there is
 		return found["cpu"].Status == doctor.OK && found["restarts"].Status == doctor.Fail
@@ -105,6 +106,20 @@ func TestDoctorAsksACollector(t *testing.T) {
 	other, err := r.examine("other")
 	assert.Error(t, err)
 	assert.Contains(t, other["first batch"].Says, "those that have: t")
+}
+
+// A topology that was submitted again starts its workers where the one before had them: that is no restart of its own.
+func TestDoctorCountsNoRestartsOfAnEarlierSubmission(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	end := time.Now().Truncate(10 * time.Second)
+	batch := minute(1, end)
+	startAgain(batch)
+	r.sendAndStay(fmt.Sprintf("t-2-%d", end.Add(-15*time.Second).Unix()), batch)
+	require.Eventually(t, func() bool {
+		return r.ask(`bullet_worker_restarts_total`) != "[]"
+	}, time.Minute, 50*time.Millisecond)
+	found, _ := r.examine("t")
+	assert.Equal(t, "no worker was started again in the last 10m0s", found["restarts"].Says)
 }
 
 // startAgain has the worker of a minute's batch start again after 15 s and after 30 s.

@@ -17,6 +17,14 @@ var dataColumns = []Column{
 	{Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
 }
 
+// usedCores are 0 where nobody measured them.
+func (t *Table) usedCores(row int) tuning.Figure {
+	if used := t.Figure(row, tuning.ColumnUsedCPU); used.Known() {
+		return used
+	}
+	return 0
+}
+
 // Data reads a table of volumes, with or without the components of each.
 func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 	t, err := Open(path, dataColumns)
@@ -39,10 +47,7 @@ func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 		row := tuning.DataRow{DataMiBPerS: float64(t.Figure(i, tuning.ColumnDataRate)),
 			RecordsPerS:    float64(t.Figure(i, tuning.ColumnRecordRate)),
 			TotalCPUCores:  float64(t.Figure(i, tuning.ColumnTotalCPU6)),
-			TotalMemoryMiB: float64(t.Figure(i, tuning.ColumnTotalMemory))}
-		if used := t.Figure(i, tuning.ColumnUsedCPU); used.Known() {
-			row.UsedCPUCores = float64(used)
-		}
+			TotalMemoryMiB: float64(t.Figure(i, tuning.ColumnTotalMemory)), UsedCPUCores: float64(t.usedCores(i))}
 		if column != "" {
 			row.Component = t.component(i, column, cpu)
 			row.Component.TotalMemoryMiB = tuning.Unknown // here the column is the volume's

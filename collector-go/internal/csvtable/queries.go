@@ -32,15 +32,12 @@ func Queries(path string) (*QueryTable, error) {
 	}
 	q := &QueryTable{Table: t, RecordsPerS: tuning.Unknown}
 	for i := range t.Len() {
-		point := tuning.QueryPoint{
+		q.Points = append(q.Points, tuning.QueryPoint{
 			FilterBolts: t.Whole(i, tuning.ColumnFilterBolts), Queries: t.Whole(i, tuning.ColumnQueries),
 			LatencyMs:         float64(t.Figure(i, tuning.ColumnLatency)),
 			TopologyCPUCores:  t.Figure(i, tuning.ColumnTopologyCPU),
-			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), Verdict: t.verdict(i)}
-		if used := t.Figure(i, tuning.ColumnUsedCPU); used.Known() {
-			point.UsedCPUCores = used
-		}
-		q.Points = append(q.Points, point)
+			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), UsedCPUCores: t.usedCores(i),
+			Verdict: t.verdict(i)})
 		rate := t.Figure(i, tuning.ColumnRecordRate)
 		if i > 0 && rate.Known() && rate != q.RecordsPerS {
 			return nil, fmt.Errorf("%s: %g records/s, but line %d has %g; a grid is measured at one rate, so keep a file for each",

@@ -30,14 +30,6 @@ type DataRow struct {
 	UsedCPUCores float64
 }
 
-// Cores are those that the workers used, or, where nobody measured it, those that the configuration asks for.
-func (r DataRow) Cores() float64 {
-	if r.UsedCPUCores > 0 {
-		return r.UsedCPUCores
-	}
-	return r.TotalCPUCores
-}
-
 // Volume is a volume with the configuration that held it.
 type Volume struct {
 	DataMiBPerS    Figure `json:"data_mib_per_s"`

@@ -165,9 +165,14 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// restarts asks which workers were started again, and how often.
+// restarts asks which workers were started again, and how often. Those of a topology that was submitted again are no
+// restarts, though they start where its workers were: its own time counts.
 func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
-	of := fmt.Sprintf("bullet_worker_restarts_total{topology=%q}[%s]", c.Topology, model.Duration(doctor.Lookback))
+	since := doctor.Lookback
+	if !c.Found.Submitted.IsZero() {
+		since = max(time.Second, min(since, c.Now.Sub(c.Found.Submitted).Truncate(time.Second)))
+	}
+	of := fmt.Sprintf("bullet_worker_restarts_total{topology=%q}[%s]", c.Topology, model.Duration(since))
 	found, err := a.client.Vector(ctx, fmt.Sprintf("max by (worker) (max_over_time(%s)) - min by (worker) (min_over_time(%[1]s)) > 0",
 		of), c.Now)
 	if err != nil {
