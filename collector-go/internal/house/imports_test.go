@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"internal/slice":       {"internal/metric"},
 	"internal/disk":        {},
 	"internal/yamlfile":    {},
+	"internal/address":     {},
 	"internal/block":       {},
 	"internal/journal": {"internal/varint", "internal/disk", "internal/block", "internal/metric",
 		"gen/bulletmetrics/v1"},

@@ -1,0 +1,144 @@
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// URL is the URL of an HTTP server as it was written.
+type URL string
+
+// String is the URL without a user, a password, a query or a fragment, each of which may be a secret.
+func (u URL) String() string { return hide(string(u)) }
+
+// MarshalText writes what String returns.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// Set implements pflag.Value. It keeps any text; Parse checks it.
+func (u *URL) Set(text string) error {
+	*u = URL(text)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (u *URL) Type() string { return "string" }
+
+// Form is what a URL may hold beside scheme, host, port and path.
+type Form struct {
+	// Example is a URL that messages recommend.
+	Example string
+	// Secrets names the setting or flag whose file holds a user and password. The URL may then hold neither. "" admits
+	// them.
+	Secrets string
+	// Query admits a query, such as ?db=bullet.
+	Query bool
+	// HostPort admits HOST:PORT, which is read as http://HOST:PORT.
+	HostPort bool
+}
+
+// Parse checks a URL and returns it with all that it holds: what prints the result reveals its secrets.
+func (u URL) Parse(form Form) (*url.URL, error) {
+	text := string(u)
+	if form.HostPort && text != "" && !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	read, problem := parseURL(text, form)
+	if problem == "" {
+		return read, nil
+	}
+	wanted := "http://HOST:PORT or https://HOST:PORT"
+	if form.HostPort {
+		wanted = "HOST:PORT, " + wanted
+	}
+	return nil, fmt.Errorf("%q: %s; use %s, for example %s", u.String(), problem, wanted, form.Example)
+}
+
+func parseURL(text string, form Form) (*url.URL, string) {
+	scheme, rest, found := strings.Cut(text, "://")
+	switch {
+	case text == "":
+		return nil, "missing URL"
+	case !found:
+		return nil, "missing scheme"
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		return nil, "the scheme is neither http nor https"
+	case strings.Contains(rest, ",http://") || strings.Contains(rest, ",https://"):
+		return nil, "several URLs where one is expected"
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	if strings.Contains(authority, "@") && form.Secrets != "" {
+		return nil, "a URL holds no user or password here: they belong in " + form.Secrets
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, parseProblem(err)
+	}
+	switch {
+	case u.Host == "" || u.Hostname() == "":
+		return nil, "missing host"
+	case strings.ContainsAny(u.Host, ",;"):
+		return nil, "several hosts where one is expected"
+	case !form.Query && (u.RawQuery != "" || u.ForceQuery):
+		return nil, "a URL has no query here"
+	case strings.Contains(text, "#"):
+		return nil, "a URL has no fragment here"
+	}
+	if strings.HasSuffix(u.Host, ":") {
+		return nil, "missing port after the colon"
+	}
+	if port := u.Port(); port != "" {
+		if problem := portProblem(port, true); problem != "" {
+			return nil, problem
+		}
+	}
+	return u, hostProblem(u.Hostname())
+}
+
+// parseProblem is why a text is no URL, in words that repeat no part of it: what is malformed may be a password.
+func parseProblem(err error) string {
+	var escape url.EscapeError
+	var host url.InvalidHostError
+	switch {
+	case errors.As(err, &escape):
+		return "a % is not followed by two hexadecimal digits"
+	case errors.As(err, &host) || strings.Contains(err.Error(), "invalid character"):
+		return "a character that a host's name cannot have"
+	case strings.Contains(err.Error(), "invalid port"):
+		return "the port is not a number"
+	case strings.Contains(err.Error(), "control character"):
+		return "a control character"
+	}
+	return "not a URL"
+}
+
+// hidden stands where a secret was.
+const hidden = "(hidden)"
+
+// hide cuts from an address all up to its last "@", but for a scheme, and all from a query or fragment on. It cuts too
+// much rather than too little: a password that was not escaped may hold any character.
+func hide(text string) string {
+	scheme, rest, found := strings.Cut(text, "://")
+	if found {
+		scheme += "://"
+	} else {
+		scheme, rest = "", text
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		rest = hidden + rest[at:]
+	}
+	if end := strings.IndexAny(rest, "?#"); end >= 0 && end < len(rest)-1 {
+		rest = rest[:end+1] + hidden
+	}
+	return scheme + rest
+}
+
+var withUser = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)\S*@`)
+
+// Hide removes users and passwords of all URLs in a text that others have written, such as an error of a library.
+func Hide(text string) string { return withUser.ReplaceAllString(text, "${1}"+hidden+"@") }
