@@ -2,69 +2,17 @@ package slicer
 
 import (
 	"maps"
-	"math"
 	"slices"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
-
-// A worker's clock is bounded from both sides by what cannot be otherwise: nothing arrives before it was sent, and
-// nothing that answers was sent before what it answers. The workers of a host have one clock, so that each of them
-// bounds it.
-
-// bounds are by how much a clock is ahead of the collector's: at least and at most, ms; never and forever where nothing
-// bounds it.
-type bounds struct{ leastMs, mostMs int64 }
-
-const forever = math.MaxInt64
-
-var unbounded = bounds{never, forever}
-
-func (b bounds) and(other bounds) bounds {
-	return bounds{max(b.leastMs, other.leastMs), min(b.mostMs, other.mostMs)}
-}
-
-func (b bounds) contradict() bool { return b.leastMs > b.mostMs }
-
-// sure is how far off the clock is beyond doubt: 0 where the bounds hold it.
-func (b bounds) sure() int64 { return max(b.leastMs, 0) + min(b.mostMs, 0) } // one of the two is 0
-
-// clock is a host's. What it was bounded by counts for one to two windows, since clocks drift and are set.
-type clock struct {
-	sinceMs     int64 // the collector's time at which the newer window began
-	now, before bounds
-}
-
-const clockWindowMs = 60_000
 
 // maxClocks bounds the hosts whose clocks are known; further ones are bounded by the workers' own samples alone.
 const maxClocks = 65_536
 
-// observe takes a bound that was learnt at a time of the collector's.
-func (c *clock) observe(b bounds, atMs int64) {
-	if passed := atMs - c.sinceMs; passed >= clockWindowMs || passed < -clockWindowMs {
-		c.before = c.now
-		if passed >= 2*clockWindowMs || passed < 0 {
-			c.before = unbounded
-		}
-		c.sinceMs, c.now = atMs, unbounded
-	}
-	c.now = c.now.and(b)
-}
-
-// known are the bounds of both windows; where the clock was set between them, of the newer.
-func (c *clock) known() bounds {
-	if c == nil {
-		return unbounded
-	}
-	if both := c.now.and(c.before); !both.contradict() {
-		return both
-	}
-	return c.now
-}
-
 // observe notes a bound of a host's clock, learnt from the batch at hand.
-func (s *Slicer) observe(host string, b bounds) {
+func (s *Slicer) observe(host string, b clockbound.Bounds) {
 	if s.batch.receivedMs == 0 || s.options.Health.PeriodMs == 0 {
 		return
 	}
@@ -74,16 +22,16 @@ func (s *Slicer) observe(host string, b bounds) {
 			return
 		}
 		s.aloneOn(host)
-		c = &clock{sinceMs: s.batch.receivedMs, now: unbounded, before: unbounded}
+		c = clockbound.New(s.batch.receivedMs)
 		s.clocks[host] = c
 	}
-	c.observe(b, s.batch.receivedMs)
+	c.Observe(b, s.batch.receivedMs)
 }
 
 // Sent records when the current batch was sent, by the clock of the worker that sent it. Call it after Received.
 func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
 	if sentMs > 0 {
-		s.observe(sender.Host, bounds{sentMs - s.batch.receivedMs, forever})
+		s.observe(sender.Host, clockbound.Sent(sentMs, s.batch.receivedMs))
 	}
 }
 
@@ -91,28 +39,23 @@ func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
 // it, by the collector's.
 func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
 	if cameMs > 0 && sentMs > 0 && sentMs <= s.batch.receivedMs {
-		s.observe(sender.Host, bounds{never, cameMs - sentMs})
+		s.observe(sender.Host, clockbound.Answered(cameMs, sentMs))
 	}
 }
 
 // HandedOver records when a worker handed over a report, by its own clock, and when the sender received it, by the
 // sender's.
 func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
-	if handOverMs <= 0 {
-		return
+	if handOverMs > 0 {
+		s.observe(w.Host, clockbound.HandedOver(handOverMs, takenMs, s.batch.receivedMs, s.clocks[sender.Host].Known()))
 	}
-	leastMs := handOverMs - s.batch.receivedMs
-	if of := s.clocks[sender.Host].known(); takenMs > 0 && of.leastMs != never {
-		leastMs = max(leastMs, handOverMs-takenMs+of.leastMs)
-	}
-	s.observe(w.Host, bounds{leastMs, forever})
 }
 
 // clockOf are the bounds of a worker's clock, by its host's and by its freshest sample. Where these contradict each
 // other it has another clock than what else goes by the host's name, and only its own samples count.
-func (s *Slicer) clockOf(src *source) bounds {
-	own := bounds{src.health.aheadMs, forever}
-	if all := own.and(s.clocks[src.worker.Host].known()); !all.contradict() {
+func (s *Slicer) clockOf(src *source) clockbound.Bounds {
+	own := clockbound.Bounds{LeastMs: src.health.aheadMs, MostMs: clockbound.Forever}
+	if all := own.And(s.clocks[src.worker.Host].Known()); !all.Contradict() {
 		return all
 	}
 	return own
@@ -124,15 +67,15 @@ func (s *Slicer) sweepClocks() {
 	for _, src := range s.sources {
 		hosts[src.worker.Host] = true
 	}
-	maps.DeleteFunc(s.clocks, func(host string, _ *clock) bool { return !hosts[host] })
+	maps.DeleteFunc(s.clocks, func(host string, _ *clockbound.Clock) bool { return !hosts[host] })
 }
 
-func (w writer) clocks(clocks map[string]*clock) {
+func (w writer) clocks(clocks map[string]*clockbound.Clock) {
 	w.Uint(uint64(len(clocks)))
 	for _, host := range slices.Sorted(maps.Keys(clocks)) {
 		c := clocks[host]
 		w.String(host)
-		for _, ms := range []int64{c.sinceMs, c.now.leastMs, c.now.mostMs, c.before.leastMs, c.before.mostMs} {
+		for _, ms := range []int64{c.SinceMs, c.Now.LeastMs, c.Now.MostMs, c.Before.LeastMs, c.Before.MostMs} {
 			w.Int(ms)
 		}
 	}
@@ -144,6 +87,8 @@ func (r *reader) clocks() {
 		if !r.demand(r.s.clocks[host] == nil, "a host has two clocks") {
 			return
 		}
-		r.s.clocks[host] = &clock{r.Int(), bounds{r.Int(), r.Int()}, bounds{r.Int(), r.Int()}}
+		r.s.clocks[host] = &clockbound.Clock{SinceMs: r.Int(),
+			Now:    clockbound.Bounds{LeastMs: r.Int(), MostMs: r.Int()},
+			Before: clockbound.Bounds{LeastMs: r.Int(), MostMs: r.Int()}}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
@@ -123,10 +124,10 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	if h.aheadMs != never {
 		clock := s.clockOf(src)
 		h.aheadMs = never
-		s.writeValue(&h.ahead, ahead, endMs, float64(clock.sure())/1000)
-		s.writeValue(&h.least, least, endMs, float64(clock.leastMs)/1000)
-		if clock.mostMs != forever {
-			s.writeValue(&h.most, most, endMs, float64(clock.mostMs)/1000)
+		s.writeValue(&h.ahead, ahead, endMs, float64(clock.SureMs())/1000)
+		s.writeValue(&h.least, least, endMs, float64(clock.LeastMs)/1000)
+		if clock.MostMs != clockbound.Forever {
+			s.writeValue(&h.most, most, endMs, float64(clock.MostMs)/1000)
 		}
 	}
 	heard := h.ahead.live && (quiet || h.ahead.lastEnd+quietMs >= endMs)

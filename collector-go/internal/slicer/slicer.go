@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
@@ -30,8 +31,8 @@ type Slicer struct {
 	cohorts    []*cohort
 	rooms      map[string]*room // what is open of each topology
 	outputs    map[labels.Labels]*output
-	topologies map[string][]*info // what describes a topology, by its name
-	clocks     map[string]*clock  // by host
+	topologies map[string][]*info           // what describes a topology, by its name
+	clocks     map[string]*clockbound.Clock // by host
 	nextRef    slice.Ref
 	sweepMs    int64 // the clock's time of the last sweep
 
@@ -65,7 +66,7 @@ func New(o Options) (*Slicer, error) {
 		rooms:      make(map[string]*room),
 		outputs:    make(map[labels.Labels]*output),
 		topologies: make(map[string][]*info),
-		clocks:     make(map[string]*clock),
+		clocks:     make(map[string]*clockbound.Clock),
 		counts:     Counts{Refused: make(map[Reason]uint64)},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
@@ -38,7 +39,7 @@ type part struct {
 	producers                map[uint32]*producer
 	sources                  []*source
 	topologies               map[string][]*info
-	clocks                   map[string]*clock
+	clocks                   map[string]*clockbound.Clock
 	rooms                    map[string]*room
 	only                     string // of a topology's refused series; "" for all
 }
