@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // loadPresentation is how a run's figures are judged and given.
@@ -170,7 +171,7 @@ func mergeParts(files []string) (*loadFigures, error) {
 }
 
 func readPart(file string) (*load.PartRun, error) {
-	from, err := os.Open(file)
+	from, err := textfile.Open(file)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // ownQueries are the flags by which somebody's own BQL is asked, and what its answers must have.
@@ -46,7 +46,7 @@ func (o *ownQueries) queries(otherwise time.Duration) (all []load.TextQuery, err
 	for _, text := range o.texts {
 		name, bql := nameOf(text)
 		if path, is := strings.CutPrefix(bql, "@"); is {
-			read, err := os.ReadFile(path)
+			read, err := textfile.Read(path, textfile.Most)
 			if err != nil {
 				return nil, fmt.Errorf("--query: %w", err)
 			}

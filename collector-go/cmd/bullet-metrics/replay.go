@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // replayed is what is printed of a replay. Points are the sum of Stored, Refused and LeftOut.
@@ -104,24 +104,19 @@ func runReplay(ctx context.Context, out io.Writer, captures []string, dir, outpu
 
 // openCaptures opens all before anything is stored.
 func openCaptures(paths []string) (files []*replay.File, closeAll func(), err error) {
-	var opened []*os.File
+	var opened []io.Closer
 	closeAll = func() {
 		for _, f := range opened {
 			_ = f.Close() // read only
 		}
 	}
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err == nil {
-			opened = append(opened, f)
-			if about, statErr := f.Stat(); statErr == nil && about.IsDir() {
-				err = fmt.Errorf("%s is a directory; name the capture's file", path)
-			}
-		}
+		f, err := textfile.Open(path)
 		if err != nil {
 			closeAll()
 			return nil, nil, err
 		}
+		opened = append(opened, f)
 		files = append(files, replay.NewFile(path, f))
 	}
 	return files, closeAll, nil

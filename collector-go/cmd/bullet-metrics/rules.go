@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
@@ -117,7 +117,7 @@ func ruleFiles(patterns []string) (all []rulesengine.File, err error) {
 		err = fmt.Errorf("rules.files: %w", err)
 	}
 	for _, path := range paths {
-		text, bad := os.ReadFile(path)
+		text, bad := textfile.Read(path, textfile.Most)
 		if bad != nil {
 			err = errors.Join(err, fmt.Errorf("rules.files: %w", bad))
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	// each kind of store registers itself
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // networkStore is a store on the network with the feed that fills it. What becomes of it concerns no other store.
@@ -58,9 +61,17 @@ func httpConfig(path string) (commonconfig.HTTPClientConfig, error) {
 	if path == "" {
 		return commonconfig.DefaultHTTPClientConfig, nil
 	}
-	read, _, err := commonconfig.LoadHTTPConfigFile(path)
+	text, err := textfile.Read(path, textfile.Most)
 	if err != nil {
-		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %s: %w", path, err)
+		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %w", err)
+	}
+	var second yamlfile.SecondDocument
+	if err := yamlfile.OneDocument(text); errors.As(err, &second) { // the library would not say that it drops it
+		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %s:%d: %w", path, second.Line, err)
+	}
+	read, err := commonconfig.LoadHTTPConfig(string(text))
+	if err != nil {
+		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %w", yamlfile.LibraryFaults(path, err))
 	}
 	read.SetDirectory(filepath.Dir(path))
 	return *read, nil

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/x509"
@@ -132,7 +131,7 @@ const (
 func parseGrants(path string, text []byte) (*grants, error) {
 	p := grantParser{path: path, seen: map[string]int{}, grants: &grants{certificates: map[string]grant{},
 		users: map[string]grant{}}}
-	for number, line := range strings.Split(string(bytes.TrimPrefix(text, []byte("\ufeff"))), "\n") {
+	for number, line := range strings.Split(string(text), "\n") {
 		fields := strings.Fields(line)
 		if len(fields) > 0 && !strings.HasPrefix(fields[0], "#") {
 			p.number = number + 1

@@ -5,6 +5,7 @@ import (
 	"crypto/x509/pkix"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,7 +44,12 @@ func TestFaultsOfATokenFile(t *testing.T) {
 }
 
 func TestTokenGrants(t *testing.T) {
-	g, err := parseGrants("t", []byte("\ufeff  "+strings.ToUpper(someHash)+"\tread,write  bullet other\r\n"))
+	path := filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(path,
+		[]byte("\ufeff  "+strings.ToUpper(someHash)+"\tread,write  bullet other\r\n"), 0o600))
+	text, err := contents{}.read(path)
+	require.NoError(t, err)
+	g, err := parseGrants(path, text)
 	require.NoError(t, err)
 	found, name, ok := g.token("alice")
 	require.True(t, ok)
@@ -135,5 +141,5 @@ func TestAFileThatIsTooLarge(t *testing.T) {
 	path := t.TempDir() + "/tokens"
 	require.NoError(t, os.WriteFile(path, make([]byte, maxFileBytes+1), 0o600))
 	_, err := Open(Options{Port: GRPC, Listen: "127.0.0.1:1", TokenFile: path})
-	require.ErrorContains(t, err, "larger than 1048576 bytes")
+	require.ErrorContains(t, err, "larger than 1 MiB")
 }

@@ -2,10 +2,9 @@ package access
 
 import (
 	"bytes"
-	"fmt"
-	"io"
-	"os"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // maxFileBytes bounds a file of ours: 10,000 lines of tokens.
@@ -16,22 +15,9 @@ type contents map[string][]byte
 
 // read reads a file, and remembers what was in it.
 func (c contents) read(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		c[path] = nil
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err == nil && len(text) > maxFileBytes {
-		err = fmt.Errorf("%s: larger than %d bytes", path, maxFileBytes)
-	}
-	if err != nil {
-		c[path] = nil
-		return nil, err
-	}
+	text, err := textfile.Read(path, maxFileBytes)
 	c[path] = text
-	return text, nil
+	return text, err
 }
 
 // same reports whether the files are as they were. Times and sizes are not asked: a file may be replaced by one of the

@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/hosts"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // CommandOptions are a cluster that is there, and how it is made to run a topology.
@@ -97,7 +98,7 @@ func (l *Command) queriesTo() load.Target {
 
 // Launch implements Launcher.
 func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string) (*Launched, error) {
-	conf, err := os.ReadFile(l.options.Conf)
+	conf, err := textfile.Read(l.options.Conf, textfile.Most)
 	if err != nil {
 		return nil, err
 	}

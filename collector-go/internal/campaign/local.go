@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -46,7 +47,7 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	if err := l.up(ctx); err != nil {
 		return nil, err
 	}
-	conf, err := os.ReadFile(l.options.BulletConf)
+	conf, err := textfile.Read(l.options.BulletConf, textfile.Most)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // line is a line of a capture as it is written: a data point, or an event.
@@ -38,7 +40,7 @@ func parse(text []byte) (*line, error) {
 	if err != nil {
 		var again error
 		if l, again = decode(quoteNonFinite(text)); again != nil {
-			return nil, fmt.Errorf("is not a JSON object as captures have them: %w", err)
+			return nil, fmt.Errorf("is not a JSON object as captures have them: %w", textfile.JSONFault(err))
 		}
 	}
 	if l.Event != "" {

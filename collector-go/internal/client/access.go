@@ -6,10 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/prometheus/common/config"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // Access is how a collector lets its client in. What the files hold is read again when it changes.
@@ -72,7 +73,7 @@ func (a Access) check() error {
 		if path == "" {
 			continue
 		}
-		if _, err := os.ReadFile(path); err != nil {
+		if _, err := textfile.Read(path, textfile.Most); err != nil {
 			return fmt.Errorf("the collector's %s: %w", what, err)
 		}
 	}

@@ -3,12 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
@@ -16,7 +16,7 @@ import (
 // Every fault names the file, the line and the key; an unknown key also the nearest known one. Where the settings stand
 // is returned for faults that show later.
 func LoadFile(path string, settings []Setting, given func(Setting) bool) (Lines, error) {
-	data, err := os.ReadFile(path)
+	data, err := textfile.Read(path, textfile.Most)
 	if err != nil {
 		return Lines{}, fmt.Errorf("read the configuration: %w", err)
 	}

@@ -6,8 +6,10 @@ package csvtable
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/agnivade/levenshtein"
 
@@ -45,9 +47,7 @@ const (
 func (c Column) parse(text string) (tuning.Figure, error) {
 	switch {
 	case strings.Contains(text, ","):
-		return tuning.Unknown,
-			fmt.Errorf("%q has a comma; write %s, without thousands separators and with a point for decimals", text,
-				strings.ReplaceAll(text, ",", ""))
+		return tuning.Unknown, fmt.Errorf("%q has a comma; %s", text, withoutComma(text))
 	case strings.ContainsAny(text, "xXpP_"):
 		return tuning.Unknown, fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5", text)
 	}
@@ -67,6 +67,34 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 		return tuning.Unknown, fmt.Errorf("%s is not a whole number up to %d", text, largestWhole)
 	}
 	return tuning.Figure(v), nil
+}
+
+// The two ways to read a number that has a comma: it marks the decimals, or it separates thousands.
+var (
+	decimalComma    = regexp.MustCompile(`^[+-]?(?:\d+|\d{1,3}(?:[. '\x{a0}\x{202f}\x{2019}]\d{3})+),\d+$`)
+	thousandsCommas = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$`)
+)
+
+// withoutComma says how to write a number that has a comma. Which number is meant is known only to who wrote it.
+func withoutComma(text string) string {
+	decimal, thousands := decimalComma.MatchString(text), thousandsCommas.MatchString(text)
+	plain := strings.ReplaceAll(text, ",", "")
+	whole, fraction, _ := strings.Cut(text, ",")
+	point := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) || r == '+' || r == '-' {
+			return r
+		}
+		return -1
+	}, whole) + "." + fraction
+	switch {
+	case decimal && thousands:
+		return fmt.Sprintf("write %s if the comma marks the decimals, or %s if it separates thousands", point, plain)
+	case decimal:
+		return fmt.Sprintf("write %s if the comma marks the decimals; separators of thousands are left out", point)
+	case thousands:
+		return fmt.Sprintf("write %s: separators of thousands are left out", plain)
+	}
+	return "write digits and a point, such as 1234.5"
 }
 
 // nearest is the known name that is spelled most like a name, the first of several.

@@ -3,6 +3,7 @@ package csvtable_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,9 +51,13 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"misspelled column": {strings.Replace(good, "average_latency_ms", "averge_latency_ms", 1),
 			[]string{"line 1, column 3", `"averge_latency_ms"; did you mean average_latency_ms?`}},
 		"another unit": {strings.Replace(good, "average_latency_ms", "average_latency_s", 1),
-			[]string{"did you mean average_latency_ms?"}},
-		"optional misspelled": {strings.Replace(good, "topology_memory_mib", "topology_memory_mb", 1),
-			[]string{"did you mean topology_memory_mib?"}},
+			[]string{"did you mean average_latency_ms? Its values are in ms; convert values of another unit"}},
+		"optional in another unit": {strings.Replace(good, "topology_memory_mib", "topology_memory_mb", 1),
+			[]string{"did you mean topology_memory_mib? Its values are in mib; convert values of another unit"}},
+		"optional misspelled": {strings.Replace(good, "topology_memory_mib", "topolgy_memory_mib", 1),
+			[]string{`"topolgy_memory_mib"; did you mean topology_memory_mib?`}},
+		"semicolons and decimal commas": {strings.ReplaceAll(good, ",", ";") + "4;20;8,5;78,3;1000\n",
+			[]string{"line 1", "separated by semicolons", "and write decimals with a point"}},
 		"column twice": {"filter_bolts,queries,queries,average_latency_ms,topology_cpu_cores\n4,1,1,8,78\n",
 			[]string{"column 3: queries is there twice, first as column 2"}},
 		"text in a number": {good + "4,twenty,8,78.3,1000\n",
@@ -67,7 +72,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"infinite":     {good + "4,20,-inf,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
 		"too large":    {good + "4,20,1e999,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
 		"astronomical": {good + "4,20,1e16,78.3,1000\n", []string{"line 3, column 3", "at most 1e+15"}},
-		"thousands":    {good + "4,20,\"1,234\",78.3,1000\n", []string{"line 3, column 3", "write 1234"}},
+		"thousands":    {good + "4,20,\"1,234\",78.3,1000\n", []string{"line 3, column 3", "write 1.234 if the comma marks the decimals, or 1234 if it separates thousands"}},
 		"half a query": {good + "4,20.5,8,78.3,1000\n", []string{"line 3, column 2", "whole number"}},
 		"empty cell": {good + "4,20,,78.3,1000\n", []string{"line 3, column 3 (average_latency_ms)",
 			"the cell is empty"}},
@@ -82,7 +87,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"semicolons":    {strings.ReplaceAll(good, ",", ";"), []string{"line 1", "separated by semicolons"}},
 		"tabs":          {strings.ReplaceAll(good, ",", "\t"), []string{"separated by tabs"}},
 		"an open quote": {good + "4,\"20,8,78.3,1000\n", []string{"line 3", "quotes"}},
-		"not text":      {"\xff\xfef\x00i\x00l\x00", []string{"not UTF-8"}},
+		"not text":      {"\xff\xfef\x00i\x00l\x00", []string{"is UTF-16; save it in UTF-8"}},
 		"two faults, both": {good + "4,x,8,78.3,1000\n4,20,y,78.3,1000\n",
 			[]string{"line 3, column 2", "line 4, column 3"}},
 		"many faults, bounded": {good + strings.Repeat("a,b,c,d,e\n", 50), []string{"and 230 more"}},
@@ -296,4 +301,31 @@ func FuzzQueries(f *testing.F) {
 		_, err = tuning.AnalyzeQueries(table.Points, tuning.QueryGoals{LimitMs: 200, Headroom: 0.2, Confidence: 0.95})
 		_ = table.Locate(err, nil)
 	})
+}
+
+// A number with a comma is refused with the numbers that it may stand for, and with no other.
+func TestACommaInANumberIsReadInNoWayThatChangesIt(t *testing.T) {
+	for cell, want := range map[string]string{
+		"9,95":         "write 9.95 if",
+		"78,3":         "write 78.3 if",
+		"130000,5":     "write 130000.5 if",
+		"-9,95":        "write -9.95 if",
+		"0,125":        "write 0.125 if", // no number begins with an empty group
+		"90,000":       "write 90.000 if the comma marks the decimals, or 90000 if it separates thousands",
+		"1,234,567":    "write 1234567:",
+		"1.234,5":      "write 1234.5 if",
+		"1.234.567,8":  "write 1234567.8 if",
+		"1,234.5":      "write 1234.5:",
+		"1 234,5":      "write 1234.5 if",
+		"1\u00a0234,5": "write 1234.5 if",
+		"1'234,5":      "write 1234.5 if",
+		"1,23,456":     "write digits and a point, such as 1234.5",
+		"1.23,4.5":     "write digits and a point, such as 1234.5",
+		"1,2e3":        "write digits and a point, such as 1234.5",
+		",":            "write digits and a point, such as 1234.5",
+	} {
+		err := grid(t, gridHead+"4,10,\""+cell+"\",78.3,1000\n")
+		require.ErrorContains(t, err, want, cell)
+		assert.ErrorContains(t, err, "line 2, column 3 (average_latency_ms): "+strconv.Quote(cell)+" has a comma; ")
+	}
 }

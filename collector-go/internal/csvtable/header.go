@@ -14,7 +14,8 @@ func (t *Table) header(head []string) error {
 	if len(head) == 1 {
 		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
 			if strings.Contains(head[0], separator) {
-				return fmt.Errorf("%s: line 1: the columns are separated by %s; separate them by commas", t.name, word)
+				return fmt.Errorf("%s: line 1: the columns are separated by %s; separate them by commas, and write decimals with a point",
+					t.name, word)
 			}
 		}
 	}
@@ -39,8 +40,8 @@ func (t *Table) header(head []string) error {
 		near, distance := nearest(c.Name, strangers)
 		switch {
 		case distance <= slip(c.Name):
-			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?", t.name,
-				t.places[near]+1, near, c.Name))
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?%s", t.name,
+				t.places[near]+1, near, c.Name, otherUnit(near, c.Name)))
 		case !c.Optional:
 			missing = append(missing, c.Name)
 		}
@@ -52,6 +53,19 @@ func (t *Table) header(head []string) error {
 		t.Notes = append(t.Notes, fmt.Sprintf("column %q of %s is not used", s, t.name))
 	}
 	return errors.Join(wrong...)
+}
+
+// units are those in which columns' names end.
+var units = []string{"ms", "mib", "cores", "minute", "s"}
+
+// otherUnit warns where a name differs from a known one in its unit: a column that is only renamed would keep values of
+// the old unit.
+func otherUnit(name, known string) string {
+	unit := known[strings.LastIndex(known, "_")+1:]
+	if unit == name[strings.LastIndex(name, "_")+1:] || !slices.Contains(units, unit) {
+		return ""
+	}
+	return fmt.Sprintf(" Its values are in %s; convert values of another unit", unit)
 }
 
 func (t *Table) required() (names []string) {

@@ -6,36 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	data, err := textfile.Read(path, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the table: %w", err)
-	}
-	defer file.Close()
-	if about, err := file.Stat(); err == nil && about.IsDir() {
-		return nil, fmt.Errorf("read the table: %s is a directory; name a CSV file in it", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the table: %w", err)
-	}
-	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%s: larger than %d MiB; a table of measurements has hundreds of rows", path,
-			maxBytes>>20)
 	}
 	return data, nil
 }
 
 // records takes a file's lines apart: the first is the head, the others are the table's rows.
 func (t *Table) records(data []byte) (head []string, err error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return nil, fmt.Errorf("%s is not UTF-8 text; save it as CSV in UTF-8", t.name)
+	if data, err = textfile.Clean(t.name, data); err != nil {
+		return nil, err
 	}
 	reader := csv.NewReader(bytes.NewReader(data))
 	reader.FieldsPerRecord, reader.TrimLeadingSpace = -1, true

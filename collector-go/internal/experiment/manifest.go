@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
@@ -33,7 +34,7 @@ func entry(key, value string) rundir.Entry {
 // Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings
 // whose names speak of secrets are not shown.
 func Settings(path string, over []string) ([]rundir.Entry, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, textfile.Most)
 	if err != nil {
 		return nil, err
 	}

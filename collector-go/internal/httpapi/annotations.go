@@ -14,6 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // The most annotations that an answer lists, unless the parameter limit asks for more or fewer: the newest.
@@ -135,7 +136,7 @@ func readAnnotation(r request) (out registry.Annotation, err error) {
 		return out, err
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return out, fmt.Errorf("the body is no annotation: %w", err)
+		return out, fmt.Errorf("the body is no annotation: %w", textfile.JSONFault(err))
 	}
 	out = registry.Annotation{ID: in.ID, Topology: in.Topology, Title: in.Title, Text: in.Text, Tags: in.Tags}
 	if out.TimeMs, err = in.Time.ms(); err != nil {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // PartRun is what one client did of a run that several clients ask: its part's outcomes, one a line of JSON, between a
@@ -124,6 +126,8 @@ func ReadPart(from io.Reader) (*PartRun, error) {
 		}
 	}
 	switch {
+	case errors.Is(lines.Err(), bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d is longer than %d MiB: no part has such a line", number+1, mostLine>>20)
 	case lines.Err() != nil:
 		return nil, fmt.Errorf("line %d: %w", number+1, lines.Err())
 	case number == 0:
@@ -142,13 +146,13 @@ func (p *PartRun) take(number int, text []byte) (last bool, err error) {
 	case bytes.HasPrefix(text, []byte(`{"end":{`)):
 		var line struct{ End partEnd }
 		if err := json.Unmarshal(text, &line); err != nil {
-			return false, err
+			return false, textfile.JSONFault(err)
 		}
 		return true, p.end(line.End)
 	}
 	var o Outcome
 	if err := json.Unmarshal(text, &o); err != nil {
-		return false, err
+		return false, textfile.JSONFault(err)
 	}
 	if o.End == "" || !p.Part.has(o.Slot) {
 		return false, fmt.Errorf("query %d is none of part %s", o.Slot, p.Part)
@@ -160,7 +164,7 @@ func (p *PartRun) take(number int, text []byte) (last bool, err error) {
 func (p *PartRun) begin(text []byte) error {
 	var line struct{ Run *Run }
 	if err := json.Unmarshal(text, &line); err != nil {
-		return err
+		return textfile.JSONFault(err)
 	}
 	if line.Run == nil {
 		return errors.New("no part begins like this: a part is what load --part wrote with --outcomes")

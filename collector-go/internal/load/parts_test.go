@@ -179,16 +179,16 @@ func TestAPartThatIsNone(t *testing.T) {
 	whole := string(written(Part{1, 2}, played(rand.New(rand.NewPCG(1, 0)), 4)))
 	lines := strings.SplitAfter(whole, "\n")
 	for says, text := range map[string]string{
-		"the file is empty":                   "",
-		"it has no end after line 3":          strings.Join(lines[:3], ""),
-		"line 5 comes after the last one":     whole + lines[1],
-		"line 1: no part begins like this":    lines[1],
-		"line 2: unexpected end of JSON":      lines[0] + `{"slot":0,`,
-		"line 2: query 1 is none of part 1/2": lines[0] + `{"slot":1,"end":"returned"}`,
-		"line 1: there is no part 3/2":        strings.Replace(whole, `"number":1`, `"number":3`, 1),
-		"the part has 2 queries, and 1 lines": lines[0] + lines[1] + lines[3],
-		"a part is of a year at most":         strings.Replace(whole, `"time_ms":1020000`, `"time_ms":99999999999999`, 1),
-		"line 2: bufio.Scanner: token too":    lines[0] + strings.Repeat("x", mostLine+1),
+		"the file is empty":                        "",
+		"it has no end after line 3":               strings.Join(lines[:3], ""),
+		"line 5 comes after the last one":          whole + lines[1],
+		"line 1: no part begins like this":         lines[1],
+		"line 2: not JSON: unexpected end of JSON": lines[0] + `{"slot":0,`,
+		"line 2: query 1 is none of part 1/2":      lines[0] + `{"slot":1,"end":"returned"}`,
+		"line 1: there is no part 3/2":             strings.Replace(whole, `"number":1`, `"number":3`, 1),
+		"the part has 2 queries, and 1 lines":      lines[0] + lines[1] + lines[3],
+		"a part is of a year at most":              strings.Replace(whole, `"time_ms":1020000`, `"time_ms":99999999999999`, 1),
+		"line 2 is longer than 1 MiB: no part":     lines[0] + strings.Repeat("x", mostLine+1),
 		"and the part of 1970-01-01T00:16:40Z to 1970-01-01T00:16:41Z": strings.Replace(whole,
 			`"time_ms":1020000`, `"time_ms":1001000`, 1),
 	} {

@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // loader gives the rule manager files that are in memory.
@@ -27,9 +29,13 @@ func newLoader(files []File, p parser.Parser, logger *slog.Logger) loader {
 
 // Load parses one file; every error names file and line.
 func (l loader) Load(name string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+	var second yamlfile.SecondDocument
+	if err := yamlfile.OneDocument(l.files[name]); errors.As(err, &second) { // rulefmt would not say that it drops it
+		return nil, []error{fmt.Errorf("%s:%d: %w", name, second.Line, err)}
+	}
 	groups, errs := rulefmt.Parse(l.files[name], ignoreUnknown, scheme, l.parser, l.logger)
 	for i, err := range errs {
-		errs[i] = fmt.Errorf("%s: %w", name, err)
+		errs[i] = yamlfile.LibraryFaults(name, err)
 	}
 	return groups, errs
 }

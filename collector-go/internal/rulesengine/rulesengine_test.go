@@ -227,8 +227,8 @@ func TestRulesThatCannotBeNameFileLineAndReason(t *testing.T) {
 	defer p.close(t)
 	for text, want := range map[string]string{
 		"groups:\n- name: g\n  rules:\n  - alert: A\n    expr: sum(": "test.yml: 5:11: group \"g\", rule 1, \"A\": could not parse expression",
-		"groups:\n- name: g\n  rulez: []":                            "test.yml: yaml: unmarshal errors:\n  line 3: field rulez not found",
-		"groups:\n- name: g\n- name: g":                              "test.yml: 0:0: groupname: \"g\" is repeated in the same file",
+		"groups:\n- name: g\n  rulez: []":                            "test.yml:3: unknown field \"rulez\"",
+		"groups:\n- name: g\n- name: g":                              "test.yml: groupname: \"g\" is repeated in the same file",
 	} {
 		_, err := New(p.engine, p.results, p.options(t.TempDir(), text))
 		assert.ErrorContains(t, err, want)

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -16,6 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // answerLimit is how long the collector may take to acknowledge a batch.
@@ -170,7 +171,7 @@ func Authorized(ctx context.Context, tokenFile string) (context.Context, error) 
 	if tokenFile == "" {
 		return ctx, nil
 	}
-	content, err := os.ReadFile(tokenFile)
+	content, err := textfile.Read(tokenFile, textfile.Most)
 	if err != nil {
 		return nil, fmt.Errorf("the token: %w", err)
 	}
@@ -185,7 +186,7 @@ func (t TLS) Credentials() (credentials.TransportCredentials, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
+		pem, err := textfile.Read(t.CA, textfile.Most)
 		if err != nil {
 			return nil, fmt.Errorf("the CA: %w", err)
 		}
@@ -195,11 +196,24 @@ func (t TLS) Credentials() (credentials.TransportCredentials, error) {
 		}
 	}
 	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		pair, err := loadPair(t.Cert, t.Key)
 		if err != nil {
 			return nil, fmt.Errorf("certificate %s with key %s: %w", t.Cert, t.Key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return credentials.NewTLS(config), nil
+}
+
+// loadPair is tls.LoadX509KeyPair for files that may begin with a byte order mark.
+func loadPair(cert, key string) (pair tls.Certificate, err error) {
+	shown, err := textfile.Read(cert, textfile.Most)
+	if err != nil {
+		return pair, err
+	}
+	secret, err := textfile.Read(key, textfile.Most)
+	if err != nil {
+		return pair, err
+	}
+	return tls.X509KeyPair(shown, secret)
 }

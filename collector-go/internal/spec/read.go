@@ -3,7 +3,6 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
@@ -20,7 +20,7 @@ const maxFileBytes = 1 << 20
 // Read reads an experiment's file and checks it. All faults are reported at once, each with file, line, column and
 // field.
 func Read(path string) (*File, []byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the experiment: %w", err)
 	}
@@ -30,10 +30,6 @@ func Read(path string) (*File, []byte, error) {
 
 // Parse is Read of a text that came from path.
 func Parse(path string, text []byte) (*File, error) {
-	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s: an experiment's file has at most %d bytes, this one %d", path,
-			maxFileBytes, len(text))
-	}
 	document, err := yamlfile.Document(path, text)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,12 @@ package study
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
@@ -61,7 +61,7 @@ const DefaultTrialTime = Duration(8 * time.Minute)
 
 // ReadFile reads a file of tune optimize. All faults come at once, with file, line, column and field.
 func ReadFile(path string) (*File, error) {
-	text, err := read(path)
+	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,6 @@ func parseFile(path string, text []byte) (f *File, err error) {
 		faults = append(faults, f.places.Fault(field, "%s", err))
 	}
 	return f, errors.Join(append(faults, f.check(f.places)...)...)
-}
-
-func read(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if err == nil && len(text) > maxFileBytes {
-		err = fmt.Errorf("%s: at most %d bytes are read, this file has %d", path, maxFileBytes, len(text))
-	}
-	return text, err
 }
 
 // ExperimentPath is the path of the experiment's file as others open it; "" for none.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
@@ -54,7 +55,7 @@ var columns = []string{"records_per_second", "queries", "latency_ms", "completen
 
 // ReadSpace reads a space given as data. All faults come at once, with file, line, column and field.
 func ReadSpace(path string) (*Space, error) {
-	text, err := read(path)
+	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,8 @@ func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 	return errors.Join(faults...)
 }
 
-// rows reads the table. A row of a configuration that may not be tried is left out.
+// rows reads the table. A row of a configuration that the space has and the search leaves out is left out; one that the
+// space does not have either is a fault.
 func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	known := slices.Clone(columns)
 	for _, each := range settings.Settings {
@@ -213,6 +215,15 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	return out, errors.Join(faults...)
 }
 
+// setting is the space's own of a name; nil where it has none.
+func (s *Space) setting(as string) *Setting {
+	i := slices.IndexFunc(s.Settings.Settings, func(each Setting) bool { return each.As == as })
+	if i < 0 {
+		return nil
+	}
+	return &s.Settings.Settings[i]
+}
+
 // row reads one; may is false where its configuration is not one that may be tried.
 func (s *Space) row(settings *Settings, field string, cells []string) (row optimize.Row, may bool, err error) {
 	unknown := tuning.Unknown
@@ -231,6 +242,11 @@ func (s *Space) row(settings *Settings, field string, cells []string) (row optim
 		case setting >= 0:
 			row.Point[setting] = settings.Settings[setting].level(cell)
 			may = may && row.Point[setting] >= 0
+			if own := s.setting(name); own != nil && own.level(cell) < 0 {
+				faults = append(faults, s.places.Fault(place,
+					"%s is no value of %s, which has %s: correct the row, or leave it out", cell, name,
+					strings.Join(own.Values, ", ")))
+			}
 		case cell == "":
 		case into[name] != nil:
 			v, is := number(cell)

@@ -107,7 +107,6 @@ table:
     - [4, 100, 900, FAIL, filter CPU]
     - [8, 100, 12, "", ""]
     - [8, 100, 14, "", ""]
-    - [16, 100, 5, OK, ""]
     - [8, 200, 15, FAIL, a worker's restart]
 `
 
@@ -115,7 +114,10 @@ func TestRowsGiveTrials(t *testing.T) {
 	target := "optimize: x\ntarget: {queries: 100, latency: 200ms}\n"
 	s, err := simulated(t, target, table)
 	require.NoError(t, err)
-	require.Len(t, s.Rows, 5, "16 filters may not be tried")
+	require.Len(t, s.Rows, 5)
+	narrowed, err := simulated(t, target+"settings: [{name: f, as: filter, values: [8]}]\n", table)
+	require.NoError(t, err)
+	require.Len(t, narrowed.Rows, 3, "the search has only 8 filters")
 	run := func(level, attempt int) optimize.Trial {
 		trial, err := s.Run(optimize.Point{level}, attempt)
 		require.NoError(t, err)
@@ -229,6 +231,8 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 		{goodFile, swap(table, "50, 10, OK", "50, 10, ok"), `table.rows[0][3]: "ok" is none of OK, FAIL`},
 		{goodFile, swap(table, "[4, 50, 10,", "[4, 50, fast,"), `table.rows[0][2]: latency_ms: "fast" is not a number`},
 		{goodFile, swap(table, `"", ""]`, `""]`), "table.rows[2]: 4 cells for 5 columns"},
+		{goodFile, swap(table, "[8, 200, 15", "[5, 200, 15"),
+			":10:8: table.rows[4][0]: 5 is no value of filter, which has 4, 8: correct the row, or leave it out"},
 		{goodFile, "space: x\nformula: {latency_ms: 1, completeness: 1}\n", "settings: are missing"},
 	} {
 		_, err := simulated(t, c.file, c.space)

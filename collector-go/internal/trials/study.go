@@ -19,6 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
@@ -250,7 +251,7 @@ const mostEdits = 2
 // checkNames refuses a setting whose name is a known one's, misspelt: nothing would read it, and all its values would
 // be one.
 func (s *Study) checkNames() error {
-	text, err := os.ReadFile(s.base.Conf())
+	text, err := textfile.Read(s.base.Conf(), textfile.Most)
 	if err != nil {
 		return fmt.Errorf("%s: topology.conf: %w", s.File.ExperimentPath(), err)
 	}

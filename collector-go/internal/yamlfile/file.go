@@ -3,6 +3,7 @@
 package yamlfile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,12 +19,13 @@ func Document(path string, text []byte) (ast.Node, error) {
 	if err := checkDepth(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	var second SecondDocument
+	if err := OneDocument(text); errors.As(err, &second) {
+		return nil, fmt.Errorf("%s:%d: %w", path, second.Line, err)
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", path, FirstLine(err))
-	}
-	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
-		return nil, fmt.Errorf("%s: more than one YAML document; only one is read", path)
 	}
 	if len(file.Docs) == 0 {
 		return nil, nil
@@ -35,6 +37,10 @@ func Document(path string, text []byte) (ast.Node, error) {
 func Decode(text []byte, into any, options ...yaml.DecodeOption) error {
 	if err := checkDepth(text); err != nil {
 		return err
+	}
+	var second SecondDocument
+	if err := OneDocument(text); errors.As(err, &second) {
+		return fmt.Errorf("[%d:1] %w", second.Line, err) // as the library writes a place
 	}
 	return yaml.UnmarshalWithOptions(text, into, options...)
 }

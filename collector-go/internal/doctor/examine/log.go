@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its
@@ -21,7 +21,7 @@ const mostLine = 64 << 10
 // goes wrong is in its Err.
 func Log(path string) doctor.Log {
 	l := doctor.Log{Path: path}
-	f, err := os.Open(path)
+	f, err := textfile.Open(path)
 	if err != nil {
 		l.Err = err
 		return l

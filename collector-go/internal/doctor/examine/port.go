@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // Bounds of a look at a port.
@@ -135,7 +135,7 @@ func untrusted(address, ca string, shown []*x509.Certificate) string {
 		options.Intermediates.AddCert(between)
 	}
 	if ca != "" {
-		text, err := os.ReadFile(ca)
+		text, err := textfile.Read(ca, textfile.Most)
 		if err != nil {
 			return "" // that file is a finding of its own
 		}

@@ -2,11 +2,11 @@ package examine
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
@@ -23,7 +23,7 @@ func place(path string, line int) string {
 // Settings reads a file of settings, Bullet's or Storm's. What goes wrong is in its Err.
 func Settings(path string) *doctor.Settings {
 	s := &doctor.Settings{Path: path}
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, textfile.Most)
 	if err == nil {
 		if err = yamlfile.Decode(text, &s.Values); err != nil {
 			first := yamlfile.FirstLine(err)

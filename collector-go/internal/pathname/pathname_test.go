@@ -1,0 +1,34 @@
+package pathname
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPathNamesSomething(t *testing.T) {
+	for _, path := range []string{"a", "/a/b.yaml", "../..", "with space", "größe/😀"} {
+		var kept string
+		require.NoError(t, Of(&kept).Set(path))
+		assert.Equal(t, path, kept)
+	}
+	for path, want := range map[string]string{
+		"": "is empty", " \t": "is blank", "a\x00b": `"a\x00b"`, "a\nb": `"a\nb"`, "a\xffb": "characters",
+		strings.Repeat("x", 10<<20): "has 10485760 bytes",
+	} {
+		kept := "before"
+		err := Of(&kept).Set(path)
+		require.ErrorContains(t, err, want)
+		assert.Less(t, len(err.Error()), 300)
+		assert.Equal(t, "before", kept)
+	}
+}
+
+func TestARelativePathInAFileStartsAtTheFile(t *testing.T) {
+	assert.Equal(t, "conf/rules.yml", From("conf/collector.yaml", "rules.yml"))
+	assert.Equal(t, "rules.yml", From("collector.yaml", "rules.yml"))
+	assert.Equal(t, "/etc/rules.yml", From("conf/collector.yaml", "/etc/rules.yml"))
+	assert.Equal(t, "/srv/rules.yml", From("/srv/conf/collector.yaml", "../rules.yml"))
+}

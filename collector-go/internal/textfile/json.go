@@ -1,0 +1,26 @@
+package textfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// JSONFault says in plain words what is wrong with JSON that could not be read into a struct; other errors stay as they
+// are.
+func JSONFault(err error) error {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("found a JSON %s in place of an object", kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("the field %q cannot hold a JSON %s", kind.Field, kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not JSON: %w, at byte %d", err, syntax.Offset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the JSON ends too early")
+	}
+	return err
+}

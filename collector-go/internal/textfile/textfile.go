@@ -1,0 +1,145 @@
+// Package textfile reads the text files that people write or export with other programs: settings, rules, tables,
+// tokens, captures. Every such file is read here, so that all of them take the same forms of text. It does not know
+// what a file means.
+//
+// A byte order mark is removed, and line ends are made "\n". UTF-16, which Windows programs call "Unicode", and binary
+// files are refused with a message that says what to do.
+package textfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+)
+
+// Most bytes of a file of settings, rules, queries or tokens, which people write by hand.
+const Most = 4 << 20
+
+// mark is the byte order mark in UTF-8.
+var mark = []byte("\ufeff")
+
+// Read reads a whole file of at most so many bytes. Errors name the path.
+func Read(path string, most int) ([]byte, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > most:
+		return nil, fmt.Errorf("%s: larger than %s, which is more than such a file has", path, size(most))
+	}
+	return Clean(path, text)
+}
+
+// Clean is what Read gives of the bytes of a file; name is the file's, for errors.
+func Clean(name string, text []byte) ([]byte, error) {
+	if err := refuse(name, text); err != nil {
+		return nil, err
+	}
+	text = bytes.TrimPrefix(text, mark)
+	if at := invalid(text); at >= 0 && !bytes.Contains(text, []byte("-----BEGIN ")) { // comments in PEM have any encoding
+		return nil, fmt.Errorf("%s:%d: not UTF-8 text; save the file in UTF-8", name, 1+bytes.Count(text[:at], []byte("\n")))
+	}
+	if bytes.IndexByte(text, '\r') >= 0 {
+		text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	}
+	return text, nil
+}
+
+// Open opens a file that is too large to be read as a whole and is read line by line, such as a capture. Readers of
+// lines take "\r\n" by themselves.
+func Open(path string) (io.ReadCloser, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	from := bufio.NewReader(f)
+	head, err := from.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		_ = f.Close() // read only
+		return nil, err
+	}
+	if err := refuse(path, head); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	if bytes.HasPrefix(head, mark) {
+		_, _ = from.Discard(len(mark)) // it was peeked at
+	}
+	return file{from, f}, nil
+}
+
+type file struct {
+	io.Reader
+	io.Closer
+}
+
+// headBytes are enough to recognise what is no text.
+const headBytes = 512
+
+func open(path string) (*os.File, error) {
+	if err := pathname.Check(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if about, err := f.Stat(); err == nil && about.IsDir() {
+		_ = f.Close() // read only
+		return nil, fmt.Errorf("%s is a directory; name a file in it", path)
+	}
+	return f, nil
+}
+
+// refuse recognises what is no UTF-8 by its first bytes, or by bytes of zero, which text has none of.
+func refuse(name string, text []byte) error {
+	const save = "; save it in UTF-8, or convert it: iconv -f %s -t UTF-8"
+	switch {
+	case bytes.HasPrefix(text, []byte{0xff, 0xfe, 0, 0}), bytes.HasPrefix(text, []byte{0, 0, 0xfe, 0xff}):
+		return fmt.Errorf("%s is UTF-32"+save, name, "UTF-32")
+	case bytes.HasPrefix(text, []byte{0xff, 0xfe}), bytes.HasPrefix(text, []byte{0xfe, 0xff}):
+		return fmt.Errorf("%s is UTF-16"+save, name, "UTF-16")
+	case len(text) >= 4 && text[0] != 0 && text[1] == 0 && text[2] != 0 && text[3] == 0:
+		return fmt.Errorf("%s is UTF-16 without a byte order mark"+save, name, "UTF-16LE")
+	case len(text) >= 4 && text[0] == 0 && text[1] != 0 && text[2] == 0 && text[3] != 0:
+		return fmt.Errorf("%s is UTF-16 without a byte order mark"+save, name, "UTF-16BE")
+	case bytes.IndexByte(text, 0) >= 0:
+		return fmt.Errorf("%s:%d: holds a byte of zero, so it is not a text file; name a text file in UTF-8", name,
+			1+bytes.Count(text[:bytes.IndexByte(text, 0)], []byte("\n")))
+	}
+	return nil
+}
+
+// invalid is where the first byte lies that is not UTF-8; -1 for none.
+func invalid(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	at := 0
+	for at < len(text) {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return at
+}
+
+func size(bytes int) string {
+	if bytes >= 1<<20 && bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
