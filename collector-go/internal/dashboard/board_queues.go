@@ -1,15 +1,11 @@
 package dashboard
 
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+
 const (
 	chosen       = `{topology="$topology",component=~"$component"}`
 	ofComponents = chosen + ")"
 
-	// What Storm 1 and 2 offer differs. Storm reports a bolt's capacity from 2.3 on; before, it is how often execute()
-	// is called times how long it takes.
-	capacity = "(storm_capacity_ratio" + chosen +
-		" or sum by (topology, worker, component, task) (rate(storm_executed_total" + chosen +
-		"[$__rate_interval]) * storm_execute_latency_seconds" + chosen + ") unless on () count(storm_capacity_ratio" +
-		ofTopology + "))"
 	// Storm reports how full a queue is from 2.0 on.
 	receiveFull = "(storm_receive_queue_full_ratio" + chosen + " or storm_receive_queue_population" + chosen +
 		" / storm_receive_queue_capacity" + chosen + ")"
@@ -29,6 +25,9 @@ const (
 	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and says nothing."
 )
 
+// capacity is the busy share of each task.
+var capacity = busy.Query(`topology="$topology"`, `component=~"$component"`, "$__rate_interval")
+
 // queues asks where tuples wait.
 var queues = Board{
 	Name: "queues", Title: "Bullet: queues",
@@ -37,7 +36,7 @@ var queues = Board{
 	Rows: []Row{
 		{"Who is saturated?", []Panel{
 			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1,
-				Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, it cannot take more. Storm's own figure from 2.3 on; before, calls of execute() times the time that one takes." + sampledNote,
+				Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, it cannot take more. From Storm 2.3 on it is Storm's own figure, over ten minutes; before, calls of execute() times the time that one takes. Shown only for a task that executed enough tuples (400 where Storm samples one in twenty) and, for Bullet's filter and join bolts, only as far as the worker's CPU allows it." + sampledNote,
 				Queries:     one("max by (component) ("+capacity+")", "{{component}}")},
 			{Kind: Lines, Title: "Receive queue: how full", Unit: Share, Limit: 1,
 				Description: "Population over capacity of the component's fullest receive queue; at 100%, the line, whoever sends to it waits.",

@@ -3,6 +3,8 @@ package diagnosis
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
 )
 
 // figure is one that is looked at for a change.
@@ -11,7 +13,8 @@ type figure struct {
 	// key is the page's figure that shows it.
 	key  string
 	unit string
-	// expression is PromQL with {} for the topology's matcher; each of its series is looked at.
+	// expression is PromQL with {} for the topology's matcher and BUSY for the busy share of each task; each of its
+	// series is looked at.
 	expression string
 	// least is the smallest change that matters, in the unit: below it, a change is noise to whoever reads.
 	least float64
@@ -21,6 +24,9 @@ type figure struct {
 
 // rateWindow holds two slices of metrics that come once a minute.
 const rateWindow = "150s"
+
+// ownComponents leaves Storm's own components out.
+const ownComponents = `component!~"__.*"`
 
 // figures are in the order of the way of a query and a record through the topology.
 var figures = []figure{
@@ -38,7 +44,7 @@ var figures = []figure{
 		"histogram_quantile(0.99, sum by (class) (rate(bullet_query_latency_seconds{}[W])))", 0.05, ""},
 	{"results' completeness, least class", "", "ratio", "min(bullet_query_result_completeness_ratio{})", 0.01, ""},
 	{"busy share of the busiest task, by component", "busy", "ratio",
-		"max by (component) (storm_capacity_ratio{COMPONENT})", 0.1,
+		"max by (component) (BUSY)", 0.1,
 		"a task near 1 is out of CPU: raise the component's parallelism"},
 	{"receive queue of the fullest task, by component", "queue", "ratio",
 		"max by (component) (storm_receive_queue_full_ratio{COMPONENT})", 0.1,
@@ -66,7 +72,7 @@ func (f figure) ask(topology string) string {
 	if topology != "" {
 		matcher = fmt.Sprintf("topology=%q", topology)
 	}
-	own := strings.TrimPrefix(matcher+`,component!~"__.*"`, ",")
-	return strings.NewReplacer("{COMPONENT}", "{"+own+"}", "{}", "{"+matcher+"}", "[W]", "["+rateWindow+"]").Replace(
-		f.expression)
+	own := strings.TrimPrefix(matcher+","+ownComponents, ",")
+	return strings.NewReplacer("BUSY", busy.Query(matcher, ownComponents, rateWindow), "{COMPONENT}", "{"+own+"}",
+		"{}", "{"+matcher+"}", "[W]", "["+rateWindow+"]").Replace(f.expression)
 }

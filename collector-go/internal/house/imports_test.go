@@ -64,7 +64,8 @@ var allowed = map[string][]string{
 	// Prometheus' API is asked as a collector's is
 	"internal/query/remote": {"internal/query/plan", "internal/client"},
 	"internal/rulesengine":  {"internal/yamlfile", "internal/query", "internal/disk"},
-	"internal/diagnosis":    {},
+	"internal/busy":         {},
+	"internal/diagnosis":    {"internal/busy"},
 	"internal/webui":        {},
 	"internal/runbook":      {},
 	"internal/runlist":      {"internal/rundir"},
@@ -76,7 +77,7 @@ var allowed = map[string][]string{
 		"internal/metric", "gen/bulletmetrics/v1"},
 	// whose kinds of stores have settings of their own
 	"internal/config":   {"internal/textfile", "internal/yamlfile", "internal/store/forward"},
-	"internal/tuning":   {},
+	"internal/tuning":   {"internal/busy"},
 	"internal/optimize": {"internal/tuning"},
 	"internal/predict": {"internal/tuning", "internal/rundir", "internal/csvtable", "internal/yamlfile",
 		"internal/chart", "internal/document"},
@@ -110,11 +111,11 @@ var allowed = map[string][]string{
 	"internal/compare":  {"internal/tuning"},
 	"internal/report": {"internal/tuning", "internal/rundir", "internal/collection", "internal/chart",
 		"internal/document", "internal/compare"},
-	"internal/experiment": {"internal/textfile", "internal/client", "internal/tuning", "internal/load", "internal/recordtrace",
+	"internal/experiment": {"internal/busy", "internal/textfile", "internal/client", "internal/tuning", "internal/load", "internal/recordtrace",
 		"internal/stack", "internal/rundir", "internal/collection", "internal/yamlfile"},
 	"internal/timeline":   {"internal/registry"},
 	"internal/elsewhere":  {"internal/registry", "internal/slice", "internal/metric"},
-	"internal/dashboard":  {},
+	"internal/dashboard":  {"internal/busy"},
 	"internal/alertrules": {"internal/catalog"},
 	"internal/exit":       {},
 	"internal/campaign": {"internal/textfile", "internal/exit", "internal/experiment", "internal/load", "internal/load/hosts", "internal/stack",
@@ -130,6 +131,7 @@ var allowed = map[string][]string{
 // says so.
 var pure = map[string][]string{
 	"internal/slicer":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/busy":     {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 	"internal/tuning":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 	"internal/optimize": {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context", "time"},
 

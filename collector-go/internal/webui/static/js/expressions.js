@@ -1,6 +1,8 @@
 // What the figures ask, as PromQL. Pure. Every expression looks at its slice alone, so that a time without samples has
 // no value: a plain selector would repeat the last one for five minutes, over a gap.
 
+import { busyShare } from './busy.js';
+
 /** quote writes a label's value as PromQL reads it. */
 export const quote = (value) => JSON.stringify(value);
 
@@ -20,6 +22,9 @@ const counter = (step, interval) => `${step + Math.ceil(interval)}s`;
 
 // Storm's own components and streams are no part of a topology's work.
 const own = 'component!~"__.*"';
+
+// A busy share needs tuples that Storm sampled, one in twenty: too few of them come in a slice of ten seconds.
+const leastBusy = 120;
 
 // FilterBolt executes queries and ticks too: these are not records.
 const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"';
@@ -59,12 +64,11 @@ export const figures = [
     unit: 'share',
     limit: 1,
     by: ['component'],
-    metric: 'storm_capacity_ratio',
-    absent: 'Storm reports it from 2.3 on',
+    metric: 'storm_executed_total',
+    absent: 'it is known of tasks that execute enough tuples',
     lines: [
       {
-        expression: (t, step, i) =>
-          `max by (component) (avg_over_time(storm_capacity_ratio{topology=${t},${own}}[${gauge(step, i)}]))`,
+        expression: (t, step, i) => `max by (component) (${busyShare(`topology=${t}`, own, counter(Math.max(step, leastBusy), i))})`,
       },
     ],
   },

@@ -1,12 +1,13 @@
 // What the map asks of one moment.
 import { ask } from './api.js';
+import { busyShare } from './busy.js';
 import { quote } from './expressions.js';
 
 const own = 'component!~"__.*"';
 
 /** questions of a moment, as PromQL over a window of s. */
 export const questions = {
-  busy: (t, w) => `max by (component) (avg_over_time(storm_capacity_ratio{topology=${t},${own}}[${w}s]))`,
+  busy: (t, w) => `max by (component) (${busyShare(`topology=${t}`, own, `${w}s`)})`,
   full: (t, w) => `max by (component) (avg_over_time(storm_receive_queue_full_ratio{topology=${t},${own}}[${w}s]))`,
   held: (t, w) =>
     `max by (component) (sum by (component, task) (rate(storm_skipped_seconds_total{topology=${t},${own},reason!="inactive"}[${w}s])))`,
@@ -31,10 +32,11 @@ export async function momentOf(topology, time, window) {
 
 /** tasksOf asks for each task of a component: how busy, how much it executes, and where it runs. */
 export async function tasksOf(topology, component, time, window) {
-  const selector = `topology=${quote(topology)},component=${quote(component)}`;
+  const [ofTopology, ofComponent] = [`topology=${quote(topology)}`, `component=${quote(component)}`];
+  const selector = `${ofTopology},${ofComponent}`;
   const [busy, rate, queue] = await Promise.all(
     [
-      `max by (task, worker) (avg_over_time(storm_capacity_ratio{${selector}}[${window}s]))`,
+      `max by (task, worker) (${busyShare(ofTopology, ofComponent, `${window}s`)})`,
       `sum by (task, worker) (rate(storm_executed_total{${selector},source!~"__.*"}[${window}s])) or sum by (task, worker) (rate(storm_emitted_total{${selector},stream!~"__.*"}[${window}s]))`,
       `max by (task, worker) (avg_over_time(storm_receive_queue_full_ratio{${selector}}[${window}s]))`,
     ].map((query, i) => ask(`tasks ${i}`, '/api/v1/query', { query, time })),

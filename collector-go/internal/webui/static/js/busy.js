@@ -1,0 +1,5 @@
+// Made by `go test ./internal/busy -update`; that package says what busy means.
+
+/** busyShare is PromQL for the busy share of each task: what is not known has no series. */
+export const busyShare = (topology, components, window) =>
+  `clamp_max(((avg_over_time(storm_capacity_ratio{${topology},${components}}[${window}]) unless on (topology, worker, component, task) (0.85 * avg_over_time(storm_capacity_ratio{${topology},${components},component=~"FilterBolt|JoinBolt"}[${window}]) > on (topology, worker) group_left () sum by (topology, worker) (rate(bullet_worker_cpu_seconds_total{${topology}}[${window}])))) or (sum by (topology, worker, component, task) (rate(storm_executed_total{${topology},${components}}[${window}]) * storm_execute_latency_seconds{${topology},${components}}) unless on (topology) storm_capacity_ratio{${topology}})) <= 1.1, 1) and on (topology, worker, component, task) (sum by (topology, worker, component, task) (increase(storm_executed_total{${topology},${components}}[${window}])) >= 400)`;
