@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,11 @@ func collected() *stored {
 		c.put(startMetric, always(float64(evidenceStart.Unix())), "worker", worker)
 		c.put(capacityMetric, windowed([]float64{0.95, 0.4}[i]), "worker", worker, "component", "FilterBolt",
 			"task", worker[5:])
+		c.put(executedMetric, func(t float64) float64 { return 400 * max(0, t-1800) }, "worker", worker, "component",
+			"FilterBolt", "task", worker[5:], "source", "DataSource", "stream", "default")
 	}
+	c.put(executedMetric, rising(100), "worker", "h:6700", "component", "JoinBolt", "task", "9", "source", "FilterBolt",
+		"stream", "default")
 	c.put(capacityMetric, always(0.3), "worker", "h:6700", "component", "JoinBolt", "task", "9") // since it was started
 	c.put(queueFullMetric, always(0.5), "worker", "h:6700", "component", "FilterBolt", "task", "6700")
 	c.put(queriesMetric, always(19.5), "worker", "h:6700", "component", "JoinBolt", "task", "9")
@@ -175,9 +180,13 @@ func TestEvidenceIsGathered(t *testing.T) {
 // The window is undone over a worker's whole life: long after the change, right at it, and in the worker's first
 // minutes.
 func TestStormsCapacityWindowIsUndone(t *testing.T) {
-	for minute, want := range map[int]float64{0: 0, 20: 0, 30: 0.95, 41: 0.95, 54: 0.95} {
+	for minute, want := range map[int]float64{0: -1, 20: -1, 30: 0.95, 41: 0.95, 54: 0.95} {
 		e := gatherAt(t, collected(), minute)
-		assert.InDelta(t, want, float64(e.Bolts[0].BusyMost), 1e-6, "minute %d", minute)
+		if want < 0 {
+			assert.False(t, e.Bolts[0].BusyMost.Known(), "minute %d: nothing was executed", minute)
+		} else {
+			assert.InDelta(t, want, float64(e.Bolts[0].BusyMost), 1e-6, "minute %d", minute)
+		}
 		assert.InDelta(t, 0.3, float64(e.Bolts[1].BusyMost), 1e-6, "minute %d", minute)
 	}
 }
@@ -185,6 +194,8 @@ func TestStormsCapacityWindowIsUndone(t *testing.T) {
 func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 	c := collected()
 	delete(c.series, capacityMetric)
+	delete(c.series, executedMetric)
+	c.put(cpuMetric, rising(0.2), "worker", "h:6700", "mode", "system") // 0.9 cores in all
 	for stream, each := range map[string]float64{"DataSource": 0.0015, "TickSpout": 0.0005} {
 		labels := []string{"worker", "h:6700", "component", "FilterBolt", "task", "3", "source", stream,
 			"stream", "default"}
@@ -193,11 +204,87 @@ func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 	}
 	e := gatherAt(t, c, 31)
 	assert.InDelta(t, 0.8, float64(e.Bolts[0].BusyMost), 1e-6, "400 a second of 1.5 ms and 400 of 0.5 ms")
+	assert.False(t, e.Bolts[0].BusyMean.Known(), "one of two tasks executed nothing")
+	assert.InDelta(t, 0.9, float64(e.Bolts[0].WorkersCPU), 1e-6, "of the one worker that holds it")
 	c.put(executeTimeMetric, always(0.0025), "worker", "h:6700", "component", "FilterBolt", "task", "3", "source",
 		"DataSource", "stream", "default")
-	most := gatherAt(t, c, 31).Bolts[0].BusyMost
-	assert.InDelta(t, 1, float64(most), 1e-6, "400 a second of 2.5 ms and 400 of 0.5 ms are more than there is time for")
-	assert.InDelta(t, 0.7, float64(e.Bolts[0].WorkersCPU), 1e-6, "of the one worker that holds it")
+	filter := gatherAt(t, c, 31).Bolts[0]
+	assert.False(t, filter.BusyMost.Known(), "400 a second of 2.5 ms and 400 of 0.5 ms are more than there is time for")
+	assert.Equal(t, "of task 3: Storm's figures come to 120% of its time, which cannot be", filter.BusyUnknown)
+}
+
+// resultBolt is a topology whose result bolt executes some tuples a second, with Storm's capacity of it.
+func resultBolt(c *stored, executed, capacity func(float64) float64) Topology {
+	t := testTopology()
+	t.Components[2].Name = "ResultBolt"
+	c.put(executedMetric, executed, "worker", "h:6700", "component", "ResultBolt", "task", "7", "source", "JoinBolt",
+		"stream", "default")
+	c.put(capacityMetric, capacity, "worker", "h:6700", "component", "ResultBolt", "task", "7")
+	return t
+}
+
+// Storm's capacity does not decay: of a task that executes nothing, or few tuples, it says nothing.
+func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
+	for name, c := range map[string]struct {
+		executed func(float64) float64
+		why      string
+	}{
+		"it stands still": {always(7000), "none of its tasks is known to have executed anything"},
+		"a few":           {func(t float64) float64 { return 20 * math.Floor(t/60) }, "of task 7: it executed 100 tuples, of which Storm sampled about 5: at least 20 are needed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := collected()
+			e, err := GatherEvidence(t.Context(), all, resultBolt(all, c.executed, always(0.812996)), stretchAt(31, 0))
+			require.NoError(t, err)
+			assert.False(t, e.Bolts[1].BusyMost.Known())
+			assert.Equal(t, c.why, e.Bolts[1].BusyUnknown)
+			for _, f := range tuning.Limit(e).Findings {
+				if f.Limiter == tuning.LimitedByBoltCPU {
+					assert.Equal(t, tuning.NotKnown, f.State)
+				}
+			}
+		})
+	}
+}
+
+// The window of ten minutes cannot be undone for a short time: what Storm's buckets leave open is then more than the
+// time itself.
+func TestTheCapacityWindowIsNotUndoneForAShortTime(t *testing.T) {
+	all := collected()
+	topology := resultBolt(all, rising(200), func(t float64) float64 { return 0.4 + 0.1*math.Sin(t/50) })
+	of := stretchAt(50, 0)
+	of.To = of.From.Add(20 * time.Second)
+	e, err := GatherEvidence(t.Context(), all, topology, of)
+	require.NoError(t, err)
+	assert.False(t, e.Bolts[1].BusyMost.Known(), "%v", e.Bolts[1].BusyMost)
+}
+
+// A worker that has been running for longer than its history is read is believed while it is steady.
+func TestASteadyCapacityIsBelievedWithoutItsHistory(t *testing.T) {
+	all := collected()
+	topology := resultBolt(all, rising(200), always(0.4))
+	all.series[startMetric] = nil
+	e, err := GatherEvidence(t.Context(), all, topology, stretchAt(50, 0))
+	require.NoError(t, err)
+	assert.InDelta(t, 0.4, float64(e.Bolts[1].BusyMost), 1e-6)
+	all.series[capacityMetric], all.series[executedMetric] = nil, nil
+	topology = resultBolt(all, rising(200), func(t float64) float64 { return 0.2 + 0.4*min(1, max(0, (t-2900)/600)) })
+	e, err = GatherEvidence(t.Context(), all, topology, stretchAt(50, 0))
+	require.NoError(t, err)
+	assert.False(t, e.Bolts[1].BusyMost.Known(), "it changed")
+}
+
+// A filter that its workers' CPU contradicts is no limiter.
+func TestAFilterIsNotBusierThanItsWorkersCPU(t *testing.T) {
+	c := collected()
+	c.series[cpuMetric] = nil
+	for _, worker := range []string{"h:6700", "h:6701"} {
+		c.put(cpuMetric, rising(0.27), "worker", worker, "mode", "user")
+	}
+	e := gatherAt(t, c, 31)
+	assert.False(t, e.Bolts[0].BusyMost.Known())
+	assert.Contains(t, e.Bolts[0].BusyUnknown, "its workers used only 0.54 cores")
+	assert.NotContains(t, tuning.Limit(e).Limiters, tuning.LimitedByFilterCPU)
 }
 
 func TestMissingSlicesAndRestartsAreEvidence(t *testing.T) {

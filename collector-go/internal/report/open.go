@@ -98,6 +98,10 @@ func completeStep(s *rundir.Step) {
 		l.AdjustFor(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
 		s.Limitation = &l
 	}
+	if s.Limitation != nil && s.Verdict == tuning.OK {
+		l := s.Limitation.OfOK() // older programs named a limiter
+		s.Limitation = &l
+	}
 	if s.FilterLatency == nil {
 		s.FilterLatency = percentilesOf(s.Figures)
 	}

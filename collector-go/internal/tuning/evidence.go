@@ -1,6 +1,11 @@
 package tuning
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+)
 
 // Evidence is what is known of a step beside whether it met its goals: what may have limited it. Figures are over the
 // step's measured time, (FromMs, ToMs] in ms since the Unix epoch; whatever was not measured is Unknown, never 0. Begin
@@ -73,9 +78,10 @@ type BoltEvidence struct {
 	Component string `json:"component"`
 	Executors Figure `json:"executors"`
 	// BusyMean and BusyMost are the share of the executors' time that they spent executing: over all, and of the
-	// busiest one.
-	BusyMean Figure `json:"busy_mean_ratio"`
-	BusyMost Figure `json:"busy_most_ratio"`
+	// busiest one. Where they are not known, BusyUnknown states why.
+	BusyMean    Figure `json:"busy_mean_ratio"`
+	BusyMost    Figure `json:"busy_most_ratio"`
+	BusyUnknown string `json:"busy_unknown_because,omitempty"`
 	// QueueMost is how full the fullest receive queue was, the mean over the step.
 	QueueMost Figure `json:"queue_most_ratio"`
 	// WorkersCPU is what the workers that hold its executors used, in cores: less than the executors' busy time means
@@ -85,6 +91,18 @@ type BoltEvidence struct {
 
 // busyCores is how many cores its executors would have used had they never waited.
 func (b BoltEvidence) busyCores() Figure { return b.BusyMean * b.Executors }
+
+// Believed refuses a busy share that its workers' CPU does not allow. A bolt that computes cannot be busy for longer
+// than its workers used processors: Storm's figures are then of a few tuples, or of a time before. Where the host was
+// starved its executors may have waited for a processor, which is no work of theirs either.
+func (b BoltEvidence) Believed() BoltEvidence {
+	if cores := Greater(b.BusyMost, b.busyCores()); busy.Computes(b.Component) && b.WorkersCPU < busy.Covered*cores {
+		b.BusyUnknown = fmt.Sprintf("Storm's figures come to %s of its busiest executor and %s cores' time in all, but its workers used only %s cores: they waited for a processor, or the figures are of another time",
+			shareText(b.BusyMost), Digits(cores), Digits(b.WorkersCPU))
+		b.BusyMean, b.BusyMost = Unknown, Unknown
+	}
+	return b
+}
 
 // GCEvidence is the garbage collection of the worker that collects most.
 type GCEvidence struct {
@@ -233,7 +251,9 @@ func (e *Evidence) UnmarshalJSON(text []byte) error {
 func (b *BoltEvidence) UnmarshalJSON(text []byte) error {
 	type plain BoltEvidence
 	*b = NoBoltEvidence("")
-	return json.Unmarshal(text, (*plain)(b))
+	err := json.Unmarshal(text, (*plain)(b))
+	*b = b.Believed() // older programs wrote shares that cannot be
+	return err
 }
 
 // NoBoltEvidence knows nothing of a bolt but its name.

@@ -94,6 +94,9 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	if judgement.Verdict == Fail && !limitation.Known() && onlyIncomplete(outcomes) {
 		judgement.Reasons = append(judgement.Reasons, lateForTheJoin)
 	}
+	if judgement.Verdict == OK {
+		limitation = limitation.OfOK()
+	}
 	return outcomes, judgement, limitation
 }
 

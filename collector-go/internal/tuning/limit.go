@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
 )
 
 // Bounds from which on something counts as a limit.
@@ -33,8 +35,6 @@ const (
 	collectorBound = 0.1
 	// neverActiveBound is the share of the queries under way that may be on their way between client and topology.
 	neverActiveBound = 0.02
-	// coveredBound is how much of its busy time an executor must have had a processor for.
-	coveredBound = 0.85
 )
 
 // Limit finds what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow)
@@ -99,33 +99,33 @@ func (l *limiting) explain() {
 	if host && l.reached(LimitedByClient) {
 		l.follows(LimitedByClient, "the host left it no processor")
 	}
-	busy := ""
+	slow := ""
 	for _, f := range l.findings {
 		if f.State == Reached &&
 			slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC,
 				LimitedByHost, LimitedByRestart}, f.Limiter) {
-			busy = string(f.Limiter)
+			slow = string(f.Limiter)
 			break
 		}
 	}
-	if busy != "" {
-		l.follows(LimitedByPending, "the spouts wait for what "+busy+" slows down")
+	if slow != "" {
+		l.follows(LimitedByPending, "the spouts wait for what "+slow+" slows down")
 	}
-	if busy == "" && l.reached(LimitedByPending) {
-		busy = string(LimitedByPending)
+	if slow == "" && l.reached(LimitedByPending) {
+		slow = string(LimitedByPending)
 	}
 	for _, source := range []Limiter{LimitedByPartitions, LimitedBySpouts} {
-		if f := l.of(source); f.State == Reached && busy != "" {
-			l.follows(source, "records wait because of "+busy)
+		if f := l.of(source); f.State == Reached && slow != "" {
+			l.follows(source, "records wait because of "+slow)
 		}
 	}
-	l.explainSupply(busy)
+	l.explainSupply(slow)
 }
 
 // covered reports whether the bolt's busy time was spent on a processor, as far as its workers' CPU shows.
 func (l *limiting) covered(f *LimiterFinding) bool {
 	b := l.evidence.bolt(f.Component)
-	return b.WorkersCPU >= coveredBound*b.busyCores()
+	return b.WorkersCPU >= busy.Covered*b.busyCores()
 }
 
 func (l *limiting) follows(limiter Limiter, why string) {

@@ -3,16 +3,23 @@ package tuning
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
 )
 
 // filterRule looks at the filter bolts' executors.
 func filterRule(e Evidence) LimiterFinding {
-	return busyRule(LimitedByFilterCPU, e.bolt(FilterBolt))
+	return busyRule(LimitedByFilterCPU, e.bolt(FilterBolt).Believed())
 }
 
 func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 	if !b.BusyMost.Known() {
-		return finding(limiter, NotKnown, nil, "how busy %s was is not known", b.Component)
+		why := ""
+		if b.BusyUnknown != "" {
+			why = ": " + b.BusyUnknown
+		}
+		return finding(limiter, NotKnown, nil, "how busy %s was is not known%s", b.Component, why)
 	}
 	numbers := []Number{{"busiest executor", b.BusyMost, "ratio"}, {"all executors", b.BusyMean, "ratio"},
 		{"executors", b.Executors, "executors"}}
@@ -38,8 +45,13 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 func boltRule(e Evidence) LimiterFinding {
 	busiest := NoBoltEvidence("any other bolt")
 	for _, b := range e.Bolts {
-		if b.Component != FilterBolt && b.BusyMost.Known() && !(b.BusyMost <= busiest.BusyMost) {
+		if b = b.Believed(); b.Component == FilterBolt {
+			continue
+		}
+		if b.BusyMost.Known() && !(b.BusyMost <= busiest.BusyMost) {
 			busiest = b
+		} else if !busiest.BusyMost.Known() && busiest.BusyUnknown == "" {
+			busiest.BusyUnknown = strings.TrimSpace(b.Component + " " + b.BusyUnknown)
 		}
 	}
 	f := busyRule(LimitedByBoltCPU, busiest)
@@ -63,7 +75,7 @@ func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 	if e.Host.OfRun || !(e.Host.IdleRatio >= e.leastIdle()) {
 		return "", false
 	}
-	if b.WorkersCPU < coveredBound*b.busyCores() {
+	if b.WorkersCPU < busy.Covered*b.busyCores() {
 		return fmt.Sprintf("that is less than the %s cores' time that they were busy", Digits(b.busyCores())), true
 	}
 	all := Figure(0)
@@ -72,7 +84,7 @@ func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 			all += cores
 		}
 	}
-	if slices.Contains(publishers, b.Component) && e.Workers.CPUCores < coveredBound*all {
+	if slices.Contains(publishers, b.Component) && e.Workers.CPUCores < busy.Covered*all {
 		return fmt.Sprintf("all bolts together were busy for %s cores' time, and all workers used %s cores",
 			Digits(all), Digits(e.Workers.CPUCores)), true
 	}

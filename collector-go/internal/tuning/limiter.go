@@ -1,5 +1,7 @@
 package tuning
 
+import "strings"
+
 // Limiter names what a step ran against.
 type Limiter string
 
@@ -72,6 +74,16 @@ type Limitation struct {
 	// known.
 	Missing        []string `json:"missing"`
 	Contradictions []string `json:"contradictions"`
+}
+
+// OfOK is the limitation of a step that met its goals: nothing limited it, whatever was busy. The findings stay.
+func (l Limitation) OfOK() Limitation {
+	if l.Known() {
+		l.Limiters = []Limiter{}
+		l.Text = "nothing limited it, since its goals were met; busy all the same: " +
+			strings.TrimPrefix(l.Text, "limited by ")
+	}
+	return l
 }
 
 // Known reports whether a limiter was found.
