@@ -68,7 +68,8 @@ export const figures = [
     absent: 'it is known of tasks that execute enough tuples',
     lines: [
       {
-        expression: (t, step, i) => `max by (component) (${busyShare(`topology=${t}`, own, counter(Math.max(step, leastBusy), i))})`,
+        expression: (t, step, i) =>
+          `max by (component) (${busyShare(`topology=${t}`, own, counter(Math.max(step, leastBusy), i))})`,
       },
     ],
   },
