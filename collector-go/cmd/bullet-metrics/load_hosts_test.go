@@ -62,7 +62,7 @@ func (g *countingGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.seen()
 	}
 	g.mu.Unlock()
-	_, _ = io.WriteString(w, `{"records":[{"a":1}]}`)
+	_, _ = io.WriteString(w, `{"records":[{"a":1}],"meta":{}}`)
 }
 
 // watch has seen called with each query from now on.

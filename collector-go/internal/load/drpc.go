@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,52 +43,38 @@ func (d *DRPC) Query(ctx context.Context, bql string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	var text bytes.Buffer
-	if err := d.gateway.exchange(ctx, http.MethodPost, d.path, "text/plain", strings.NewReader(argument),
-		(*rawText)(&text)); err != nil {
+	text, err := d.gateway.exchange(ctx, http.MethodPost, d.path, "text/plain", strings.NewReader(argument))
+	if err != nil {
 		return Answer{}, err
 	}
-	return drpcAnswer(text.Bytes())
+	return drpcAnswer(text)
 }
 
-// rawText takes an answer as it is.
-type rawText bytes.Buffer
-
-func (t *rawText) read(body io.Reader) error {
-	_, err := (*bytes.Buffer)(t).ReadFrom(body)
-	return err
-}
-
-// pubSubMessage is com.yahoo.bullet.pubsub.PubSubMessage as JSON.
-type pubSubMessage struct {
-	ID       string          `json:"id"`
-	Content  string          `json:"content"`
-	Metadata json.RawMessage `json:"metadata"`
-	Records  json.RawMessage `json:"records"`
-}
-
-// drpcAnswer reads what a DRPC call returned: Bullet's PubSubMessage with the answer in it, or the answer itself.
-func drpcAnswer(text []byte) (answer Answer, err error) {
-	var message pubSubMessage
+// drpcAnswer reads what a DRPC call returned: Bullet's PubSubMessage (com.yahoo.bullet.pubsub) with the answer in it,
+// or the answer itself.
+func drpcAnswer(text []byte) (Answer, error) {
+	fields, err := object(text)
+	if err != nil || fields["id"] == nil || fields["content"] == nil {
+		return parseAnswer(text)
+	}
+	var message struct {
+		Content  string `json:"content"`
+		Metadata struct {
+			Signal string `json:"signal"`
+		} `json:"metadata"`
+	}
 	if err := json.Unmarshal(text, &message); err != nil {
-		return answer, fmt.Errorf("the DRPC server answered %.200q, which is no JSON: %w", text, err)
+		return Answer{}, notBullets(text, "it is no message of Bullet's PubSub")
 	}
-	content := text
-	if message.Records == nil {
-		if content, err = contentOf(message.Content); err != nil {
-			return answer, fmt.Errorf("the content of the DRPC server's answer %.200q: %w", text, err)
-		}
+	content, err := contentOf(message.Content)
+	if err != nil {
+		return Answer{}, notBullets(text, "its content: "+err.Error())
 	}
-	if err := json.Unmarshal(content, &answer); err != nil {
-		return answer, fmt.Errorf("the answer %.200q is not Bullet's: %w", content, err)
+	answer, err := parseAnswer(content)
+	if err == nil && message.Metadata.Signal == "FAIL" {
+		err = &AnswerError{Words: fmt.Sprintf("the topology failed the query: %.500s", answer.Meta)}
 	}
-	var metadata struct {
-		Signal string `json:"signal"`
-	}
-	if json.Unmarshal(message.Metadata, &metadata) == nil && metadata.Signal == "FAIL" {
-		return answer, fmt.Errorf("the topology failed the query: %.500s", answer.Meta)
-	}
-	return answer, nil
+	return answer, err
 }
 
 // contentOf is the text in a message: as it is, or a serialized java.lang.String in base64, as Bullet writes it.

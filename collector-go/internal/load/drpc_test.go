@@ -30,13 +30,13 @@ func TestDRPC(t *testing.T) {
 		"Bullet's message": {200, `{"id":"q","content":"` + serialized(clip) +
 			`","metadata":{"signal":"COMPLETE"}}`, ""},
 		"as older Bullets write it": {200,
-			`{"id":"q","content":"{\"records\":[{\"probe\":\"p\",\"probe_sequence\":17}]}","metadata":{}}`, ""},
+			`{"id":"q","content":"{\"records\":[{\"probe\":\"p\",\"probe_sequence\":17}],\"meta\":{}}","metadata":{}}`, ""},
 		"the topology fails it": {200, `{"id":"q","content":"` +
 			serialized(`{"records":[],"meta":{"errors":[{"error":"too fast"}]}}`) + `","metadata":{"signal":"FAIL"}}`,
 			"too fast"},
 		"the server fails it": {500, "DRPCExecutionException(msg:Request timed out)",
 			"500 Internal Server Error: DRPCExecutionException(msg:Request timed out)"},
-		"no JSON": {200, "failed", "no JSON"},
+		"no JSON": {200, "failed", "it is not JSON"},
 		"a Java object of other kind": {200, `{"id":"q","content":"` +
 			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x73")) + `"}`, "no serialized Java string"},
 		"cut": {200, `{"id":"q","content":"` +

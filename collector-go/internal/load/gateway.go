@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // Bounds of what the gateway may answer.
@@ -26,41 +28,40 @@ const controlTimeout = 5 * time.Second
 
 // Gateway speaks to one query gateway. It is safe for concurrent use.
 type Gateway struct {
-	base string
-	http *http.Client
+	base    string
+	invalid error // what is wrong with the address: every exchange ends with it
+	http    *http.Client
 }
 
-// NewGateway returns a client of the gateway at address, "host:port" or a URL. Up to connections queries share its
-// connections.
-func NewGateway(address string, connections int) *Gateway {
-	transport := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: controlTimeout}).DialContext,
-		MaxIdleConns:        connections,
-		MaxIdleConnsPerHost: connections,
-		IdleConnTimeout:     time.Minute,
+// Address is how the address of a query gateway or a DRPC server is written.
+func Address(example string) address.Form { return address.Form{Example: example, HostPort: true} }
+
+// gatewayExample is the address of a gateway on this machine.
+const gatewayExample = "127.0.0.1:9901"
+
+// NewGateway returns a client of the gateway at an address, HOST:PORT or a URL, whose user and password are sent as
+// basic authentication. Up to connections queries share its connections. How long an exchange may take is for its
+// context to say: a query lives as long as it likes.
+func NewGateway(at string, connections int) *Gateway {
+	options := httpclient.Options{Connect: controlTimeout, Connections: max(1, connections), MostBytes: maxAnswerBytes}
+	u, err := address.URL(at).Parse(Address(gatewayExample))
+	if err != nil {
+		return &Gateway{invalid: fmt.Errorf("the gateway's address %w", err), http: httpclient.Plain(options)}
 	}
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
-	}
-	return &Gateway{base: strings.TrimRight(address, "/"), http: &http.Client{Transport: transport}}
+	u, options.User = httpclient.Bare(u)
+	return &Gateway{base: strings.TrimRight(u.String(), "/"), http: httpclient.Plain(options)}
 }
 
 // Close releases idle connections.
 func (g *Gateway) Close() { g.http.CloseIdleConnections() }
 
-// Answer is what a query returned.
-type Answer struct {
-	// Records are as they came, since what they hold is the query's.
-	Records []json.RawMessage `json:"records"`
-	Meta    json.RawMessage   `json:"meta"`
-}
-
 // Query submits a BQL text and returns when the query has finished. How long it may take is for ctx to say.
 func (g *Gateway) Query(ctx context.Context, bql string) (Answer, error) {
-	var answer Answer
-	err := g.exchange(ctx, http.MethodPost, "/api/bullet/queries/http-query", "text/plain",
-		strings.NewReader(bql), &answer)
-	return answer, err
+	text, err := g.exchange(ctx, http.MethodPost, "/api/bullet/queries/http-query", "text/plain", strings.NewReader(bql))
+	if err != nil {
+		return Answer{}, err
+	}
+	return parseAnswer(text)
 }
 
 // Control is what the record source is asked to emit, over the whole topology.
@@ -82,7 +83,7 @@ func (g *Gateway) Control(ctx context.Context) (Control, error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
 	var control Control
-	err := g.exchange(ctx, http.MethodGet, "/api/source/control", "", nil, &control)
+	err := g.read(ctx, "/api/source/control", "records_per_second", &control)
 	return control, err
 }
 
@@ -95,7 +96,8 @@ func (g *Gateway) SetControl(ctx context.Context, control Control) error {
 	if err != nil {
 		return fmt.Errorf("source control: %w", err)
 	}
-	return g.exchange(ctx, http.MethodPut, "/api/source/control", "application/json", bytes.NewReader(body), nil)
+	_, err = g.exchange(ctx, http.MethodPut, "/api/source/control", "application/json", bytes.NewReader(body))
+	return err
 }
 
 // Status is what the source's tasks that spoke in the last 10 s say, summed.
@@ -134,47 +136,53 @@ func (g *Gateway) Status(ctx context.Context) (Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
 	var status Status
-	err := g.exchange(ctx, http.MethodGet, "/api/source/status", "", nil, &status)
+	err := g.read(ctx, "/api/source/status", "reporting", &status)
 	return status, err
 }
 
-func (g *Gateway) exchange(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, g.base+path, body)
+// read asks the record source. An answer without the field that it always has is not the source's: its zeros would be
+// taken for what the source does.
+func (g *Gateway) read(ctx context.Context, path, field string, into any) error {
+	text, err := g.exchange(ctx, http.MethodGet, path, "", nil)
 	if err != nil {
 		return err
+	}
+	fields, err := object(text)
+	if err == nil && fields[field] == nil {
+		err = fmt.Errorf("it has no %s", field)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s%s: the answer is not a record source's: %w: %s", g.base, path, err, beginning(text))
+	}
+	return nil
+}
+
+// exchange returns the whole body of an answer with success.
+func (g *Gateway) exchange(ctx context.Context, method, path, contentType string, body io.Reader) ([]byte, error) {
+	if g.invalid != nil {
+		return nil, g.invalid
+	}
+	request, err := http.NewRequestWithContext(ctx, method, g.base+path, body)
+	if err != nil {
+		return nil, err
 	}
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
 	response, err := g.http.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	if response.StatusCode/100 != 2 {
-		return refusal(request, response)
-	}
-	return decode(response, into)
-}
-
-func decode(response *http.Response, into any) error {
-	limited := &io.LimitedReader{R: response.Body, N: maxAnswerBytes}
-	if into == nil {
-		_, err := io.Copy(io.Discard, limited)
-		return err
-	}
-	var err error
-	if text, raw := into.(*rawText); raw {
-		err = text.read(limited)
-	} else {
-		err = json.NewDecoder(limited).Decode(into)
-	}
-	if err != nil && limited.N == 0 {
-		return fmt.Errorf("%s: the answer is larger than %d bytes", response.Request.URL, maxAnswerBytes)
+		return nil, refusal(request, response, text) // what of it came says enough
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the answer is not the JSON expected: %w", response.Request.URL, err)
+		return nil, fmt.Errorf("%s: read the answer: %w", request.URL, err)
 	}
-	_, err = io.Copy(io.Discard, limited) // so that the connection can be used again
-	return err
+	return text, nil
 }

@@ -49,6 +49,14 @@ func TestGatewayControl(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 
+	for _, other := range []string{"", "null", "{}", `{"message":"unauthorized"}`, `{"records_per_second":`} {
+		kept = other // what is not the source's would be taken for a source that makes nothing
+		_, err = gateway.Control(context.Background())
+		assert.ErrorContains(t, err, "the answer is not a record source's", other)
+		_, err = gateway.Status(context.Background())
+		assert.ErrorContains(t, err, "the answer is not a record source's", other)
+	}
+
 	require.NoError(t, gateway.SetControl(context.Background(), Control{RecordsPerSecond: 1}))
 	assert.JSONEq(t, `{"records_per_second":1,"probes":[]}`, kept)
 }
@@ -63,7 +71,7 @@ func TestGatewayErrorsSayWhat(t *testing.T) {
 				http.StatusBadRequest)
 		}, "400 Bad Request: unknown stream"},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") },
-			"not the JSON expected"},
+			"a page for people"},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"meta":"`)
 			io.WriteString(w, strings.Repeat("x", maxAnswerBytes))

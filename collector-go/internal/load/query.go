@@ -1,6 +1,8 @@
 package load
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -61,10 +63,27 @@ func (q RawQuery) Probes(n int) []Probe { return Probes(q, n) }
 // Generated is how many matching records the source made in (from, to].
 func (q RawQuery) Generated(from, to time.Time) int { return generated(q.PerSecond, from, to) }
 
-// Record is what a RAW query for a probe returns of a record.
+// Record is what a RAW query for a probe returns of a record. The query selects by the probe, so a record without these
+// fields answers another one.
 type Record struct {
 	Probe    string `json:"probe"`
 	Sequence int64  `json:"probe_sequence"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	var fields struct {
+		Probe    *string `json:"probe"`
+		Sequence *int64  `json:"probe_sequence"`
+	}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	if fields.Probe == nil || fields.Sequence == nil {
+		return errors.New("it has no probe and probe_sequence, so it does not answer this query")
+	}
+	r.Probe, r.Sequence = *fields.Probe, *fields.Sequence
+	return nil
 }
 
 // Check implements Query. Missing are records that the answer lacks of its limit although enough were made in its life.

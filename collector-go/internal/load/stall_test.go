@@ -55,7 +55,7 @@ func TestAStallOverHTTPShowsInTheTail(t *testing.T) {
 		go func() { _ = server.Serve(network) }()
 		defer func() { _ = server.Close() }()
 		gateway := NewGateway("bullet.example", 100)
-		gateway.http.Transport.(*http.Transport).DialContext = network.dial
+		gateway.http.Transport = &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 100}
 		defer gateway.Close()
 
 		open, closed := NewTally(), NewTally()

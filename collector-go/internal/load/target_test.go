@@ -22,8 +22,8 @@ func TestATargetIsDRPCServersInTurnOrAGateway(t *testing.T) {
 		t.Cleanup(server.Close)
 		return strings.TrimPrefix(server.URL, "http://")
 	}
-	target := Target{Gateway: serve("gateway", `{"records":[]}`),
-		DRPC:     []string{serve("a", `{"records":[]}`), serve("b", `{"records":[]}`)},
+	target := Target{Gateway: serve("gateway", `{"records":[],"meta":{}}`),
+		DRPC:     []string{serve("a", `{"records":[],"meta":{}}`), serve("b", `{"records":[],"meta":{}}`)},
 		Function: "bullet-query"}
 	ask := func(n int) {
 		submitter, closing := target.Open(2)

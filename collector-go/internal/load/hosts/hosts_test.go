@@ -40,7 +40,7 @@ func startGateway(t *testing.T) *gateway {
 		case <-g.release:
 		case <-r.Context().Done():
 		}
-		_, _ = io.WriteString(w, `{"records":[{"a":1}]}`)
+		_, _ = io.WriteString(w, `{"records":[{"a":1}],"meta":{}}`)
 	}))
 	t.Cleanup(server.Close)
 	g.url = server.URL

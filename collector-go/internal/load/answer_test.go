@@ -10,7 +10,39 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/bullettest"
 )
+
+// An answer counts as returned only if it is Bullet's to the query. Everything else failed, with the server's words and
+// without a latency.
+func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
+	for _, form := range bullettest.Forms(t) {
+		t.Run(form.Name, func(t *testing.T) {
+			url := form.Serve(t)
+			gateway, drpc := NewGateway(url, 1), NewDRPC(url, "f", 1, PlainBQL)
+			defer gateway.Close()
+			defer drpc.Close()
+			for _, target := range []Submitter{gateway, drpc} {
+				now := time.Now()
+				o := desk{quick(), target, time.Second, t.Context()}.ask(0, "p", start{now, now})
+				assert.Equal(t, form.End, string(o.End), o.Error)
+				assert.Equal(t, form.Refused, o.Refused)
+				assert.Contains(t, o.Error, form.Words)
+				assert.Less(t, len(o.Error), 1000)
+				tally := NewTally()
+				tally.Add(o)
+				result := tally.Result()
+				if form.End == "failed" {
+					assert.Equal(t, []int{0, 1, 0}, []int{result.Returned, result.Failed, result.Latency.Count})
+					assert.Zero(t, o.Records)
+				} else {
+					assert.Equal(t, []int{1, 0, 1}, []int{result.Returned, result.Failed, result.Latency.Count})
+				}
+			}
+		})
+	}
+}
 
 // Both targets tell that they have no room from that a query failed.
 func TestWhatIsRefusedIsDistinguished(t *testing.T) {

@@ -1,0 +1,212 @@
+// Package httpclient makes every HTTP client of the program, so that one rule holds for all of them. A client
+//
+//   - follows no redirect: only the operator decides whom the program calls, and a POST that was redirected would
+//     become a GET of something else;
+//   - takes no page for people as an answer: no API that the program calls answers in HTML, but login pages do, with
+//     status 200;
+//   - reads bodies of bounded size, and connects in bounded time;
+//   - sends the user and password that a URL may hold without keeping them in the URLs of requests, so that no error
+//     repeats them.
+//
+// An architecture test refuses other clients.
+package httpclient
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/config"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+)
+
+// Limits that hold where Options name no other.
+const (
+	// connectTimeout bounds connecting. A host that does not answer says so no sooner.
+	connectTimeout = 10 * time.Second
+	// idleTimeout is how long a connection without a request stays open.
+	idleTimeout = 90 * time.Second
+	// mostBytes bounds an answer.
+	mostBytes = 64 << 20
+)
+
+// Options say how a client calls.
+type Options struct {
+	// Access is TLS, credentials and headers; nil for none. Files are read again when they change. Whether it asks for
+	// redirects does not matter.
+	Access *config.HTTPClientConfig
+	// User is sent with each request; nil for none. Bare takes it out of a URL.
+	User *url.Userinfo
+	// Connections are kept open to a host, over HTTP/1.1, so that so many requests can wait for answers at a time;
+	// 0 where there are few. It is for servers without Access.
+	Connections int
+	// Timeout bounds a request from connecting to the last byte of its answer; 0 where contexts do.
+	Timeout time.Duration
+	// Connect bounds connecting; 0 for 10 s.
+	Connect time.Duration
+	// MostBytes bounds an answer; 0 for 64 MiB.
+	MostBytes int64
+	// Pages admits answers in HTML: of a caller that only wants to know whether something answers.
+	Pages bool
+}
+
+// New returns a client. It connects to nothing.
+func New(o Options) (*http.Client, error) {
+	if o.Connect == 0 {
+		o.Connect = connectTimeout
+	}
+	if o.MostBytes == 0 {
+		o.MostBytes = mostBytes
+	}
+	next, err := o.next()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &transport{next, o}, Timeout: o.Timeout}, nil
+}
+
+func (o Options) next() (http.RoundTripper, error) {
+	dial := (&net.Dialer{Timeout: o.Connect}).DialContext
+	if o.Connections > 0 {
+		return &http.Transport{DialContext: dial, MaxIdleConns: o.Connections, MaxIdleConnsPerHost: o.Connections,
+			IdleConnTimeout: idleTimeout, TLSHandshakeTimeout: o.Connect}, nil
+	}
+	access := config.DefaultHTTPClientConfig
+	if o.Access != nil {
+		access = *o.Access
+	}
+	return config.NewRoundTripperFromConfig(access, "bullet-metrics", config.WithUserAgent("bullet-metrics"),
+		config.WithIdleConnTimeout(idleTimeout), config.WithDialContextFunc(dial))
+}
+
+// Plain is a client without credentials, which cannot fail to be made.
+func Plain(o Options) *http.Client {
+	o.Access = nil
+	client, err := New(o)
+	if err != nil {
+		panic(err) // the default configuration is valid
+	}
+	return client
+}
+
+// Bare takes the user and password out of a URL.
+func Bare(u *url.URL) (*url.URL, *url.Userinfo) {
+	bare := *u
+	bare.User = nil
+	return &bare, u.User
+}
+
+type transport struct {
+	next    http.RoundTripper
+	options Options
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if user := t.options.User; user != nil {
+		request = request.Clone(request.Context())
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	response, err := t.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.check(response); err != nil {
+		_ = response.Body.Close() // nothing of it is wanted
+		return nil, err
+	}
+	response.Body = &body{response.Body, t.options.MostBytes, t.options.MostBytes}
+	return response, nil
+}
+
+// check refuses redirects and pages, and unpacks an answer that was compressed unasked.
+func (t *transport) check(response *http.Response) error {
+	if isRedirect(response.StatusCode) {
+		return &RedirectError{Status: response.Status, Location: address.URL(response.Header.Get("Location"))}
+	}
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		response.Body = &unpacked{packed: response.Body}
+		response.Header.Del("Content-Encoding")
+		response.Header.Del("Content-Length")
+		response.ContentLength = -1
+	}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if response.StatusCode/100 == 2 && kind == "text/html" && !t.options.Pages {
+		start, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // what of it came says enough
+		return fmt.Errorf("answered with a page for people, as logins and proxies do: %q",
+			strings.Join(strings.Fields(string(start)), " "))
+	}
+	return nil
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// CloseIdleConnections is called by http.Client.
+func (t *transport) CloseIdleConnections() {
+	if next, can := t.next.(interface{ CloseIdleConnections() }); can {
+		next.CloseIdleConnections()
+	}
+}
+
+// RedirectError is an answer that names another address.
+type RedirectError struct {
+	Status   string
+	Location address.URL
+}
+
+// Error implements error.
+func (e *RedirectError) Error() string {
+	if e.Location == "" {
+		return fmt.Sprintf("answered with a redirect (%s) that names no address", e.Status)
+	}
+	return fmt.Sprintf("answered with a redirect (%s) to %s; give the final address", e.Status, e.Location)
+}
+
+// body fails where more bytes come than may.
+type body struct {
+	io.ReadCloser
+	left, most int64
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n, fmt.Errorf("the answer is larger than %d MiB", b.most>>20)
+	}
+	return n, err
+}
+
+// unpacked reads gzip. Its header is read with the first bytes, not when the answer begins.
+type unpacked struct {
+	packed io.ReadCloser
+	plain  *gzip.Reader
+}
+
+// Read implements io.Reader.
+func (u *unpacked) Read(p []byte) (n int, err error) {
+	if u.plain == nil {
+		if u.plain, err = gzip.NewReader(u.packed); err != nil {
+			return 0, fmt.Errorf("unpack the answer: %w", err)
+		}
+	}
+	return u.plain.Read(p)
+}
+
+// Close implements io.Closer.
+func (u *unpacked) Close() error { return u.packed.Close() }

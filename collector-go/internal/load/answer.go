@@ -1,0 +1,174 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Answer is what a query returned.
+type Answer struct {
+	// Records are as they came, since what they hold is the query's.
+	Records []json.RawMessage
+	Meta    json.RawMessage
+}
+
+// AnswerError is an answer with status 200 that is none: Bullet's web service answers so what it refuses, and a proxy
+// may answer in its place.
+type AnswerError struct {
+	// Words are the server's own, or what the answer lacks and how it begins.
+	Words string
+	// Busy states that Bullet refused the query for want of room.
+	Busy bool
+}
+
+// Error implements error.
+func (e *AnswerError) Error() string { return e.Words }
+
+// parseAnswer reads Bullet's answer to a query (com.yahoo.bullet.result.Clip): one JSON object of a list of records,
+// each an object, and of metadata without errors. Whatever else comes is no answer, with whatever status.
+func parseAnswer(text []byte) (Answer, error) {
+	fields, err := object(text)
+	if err != nil {
+		return Answer{}, notBullets(text, err.Error())
+	}
+	answer := Answer{Meta: fields["meta"]}
+	var meta struct {
+		Errors json.RawMessage `json:"errors"`
+	}
+	if isObject(answer.Meta) && json.Unmarshal(answer.Meta, &meta) == nil {
+		if errors := readErrors(meta.Errors); errors != nil {
+			return answer, errors
+		}
+	}
+	switch {
+	case fields["records"] == nil || fields["meta"] == nil:
+		return answer, notBullets(text, "it has not both records and meta")
+	case len(fields) > 2:
+		return answer, notBullets(text, "it has more than records and meta")
+	case !isObject(answer.Meta):
+		return answer, notBullets(text, "its meta is not an object")
+	case !isList(fields["records"]) || json.Unmarshal(fields["records"], &answer.Records) != nil:
+		return answer, notBullets(text, "its records are not a list")
+	}
+	for i, record := range answer.Records {
+		if !isObject(record) {
+			return answer, notBullets(text, fmt.Sprintf("its record %d is not an object", i+1))
+		}
+	}
+	return answer, nil
+}
+
+// object reads a JSON object, with nothing after it, by the exact names of its fields.
+func object(text []byte) (fields map[string]json.RawMessage, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	err = decoder.Decode(&fields)
+	var syntax *json.SyntaxError
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("it is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("it is JSON that was cut off")
+	case errors.As(err, &syntax):
+		return nil, errors.New("it is not JSON")
+	case err != nil || fields == nil:
+		return nil, errors.New("it is not a JSON object")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows its JSON")
+	}
+	return fields, nil
+}
+
+func isObject(text json.RawMessage) bool { return bytes.HasPrefix(text, []byte("{")) }
+
+func isList(text json.RawMessage) bool { return bytes.HasPrefix(text, []byte("[")) }
+
+func notBullets(text []byte, why string) *AnswerError {
+	return &AnswerError{Words: fmt.Sprintf("the answer is not Bullet's, %s: %s", why, beginning(text))}
+}
+
+// beginning is as much of a text as an error repeats.
+func beginning(text []byte) string {
+	short := strings.Join(strings.Fields(string(text[:min(len(text), maxErrorBytes)])), " ")
+	return fmt.Sprintf("%.200q", short)
+}
+
+// busyWords begin what Bullet's web service says of a query that another moment would take
+// (com.yahoo.bullet.rest.query.QueryError).
+var busyWords = []string{"Too many concurrent queries", "Service temporarily unavailable"}
+
+// readErrors are the errors in Bullet's metadata, in Bullet's words; nil for none.
+func readErrors(text json.RawMessage) error {
+	if len(text) == 0 || bytes.Equal(text, []byte("null")) || bytes.Equal(bytes.Join(bytes.Fields(text), nil), []byte("[]")) {
+		return nil
+	}
+	var all []json.RawMessage
+	if json.Unmarshal(text, &all) != nil {
+		all = []json.RawMessage{text}
+	}
+	e := &AnswerError{}
+	var said []string
+	for _, one := range all {
+		var bullets struct {
+			Error       string
+			Resolutions []string
+		}
+		if json.Unmarshal(one, &bullets) != nil || bullets.Error == "" {
+			said = append(said, beginning(one))
+			continue
+		}
+		words := bullets.Error
+		if len(bullets.Resolutions) > 0 {
+			words += " (" + strings.Join(bullets.Resolutions, "; ") + ")"
+		}
+		said = append(said, words)
+		for _, busy := range busyWords {
+			e.Busy = e.Busy || strings.HasPrefix(bullets.Error, busy)
+		}
+	}
+	e.Words = fmt.Sprintf("Bullet answered with an error: %.*s", maxErrorBytes, strings.Join(said, "; "))
+	return e
+}
+
+// StatusError is an answer over HTTP that says no.
+type StatusError struct {
+	// Method and URL are the request's.
+	Method, URL string
+	// Code is the answer's, and Status the same with its name, "503 Service Unavailable".
+	Code   int
+	Status string
+	// Text is what the server says: Bullet's errors, or the beginning of the body.
+	Text string
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s %s: %s: %s", e.Method, e.URL, e.Status, e.Text)
+}
+
+// Refused reports whether a query failed since its target turned it away for want of room: with 429 (Too Many
+// Requests), as the gateway does at its most queries, with 503 (Service Unavailable), or in the words of Bullet's web
+// service.
+func Refused(err error) bool {
+	var status *StatusError
+	var answer *AnswerError
+	return errors.As(err, &status) && (status.Code == http.StatusTooManyRequests ||
+		status.Code == http.StatusServiceUnavailable) || errors.As(err, &answer) && answer.Busy
+}
+
+func refusal(request *http.Request, response *http.Response, body []byte) error {
+	e := &StatusError{Method: request.Method, URL: request.URL.String(), Code: response.StatusCode,
+		Status: fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode))}
+	var said *AnswerError
+	if _, err := parseAnswer(body); errors.As(err, &said) && strings.HasPrefix(said.Words, "Bullet ") {
+		e.Text = said.Words
+	} else {
+		e.Text = strings.TrimSpace(string(body[:min(len(body), maxErrorBytes)]))
+	}
+	return e
+}
