@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
@@ -41,7 +42,7 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 	m.asking.addFlags(flags, "",
 		"address of the target's HTTP, host:port or a URL (default the target's host, port 9320); a token must also be one that may read")
 	flags.BoolVar(&m.tls, "tls", false, "speak TLS with the target's gRPC")
-	flags.StringVar(&m.dir, "dir", "",
+	flags.Var(pathname.Of(&m.dir, ""), "dir",
 		"directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
 	flags.StringVar(&m.output, "output", outputText, "text or json")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
@@ -25,6 +26,9 @@ type benchIngest struct {
 	most    int
 	out     string
 }
+
+// noReport is the value of --out by which no report is written.
+const noReport = "none"
 
 func newBenchIngestCommand() *cobra.Command {
 	o := benchIngest{Ingest: bench.Ingest{Metrics: benchMetrics}}
@@ -73,8 +77,8 @@ An own collector starts again for each step, and ends before its disk is counted
 		"how long each number of clients sends; 0 for all --rows")
 	flags.Float64Var(&o.WorkerSamples, "worker-samples", 100,
 		"samples a second of a worker of your kind, for the capacity")
-	flags.StringVar(&o.out, "out", "out/bench-ingest",
-		`directory of the report: ingest.html, result.json, scaling.csv; "" writes none`)
+	flags.Var(pathname.Of(&o.out, "out/bench-ingest"), "out",
+		`directory of the report: ingest.html, result.json, scaling.csv; "none" writes none`)
 	return command
 }
 

@@ -26,7 +26,7 @@ func (r *ingestResult) text(to io.Writer, out string) error {
 
 // write writes the report, the result, and the curve for tune analyze scaling; nothing where dir is "".
 func (r *ingestResult) write(dir string) error {
-	if dir == "" {
+	if dir == noReport {
 		return nil
 	}
 	var result, curve bytes.Buffer

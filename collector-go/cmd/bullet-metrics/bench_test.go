@@ -86,7 +86,7 @@ func TestBenchIngest(t *testing.T) {
 func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
 	c := startCollector(t, settings(filepath.Join(t.TempDir(), "data")))
 	printed, err := program("bench", "ingest", "--hosts", "20", "--rows", "400", "--clients", "3", "--duration", "0",
-		"--out", "", "--output", "json",
+		"--out", "none", "--output", "json",
 		"--target", c.col.grpcListener.Addr().String(), "--collector", c.col.httpListener.Addr().String())
 	require.NoError(t, err)
 	var result ingestResult

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/canary"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
@@ -83,13 +84,13 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology, "name of the topology, the label of the metrics")
 	flags.StringVar(&o.sender.Host, "host", o.sender.Host, "name of this canary, in the label \"worker\" as NAME:0")
 	flags.BoolVar(&o.sender.TLS.Enabled, "tls", false, "speak TLS with the collector")
-	flags.StringVar(&o.sender.TLS.CA, "tls-ca", "",
+	flags.Var(pathname.Of(&o.sender.TLS.CA, ""), "tls-ca",
 		"PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.StringVar(&o.sender.TLS.Cert, "tls-cert", "", "PEM file of this client's certificate")
-	flags.StringVar(&o.sender.TLS.Key, "tls-key", "", "PEM file of its key")
+	flags.Var(pathname.Of(&o.sender.TLS.Cert, ""), "tls-cert", "PEM file of this client's certificate")
+	flags.Var(pathname.Of(&o.sender.TLS.Key, ""), "tls-key", "PEM file of its key")
 	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "",
 		"name that the collector's certificate must be for (default the address' host)")
-	flags.StringVar(&o.sender.TokenFile, "token-file", "", "file with the token for the collector")
+	flags.Var(pathname.Of(&o.sender.TokenFile, ""), "token-file", "file with the token for the collector")
 	flags.StringVar(&o.output, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
 	return command
 }

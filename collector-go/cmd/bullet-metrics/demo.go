@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
@@ -81,8 +82,8 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.out, "out", demoDir, "the run's directory: the report, the collector's data and the logs")
-	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled")
+	flags.Var(pathname.Of(&o.out, demoDir), "out", "the run's directory: the report, the collector's data and the logs")
+	flags.Var(pathname.Of(&o.build, "build"), "build-dir", "directory that make build has filled")
 	flags.IntVar(&o.seconds, "seconds", 0,
 		"longest time from the topology's submission to the written report, s; 0 for about ten minutes of steps (env "+
 			secondsVariable+")")
@@ -94,7 +95,7 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
 		"address of the collector's HTTP, the live figures")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of the query gateway")
-	flags.StringVar(&o.stack.BulletConf, "bullet-conf", demoConf, "Bullet's settings, a YAML file")
+	flags.Var(pathname.Of(&o.stack.BulletConf, demoConf), "bullet-conf", "Bullet's settings, a YAML file")
 	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil,
 		"a Bullet setting over the file's, KEY=VALUE; may be repeated")
 	return command

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
 )
 
@@ -43,7 +44,7 @@ itself takes the blocks where they lie in its data directory; Thanos and Mimir h
 			return e.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
-	blocks.Flags().StringVar(&e.out, "out", "", "directory to write blocks to; it is made where it is missing")
+	blocks.Flags().Var(pathname.Of(&e.out, ""), "out", "directory to write blocks to; it is made where it is missing")
 	blocks.Flags().StringVar(&e.start, "start", "",
 		"first time: seconds since 1970 or RFC 3339 (default the oldest slice's)")
 	blocks.Flags().StringVar(&e.end, "end", "", "last time (default the newest slice's)")

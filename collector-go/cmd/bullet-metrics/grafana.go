@@ -12,6 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 )
 
 // grafanaExport is what to write and for whom.
@@ -64,21 +65,21 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&e.dir, "dir", "", "directory to write into; it is made where it is missing")
+	flags.Var(pathname.Of(&e.dir, ""), "dir", "directory to write into; it is made where it is missing")
 	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320",
 		"where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
 	flags.StringVar(&e.runbooks, "runbooks-url", "",
 		"where people find the collector's runbooks; URL/runbooks/ unless given")
-	flags.StringVar(&e.access.TokenFile, "token-file", "", "where Grafana will find a file with a token that may read")
+	flags.Var(pathname.Of(&e.access.TokenFile, ""), "token-file", "where Grafana will find a file with a token that may read")
 	flags.StringVar(&e.access.User, "user", "", "a user of the collector's web configuration file, instead of a token")
-	flags.StringVar(&e.access.PasswordFile, "password-file", "",
+	flags.Var(pathname.Of(&e.access.PasswordFile, ""), "password-file",
 		"where Grafana will find a file with the user's password")
-	flags.StringVar(&e.access.CAFile, "tls-ca", "",
+	flags.Var(pathname.Of(&e.access.CAFile, ""), "tls-ca",
 		"where Grafana will find the PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.StringVar(&e.access.CertFile, "tls-cert", "",
+	flags.Var(pathname.Of(&e.access.CertFile, ""), "tls-cert",
 		"where Grafana will find its own certificate, for a collector that asks for one")
-	flags.StringVar(&e.access.KeyFile, "tls-key", "", "where Grafana will find its key")
-	flags.StringVar(&e.dashboards, "dashboards-dir", "",
+	flags.Var(pathname.Of(&e.access.KeyFile, ""), "tls-key", "where Grafana will find its key")
+	flags.Var(pathname.Of(&e.dashboards, ""), "dashboards-dir",
 		"where Grafana will find the dashboards; DIR/dashboards unless given")
 	return command
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 )
 
 // What queries go through.
@@ -97,7 +98,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 		"the most queries of --rate that may be under way")
 	o.counter.addFlags(flags)
 	o.presented.addFlags(flags)
-	flags.StringVar(&o.outcomes, "outcomes", "", "write a line of JSON for every query here")
+	flags.Var(pathname.Of(&o.outcomes, ""), "outcomes", "write a line of JSON for every query here")
 	flags.StringVar(&o.part, "part", "",
 		"K/N: ask the Kth of N parts of the run's queries; --rate, --held and --most-in-flight are the whole run's")
 	flags.StringVar(&o.start, "start", "", "when to begin, such as 2026-11-24T12:00:00Z; the same for all parts")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
@@ -30,8 +31,8 @@ func (p *loadPresentation) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&p.thresholds, "threshold", nil,
 		"a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
 	flags.StringVar(&p.output, "output", outputText, "text or json")
-	flags.StringVar(&p.histogram, "histogram", "", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
-	flags.StringVar(&p.picture, "picture", "", "draw the latencies here: .png or .svg")
+	flags.Var(pathname.Of(&p.histogram, ""), "histogram", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
+	flags.Var(pathname.Of(&p.picture, ""), "picture", "draw the latencies here: .png or .svg")
 }
 
 func (p *loadPresentation) check() error {

@@ -21,6 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
@@ -62,7 +63,7 @@ end all open slices are closed. The directory is a collector's: "bullet-metrics 
 			return runReplay(cmd.Context(), cmd.OutOrStdout(), captures, dir, output)
 		},
 	}
-	command.Flags().StringVar(&dir, "data-dir", "", "directory to store into; it is made where it is missing")
+	command.Flags().Var(pathname.Of(&dir, ""), "data-dir", "directory to store into; it is made where it is missing")
 	command.Flags().StringVar(&output, "output", outputText, "text or json")
 	return command
 }

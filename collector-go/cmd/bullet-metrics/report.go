@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
@@ -35,7 +36,7 @@ report says what the run came to; 0 means that it is written, whatever the verdi
 			return err
 		},
 	}
-	command.Flags().StringVar(&out, "out", "", `directory to write into; "report" in DIR unless it is given`)
+	command.Flags().Var(pathname.Of(&out, ""), "out", `directory to write into; "report" in DIR unless it is given`)
 	return command
 }
 

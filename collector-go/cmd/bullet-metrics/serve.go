@@ -12,6 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 )
 
 func newServeCommand() *cobra.Command {
@@ -58,7 +59,7 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 			return lines.Locate(serve(cmd.Context(), c, logger))
 		},
 	}
-	command.Flags().StringVar(&file, "config", "", "YAML file of settings; flags win over it")
+	command.Flags().Var(pathname.Of(&file, ""), "config", "YAML file of settings; flags win over it")
 	command.Flags().BoolVar(&check, "check", false,
 		"look at all that the settings name, print what is wrong and what cannot be reached, and start nothing")
 	config.AddFlags(command.Flags(), &c)

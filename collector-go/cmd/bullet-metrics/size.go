@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -50,7 +51,7 @@ with by how much, unless --extrapolate is given. With a run, the latency limit, 
 	flags := command.Flags()
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records a second that the topology is to take")
 	flags.IntVar(&o.queries, "queries", 0, "simultaneous RAW queries that it is to hold")
-	flags.StringSliceVar(&o.from, "from", nil, "directories of runs and CSV files of measurements")
+	flags.Var(pathname.Several(&o.from), "from", "directories of runs and CSV files of measurements")
 	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0,
 		"record rate at which the grid of queries was measured; 0 where the run or a column has it, or it is not known")
 	flags.BoolVar(&o.extrapolate, "extrapolate", false, "draw the fits on beyond what was measured")

@@ -14,6 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -35,7 +36,7 @@ type presentation struct {
 func (p *presentation) addFlags(flags *pflag.FlagSet, forms ...string) {
 	p.forms = forms
 	flags.StringVar(&p.output, "output", forms[0], "form of the result: "+strings.Join(forms, ", "))
-	flags.StringVar(&p.figures, "figures", "", "directory to write the figures into, as SVG and PNG")
+	flags.Var(pathname.Of(&p.figures, ""), "figures", "directory to write the figures into, as SVG and PNG")
 }
 
 func (p *presentation) validate() error {
@@ -84,7 +85,7 @@ func (p *presentation) writeFigures(d *document.Document) error {
 type input struct{ path string }
 
 func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
-	flags.StringVar(&i.path, "input", "", "directory of a run, or CSV file with the columns "+columns)
+	flags.Var(pathname.Of(&i.path, ""), "input", "directory of a run, or CSV file with the columns "+columns)
 }
 
 func (i *input) validate() error {

@@ -13,6 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
@@ -51,12 +52,12 @@ something is open, 2 for wrong usage, 130 when interrupted.`,
 	}
 	flags := command.Flags()
 	o.show.addFlags(flags, "text", "json", "markdown", "html")
-	flags.StringVar(&o.simulate, "simulate", "", "file of a space as data, from which trials are taken")
+	flags.Var(pathname.Of(&o.simulate, ""), "simulate", "file of a space as data, from which trials are taken")
 	flags.BoolVar(&o.dry, "dry-run", false, "show what it would try next and about how long it takes, and try nothing")
 	flags.BoolVar(&o.grid, "grid", false, "run every configuration of the space once")
-	flags.StringVar(&o.out, "out", "", "directory of the trials; by default one named after the search below "+
+	flags.Var(pathname.Of(&o.out, ""), "out", "directory of the trials; by default one named after the search below "+
 		searchesDir)
-	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled, for a local launch")
+	flags.Var(pathname.Of(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further trial after so long; 0 for no limit")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,

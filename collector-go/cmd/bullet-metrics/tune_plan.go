@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -40,7 +41,7 @@ experiment, as - and + lines with the document's controlled variables that moved
 			return p.write(cmd.OutOrStdout(), output)
 		},
 	}
-	command.Flags().StringVar(&runs, "runs", runsDir, "directory in which runs are, each in one of its own")
+	command.Flags().Var(pathname.Of(&runs, runsDir), "runs", "directory in which runs are, each in one of its own")
 	command.Flags().StringVar(&output, "output", "text", "form of the plan: text, json")
 	return command
 }

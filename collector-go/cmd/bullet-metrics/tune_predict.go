@@ -12,6 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/predict"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
@@ -54,7 +55,7 @@ than 90% lie inside their intervals, or the median error of the capacity is not 
 			cmd, nil)
 	}
 	flags := command.Flags()
-	flags.StringSliceVar(&o.from, "from", nil, "directories of runs and CSV files of measurements")
+	flags.Var(pathname.Several(&o.from), "from", "directories of runs and CSV files of measurements")
 	flags.StringArrayVar(&o.set, "set", nil,
 		"a setting laid over the configuration, key=value; may be given several times")
 	flags.Float64SliceVar(&o.queries, "queries", nil,

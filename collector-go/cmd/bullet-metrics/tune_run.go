@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
@@ -50,10 +51,10 @@ not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.out, "out", "", "the run's directory; by default one of its own below --runs")
-	flags.StringVar(&o.resume, "resume", "", "go on with the run in this directory")
-	flags.StringVar(&o.runs, "runs", runsDir, "directory in which runs are, each in one of its own")
-	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled, for a local launch")
+	flags.Var(pathname.Of(&o.out, ""), "out", "the run's directory; by default one of its own below --runs")
+	flags.Var(pathname.Of(&o.resume, ""), "resume", "go on with the run in this directory")
+	flags.Var(pathname.Of(&o.runs, runsDir), "runs", "directory in which runs are, each in one of its own")
+	flags.Var(pathname.Of(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further step after so long; 0 for no limit")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,

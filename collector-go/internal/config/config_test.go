@@ -260,3 +260,57 @@ func FuzzLoad(f *testing.F) {
 		_, _ = load("f.yaml", []byte(file), Settings(&c), never)
 	})
 }
+
+// A path in a file starts at the directory of that file; one of a flag at the working directory.
+func TestPathsOfAFileStartAtTheFile(t *testing.T) {
+	c := Default()
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	AddFlags(flags, &c)
+	require.NoError(t, flags.Parse([]string{"--runs-dir", "runs"}))
+	_, err := load("conf/f.yaml", []byte(`
+data_dir: data
+rules.files: [a.yml, /etc/b.yml, rules/*.yml]
+grpc.tls: {cert_file: ../c.pem, key_file: /k.pem}
+store.remote_write.m: {url: http://m/, http_config_file: m.yml}
+runs.dir: other
+`), Settings(&c), func(s Setting) bool { return flags.Changed(s.Flag()) })
+	require.NoError(t, err)
+	assert.Equal(t, "conf/data", c.DataDir)
+	assert.Equal(t, []string{"conf/a.yml", "/etc/b.yml", "conf/rules/*.yml"}, c.Rules.Files)
+	assert.Equal(t, "c.pem", c.GRPC.TLSCertFile)
+	assert.Equal(t, "/k.pem", c.GRPC.TLSKeyFile)
+	assert.Equal(t, "conf/m.yml", c.Stores["remote_write"]["m"].HTTPConfigFile)
+	assert.Equal(t, "runs", c.Runs.Dir)
+	none := Default()
+	_, err = load("conf/f.yaml", []byte("rules.files: []\n"), Settings(&none), never)
+	require.NoError(t, err)
+	assert.Empty(t, none.Rules.Files)
+	assert.Equal(t, "bullet-metrics-data", none.DataDir)
+}
+
+// An empty path is refused wherever a setting takes one: it would mean the working directory, or none.
+func TestAnEmptyPathIsRefused(t *testing.T) {
+	tried := 0
+	c := Default()
+	for _, s := range Settings(&c) {
+		own, isNamed := s.value.(namedValue)
+		value, key := s.value, s.Key
+		if isNamed {
+			value, key = own.field("m"), strings.Replace(key, anyName, "m", 1)
+		}
+		if _, is := value.(fileValue); !is {
+			continue
+		}
+		tried++
+		require.ErrorContains(t, value.Set(""), "the path is empty", s.Key)
+		for _, empty := range []string{`""`, `" "`} {
+			if value.Type() == kindList {
+				empty = "[" + empty + "]"
+			}
+			_, err := load("f.yaml", []byte(key+": "+empty+"\n"), Settings(&c), never)
+			require.Error(t, err, s.Key)
+			assert.Regexp(t, `f.yaml:1: `+key+`(: the path (is empty|" " is blank)| has a value of the wrong shape)`, err.Error())
+		}
+	}
+	assert.Equal(t, 13, tried)
+}

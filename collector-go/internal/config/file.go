@@ -165,12 +165,12 @@ func (l *loader) set(key, name string, setting Setting, entry *ast.MappingValueN
 // give sets a setting unless a flag did.
 func (l *loader) give(name string, setting Setting, text string) error {
 	if v, ok := setting.value.(namedValue); ok {
-		return v.setFromFile(name, text)
+		return v.setFromFile(l.path, name, text)
 	}
 	if l.given(setting) {
 		return nil
 	}
-	return setting.value.Set(text)
+	return setFrom(l.path, setting.value, text)
 }
 
 // textOf is a value as a flag would have it: of a setting that takes several, a list joined by commas; of one that
@@ -180,7 +180,7 @@ func textOf(node ast.Node, kind string) (string, bool) {
 	case *ast.SequenceNode:
 		switch kind {
 		case kindList:
-			return joinText(n.Values, yamlfile.Scalar)
+			return joinText(n.Values, item)
 		case kindPairs:
 			return joinText(n.Values, pairOrText)
 		}
@@ -196,6 +196,12 @@ func textOf(node ast.Node, kind string) (string, bool) {
 		return yamlfile.Scalar(node)
 	}
 	return "", false
+}
+
+// item is one of a list; a blank one would be lost between the commas.
+func item(node ast.Node) (string, bool) {
+	text, ok := yamlfile.Scalar(node)
+	return text, ok && strings.TrimSpace(text) != ""
 }
 
 // pairOrText is an item of a list of pairs: `k: v` or "k=v".

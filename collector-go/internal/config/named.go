@@ -30,23 +30,27 @@ func (v namedValue) Set(s string) error {
 		return fmt.Errorf("%q is not NAME=VALUE: say of which store", s)
 	}
 	v.flags[name+"\x00"+v.key] = true
-	return v.set(name, text)
+	return v.set("", name, text)
 }
 
 // setFromFile leaves alone what a flag has set.
-func (v namedValue) setFromFile(name, text string) error {
+func (v namedValue) setFromFile(file, name, text string) error {
 	if v.flags[name+"\x00"+v.key] {
 		return nil
 	}
-	return v.set(name, text)
+	return v.set(file, name, text)
 }
 
-func (v namedValue) set(name, text string) error {
+// set takes a value that stands in a file, "" for the command line.
+func (v namedValue) set(file, name, text string) error {
 	if !goodName.MatchString(name) {
 		return fmt.Errorf("%q is no name: it must be small letters, digits, \"-\" and \"_\", and begin with a letter",
 			name)
 	}
-	return v.field(name).Set(text)
+	if file == "" {
+		return v.field(name).Set(text)
+	}
+	return setFrom(file, v.field(name), text)
 }
 
 // String implements pflag.Value: there is nothing named by default.

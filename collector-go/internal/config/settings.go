@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 )
 
 // Setting is one key of the file, which is also a flag: "slice.width" is --slice-width.
@@ -30,19 +32,19 @@ func (s Setting) Default() string { return s.value.String() }
 // Settings is the table of every setting, bound to the fields of c.
 func Settings(c *Config) []Setting {
 	return slices.Concat([]Setting{
-		{"data_dir", "directory of everything the collector keeps", text(&c.DataDir)},
+		{"data_dir", "directory of everything the collector keeps", path(&c.DataDir)},
 		{"shutdown.timeout", "longest time from SIGTERM to the end of the process", duration(&c.Shutdown)},
 		{"grpc.listen", "address that plugins send to, HOST:PORT", text(&c.GRPC.Listen)},
 		{"grpc.insecure", "let everybody send, in plain text, also from other machines, where no TLS and no tokens are set",
 			yesNo(&c.GRPC.Insecure)},
 		{"grpc.tls.cert_file", "certificate of the gRPC port, PEM; read again when it changes",
-			text(&c.GRPC.TLSCertFile)},
-		{"grpc.tls.key_file", "private key of the gRPC port, PEM", text(&c.GRPC.TLSKeyFile)},
+			path(&c.GRPC.TLSCertFile)},
+		{"grpc.tls.key_file", "private key of the gRPC port, PEM", path(&c.GRPC.TLSKeyFile)},
 		{"grpc.tls.client_ca_file",
 			"authority that senders' certificates must come from, PEM; requires mutual TLS, and needs grpc.token_file, which grants what each may write",
-			text(&c.GRPC.ClientCAFile)},
+			path(&c.GRPC.ClientCAFile)},
 		{"grpc.token_file", "file of who may write what: tokens' hashes and certificates, one a line (docs/security.md); read again when it changes",
-			text(&c.GRPC.TokenFile)},
+			path(&c.GRPC.TokenFile)},
 		{"grpc.acknowledge",
 			"when a sender may drop what it sent: journal, when it is on this machine's disk; forwarded, when the one required store has it, or the sender can carry it to another collector (docs/scale.md)",
 			oneOf(&c.GRPC.Acknowledge, AcknowledgeJournal, AcknowledgeForwarded)},
@@ -51,9 +53,9 @@ func Settings(c *Config) []Setting {
 			yesNo(&c.HTTP.Insecure)},
 		{"http.web_config_file",
 			"TLS, client certificates, users and headers of the HTTP port, in the format of Prometheus' --web.config.file (exporter-toolkit)",
-			text(&c.HTTP.WebConfigFile)},
+			path(&c.HTTP.WebConfigFile)},
 		{"http.token_file", "file of who may read and write over HTTP, as grpc.token_file, and may be the same; without it annotations ask for grpc.token_file's",
-			text(&c.HTTP.TokenFile)},
+			path(&c.HTTP.TokenFile)},
 		{"http.allowed_hosts",
 			"further names that a request's Host header may have, beside localhost and http.external_url's",
 			list(&c.HTTP.AllowedHosts)},
@@ -89,25 +91,25 @@ func Settings(c *Config) []Setting {
 			"answer queries and evaluate rules by the Prometheus-compatible API below this URL, such as http://thanos-query:10902, with store.embedded.enabled false",
 			text(&c.Query.URL)},
 		{"query.http_config_file", "TLS, credentials and headers for query.url, in the format of Prometheus' http_config",
-			text(&c.Query.HTTPConfigFile)},
+			path(&c.Query.HTTPConfigFile)},
 		{"rules.builtin", "evaluate the alerts that come with the program; off where a Prometheus or Grafana evaluates them",
 			yesNo(&c.Rules.BuiltIn)},
 		{"rules.files", "further files of recording and alerting rules in Prometheus' format; patterns such as rules/*.yml",
-			list(&c.Rules.Files)},
+			paths(&c.Rules.Files)},
 		{"rules.interval", "how often rules are evaluated whose group does not say it, whole seconds",
 			duration(&c.Rules.Interval)},
 		{"alertmanager.urls", "Alertmanagers that hear of every alert, such as http://127.0.0.1:9093",
 			list(&c.Alertmanager.URLs)},
 		{"alertmanager.http_config_file",
 			"TLS and credentials for the Alertmanagers, in the format of Prometheus' http_config",
-			text(&c.Alertmanager.HTTPConfigFile)},
+			path(&c.Alertmanager.HTTPConfigFile)},
 		{"nimbus.addresses",
 			"Nimbus' Thrift addresses, HOST:PORT, without SASL: a topology that Nimbus reports as killed raises no alert by its silence; the first that answers counts",
 			list(&c.Nimbus.Addresses)},
 		{"nimbus.interval", "how often Nimbus is asked; shorter than the alerts take to miss a topology, which is 3 minutes as they come",
 			duration(&c.Nimbus.Interval)},
 		{"runs.dir", "directory that holds the runs of bullet-metrics tune run and demo, each in its own, whose verdicts and reports the page shows",
-			text(&c.Runs.Dir)},
+			path(&c.Runs.Dir)},
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
 		{"limits.samples_per_second_per_topology",
 			"most samples a second of one topology, over a minute; what is beyond waits at its sender; 0 for no bound",
@@ -163,6 +165,51 @@ func (v value) Type() string { return v.kind }
 
 func text(p *string) pflag.Value {
 	return value{"string", func(s string) error { *p = s; return nil }, func() string { return *p }}
+}
+
+// path is a path of a file or a directory. One that stands in a file starts at the directory of that file.
+func path(p *string) pflag.Value { return fileValue{pathname.Of(p, *p)} }
+
+// paths are several.
+func paths(p *[]string) pflag.Value {
+	set := func(text string) error {
+		var all []string
+		if err := pathname.Several(&all).Set(text); err != nil {
+			return err
+		}
+		*p = all
+		return nil
+	}
+	return fileValue{value{kindList, set, func() string { return strings.Join(*p, ",") }}}
+}
+
+// fileValue is a value that is read in another way where a file has it.
+type fileValue struct{ pflag.Value }
+
+// setFrom sets paths that stand in a file.
+func (v fileValue) setFrom(file, text string) error {
+	if text == "" && v.Type() == kindList {
+		return nil // a list without entries
+	}
+	all := []string{text}
+	if v.Type() == kindList {
+		all = strings.Split(text, ",")
+	}
+	for i, one := range all {
+		if err := pathname.Check(one); err != nil {
+			return err
+		}
+		all[i] = pathname.From(file, one)
+	}
+	return v.Set(strings.Join(all, ","))
+}
+
+// setFrom sets a value as a file has it.
+func setFrom(file string, v pflag.Value, text string) error {
+	if own, is := v.(fileValue); is {
+		return own.setFrom(file, text)
+	}
+	return v.Set(text)
 }
 
 func oneOf(p *string, allowed ...string) pflag.Value {

@@ -52,7 +52,7 @@ func (c *Config) storeSettings() (all []Setting) {
 			add(own.Name, own.Usage, func(s *Store) pflag.Value { return s.own(own) })
 		}
 		add("http_config_file", "TLS, credentials and headers for "+kind.Receiver+
-			", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return text(&s.HTTPConfigFile) })
+			", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return path(&s.HTTPConfigFile) })
 		add("timeout", "longest time of a request; 30s where not set", func(s *Store) pflag.Value {
 			return duration(&s.Timeout)
 		})

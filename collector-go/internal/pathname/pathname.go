@@ -38,28 +38,82 @@ func From(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// Value is a flag or a setting that holds a path. It implements pflag.Value.
-type Value struct{ path *string }
+// Path is a path in a file that people write, as it stands there; "" is none.
+type Path string
 
-// Of makes a Value that stores what is set in path, which holds the default.
-func Of(path *string) Value { return Value{path} }
-
-// Set implements pflag.Value.
-func (v Value) Set(path string) error {
-	if err := Check(path); err != nil {
+// Set reads a path.
+func (p *Path) Set(text string) error {
+	if err := Check(text); err != nil {
 		return err
 	}
-	*v.path = path
+	*p = Path(text)
 	return nil
 }
 
-// String implements pflag.Value.
-func (v Value) String() string {
-	if v.path == nil {
+// In is the path as others open it, for the file that it stands in; "" for none.
+func (p Path) In(file string) string {
+	if p == "" {
 		return ""
 	}
-	return *v.path
+	return From(file, string(p))
+}
+
+// Value is a flag that holds one path or several. It implements pflag.Value.
+type Value struct {
+	kind  string
+	set   func(string) error
+	print func() string
+}
+
+// Of is a flag of one path, with its default; "" is none.
+func Of(path *string, otherwise string) Value {
+	*path = otherwise
+	set := func(text string) error {
+		if err := Check(text); err != nil {
+			return err
+		}
+		*path = text
+		return nil
+	}
+	return Value{"string", set, func() string { return *path }}
+}
+
+// Repeated is a flag of one path that may be given several times.
+func Repeated(paths *[]string) Value {
+	set := func(text string) error {
+		if err := Check(text); err != nil {
+			return err
+		}
+		*paths = append(*paths, text)
+		return nil
+	}
+	return Value{"stringArray", set, func() string { return strings.Join(*paths, ",") }}
+}
+
+// Several is a flag of paths with commas between them that may be given several times.
+func Several(paths *[]string) Value {
+	one := Repeated(paths)
+	set := func(text string) error {
+		for path := range strings.SplitSeq(text, ",") {
+			if err := one.set(path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return Value{"strings", set, one.print}
+}
+
+// Set implements pflag.Value.
+func (v Value) Set(text string) error { return v.set(text) }
+
+// String implements pflag.Value.
+func (v Value) String() string {
+	if v.print == nil {
+		return ""
+	}
+	return v.print()
 }
 
 // Type implements pflag.Value.
-func (Value) Type() string { return "string" }
+func (v Value) Type() string { return v.kind }

@@ -11,15 +11,15 @@ import (
 func TestAPathNamesSomething(t *testing.T) {
 	for _, path := range []string{"a", "/a/b.yaml", "../..", "with space", "größe/😀"} {
 		var kept string
-		require.NoError(t, Of(&kept).Set(path))
+		require.NoError(t, Of(&kept, "before").Set(path))
 		assert.Equal(t, path, kept)
 	}
 	for path, want := range map[string]string{
 		"": "is empty", " \t": "is blank", "a\x00b": `"a\x00b"`, "a\nb": `"a\nb"`, "a\xffb": "characters",
 		strings.Repeat("x", 10<<20): "has 10485760 bytes",
 	} {
-		kept := "before"
-		err := Of(&kept).Set(path)
+		var kept string
+		err := Of(&kept, "before").Set(path)
 		require.ErrorContains(t, err, want)
 		assert.Less(t, len(err.Error()), 300)
 		assert.Equal(t, "before", kept)
@@ -31,4 +31,17 @@ func TestARelativePathInAFileStartsAtTheFile(t *testing.T) {
 	assert.Equal(t, "rules.yml", From("collector.yaml", "rules.yml"))
 	assert.Equal(t, "/etc/rules.yml", From("conf/collector.yaml", "/etc/rules.yml"))
 	assert.Equal(t, "/srv/rules.yml", From("/srv/conf/collector.yaml", "../rules.yml"))
+}
+
+func TestSeveralPaths(t *testing.T) {
+	var repeated, several []string
+	require.NoError(t, Repeated(&repeated).Set("a,b"))
+	require.NoError(t, Repeated(&repeated).Set("c"))
+	assert.Equal(t, []string{"a,b", "c"}, repeated)
+	require.NoError(t, Several(&several).Set("a,b"))
+	require.NoError(t, Several(&several).Set("c"))
+	assert.Equal(t, []string{"a", "b", "c"}, several)
+	assert.Equal(t, "a,b,c", Several(&several).String())
+	require.ErrorContains(t, Several(&several).Set("d,,e"), "the path is empty")
+	require.ErrorContains(t, Repeated(&several).Set(""), "the path is empty")
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -376,16 +375,8 @@ func (c *checker) command(l Command) {
 }
 
 // Conf is the path of the Bullet YAML.
-func (f *File) Conf() string { return f.beside(f.Topology.Conf) }
+func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
 
 // CA and Token are the paths of the command launch's files; "" for none.
-func (f *File) CA() string    { return f.beside(f.Launch.Command.TLSCA) }
-func (f *File) Token() string { return f.beside(f.Launch.Command.TokenFile) }
-
-// beside is a path of the file as others open it.
-func (f *File) beside(path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(f.path), path)
-}
+func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
+func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }

@@ -57,6 +57,7 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 		"twice":                   {"title: Mine", "title: Mine\ntitle: Yours", "already defined"},
 		"a time": {"  sustain: 30s", "  sustain: 30",
 			`mine.yaml:13:12: steps.sustain: "30" is not a time; write one such as 30s or 5m`},
+		"an empty path": {"conf: bullet_settings.yaml", `conf: ""`, "topology.conf: the path is empty; write a path"},
 		"a share": {"title: Mine", "title: Mine\nmin_host_idle: 500",
 			`mine.yaml:3:16: min_host_idle: "500" is not a share`},
 		"a size":   {"384MiB", "384", `launch.local.worker_heap: "384" is not a size`},

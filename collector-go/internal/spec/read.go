@@ -120,6 +120,9 @@ func (r *reader) into(v reflect.Value, field string, node ast.Node) {
 	case scalar:
 		r.scalar(field, node, target.set)
 		return
+	case yamlfile.Text:
+		r.scalar(field, node, target.Set)
+		return
 	case *Settings:
 		r.settings(target, field, node)
 		return

@@ -6,6 +6,7 @@ package spec
 import (
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
@@ -44,9 +45,9 @@ type Goal struct {
 
 // Topology is what is launched.
 type Topology struct {
-	Name     string   `yaml:"name"`
-	Conf     string   `yaml:"conf"`
-	Settings Settings `yaml:"settings"`
+	Name     string        `yaml:"name"`
+	Conf     pathname.Path `yaml:"conf"`
+	Settings Settings      `yaml:"settings"`
 }
 
 // Records is the shape of what the source emits, as far as somebody knows it.
@@ -147,12 +148,12 @@ type Kafka struct {
 
 // Command launches on a cluster that is there.
 type Command struct {
-	Submit    []string `yaml:"submit"`
-	Kill      []string `yaml:"kill"`
-	Collector string   `yaml:"collector"`
-	TLSCA     string   `yaml:"tls_ca"`
-	TokenFile string   `yaml:"token_file"`
-	Gateway   string   `yaml:"gateway"`
+	Submit    []string      `yaml:"submit"`
+	Kill      []string      `yaml:"kill"`
+	Collector string        `yaml:"collector"`
+	TLSCA     pathname.Path `yaml:"tls_ca"`
+	TokenFile pathname.Path `yaml:"token_file"`
+	Gateway   string        `yaml:"gateway"`
 	// GatewayCapacity and Partitions, those of the Kafka topic that is read, are evidence of what limited a step; 0
 	// where there is none, or nobody says.
 	GatewayCapacity int      `yaml:"gateway_capacity"`

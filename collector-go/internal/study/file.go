@@ -6,11 +6,11 @@ package study
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
@@ -25,14 +25,14 @@ type File struct {
 	Title string `yaml:"title"`
 	About string `yaml:"about"`
 	// Experiment is the file by which a trial on a cluster is launched and measured, relative to this one.
-	Experiment string   `yaml:"experiment"`
-	Target     Target   `yaml:"target"`
-	Budget     Budget   `yaml:"budget"`
-	TrialTime  Duration `yaml:"trial_time"`
-	Confidence Ratio    `yaml:"confidence"`
-	Repeats    int      `yaml:"repeats"`
-	Tolerance  Ratio    `yaml:"tolerance"`
-	Noise      *Ratio   `yaml:"noise"`
+	Experiment pathname.Path `yaml:"experiment"`
+	Target     Target        `yaml:"target"`
+	Budget     Budget        `yaml:"budget"`
+	TrialTime  Duration      `yaml:"trial_time"`
+	Confidence Ratio         `yaml:"confidence"`
+	Repeats    int           `yaml:"repeats"`
+	Tolerance  Ratio         `yaml:"tolerance"`
+	Noise      *Ratio        `yaml:"noise"`
 	Settings
 
 	path   string
@@ -94,12 +94,7 @@ func parseFile(path string, text []byte) (f *File, err error) {
 }
 
 // ExperimentPath is the path of the experiment's file as others open it; "" for none.
-func (f *File) ExperimentPath() string {
-	if f.Experiment == "" || filepath.IsAbs(f.Experiment) {
-		return f.Experiment
-	}
-	return filepath.Join(filepath.Dir(f.path), f.Experiment)
-}
+func (f *File) ExperimentPath() string { return f.Experiment.In(f.path) }
 
 // Path is where the file was read from.
 func (f *File) Path() string { return f.path }

@@ -198,6 +198,7 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 	for _, c := range []struct{ file, space, want string }{
 		{swap(goodFile, "target:", "targets:"), goodSpace,
 			`it.yaml:2:1: unknown field "targets"; did you mean "target"?`},
+		{goodFile + "experiment: \"\"\n", goodSpace, "experiment: the path is empty; write a path"},
 		{swap(goodFile, "200ms", "fast"), goodSpace, `target.latency: "fast" is not a time`},
 		{swap(goodFile, ", latency: 200ms, completeness: 99%", ""), goodSpace,
 			"it.yaml:2:9: target: the target has no goal"},
