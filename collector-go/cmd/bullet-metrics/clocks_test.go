@@ -23,6 +23,8 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 )
 
 // What is promised of clocks and backlogs, and where it is tried:
@@ -348,5 +350,81 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 		case <-deadline:
 			require.FailNow(t, "no alert was posted")
 		}
+	}
+}
+
+// A topology whose clocks are minutes or hours off is named at once: by one critical alert, by the doctor and in the
+// list of topologies, each with what is blind meanwhile; and what was collected of it is found. The rules are those
+// that come with the program, twenty times as fast; of the topology beside it nobody hears.
+func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules.yaml")
+	require.NoError(t, os.WriteFile(rules, alertrules.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	c := settings(filepath.Join(dir, "data"))
+	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files = false, time.Second, []string{rules}
+	r := startCollector(t, c)
+
+	off := map[string]time.Duration{"good": 0, "behind-2m": -2 * time.Minute, "behind-10m": -10 * time.Minute,
+		"behind-2h": -2 * time.Hour, "ahead-5m": 5 * time.Minute}
+	now := time.Now().Truncate(10 * time.Second)
+	for name, by := range off {
+		p := r.plug(name, byte(len(name)), []string{name + "-host", name + "-other"}, by)
+		for i := range 30 {
+			p.tick(now.Add(time.Duration(i-30)*10*time.Second+by), 1)
+		}
+	}
+	type alert struct {
+		Labels, Annotations map[string]string
+		State               string
+	}
+	firing := func() (all []alert) {
+		var answer struct{ Data struct{ Alerts []alert } }
+		require.NoError(t, json.Unmarshal(get(t, r, "/api/v1/alerts"), &answer))
+		for _, a := range answer.Data.Alerts {
+			if a.Labels["alertname"] == "BulletClockSkew" && a.State == "firing" {
+				all = append(all, a)
+			}
+		}
+		return all
+	}
+	require.Eventually(t, func() bool { return len(firing()) == len(off)-1 }, time.Minute, 100*time.Millisecond,
+		"one alert for each topology that is off: %v", firing)
+	for _, a := range firing() {
+		by := off[a.Labels["topology"]]
+		require.NotZero(t, by, "%v", a)
+		assert.Equal(t, "critical", a.Labels["severity"])
+		if by < 0 {
+			assert.Contains(t, a.Annotations["summary"], "behind the collector's: alerts about "+a.Labels["topology"]+
+				" are blind")
+		} else {
+			assert.Contains(t, a.Annotations["description"], "other alerts about "+a.Labels["topology"]+
+				" come later by as much")
+		}
+		assert.Contains(t, a.Annotations["description"], "Set the clock of: "+a.Labels["topology"]+"-host:")
+	}
+	for name, by := range off {
+		out, _ := program("doctor", "--collector", r.col.httpListener.Addr().String(), "--topology", name, "--output",
+			"json")
+		var report doctor.Report
+		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
+		for _, found := range report.Findings {
+			switch {
+			case found.Check == "skew" && by == 0:
+				assert.Equal(t, doctor.OK, found.Status, "%+v", found)
+			case found.Check == "skew":
+				assert.Equal(t, doctor.Fail, found.Status, "%s: %+v", name, found)
+				assert.Contains(t, found.Says, map[bool]string{true: "are blind", false: "come later"}[by < 0])
+			}
+		}
+		if by > 0 {
+			continue // its slices are still to come
+		}
+		var answer struct{ Data collection.Collection }
+		require.Eventually(t, func() bool {
+			answer.Data = collection.Collection{}
+			require.NoError(t, json.Unmarshal(get(t, r, "/api/v1/collection/"+name), &answer))
+			return answer.Data.Samples > 0
+		}, time.Minute, 100*time.Millisecond, name)
+		assert.Len(t, answer.Data.Workers, 2, name)
 	}
 }

@@ -40,14 +40,18 @@ const (
 type Alert struct {
 	Name     string
 	Severity Severity
+	// CriticalBeyond is the value from which on, above zero or below, the severity is Critical instead; 0 for none.
+	CriticalBeyond float64
 	// Value is the recorded series, or the expression, that is compared.
 	Value string
 	// Bare means that any value found is bad: there is nothing to compare.
 	Bare bool
 	// Below means that values under the limit are bad; otherwise those above are.
 	Below bool
-	Limit float64
-	Unit  Unit
+	// BothSides means that values further from zero than the limit are bad, above and below.
+	BothSides bool
+	Limit     float64
+	Unit      Unit
 	// For is how long it must be so; Keep is how long it fires on after it is no longer so (keep_firing_for).
 	For, Keep time.Duration
 	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It
@@ -61,7 +65,8 @@ type Alert struct {
 	// are. HoldBy are its labels. Of what clients measure the worker is the client, which has left where it said that
 	// it ends.
 	Raised string
-	// Summary and Description may name {label} and {value}.
+	// Summary and Description may name {label} and {value}; {size} is the value without its sign, and {raw} the number
+	// where a template compares it.
 	Summary, Description string
 	// More goes on after the description, in templates of Prometheus alone.
 	More string
@@ -79,12 +84,12 @@ func (a Alert) expr() string {
 	if a.Raised != "" {
 		of = a.Raised
 	}
-	stands := fmt.Sprintf("(\n  last_over_time(%s[%s])%s\n  unless on (%s) %[1]s\n  unless on (topology) %[5]s\n)", of,
-		duration(a.Hold), a.compared(), by, killed)
+	stands := fmt.Sprintf("(\n  %s\n  unless on (%s) %s\n  unless on (topology) %s\n)",
+		a.bad(fmt.Sprintf("last_over_time(%s[%s])", of, duration(a.Hold))), by, of, killed)
 	if a.Raised != "" {
 		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}
-	return a.Value + a.compared() + a.unlessKilled() + "\nor\n" + stands
+	return a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
 }
 
 func (a Alert) worst() string {
@@ -109,13 +114,25 @@ func (a Alert) unlessKilled() string {
 	return ""
 }
 
-// compared is " > 0.2".
-func (a Alert) compared() string {
-	operator := ">"
-	if a.Below {
-		operator = "<"
+// bad keeps of an expression's values those that are beyond the limit.
+func (a Alert) bad(of string) string {
+	limit := strconv.FormatFloat(a.Limit, 'f', -1, 64)
+	switch {
+	case a.BothSides:
+		return fmt.Sprintf("%s and abs(%[1]s) > %s", of, limit)
+	case a.Below:
+		return of + " < " + limit
 	}
-	return " " + operator + " " + strconv.FormatFloat(a.Limit, 'f', -1, 64)
+	return of + " > " + limit
+}
+
+// severity is the label's text, which may depend on the value.
+func (a Alert) severity(of reader) string {
+	if a.CriticalBeyond == 0 {
+		return string(a.Severity)
+	}
+	return fmt.Sprintf("{{ if or (gt %[1]s %[2]g.0) (lt %[1]s -%[2]g.0) }}%[3]s{{ else }}%[4]s{{ end }}", of,
+		a.CriticalBeyond, Critical, a.Severity)
 }
 
 // Runbook is the name of the alert's page under docs/runbooks, without .md.
@@ -144,9 +161,23 @@ func duration(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + "s"
 }
 
-// text fills in a summary or description: {value} as a template of the reader's, and {label}.
-func text(s, value string) string {
-	s = strings.ReplaceAll(s, "{value}", value)
+// reader is how a reader's templates name an alert's value.
+type reader string
+
+// The readers.
+const (
+	prometheus reader = "$value"
+	grafana    reader = "$values.A.Value"
+)
+
+// text fills in a summary or description: {value}, {size} and {raw} as templates of the reader's, and {label}.
+func (a Alert) text(s string, of reader) string {
+	humanized := string(of) + " | " + humanizer(a.Unit)
+	if of == grafana {
+		humanized = humanizer(a.Unit) + " " + string(of)
+	}
+	s = strings.NewReplacer("{value}", "{{ "+humanized+" }}", "{raw}", string(of),
+		"{size}", "{{ "+humanized+` | reReplaceAll "^-" "" }}`).Replace(s)
 	for _, label := range []string{"topology", "worker", "class", "reason", "port"} {
 		s = strings.ReplaceAll(s, "{"+label+"}", "{{ $labels."+label+" }}")
 	}

@@ -58,12 +58,11 @@ func GrafanaRules(sourceUID, runbooks string) []byte {
 }
 
 func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
-	value := "{{ " + humanizer(a.Unit) + " $values.A.Value }}"
 	r := grafanaRule{
 		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast",
 		For:         duration(a.For),
-		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL(runbooks)},
-		Labels:      map[string]string{"severity": string(a.Severity)},
+		Annotations: annotations{a.text(a.Summary, grafana), a.text(a.Description, grafana), a.RunbookURL(runbooks)},
+		Labels:      map[string]string{"severity": a.severity(grafana)},
 	}
 	if a.Keep > 0 {
 		r.Keep = duration(a.Keep)
@@ -81,7 +80,7 @@ func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 		{"B", grafanaRange{ago + 600, ago}, "__expr__", map[string]any{"refId": "B", "type": "threshold",
 			"expression": "A", "datasource": map[string]any{"type": "__expr__", "uid": "__expr__"},
 			"conditions": []any{
-				map[string]any{"evaluator": map[string]any{"type": a.evaluator(), "params": []float64{a.Limit}}}}}},
+				map[string]any{"evaluator": a.evaluator()}}}},
 	}
 	return r
 }
@@ -93,11 +92,15 @@ func (a Alert) holdsEach() bool {
 	return a.Hold > 0 && (a.Raised != "" || level == strings.Join(a.HoldBy, "_"))
 }
 
-func (a Alert) evaluator() string {
-	if a.Below {
-		return "lt"
+func (a Alert) evaluator() map[string]any {
+	evaluator := map[string]any{"type": "gt", "params": []float64{a.Limit}}
+	switch {
+	case a.BothSides:
+		evaluator = map[string]any{"type": "outside_range", "params": []float64{-a.Limit, a.Limit}}
+	case a.Below:
+		evaluator["type"] = "lt"
 	}
-	return "gt"
+	return evaluator
 }
 
 // GrafanaExpr is the alert's value with every recorded series written out; of each worker, where that is what is held.

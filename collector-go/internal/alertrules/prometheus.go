@@ -62,15 +62,15 @@ func rules(interval, offset time.Duration, scale float64, runbooks string) []byt
 	}
 	for _, a := range alerts {
 		r := rule{Alert: a.Name, Expr: scaledWindows(a.expr(), scale),
-			Labels: map[string]string{"severity": string(a.Severity)}}
+			Labels: map[string]string{"severity": a.severity(prometheus)}}
 		if a.For > 0 {
 			r.For = duration(scaled(a.For, scale))
 		}
 		if a.Keep > 0 {
 			r.Keep = duration(scaled(a.Keep, scale))
 		}
-		value := prometheusValue(a.Unit)
-		r.Annotations = annotations{text(a.Summary, value), strings.TrimSpace(text(a.Description, value) + a.More),
+		r.Annotations = annotations{a.text(a.Summary, prometheus),
+			strings.TrimSpace(a.text(a.Description, prometheus) + a.More),
 			a.RunbookURL(runbooks)}
 		group.Rules = append(group.Rules, r)
 	}
@@ -93,10 +93,6 @@ func scaledWindows(expression string, scale float64) string {
 
 func scaled(d time.Duration, scale float64) time.Duration {
 	return time.Duration(float64(d) * scale).Round(time.Millisecond)
-}
-
-func prometheusValue(u Unit) string {
-	return "{{ $value | " + humanizer(u) + " }}"
 }
 
 func humanizer(u Unit) string {

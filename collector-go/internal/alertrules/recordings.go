@@ -3,6 +3,8 @@ package alertrules
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 )
 
 // What the collector knows of those that it does not hear (its own figures, on /metrics): where tasks are reported
@@ -11,6 +13,7 @@ const (
 	workerTasks = "bullet_metrics_worker_tasks"
 	ended       = "bullet_metrics_topology_ended_timestamp_seconds"
 	killed      = ended + `{how="killed"}`
+	clockAhead  = "bullet_metrics_worker_clock_ahead_seconds"
 
 	// A client that measures from outside, such as the canary, said that it ends: since then it is not missed.
 	clientStopped = "bullet_metrics_client_stopped_timestamp_seconds"
@@ -56,10 +59,13 @@ const (
 	restarts        = "topology_worker:bullet_worker_restarts:increase15m"
 	droppedSamples  = "topology_reason:bullet_metrics_collection_dropped_samples:increase10m"
 	rejectedSamples = "topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m"
-	clockSkew       = "topology_worker:bullet_metrics_collection_skew_seconds:max_abs"
+	clockSkew       = "topology:bullet_metrics_worker_clock_ahead_seconds:worst"
 
 	stolen = "topology:bullet_host_cpu_stolen_cores:max_rate2m"
 )
+
+// skewLimit is how far a clock may be off, seconds.
+var skewLimit = catalog.CollectionSkewLimit.Seconds()
 
 // What the rules hold values to.
 const (
@@ -68,6 +74,9 @@ const (
 	completeLimit = 0.95 // ratio
 	lagLimit      = 30   // seconds
 	stealLimit    = 0.05 // of a host's CPU time
+	// blindFrom is from how far behind on rules miss a topology: they look at the last minutes, 2 at the least, and
+	// what they find is 41 s old where all is well.
+	blindFrom = 60 // seconds
 	// enoughRecords is how many records a second FilterBolt filters when each of its reports has a latency.
 	enoughRecords = 1
 	// stoppedLasts is how long samples are missed of a topology of which only its stopping is known, seconds.
@@ -138,7 +147,9 @@ var recordings = []Recording{
 or
 sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -Inf unless sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m)`},
 	{rejectedSamples, refused + ` > -Inf`},
-	{clockSkew, `max by (topology, worker) (abs(bullet_metrics_collection_skew_seconds)) > -Inf` + orGone},
+	// By the collector's own time: what the slicer writes of a clock that is behind lies where no rule looks.
+	{clockSkew, fmt.Sprintf("min by (topology) (%s) < -%g\nor\nmax by (topology) (%[1]s) > -Inf", clockAhead,
+		skewLimit)},
 	// No alert goes by it: the page's figure of CPU does, over long times, and asks each host itself over short ones.
 	{stolen, fmt.Sprintf(
 		`max by (topology) (rate(bullet_host_cpu_seconds_total{mode="steal"}[2m]) >= ignoring (mode) %g * bullet_host_cpu_cores)`,
@@ -167,17 +178,20 @@ const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
 // blind finds what reported and does not any more: topologies, single workers of topologies that do report, and the
 // filter latency of workers that report and either filter records or stand above the limit with what they said last,
 // and the queries of clients that raised an alert and are silent. A topology that was killed is no loss, nor one of
-// which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere.
+// which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere, nor what
+// reports by a clock that is behind, of which BulletClockSkew warns.
 var blind = fmt.Sprintf(`(
   last_over_time(%s[1d]) unless %[1]s
 )
 unless on (topology) %[2]s
 unless on (topology) (time() - %[3]s{how="stopped"} > %[4]d)
+unless on (topology) %[11]s < -%[13]d
 or
 (
   last_over_time(%[5]s[1d]) unless %[5]s
   and on (topology) %[1]s
   unless on (topology, worker) %[6]s
+  unless on (topology, worker) %[12]s < -%[13]d
 )
 or
 %[7]s
@@ -188,7 +202,8 @@ or
 or
 %[10]s`, workersCount, killed, ended, stoppedLasts, workersPresent, gone, blindOf("bullet_filter_latency_mean_seconds", meanRaised), blindOf("bullet_filter_latency_seconds", p99Raised),
 	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit),
-	blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit))
+	blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit),
+	clockSkew, clockAhead, blindFrom)
 
 // blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics
 // consumer's worker starts again, are missed by their heap and in its time: where its slices end without a gap's

@@ -1,10 +1,6 @@
 package alertrules
 
-import (
-	"time"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-)
+import "time"
 
 // What rules wait for: a slice that is complete is in the store a tick, a slice's width and the lateness after its end.
 const (
@@ -19,6 +15,9 @@ const (
 )
 
 const day = 24 * time.Hour
+
+// clockSide is in which direction the clock of BulletClockSkew is off.
+const clockSide = "{{ if lt {raw} 0.0 }}behind{{ else }}ahead of{{ end }}"
 
 var (
 	ofWorker = []string{"topology", "worker"}
@@ -123,11 +122,16 @@ var alerts = []Alert{
 		Description: "An access file of the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. Without a usable access file nobody is let in any more; the collector's log and /-/ready name the file.",
 	},
 	{
-		Name: "BulletClockSkew", Severity: Warning,
-		Value: clockSkew, Limit: catalog.CollectionSkewLimit.Seconds(), Unit: Seconds,
-		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker,
-		Summary:     "The clock of worker {worker} of {topology} is at least {value} off",
-		Description: "The clock of worker {worker} of {topology} and the collector's are {value} apart at least, whatever time samples and answers took on their way; the limit is 500 ms. Latencies between hosts are wrong by as much.",
+		// One for a topology, though each worker has a clock: the cause is mostly one, and what is wrong is the
+		// topology's.
+		Name: "BulletClockSkew", Severity: Warning, CriticalBeyond: blindFrom,
+		Value: clockSkew, BothSides: true, Limit: skewLimit, Unit: Seconds,
+		For: 15 * time.Second, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
+		Summary: "A clock of {topology} is at least {size} " + clockSide + " the collector's{{ if lt {raw} -60.0 }}: alerts about {topology} are blind{{ end }}",
+		Description: "A worker's clock in {topology} is at least {size} " + clockSide + " the collector's, whatever time samples and answers took on their way; the limit is 500 ms. Latencies between hosts are wrong by as much." +
+			"{{ if lt {raw} -60.0 }} Rules are evaluated at the collector's time, and what such a worker reports lies before the minutes that they look at: meanwhile no other alert about {topology} can be trusted to fire, and its figures are found at its own time.{{ end }}" +
+			"{{ if gt {raw} 60.0 }} What such a worker reports reaches the rules only when the collector's clock comes to it: other alerts about {topology} come later by as much. Samples that are more than 10 minutes ahead are refused.{{ end }}",
+		More: ` Set the clock of:{{ range $i, $w := query (printf "sort_desc(abs(bullet_metrics_worker_clock_ahead_seconds{ topology=%q}) > 0.5)" $labels.topology) }}{{ if lt $i 5 }} {{ $w.Labels.worker }} ({{ humanizeDuration $w.Value }}){{ end }}{{ end }}.`,
 	},
 	{
 		Name: "BulletMetricsWatchdog", Severity: None,

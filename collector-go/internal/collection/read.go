@@ -30,10 +30,17 @@ const maxBefore = time.Hour
 
 // Read asks how what a topology sent came in (start, end].
 func Read(ctx context.Context, ask Ask, topology string, start, end time.Time) (*Collection, error) {
-	r := &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{},
+	return newReading(ctx, ask, topology, start, end).read()
+}
+
+func newReading(ctx context.Context, ask Ask, topology string, start, end time.Time) *reading {
+	return &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{},
 		metrics: map[[2]string]*Metric{},
 		out: Collection{SkewLimitSeconds: catalog.CollectionSkewLimit.Seconds(), Topology: topology, Start: text(start),
 			End: text(end), Dropped: map[string]uint64{}, IntervalSeconds: map[string]float64{}, Workers: []Worker{}}}
+}
+
+func (r *reading) read() (*Collection, error) {
 	for _, part := range []func() error{r.intervals, r.sums, r.counts, r.seen, r.ofWorkers, r.drops} {
 		if err := part(); err != nil {
 			return nil, err
@@ -57,6 +64,7 @@ type reading struct {
 	ctx        context.Context
 	ask        Ask
 	topology   string
+	only       string // matcher of the workers that are read; "" for all
 	start, end time.Time
 
 	workers     map[string]*Worker
@@ -91,6 +99,9 @@ func (r *reading) metric(ls labels.Labels) *Metric {
 
 // selector names a metric of the topology; more are matchers.
 func (r *reading) selector(name, more string) string {
+	if name != catalog.CollectionInterval { // a topology's, not a worker's
+		more += r.only
+	}
 	return fmt.Sprintf("%s{topology=%s%s}", name, strconv.Quote(r.topology), more)
 }
 

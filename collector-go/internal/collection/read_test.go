@@ -2,6 +2,7 @@ package collection
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +91,36 @@ func TestWhatATotalGrew(t *testing.T) {
 	grew := map[string]uint64{}
 	require.NoError(t, r.grew("x_total", func(ls labels.Labels, n uint64) { grew[ls.Get("worker")] = n }))
 	assert.Equal(t, map[string]uint64{"a": 4, "b": 6}, grew)
+}
+
+// A worker whose clock is off is read at its own time where it has nothing in the time asked for, beside those whose
+// clocks are right; intervals are a topology's.
+func TestWorkersWhoseClocksAreOffAreReadAtTheirOwnTime(t *testing.T) {
+	start, end := time.Unix(10_000, 0), time.Unix(13_600, 0)
+	var asked []string
+	ask := func(_ context.Context, expr string, at time.Time, _ time.Duration) ([]Value, error) {
+		one := func(worker string, v float64) []Value {
+			return []Value{{Labels: labels.FromStrings("worker", worker), Value: v}}
+		}
+		shifted := strings.Contains(expr, `,worker=~"late:1|late:2"`)
+		if shifted || strings.Contains(expr, "interval_seconds{") {
+			asked = append(asked, fmt.Sprintf("%d %s", at.Unix(), expr))
+		}
+		if strings.HasPrefix(expr, "last_over_time(bullet_metrics_collection_worker_samples_total{") {
+			if shifted {
+				assert.Equal(t, end.Add(-2*time.Hour), at)
+				return one("late:1", 100), nil
+			}
+			return one("right:1", 30), nil
+		}
+		return nil, nil
+	}
+	whole, err := ReadByClocks(t.Context(), ask, "bullet", start, end, map[string]time.Duration{
+		"late:1": -2*time.Hour + time.Second, "late:2": -2 * time.Hour, "right:1": -time.Hour, "right:2": time.Second})
+	require.NoError(t, err)
+	require.Len(t, whole.Workers, 2)
+	assert.Equal(t, []string{"late:1", "right:1"}, []string{whole.Workers[0].Worker, whole.Workers[1].Worker})
+	assert.EqualValues(t, 130, whole.Samples)
+	assert.Equal(t, []string{text(start), text(end)}, []string{whole.Start, whole.End})
+	assert.Contains(t, asked, `6400 max by (metric) (bullet_metrics_collection_interval_seconds{topology="bullet"})`)
 }

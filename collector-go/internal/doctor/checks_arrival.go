@@ -31,8 +31,8 @@ func skew(f Facts) Finding {
 	case at == "":
 		return unknown("no slice of a worker has closed yet")
 	case math.Abs(worst.Sure) > limit:
-		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's", at, math.Abs(worst.Sure),
-			map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0]),
+		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's%s", at, math.Abs(worst.Sure),
+			map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0], blindness(worst.Sure)),
 			fmt.Sprintf("keep the clocks together (NTP): latencies between hosts are wrong by as much; up to %g s are borne",
 				limit))
 	case math.IsInf(worst.Most, 1):
@@ -41,6 +41,21 @@ func skew(f Facts) Finding {
 			at, worst.Least))
 	}
 	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
+}
+
+// offByMuch is from when on a clock hides a topology from alerts: they are evaluated at the collector's time and look
+// at the last minutes.
+const offByMuch = time.Minute
+
+// blindness is what a clock that is ahead by so many seconds means for alerts.
+func blindness(ahead float64) string {
+	switch by := time.Duration(ahead * float64(time.Second)); {
+	case by < -offByMuch:
+		return "; meanwhile alerts about this topology are blind: rules look at the last minutes by the collector's clock, and what it reports is stored at its own time"
+	case by > offByMuch:
+		return "; meanwhile alerts about this topology come later by as much"
+	}
+	return ""
 }
 
 // noTopology states why the collector has nothing of the topology.
@@ -87,6 +102,9 @@ func firstBatch(f Facts) Finding {
 		return why
 	}
 	t := f.Collector.Found
+	if t.Ended != "" {
+		return f.ended()
+	}
 	if !t.Alive {
 		return fail(fmt.Sprintf("the last batch came %s ago", round(f.Collector.Now.Sub(t.LastSeen))),
 			"see whether the topology runs; if so, whether its workers reach the collector: --log names a worker's log, and the plugin's lines in it")
@@ -96,6 +114,18 @@ func firstBatch(f Facts) Finding {
 		says += fmt.Sprintf("; its first batch came %s after its submission", round(t.FirstSeen.Sub(t.Submitted)))
 	}
 	return ok(says)
+}
+
+// ended states how a topology ended, as the collector knows it.
+func (f Facts) ended() Finding {
+	t := f.Collector.Found
+	ago := fmt.Sprintf("at %s, %s ago", t.EndedAt.UTC().Format("15:04:05 UTC"), round(f.Collector.Now.Sub(t.EndedAt)))
+	if t.Ended == "killed" {
+		return fail(fmt.Sprintf("%s was killed %s, by the word of %s", t.ID, ago, t.EndedBy),
+			"nothing where that was meant; else submit it again")
+	}
+	return fail(fmt.Sprintf("%s was stopped %s: Storm closed its metrics consumer in order, as it does where a topology is killed or rebalanced, or its worker is stopped", t.ID, ago),
+		"nothing where somebody killed or rebalances it; else see Storm's UI or --nimbus whether it is still there, and Supervisor's log for why the worker was stopped")
 }
 
 // inALoop is how many restarts of a worker within Lookback are no single mishap.
@@ -115,11 +145,24 @@ func restarts(f Facts) Finding {
 	switch {
 	case most == 0:
 		return ok(fmt.Sprintf("no worker was started again in the last %s", Lookback))
+	case most < inALoop && len(f.Collector.Restarts) > 1 && len(f.Collector.Restarts) >= f.Collector.Found.Workers:
+		return fail(fmt.Sprintf("all %d workers were started again in the last %s%s", len(f.Collector.Restarts),
+			Lookback, f.lastRestart()),
+			"nothing where somebody restarted or rebalanced it; else one cause for all: see Nimbus' and Supervisors' logs, and the ends of the workers'")
 	case most < inALoop:
-		return ok(fmt.Sprintf("worker %s was started again once in the last %s, and no other more often", at, Lookback))
+		return ok(fmt.Sprintf("worker %s was started again once in the last %s%s, and no other more often", at, Lookback,
+			f.lastRestart()))
 	}
 	return fail(fmt.Sprintf("worker %s was started again %d times in the last %s", at, most, Lookback),
 		"read the end of that worker's log for what ends it, and Supervisor's for its exit code (137: killed, as for want of memory); --log finds the plugin's part")
+}
+
+// lastRestart is when a worker was started again last, in brackets.
+func (f Facts) lastRestart() string {
+	if f.Collector.RestartedAt.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (the last %s ago)", round(f.Collector.Now.Sub(f.Collector.RestartedAt)))
 }
 
 // afterFirstBatch is what becomes of a check that needs a topology that reports.
@@ -139,15 +182,27 @@ func seen(f Facts, kind Kind) Finding {
 	}
 	c := f.Collector
 	sight, found := c.Seen[kind]
+	if !found && c.clockOff() {
+		return unknown("no slice of it at the topology's own time; see skew")
+	}
 	if f.fresh() && (!found || kind != Latency && sight.Workers < c.Found.Workers) {
 		return waiting(f.awaited())
 	}
 	if !found {
 		return fail(fmt.Sprintf("no slice of it in the last %s", Lookback), notSeen(kind))
 	}
-	age := c.Now.Sub(sight.Newest)
+	age := c.eventNow().Sub(sight.Newest)
 	says := fmt.Sprintf("newest slice %s old, of %d of %d workers", round(age), sight.Workers, c.Found.Workers)
-	if most := f.latest(); age > most {
+	most := f.latest()
+	switch restarted := c.Now.Sub(c.RestartedAt); {
+	case age <= most:
+	case len(c.Restarts) > 0 && !c.RestartedAt.IsZero() && restarted < most+patience:
+		return waiting(fmt.Sprintf("newest slice %s old, from before workers were started again %s ago; the first new ones close within %s",
+			round(age), round(restarted), round(most-restarted+patience)))
+	case len(c.Restarts) > 0:
+		return fail(says+fmt.Sprintf("; it should be no older than %s, and workers were started again in the last %s", round(most),
+			Lookback), "see restarts above: what keeps the workers from running")
+	default:
 		return fail(says+fmt.Sprintf("; it should be no older than %s", round(most)),
 			"see bullet_metrics_producer_dropped_samples_total and bullet_metrics_feed_samples on /metrics; metric ticks queue behind data where a component is overloaded")
 	}

@@ -63,6 +63,33 @@ func restarted(worker string, times int) func(*Facts) {
 	}
 }
 
+func restartedAgo(ago time.Duration) func(*Facts) {
+	return func(f *Facts) { f.Collector.RestartedAt = now.Add(-ago) }
+}
+
+// seenAgo makes the newest slice of every kind that old.
+func seenAgo(ago time.Duration) func(*Facts) {
+	return func(f *Facts) {
+		for kind := range f.Collector.Seen {
+			f.Collector.Seen[kind] = Sight{Newest: now.Add(-ago), Workers: 2}
+		}
+	}
+}
+
+func ended(how, by string) func(*Facts) {
+	return func(f *Facts) {
+		t := f.Collector.Found
+		t.Ended, t.EndedBy, t.EndedAt = how, by, now.Add(-30*time.Second)
+	}
+}
+
+func clockAhead(by time.Duration) func(*Facts) {
+	return func(f *Facts) {
+		f.Collector.Found.ClockAhead = by
+		f.Collector.Skews["h:6701"] = Skew{by.Seconds(), by.Seconds(), by.Seconds()}
+	}
+}
+
 func set(name string, value any) func(*Facts) {
 	return func(f *Facts) { f.Settings.Values[name] = value }
 }
@@ -367,6 +394,13 @@ func TestEachCheck(t *testing.T) {
 		{"old samples", "skew",
 			[]func(*Facts){func(f *Facts) { f.Collector.Skews = map[string]Skew{"h:6700": {0, -60, math.Inf(1)}} }}, OK,
 			"nothing bounds it from above"},
+		{"two hours behind", "skew", []func(*Facts){clockAhead(-2 * time.Hour)}, Fail,
+			"the clock of h:6701 is at least 7200.000 s behind the collector's; meanwhile alerts about this topology are blind"},
+		{"five minutes ahead", "skew", []func(*Facts){clockAhead(5 * time.Minute)}, Fail,
+			"ahead of the collector's; meanwhile alerts about this topology come later by as much"},
+		{"two hours behind", "cpu", []func(*Facts){clockAhead(-2 * time.Hour), seenAgo(2*time.Hour + 50*time.Second)}, OK,
+			"newest slice 50s old"},
+		{"two hours behind, nothing yet", "cpu", []func(*Facts){clockAhead(-2 * time.Hour), noSlices}, Unknown, "see skew"},
 		{"nobody", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = nil }}, Unknown, "no slice of a worker"},
 		{"not reported", "skew", []func(*Facts){notReported}, Unknown, "see first batch"},
 
@@ -383,6 +417,18 @@ func TestEachCheck(t *testing.T) {
 			"worker h:6701 was started again 2 times in the last 10m0s"},
 		{"once", "restarts", []func(*Facts){restarted("h:6700", 1)}, OK,
 			"worker h:6700 was started again once in the last 10m0s, and no other more often"},
+		{"all at once", "restarts", []func(*Facts){restarted("h:6701", 1), restarted("h:6700", 1), restartedAgo(time.Minute)},
+			Fail, "all 2 workers were started again in the last 10m0s (the last 1m0s ago)"},
+		{"all at once", "cpu", []func(*Facts){restarted("h:6701", 1), restarted("h:6700", 1), restartedAgo(time.Minute),
+			seenAgo(4 * time.Minute)}, Waiting, "from before workers were started again 1m0s ago"},
+		{"all long ago, and nothing since", "cpu", []func(*Facts){restarted("h:6701", 1), restarted("h:6700", 1),
+			restartedAgo(5 * time.Minute), seenAgo(6 * time.Minute)}, Fail, "workers were started again in the last 10m0s"},
+		{"stopped in order", "first batch", []func(*Facts){ended("stopped", "consumer")}, Fail,
+			"bullet-1-2 was stopped at 08:09:30 UTC, 30s ago: Storm closed its metrics consumer in order"},
+		{"killed", "first batch", []func(*Facts){ended("killed", "nimbus")}, Fail,
+			"bullet-1-2 was killed at 08:09:30 UTC, 30s ago, by the word of nimbus"},
+		{"stopped in order", "cpu", []func(*Facts){ended("stopped", "consumer"), seenAgo(5 * time.Minute)}, Unknown,
+			"since first batch failed"},
 		{"none", "restarts", nil, OK, "no worker was started again"},
 		{"not reported", "restarts", []func(*Facts){notReported}, Unknown, "since first batch failed"},
 

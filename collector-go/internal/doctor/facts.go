@@ -121,11 +121,30 @@ type Collector struct {
 	Unreached string
 	// Skews are of each worker's clock.
 	Skews map[string]Skew
-	// Restarts are how often each worker was seen started again within Lookback; of those that were.
-	Restarts map[string]int
+	// Restarts are how often each worker was seen started again within Lookback; of those that were. RestartedAt is the
+	// newest start; zero where that is not known.
+	Restarts    map[string]int
+	RestartedAt time.Time
 	// Seen is when the newest slice of each kind ended, and from how many workers; for those that have one.
 	Seen map[Kind]Sight
 	Now  time.Time
+}
+
+// clockOff reports that the topology's clock is off by so much that its slices lie at another time than the
+// collector's.
+func (c *Collector) clockOff() bool {
+	return c.Found != nil && (c.Found.ClockAhead < -offByMuch || c.Found.ClockAhead > offByMuch)
+}
+
+// eventNow is the time by the topology's own clock, at which its slices are stored.
+func (c *Collector) eventNow() time.Time { return c.Now.Add(c.Ahead()) }
+
+// Ahead is by how much slices are to be looked for at another time than the collector's.
+func (c *Collector) Ahead() time.Duration {
+	if !c.clockOff() {
+		return 0
+	}
+	return c.Found.ClockAhead
 }
 
 // Skew is how far a clock is ahead of the collector's, in seconds: Sure beyond doubt, 0 where it may be right; at least
@@ -139,10 +158,17 @@ type Topology struct {
 	FirstSeen time.Time
 	LastSeen  time.Time
 	Alive     bool
-	Storm     string
-	Workers   int
-	Executors int
-	Settings  map[string]string // of the plugin's allow-list
+	// Ended is how it ended, as far as the collector knows: "killed" or "stopped"; "" while it runs or is silent for no
+	// known reason. EndedBy is who said so.
+	Ended, EndedBy string
+	EndedAt        time.Time
+	// ClockAhead is how far the clock of a worker is ahead of the collector's, the one that is off the most; below 0
+	// where it is behind.
+	ClockAhead time.Duration
+	Storm      string
+	Workers    int
+	Executors  int
+	Settings   map[string]string // of the plugin's allow-list
 }
 
 // Kind is one of the things that a report cannot do without.

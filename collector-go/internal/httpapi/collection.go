@@ -29,7 +29,8 @@ func (a *api) collection(r request) answer {
 	if !start.Before(end) {
 		return invalidParameter("start", errors.New("it must be before end"))
 	}
-	whole, err := collection.Read(r.Context(), Instant(a.options.Engine), name, start, end)
+	whole, err := collection.ReadByClocks(r.Context(), Instant(a.options.Engine), name, start, end,
+		a.clocksAhead(r.Context(), name))
 	switch {
 	case err != nil:
 		return answer{err: failed(err)}
@@ -39,6 +40,26 @@ func (a *api) collection(r request) answer {
 			name, whole.Start, whole.End))
 	}
 	return answer{data: whole}
+}
+
+// clocksAhead is by how much each worker's time is ahead of the collector's, as far as the registry knows: by its
+// clock, or, where that is not known, by its newest report, for a worker that is heard now.
+func (a *api) clocksAhead(ctx context.Context, topology string) map[string]time.Duration {
+	ahead := map[string]time.Duration{}
+	if a.options.Elsewhere == nil {
+		return ahead
+	}
+	found, _, _ := a.options.Elsewhere.Topology(ctx, topology, "")
+	for _, w := range found.Workers {
+		newest, err := time.Parse(time.RFC3339, w.LastSeen)
+		switch {
+		case w.Clock != nil && w.Clock.Ahead != 0:
+			ahead[w.Worker] = time.Duration(w.Clock.Ahead * float64(time.Second))
+		case w.Alive && err == nil:
+			ahead[w.Worker] = newest.Sub(a.now())
+		}
+	}
+	return ahead
 }
 
 // Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so

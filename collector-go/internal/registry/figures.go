@@ -49,6 +49,7 @@ func (f *figures) Describe(out chan<- *prometheus.Desc) {
 	out <- tasksDesc
 	out <- tasksLeftOutDesc
 	out <- endedDesc
+	out <- clockDesc
 	out <- clientStoppedDesc
 }
 
@@ -116,6 +117,7 @@ func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
 			leftOut++
 			continue
 		}
+		f.collectClocks(out, t)
 		for of, n := range counts {
 			out <- prometheus.MustNewConstMetric(tasksDesc, prometheus.GaugeValue, float64(n), name, of.place.String(),
 				of.component)

@@ -395,8 +395,8 @@ func TestFiguresAreServed(t *testing.T) {
 	require.Eventually(t, func() bool { // once it has read the batch
 		n, err := testutil.GatherAndCount(registerer)
 		require.NoError(t, err)
-		return n == 9
-	}, patience, time.Millisecond, "9 of the registry itself, and where the one producer's task is")
+		return n == 10
+	}, patience, time.Millisecond, "9 of the registry itself, where the one producer's task is, and its worker's clock")
 
 	// A topology that was killed is listed for as long as an alert may stand for what it reported, and its tasks for an
 	// hour.

@@ -49,6 +49,7 @@ type script struct {
 	beats   map[string]beat
 	numbers map[string]journal.ProducerID
 	batches uint64
+	ahead   int64 // of the senders' clocks, ms
 
 	// Reports come as blocks: every second one with a row before that not all tasks have.
 	blocks  bool
@@ -156,7 +157,7 @@ func (p *script) second() {
 
 func (p *script) batch(producer journal.ProducerID) *journal.Batch {
 	p.batches++
-	return &journal.Batch{Producer: producer, Sequence: p.batches, SentMs: p.clock, ReceivedMs: p.clock}
+	return &journal.Batch{Producer: producer, Sequence: p.batches, SentMs: p.clock + p.ahead, ReceivedMs: p.clock}
 }
 
 func (p *script) report(b beat, timeMs int64) {

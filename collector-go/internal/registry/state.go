@@ -31,6 +31,7 @@ type state struct {
 	sources   *sources
 
 	clients map[clientKey]*client
+	clocks  map[string]*clock // by host
 }
 
 // topology is what has been submitted under one name.
@@ -58,6 +59,7 @@ func newState(l Limits, t Times) *state {
 	s := &state{
 		limits: l, times: t, topologies: map[string]*topology{}, dropped: map[string]uint64{},
 		producers: map[journal.ProducerID]*producer{}, sources: newSources(), clients: map[clientKey]*client{},
+		clocks: map[string]*clock{},
 	}
 	s.set, s.made = newAnnotations(&s.position), newAnnotations(&s.position)
 	return s
@@ -153,6 +155,7 @@ func (s *state) batch(b *journal.Batch) {
 		s.annotations(b.Notes.GetAnnotations(), "", OfAPI)
 		return
 	}
+	s.clocksOf(b, p.Host)
 	if p.external() {
 		s.hearClient(p, b.Notes.GetClosing())
 		s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
@@ -212,6 +215,7 @@ func (s *state) tick() {
 		r.leaveSilent(s)
 		r.settle(s)
 	}
+	s.forgetClocks()
 	s.bound()
 }
 

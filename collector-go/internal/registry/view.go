@@ -20,7 +20,10 @@ type Summary struct {
 	Alive bool `json:"alive"`
 	// Condition is whether it runs, or how it ended, as far as anybody knows.
 	Condition Condition `json:"condition"`
-	Versions  Versions  `json:"versions"`
+	// ClockAhead is how many seconds the clock of its workers that is off the most is ahead of the collector's beyond
+	// doubt; below 0 where it is behind.
+	ClockAhead float64  `json:"clock_ahead_seconds,omitempty"`
+	Versions   Versions `json:"versions"`
 	// Elsewhere is whether another collector takes its samples: what is here is what the engine that both write to
 	// has, and how it is that collector knows. No registry sets it.
 	Elsewhere bool `json:"elsewhere,omitempty"`
@@ -81,6 +84,8 @@ type Worker struct {
 	FirstSeen  string `json:"first_seen"`
 	LastSeen   string `json:"last_seen"`
 	Alive      bool   `json:"alive"`
+	// Clock is nil where nothing is known of it.
+	Clock *ClockBounds `json:"clock,omitempty"`
 	// Restarts that were seen at this place.
 	Restarts   uint64           `json:"restarts"`
 	Tasks      int              `json:"task_count"`
@@ -185,6 +190,7 @@ func (v view) summary() Summary {
 		}
 	}
 	s.Alive = v.alive(slowest, v.heardMs)
+	s.ClockAhead = v.clockAhead()
 	s.Condition = v.state.condition(v.run, v.nowMs, v.times, s.Alive)
 	if v.info != nil {
 		s.Versions, s.Components = v.info.versions, len(v.info.components)
@@ -235,6 +241,7 @@ func (v view) workersShown() []Worker {
 		all = append(all, Worker{Worker: p.String(), Host: p.host, Port: p.port, Pid: w.pid,
 			Started: timeOrNone(w.startMs), KnownSince: timeOrNone(w.sinceMs),
 			FirstSeen: timeText(w.firstMs), LastSeen: timeText(w.lastMs), Alive: v.alive(w, w.heardMs),
+			Clock:    v.state.clockShown(w.host),
 			Restarts: w.restarts, Tasks: w.tasks,
 			Components: grouped(tasks[p])})
 	}

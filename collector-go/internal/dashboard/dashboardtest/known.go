@@ -50,6 +50,7 @@ var own = map[string]Metric{
 	"bullet_metrics_security_files_broken":                  gauge("port"),
 	"bullet_metrics_port_closed":                            gauge("port"),
 	"bullet_metrics_worker_tasks":                           gauge("topology", "worker", "component"),
+	"bullet_metrics_worker_clock_ahead_seconds":             gauge("topology", "worker"),
 	"bullet_metrics_topology_ended_timestamp_seconds":       gauge("topology", "how"),
 	"bullet_metrics_client_stopped_timestamp_seconds":       gauge("topology", "worker"),
 	"bullet_metrics_ingest_surplus_definitions_total":       counter(),

@@ -25,7 +25,21 @@ type topology struct {
 	FirstSeen time.Time `json:"first_seen"`
 	LastSeen  time.Time `json:"last_seen"`
 	Alive     bool      `json:"alive"`
-	Versions  struct {
+	Condition struct {
+		State string    `json:"state"`
+		Since time.Time `json:"since"`
+		By    string    `json:"by"`
+	} `json:"condition"`
+	ClockAhead float64 `json:"clock_ahead_seconds"`
+	Workers    []struct {
+		Worker string `json:"worker"`
+		Clock  *struct {
+			Ahead float64  `json:"ahead_seconds"`
+			Least float64  `json:"least_seconds"`
+			Most  *float64 `json:"most_seconds"`
+		} `json:"clock"`
+	} `json:"workers"`
+	Versions struct {
 		Storm string `json:"storm"`
 	} `json:"versions"`
 	WorkerCount int `json:"worker_count"`
@@ -70,7 +84,7 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return err
 	}
 	c.Found = t.facts()
-	return errors.Join(a.skews(ctx, c), a.restarts(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
+	return errors.Join(a.skews(ctx, c, &t), a.restarts(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
 }
 
 // slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.
@@ -104,23 +118,32 @@ func (a caller) refused(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
-// outage is an annotation of the plugin's.
-type outage struct {
+// annotation is one of the collector's.
+type annotation struct {
+	Title   string    `json:"title"`
 	Time    time.Time `json:"time"`
 	EndTime time.Time `json:"end_time"`
 	Text    string    `json:"text"`
 }
 
+// worker is the one that a restart's annotation is about.
+func (a annotation) worker() (worker string, is bool) {
+	if worker, is = strings.CutPrefix(a.Title, "Worker "); is {
+		worker, is = strings.CutSuffix(worker, " restarted")
+	}
+	return worker, is
+}
+
 // unreached asks for what the plugin reported last of a time without a collector.
 func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
-	var all []outage
+	var all []annotation
 	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugin.UnreachedTag},
 		"start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
 	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
 		return err
 	}
 	if len(all) > 0 {
-		newest := slices.MaxFunc(all, func(x, y outage) int { return x.Time.Compare(y.Time) })
+		newest := slices.MaxFunc(all, func(x, y annotation) int { return x.Time.Compare(y.Time) })
 		c.Unreached = fmt.Sprintf("%s to %s, %s", newest.Time.UTC().Format(time.TimeOnly),
 			newest.EndTime.UTC().Format(time.TimeOnly), newest.Text)
 	}
@@ -129,9 +152,13 @@ func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 
 func (t topology) facts() *doctor.Topology {
 	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
-		Storm:   t.Versions.Storm,
-		Workers: t.WorkerCount, Settings: t.Settings}
+		ClockAhead: time.Duration(t.ClockAhead * float64(time.Second)),
+		Storm:      t.Versions.Storm,
+		Workers:    t.WorkerCount, Settings: t.Settings}
 	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero where Storm's id does not say
+	if t.Condition.State == "killed" || t.Condition.State == "stopped" {
+		found.Ended, found.EndedAt, found.EndedBy = t.Condition.State, t.Condition.Since, t.Condition.By
+	}
 	for _, component := range t.Components {
 		found.Executors += component.Parallelism
 	}
@@ -143,7 +170,8 @@ func (t topology) facts() *doctor.Topology {
 func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
 		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
-		found, err := a.client.Slices(ctx, selector, c.Now.Add(-doctor.Lookback), c.Now)
+		until := c.Now.Add(c.Ahead())
+		found, err := a.client.Slices(ctx, selector, until.Add(-doctor.Lookback), until)
 		if err != nil {
 			return err
 		}
@@ -182,19 +210,48 @@ func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 	for _, sample := range found {
 		c.Restarts[string(sample.Metric["worker"])] = int(sample.Value)
 	}
+	return a.annotatedRestarts(ctx, c, since)
+}
+
+// annotatedRestarts asks for those that the registry knows: at once, where a slice takes its time to close, and
+// whatever the workers' clocks say.
+func (a caller) annotatedRestarts(ctx context.Context, c *doctor.Collector, since time.Duration) error {
+	var all []annotation
+	asked := url.Values{"topology": {c.Topology}, "tag": {"restart"},
+		"start": {c.Now.Add(-since).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
+	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
+		return err
+	}
+	known := map[string]int{}
+	for _, restart := range all {
+		if worker, is := restart.worker(); is {
+			known[worker]++
+			c.RestartedAt = latest(c.RestartedAt, restart.Time)
+		}
+	}
+	for worker, n := range known {
+		c.Restarts[worker] = max(c.Restarts[worker], n)
+	}
 	return nil
 }
 
-// skews asks how far the workers' clocks are off: the newest that a slice has, since they are written each 30 s of a
-// worker's time.
-func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// skews asks how far the workers' clocks are off: as the registry knows it now, or else the newest that a slice has,
+// since these are written each 30 s of a worker's time, at that time.
+func (a caller) skews(ctx context.Context, c *doctor.Collector, t *topology) error {
 	for name, set := range map[string]func(s *doctor.Skew, v float64){
 		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },
 		catalog.CollectionSkewLeast: func(s *doctor.Skew, v float64) { s.Least = v },
 		catalog.CollectionSkewMost:  func(s *doctor.Skew, v float64) { s.Most = v },
 	} {
 		found, err := a.client.Vector(ctx, fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology,
-			model.Duration(doctor.Lookback)), c.Now)
+			model.Duration(doctor.Lookback)), c.Now.Add(c.Ahead()))
 		if err != nil {
 			return err
 		}
@@ -207,6 +264,16 @@ func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
 			set(&skew, float64(sample.Value))
 			c.Skews[worker] = skew
 		}
+	}
+	for _, w := range t.Workers {
+		if w.Clock == nil {
+			continue
+		}
+		skew := doctor.Skew{Sure: w.Clock.Ahead, Least: w.Clock.Least, Most: math.Inf(1)}
+		if w.Clock.Most != nil {
+			skew.Most = *w.Clock.Most
+		}
+		c.Skews[w.Worker] = skew
 	}
 	return nil
 }
