@@ -17,6 +17,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
@@ -231,6 +232,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry, answering.Elsewhere, answering.Flags = col.known, col.others, publicSettings(c)
+	answering.NotStored = col.notStored
 	if answering.Page, err = webui.Handler(); err != nil {
 		return err
 	}
@@ -477,4 +479,16 @@ func (t *task) wait(ctx context.Context) {
 	case <-t.done:
 	case <-ctx.Done():
 	}
+}
+
+// notStored are the metrics of a topology that the collector does not store, as the feed of its own store has them, or
+// that of the first store on the network.
+func (col *collector) notStored(topology string) ([]collection.NotStored, int) {
+	if col.feed != nil {
+		return col.feed.NotStored(topology)
+	}
+	for _, n := range col.network {
+		return n.feed.NotStored(topology)
+	}
+	return nil, 0
 }

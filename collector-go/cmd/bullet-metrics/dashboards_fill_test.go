@@ -103,7 +103,7 @@ func replayBoth(t *testing.T, dir string, captures []string, other *forward.Stor
 	p, err := openReplay(c, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
 	p.col.replay.Store = both{p.col.store, other}
-	summary, _, err := p.play(t.Context(), files)
+	summary, _, err := p.play(t.Context(), files, "")
 	require.NoError(t, err)
 	return summary.Metrics
 }

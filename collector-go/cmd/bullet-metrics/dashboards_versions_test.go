@@ -68,7 +68,7 @@ func startReplayed(t *testing.T, path string) string {
 	c.DataDir, c.Embedded.RetentionTime, c.Embedded.RetentionBytes = t.TempDir(), 0, 0
 	p, err := openReplay(c, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
-	_, _, err = p.play(t.Context(), files)
+	_, _, err = p.play(t.Context(), files, "")
 	require.NoError(t, err)
 	return startOver(t, openForever(t, filepath.Join(c.DataDir, gridDir)))
 }

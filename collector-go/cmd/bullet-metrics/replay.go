@@ -30,17 +30,19 @@ import (
 
 // replayed is what is printed of a replay. Points are the sum of Stored, Refused and LeftOut.
 type replayed struct {
-	Points      uint64            `json:"points"`
-	Stored      uint64            `json:"stored"`
-	Refused     map[string]uint64 `json:"refused"`
-	LeftOut     map[string]uint64 `json:"left_out"`
-	Unknown     []string          `json:"unknown"`
-	Metrics     map[string]int    `json:"metrics"`
-	Unsupported uint64            `json:"unsupported,omitempty"`
+	Points  uint64            `json:"points"`
+	Stored  uint64            `json:"stored"`
+	Refused map[string]uint64 `json:"refused"`
+	LeftOut map[string]uint64 `json:"left_out"`
+	Unknown []string          `json:"unknown"`
+	// NotStored are the metrics that are not stored, by the names that their sources give them, of each topology.
+	NotStored   map[string][]catalog.NotStored `json:"not_stored,omitempty"`
+	Metrics     map[string]int                 `json:"metrics"`
+	Unsupported uint64                         `json:"unsupported,omitempty"`
 }
 
 func newReplayCommand() *cobra.Command {
-	var dir, output string
+	var dir, output, storm string
 	command := &cobra.Command{
 		Use:   "replay CAPTURE.jsonl... --data-dir DIR",
 		Short: "Store captures of what Storm handed to a metrics consumer, as if they had come over gRPC",
@@ -60,11 +62,13 @@ end all open slices are closed. The directory is a collector's: "bullet-metrics 
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			return runReplay(cmd.Context(), cmd.OutOrStdout(), captures, dir, output)
+			return runReplay(cmd.Context(), cmd.OutOrStdout(), captures, dir, output, storm)
 		},
 	}
 	command.Flags().Var(pathname.Of(&dir, ""), "data-dir", "directory to store into; it is made where it is missing")
 	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	command.Flags().StringVar(&storm, "storm-version", "",
+		"release of Storm of captures that do not state it, such as 2.2.0; guessed where it is not given")
 	return command
 }
 
@@ -81,7 +85,7 @@ func checkOutput(output string) error {
 }
 
 // runReplay prints what became of the captures, also where some of their lines could not be read.
-func runReplay(ctx context.Context, out io.Writer, captures []string, dir, output string) error {
+func runReplay(ctx context.Context, out io.Writer, captures []string, dir, output, storm string) error {
 	files, closeFiles, err := openCaptures(captures)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -93,7 +97,7 @@ func runReplay(ctx context.Context, out io.Writer, captures []string, dir, outpu
 	if err != nil {
 		return fmt.Errorf("replay into %s: %w", dir, err)
 	}
-	summary, outcome, err := p.play(ctx, files)
+	summary, outcome, err := p.play(ctx, files, storm)
 	if err != nil {
 		return fmt.Errorf("replay into %s: %w", dir, err)
 	}
@@ -177,12 +181,12 @@ func earlierRuns(known *registry.Registry) map[string][]replay.Run {
 }
 
 // play stores captures and closes the directory.
-func (p *replaying) play(ctx context.Context, files []*replay.File) (*replayed, replay.Outcome, error) {
+func (p *replaying) play(ctx context.Context, files []*replay.File, storm string) (*replayed, replay.Outcome, error) {
 	col := p.col
 	col.run(&col.feeder, col.feed.Run)
 	col.run(&col.registrar, col.known.Run)
 	player := replay.New(col.ingest, col.journal, p.clock, col.logger)
-	player.Earlier = p.earlier
+	player.Earlier, player.Storm = p.earlier, storm
 	outcome, err := player.Play(ctx, files...)
 	err = errors.Join(err, col.journal.Close())
 	for _, reader := range []*task{&col.feeder, &col.registrar} {
@@ -205,7 +209,7 @@ func (p *replaying) play(ctx context.Context, files []*replay.File) (*replayed, 
 		return nil, outcome, err
 	}
 	summary := summarize(outcome, p.before, after)
-	summary.Unknown, summary.Metrics = unknown, col.replay.metrics()
+	summary.Unknown, summary.NotStored, summary.Metrics = unknown, p.notStored(outcome), col.replay.metrics()
 	return summary, outcome, errors.Join(summary.check(), col.replay.check())
 }
 
@@ -217,6 +221,16 @@ func (p *replaying) unknown(outcome replay.Outcome) []string {
 		}
 	}
 	return append([]string{}, slices.Sorted(maps.Keys(names))...)
+}
+
+func (p *replaying) notStored(outcome replay.Outcome) map[string][]catalog.NotStored {
+	all := map[string][]catalog.NotStored{}
+	for topology := range outcome.Topologies {
+		if names, _ := p.col.feed.NotStored(topology); len(names) > 0 {
+			all[topology] = names
+		}
+	}
+	return all
 }
 
 // summarize joins the books of door and feed.
@@ -270,12 +284,36 @@ func (r *replayed) write(out io.Writer, output string) error {
 	if len(r.Unknown) > 0 {
 		fmt.Fprintf(&b, "%-9s %s\n", "unknown", strings.Join(r.Unknown, ", "))
 	}
+	r.writeNotStored(&b)
 	fmt.Fprintf(&b, "metrics   %d\n", len(r.Metrics))
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
 		fmt.Fprintf(&b, "  %-50s %d series\n", name, r.Metrics[name])
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// writeNotStored writes the names of what is not stored. What Storm says twice is summed up: JSON has its names.
+func (r *replayed) writeNotStored(b *strings.Builder) {
+	for _, topology := range slices.Sorted(maps.Keys(r.NotStored)) {
+		twice := 0
+		for _, n := range r.NotStored[topology] {
+			if !n.Lost && n.Reason != catalog.ReasonOwnName {
+				twice++
+				continue
+			}
+			what := "not stored"
+			if !n.Lost {
+				what = "not made"
+			}
+			fmt.Fprintf(b, "%-9s %s of %s (%s): %s is stored under that name\n", what, n.Metric, n.Component, n.Reason,
+				n.Beside)
+		}
+		if twice > 0 {
+			fmt.Fprintf(b, "%-9s %d metrics of %s repeat what is stored; --output json lists them\n", "redundant", twice,
+				topology)
+		}
+	}
 }
 
 func writeReasons(b *strings.Builder, what string, counts map[string]uint64) {

@@ -16,6 +16,7 @@ type line struct {
 	Event      string `json:"event"`
 	TopologyID string `json:"stormId"`
 	WorkerPort uint32 `json:"workerPort"`
+	Storm      string `json:"stormVersion"`
 
 	NowMs     int64  `json:"now"`
 	Time      *int64 `json:"ts"`       // s

@@ -20,6 +20,7 @@ type Prepare struct {
 	TopologyID string // Storm's id, "name-n-seconds"; "" where the line does not say
 	Port       uint32 // of the consumer's worker
 	Task       int32  // the consumer's
+	Storm      string // release of Storm; "" where the line does not say
 }
 
 // Topology is the name in the id: Storm appends a number and the seconds of the submission.
@@ -94,7 +95,7 @@ func (r *Reader) Next() (*Point, error) {
 			return r.point(l), nil
 		}
 		if l.Event == "prepare" {
-			r.prepare = &Prepare{TopologyID: l.TopologyID, Port: l.WorkerPort, Task: l.Task}
+			r.prepare = &Prepare{TopologyID: l.TopologyID, Port: l.WorkerPort, Task: l.Task, Storm: l.Storm}
 		}
 	}
 	err := r.lines.Err()

@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 			lines = append(lines, line)
 			continue
 		}
-		lines = append(lines, said+"  =>  "+explain(parseRaw(t, said)))
+		lines = append(lines, said+"  =>  "+explain(t, said))
 	}
 	got := strings.Join(lines, "\n") + "\n"
 	if *update {
@@ -61,11 +61,14 @@ func parseRaw(t *testing.T, text string) metric.Raw {
 	return raw
 }
 
-func explain(raw metric.Raw) string {
-	m := look(&raw)
-	if m.leftOut != "" {
-		return "left out: " + m.leftOut
-	}
+// explain is what the table makes of a line's name in a topology of its release.
+func explain(t *testing.T, said string) string {
+	said, storm, _ := strings.Cut(said, " on Storm ")
+	raw := parseRaw(t, said)
+	k := newKnown()
+	k.storm = storm
+	how := reading{storm: k.releases(), system: raw.Component == systemComponent, source: k.source(&raw)}
+	m := look(&raw, how)
 	s := newTemplates()
 	r := m.ruleFor(&raw, s.labelsOf(m, &raw))
 	text := fmt.Sprintf("%s  %s, %s", shortSeries(r.Series.Labels), r.Series.Kind,
@@ -73,14 +76,11 @@ func explain(raw metric.Raw) string {
 	if r.PerUnit != 1 {
 		text += fmt.Sprintf(", /%v", r.PerUnit)
 	}
-	if m.yields {
-		text += ", yields to the sampler"
-	}
-	if m.byRelease {
-		text += ", delta until Storm 2.2"
-	}
 	if m.unknown {
 		text += ", unknown"
+	}
+	for _, y := range m.yields {
+		text += fmt.Sprintf(", %s beside %s", y.reason, y.to)
 	}
 	return text
 }

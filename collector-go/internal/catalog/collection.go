@@ -40,7 +40,7 @@ const (
 // CollectionSkew to it.
 const CollectionSkewLimit = 500 * time.Millisecond
 
-// Limits are the metrics in which -1, or more memory than there is, states that there is no limit.
+// Limits are the metrics in which a value below zero, or more memory than there is, states that there is no limit.
 func Limits() map[string]bool { return namesOfThose(func(m *canonical) bool { return m.is(limit) }) }
 
 // Lazy are the metrics of streams: Storm from 2.3 on has none of a stream until the first tuple of a process.

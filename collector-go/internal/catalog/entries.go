@@ -13,17 +13,19 @@ type entry struct {
 	raw  *metric.Raw // the definer's; nil where there is no entry
 	hash uint64      // of the labels
 
-	leftOut uint8 // reason for which the table never stores it
 	outcome Outcome
 	reason  uint8
 	traits  uint8
+	source  int8 // as reading has it
 }
 
-// Traits of an entry. The first three are its template's.
+// Traits of an entry. All but asleep are its template's.
 const (
 	yields uint8 = 1 << iota
+	makes        // others yield to it
 	unknown
-	releaseDecides // what it counts from depends on Storm's release
+	exact
+	spread // its name may be one that is made from another
 	asleep
 )
 

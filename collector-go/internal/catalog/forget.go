@@ -12,6 +12,11 @@ import (
 func (s *State) Forget(ids []uint32) []Change {
 	s.changes = s.changes[:0]
 	var hashes []uint64 // of contests that are to be decided again
+	type own struct {
+		raw *metric.Raw
+		of  *template
+	}
+	var owns []own // of a topology's own, whose names may be made from others from now on
 	topologies := map[string]bool{}
 	for _, id := range ids {
 		e := s.entries.get(id)
@@ -19,63 +24,31 @@ func (s *State) Forget(ids []uint32) []Change {
 			continue
 		}
 		if !e.is(asleep) {
-			hashes = append(hashes, s.leave(e)...)
+			e.set(asleep, true)
+			hashes = append(append(hashes, e.hash), s.settle(e, Verdict{Outcome: Dormant})...)
+			if e.is(spread) {
+				owns = append(owns, own{e.raw, s.template(e)})
+			}
 		}
-		if e.leftOut == 0 {
-			s.contests.remove(e.hash, id)
-		}
-		if e.is(yields) {
-			remove(s.yielding, e.raw.Worker, id)
-		}
-		if e.is(unknown) {
-			s.counts.Unknown--
-		}
+		s.unfile(id, e)
 		topologies[e.raw.Topology] = true
 		s.entries.remove(id)
 	}
 	for name := range topologies {
 		t := s.topology(name)
 		t.series = slices.DeleteFunc(t.series, func(id uint32) bool { return s.entries.get(id) == nil })
-		if len(t.series)+len(t.starts) == 0 {
-			delete(s.topologies, name)
-		}
 	}
 	slices.Sort(hashes)
 	for _, hash := range slices.Compact(hashes) {
 		s.decide(hash)
 	}
-	return s.changes
-}
-
-// leave takes a series that is awake out of what it takes part in, and returns the contests that this changes.
-func (s *State) leave(e *entry) []uint64 {
-	hashes := []uint64{e.hash}
-	if ofOldStorm(e.raw) {
-		s.topology(e.raw.Topology).old--
+	for _, o := range owns {
+		s.announceMadeFrom(o.raw, o.of)
 	}
-	if e.raw.Shape == metric.ShapeSampler && e.leftOut == 0 {
-		if s.sampled[e.raw.Worker]--; s.sampled[e.raw.Worker] == 0 {
-			delete(s.sampled, e.raw.Worker)
-			for _, rival := range s.yielding[e.raw.Worker] {
-				if other := s.entries.get(rival); other != nil {
-					hashes = append(hashes, other.hash)
-				}
-			}
+	for name := range topologies {
+		if t := s.topology(name); len(t.series)+len(t.starts) == 0 {
+			delete(s.topologies, name)
 		}
 	}
-	return hashes
-}
-
-// remove takes an id out of one of several lists.
-func remove[K comparable](lists map[K][]uint32, key K, id uint32) {
-	ids := lists[key]
-	at := slices.Index(ids, id)
-	if at < 0 {
-		return
-	}
-	if ids = slices.Delete(ids, at, at+1); len(ids) == 0 {
-		delete(lists, key)
-	} else {
-		lists[key] = ids
-	}
+	return s.changes
 }

@@ -13,6 +13,7 @@ type row struct {
 	metric    *canonical
 	name, key pattern
 	fixed     []label
+	releases  releases // of Storm, in which it comes
 }
 
 type label struct{ name, value string }
@@ -21,6 +22,7 @@ type label struct{ name, value string }
 type leavingRow struct {
 	*leaving
 	name, key pattern
+	releases  releases
 }
 
 // table is the catalogue in the form in which it is asked: rows by their exact name, or else by pattern in the order
@@ -28,6 +30,7 @@ type leavingRow struct {
 type table struct {
 	exact    map[string][]*row
 	patterns []*row
+	maps     []*row // of both, those that come in a map
 }
 
 var (
@@ -36,7 +39,17 @@ var (
 	fromHook    = newTable(histogramSources)
 	fromStorm   = newTable(stormSources)
 	leavingRows = newLeavingRows()
+	// redundantTo are the maps beside which something is left out, whatever their keys, and metrics of ours.
+	redundantTo = besides()
 )
+
+func besides() map[string]bool {
+	all := map[string]bool{}
+	for i := range leftOutSources {
+		all[leftOutSources[i].beside] = true
+	}
+	return all
+}
 
 func indexMetrics() map[string]*canonical {
 	index := make(map[string]*canonical, len(metrics))
@@ -51,7 +64,7 @@ func newTable(sources []source) *table {
 	for i := range sources {
 		s := &sources[i]
 		r := &row{source: s, metric: byName[s.to], name: parsePattern(s.name), key: keyPattern(s.key),
-			fixed: parseFixed(s.with)}
+			fixed: parseFixed(s.with), releases: releasesOf(s.versions)}
 		if r.metric == nil {
 			panic(fmt.Sprintf("catalog: %q goes to %q, which is no metric of the table", s.name, s.to))
 		}
@@ -59,6 +72,9 @@ func newTable(sources []source) *table {
 			t.exact[s.name] = append(t.exact[s.name], r)
 		} else {
 			t.patterns = append(t.patterns, r)
+		}
+		if s.key != "" {
+			t.maps = append(t.maps, r)
 		}
 	}
 	return t
@@ -68,7 +84,8 @@ func newLeavingRows() []leavingRow {
 	rows := make([]leavingRow, len(leftOutSources))
 	for i := range leftOutSources {
 		l := &leftOutSources[i]
-		rows[i] = leavingRow{leaving: l, name: parsePattern(l.name), key: keyPattern(l.key)}
+		rows[i] = leavingRow{leaving: l, name: parsePattern(l.name), key: keyPattern(l.key),
+			releases: releasesOf(l.versions)}
 	}
 	return rows
 }
@@ -87,22 +104,48 @@ func parseFixed(with string) []label {
 	return fixed
 }
 
-// find returns the row that a name and key go by, and the labels that they say.
-func (t *table) find(name, key string) (*row, []label) {
-	for _, r := range t.exact[name] {
-		if said, ok := r.match(name, key); ok {
-			return r, said
+// find returns the row that a series goes by, and the labels that its name and key say.
+func (t *table) find(raw *metric.Raw, how reading) (*row, []label) {
+	for _, rows := range [][]*row{t.exact[raw.Name], t.patterns} {
+		for _, r := range rows {
+			if said, ok := r.match(raw.Name, raw.Key, how); ok && r.holds(raw, how) {
+				return r, said
+			}
 		}
 	}
-	for _, r := range t.patterns {
-		if said, ok := r.match(name, key); ok {
+	if raw.Shape != metric.ShapeNumber && raw.Shape != metric.ShapeMap {
+		return nil, nil
+	}
+	for _, r := range t.maps {
+		if said, ok := r.matchExpanded(raw, how); ok && r.holds(raw, how) {
 			return r, said
 		}
 	}
 	return nil, nil
 }
 
-func (r *row) match(name, key string) ([]label, bool) {
+// holds states whether what a row says is true of a series from that sender: a worker's figures come from Storm's own
+// component, a name means what it says in its releases of Storm alone, and what the sender says of it is what the row
+// says.
+func (r *row) holds(raw *metric.Raw, how reading) bool {
+	if raw.Shape == metric.ShapeSampler || raw.Shape == metric.ShapeHistogram {
+		return true
+	}
+	ofWorkers := r.metric.scope == ofWorker || r.metric.scope == ofHost
+	said := raw.Temporality
+	switch {
+	case ofWorkers && !how.system, !r.releases.meets(how.storm), r.key.plain() && raw.Shape == metric.ShapeMap &&
+		raw.Name == r.source.name:
+		return false
+	case said == metric.TemporalityUnknown || r.temporality == asSaid:
+		return true
+	case r.temporality == byRelease:
+		return said != metric.Gauge
+	}
+	return said == r.temporality
+}
+
+func (r *row) match(name, key string, how reading) ([]label, bool) {
 	inName, ok := r.name.match(name)
 	if !ok {
 		return nil, false
@@ -111,28 +154,124 @@ func (r *row) match(name, key string) ([]label, bool) {
 	if !ok {
 		return nil, false
 	}
+	return r.said(inName, inKey, how)
+}
+
+// matchExpanded matches a map's number where the consumer is registered with expandMapType: Storm then hands over
+// each entry of a map as a data point of its own, under the map's name, a separator and the key.
+func (r *row) matchExpanded(raw *metric.Raw, how reading) ([]label, bool) {
+	if len(r.key.labels) == 0 {
+		name, found := strings.CutSuffix(raw.Name, r.key.literals[0])
+		if r.source.key == "" || !found || raw.Key != "" {
+			return nil, false
+		}
+		if base := strings.TrimSuffix(name, "_"); base != name {
+			name = base
+		} else if name = strings.TrimRight(name, separators); len(name)+len(r.key.literals[0]) == len(raw.Name) {
+			return nil, false
+		}
+		inName, ok := r.name.match(name)
+		if !ok {
+			return nil, false
+		}
+		return r.said(inName, nil, how)
+	}
+	if len(r.name.labels) > 0 {
+		return nil, false
+	}
+	rest, found := strings.CutPrefix(raw.Name, r.source.name)
+	key, parted := cutSeparator(rest)
+	if !found || !parted || rest[0] == '_' && !r.partsByUnderscore() {
+		return nil, false
+	}
+	if raw.Key != "" {
+		key += metric.KeySeparator + raw.Key
+	}
+	inKey, ok := r.key.match(key)
+	if !ok {
+		return nil, false
+	}
+	return r.said(nil, inKey, how)
+}
+
+// partsByUnderscore states that a key is not taken for the rest of a longer name where an underscore parts them.
+func (r *row) partsByUnderscore() bool {
+	return strings.HasPrefix(r.source.name, "__") || strings.Join(r.key.literals, "") != ""
+}
+
+// said are the labels of a row, where the texts that stand for them can be theirs.
+func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	said := make([]label, 0, len(r.fixed)+len(inName)+len(inKey))
 	said = append(said, r.fixed...)
 	for i, value := range inName {
-		said = append(said, tidy(r.name.labels[i], value))
+		said = append(said, label{r.name.labels[i], value})
 	}
 	for i, value := range inKey {
-		said = append(said, tidy(r.key.labels[i], value))
+		said = append(said, label{r.key.labels[i], value})
+	}
+	source := -1
+	for i, l := range said {
+		if values := closed[l.name]; values != "" && !strings.Contains(values, " "+l.value+" ") && i >= len(r.fixed) {
+			return nil, false
+		}
+		if l.name == "source" {
+			source = i
+		}
+	}
+	if source >= 0 && how.source == noSource {
+		return nil, false
+	}
+	if source >= 0 && how.source > 0 {
+		partAt(&said[source].value, &said[source+1].value, how.source)
+	}
+	for i := len(r.fixed); i < len(said); i++ {
+		said[i] = tidy(said[i].name, said[i].value)
 	}
 	return said, true
 }
 
-// leftOut states why a name is left out whatever else is there; "" where it is not.
-func leftOut(name, key string) string {
-	for _, r := range leavingRows {
-		if _, ok := r.name.match(name); !ok {
+// partAt parts a source from its stream at another colon than the first.
+func partAt(source, stream *string, colon int) {
+	text := *source + ":" + *stream
+	at := -1
+	for range colon + 1 {
+		next := strings.IndexByte(text[at+1:], ':')
+		if next < 0 {
+			return
+		}
+		at += next + 1
+	}
+	*source, *stream = text[:at], text[at+1:]
+}
+
+// closed are the labels of which Storm has these values and no other, so that any other is in a user's own name.
+var closed = map[string]string{
+	"area":  " non-heap total ",
+	"state": " new runnable blocked waiting timed_waiting terminated ",
+}
+
+// leftOut is what a name yields to; nil where it yields to nothing.
+func leftOut(raw *metric.Raw, how reading) (yields []yield) {
+	for i := range leavingRows {
+		r := &leavingRows[i]
+		inName, ok := r.name.match(raw.Name)
+		if !ok || !r.releases.meets(how.storm) || r.system && !how.system {
 			continue
 		}
-		if _, ok := r.key.match(key); ok {
-			return r.reason
+		if _, ok := r.key.match(raw.Key); !ok {
+			continue
 		}
+		to := r.beside
+		if len(inName) == 1 {
+			to = strings.ReplaceAll(to, "{"+r.name.labels[0]+"}", inName[0])
+		}
+		of := ofTask
+		if r.system {
+			of = ofWorker
+		}
+		yields = append(yields, yield{to: to, of: of, reason: r.reason})
 	}
-	return ""
+	return yields
 }
 
 // tidy gives a label's value the form that it has whichever version said it.
@@ -146,35 +285,68 @@ func tidy(name, value string) label {
 	return label{name, strings.ReplaceAll(value, metric.KeySeparator, "/")}
 }
 
-// peerName is "host:port": java.net.InetSocketAddress prints one without a host name as "/127.0.0.1:6700". Storm until
-// 2.2 names the other end of a connection by its supervisor, as "NodeInfo(node:ID, port:[6700])": that is "ID:6700".
+// peerName is "host:port" of a connection's other end, whatever a release prints: java.net.InetSocketAddress says
+// "host/address:port", or "/address:port" without a host name, Storm until 2.2 "NodeInfo(node:ID, port:[6700])" and
+// Storm 1.x ["ID" 6700], where ID is the supervisor's.
 func peerName(value string) string {
-	value = strings.TrimPrefix(value, "/")
-	if found, ok := nodeInfo.match(value); ok {
-		return found[0] + ":" + found[1]
+	for _, form := range supervisors {
+		if found, ok := form.match(value); ok {
+			return found[0] + ":" + found[1]
+		}
 	}
-	return value
+	host, address, both := strings.Cut(value, "/")
+	if !both {
+		return value
+	}
+	port := strings.LastIndexByte(address, ':')
+	if host == "" || port < 0 {
+		return address
+	}
+	return host + address[port:]
 }
 
-var nodeInfo = parsePattern("NodeInfo(node:{node}, port:[{port}])")
+var supervisors = []pattern{parsePattern("NodeInfo(node:{node}, port:[{port}])"), parsePattern(`["{node}" {port}]`)}
 
-// squeezed are the JVM's collectors whose names Storm 1.0 to 2.1 robs of their spaces.
-var squeezed = map[string]string{
-	"G1YoungGeneration": "G1 Young Generation",
-	"G1OldGeneration":   "G1 Old Generation",
-	"G1ConcurrentGC":    "G1 Concurrent GC",
-	"PSScavenge":        "PS Scavenge",
-	"PSMarkSweep":       "PS MarkSweep",
-	"ZGCCycles":         "ZGC Cycles",
-	"ZGCPauses":         "ZGC Pauses",
-	"ShenandoahCycles":  "Shenandoah Cycles",
-	"ShenandoahPauses":  "Shenandoah Pauses",
+// squeezed are the JVM's collectors whose names Storm 1.0 to 2.1 robs of their spaces, by what is left.
+var squeezed = squeeze("G1 Young Generation", "G1 Old Generation", "G1 Concurrent GC", "PS Scavenge", "PS MarkSweep",
+	"Copy", "MarkSweepCompact", "ParNew", "ConcurrentMarkSweep", "ZGC", "ZGC Cycles", "ZGC Pauses",
+	"ZGC Minor Cycles", "ZGC Minor Pauses", "ZGC Major Cycles", "ZGC Major Pauses", "Shenandoah Cycles",
+	"Shenandoah Pauses", "Epsilon Heap", "GPGC New", "GPGC Old", "GPGC Pauses", "partial gc", "global garbage collect")
+
+func squeeze(names ...string) map[string]string {
+	by := map[string]string{}
+	for _, name := range names {
+		by[strings.ReplaceAll(name, " ", "")] = name
+	}
+	return by
 }
 
-// collectorName is the JVM's own name of a collector: Storm from 2.2 on writes its spaces as hyphens.
+// families are how names of collectors begin whose further words begin with a capital letter each.
+var families = []string{"ZGC", "G1", "Shenandoah", "GPGC", "Epsilon"}
+
+// collectorName is the JVM's own name of a collector: Storm until 2.1 leaves out its spaces, and from 2.2 on writes
+// them as hyphens.
 func collectorName(name string) string {
 	if whole, ok := squeezed[name]; ok {
 		return whole
 	}
+	for _, family := range families {
+		if rest, found := strings.CutPrefix(name, family); found && rest != "" && !strings.ContainsAny(rest, " -") {
+			return family + words(rest)
+		}
+	}
 	return strings.ReplaceAll(name, "-", " ")
+}
+
+// words puts a space before each word: before a capital letter that a small one stands beside.
+func words(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		small := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= 'a' && text[at] <= 'z' }
+		if capital := text[i] >= 'A' && text[i] <= 'Z'; i == 0 || capital && (small(i-1) || small(i+1)) {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }

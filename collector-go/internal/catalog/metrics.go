@@ -37,17 +37,20 @@ type flags uint8
 
 const (
 	plain flags = 0
-	// intermittent: it is absent where there is nothing to report, or its labels come and go, so that a sample that is
-	// not there is not missing. Bullet's mean latency is none without records; a replay has a target, a connection a
-	// peer, for as long as it lasts; a client of the canary queries when it queries; Storm reports a ticket, a first
-	// report and back-pressure when there is one.
+	// intermittent: it is absent where there is nothing to report, or its labels come and go, so that a sample that
+	// is not there is not missing. Bullet's mean latency is none without records; a replay has a target, a connection
+	// a peer, for as long as it lasts; a client of the canary queries when it queries; Storm reports a ticket, a
+	// first report and back-pressure when there is one.
 	intermittent flags = 1 << (iota - 1)
-	// sampled: Storm counts or times it on a sample of the tuples (topology.stats.sample.rate, 0.05 unless set), scaled
-	// up: org.apache.storm.stats and, from 2.3, org.apache.storm.metrics2.TaskMetrics.
+	// sampled: Storm counts or times it on a sample of the tuples (topology.stats.sample.rate, 0.05 unless set),
+	// scaled up: org.apache.storm.stats and, from 2.3, org.apache.storm.metrics2.TaskMetrics.
 	sampled
-	// signed: it may be below zero, as a mean latency between two hosts, whose clocks differ, or a ticket's age.
+	// signed: it may be below zero, as a mean latency between two hosts, whose clocks differ, a ticket's age, or the
+	// lag of a partition that was made again.
 	signed
-	// limit: -1, or more memory than there is, states that there is no limit.
+	// limit: a gauge below zero, or of more memory than there is, states that there is no limit. A JVM and a cgroup say
+	// -1 where they have none, and what Storm computes from a limit of -1 is below zero too. A counter of -1 is
+	// undefined: so a JVM says that it does not count a collector's runs.
 	limit
 	// single: a slice of this gauge has one value, so no least and greatest sample.
 	single
@@ -89,9 +92,9 @@ var metrics = []canonical{
 	{"bullet_worker_heap_committed_bytes", gauge, ofWorker, "", plain,
 		"Heap that the JVM has from the operating system"},
 	{"bullet_worker_heap_limit_bytes", gauge, ofWorker, "", limit, "Most heap that the JVM may use"},
-	{"bullet_worker_gc_seconds_total", counter, ofWorker, "collector", plain,
+	{"bullet_worker_gc_seconds_total", counter, ofWorker, "collector", limit,
 		"Time spent in collections, as the JVM's collector reports it"},
-	{"bullet_worker_gc_collections_total", counter, ofWorker, "collector", plain, "Collections"},
+	{"bullet_worker_gc_collections_total", counter, ofWorker, "collector", limit, "Collections"},
 	{"bullet_host_cpu_seconds_total", counter, ofHost, "mode", plain,
 		"CPU time of the worker's machine, everything on it included, each ten seconds; mode is user (niced too), system (interrupts too), iowait, steal (taken by the hypervisor) or idle. Every worker of a host has it: max by (host, mode) counts a host once"},
 	{"bullet_host_cpu_cores", gauge, ofHost, "", plain, "CPUs of the worker's machine; every worker of a host has it"},
@@ -130,8 +133,8 @@ var metrics = []canonical{
 	{"bullet_source_bytes_total", counter, ofTask, "", plain, "Bytes read from the data source"},
 	{"bullet_source_lag_records", gauge, ofTask, "", plain,
 		"Records that the data source holds and that were not read yet"},
-	{"bullet_source_partition_lag_records", gauge, ofTask, "topic partition", intermittent,
-		"Records of a Kafka partition that Storm's KafkaSpout has not committed; the task is the one that reads it"},
+	{"bullet_source_partition_lag_records", gauge, ofTask, "topic partition", intermittent | signed,
+		"Records of a Kafka partition that Storm's KafkaSpout has not committed; the task is the one that reads it. Below zero where the partition ends before what was committed, as after it was made again"},
 	{"bullet_source_left_out_records_total", counter, ofTask, "reason", intermittent,
 		"Records read, or due, that did not enter the topology; reason is sampling, conversion, empty or late"},
 	{"bullet_source_repeated_records_total", counter, ofTask, "", plain,
@@ -213,17 +216,17 @@ var metrics = []canonical{
 	{"storm_memory_committed_bytes", gauge, ofWorker, "area", plain, "Memory committed"},
 	{"storm_memory_limit_bytes", gauge, ofWorker, "area", limit, "Most memory that may be used"},
 	{"storm_memory_init_bytes", gauge, ofWorker, "area", plain, "Memory at start; area is heap, non-heap or total"},
-	{"storm_memory_usage_ratio", gauge, ofWorker, "area", plain,
+	{"storm_memory_usage_ratio", gauge, ofWorker, "area", limit,
 		"Memory in use over the most that may be used, as Storm computes it"},
 	{"storm_memory_unused_bytes", gauge, ofWorker, "area", plain, "Memory committed and not in use (Storm 1.x)"},
-	{"storm_memory_free_bytes", gauge, ofWorker, "area", plain, "Limit less what is in use (Storm 1.x)"},
+	{"storm_memory_free_bytes", gauge, ofWorker, "area", limit, "Limit less what is in use (Storm 1.x)"},
 	{"storm_memory_pool_used_bytes", gauge, ofWorker, "pool", plain, "Memory in use in one of the JVM's pools"},
 	{"storm_memory_pool_used_after_gc_bytes", gauge, ofWorker, "pool", intermittent,
 		"Memory in use in the pool after its last collection"},
 	{"storm_memory_pool_committed_bytes", gauge, ofWorker, "pool", plain, "Memory committed to the pool"},
 	{"storm_memory_pool_limit_bytes", gauge, ofWorker, "pool", limit, "Most memory that the pool may use"},
 	{"storm_memory_pool_init_bytes", gauge, ofWorker, "pool", plain, "Memory of the pool at start"},
-	{"storm_memory_pool_usage_ratio", gauge, ofWorker, "pool", plain,
+	{"storm_memory_pool_usage_ratio", gauge, ofWorker, "pool", limit,
 		"Memory in use over the most that the pool may use"},
 	{"storm_worker_threads", gauge, ofWorker, "", plain, "Live threads"},
 	{"storm_worker_daemon_threads", gauge, ofWorker, "", plain, "Live daemon threads"},
@@ -239,7 +242,7 @@ var metrics = []canonical{
 	{"storm_cgroup_cpu_seconds_total", counter, ofWorker, "mode", plain,
 		"CPU time of the cgroup that Storm sees, which is the host's unless the worker has one of its own"},
 	{"storm_cgroup_cpu_guarantee", gauge, ofWorker, "", plain, "CPU guaranteed to the cgroup, as Storm reports it"},
-	{"storm_cgroup_cpu_quota_percent", gauge, ofWorker, "", plain, "CPU quota of the cgroup, in percent of a core"},
+	{"storm_cgroup_cpu_quota_percent", gauge, ofWorker, "", limit, "CPU quota of the cgroup, in percent of a core; not there without a quota"},
 	{"storm_cgroup_cpu_periods", gauge, ofWorker, "", plain, "Enforcement periods, as Storm reports them"},
 	{"storm_cgroup_cpu_throttled_periods", gauge, ofWorker, "", plain, "Throttled periods, as Storm reports them"},
 	{"storm_cgroup_cpu_throttled_percent", gauge, ofWorker, "", plain, "Share of periods that were throttled"},
@@ -247,7 +250,8 @@ var metrics = []canonical{
 	{"storm_cgroup_memory_used_bytes", gauge, ofWorker, "", plain, "Memory of the cgroup that Storm sees"},
 	{"storm_cgroup_memory_limit_bytes", gauge, ofWorker, "", limit, "Memory limit of the cgroup that Storm sees"},
 
-	// How the samples come (slicer): of a worker every 30 s of its event time, of its metrics while something is wrong.
+	// How the samples come (slicer): of a worker every 30 s of its event time, of its metrics while something is
+	// wrong.
 	{CollectionInterval, gauge, ofTopology, "metric", ofCollection,
 		"How often the sources say that they report the metric; where it changes, and each hour"},
 	{CollectionSeen, gauge, ofWorker, "metric", ofCollection,

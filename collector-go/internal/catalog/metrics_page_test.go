@@ -17,11 +17,19 @@ negative observations are counted apart under the name in brackets. What is mark
 the tuples alone (topology.stats.sample.rate, one in twenty unless set) and scales up: it is an estimate unless the rate is 1.0.
 
 A value that makes no sense for its metric is refused and counted under the reason nonsense: whatever is below zero where nothing
-can be (a usage of -5.3e7), a size in bytes of more than 2^60, and a count of more than 2^53, beyond which a float does not count by ones.
-A limit of -1, or of more than 2^60 bytes, says that there is none: it is not stored, and left out under the reason unlimited.
+can be (a rate of -5), a size in bytes of more than 2^60, and a count of more than 2^53, beyond which a float does not count by ones.
+A limit below zero, or of more than 2^60 bytes, says that there is none (a JVM and a cgroup say -1), and so does what Storm computes from such
+a limit (a usage of -5.3e7): it is not stored, and left out under the reason unlimited. So is a count of a JVM's collector of -1, which is undefined.
 
-Anything else numeric keeps its name, sanitised, under ` + "`storm_`" + `, with the labels topology, worker, component and task, and ` + "`key`" + ` for
-the path in a map.
+Who sends a metric decides what it is. The figures of a worker or its host are those of Storm's component ` + "`__system`" + ` alone, a name means what is said
+below in the releases of Storm that stand behind it alone, and a topology's release is the one that its plugin states; where none is stated, as in a capture,
+it is guessed from what is reported. Where the consumer is registered with expandMapType, a map's numbers are known under its name, a separator
+(metricNameSeparator: an underscore, or any of ` + "`.-:/|;,#~+=@ >`" + `) and the key.
+
+Anything else numeric is the topology's own. It keeps its name, sanitised, under ` + "`storm_`" + `, or under ` + "`storm_own_`" + ` where that is a name below, with the labels
+topology, worker, component and task, ` + "`key`" + ` for the path in a map, and ` + "`name`" + ` where the name has letters that PromQL does not read. Where two such names become one, the
+one that is the same here is stored. Where one is a name that is made from another (` + "`_min`" + `, ` + "`_max`" + `, ` + "`_negative_total`" + `, and the ` + "`_bucket`" + `, ` + "`_count`" + ` and ` + "`_sum`" + ` of stores without
+native histograms), it is stored, and nothing is made under that name. What is not stored is listed by name: on the page, in ` + "`/api/v1/collection`" + ` and by doctor.
 `
 
 // metricsDocument is proto/METRICS.md.
@@ -35,10 +43,10 @@ func metricsDocument() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", namesOf(m), m.unit(), kindOf(m),
 			strings.Join(m.allLabels(), ", "), m.description(), strings.Join(from[m.name], "<br>"))
 	}
-	b.WriteString("\n## Left out\n\nBeside what the worker's sampler overrules (marked * above) and the longer of two intervals:\n\n")
-	b.WriteString("| source | reason | why |\n|---|---|---|\n")
+	b.WriteString("\n## Left out\n\nBeside what the worker's sampler overrules (marked * above) and the longer of two intervals, each only where what makes it redundant is stored, of the same task (of the same worker for Storm's `__system`); alone, it is stored under its own name:\n\n")
+	b.WriteString("| source | of Storm | beside | reason | why |\n|---|---|---|---|---|\n")
 	for _, l := range leftOutSources {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", sourceName(l.name, l.key), l.reason, l.why)
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s |\n", nameInTable(l.name, l.key), l.versions, l.beside, l.reason, l.why)
 	}
 	return b.String()
 }
@@ -79,7 +87,7 @@ func sourcesByMetric() map[string][]string {
 }
 
 func describeSource(s *source) string {
-	text := sourceName(s.name, s.key)
+	text := nameInTable(s.name, s.key)
 	if s.when == unlessSampler {
 		text += "*"
 	}
@@ -96,7 +104,7 @@ func describeSource(s *source) string {
 	return fmt.Sprintf("%s (%s)", text, strings.Join(about, "; "))
 }
 
-func sourceName(name, key string) string {
+func nameInTable(name, key string) string {
 	if key != "" {
 		name += " → " + strings.ReplaceAll(key, `\/`, "/")
 	}

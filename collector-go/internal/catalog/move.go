@@ -66,13 +66,13 @@ func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) ui
 	if err != nil {
 		return nil, fmt.Errorf("take up a topology's names: %w", err)
 	}
-	if v != version {
-		return nil, fmt.Errorf("take up a topology's names: their format is version %d, this program knows %d", v,
+	if v == 0 || v > version {
+		return nil, fmt.Errorf("take up a topology's names: their format is version %d, this program knows 1 to %d", v,
 			version)
 	}
 	before := s.SeriesOf(topology)
 	s.MoveOut(topology)
-	s.read(d, here)
+	s.read(d, v, here)
 	if err := d.Done(); err != nil {
 		s.MoveOut(topology)
 		return nil, fmt.Errorf("take up a topology's names: %w", err)

@@ -23,6 +23,18 @@ func TopologyInfo(topology string, info *bulletmetricsv1.TopologyInfo) metric.Se
 		"plugin_version", info.GetPluginVersion())
 }
 
+// FactsOf are what a sender states of a topology that decides how its names are read.
+func FactsOf(info *bulletmetricsv1.TopologyInfo) Facts {
+	f := Facts{Storm: info.GetStormVersion()}
+	for _, c := range info.GetComponents() {
+		if f.Components == nil {
+			f.Components = make(map[string]bool, len(info.GetComponents()))
+		}
+		f.Components[c.GetName()] = c.GetKind() == bulletmetricsv1.ComponentKind_COMPONENT_KIND_SPOUT
+	}
+	return f
+}
+
 // WorkerInfo is the worker that a note is about, and the constant series that names which process it is.
 func WorkerInfo(topology string, info *bulletmetricsv1.WorkerInfo) (metric.Worker, metric.Series) {
 	worker := metric.Worker{Topology: topology, Host: info.GetHost(), Port: info.GetPort()}

@@ -48,3 +48,6 @@ func (p pattern) match(text string) ([]string, bool) {
 	}
 	return append(values, text), text != ""
 }
+
+// plain states that a pattern matches the empty text alone.
+func (p pattern) plain() bool { return len(p.labels) == 0 && p.literals[0] == "" }

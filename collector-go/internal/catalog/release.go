@@ -1,32 +1,153 @@
 package catalog
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+import (
+	"fmt"
+	"strconv"
+	"strings"
 
-// Some of Storm's names count since the last report until 2.2 (org.apache.storm.metric.api.CountMetric) and since the
-// process started from 2.3, in one shape under one name: __skipped-max-spout-ms is such. A capture need not say its
-// Storm's release, and a plugin says it beside its samples, so what a topology reports decides: until 2.2 all its
-// executors report their queues, and what they count, as maps, and from 2.3 none does. A task reports all of these at
-// once. So a topology is known before its second report; what its first report said is the same by either reading,
-// since both count from 0.
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
 
-// ofOldStorm reports whether a series is one that only a Storm until 2.2 sends.
-func ofOldStorm(raw *metric.Raw) bool {
-	rows := fromStorm.exact[raw.Name]
-	return raw.Shape == metric.ShapeMap && len(rows) > 0 && rows[0].when == untilStorm22
-}
+// release is a release of Storm as one number that rises with it: 2.8.4 is 2_008_004.
+type release int
 
-// heardOld counts the awake series of a topology that state its Storm's release. The first makes the rules of others
-// new.
-func (s *State) heardOld(name string) {
-	t := s.topology(name)
-	if t.old++; t.old > 1 {
-		return
-	}
-	for _, id := range t.series {
-		if e := s.entries.get(id); e.is(releaseDecides) && e.outcome == Stored {
-			s.announce(id, e)
+const (
+	oldest release = 0
+	newest release = 1 << 30
+)
+
+// releaseOf reads a release as Storm's VersionInfo has it, "2.8.4" or "2.3.0-SNAPSHOT"; false for anything else.
+func releaseOf(text string) (release, bool) {
+	numbers := [3]release{}
+	for i, part := range strings.SplitN(strings.TrimSpace(text), ".", 4) {
+		digits := part[:len(part)-len(strings.TrimLeft(part, "0123456789"))]
+		n, err := strconv.Atoi(digits)
+		switch {
+		case i < 2 && (err != nil || n > 999):
+			return 0, false
+		case i < 3 && err == nil:
+			numbers[i] = release(min(n, 999))
 		}
 	}
+	return numbers[0]*1_000_000 + numbers[1]*1000 + numbers[2], strings.Contains(text, ".")
+}
+
+// releases are the releases of Storm from one to another, both included.
+type releases struct{ from, to release }
+
+var (
+	anyRelease = releases{oldest, newest}
+	// until22 are those in which executors report maps, and count since the last report, where later ones report
+	// numbers and count since the process started.
+	until22 = releases{oldest, 2_002_999}
+)
+
+// meets reports whether some release is in both.
+func (r releases) meets(other releases) bool { return r.from <= other.to && other.from <= r.to }
+
+// releasesOf reads the releases that a row of the table holds for: "2.3 on", "1.0 to 2.2", "2.0 and 2.1", "1.x",
+// "2.2", with what the row says behind a comma. A row of something else than Storm holds for all.
+func releasesOf(versions string) releases {
+	text, _, _ := strings.Cut(versions, ",")
+	if from, found := strings.CutSuffix(text, " on"); found {
+		if r, is := releaseOf(from); is {
+			return releases{r, newest}
+		}
+		return anyRelease
+	}
+	if major, found := strings.CutSuffix(text, ".x"); found {
+		if n, err := strconv.Atoi(major); err == nil {
+			return releases{release(n) * 1_000_000, release(n)*1_000_000 + 999_999}
+		}
+	}
+	first, last := text, text
+	for _, word := range []string{" to ", " and "} {
+		if a, b, found := strings.Cut(text, word); found {
+			first, last = a, b
+		}
+	}
+	from, isFrom := releaseOf(first)
+	to, isTo := releaseOf(last)
+	if !isFrom || !isTo {
+		return anyRelease
+	}
+	return releases{from, to/1000*1000 + 999}
+}
+
+// Facts are what a sender states of a topology. What decides about a metric is who sends it, so what is stated
+// counts; what is not stated is guessed from what the topology reports.
+type Facts struct {
+	// Storm is its release of Storm; "" where that is not stated.
+	Storm string
+	// Components are all of its components; nil where they are not stated. The value is true for a spout.
+	Components map[string]bool
+}
+
+// known are the facts of a topology as the catalogue goes by them.
+type known struct {
+	storm string // as stated
+	// old: maps came that no Storm from 2.3 on reports, so that the release is known where none is stated.
+	old bool
+	// listed: the components are stated.
+	listed bool
+	spouts map[string]bool
+	// components are those whose names have a colon where they are stated, and else all that were heard of.
+	components map[string]bool
+	// streams are those with a colon in their names that a component was heard to emit, as "component\x00stream".
+	streams map[string]bool
+	// colons are the components that acknowledged or failed tuples by a name with a colon; several states that a name
+	// has more than one, so that it is not plain where its source ends.
+	colons  map[string]bool
+	several bool
+	// rereads is how often the topology's names were read again because of a guess.
+	rereads int
+}
+
+// Bounds of what is guessed of a topology.
+const (
+	maxGuessed = 4096
+	maxRereads = 16
+)
+
+func newKnown() known {
+	return known{spouts: map[string]bool{}, components: map[string]bool{}, streams: map[string]bool{},
+		colons: map[string]bool{}}
+}
+
+// releases are those that the topology's Storm may be.
+func (k *known) releases() releases {
+	if r, stated := releaseOf(k.storm); stated {
+		return releases{r, r}
+	}
+	if k.old {
+		return until22
+	}
+	return anyRelease
+}
+
+// tell takes what is stated and reports whether it is new.
+func (k *known) tell(f Facts) bool {
+	changed := false
+	if f.Storm != "" && f.Storm != k.storm {
+		k.storm, changed = f.Storm, true
+	}
+	if len(f.Components) == 0 {
+		return changed
+	}
+	spouts, components := map[string]bool{}, map[string]bool{}
+	for name, spout := range f.Components {
+		if spout {
+			spouts[name] = true
+		}
+		if strings.Contains(name, ":") {
+			components[name] = true
+		}
+	}
+	if k.listed && fmt.Sprint(k.spouts, k.components) == fmt.Sprint(spouts, components) {
+		return changed
+	}
+	k.listed, k.spouts, k.components = true, spouts, components
+	return true
 }
 
 // Rule is what a series would be sliced by, whatever its verdict; false where the id is not known.
@@ -40,9 +161,7 @@ func (s *State) Rule(id uint32) (metric.Rule, bool) {
 
 // rule is what a series is sliced by, as far as is known of its topology.
 func (s *State) rule(id uint32, e *entry) metric.Rule {
-	rule := s.templates.of(e.raw).ruleFor(e.raw, s.labels(id, e))
-	if e.is(releaseDecides) && s.topology(e.raw.Topology).old > 0 {
-		rule.Temporality = metric.Delta
-	}
+	rule := s.template(e).ruleFor(e.raw, s.labels(id, e))
+	s.giveWay(e, &rule)
 	return rule
 }

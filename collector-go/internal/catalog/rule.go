@@ -12,6 +12,7 @@ const (
 	ReasonSampler     = "sampler"      // left out: the worker's own sampler reports it
 	ReasonRepeat      = "repeat"       // left out: it comes at a shorter interval, or by a better name
 	ReasonDerived     = "derived"      // left out: it follows from what is stored
+	ReasonOwnName     = "own_name"     // left out: the topology has a metric of its own under a name that is made from it
 	ReasonCollision   = "collision"    // refused: another series has the same name and labels
 	ReasonSeriesLimit = "series_limit" // refused: more series than the catalogue may hold
 	ReasonUndefined   = "undefined"    // refused: its series was never defined
@@ -19,7 +20,7 @@ const (
 
 // reasons are all of them, and none at first; an entry has a reason's place.
 var reasons = [...]string{"", ReasonSampler, ReasonRepeat, ReasonDerived, ReasonCollision, ReasonSeriesLimit,
-	ReasonUndefined}
+	ReasonUndefined, ReasonOwnName}
 
 func reasonCode(reason string) uint8 {
 	code := slices.Index(reasons[:], reason)
@@ -30,8 +31,12 @@ func reasonCode(reason string) uint8 {
 }
 
 // temporality is the table's, or else what the sender says, or else what suits the kind.
-func temporality(known, said metric.Temporality, kind metric.Kind) metric.Temporality {
+func temporality(known, said metric.Temporality, kind metric.Kind, storm releases) metric.Temporality {
 	switch {
+	case known == byRelease && said != metric.TemporalityUnknown:
+		return said
+	case known == byRelease && storm.to <= until22.to:
+		return metric.Delta
 	case known == byRelease:
 		return metric.Cumulative
 	case known != metric.TemporalityUnknown:
@@ -55,14 +60,18 @@ func unknownKind(raw *metric.Raw) metric.Kind {
 	return metric.KindGauge
 }
 
-// sanitise turns a name into what PromQL reads without quotes.
-func sanitise(name string) string {
-	name = strings.TrimLeft(name, "_")
-	return strings.Map(func(r rune) rune {
+// sanitise turns a name into what PromQL reads without quotes; kept states that what is left is still its alone.
+func sanitise(name string) (clean string, kept bool) {
+	letters, foreign := false, false
+	clean = strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			letters = true
 			return r
+		case r > 127:
+			foreign = true
 		}
 		return '_'
-	}, name)
+	}, strings.TrimLeft(name, "_"))
+	return clean, letters && !foreign
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// magic and version of docs/formats/checkpoint.md.
+// magic and version of docs/formats/checkpoint.md. Version 1 has nothing of what a topology states.
 const (
 	magic   = "BMCATALG"
-	version = 1
+	version = 2
 )
 
 // Snapshot is the state as bytes (docs/formats/checkpoint.md), the same for the same state.
@@ -37,6 +37,20 @@ func writeStarts(e *metric.Encoder, name string, t *topology) {
 	for _, id := range t.starts {
 		e.String(id)
 	}
+	e.String(t.known.storm)
+	e.Bool(t.known.old)
+	e.Bool(t.known.listed)
+	if t.known.listed {
+		writeNames(e, t.known.spouts)
+		writeNames(e, t.known.components)
+	}
+}
+
+func writeNames(e *metric.Encoder, names map[string]bool) {
+	e.Uint(uint64(len(names)))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		e.String(name)
+	}
 }
 
 func writeEntry(e *metric.Encoder, id uint32, known *entry) {
@@ -53,17 +67,18 @@ func writeCounts(e *metric.Encoder, counts map[string]uint64) {
 	}
 }
 
-// Restore reads what Snapshot wrote. What is stored follows from which series are awake, by the table of this version.
+// Restore reads what Snapshot wrote. What is stored follows from which series are awake, by the table of this
+// version.
 func Restore(data []byte, o Options) (*State, error) {
 	d, v, err := metric.NewDecoder(data, magic)
 	if err != nil {
 		return nil, fmt.Errorf("restore the catalogue: %w", err)
 	}
-	if v != version {
-		return nil, fmt.Errorf("restore the catalogue: its format is version %d, this program knows %d", v, version)
+	if v == 0 || v > version {
+		return nil, fmt.Errorf("restore the catalogue: its format is version %d, this program knows 1 to %d", v, version)
 	}
 	s := NewState(o)
-	s.read(d, func(id uint32) uint32 { return id })
+	s.read(d, v, func(id uint32) uint32 { return id })
 	if err := d.Done(); err != nil {
 		return nil, fmt.Errorf("restore the catalogue: %w", err)
 	}
@@ -71,7 +86,7 @@ func Restore(data []byte, o Options) (*State, error) {
 }
 
 // read takes a snapshot, each series by the id that it has here.
-func (s *State) read(d *metric.Decoder, here func(id uint32) uint32) {
+func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 	readCounts(d, s.counts.LeftOut)
 	readCounts(d, s.counts.Refused)
 	for range d.Count(1) {
@@ -79,6 +94,10 @@ func (s *State) read(d *metric.Decoder, here func(id uint32) uint32) {
 		for range d.Count(1) {
 			t.starts = append(t.starts, d.String())
 		}
+		if v > 1 {
+			readKnown(d, &t.known)
+		}
+		t.storm = t.known.releases()
 	}
 	for range d.Count(1) {
 		id, asleep, raw := here(d.Uint32()), d.Bool(), d.Raw()
@@ -95,6 +114,18 @@ func (s *State) read(d *metric.Decoder, here func(id uint32) uint32) {
 		}
 	}
 	s.changes = nil
+}
+
+func readKnown(d *metric.Decoder, k *known) {
+	k.storm, k.old, k.listed = d.String(), d.Bool(), d.Bool()
+	if !k.listed {
+		return
+	}
+	for _, names := range []map[string]bool{k.spouts, k.components} {
+		for range d.Count(1) {
+			names[d.String()] = true
+		}
+	}
 }
 
 func readCounts(d *metric.Decoder, counts map[string]uint64) {

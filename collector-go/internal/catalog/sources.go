@@ -284,7 +284,7 @@ var stormSources = []source{
 	{"CGroupCpu.sys-ms", "", "storm_cgroup_cpu_seconds_total", "mode=system", cumulative, ms, "2.3 on", always},
 	{"CGroupCpu", "user-ms", "storm_cgroup_cpu_seconds_total", "mode=user", delta, ms, "1.1 to 2.2", always},
 	{"CGroupCpu", "sys-ms", "storm_cgroup_cpu_seconds_total", "mode=system", delta, ms, "1.1 to 2.2", always},
-	{"CGroupCpuGuarantee", "", "storm_cgroup_cpu_guarantee", "", instant, one, "2.2 on", always},
+	{"CGroupCpuGuarantee", "", "storm_cgroup_cpu_guarantee", "", instant, one, "1.1 on", always},
 	{"CGroupCpuGuaranteeByCfsQuota", "", "storm_cgroup_cpu_quota_percent", "", instant, one, "2.3 on", always},
 	{"CGroupCpuStat.nr.period-count", "", "storm_cgroup_cpu_periods", "", instant, one, "2.3 on", always},
 	{"CGroupCpuStat.nr.throttled-count", "", "storm_cgroup_cpu_throttled_periods", "", instant, one, "2.3 on", always},
@@ -293,33 +293,46 @@ var stormSources = []source{
 	{"CGroupCpuStat.throttled.time-ms", "", "storm_cgroup_cpu_throttled_seconds", "", instant, ms, "2.3 on", always},
 	{"CGroupMemoryUsage", "", "storm_cgroup_memory_used_bytes", "", instant, one, "2.3 on", always},
 	{"CGroupMemory", "", "storm_cgroup_memory_used_bytes", "", instant, one, "1.1 to 2.2", always},
-	{"CGroupMemoryLimit", "", "storm_cgroup_memory_limit_bytes", "", instant, one, "2.2 on", always},
+	{"CGroupMemoryLimit", "", "storm_cgroup_memory_limit_bytes", "", instant, one, "1.1 on", always},
 }
 
-// leaving is a row of what is left out because other rows state the same, better.
+// leaving is a row of what is left out beside what states the same, better, or from which it follows.
 type leaving struct {
-	name, key, reason, why string
+	name, key string
+	// beside is the name of what makes it redundant, where that is stored: Storm's name or ours, of the same task, or
+	// of the same worker where Storm's own component says both. Alone, it is stored under its own name.
+	beside   string
+	reason   string
+	versions string // of Storm, in which it comes
+	why      string
+	system   bool // it comes from Storm's own component
 }
 
 var leftOutSources = []leaving{
-	{"{name}.m1_rate", "", ReasonDerived, "a rate of a counter that is stored"},
-	{"{name}.m5_rate", "", ReasonDerived, "a rate of a counter that is stored"},
-	{"{name}.m15_rate", "", ReasonDerived, "a rate of a counter that is stored"},
-	{"{name}.mean_rate", "", ReasonDerived, "a rate of a counter that is stored"},
-	{"acked", "", ReasonRepeat, "2.2: `__ack-count` without its streams, which overwrite each other"},
-	{"emitted", "", ReasonRepeat, "2.2: `__emit-count` without its streams"},
-	{"transferred", "", ReasonRepeat, "2.2: `__transfer-count` without its streams"},
-	{"failed", "", ReasonRepeat, "2.2: `__fail-count` without its streams"},
-	{"executed", "", ReasonRepeat, "2.2: `__execute-count` without its streams"},
-	{"receive-queue[{executor}]-population", "", ReasonRepeat, "2.2: `__receive` has it by task"},
-	{"receive-queue[{executor}]-capacity", "", ReasonRepeat, "2.2: `__receive` has it by task"},
-	{"__receive", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
-	{"__receive", "read_pos", ReasonDerived, "1.x: a position in a ring"},
-	{"__receive", "write_pos", ReasonDerived, "1.x: a position in a ring"},
-	{"__sendqueue", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
-	{"__sendqueue", "read_pos", ReasonDerived, "1.x: a position in a ring"},
-	{"__sendqueue", "write_pos", ReasonDerived, "1.x: a position in a ring"},
-	{"__transfer", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
-	{"__transfer", "read_pos", ReasonDerived, "1.x: a position in a ring"},
-	{"__transfer", "write_pos", ReasonDerived, "1.x: a position in a ring"},
+	// a meter or timer of anybody's (com.codahale.metrics), from 2.2 on
+	{"{name}.m1_rate", "", "{name}.count", ReasonDerived, "2.2 on", "a rate of a count that is stored", false},
+	{"{name}.m5_rate", "", "{name}.count", ReasonDerived, "2.2 on", "a rate of a count that is stored", false},
+	{"{name}.m15_rate", "", "{name}.count", ReasonDerived, "2.2 on", "a rate of a count that is stored", false},
+	{"{name}.mean_rate", "", "{name}.count", ReasonDerived, "2.2 on", "a rate of a count that is stored", false},
+	// a counter of Storm's own (org.apache.storm.metrics2.RateCounter)
+	{"{name}.m1_rate", "", "{name}", ReasonDerived, "2.3 on", "a rate of one of Storm's counters that is stored", false},
+	{"acked", "", "__ack-count", ReasonRepeat, "2.2", "without its streams, which overwrite each other", false},
+	{"emitted", "", "__emit-count", ReasonRepeat, "2.2", "without its streams", false},
+	{"transferred", "", "__transfer-count", ReasonRepeat, "2.2", "without its streams", false},
+	{"failed", "", "__fail-count", ReasonRepeat, "2.2", "without its streams", false},
+	{"receive-queue[{executor}]-population", "", "__receive", ReasonRepeat, "2.2", "there it is by task", true},
+	{"receive-queue[{executor}]-capacity", "", "__receive", ReasonRepeat, "2.2", "there it is by task", true},
+	{"__receive", "tuple_population", "__receive", ReasonRepeat, "1.x", "the same as `population`, overflow included", false},
+	{"__receive", "read_pos", "__receive", ReasonDerived, "1.x", "a position in a ring", false},
+	{"__receive", "write_pos", "__receive", ReasonDerived, "1.x", "a position in a ring", false},
+	{"__sendqueue", "tuple_population", "__sendqueue", ReasonRepeat, "1.x",
+		"the same as `population`, overflow included", false},
+	{"__sendqueue", "read_pos", "__sendqueue", ReasonDerived, "1.x", "a position in a ring", false},
+	{"__sendqueue", "write_pos", "__sendqueue", ReasonDerived, "1.x", "a position in a ring", false},
+	{"__transfer", "tuple_population", "__transfer", ReasonRepeat, "1.x",
+		"the same as `population`, overflow included", true},
+	{"__transfer", "read_pos", "__transfer", ReasonDerived, "1.x", "a position in a ring", true},
+	{"__transfer", "write_pos", "__transfer", ReasonDerived, "1.x", "a position in a ring", true},
+	{"memory.total.max", "", "bullet_worker_heap_limit_bytes", ReasonDerived, "2.2 on",
+		"the sum of the limits of heap and non-heap memory; where the latter has none, which is -1, it is the heap's less one byte", true},
 }

@@ -1,11 +1,13 @@
 // Package catalog knows what every number that Storm, Bullet and our own sampler send is called here, what it counts
 // from, and in which unit. It owns the table of canonical metrics (metrics.go, sources.go; proto/METRICS.md is made
-// from them) and, for each feed, which of several series that have the same story is stored. It will never know a time,
-// a slice or a store.
+// from them) and, for each feed, which of several series that have the same story is stored. It will never know a
+// time, a slice or a store.
 package catalog
 
 import (
+	"hash/maphash"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -31,8 +33,8 @@ type Verdict struct {
 	Unknown bool   // Stored under its own name, since the table has none for it
 }
 
-// Change is a verdict that is new. A feed applies changes in their order: Stored is slicer.Define(ID, Rule), Dormant is
-// slicer.Detach(ID), and anything else is CountWithdrawn(ID, slicer.Withdraw(ID)).
+// Change is a verdict that is new. A feed applies changes in their order: Stored is slicer.Define(ID, Rule), Dormant
+// is slicer.Detach(ID), and anything else is CountWithdrawn(ID, slicer.Withdraw(ID)).
 type Change struct {
 	ID      uint32
 	Verdict Verdict
@@ -41,8 +43,8 @@ type Change struct {
 
 // Options bound a State.
 type Options struct {
-	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started again
-	// are forgotten; where there is none, new series are refused.
+	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started
+	// again are forgotten; where there is none, new series are refused.
 	MaxSeries int
 }
 
@@ -56,12 +58,14 @@ type State struct {
 	entries    entries
 	templates  templates
 	made       made
-	contests   contests
-	sampled    map[metric.Worker]int      // how many sampler series of a worker are awake
-	yielding   map[metric.Worker][]uint32 // series that a worker's sampler overrules
+	contests   idsByHash // of the labels: series that may be one
+	seed       maphash.Seed
+	stored     map[uint64]int // how many stored series make others redundant, by claim
+	yielding   idsByHash      // by claim: series that it makes redundant
 	topologies map[string]*topology
 	counts     Counts
 	changes    []Change
+	restated   map[string]bool // topologies of which NotStored may give another answer than before
 }
 
 // made are the labels that were made last: a series that is new is stored at once.
@@ -74,10 +78,14 @@ type made struct {
 type topology struct {
 	starts []string // ids heard, oldest first
 	series []uint32
-	old    int // awake series that only a Storm until 2.2 reports
+	known  known
+	// storm are the releases by which its series' names are read.
+	storm  releases
+	spread int // stored series of its own whose names may be made from others
 }
 
-// maxStarts is how many ids of one topology are remembered, so that an old one said again is not taken for a new start.
+// maxStarts is how many ids of one topology are remembered, so that an old one said again is not taken for a new
+// start.
 const maxStarts = 64
 
 // Counts are the catalogue's side of the books: samples by reason.
@@ -94,17 +102,20 @@ func NewState(o Options) *State {
 		limit:      o.MaxSeries,
 		entries:    newEntries(),
 		templates:  newTemplates(),
-		contests:   newContests(),
-		sampled:    make(map[metric.Worker]int),
-		yielding:   make(map[metric.Worker][]uint32),
+		contests:   newIDsByHash(),
+		seed:       maphash.MakeSeed(),
+		stored:     make(map[uint64]int),
+		restated:   make(map[string]bool),
+		yielding:   newIDsByHash(),
 		topologies: make(map[string]*topology),
 		counts:     Counts{LeftOut: make(map[string]uint64), Refused: make(map[string]uint64)},
 	}
 }
 
 // Define takes the name of a series and returns the verdicts that are new: its own, and those that it overturns.
-// Defining an id again with the same name changes nothing. The name is kept as it is, and must not change: the journal
-// has it already, and a copy would be half of what a series takes here. The result is valid until the next call.
+// Defining an id again with the same name changes nothing. The name is kept as it is, and must not change: the
+// journal has it already, and a copy would be half of what a series takes here. The result is valid until the next
+// call.
 func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	s.changes = s.changes[:0]
 	if s.entries.get(id) != nil || !s.room() {
@@ -115,9 +126,23 @@ func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	return s.changes
 }
 
-// TopologyStarted takes the id of a topology as a producer gives it. One that was not heard before is a new start under
-// the same name: its workers may report other metrics at other intervals, so all its series sleep until they are heard
-// again.
+// Describe takes what a sender states of a topology, of the run of that id, and returns the verdicts that are new.
+// What is said of an earlier run does not matter.
+func (s *State) Describe(name, id string, facts Facts) []Change {
+	s.changes = s.changes[:0]
+	t := s.topology(name)
+	if n := len(t.starts); n > 0 && id != "" && t.starts[n-1] != id {
+		return nil
+	}
+	if t.known.tell(facts) {
+		s.reread(t)
+	}
+	return s.changes
+}
+
+// TopologyStarted takes the id of a topology as a producer gives it. One that was not heard before is a new start
+// under the same name: its workers may report other metrics at other intervals, so all its series sleep until they
+// are heard again.
 func (s *State) TopologyStarted(name, id string) []Change {
 	s.changes = s.changes[:0]
 	t := s.topology(name)
@@ -127,6 +152,8 @@ func (s *State) TopologyStarted(name, id string) []Change {
 	for _, series := range t.series {
 		s.sleep(series)
 	}
+	t.known = newKnown()
+	s.reread(t)
 	return s.changes
 }
 
@@ -164,11 +191,11 @@ func (s *State) Counts() Counts {
 	return c
 }
 
-// UnknownNames are the names, as Storm has them, of a topology's series that the table does not have, sorted.
+// UnknownNames are the names, as Storm has them, of a topology's stored series that the table does not have, sorted.
 func (s *State) UnknownNames(topology string) []string {
 	names := make(map[string]bool)
 	for _, e := range s.entries.all() {
-		if e.is(unknown) && e.raw.Topology == topology {
+		if e.is(unknown) && e.outcome == Stored && e.raw.Topology == topology {
 			names[e.raw.Name] = true
 		}
 	}
@@ -194,34 +221,51 @@ func (s *State) reasonUnknown() string {
 }
 
 // enter adds a series, asleep.
-func (s *State) enter(id uint32, raw *metric.Raw) *entry {
-	of := s.templates.of(raw)
+func (s *State) enter(id uint32, raw *metric.Raw) {
 	e := s.entries.add(id, raw)
-	e.outcome, e.leftOut = Dormant, reasonCode(of.leftOut)
-	e.set(asleep, true)
-	e.set(yields, of.yields)
-	e.set(unknown, of.unknown)
-	e.set(releaseDecides, of.byRelease)
 	t := s.topology(raw.Topology)
 	t.series = append(t.series, id)
-	if of.leftOut != "" {
-		return e
-	}
+	s.file(id, e)
+}
+
+// file puts a series, asleep, where its template says.
+func (s *State) file(id uint32, e *entry) {
+	t := s.topology(e.raw.Topology)
+	e.source = int8(min(t.known.source(e.raw), math.MaxInt8))
+	of := s.template(e)
+	e.outcome = Dormant
+	e.set(asleep, true)
+	e.set(yields, len(of.yields) > 0)
+	e.set(makes, len(of.makes) > 0)
+	e.set(unknown, of.unknown)
+	e.set(exact, of.exact)
+	e.set(spread, of.unknown && len(madeFrom(of.name())) > 0)
 	e.hash = s.labels(id, e).Hash()
 	s.contests.add(e.hash, id)
-	if of.yields {
-		s.yielding[raw.Worker] = append(s.yielding[raw.Worker], id)
+	for i := range of.yields {
+		s.yielding.add(s.claim(e.raw, &of.yields[i]), id)
 	}
-	if of.unknown {
-		s.counts.Unknown++
+}
+
+// unfile takes a series out of where file put it.
+func (s *State) unfile(id uint32, e *entry) {
+	of := s.template(e)
+	s.contests.remove(e.hash, id)
+	for i := range of.yields {
+		s.yielding.remove(s.claim(e.raw, &of.yields[i]), id)
 	}
-	return e
+}
+
+// template is that of a series, as its name was read when it was filed.
+func (s *State) template(e *entry) *template {
+	return s.templates.of(e.raw, reading{storm: s.topology(e.raw.Topology).storm,
+		system: e.raw.Component == systemComponent, source: int(e.source)})
 }
 
 // labels are those of a series.
 func (s *State) labels(id uint32, e *entry) labels.Labels {
 	if s.made.raw != e.raw || s.made.id != id {
-		s.made = made{id, e.raw, s.templates.labelsOf(s.templates.of(e.raw), e.raw)}
+		s.made = made{id, e.raw, s.templates.labelsOf(s.template(e), e.raw)}
 	}
 	return s.made.labels
 }
@@ -229,14 +273,14 @@ func (s *State) labels(id uint32, e *entry) labels.Labels {
 func (s *State) topology(name string) *topology {
 	t := s.topologies[name]
 	if t == nil {
-		t = &topology{}
+		t = &topology{known: newKnown(), storm: anyRelease}
 		s.topologies[name] = t
 	}
 	return t
 }
 
-// heard takes an id and reports whether it is nothing new. The first of all is nothing new either: nothing came before
-// it.
+// heard takes an id and reports whether it is nothing new. The first of all is nothing new either: nothing came
+// before it.
 func (t *topology) heard(id string) bool {
 	for _, start := range t.starts {
 		if start == id {
@@ -263,9 +307,6 @@ func (s *State) forgetSleepers() {
 		if !e.is(asleep) {
 			continue
 		}
-		if e.is(unknown) {
-			s.counts.Unknown--
-		}
 		s.entries.remove(id)
 	}
 	gone := func(id uint32) bool { return s.entries.get(id) == nil }
@@ -273,13 +314,48 @@ func (s *State) forgetSleepers() {
 		t.series = slices.DeleteFunc(t.series, gone)
 	}
 	s.contests.prune(gone)
-	prune(s.yielding, gone)
+	s.yielding.prune(gone)
 }
 
-func prune[K comparable](lists map[K][]uint32, gone func(uint32) bool) {
-	for key, ids := range lists {
-		if lists[key] = slices.DeleteFunc(ids, gone); len(lists[key]) == 0 {
-			delete(lists, key)
+// reread reads the names of a topology's series again, since more is known of it than when they were filed. A series
+// that gets another name or labels is taken from the slicer before any is given to it.
+func (s *State) reread(t *topology) {
+	type before struct {
+		of    *template
+		was   Outcome
+		awake bool
+	}
+	all := make([]before, len(t.series))
+	for i, id := range t.series {
+		e := s.entries.get(id)
+		all[i] = before{s.template(e), e.outcome, !e.is(asleep)}
+		s.settle(e, Verdict{Outcome: Dormant})
+		s.unfile(id, e)
+	}
+	t.storm, s.made = t.known.releases(), made{}
+	for _, id := range t.series {
+		s.file(id, s.entries.get(id))
+	}
+	mark := len(s.changes)
+	for i, id := range t.series {
+		if all[i].awake {
+			s.rouse(id)
+		}
+	}
+	s.changes = s.changes[:mark] // their end alone counts
+	for i, id := range t.series {
+		e := s.entries.get(id)
+		switch {
+		case all[i].was != Stored:
+		case e.outcome != Stored:
+			s.announce(id, e)
+		case !slices.Equal(s.template(e).labels, all[i].of.labels):
+			s.changes = append(s.changes, Change{ID: id, Verdict: Verdict{Outcome: Dormant}})
+		}
+	}
+	for _, id := range t.series {
+		if e := s.entries.get(id); e.outcome == Stored {
+			s.announce(id, e)
 		}
 	}
 }

@@ -12,17 +12,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// template is what the table alone says of all series of one name, key, shape and temporality, whatever worker and task
-// they are of.
+// template is what the table says of all series of one name, key, shape and temporality that are read alike, whatever
+// worker and task they are of.
 type template struct {
 	rule    metric.Rule // less worker, labels and intervals
 	labels  []labelPart // by their names
-	leftOut string      // why it is never stored; "" where it may be
-	yields  bool        // left out where the worker's sampler reports
-	unknown bool
-	// byRelease states that it counts from the last report where the topology's Storm is of 2.2 or before; the rule is
-	// for a later one.
-	byRelease bool
+	unknown bool        // the table does not have it: a user's own, or of a Storm to come
+	exact   bool        // its name is the source's own, but for the prefix
+	// yields are what makes it redundant, any of them, and makes is what others yield to. Both go by what is stored.
+	yields []yield
+	makes  []yield
+	old    bool // no Storm from 2.3 on reports it
+}
+
+// yield is that one series is left out beside another, of the same task or of the same worker.
+type yield struct {
+	to      string // name of what is stored
+	of      scope  // ofTask or ofWorker
+	reason  string
+	sampled bool // the worker's sampler has it
 }
 
 // labelPart is a label of a template's series.
@@ -48,10 +56,11 @@ type templateKey struct {
 	name, key   string
 	shape       metric.Shape
 	temporality metric.Temporality
+	how         reading
 }
 
-// templates are those that were used. Thousands of workers report under the same few hundred names: the table is asked
-// once for each.
+// templates are those that were used. Thousands of workers report under the same few hundred names: the table is
+// asked once for each.
 type templates struct {
 	known map[templateKey]*template
 
@@ -69,15 +78,15 @@ func newTemplates() templates {
 }
 
 // of is the template of a series.
-func (t *templates) of(raw *metric.Raw) *template {
-	key := templateKey{raw.Name, raw.Key, raw.Shape, raw.Temporality}
+func (t *templates) of(raw *metric.Raw, how reading) *template {
+	key := templateKey{raw.Name, raw.Key, raw.Shape, raw.Temporality, how}
 	if known := t.known[key]; known != nil {
 		return known
 	}
 	if len(t.known) >= maxTemplates {
 		clear(t.known)
 	}
-	made := look(raw)
+	made := look(raw, how)
 	t.known[key] = made
 	return made
 }
@@ -120,39 +129,59 @@ func (of *template) ruleFor(raw *metric.Raw, ls labels.Labels) metric.Rule {
 }
 
 // look reads the table.
-func look(raw *metric.Raw) *template {
+func look(raw *metric.Raw, how reading) *template {
 	from := fromStorm
 	switch raw.Shape {
 	case metric.ShapeSampler:
 		from = fromSampler
 	case metric.ShapeHistogram:
 		from = fromHook
-	default: // first what is left out: a twin's name goes by its sibling's pattern too
-		if reason := leftOut(raw.Name, raw.Key); reason != "" {
-			return &template{leftOut: reason}
+	default: // first what may be left out: a twin's name goes by its sibling's pattern too
+		if yields := leftOut(raw, how); yields != nil {
+			t := unknownTemplate(raw, how)
+			t.yields = yields
+			return t
 		}
 	}
-	if r, said := from.find(raw.Name, raw.Key); r != nil {
-		return r.template(raw.Temporality, said)
+	if r, said := from.find(raw, how); r != nil {
+		return r.template(raw, said, how)
 	}
-	return unknownTemplate(raw)
+	return unknownTemplate(raw, how)
 }
 
-// template is the row applied to a temporality as the sender says it, and to the labels that a name says.
-func (r *row) template(saidTemporality metric.Temporality, said []label) *template {
+// template is the row applied to what the sender says and to the labels that a name says.
+func (r *row) template(raw *metric.Raw, said []label, how reading) *template {
 	m := r.metric
-	t := &template{labels: labelParts(m.name, m.scope, said), yields: r.when == unlessSampler,
-		byRelease: r.temporality == byRelease}
+	t := &template{labels: labelParts(m.name, m.scope, said), makes: r.makes(raw), old: r.when == untilStorm22}
+	if r.when == unlessSampler {
+		t.yields = []yield{{to: m.name, of: ofWorker, reason: ReasonSampler, sampled: true}}
+	}
 	t.rule = metric.Rule{
 		Series:       metric.Series{Kind: m.kind},
 		NegativeName: m.negative(),
 		RestartsName: m.restarts(),
-		Temporality:  temporality(r.temporality, saidTemporality, m.kind),
+		Temporality:  temporality(r.temporality, raw.Temporality, m.kind, how.storm),
 		PerUnit:      r.perUnit,
 	}
 	t.rule.MinName, t.rule.MaxName = m.spread()
 	t.rule.Least, t.rule.Most = m.bounds()
 	return t
+}
+
+// makes is what a row makes redundant.
+func (r *row) makes(raw *metric.Raw) (made []yield) {
+	switch {
+	case raw.Shape == metric.ShapeSampler:
+		made = append(made, yield{to: r.metric.name, of: ofWorker, sampled: true})
+	case raw.Shape == metric.ShapeNumber && r.metric.kind == metric.KindCounter:
+		made = append(made, yield{to: raw.Name, of: ofTask})
+	}
+	for _, name := range []string{r.source.name, r.metric.name} {
+		if redundantTo[name] {
+			made = append(made, yield{to: name, of: ofTask}, yield{to: name, of: ofWorker})
+		}
+	}
+	return made
 }
 
 func labelParts(name string, of scope, said []label) []labelPart {
@@ -174,20 +203,35 @@ func labelParts(name string, of scope, said []label) []labelPart {
 	return parts
 }
 
+// ownPrefix stands before a user's name that is one of ours with the prefix storm_: two figures are never mixed under
+// one name.
+const ownPrefix = "own_"
+
 // unknownTemplate lets a number pass that the table does not have: a user's own metric, or one of a Storm to come. It
-// keeps its name under storm_; its path in a map becomes the label key.
-func unknownTemplate(raw *metric.Raw) *template {
-	m := canonical{name: "storm_" + sanitise(raw.Name), kind: unknownKind(raw), scope: ofTask}
+// keeps its name under storm_; its path in a map becomes the label key, and a name with letters that PromQL does not
+// read, as one in Chinese, the label name.
+func unknownTemplate(raw *metric.Raw, how reading) *template {
+	name, kept := sanitise(raw.Name)
+	m := canonical{name: "storm_" + name, kind: unknownKind(raw), scope: ofTask}
 	if m.kind == metric.KindCounter && !strings.HasSuffix(m.name, "_total") {
 		m.name += "_total"
+	}
+	if byName[m.name] != nil {
+		m.name = "storm_" + ownPrefix + strings.TrimPrefix(m.name, "storm_")
 	}
 	var said []label
 	if raw.Key != "" {
 		said = append(said, tidy("key", raw.Key))
 	}
-	r := row{source: &source{perUnit: one}, metric: &m}
-	t := r.template(raw.Temporality, said)
-	t.unknown = true
+	if !kept {
+		said = append(said, tidy("name", raw.Name))
+	}
+	r := row{source: &source{name: raw.Name, perUnit: one}, metric: &m}
+	t := r.template(raw, said, how)
+	t.unknown, t.exact, t.makes = true, m.name == "storm_"+raw.Name, nil
+	if raw.Shape == metric.ShapeNumber && strings.HasSuffix(raw.Name, ".count") {
+		t.makes = []yield{{to: raw.Name, of: ofTask}}
+	}
 	if m.kind == metric.KindGauge {
 		t.rule.Least = -math.MaxFloat64
 	}

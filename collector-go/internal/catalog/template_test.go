@@ -30,8 +30,10 @@ func TestTemplatesAreTheTable(t *testing.T) {
 			raw.Task = rapid.Int32Range(-1, 2).Draw(t, "task")
 			raw.Temporality = rapid.SampledFrom([]metric.Temporality{metric.TemporalityUnknown, metric.Gauge,
 				metric.Delta, metric.Cumulative}).Draw(t, "temporality")
-			of, fresh := remembering.of(&raw), newTemplates()
-			expected := look(&raw)
+			how := reading{storm: rapid.SampledFrom([]releases{anyRelease, until22, releasesOf("2.3 on")}).Draw(t, "storm"),
+				system: rapid.Bool().Draw(t, "system"), source: rapid.IntRange(-1, 2).Draw(t, "source")}
+			of, fresh := remembering.of(&raw, how), newTemplates()
+			expected := look(&raw, how)
 			require.Equal(t, expected, of, i)
 			require.Equal(t, expected.ruleFor(&raw, fresh.labelsOf(expected, &raw)),
 				of.ruleFor(&raw, remembering.labelsOf(of, &raw)), i)

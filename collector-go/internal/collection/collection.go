@@ -6,6 +6,8 @@ package collection
 import (
 	"cmp"
 	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 )
 
 // Collection is how what a topology sent came, from Start to End.
@@ -21,17 +23,24 @@ type Collection struct {
 	Counts
 	// Dropped counts the samples that the plugin reports as dropped, by reason. These samples are among the missing.
 	Dropped map[string]uint64 `json:"dropped"`
-	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each is
-	// a task's whole report. Storm before 2.0 does not count them, and no Storm counts what
+	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each
+	// is a task's whole report. Storm before 2.0 does not count them, and no Storm counts what
 	// topology.max.retain.metric.tuples throws away: these show as missing only.
 	StormDropped uint64 `json:"storm_dropped"`
 	// SkewLimitSeconds is how far a worker's clock may be off: the alert's limit.
 	SkewLimitSeconds float64 `json:"skew_limit_seconds"`
-	// IntervalSeconds is how often each metric is reported, by the sources' own account; metrics of which none says so
-	// are not there.
+	// IntervalSeconds is how often each metric is reported, by the sources' own account; metrics of which none says
+	// so are not there.
 	IntervalSeconds map[string]float64 `json:"interval_seconds"`
 	Workers         []Worker           `json:"workers"`
+	// NotStored are the topology's metrics that are not stored now, whatever the time asked for, by the names that
+	// their sources give them; those that are lost come first. NotStoredMore is how many further names there are.
+	NotStored     []NotStored `json:"not_stored"`
+	NotStoredMore int         `json:"not_stored_more"`
 }
+
+// NotStored is a metric that is not stored, and why.
+type NotStored = catalog.NotStored
 
 // Counts are numbers of samples.
 type Counts struct {

@@ -37,7 +37,8 @@ func newReading(ctx context.Context, ask Ask, topology string, start, end time.T
 	return &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{},
 		metrics: map[[2]string]*Metric{},
 		out: Collection{SkewLimitSeconds: catalog.CollectionSkewLimit.Seconds(), Topology: topology, Start: text(start),
-			End: text(end), Dropped: map[string]uint64{}, IntervalSeconds: map[string]float64{}, Workers: []Worker{}}}
+			End: text(end), Dropped: map[string]uint64{}, IntervalSeconds: map[string]float64{}, Workers: []Worker{},
+			NotStored: []NotStored{}}}
 }
 
 func (r *reading) read() (*Collection, error) {

@@ -1,5 +1,7 @@
 package feed
 
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+
 // Books are a feed's side of the books: what became of the samples that it read, over the journal's life. Read is the
 // sum of all others.
 type Books struct {
@@ -35,4 +37,16 @@ func (f *Feed) Books() Books {
 // be called when Run has returned.
 func (f *Feed) UnknownNames(topology string) []string {
 	return f.pipeline.catalog.UnknownNames(topology)
+}
+
+// NotStored are the metrics of a topology that are not stored, by name, and how many more there are.
+type NotStored struct {
+	Names []catalog.NotStored
+	More  int
+}
+
+// NotStored are those of a topology at the last hand-over to the store. Safe from any goroutine.
+func (f *Feed) NotStored(topology string) ([]catalog.NotStored, int) {
+	n := (*f.figures.notStored.Load())[topology]
+	return n.Names, n.More
 }

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"maps"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,10 +15,12 @@ import (
 type figures struct {
 	described descriptions
 	books     atomic.Pointer[books]
-	nowMs     func() int64 // the journal's
-	givenMs   atomic.Int64 // up to when the store has been given everything, by the journal's ticks; 0: not known yet
-	failures  prometheus.Counter
-	expired   prometheus.Counter
+	notStored atomic.Pointer[map[string]NotStored] // by topology
+	nowMs     func() int64                         // the journal's
+	// givenMs is up to when the store has been given everything, by the journal's ticks; 0: not known yet
+	givenMs  atomic.Int64
+	failures prometheus.Counter
+	expired  prometheus.Counter
 
 	unreadable prometheus.Counter
 	slices     *prometheus.CounterVec
@@ -74,6 +77,7 @@ func newFigures(o Options, nowMs func() int64) *figures {
 		"Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.",
 		0.00001)
 	f.books.Store(&books{})
+	f.notStored.Store(&map[string]NotStored{})
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
 	}
@@ -96,6 +100,17 @@ func (f *figures) publish(p *pipeline, position journal.Position) {
 		b.drops[key] = n
 	}
 	f.books.Store(b)
+	if changed := p.catalog.NotStoredChanged(); len(changed) > 0 {
+		all := maps.Clone(*f.notStored.Load())
+		for _, topology := range changed {
+			names, more := p.catalog.NotStored(topology)
+			all[topology] = NotStored{names, more}
+			if len(names) == 0 {
+				delete(all, topology)
+			}
+		}
+		f.notStored.Store(&all)
+	}
 }
 
 // books counts what became of every sample read: read is the sum of all others.

@@ -39,6 +39,11 @@ func (a *api) collection(r request) answer {
 			"nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported",
 			name, whole.Start, whole.End))
 	}
+	if a.options.NotStored != nil {
+		if names, more := a.options.NotStored(name); len(names) > 0 {
+			whole.NotStored, whole.NotStoredMore = names, more
+		}
+	}
 	return answer{data: whole}
 }
 

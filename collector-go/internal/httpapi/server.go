@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
@@ -49,6 +50,8 @@ type Options struct {
 	// Elsewhere also has what other collectors over the same engine know; nil: what Registry has.
 	Elsewhere *elsewhere.Reader
 	Rules     Rules // nil: no rules, no alerts
+	// NotStored are the metrics of a topology that are not stored, and how many more there are; nil: unknown.
+	NotStored func(topology string) ([]collection.NotStored, int)
 	// Why returns what changed before an alert; nil: unavailable.
 	Why func(context.Context, diagnosis.Question) (*diagnosis.Answer, error)
 	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.

@@ -26,6 +26,7 @@ type File struct {
 	prepare     *capture.Prepare
 	topology    string // the sender's
 	topologyID  string
+	storm       string                // release of Storm; "" where nobody says
 	ids         map[metric.Raw]uint32 // the sender's, by series without worker's topology
 	layouts     layouts               // the sender's
 	described   bool                  // the topology's description was sent
@@ -78,6 +79,10 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	port, task := point.Port, int32(0)
 	if at := point.Prepare; at != nil && at.TopologyID != "" {
 		f.topology, f.topologyID, port, task = at.Topology(), at.TopologyID, at.Port, at.Task
+	}
+	f.storm = p.Storm
+	if at := point.Prepare; at != nil && at.Storm != "" {
+		f.storm = at.Storm
 	}
 	p.settleName(f, files)
 	host := point.Host
@@ -182,9 +187,9 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 		f.unsupported += b.unsupported
 		out.Drops = []*pb.Drop{{Reason: pb.DropReason_DROP_REASON_UNSUPPORTED_VALUE, TotalSamples: f.unsupported}}
 	}
-	if !f.described && f.topologyID != "" {
+	if !f.described && (f.topologyID != "" || f.storm != "") {
 		f.described = true
-		out.Topology = &pb.TopologyInfo{Name: f.topology, Id: f.topologyID}
+		out.Topology = &pb.TopologyInfo{Name: f.topology, Id: f.topologyID, StormVersion: f.storm}
 	}
 	return out
 }

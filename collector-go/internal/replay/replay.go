@@ -59,6 +59,8 @@ type Run struct {
 type Player struct {
 	// Earlier are the runs that the collector had before, by the topology's name; may be nil.
 	Earlier map[string][]Run
+	// Storm is the release of Storm of captures that do not state it; "" lets it be guessed from what they have.
+	Storm string
 
 	door    *ingest.Server // its clock is clock
 	marks   Marks

@@ -245,17 +245,16 @@ func (s *Slicer) late(in *input, samples int) {
 	}
 }
 
-// nonsense refuses an impossible value, or counts it as Unlimited where it stands for "no limit", which is no fault.
+// nonsense refuses an impossible value, or counts it as Unlimited where it stands for "no limit" or "undefined", which
+// is no fault.
 func (s *Slicer) nonsense(in *input, value float64) {
-	if s.options.Limits[in.rule.Series.Name()] && (value == noLimit || value > in.rule.Most) {
+	none := value == -1 || in.kind == metric.KindGauge && (value < 0 || value > in.rule.Most)
+	if none && s.options.Limits[in.rule.Series.Name()] {
 		s.counts.Refused[Unlimited]++
 		return
 	}
 	s.refuse(in, RefusedNonsense)
 }
-
-// noLimit is how a JVM, and a cgroup, say that there is no limit; some say so by more memory than there is.
-const noLimit = -1
 
 func (s *Slicer) refuse(in *input, reason Reason) {
 	s.counts.Refused[reason]++

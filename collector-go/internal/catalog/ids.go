@@ -2,26 +2,26 @@ package catalog
 
 import "slices"
 
-// contests are the ids of series that may have the same labels, by the labels' hash. Nearly all hashes have one id
-// alone; a list for each would take three times the memory.
-type contests struct {
+// idsByHash are the ids of series that have something in common, by its hash: those that may have the same labels.
+// Nearly all hashes have one id alone; a list for each would take three times the memory.
+type idsByHash struct {
 	alone map[uint64]uint32
 	lists map[uint64][]uint32 // of two and more
 }
 
-func newContests() contests {
-	return contests{alone: make(map[uint64]uint32), lists: make(map[uint64][]uint32)}
+func newIDsByHash() idsByHash {
+	return idsByHash{alone: make(map[uint64]uint32), lists: make(map[uint64][]uint32)}
 }
 
 // of is the ids of a hash.
-func (c *contests) of(hash uint64) []uint32 {
+func (c *idsByHash) of(hash uint64) []uint32 {
 	if id, is := c.alone[hash]; is {
 		return []uint32{id}
 	}
 	return c.lists[hash]
 }
 
-func (c *contests) add(hash uint64, id uint32) {
+func (c *idsByHash) add(hash uint64, id uint32) {
 	_, rivals := c.alone[hash]
 	if !rivals && len(c.lists[hash]) == 0 {
 		c.alone[hash] = id
@@ -30,12 +30,12 @@ func (c *contests) add(hash uint64, id uint32) {
 	c.set(hash, append(slices.Clone(c.of(hash)), id))
 }
 
-func (c *contests) remove(hash uint64, id uint32) {
+func (c *idsByHash) remove(hash uint64, id uint32) {
 	c.set(hash, slices.DeleteFunc(slices.Clone(c.of(hash)), func(other uint32) bool { return other == id }))
 }
 
 // prune removes the ids that are gone.
-func (c *contests) prune(gone func(uint32) bool) {
+func (c *idsByHash) prune(gone func(uint32) bool) {
 	for hash, id := range c.alone {
 		if gone(id) {
 			delete(c.alone, hash)
@@ -46,7 +46,7 @@ func (c *contests) prune(gone func(uint32) bool) {
 	}
 }
 
-func (c *contests) set(hash uint64, ids []uint32) {
+func (c *idsByHash) set(hash uint64, ids []uint32) {
 	delete(c.alone, hash)
 	delete(c.lists, hash)
 	switch len(ids) {

@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// NotStored is a metric of a topology's component that is not stored, by the name that its source gives it.
+type NotStored struct {
+	// Component is that of whoever sends it.
+	Component string `json:"component"`
+	// Metric is the source's name, with the path into a map behind it; of what is made here from another metric, its
+	// name here.
+	Metric string `json:"metric"`
+	Reason string `json:"reason"` // one of the Reason constants
+	// Beside is what is stored: under the same name here, or what says the same.
+	Beside string `json:"beside"`
+	// Lost states that what is stored does not say the same: it is a metric of the topology's own.
+	Lost   bool `json:"lost"`
+	Series int  `json:"series"` // how many series of it there are
+}
+
+// MaxNotStored is how many names are kept of a topology.
+const MaxNotStored = 256
+
+// NotStored are the metrics of a topology that are not stored, those that are lost first, and how many there are
+// beyond MaxNotStored.
+func (s *State) NotStored(topology string) (names []NotStored, more int) {
+	t := s.topologies[topology]
+	if t == nil {
+		return nil, 0
+	}
+	counted := map[NotStored]int{}
+	for _, id := range t.series {
+		if e := s.entries.get(id); !e.is(asleep) {
+			s.notStored(e, func(n NotStored) { counted[n]++ })
+		}
+	}
+	for n, series := range counted {
+		n.Series = series
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b NotStored) int {
+		return cmp.Or(order(!a.Lost, !b.Lost), order(a.Reason != ReasonOwnName, b.Reason != ReasonOwnName),
+			cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Beside, b.Beside))
+	})
+	if more = len(names) - MaxNotStored; more <= 0 {
+		return names, 0
+	}
+	return names[:MaxNotStored], more
+}
+
+// notStored gives what is not stored of a series: all of it, or what is made from it.
+func (s *State) notStored(e *entry, give func(NotStored)) {
+	n := NotStored{Component: e.raw.Component, Metric: sourceName(e.raw), Reason: reasons[e.reason]}
+	switch {
+	case e.outcome == Stored:
+		s.madeNotStored(e, give)
+		return
+	case e.outcome != LeftOut && e.outcome != Refused:
+		return
+	}
+	n.Lost = e.outcome == Refused || n.Reason == ReasonOwnName
+	switch by := s.overruledBy(e); {
+	case by != nil:
+		n.Beside = by.to
+	case n.Reason == ReasonOwnName:
+		if taker := s.classicTaker(e); taker != nil {
+			n.Beside = sourceName(taker.raw)
+		}
+	default:
+		rival := s.storedLike(e)
+		switch {
+		case rival == nil:
+			return
+		case *rival.raw == *e.raw:
+			return // one series by two ids, of which the journal has forgotten one
+		}
+		n.Beside = sourceName(rival.raw)
+		if n.Beside == n.Metric {
+			n.Beside += " at another interval"
+		}
+	}
+	give(n)
+}
+
+// storedLike is the stored series that has the labels of another.
+func (s *State) storedLike(e *entry) *entry {
+	for _, id := range s.contests.of(e.hash) {
+		if other := s.entries.get(id); other.outcome == Stored && s.sameSeries(other, e) {
+			return other
+		}
+	}
+	return nil
+}
+
+// madeNotStored gives the names that are not made from a stored series.
+func (s *State) madeNotStored(e *entry, give func(NotStored)) {
+	if s.topology(e.raw.Topology).spread == 0 {
+		return
+	}
+	rule := &s.template(e).rule
+	pair := []*entry{s.taken(e, rule.MinName), s.taken(e, rule.MaxName)}
+	for i, name := range []string{rule.MinName, rule.MaxName} {
+		if taker := cmp.Or(pair[i], pair[1-i]); taker != nil {
+			give(NotStored{Component: e.raw.Component, Metric: name, Reason: ReasonOwnName,
+				Beside: sourceName(taker.raw)})
+		}
+	}
+	if taker := s.taken(e, rule.NegativeName); taker != nil {
+		give(NotStored{Component: e.raw.Component, Metric: rule.NegativeName, Reason: ReasonOwnName,
+			Beside: sourceName(taker.raw)})
+	}
+}
+
+// sourceName is a series' name as its source has it, with the path into a map.
+func sourceName(raw *metric.Raw) string {
+	if raw.Key == "" {
+		return raw.Name
+	}
+	return raw.Name + " → " + strings.ReplaceAll(raw.Key, metric.KeySeparator, "/")
+}
+
+// NotStoredChanged are the topologies of which NotStored may give another answer than when this was asked last.
+func (s *State) NotStoredChanged() []string {
+	changed := slices.Sorted(maps.Keys(s.restated))
+	clear(s.restated)
+	return changed
+}

@@ -1,0 +1,136 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// systemComponent is Storm's own component of a worker (org.apache.storm.Constants.SYSTEM_COMPONENT_ID). The figures
+// of a worker come from it alone: one of the same name from anything else is a user's own.
+const systemComponent = "__system"
+
+// reading is how a name is read: what is known of who sends it.
+type reading struct {
+	storm  releases
+	system bool // the sender is Storm's own component
+	// source is where "source:stream" parts: at the colon of that number, from 0. noSource: it is a stream, of a
+	// spout.
+	source int
+}
+
+const noSource = -1
+
+// sourced are the names that have a source and a stream, or for those of a spout a stream alone, behind them.
+var sourced = []struct {
+	name   string
+	spouts bool // spouts report it too
+}{
+	{"__ack-count", true}, {"__fail-count", true}, {"__execute-count", false}, {"__execute-latency", false},
+	{"__process-latency", false},
+}
+
+// behind is the text that follows a name of Storm's, whichever form the release or the consumer's expandMapType gave
+// it: "NAME-TEXT", a map's key, "NAME.TEXT".
+func behind(raw *metric.Raw, name string) (text string, found bool) {
+	rest, found := strings.CutPrefix(raw.Name, name)
+	switch {
+	case !found || rest == "" && raw.Key == "":
+		return "", false
+	case rest == "":
+		return raw.Key, true
+	}
+	text, found = cutSeparator(rest)
+	return strings.TrimSuffix(text, ".m1_rate"), found
+}
+
+// source states where a series' name parts into source and stream, by what is known of its topology.
+func (k *known) source(raw *metric.Raw) int {
+	if !strings.HasPrefix(raw.Name, "__") || !strings.Contains(raw.Name, ":") && !strings.Contains(raw.Key, ":") {
+		return 0
+	}
+	for _, s := range sourced {
+		if text, found := behind(raw, s.name); found {
+			return k.parts(raw.Component, text, s.spouts)
+		}
+	}
+	return 0
+}
+
+func (k *known) parts(component, text string, spouts bool) int {
+	if spouts && (k.spouts[component] || !k.listed && k.streams[component+metric.KeySeparator+text]) {
+		return noSource
+	}
+	found, colon := noSource, 0
+	for at := range len(text) {
+		if text[at] != ':' {
+			continue
+		}
+		if k.components[text[:at]] {
+			found = colon // the longest name that is a component's
+		}
+		colon++
+	}
+	switch {
+	case found != noSource:
+		return found
+	case k.listed || colon < 2:
+		return 0
+	}
+	return colon - 1
+}
+
+// guess takes what a series says of its topology where that is not stated, and reports whether names of the topology
+// that came before are to be read again.
+func (k *known) guess(raw *metric.Raw) (again bool) {
+	if k.listed {
+		return false
+	}
+	note := func(set map[string]bool, what string) bool {
+		if set[what] || len(set) >= maxGuessed {
+			return false
+		}
+		set[what] = true
+		return true
+	}
+	again = note(k.components, raw.Component) && k.several
+	if !strings.HasPrefix(raw.Name, "__") {
+		return again && k.mayReread()
+	}
+	_, completes := behind(raw, "__complete-latency")
+	if (completes || strings.HasPrefix(raw.Name, "__skipped-")) && note(k.spouts, raw.Component) &&
+		k.colons[raw.Component] {
+		again = true
+	}
+	if text, found := behind(raw, "__emit-count"); found && strings.Contains(text, ":") &&
+		note(k.streams, raw.Component+metric.KeySeparator+text) && k.colons[raw.Component] {
+		again = true
+	}
+	for _, s := range sourced {
+		if text, found := behind(raw, s.name); found {
+			if s.spouts && strings.Contains(text, ":") {
+				note(k.colons, raw.Component)
+			}
+			k.several = k.several || strings.Count(text, ":") > 1
+		}
+	}
+	return again && k.mayReread()
+}
+
+func (k *known) mayReread() bool {
+	k.rereads++
+	return k.rereads <= maxRereads
+}
+
+// cutSeparator takes away what parts a map's name from its key where the consumer is registered with expandMapType:
+// metricNameSeparator, "." unless set. An underscore is taken for one alone, since Storm's own streams begin with
+// two.
+func cutSeparator(text string) (rest string, found bool) {
+	if rest, found = strings.CutPrefix(text, "_"); found {
+		return rest, rest != ""
+	}
+	rest = strings.TrimLeft(text, separators)
+	return rest, rest != "" && len(rest) < len(text)
+}
+
+const separators = ".-:/|;,#~+=@ >"
