@@ -33,6 +33,9 @@ func (g *evidence) miss(totals []rundir.Slices) {
 		}
 	}
 	g.Workers.Expected, g.Workers.Silent = tuning.Figure(workers), tuning.Figure(max(0, workers-heard))
+	if len(totals) == 0 { // nobody reports it, as where there is no sampler: that is no silence
+		g.Workers.Silent = tuning.Unknown
+	}
 	g.Collector.ExpectedSlices, g.Collector.MissingSlices = tuning.Figure(expected),
 		tuning.Figure(max(0, expected-found))
 }

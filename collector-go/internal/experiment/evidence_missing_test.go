@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 		"never heard of": {map[string]func(float64) float64{"h:1": each(10, 0, hour)}, 30, 0, 1},
 		"a topology that ended": {map[string]func(float64) float64{"h:1": each(10, 0, start+50),
 			"h:2": each(10, 0, start+50)}, 10, 0, 2},
-		"no sampler": {map[string]func(float64) float64{}, 0, 0, 2},
+		"no sampler": {map[string]func(float64) float64{}, 0, 0, tuning.Unknown},
 		"Storm's own CPU a minute": {map[string]func(float64) float64{"h:1": each(60, 0, hour),
 			"h:2": each(60, 0, hour)}, 10, 0, 0},
 		"moved, with a slice's gap": {map[string]func(float64) float64{"h:1": each(10, 0, hour),
@@ -67,10 +68,11 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 			if name[:5] == "three" {
 				known = 3
 			}
-			assert.Equal(t, []tuning.Figure{known, c.expected, c.missing, c.silent},
-				[]tuning.Figure{e.Workers.Expected, e.Collector.ExpectedSlices, e.Collector.MissingSlices,
-					e.Workers.Silent})
+			assert.Equal(t, fmt.Sprint(known, c.expected, c.missing, c.silent), fmt.Sprint(e.Workers.Expected,
+				e.Collector.ExpectedSlices, e.Collector.MissingSlices, e.Workers.Silent))
 			l := tuning.Limit(e)
+			assert.Equal(t, c.silent > 0, slices.Contains(l.Limiters, tuning.LimitedBySilence),
+				"who reports no CPU at all, for want of a sampler, is not silent")
 			assert.NotContains(t, l.Limiters, tuning.LimitedByCollector)
 		})
 	}
