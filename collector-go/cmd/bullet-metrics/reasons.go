@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
@@ -23,7 +25,7 @@ import (
 // explain returns what changed before an alert, from what this collector knows.
 func (col *collector) explain(s config.Slice) func(context.Context, diagnosis.Question) (*diagnosis.Answer, error) {
 	ports := diagnosis.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Annotations: col.annotationsOf,
-		Limit: col.limitation(s.Width)}
+		Limit: col.limitation(s.Width), Evidence: col.lastBad, Run: col.runOf}
 	return func(ctx context.Context, q diagnosis.Question) (*diagnosis.Answer, error) {
 		return diagnosis.Explain(ctx, ports, q)
 	}
@@ -71,6 +73,59 @@ func (col *collector) activeAlerts() (all []diagnosis.Alert) {
 		}
 	}
 	return all
+}
+
+// lastBad is when what is measured raised an alert last. Only of the rules that come with the program is it known what
+// they go by.
+func (col *collector) lastBad(ctx context.Context, a diagnosis.Alert, now time.Time) (last time.Time, known bool) {
+	rules := alertrules.Alerts()
+	i := slices.IndexFunc(rules, func(r alertrules.Alert) bool { return r.Name == a.Name && r.Beyond() != "" })
+	if i < 0 {
+		return last, false
+	}
+	from := now.Add(-24 * time.Hour)
+	if began := a.Began.Add(-time.Minute); began.After(from) {
+		from = began
+	}
+	step := max(alertrules.Interval, (now.Sub(from) / 1000).Truncate(time.Second))
+	lines, err := ranges{col.engine}.Range(ctx, rules[i].Beyond(), from, now, step)
+	if err != nil {
+		return last, false
+	}
+	for _, line := range lines {
+		of := func(label string) bool { return line.Labels[label] == "" || line.Labels[label] == a.Labels[label] }
+		if n := len(line.TimesMs); n > 0 && of("topology") && of("worker") && of("class") {
+			if at := time.UnixMilli(line.TimesMs[n-1]); at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last, !last.IsZero()
+}
+
+// runOf is what the registry knows of a topology's newest run.
+func (col *collector) runOf(ctx context.Context, topology string) *diagnosis.Run {
+	known, found, _ := col.others.Topology(ctx, topology, "")
+	if !found || known.Elsewhere {
+		return nil
+	}
+	at := func(text string) time.Time {
+		t, _ := time.Parse(time.RFC3339, text) // zero for never
+		return t
+	}
+	run := &diagnosis.Run{State: string(known.Condition.State), By: known.Condition.By,
+		Since:   at(known.Condition.Since),
+		Workers: len(known.Workers), Senders: len(known.Producers),
+		ClockAhead: time.Duration(known.ClockAhead * float64(time.Second))}
+	for _, lost := range known.Lost {
+		run.Lost = append(run.Lost, diagnosis.LostWorker{Worker: lost.Worker, Heard: at(lost.LastSeen)})
+	}
+	for _, p := range known.Producers {
+		if p.Connected {
+			run.Connected++
+		}
+	}
+	return run
 }
 
 func (col *collector) annotationsOf(ctx context.Context, topology string, from, to time.Time) (

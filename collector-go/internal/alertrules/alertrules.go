@@ -92,6 +92,15 @@ func (a Alert) expr() string {
 	return a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
 }
 
+// Beyond is an expression that finds the alert's value where what is measured is bad, and nothing that is held from
+// before; "" where nothing is ever held.
+func (a Alert) Beyond() string {
+	if a.Bare || a.Hold == 0 {
+		return ""
+	}
+	return a.bad(a.Value)
+}
+
 func (a Alert) worst() string {
 	if a.Below {
 		return "min"

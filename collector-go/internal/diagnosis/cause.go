@@ -13,7 +13,7 @@ import (
 type Cause struct {
 	// Figure is the page's figure that shows it.
 	Figure string `json:"figure"`
-	// Text is a sentence with its numbers, and Advice what to do about it.
+	// Text is a sentence with its numbers, and Advice what to do about it. Times in them are RFC 3339.
 	Text   string    `json:"text"`
 	Advice string    `json:"advice"`
 	Since  time.Time `json:"since"`
@@ -39,12 +39,21 @@ const (
 
 // cause goes from what explains most to what explains least: a worker that is lost makes others busy, and collections
 // make a task look busy; a busy task makes a source wait. An alert about the collection itself is first of all the
-// collector's.
+// collector's, then a silence's, and never a load's. One that stands for what was measured last is a silence's first.
 func cause(a *Answer, outage *Cause) *Cause {
 	if outage != nil && strings.HasPrefix(a.Alert.Name, ofOurOwn) {
 		return outage
 	}
-	for _, explains := range []func(*Answer) *Cause{lostWorker, collections, busyTask, slowSource, moreLoad} {
+	candidates := []func(*Answer) *Cause{lostWorker, collections, busyTask, slowSource, moreLoad}
+	switch {
+	case a.Alert.Name == ofClocks:
+		candidates = []func(*Answer) *Cause{clockOff}
+	case a.Alert.ofCollection():
+		candidates = []func(*Answer) *Cause{silence, lostWorker}
+	case a.Alert.Held:
+		candidates = append([]func(*Answer) *Cause{silence}, candidates...)
+	}
+	for _, explains := range candidates {
 		if c := explains(a); c != nil {
 			return c
 		}
@@ -67,7 +76,26 @@ func named(name string) func(Change) bool { return func(c Change) bool { return 
 
 func shown(figure string) func(Change) bool { return func(c Change) bool { return c.Figure == figure } }
 
+const lostAdvice = "Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them"
+
+// restartsKnown are the restarts that the registry noted, the last first.
+func (a *Answer) restartsKnown() (all []Annotation) {
+	for _, e := range a.Annotations {
+		if slices.Contains(e.Tags, "restart") {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 func lostWorker(a *Answer) *Cause {
+	known := a.restartsKnown()
+	if n := len(known); n > 1 {
+		first := known[n-1].Time
+		return &Cause{"workers", fmt.Sprintf("Workers were started again %d times, first at %s (%s)", n, minute(first),
+			known[n-1].Title), "Nothing where somebody restarted or rebalanced it; else see Supervisors' logs and the ends of the workers'",
+			first}
+	}
 	c := a.moved(true, named(restarted))
 	text := ""
 	switch fewer := a.moved(false, named(reporting)); {
@@ -76,16 +104,16 @@ func lostWorker(a *Answer) *Cause {
 	case fewer != nil:
 		c, text = fewer, fmt.Sprintf("A worker is lost: %s report since %s, %s did before", number(fewer.After),
 			minute(fewer.Since), number(fewer.Before))
+	case len(known) == 1:
+		return &Cause{"workers", fmt.Sprintf("A worker was started again at %s (%s)", minute(known[0].Time),
+			known[0].Title), lostAdvice, known[0].Time}
 	default:
 		return nil
 	}
-	if i := slices.IndexFunc(a.Annotations,
-		func(e Annotation) bool { return slices.Contains(e.Tags, "restart") }); i >= 0 {
-		text += " (" + a.Annotations[i].Title + ")"
+	if len(known) == 1 {
+		text += " (" + known[0].Title + ")"
 	}
-	return &Cause{"workers", text,
-		"Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them",
-		c.Since}
+	return &Cause{"workers", text, lostAdvice, c.Since}
 }
 
 func collections(a *Answer) *Cause {
@@ -93,8 +121,8 @@ func collections(a *Answer) *Cause {
 	if c == nil || c.After < muchGC {
 		return nil
 	}
-	return &Cause{"gc", fmt.Sprintf("Garbage collection takes %s of the worst worker's time since %s (%s before)",
-		percent(c.After), minute(c.Since), percent(c.Before)),
+	return &Cause{"gc", fmt.Sprintf("Garbage collection %s %s of the worst worker's time since %s (%s before)",
+		a.verb("takes", "took"), percent(c.After), minute(c.Since), percent(c.Before)),
 		"Give the workers a larger heap (topology.worker.childopts -Xmx), or run fewer queries with windows", c.Since}
 }
 
@@ -104,7 +132,8 @@ func busyTask(a *Answer) *Cause {
 		return nil
 	}
 	component := c.Labels["component"]
-	return &Cause{"busy", fmt.Sprintf("%s is busy %s of its time since %s (%s before)", component, percent(c.After),
+	return &Cause{"busy", fmt.Sprintf("%s %s busy %s of its time since %s (%s before)", component,
+		a.verb("is", "was"), percent(c.After),
 		minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
 }
 
@@ -120,17 +149,17 @@ func slowSource(a *Answer) *Cause {
 	fewer, lag := a.moved(false, named(arriving)), a.moved(true, named(waiting))
 	switch {
 	case fewer != nil && fewer.After < slowedTo*fewer.Before:
-		text := fmt.Sprintf("The source is slow: %s records/s arrive since %s (%s before), and no component is busy",
-			number(fewer.After), minute(fewer.Since), number(fewer.Before))
+		text := fmt.Sprintf("The source %s slow: %s records/s %s since %s (%s before), and no component %[1]s busy",
+			a.verb("is", "was"), number(fewer.After), a.verb("arrive", "arrived"), minute(fewer.Since), number(fewer.Before))
 		if lag != nil {
-			text += fmt.Sprintf("; %s wait to be read", number(lag.After))
+			text += fmt.Sprintf("; %s %s to be read", number(lag.After), a.verb("wait", "waited"))
 		}
 		return &Cause{"records", text,
 			"Look at the source and the way to it (Kafka's brokers, the network): the topology itself has time left",
 			fewer.Since}
 	case lag != nil:
-		return &Cause{"lag", fmt.Sprintf("%s records wait to be read since %s (%s before)", number(lag.After),
-			minute(lag.Since), number(lag.Before)),
+		return &Cause{"lag", fmt.Sprintf("%s records %s to be read since %s (%s before)", number(lag.After),
+			a.verb("wait", "waited"), minute(lag.Since), number(lag.Before)),
 			"Add spouts where the source has more partitions than these, or raise max spout pending", lag.Since}
 	}
 	return nil
@@ -138,11 +167,11 @@ func slowSource(a *Answer) *Cause {
 
 func moreLoad(a *Answer) *Cause {
 	if c := a.moved(true, named(arriving)); c != nil {
-		return &Cause{"records", fmt.Sprintf("More records arrive: %s/s since %s (%s before)", number(c.After),
+		return &Cause{"records", fmt.Sprintf("More records %s: %s/s since %s (%s before)", a.verb("arrive", "arrived"), number(c.After),
 			minute(c.Since), number(c.Before)), adviceFor("FilterBolt"), c.Since}
 	}
 	if c := a.moved(true, shown("queries")); c != nil {
-		return &Cause{"queries", fmt.Sprintf("More queries run: %s since %s (%s before)", number(c.After),
+		return &Cause{"queries", fmt.Sprintf("More queries %s: %s since %s (%s before)", a.verb("run", "ran"), number(c.After),
 			minute(c.Since), number(c.Before)),
 			"More filter bolts (bullet.topology.filter.bolt.parallelism), or fewer queries at a time (bullet.query.max.concurrency)",
 			c.Since}
@@ -183,6 +212,8 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 	return nil, nil
 }
 
-func minute(t time.Time) string { return t.UTC().Format("15:04 UTC") }
+// minute is a time within a sentence. It is data, RFC 3339, so that whoever shows the sentence writes all its times in
+// one zone.
+func minute(t time.Time) string { return t.UTC().Truncate(time.Minute).Format(time.RFC3339) }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*share)) }

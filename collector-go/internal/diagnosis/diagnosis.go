@@ -28,13 +28,19 @@ const DefaultWindow = 15 * time.Minute
 
 // Alert is the alert that is asked about.
 type Alert struct {
-	Name     string            `json:"name"`
-	Labels   map[string]string `json:"labels"`
-	State    string            `json:"state"` // firing, pending, or ended
-	Began    time.Time         `json:"began"`
-	Summary  string            `json:"summary,omitempty"`
-	Runbook  string            `json:"runbook_url,omitempty"`
-	Topology string            `json:"topology,omitempty"`
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels"`
+	State  string            `json:"state"` // firing, pending, or ended
+	Began  time.Time         `json:"began"`
+	// Ended is when an alert that has ended fired last.
+	Ended *time.Time `json:"ended,omitempty"`
+	// Held is set where what is measured now does not raise the alert: it stands for what was measured last, at
+	// LastBad.
+	Held     bool       `json:"held,omitempty"`
+	LastBad  *time.Time `json:"last_bad,omitempty"`
+	Summary  string     `json:"summary,omitempty"`
+	Runbook  string     `json:"runbook_url,omitempty"`
+	Topology string     `json:"topology,omitempty"`
 }
 
 // Annotation is something that happened.
@@ -63,6 +69,8 @@ type Answer struct {
 	// Missing are the figures without a sample in [From, At]: whether they moved is not known.
 	Missing []string `json:"missing"`
 	Notes   []string `json:"notes"`
+
+	run *Run
 }
 
 // Line is a series over time: values at ascending times, ms since the Unix epoch. A time that is not there is a gap.
@@ -84,6 +92,10 @@ type Ports struct {
 	Active func() []Alert
 	// Annotations are those of a topology that began or ended in [from, to].
 	Annotations func(ctx context.Context, topology string, from, to time.Time) []Annotation
+	// Evidence is when what is measured raised an alert last; false where that is not known. nil: nobody knows.
+	Evidence func(ctx context.Context, alert Alert, now time.Time) (last time.Time, known bool)
+	// Run is what is known of a topology's run; nil where nothing is.
+	Run func(ctx context.Context, topology string) *Run
 	// Limit judges what a topology was limited by, in a sentence; found is whether anything was at its limit. nil:
 	// nobody judges it.
 	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
@@ -118,6 +130,7 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{Alert: alert, At: q.At, Notes: []string{}}
+	a.weigh(ctx, p, q.Now)
 	if a.At.IsZero() {
 		a.At = alert.Began
 	}
@@ -144,7 +157,7 @@ const leastJudged = 2 * time.Minute
 // judge asks what limited the topology since it changed: over the time before that the mean would say that nothing did,
 // beside a figure that moved.
 func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
-	if p.Limit == nil || a.Alert.Topology == "" {
+	if p.Limit == nil || a.Alert.Topology == "" || a.Alert.ofCollection() {
 		return
 	}
 	_, until := a.resolution(now)

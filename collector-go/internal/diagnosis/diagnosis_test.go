@@ -145,6 +145,9 @@ func TestAnAlertThatHasEndedIsFoundByItsLastStretch(t *testing.T) {
 	a, err := Explain(t.Context(), ports(stored{"ALERTS": on}), Question{Alert: "Slow", Now: noon.Add(time.Hour)})
 	require.NoError(t, err)
 	assert.Equal(t, "ended", a.Alert.State)
+	require.NotNil(t, a.Alert.Ended)
+	assert.True(t, a.Alert.Ended.After(a.Alert.Began))
+	assert.Contains(t, a.Text(), a.Alert.Name+" ended "+clock(*a.Alert.Ended)+", began "+clock(a.Alert.Began))
 	assert.WithinDuration(t, noon, a.At, 15*time.Second)
 }
 

@@ -67,8 +67,9 @@ func findEnded(ctx context.Context, p Ports, q Question) (*Alert, error) {
 	for _, line := range lines {
 		if n := len(line.TimesMs); n > 0 && line.TimesMs[n-1] > lastMs {
 			lastMs = line.TimesMs[n-1]
+			ended := time.UnixMilli(lastMs)
 			last = &Alert{Name: q.Alert, State: "ended", Labels: plain(line.Labels), Began: began(line.TimesMs),
-				Topology: line.Labels["topology"]}
+				Ended: &ended, Topology: line.Labels["topology"]}
 		}
 	}
 	return last, nil

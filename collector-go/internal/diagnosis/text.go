@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,13 @@ import (
 func (a *Answer) Text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s since %s", a.Alert.Name, a.Alert.State, clock(a.Alert.Began))
+	if ended := a.Alert.Ended; ended != nil {
+		out.Reset()
+		fmt.Fprintf(&out, "%s ended %s, began %s", a.Alert.Name, clock(*ended), clock(a.Alert.Began))
+	}
+	if last := a.Alert.LastBad; last != nil {
+		fmt.Fprintf(&out, ", held: nothing measured since %s raises it", clock(*last))
+	}
 	if a.Alert.Topology != "" {
 		fmt.Fprintf(&out, ", topology %s", a.Alert.Topology)
 	}
@@ -34,8 +42,17 @@ func (a *Answer) Text() string {
 	for _, note := range a.Notes {
 		fmt.Fprintf(&out, "\nNote: %s\n", note)
 	}
-	return out.String()
+	return written.ReplaceAllStringFunc(out.String(), func(found string) string {
+		at, err := time.Parse(time.RFC3339, found)
+		if err != nil {
+			return found
+		}
+		return at.Format("15:04 UTC")
+	})
 }
+
+// written is a time as minute writes it.
+var written = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:00Z`)
 
 func (a *Answer) writeAnnotations(out *strings.Builder) {
 	if len(a.Annotations) == 0 {

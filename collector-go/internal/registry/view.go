@@ -31,6 +31,15 @@ type Summary struct {
 	Components int `json:"component_count"`
 	Workers    int `json:"worker_count"`
 	Tasks      int `json:"task_count"`
+	// Lost are the workers that are not heard any more though the topology runs, and whose tasks are not reported from
+	// elsewhere.
+	Lost []LostWorker `json:"lost_workers,omitempty"`
+}
+
+// LostWorker is one, with when it was heard last by the collector's clock.
+type LostWorker struct {
+	Worker   string `json:"worker"`
+	LastSeen string `json:"last_seen"`
 }
 
 // Topology is all that is known of one run of a topology.
@@ -183,7 +192,11 @@ func (v view) summary() Summary {
 		LastSeen: timeText(v.heardMs),
 		Tasks:    len(v.tasks)}
 	slowest := &worker{}
-	for _, w := range v.workers {
+	for _, p := range v.places() {
+		w := v.workers[p]
+		if !w.present && w.tasks > 0 {
+			s.Lost = append(s.Lost, LostWorker{p.String(), timeText(w.heardMs)})
+		}
 		if w.present {
 			s.Workers++
 			slowest.reportMs = max(slowest.reportMs, w.reportMs)
@@ -192,6 +205,9 @@ func (v view) summary() Summary {
 	s.Alive = v.alive(slowest, v.heardMs)
 	s.ClockAhead = v.clockAhead()
 	s.Condition = v.state.condition(v.run, v.nowMs, v.times, s.Alive)
+	if s.Condition.State != Running {
+		s.Lost = nil // then all of it ended, or is silent
+	}
 	if v.info != nil {
 		s.Versions, s.Components = v.info.versions, len(v.info.components)
 	}

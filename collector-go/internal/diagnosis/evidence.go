@@ -1,0 +1,132 @@
+package diagnosis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Run is what the registry knows of a topology's run.
+type Run struct {
+	// State is running, silent, stopped, killed or replaced, since Since; By is who said so.
+	State, By string
+	Since     time.Time
+	// Workers is how many run, Lost those that are not heard though the topology is.
+	Workers int
+	Lost    []LostWorker
+	// Senders are the tasks of the metrics consumer, of which so many are Connected.
+	Senders, Connected int
+	// ClockAhead is how far the clock of a worker is off, the one that is off the most; below zero where it is behind.
+	ClockAhead time.Duration
+}
+
+// LostWorker is a worker that is not heard, and when it was heard last.
+type LostWorker struct {
+	Worker string
+	Heard  time.Time
+}
+
+const (
+	ofClocks = "BulletClockSkew"
+	// fresh is how old the evidence of an alert that fires by what is measured now may be: rules look 41 s back, each
+	// quarter of a minute.
+	fresh = 2 * time.Minute
+)
+
+// ofCollection reports that an alert is about the collection: no load of the topology explains it.
+func (a Alert) ofCollection() bool { return strings.HasPrefix(a.Name, ofOurOwn) || a.Name == ofClocks }
+
+// weigh finds how old the evidence of the alert is, and what is known of the topology's run.
+func (a *Answer) weigh(ctx context.Context, p Ports, now time.Time) {
+	if p.Run != nil && a.Alert.Topology != "" {
+		a.run = p.Run(ctx, a.Alert.Topology)
+	}
+	if p.Evidence == nil || a.Alert.State != "firing" {
+		return
+	}
+	if last, known := p.Evidence(ctx, a.Alert, now); known && now.Sub(last) > fresh {
+		a.Alert.Held, a.Alert.LastBad, a.Alert.Summary = true, &last, past(a.Alert.Summary)
+	}
+}
+
+// past is a summary of the rules that come with the program, of what is no longer measured.
+func past(summary string) string {
+	for _, verb := range [][2]string{{" is ", " was "}, {" take ", " took "}, {" get ", " got "}, {" spends ", " spent "},
+		{" does not come ", " did not come "}} {
+		if before, after, found := strings.Cut(summary, verb[0]); found {
+			return before + verb[1] + after
+		}
+	}
+	return summary
+}
+
+// verb is in the present where the alert is raised by what is measured now.
+func (a *Answer) verb(present, past string) string {
+	if a.Alert.Held || a.Alert.State == "ended" {
+		return past
+	}
+	return present
+}
+
+// silence is why a topology, or a worker of it, is not heard, as far as the registry knows.
+func silence(a *Answer) *Cause {
+	r := a.run
+	if r == nil {
+		return nil
+	}
+	name := a.Alert.Topology
+	cause := func(since time.Time, advice, format string, args ...any) *Cause {
+		return &Cause{"workers", fmt.Sprintf(format, args...), advice, since}
+	}
+	switch {
+	case r.State == "killed":
+		return cause(r.Since, "Nothing where that was meant; else submit it again", "%s was killed at %s, by the word of %s",
+			name, minute(r.Since), r.By)
+	case r.State == "stopped":
+		return cause(r.Since,
+			"Nothing where somebody killed or rebalances it; else see Storm's UI whether it is still there, and Supervisor's log for why the worker was stopped",
+			"Storm closed the metrics consumer of %s in order at %s: it was killed, is being rebalanced, or its worker was stopped",
+			name, minute(r.Since))
+	case r.State == "silent":
+		return cause(r.Since,
+			"See whether its workers run (Storm's UI, Supervisors' logs), and what the plugin says in their logs: bullet-metrics doctor --topology "+name,
+			"Nothing is heard of %s since %s, and nobody said that it ends; %s", name, minute(r.Since), r.senders())
+	case len(r.Lost) == 1:
+		return cause(r.Lost[0].Heard, lostAdvice,
+			"Worker %s is lost: it was heard last at %s, and its tasks are not reported from elsewhere; %d of %d workers report",
+			r.Lost[0].Worker, minute(r.Lost[0].Heard), r.Workers, r.Workers+1)
+	case len(r.Lost) > 1:
+		first := slices.MinFunc(r.Lost, func(a, b LostWorker) int { return a.Heard.Compare(b.Heard) })
+		return cause(first.Heard, lostAdvice,
+			"%d workers are lost, the first (%s) was heard last at %s, and their tasks are not reported from elsewhere; %d of %d workers report",
+			len(r.Lost), first.Worker, minute(first.Heard), r.Workers, r.Workers+len(r.Lost))
+	}
+	return nil
+}
+
+func (r *Run) senders() string {
+	switch {
+	case r.Connected > 0:
+		return fmt.Sprintf("%d of its %d senders are connected and send nothing", r.Connected, r.Senders)
+	case r.Senders == 1:
+		return "its sender is not connected"
+	}
+	return fmt.Sprintf("none of its %d senders is connected", r.Senders)
+}
+
+// clockOff is the cause of an alert about clocks.
+func clockOff(a *Answer) *Cause {
+	if a.run == nil || a.run.ClockAhead == 0 {
+		return nil
+	}
+	side := "ahead of"
+	if a.run.ClockAhead < 0 {
+		side = "behind"
+	}
+	return &Cause{"workers", fmt.Sprintf("A worker's clock in %s is %s %s the collector's", a.Alert.Topology,
+		a.run.ClockAhead.Abs().Round(time.Millisecond), side),
+		"Set it by a time service (chronyc tracking shows how it is); where all hosts seem off alike, it is the collector's own",
+		a.Alert.Began}
+}
