@@ -148,7 +148,7 @@ func (c *Campaign) finish() (*rundir.Result, error) {
 			fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the climb that were OK.",
 				c.run.Plan.CostTime().Round(time.Second)))
 	}
-	result := Conclude(c.run.Plan, c.run.Trials)
+	result := Conclude(c.run.Plan, c.run.Trials, c.run.Unanswered())
 	result.FinishedMs, result.Notes = c.now().UnixMilli(), append(result.Notes, c.notes...)
 	if err := c.writer.SaveResult(result); err != nil {
 		return nil, err

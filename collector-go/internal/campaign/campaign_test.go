@@ -429,6 +429,32 @@ func TestCatchingUp(t *testing.T) {
 	})
 }
 
+// A calibration that never reached its goal answers nothing, whatever its steps came to.
+func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, say := newWorld(), &journal{}
+		dir := begin(t, strings.Replace(grid, "records_per_second: 300, ", "leave_idle: 80%, ", 1)) // half is idle at any rate
+		result, err := goOn(t, t.Context(), dir, w, say, campaign.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, tuning.Inconclusive, result.Verdict)
+		for _, row := range result.Rows {
+			assert.Equal(t, tuning.Inconclusive, row.Verdict)
+		}
+		r, err := report.OpenRunReport(dir)
+		require.NoError(t, err)
+		assert.Equal(t, tuning.Inconclusive, r.Verdict)
+		page := t.TempDir()
+		require.NoError(t, r.Write(page))
+		text, err := os.ReadFile(filepath.Join(page, "report.md"))
+		require.NoError(t, err)
+		first, _, _ := strings.Cut(string(text), "\n## ")
+		const why = "o record rate was found that leaves 80% of the host idle: 50 records/s left 50%, 1,000 records/s 50%"
+		assert.Contains(t, first, why)
+		assert.Contains(t, first, "the question is not answered")
+		assert.Contains(t, say.text(), why)
+	})
+}
+
 // The rate is calibrated once, kept, and used again after an interrupt.
 func TestTheRateIsCalibratedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

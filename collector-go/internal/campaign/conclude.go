@@ -9,14 +9,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Conclude draws a run's result from what its trials measured.
-func Conclude(plan rundir.Plan, trials []rundir.Trial) rundir.Result {
+// Conclude draws a run's result from what its trials measured. unanswered states why they answer nothing, "" where they
+// do.
+func Conclude(plan rundir.Plan, trials []rundir.Trial, unanswered string) rundir.Result {
 	r := rundir.Result{Notes: []string{}, Trials: []rundir.TrialResult{}, Rows: []rundir.RowResult{}}
 	for _, t := range trials {
 		r.Trials = append(r.Trials, trialResult(plan, t))
 	}
 	r.Rows = rows(plan, trials)
 	r.Verdict = overall(r)
+	r.Doubt(unanswered)
 	r.ExitCode = exitCode(plan, r)
 	return r
 }

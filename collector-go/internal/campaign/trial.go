@@ -221,8 +221,10 @@ func (c *Campaign) setRate(session *experiment.Session, t *rundir.Trial) error {
 	if err != nil {
 		return err
 	}
-	return c.append(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches,
-		RecordsPerSecond: &rate, Text: string(text)})
+	event := rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches, RecordsPerSecond: &rate,
+		Text: string(text)}
+	c.run.Events = append(c.run.Events, event)
+	return c.append(event)
 }
 
 func (c *Campaign) step(session *experiment.Session, t *rundir.Trial, next order) (rundir.Step, error) {

@@ -4,9 +4,11 @@ import "math"
 
 // Bounds of the calibration.
 const (
-	firstRate   = 1000.0 // records a second
+	firstRate = 1000.0 // records a second
+	// lowestRate and highestRate bound the search; one that ends there has found nothing (rundir.Calibration.Missed).
+	// The highest is beyond what a source makes, so that it is no size of a host that ends a search.
 	lowestRate  = 50.0
-	highestRate = 50_000.0
+	highestRate = 10_000_000.0
 	maxReadings = 8
 	// closeEnough is how far from the target an idle ratio may be and still be taken, twice in a row: workers whose
 	// code is still being compiled need less and less for the same records.
@@ -29,7 +31,8 @@ type calibration struct {
 	readings   []reading
 }
 
-// next is the rate to try; done states that it is the one to keep and needs no further reading.
+// next is the rate to try; done states that the search has ended and that it is the one to keep: where no reading was
+// close, that of the closest one.
 func (c *calibration) next() (rate float64, done bool) {
 	if len(c.readings) == 0 {
 		return firstRate, false
@@ -41,7 +44,21 @@ func (c *calibration) next() (rate float64, done bool) {
 	}
 	rate = c.estimate(last)
 	stuck := rate == last.rate // at a bound: another reading would try the same
-	return rate, stuck || len(c.readings) >= maxReadings
+	if stuck || len(c.readings) >= maxReadings {
+		return c.closest(), true
+	}
+	return rate, false
+}
+
+// closest is the rate of the reading that is closest to the target, the last of several.
+func (c *calibration) closest() float64 {
+	best := c.readings[0]
+	for _, r := range c.readings[1:] {
+		if math.Abs(r.idle-c.targetIdle) <= math.Abs(best.idle-c.targetIdle) {
+			best = r
+		}
+	}
+	return best.rate
 }
 
 func (c *calibration) close(r reading) bool { return math.Abs(r.idle-c.targetIdle) <= closeEnough }

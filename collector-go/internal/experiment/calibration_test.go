@@ -6,6 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 func TestNextSlice(t *testing.T) {
@@ -34,12 +37,40 @@ func TestCalibrationFindsTheRate(t *testing.T) {
 	})
 }
 
-func TestCalibrationOfASaturatedHostStaysBounded(t *testing.T) {
-	c := calibration{targetIdle: 0.4}
+// ended is how a calibration of a host ends.
+func ended(target float64, idleAt func(rate float64) float64) (calibration, rundir.Calibration) {
+	c := calibration{targetIdle: target}
 	rate, done := c.next()
 	for ; !done; rate, done = c.next() {
-		c.add(rate, 0)
+		c.add(rate, idleAt(rate))
 	}
-	assert.GreaterOrEqual(t, rate, lowestRate)
-	assert.Less(t, rate, firstRate/4, "each reading without any idle lowers the rate")
+	return c, calibrationReport(c, rate)
+}
+
+// A search that ends at its bound, or without a response, has found nothing; there is no bound at which it ends as if
+// it had.
+func TestACalibrationThatFindsNothingSaysSo(t *testing.T) {
+	c, found := ended(0.4, func(float64) float64 { return 0 })
+	assert.LessOrEqual(t, len(c.readings), maxReadings)
+	assert.Contains(t, found.Missed(tuning.Unknown), "no record rate was found that leaves 40% of the host idle")
+
+	_, found = ended(0.5, func(rate float64) float64 { return max(0.03, 0.25-rate/5000) })
+	assert.Equal(t, "no record rate was found that leaves 50% of the host idle: 50 records/s left 24%, 1,000 records/s 5.0%",
+		found.Missed(tuning.Unknown))
+
+	_, found = ended(0.5, func(float64) float64 { return 0.97 })
+	assert.NotEmpty(t, found.Missed(tuning.Unknown), "no rate changes anything")
+
+	_, found = ended(0.5, func(rate float64) float64 { return 0.95 - rate/600_000 }) // as on many cores
+	assert.Empty(t, found.Missed(tuning.Unknown))
+	assert.InDelta(t, 270_000, float64(found.RecordsPerSecond), 30_000)
+}
+
+// A rate for which there was no time is an estimate, until the step of 0 queries shows it.
+func TestARateThatWasNotTriedIsNoAnswer(t *testing.T) {
+	found := rundir.Calibration{TargetIdle: 0.4, RecordsPerSecond: 3000,
+		Readings: []rundir.Reading{{RecordsPerSecond: 1000, HostIdle: 0.8}}}
+	assert.Contains(t, found.Missed(tuning.Unknown), "3,000 records/s are an estimate that was not tried")
+	assert.Empty(t, found.Missed(0.43))
+	assert.NotEmpty(t, found.Missed(0.7))
 }

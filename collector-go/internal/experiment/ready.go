@@ -90,8 +90,13 @@ func (s *Session) calibrate(ctx context.Context) (rundir.Calibration, error) {
 		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate,
 			100*idle, 100*c.targetIdle)
 	}
-	s.ports.Progress.Say("calibration: %.0f records/s it is", rate)
-	return calibrationReport(c, rate), s.setRate(ctx, rate)
+	found := calibrationReport(c, rate)
+	if missed := found.Missed(tuning.Unknown); missed != "" {
+		s.ports.Progress.Say("calibration: %s; measuring at %.0f records/s, which answers nothing about that load", missed, rate)
+	} else {
+		s.ports.Progress.Say("calibration: %.0f records/s it is", rate)
+	}
+	return found, s.setRate(ctx, rate)
 }
 
 // canAfford reports whether there is time for another reading.

@@ -56,15 +56,12 @@ func generalCaveats(percentiles bool) []string {
 	}
 }
 
-// idleTolerance is how far from the calibration's goal the first step's idle may be before it is a caveat.
-const idleTolerance = 0.1
-
 func idleCaveat(run *rundir.Figures) []string {
 	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
 	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {
 		return nil
 	}
-	if d := reached - target; d < idleTolerance && d > -idleTolerance {
+	if d := reached - target; d < rundir.IdleTolerance && d > -rundir.IdleTolerance {
 		return nil
 	}
 	return []string{

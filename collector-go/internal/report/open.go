@@ -23,7 +23,8 @@ func OpenRunReport(dir string) (*RunReport, error) {
 		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
 		Notes: []string{}, plan: plan,
 	}
-	if run.Result != nil {
+	if r.unanswered = run.Unanswered(); run.Result != nil {
+		run.Result.Doubt(r.unanswered) // older programs took the rate at which the search ended
 		r.Verdict, r.Finished = run.Result.Verdict, true
 		r.Notes = append(r.Notes, run.Result.Notes...)
 	}

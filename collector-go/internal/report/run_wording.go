@@ -40,6 +40,9 @@ func (r *RunReport) why() string {
 		}
 	}
 	switch {
+	case r.unanswered != "":
+		return capital(r.unanswered) + ". So the question is not answered: the steps were measured at another record rate. " +
+			"Free the host of other work, or set load.records_per_second to a number. " + held
 	case steps == 0:
 		return "No step was measured."
 	case !r.Finished:

@@ -34,7 +34,8 @@ type RunReport struct {
 	Volume   VolumeReport            `json:"data_volume"`
 
 	plan         rundir.Plan
-	mibEstimated bool // MiB/s of a step at least
+	mibEstimated bool   // MiB/s of a step at least
+	unanswered   string // why the run answers nothing, "" where it does
 }
 
 // RowReport is one configuration over all its launches.
