@@ -86,7 +86,9 @@ func TestAGridIsSearched(t *testing.T) {
 		dir := begin(t, grid)
 		result, err := goOn(t, t.Context(), dir, w, say, campaign.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, tuning.OK, result.Verdict, "a bracketed capacity is what was looked for")
+		assert.Equal(t, tuning.Inconclusive, result.Verdict, "a search that ended at its bound has no answer")
+		assert.Equal(t, []tuning.Verdict{tuning.OK, tuning.Inconclusive},
+			[]tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict}, "a bracketed capacity is what was looked for")
 		assert.Equal(t, exit.Done, result.ExitCode)
 		require.Len(t, result.Rows, 2)
 		assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())

@@ -59,7 +59,7 @@ func rows(plan rundir.Plan, trials []rundir.Trial) (rows []rundir.RowResult) {
 }
 
 // verdictOf is the verdict of a row: by its capacity where a goal asks for one, else by its steps. Where a miss is what
-// the search looks for, a row that was bracketed, or held to its end, is OK.
+// the search looks for, a row that was bracketed is OK.
 func verdictOf(plan rundir.Plan, steps []rundir.Step, interval tuning.Interval) tuning.Verdict {
 	for _, g := range plan.Goals {
 		if g.Figure == tuning.CapacityFigure {
@@ -76,8 +76,17 @@ func verdictOf(plan rundir.Plan, steps []rundir.Step, interval tuning.Interval) 
 		return tuning.Limited
 	case interval.FirstFail != nil && interval.LastOK == nil:
 		return tuning.Fail
+	case interval.Censored && searches(plan):
+		return tuning.Inconclusive
 	}
 	return tuning.OK
+}
+
+// searches reports whether a plan looks for where goals are missed: such a search that ends at its last value without a
+// miss has no answer.
+func searches(plan rundir.Plan) bool {
+	return !plan.FailFails && plan.Search != tuning.FullSearch &&
+		slices.ContainsFunc(plan.Trials, func(t rundir.PlannedTrial) bool { return len(t.Steps) > 1 })
 }
 
 // capacityVerdict judges a goal of the capacity.

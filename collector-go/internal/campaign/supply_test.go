@@ -57,7 +57,7 @@ func TestAStepOfTooFewRecordsIsLimited(t *testing.T) {
 		dir := begin(t, grid)
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, []tuning.Verdict{tuning.Limited, tuning.OK},
+		assert.Equal(t, []tuning.Verdict{tuning.Limited, tuning.Inconclusive},
 			[]tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict})
 		for _, s := range reread(t, dir).Trials[0].Steps {
 			assert.Equal(t, tuning.Limited, s.Verdict)

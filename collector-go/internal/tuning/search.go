@@ -1,7 +1,9 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -228,6 +230,19 @@ func groupedList(values []float64) string {
 
 // String is Text.
 func (i Interval) String() string { return i.Text() }
+
+// Compare orders capacities by the largest value that was OK, then by the smallest that failed; one of which nothing is
+// known is the smallest.
+func (i Interval) Compare(other Interval) int {
+	value := func(v *float64) float64 {
+		if v == nil {
+			return math.Inf(-1)
+		}
+		return *v
+	}
+	return cmp.Or(cmp.Compare(value(i.LastOK), value(other.LastOK)),
+		cmp.Compare(value(i.FirstFail), value(other.FirstFail)))
+}
 
 // Overlaps reports whether a capacity could lie in both intervals; unknown ends are open.
 func (i Interval) Overlaps(other Interval) bool {
