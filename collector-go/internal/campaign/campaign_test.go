@@ -431,6 +431,20 @@ func TestCatchingUp(t *testing.T) {
 	})
 }
 
+// What a step took of records is what its source counted, as it is stored; the gateway's status is of another moment.
+func TestAStepsRecordsAreThoseThatTheSourceCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.uncounted = 0.025
+		dir := begin(t, grid)
+		_, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
+		require.NoError(t, err)
+		for _, s := range reread(t, dir).Trials[0].Steps {
+			assert.InDelta(t, 0.975*384, float64(s.RecordsPerSecond), 0.01)
+		}
+	})
+}
+
 // A calibration that never reached its goal answers nothing, whatever its steps came to.
 func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,6 +36,8 @@ type world struct {
 	// never. mute has no worker report, lossy loses the last record of each query.
 	away, stale func() bool
 	mute, lossy bool
+	// uncounted is the share of the records that a source made by what the gateway states, and did not count itself.
+	uncounted float64
 	// behind makes something of each topology that lies behind a broker; nil for none.
 	behind func(*fakeTopology) *brokered
 	// ask, where it is set, is shown each query before the topology is; its error is the query's.
@@ -106,6 +108,7 @@ type fakeTopology struct {
 	control load.Control
 	changed time.Time
 	emitted float64
+	made    []madeBy
 	// lag is how many records are due and not yet made: of a source that carries no more.
 	lag    float64
 	active int
@@ -131,6 +134,26 @@ func (f *fakeTopology) advance() {
 	}
 	f.emitted, f.lag = f.emitted+took, due-took
 	f.changed = time.Now()
+	f.made = append(f.made, madeBy{f.changed, f.emitted})
+}
+
+// madeBy is how many records a source had made by a moment.
+type madeBy struct {
+	at      time.Time
+	records float64
+}
+
+// emittedBy is how many records the source had made by a moment that is not after the last one that is known.
+func (f *fakeTopology) emittedBy(t time.Time) float64 {
+	before := madeBy{f.began, 0}
+	for _, m := range f.made {
+		if m.at.After(t) {
+			share := t.Sub(before.at).Seconds() / m.at.Sub(before.at).Seconds()
+			return before.records + share*(m.records-before.records)
+		}
+		before = m
+	}
+	return before.records
 }
 
 func (f *fakeTopology) SetControl(_ context.Context, c load.Control) error {
@@ -274,6 +297,7 @@ func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.
 	}
 	of.mu.Lock()
 	defer of.mu.Unlock()
+	of.advance()
 	s := experiment.Series{Labels: map[string]string{"worker": "w:1", "pid": "11", "task": "1"}}
 	if strings.HasPrefix(selector, "storm_connection_sent_messages_total") {
 		s.Labels["worker"], s.Labels["peer"] = "worker of "+of.name, "another"
@@ -289,6 +313,8 @@ func (f *fakeTopology) value(selector string, t time.Time) tuning.Figure {
 	switch {
 	case f.world.cpu != nil && strings.HasPrefix(selector, "bullet_worker_cpu"):
 		return tuning.Figure(f.world.cpu(t.Sub(f.began)))
+	case strings.HasPrefix(selector, "bullet_source_records_total"):
+		return tuning.Figure(f.emittedBy(t) * (1 - f.world.uncounted))
 	case !strings.HasPrefix(selector, "bullet_filter_latency"):
 		return tuning.Figure(t.Sub(f.began).Seconds() / 4)
 	case f.slow[t.UnixMilli()] || f.capacity > 0 && float64(f.active) > f.capacity:

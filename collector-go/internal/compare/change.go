@@ -51,6 +51,10 @@ type FigureChange struct {
 	// LaunchesBefore and LaunchesAfter are how many launches of each side measured it.
 	LaunchesBefore int `json:"launches_before"`
 	LaunchesAfter  int `json:"launches_after"`
+	// EstimateBefore and EstimateAfter are the figures with the intervals that each side's own report has; nil of a
+	// figure that a report states without one.
+	EstimateBefore *tuning.Estimate `json:"estimate_before,omitempty"`
+	EstimateAfter  *tuning.Estimate `json:"estimate_after,omitempty"`
 	tuning.Difference
 }
 
@@ -131,7 +135,8 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 			d.WithoutRatio() // of one that came before its time there is no multiple
 		}
 		if d.Before.Known() || d.After.Known() {
-			out.Figures = append(out.Figures, FigureChange{f.Name, f.Unit, f.Worse, was.Launches(), is.Launches(), d})
+			out.Figures = append(out.Figures, FigureChange{Name: f.Name, Unit: f.Unit, Worse: f.Worse,
+				LaunchesBefore: was.Launches(), LaunchesAfter: is.Launches(), Difference: d})
 		}
 	}
 	return out
@@ -162,25 +167,24 @@ func collectors(step string, before, after []Step, confidence float64) (all []GC
 	return all
 }
 
-// marginal compares what a query costs in two configurations: the slopes of CPU over queries, a point a launch. Nothing
-// where either has another axis, or too few steps.
+// marginal compares what a query costs in two configurations: the slopes of CPU over queries by which each side's own
+// report states it, with that report's intervals. Nothing where either has another axis.
 func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
-	if !a.Queries || !b.Queries {
-		return nil
-	}
-	for _, f := range []struct {
-		name, worse string
-		of          func(Step) tuning.Figure
-	}{
-		{"CPU that a query adds, all workers", "up", func(s Step) tuning.Figure { return s.TotalCPU }},
-		{"CPU that a query adds, mean of a worker", "", func(s Step) tuning.Figure { return s.AverageCPU }},
-	} {
-		d := tuning.CompareSlopes(a.costLine(f.of, confidence), b.costLine(f.of, confidence), confidence)
-		if min(len(a.Launches), len(b.Launches)) < 2 {
-			d.WithoutInterval()
-		}
-		if d.Before.Known() && d.After.Known() {
-			all = append(all, FigureChange{f.name, "ms/min", f.worse, len(a.Launches), len(b.Launches), d})
+	for _, before := range a.Costs {
+		for _, after := range b.Costs {
+			if before.Name != after.Name || !before.Estimate.Value.Known() && !after.Estimate.Value.Known() {
+				continue
+			}
+			d := tuning.CompareSlopes(before.Line, after.Line, confidence)
+			if !before.Estimate.Value.Known() || !after.Estimate.Value.Known() {
+				d.NotCompared("what a query costs is not determined on both sides")
+			} else if min(len(a.Launches), len(b.Launches)) < 2 {
+				d.WithoutInterval()
+			}
+			d.Before, d.After = before.Estimate.Value, after.Estimate.Value
+			all = append(all, FigureChange{Name: before.Name, Unit: "ms/min", Worse: before.Worse,
+				LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches), Difference: d,
+				EstimateBefore: &before.Estimate, EstimateAfter: &after.Estimate})
 		}
 	}
 	return all

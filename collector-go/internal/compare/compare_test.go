@@ -16,7 +16,7 @@ func side(label string, unit string, cpu ...float64) compare.Side {
 	launch := compare.Launch{}
 	for i, mean := range cpu {
 		step := compare.Step{Value: float64(100 * i), Name: []string{"0 queries", "100 queries"}[i], Verdict: tuning.OK,
-			TotalCPU: tuning.Figure(mean), AverageCPU: tuning.Unknown, Figures: map[string][]tuning.Figure{}}
+			Figures: map[string][]tuning.Figure{}}
 		for n := range 40 {
 			value := tuning.Figure(mean * (1 + 0.01*float64(n*7%5-2)))
 			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU], value)
@@ -26,7 +26,18 @@ func side(label string, unit string, cpu ...float64) compare.Side {
 	}
 	return compare.Side{Directory: "runs/" + label, ID: label, Configurations: []compare.Configuration{
 		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch},
-			Queries: true}}}
+			Costs: costs(cpu...)}}}
+}
+
+// costs are what a query costs by steps of 0 and 100 queries that were measured twice.
+func costs(cpu ...float64) []compare.Cost {
+	var x, y []float64
+	for i, mean := range cpu {
+		x, y = append(x, float64(100*i), float64(100*i)), append(y, 0.99*mean, 1.01*mean)
+	}
+	l := tuning.FitLine(x, y, 0.95)
+	return []compare.Cost{{Name: "CPU that a query adds, all workers", Worse: "up", Line: l,
+		Estimate: tuning.Estimate{Value: l.Slope, Low: l.Low, High: l.High}}}
 }
 
 // launched has the side's launch three times, each a hundredth above the one before.
@@ -40,7 +51,6 @@ func launched(s compare.Side) compare.Side {
 			for _, v := range step.Figures[compare.TotalCPU] {
 				values = append(values, 1.01*v)
 			}
-			step.TotalCPU *= 1.01
 			step.Figures = map[string][]tuning.Figure{compare.TotalCPU: values}
 			next.Steps = append(next.Steps, step)
 		}

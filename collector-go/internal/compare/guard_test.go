@@ -19,8 +19,7 @@ func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Side 
 	c := compare.Configuration{Label: "one", Unit: "queries"}
 	for range launches {
 		own := mean * math.Exp(scatter*random.NormFloat64())
-		step := compare.Step{Name: "100 queries", Value: 100, Verdict: tuning.OK, TotalCPU: tuning.Unknown,
-			AverageCPU: tuning.Unknown, Figures: map[string][]tuning.Figure{}}
+		step := compare.Step{Name: "100 queries", Value: 100, Verdict: tuning.OK, Figures: map[string][]tuning.Figure{}}
 		for range 30 {
 			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU],
 				tuning.Figure(own*(1+0.02*random.NormFloat64())))

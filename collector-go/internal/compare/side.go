@@ -25,13 +25,21 @@ type Configuration struct {
 	Unit     string            // what its capacity counts, "" where it has none
 	Values   map[string]string // settings, versions, machine and load by name
 	Launches []Launch
-	// Queries reports whether its steps ascend along simultaneous queries.
-	Queries bool
+	// Costs are what a query costs, as its own report estimates it; none where its steps do not ascend along
+	// simultaneous queries.
+	Costs []Cost
 	// OwnMs is how long its queries run by themselves: what their results take beyond it is the topology's. 0 where
 	// queries end before it, or it is not known.
 	OwnMs tuning.Figure
 	// GC is how GC time went along with CPU and latency over all launches; nil where no worker reported its collectors.
 	GC *tuning.GCReport
+}
+
+// Cost is what a query costs by its name, with the line that it is the slope of.
+type Cost struct {
+	Name, Worse string
+	Estimate    tuning.Estimate
+	Line        tuning.Line
 }
 
 // Launch is what was measured of a topology once.
@@ -47,10 +55,8 @@ type Step struct {
 	Name    string
 	Verdict tuning.Verdict
 	// Figures are the values of each of Figures by its name, in the order of time.
-	Figures map[string][]tuning.Figure
-	// TotalCPU is that of all workers, AverageCPU the mean of a worker, ms a minute over the whole step.
-	TotalCPU, AverageCPU tuning.Figure
-	Collectors           []Collector
+	Figures    map[string][]tuning.Figure
+	Collectors []Collector
 }
 
 // Collector is a garbage collector in a step.
@@ -109,19 +115,6 @@ func (c Configuration) places() (all []Step) {
 	}
 	slices.SortFunc(all, func(a, b Step) int { return int(a.Value*1000 - b.Value*1000) })
 	return all
-}
-
-// costLine is CPU over queries, of the steps that were OK.
-func (c Configuration) costLine(cpu func(Step) tuning.Figure, confidence float64) tuning.Line {
-	var x, y []float64
-	for _, l := range c.Launches {
-		for _, s := range l.Steps {
-			if used := cpu(s); s.Verdict == tuning.OK && used.Known() {
-				x, y = append(x, s.Value), append(y, float64(used))
-			}
-		}
-	}
-	return tuning.FitLine(x, y, confidence)
 }
 
 // agreed is one verdict for all launches: what they agree on, else inconclusive.

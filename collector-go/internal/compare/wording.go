@@ -179,14 +179,22 @@ func (s StepChange) clearChanges(confidence float64) string {
 
 // marginalText is the change of what a query costs as a sentence.
 func (f FigureChange) marginalText(suffix string, confidence float64) string {
-	text := fmt.Sprintf("%s%s, over the steps that were OK: %s ms/min before, %s after, %s",
-		f.Name, suffix, tuning.Digits(f.Before), tuning.Digits(f.After), f.Text(confidence))
+	text := fmt.Sprintf("%s%s: before %s, after %s; change %s", f.Name, suffix, estimateText(f.EstimateBefore),
+		estimateText(f.EstimateAfter), f.Text(confidence))
 	if f.Note != "" {
 		text += tuning.InBrackets(f.Note)
 	} else if !f.Clear {
 		text += ", which may be none"
 	}
 	return text + "."
+}
+
+// estimateText is what a query costs as a report states it, whose confidence is the usual one.
+func estimateText(e *tuning.Estimate) string {
+	if !e.Value.Known() {
+		return "not determined: " + e.Note
+	}
+	return e.Text(tuning.DefaultConfidence, "ms/min")
 }
 
 // UnknownMoves is the note of controlled variables of which it is not known whether they moved; "" where there are

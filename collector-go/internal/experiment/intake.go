@@ -11,9 +11,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// What a topology takes of records is what its source emitted. Of a generator, which is a part of the topology, the
-// gateway's status states that, to the moment. Of a topology that reads from Kafka, or from a source that is not ours,
-// that status is the record maker's or nobody's; then it is what the collector stored.
+// What a topology takes of records is what its source counted, as the collector stored it: one figure for a step, its
+// evidence and its report. Only of a generator that counts nothing is it what the gateway's status states: the status
+// is of the moment at which the gateway answers, which on a starved host is not the slices'. Of a topology that reads
+// from Kafka, or from a source that is not ours, that status is the record maker's or nobody's.
 
 // readsThroughBroker reports whether records come through a broker, by bullet-dsl's spout, instead of being made by the
 // source itself.
@@ -54,12 +55,13 @@ func (r *reader) records() (series []Series, estimated bool) {
 	return series, len(series) > 0
 }
 
-// recordsRead is how many records a second the topology took in (from, to]; unknown where nobody reports it.
-func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (tuning.Figure, error) {
+// recordsRead is how many records a second the topology took in (from, to], unknown where nobody reports it, and whether
+// that is an estimate from a sample.
+func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (rate tuning.Figure, estimated bool, err error) {
 	read := s.reader(ctx, from.Add(-evidenceLookback), to)
-	series, _ := read.records()
+	series, estimated := read.records()
 	within := rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}
-	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), read.err
+	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), estimated, read.err
 }
 
 // lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. known is false
@@ -79,16 +81,20 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 	return tuning.Unknown, n > 0 && other.TimesMs[n-1] >= moment.UnixMilli(), read.err
 }
 
-// takeIn puts what the collector states that the topology took into a step whose figures of records are the record
-// maker's.
+// takeIn puts what the collector states that the topology took into a step, in the place of what the record maker
+// states.
 func (s *Session) takeIn(step *rundir.Step, m tuning.StepMeasures) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	lag := tuning.Figure(step.RecordsLag)
+	rate, estimated, err := s.recordsRead(s.ctx, from, to)
+	if err != nil {
+		return err
+	}
+	if s.collected() || rate.Known() && !estimated {
+		step.RecordsPerSecond = rate
+		step.MiBPerSecond = rate * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
+	}
 	if s.collected() {
-		var err error
-		if step.RecordsPerSecond, err = s.recordsRead(s.ctx, from, to); err != nil {
-			return err
-		}
 		read := s.reader(s.ctx, from, to)
 		lag = rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}.Last(sum(read.read(lagMetric)))
 		if read.err != nil {
@@ -98,7 +104,6 @@ func (s *Session) takeIn(step *rundir.Step, m tuning.StepMeasures) error {
 		if lag.Known() {
 			step.RecordsLag = int64(math.Round(float64(lag)))
 		}
-		step.MiBPerSecond = step.RecordsPerSecond * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
 	}
 	m.Set(tuning.SourceLag, tuning.AtEnd, lag)
 	return s.caughtUp(step)
@@ -157,7 +162,7 @@ func (s *Session) caughtUp(step *rundir.Step) error {
 	}
 	taken := o.made
 	if s.collected() {
-		read, err := s.recordsRead(s.ctx, o.from, o.to)
+		read, _, err := s.recordsRead(s.ctx, o.from, o.to)
 		if err != nil {
 			return err
 		}
@@ -258,7 +263,7 @@ func (s *Session) settledAt(ctx context.Context) (float64, error) {
 		return max(leastLag, madeLag.Seconds()*s.rate), nil
 	}
 	rate := s.rate
-	read, err := s.recordsRead(ctx, time.Now().Add(-drainHistory), time.Now())
+	read, _, err := s.recordsRead(ctx, time.Now().Add(-drainHistory), time.Now())
 	if err != nil {
 		return 0, err
 	}

@@ -10,27 +10,37 @@ import (
 
 // concurrency judges each configuration's steps along the axis of queries; none on another axis.
 func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
-	if r.Axis != rundir.Queries {
-		return nil, nil
-	}
-	goals := goalsOf(r.plan)
 	for _, row := range r.Rows {
-		var rows []tuning.ConcurrencyRow
-		for _, m := range r.withCosts(row.Configuration) {
-			if step := m.concurrency(); step.AverageCPUMsPerMinute.Known() {
-				rows = append(rows, step)
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		c, err := tuning.AnalyzeConcurrency(rows, goals, tuning.DefaultConfidence)
+		c, err := r.concurrencyOf(row)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, NamedConcurrency{row.Label, c, rows})
+		if c != nil {
+			all = append(all, *c)
+		}
 	}
 	return all, nil
+}
+
+// concurrencyOf judges a configuration's steps; nil on another axis, or where none has its CPU.
+func (r *RunReport) concurrencyOf(row RowReport) (*NamedConcurrency, error) {
+	if r.Axis != rundir.Queries {
+		return nil, nil
+	}
+	var rows []tuning.ConcurrencyRow
+	for _, m := range r.withCosts(row.Configuration) {
+		if step := m.concurrency(); step.AverageCPUMsPerMinute.Known() {
+			rows = append(rows, step)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	c, err := tuning.AnalyzeConcurrency(rows, goalsOf(r.plan), tuning.DefaultConfidence)
+	if err != nil {
+		return nil, err
+	}
+	return &NamedConcurrency{row.Label, c, rows}, nil
 }
 
 // withCosts are the places that the search for the capacity measured, and those of the loads that were measured for

@@ -30,17 +30,41 @@ func (l *launch) values() compare.Launch {
 	out := compare.Launch{Judged: l.judged}
 	for _, p := range l.steps {
 		s := stepOf{l, p}
-		step := compare.Step{
-			Value: p.value, Name: p.name, Verdict: p.step.Verdict, Figures: s.figures(), TotalCPU: Unknown,
-			AverageCPU: Unknown,
-		}
+		step := compare.Step{Value: p.value, Name: p.name, Verdict: p.step.Verdict, Figures: s.figures()}
 		if own := l.report.stepAt(p.step.StartMs); own != nil {
-			step.TotalCPU, step.AverageCPU = own.TotalCPUMsPerMinute, own.AverageCPUMsPerMinute
+			for name, figure := range own.compared() {
+				step.Figures[name] = levelled(step.Figures[name], figure)
+			}
 		}
 		for _, name := range collectorsOf(l.run.Workers) {
 			step.Collectors = append(step.Collectors, s.collector(name))
 		}
 		out.Steps = append(out.Steps, step)
+	}
+	return out
+}
+
+// compared are a step's figures, as its report has them, by the names under which they are compared. Whatever compares
+// steps goes by them: how a figure scatters is from its slices or queries, what it is is said in one place.
+func (s *StepReport) compared() map[string]Figure {
+	return map[string]Figure{
+		compare.TotalCPU: s.TotalCPUMsPerMinute, compare.MeanCPU: s.AverageCPUMsPerMinute,
+		compare.TotalGC: s.TotalGCMsPerMinute, compare.MeanGC: s.AverageGCMsPerMinute,
+		compare.GCShare: 100 * s.GCShareOfCPU, compare.TotalHeap: s.TotalHeapUsedBytes / mib,
+		compare.MeanHeap: s.AverageHeapUsedBytes / mib, compare.FilterLatency: s.FilterLatencyMeanMs,
+		compare.ResultSize: s.AverageResultSize, compare.TimeToResult: s.Clients.LatencyMeanMs,
+		compare.QueriesRunning: s.QueriesRunningMean,
+	}
+}
+
+// levelled moves values so that their mean is the figure; none where it is not known.
+func levelled(values []Figure, figure Figure) (out []Figure) {
+	by := figure - rundir.Average(values)
+	if !by.Known() {
+		return nil
+	}
+	for _, v := range values {
+		out = append(out, v+by)
 	}
 	return out
 }

@@ -45,13 +45,17 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		}
 		launches[t.Configuration] = append(launches[t.Configuration], l)
 	}
+	costs, err := costsOf(run, wanted)
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range order {
 		values, err := run.Values(t)
 		if err != nil {
 			return nil, err
 		}
 		s.add(compare.Configuration{
-			Label: t.Label, Unit: capacityUnit(run.Plan), Values: values, Queries: run.Plan.Axis == rundir.Queries,
+			Label: t.Label, Unit: capacityUnit(run.Plan), Values: values, Costs: costs[t.Configuration],
 			OwnMs: Figure(launches[t.Configuration][0].report.window()),
 		}, launches[t.Configuration])
 	}
@@ -59,6 +63,36 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		return nil, fmt.Errorf("%s: no step of it was measured yet, so there is nothing to compare", dir)
 	}
 	return s, nil
+}
+
+// costsOf are what a query costs in each configuration, as the run's report estimates it.
+func costsOf(run *rundir.Run, wanted func(rundir.Trial) bool) (map[int][]compare.Cost, error) {
+	r := &RunReport{Axis: run.Plan.Axis, plan: run.Plan}
+	for _, t := range run.Trials {
+		if !wanted(t) {
+			continue
+		}
+		trial, err := r.trial(t)
+		if err != nil {
+			return nil, err
+		}
+		r.Trials = append(r.Trials, *trial)
+	}
+	r.rows(nil)
+	all := map[int][]compare.Cost{}
+	for _, row := range r.Rows {
+		c, err := r.concurrencyOf(row)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			all[row.Configuration] = []compare.Cost{
+				{Name: "CPU that a query adds, all workers", Worse: "up", Estimate: c.MarginalTotal, Line: c.TotalFit},
+				{Name: "CPU that a query adds, mean of a worker", Estimate: c.Marginal, Line: c.CPUFit},
+			}
+		}
+	}
+	return all, nil
 }
 
 // capacityUnit is what the capacity of a plan's configurations counts, "" where they have none.

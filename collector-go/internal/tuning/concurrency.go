@@ -94,7 +94,9 @@ type Concurrency struct {
 	MarginalTotalCoresWhileComplete Estimate `json:"marginal_total_cpu_cores_per_query_while_complete"`
 	// CPUFit is the line that Marginal is the slope of, TotalFitWhileComplete that of MarginalTotalWhileComplete. A
 	// point is a launch.
-	CPUFit                Line `json:"cpu_fit"`
+	CPUFit Line `json:"cpu_fit"`
+	// TotalFit is the line that MarginalTotal is the slope of.
+	TotalFit              Line `json:"-"`
 	TotalFitWhileComplete Line `json:"total_cpu_fit_while_complete"`
 	// GCCorrelation is Pearson's between GC time and CPU over the steps.
 	GCCorrelation Figure   `json:"gc_cpu_correlation"`

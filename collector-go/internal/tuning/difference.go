@@ -80,6 +80,11 @@ func (d *Difference) WithoutInterval() {
 	}
 }
 
+// NotCompared takes the change away, where a side has no figure that could be compared.
+func (d *Difference) NotCompared(why string) {
+	d.Change, d.Ratio, d.Clear, d.Note = noEstimate(), noEstimate(), false, why
+}
+
 // WithoutRatio takes the relative change away, of figures that are multiples of nothing.
 func (d *Difference) WithoutRatio() { d.Ratio = noEstimate() }
 
