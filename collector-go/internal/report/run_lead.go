@@ -87,7 +87,8 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 	return find(most.Capacity.LastOK, tuning.OK), find(most.Capacity.FirstFail, tuning.Fail)
 }
 
-// others are the further steps that were not OK: a few by name, each with its own reason, else how many of each verdict.
+// others are the further steps that were not OK: a few by name, each with its own reason, else how many of each
+// verdict.
 func (r *RunReport) others(all []trialStep) string {
 	if len(all) <= mostNamedSteps {
 		var said []string
