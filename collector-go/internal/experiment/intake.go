@@ -55,9 +55,10 @@ func (r *reader) records() (series []Series, estimated bool) {
 	return series, len(series) > 0
 }
 
-// recordsRead is how many records a second the topology took in (from, to], unknown where nobody reports it, and whether
-// that is an estimate from a sample.
-func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (rate tuning.Figure, estimated bool, err error) {
+// recordsRead is how many records a second the topology took in (from, to], unknown where nobody reports it, and
+// whether that is an estimate from a sample.
+func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (rate tuning.Figure, estimated bool,
+	err error) {
 	read := s.reader(ctx, from.Add(-evidenceLookback), to)
 	series, estimated := read.records()
 	within := rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}

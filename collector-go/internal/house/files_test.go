@@ -44,9 +44,10 @@ var stairs = map[string][]string{
 		"analysis_concurrency.go", "latencies.go",
 		"trial_document.go", "ingest.go",
 		"runreport.go", "measured.go", "machine.go", "run_repeats.go", "judged_concurrency.go",
+		"read_trials.go",
 		"run_sizing.go", "judged.go", "run_tables.go", "run_csv.go",
 		"launch_figures.go", "side.go", "overlay.go", "comparison.go", "configurations.go",
-		"run_wording.go", "rowtable.go", "belief.go", "succession.go", "manifest.go", "open.go", "analyses.go",
+		"run_wording.go", "run_lead.go", "rowtable.go", "belief.go", "succession.go", "manifest.go", "open.go", "analyses.go",
 		"run_document.go", "single.go",
 	},
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// sparse adds a filter task that reports a higher latency, in every fourth slice alone, and takes every fifth slice of a
-// worker's heap away.
+// sparse adds a filter task that reports a higher latency, in every fourth slice alone.
 func sparse(t *testing.T, dir string) {
 	t.Helper()
 	run, err := rundir.Read(dir)

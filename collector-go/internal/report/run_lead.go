@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// mostNamedSteps bounds how many steps that were not OK the first sentences name, beside the one that bounds the capacity.
+// mostNamedSteps bounds how many other steps that were not OK the lead names.
 const mostNamedSteps = 2
 
 // trialStep is a step with its trial.
