@@ -17,14 +17,14 @@ import (
 // text prints the result for people; out is where the report is.
 func (r *ingestResult) text(to io.Writer, out string) error {
 	text := report.OfIngest(r.report()).Text()
-	if out != "" {
+	if out != noReport {
 		text += "\nReport: " + filepath.Join(out, "ingest.html") + "\n"
 	}
 	_, err := io.WriteString(to, text)
 	return err
 }
 
-// write writes the report, the result, and the curve for tune analyze scaling; nothing where dir is "".
+// write writes the report, the result, and the curve for tune analyze scaling; nothing where dir is noReport.
 func (r *ingestResult) write(dir string) error {
 	if dir == noReport {
 		return nil

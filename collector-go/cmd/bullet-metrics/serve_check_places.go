@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,8 +33,11 @@ const soon = 14 * 24 * time.Hour
 // lookAtAccess reads who may enter by both ports, and the ports' certificates.
 func lookAtAccess(c config.Config, lines config.Lines) (all []looked) {
 	col := &collector{logger: slog.New(slog.DiscardHandler)}
+	if (c.GRPC.TLSCertFile == "") != (c.GRPC.TLSKeyFile == "") { // which is among what is wrong with the settings
+		c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "", "", ""
+	}
 	if err := col.openGuards(c, nil); err != nil {
-		return allWrong(lines.Locate(err))
+		return allWrong(lines.Locate(notOf(portsOf(c.Validate()), err)))
 	}
 	for _, port := range []struct {
 		name  string
@@ -60,6 +64,23 @@ func lookAtAccess(c config.Config, lines config.Lines) (all []looked) {
 		}
 	}
 	return all
+}
+
+// portsOf are the ports whose settings have faults.
+func portsOf(err error) (ports []string) {
+	for _, fault := range faultsIn(err) {
+		port, _, _ := strings.Cut(fault.Error(), ".")
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+// notOf leaves out the faults of some ports' settings, which are reported by who judges the settings.
+func notOf(ports []string, err error) error {
+	return errors.Join(slices.DeleteFunc(faultsIn(err), func(fault error) bool {
+		port, _, _ := strings.Cut(fault.Error(), ".")
+		return slices.Contains(ports, port)
+	})...)
 }
 
 // holderOf is who writes into the data directory now; "" for nobody.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,27 +29,31 @@ func load(path string, data []byte, settings []Setting, given func(Setting) bool
 	if err != nil {
 		return Lines{}, err
 	}
-	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{}}
+	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{}, unread: map[string]bool{}, meant: map[string]bool{}}
 	for _, s := range settings {
 		l.settings[s.Key] = s
 	}
 	if document != nil {
 		l.mapping("", document)
 	}
-	return Lines{path, l.seen}, errors.Join(l.faults...)
+	maps.DeleteFunc(l.meant, func(key string, _ bool) bool { return l.seen[key] > 0 })
+	maps.Copy(l.unread, l.meant)
+	return Lines{path, l.seen, slices.Sorted(maps.Keys(l.unread))}, errors.Join(l.faults...)
 }
 
 // Lines are where settings stand in a file.
 type Lines struct {
-	path string
-	of   map[string]int // key -> line
+	path   string
+	of     map[string]int // key -> line
+	unread []string       // keys whose values could not be read
 }
 
 // Has reports whether the file sets a key.
 func (l Lines) Has(key string) bool { return l.of[key] > 0 }
 
 // Locate puts file and line before an error that begins with the key of a setting that the file has, and does so with
-// each of several.
+// each of several. An error about a setting whose value could not be read is dropped: that was reported, and what holds
+// in the setting's place is not what was meant.
 func (l Lines) Locate(err error) error {
 	// Only what is joined at the top is several faults.
 	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint
@@ -58,7 +63,7 @@ func (l Lines) Locate(err error) error {
 		}
 		return errors.Join(located...)
 	}
-	if err == nil {
+	if err == nil || slices.ContainsFunc(l.unread, func(key string) bool { return names(err.Error(), key) }) {
 		return nil
 	}
 	best := ""
@@ -74,12 +79,35 @@ func (l Lines) Locate(err error) error {
 	return fmt.Errorf("%s:%d: %w", l.path, l.of[best], err)
 }
 
+// names reports whether a text names a setting, by its key or its flag.
+func names(text, key string) bool {
+	partOfKey := func(c byte) bool {
+		return c == '_' || c == '.' || c == '-' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+	}
+	for _, name := range []string{key, "--" + Setting{Key: key}.Flag()} {
+		for at, rest := 0, text; ; rest = text[at:] {
+			i := strings.Index(rest, name)
+			if i < 0 {
+				break
+			}
+			begin := at + i
+			at = begin + len(name)
+			if (begin == 0 || !partOfKey(text[begin-1])) && (at == len(text) || !partOfKey(text[at])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // loader walks a document and gathers all faults, so that an operator mends a file in one go.
 type loader struct {
 	path     string
 	settings map[string]Setting
 	given    func(Setting) bool
-	seen     map[string]int // key -> line
+	seen     map[string]int  // key -> line
+	unread   map[string]bool // keys whose values could not be read
+	meant    map[string]bool // keys that unknown ones may be
 	faults   []error
 }
 
@@ -118,7 +146,9 @@ func (l *loader) entry(key string, entry *ast.MappingValueNode) {
 	case l.isPrefix(key):
 		l.mapping(key+".", entry.Value)
 	default:
-		l.fault(entry, "unknown setting %q; did you mean %q?", key, l.nearest(key))
+		nearest := l.nearest(key)
+		l.meant[nearest] = true
+		l.fault(entry, "unknown setting %q; did you mean %q?", key, nearest)
 	}
 }
 
@@ -154,10 +184,12 @@ func (l *loader) set(key, name string, setting Setting, entry *ast.MappingValueN
 	l.seen[key] = line
 	text, ok := textOf(entry.Value, setting.value.Type())
 	if !ok {
+		l.unread[key] = true
 		l.fault(entry, "%s has a value of the wrong shape; %s", key, setting.Usage)
 		return
 	}
 	if err := l.give(name, setting, text); err != nil {
+		l.unread[key] = true
 		l.fault(entry, "%s: %s", key, err)
 	}
 }

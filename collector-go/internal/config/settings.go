@@ -225,38 +225,29 @@ func oneOf(p *string, allowed ...string) pflag.Value {
 }
 
 func yesNo(p *bool) pflag.Value {
-	return value{"bool", func(s string) (err error) {
-		*p, err = parse(s, "true or false", strconv.ParseBool)
-		return err
-	},
+	return value{"bool", func(s string) error { return parse(p, s, "true or false", strconv.ParseBool) },
 		func() string { return strconv.FormatBool(*p) }}
 }
 
 func whole(p *int) pflag.Value {
-	return value{"int", func(s string) (err error) { *p, err = parse(s, "a whole number", strconv.Atoi); return err },
+	return value{"int", func(s string) error { return parse(p, s, "a whole number", strconv.Atoi) },
 		func() string { return strconv.Itoa(*p) }}
 }
 
 func count(p *int64) pflag.Value {
-	return value{"int", func(s string) (err error) {
-		*p, err = parse(s, "a whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
-		return err
-	},
+	whole := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+	return value{"int", func(s string) error { return parse(p, s, "a whole number", whole) },
 		func() string { return strconv.FormatInt(*p, 10) }}
 }
 
 func duration(p *time.Duration) pflag.Value {
-	return value{"duration", func(s string) (err error) {
-		*p, err = parse(s, "a duration, such as 10s or 15d", parseDuration)
-		return err
-	},
+	return value{"duration", func(s string) error { return parse(p, s, "a duration, such as 10s or 15d", parseDuration) },
 		func() string { return model.Duration(*p).String() }}
 }
 
 func size(p *int64) pflag.Value {
-	return value{"bytes", func(s string) (err error) {
-		*p, err = parse(s, "a number of bytes, such as 67108864 or 64MiB", parseSize)
-		return err
+	return value{"bytes", func(s string) error {
+		return parse(p, s, "a number of bytes, such as 67108864 or 64MiB", parseSize)
 	},
 		func() string { return strconv.FormatInt(*p, 10) }}
 }
@@ -278,8 +269,8 @@ func durations(p *map[string]time.Duration) pflag.Value {
 		read := map[string]time.Duration{}
 		for _, item := range strings.Split(s, ",") {
 			name, width, found := strings.Cut(item, "=")
-			d, err := parse(width, "a duration, such as 60s", parseDuration)
-			if !found || err != nil {
+			d, err := parseDuration(strings.TrimSpace(width))
+			if !found || err != nil || strings.TrimSpace(name) == "" {
 				return fmt.Errorf("%q is not METRIC=WIDTH, such as bullet_active_queries=60s", item)
 			}
 			read[strings.TrimSpace(name)] = d
@@ -298,13 +289,15 @@ func printDurations(m map[string]time.Duration) string {
 	return strings.Join(items, ",")
 }
 
-// parse replaces the parser's own words by what is wanted.
-func parse[T any](s, wanted string, parser func(string) (T, error)) (T, error) {
+// parse sets what p points to, or leaves it as it is: a value that could not be read must not be judged as another. An
+// error says what is wanted, in place of the parser's own words.
+func parse[T any](p *T, s, wanted string, parser func(string) (T, error)) error {
 	v, err := parser(strings.TrimSpace(s))
 	if err != nil {
-		return v, fmt.Errorf("%q is not %s", s, wanted)
+		return fmt.Errorf("%.100q is not %s", s, wanted)
 	}
-	return v, nil
+	*p = v
+	return nil
 }
 
 // parseDuration takes Go's form ("1m30s") and Prometheus' ("15d").
