@@ -33,7 +33,7 @@ type last struct {
 // the forms of Prometheus' own /federate. Gaps are left out, and distributions come only in protobuf, since text has no
 // native histograms.
 func (a *api) federate(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil {
+	if err := parseForm(r).formError; err != nil {
 		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"mime"
 	"net/http"
 	"strconv"
 	"time"
@@ -30,15 +31,34 @@ type request struct {
 	formError error
 }
 
-// parseForm reads query and body. As in Prometheus, a form that cannot be parsed counts as far as it goes, and only
-// /series speaks of it; one that is larger than allowed is refused.
+// parseForm reads query and body. As in Prometheus, a form may also come as multipart/form-data, and one that cannot be
+// parsed counts as far as it goes, of which only /series speaks.
 func parseForm(r *http.Request) request {
+	if isMultipart(r) {
+		return request{Request: r, formError: r.ParseMultipartForm(formMemory)}
+	}
 	return request{Request: r, formError: r.ParseForm()}
 }
 
-func (r request) tooLarge() bool {
+// formMemory is more than a body may have, so that no part of a form goes to a file.
+const formMemory = 64 << 20
+
+func isMultipart(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind == "multipart/form-data"
+}
+
+// refused is why a form is refused whatever is asked: it is larger than allowed, or slower, or its parts cannot be read,
+// since a filter among them would be lost.
+func (r request) refused() error {
 	var tooLarge *http.MaxBytesError
-	return errors.As(r.formError, &tooLarge)
+	switch {
+	case errors.As(r.formError, &tooLarge), isTooSlow(r.formError):
+		return r.formError
+	case r.formError != nil && isMultipart(r.Request):
+		return fmt.Errorf("error parsing form values: %w", r.formError)
+	}
+	return nil
 }
 
 func timeParameter(r request, name string, absent time.Time) (time.Time, error) {

@@ -249,7 +249,7 @@ func TestWhatIsWrongWithAnAnnotationIsAnswered(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
 	for body, want := range map[string]string{
-		``:                      "the body is no annotation: unexpected end of JSON input",
+		``:                      "the body is no annotation: not JSON: unexpected end of JSON input, at byte 0",
 		`{"topology":"bullet"}`: "title is missing, and there is no annotation of this id that has one",
 		`{"title":"x"}`:         "topology is missing: name the topology that it is about",
 		`{"topology":"bullet","title":"x","time":"yesterday"}`:      `time: cannot parse "yesterday" to a valid timestamp`,

@@ -116,8 +116,8 @@ func (a *api) serve(f func(request) answer) http.Handler {
 	return httputil.CompressionHandler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := parseForm(r)
 		result := f(asked)
-		if asked.tooLarge() || isTooSlow(asked.formError) {
-			result.err = &apiError{errorBadData, asked.formError}
+		if err := asked.refused(); err != nil {
+			result.err = &apiError{errorBadData, err}
 		}
 		if result.done != nil {
 			defer result.done()
