@@ -68,7 +68,7 @@ func (f fault) assert(t *testing.T, flags ...string) {
 	assert.Contains(t, found.Fix, f.fix)
 }
 
-func address(at string) string { return pluginnames.Collector + "address: [\"" + at + "\"]\n" }
+func addressSetting(at string) string { return pluginnames.Collector + "address: [\"" + at + "\"]\n" }
 
 // The faults that need no cluster, each at a real collector's ports, over real handshakes and files.
 func TestDoctorNamesEachFault(t *testing.T) {
@@ -91,47 +91,47 @@ func TestDoctorNamesEachFault(t *testing.T) {
 		return []string{"--log", path}
 	}
 	for name, f := range map[string]fault{
-		"nothing, in plain text": {settings: address(plainPort), check: "address", status: doctor.OK,
+		"nothing, in plain text": {settings: addressSetting(plainPort), check: "address", status: doctor.OK,
 			says: "a collector listens at " + plainPort},
-		"nothing, over TLS": {settings: address(tlsPort) + on + caFile(ca), check: "tls", status: doctor.OK,
+		"nothing, over TLS": {settings: addressSetting(tlsPort) + on + caFile(ca), check: "tls", status: doctor.OK,
 			says: "both speak TLS"},
 
-		"the wrong address": {settings: address("127.0.0.1:" + free), check: "address", status: doctor.Fail,
+		"the wrong address": {settings: addressSetting("127.0.0.1:" + free), check: "address", status: doctor.Fail,
 			says: "nobody answers at 127.0.0.1:" + free, fix: "start bullet-metrics serve there"},
-		"an address without a port": {settings: address("127.0.0.9"), check: "address", status: doctor.Fail,
+		"an address without a port": {settings: addressSetting("127.0.0.9"), check: "address", status: doctor.Fail,
 			says: "127.0.0.9 has no port, and 4320 is meant", fix: "write HOST:PORT"},
-		"the HTTP port": {settings: address(httpPort), check: "address", status: doctor.Fail,
+		"the HTTP port": {settings: addressSetting(httpPort), check: "address", status: doctor.Fail,
 			says: httpPort + " is a port that speaks HTTP", fix: "grpc.listen"},
-		"a URL": {settings: address("http://" + plainPort), check: "address", status: doctor.Fail,
+		"a URL": {settings: addressSetting("http://" + plainPort), check: "address", status: doctor.Fail,
 			says: "is no address", fix: "write HOST:PORT"},
-		"TLS only at the plugin": {settings: address(plainPort) + on, check: "tls", status: doctor.Fail,
+		"TLS only at the plugin": {settings: addressSetting(plainPort) + on, check: "tls", status: doctor.Fail,
 			says: "TLS at the plugin only", fix: "grpc.tls.cert_file"},
-		"TLS only at the collector": {settings: address(tlsPort), check: "tls", status: doctor.Fail,
+		"TLS only at the collector": {settings: addressSetting(tlsPort), check: "tls", status: doctor.Fail,
 			says: "TLS at the collector only", fix: "tls.enabled: true"},
-		"another authority": {settings: address(tlsPort) + on, check: "tls", status: doctor.Fail,
+		"another authority": {settings: addressSetting(tlsPort) + on, check: "tls", status: doctor.Fail,
 			says: "the plugin will not trust " + tlsPort, fix: "tls.ca.file"},
-		"a CA file that is missing": {settings: address(tlsPort) + on + caFile("/nope/ca.pem"), check: "files",
+		"a CA file that is missing": {settings: addressSetting(tlsPort) + on + caFile("/nope/ca.pem"), check: "files",
 			status: doctor.Fail, says: "open /nope/ca.pem: no such file", fix: "every machine that runs workers"},
-		"the class for early Bullet": {settings: address(plainPort) + "bullet.topology.metrics.classes: [" +
+		"the class for early Bullet": {settings: addressSetting(plainPort) + "bullet.topology.metrics.classes: [" +
 			pluginnames.EarlyClass + "]\n", more: []string{"--bullet", "1.3"}, check: "registration",
 			status: doctor.Fail, says: "for Bullet up to 0.4.3 on Storm 1: this is Bullet 1.3",
 			fix: "name " + pluginnames.BulletClass},
-		"a jar that is missing": {settings: address(plainPort), more: []string{"--jar", "/nope/plugin.jar"},
+		"a jar that is missing": {settings: addressSetting(plainPort), more: []string{"--jar", "/nope/plugin.jar"},
 			check: "jar", status: doctor.Fail, says: "no such file", fix: "make build makes it"},
-		"a misspelt setting": {settings: address(plainPort) + pluginnames.Collector + "tls.enable: true\n",
+		"a misspelt setting": {settings: addressSetting(plainPort) + pluginnames.Collector + "tls.enable: true\n",
 			check: "settings", status: doctor.Fail, says: "nobody reads " + pluginnames.Collector + "tls.enable",
 			fix: pluginnames.Collector + "tls.enabled?"},
-		"YAML that does not parse": {settings: "a: [b\n" + address(plainPort), check: "settings", status: doctor.Fail,
+		"YAML that does not parse": {settings: "a: [b\n" + addressSetting(plainPort), check: "settings", status: doctor.Fail,
 			says: "bullet_settings.yaml:", fix: "repair line "},
 
-		"the jar on the submitter only": {settings: address(plainPort), check: "logs", status: doctor.Fail,
+		"the jar on the submitter only": {settings: addressSetting(plainPort), check: "logs", status: doctor.Fail,
 			says: "ClassNotFoundException", fix: "extlib on every Supervisor",
 			more: log("2026-11-23 05:00:00.000 ERROR o.a.s.util main Async loop died!",
 				"Caused by: java.lang.ClassNotFoundException: "+pluginnames.StormClass)},
-		"what the plugin says": {settings: address(plainPort), check: "logs", status: doctor.Fail,
+		"what the plugin says": {settings: addressSetting(plainPort), check: "logs", status: doctor.Fail,
 			says: "No metrics are exported: x is 'y'", fix: "mend the setting or the file that the line names",
 			more: log("2026-11-23 05:00:00.000 ERROR i.g.b.s.StormMetricsConsumer main bullet-metrics: No metrics are exported: x is 'y'. The topology runs on without them.")},
-		"an outage that has ended": {settings: address(plainPort), check: "logs", status: doctor.OK,
+		"an outage that has ended": {settings: addressSetting(plainPort), check: "logs", status: doctor.OK,
 			says: "2 messages of the plugin",
 			more: log("2026-11-23 05:00:00.000 WARN i.g.b.s.s.OutageLog x bullet-metrics: Metrics do not reach the collector at a:1: gone. Is it running, and is bullet.topology.metrics.collector.address right? Trying on; 3 samples wait. Not reached for 0 s; failures since the last such line: 0.",
 				"2026-11-23 05:00:09.000 INFO i.g.b.s.s.OutageLog x bullet-metrics: Metrics reach the collector at a:1 again, after 9 s and 4 failed attempts.")},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
@@ -48,7 +49,7 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 			if e.dir == "" {
 				return usageError{errors.New("--dir is missing: the directory to write into")}
 			}
-			if err := e.access.Validate(); err != nil {
+			if err := errors.Join(e.check(cmd.Flags().Changed("runbooks-url")), e.access.Validate()); err != nil {
 				return usageError{err}
 			}
 			files, err := e.files()
@@ -82,6 +83,25 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 	flags.Var(pathname.Of(&e.dashboards, ""), "dashboards-dir",
 		"where Grafana will find the dashboards; DIR/dashboards unless given")
 	return command
+}
+
+// check refuses URLs that are none. The runbooks' stands in templates of Grafana and Prometheus: what begins something
+// there is written as a URL may have it.
+func (e *grafanaExport) check(ownRunbooks bool) error {
+	form := address.Form{Example: "http://127.0.0.1:9320", Secrets: "the file of --password-file"}
+	source, err := address.URL(e.url).Parse(form)
+	if err != nil {
+		return fmt.Errorf("--url %w", err)
+	}
+	runbooks := source.JoinPath("runbooks")
+	if ownRunbooks {
+		form.Secrets = "no file: people follow the link"
+		if runbooks, err = address.URL(e.runbooks).Parse(form); err != nil {
+			return fmt.Errorf("--runbooks-url %w", err)
+		}
+	}
+	e.runbooks = strings.ReplaceAll(runbooks.String(), "$", "%24")
+	return nil
 }
 
 type exported struct {

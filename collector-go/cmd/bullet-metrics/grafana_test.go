@@ -73,6 +73,27 @@ func TestGrafanaExport(t *testing.T) {
 	assert.Contains(t, string(provider), filepath.Join(dir, "dashboards"))
 }
 
+// Grafana expands $NAME in what it provisions, and reads $$ as one dollar sign; a path in $__file{} it takes as it is.
+func TestGrafanaExportKeepsDollarSigns(t *testing.T) {
+	dir := t.TempDir()
+	_, err := program("grafana", "export", "--dir", dir, "--url", "https://a.example/$HOME", "--user", "$USER",
+		"--password-file", "/p$x", "--dashboards-dir", "/var/$HOME/${PATH}")
+	require.NoError(t, err)
+	read := func(path string) string {
+		text, err := os.ReadFile(filepath.Join(dir, path))
+		require.NoError(t, err)
+		return string(text)
+	}
+	source := read("provisioning/datasources/bullet-metrics.yaml")
+	assert.Contains(t, source, `url: "https://a.example/$$HOME"`)
+	assert.Contains(t, source, `basicAuthUser: "$$USER"`)
+	assert.Contains(t, source, `"$__file{/p$x}"`)
+	assert.Contains(t, read("provisioning/dashboards/bullet-metrics.yaml"), `path: "/var/$$HOME/$${PATH}"`)
+	for _, rules := range []string{"provisioning/alerting/bullet-metrics.yaml", "prometheus/bullet-metrics.rules.yaml"} {
+		assert.Contains(t, read(rules), "https://a.example/%24HOME/runbooks/", "it is a template there")
+	}
+}
+
 // Grafana is let in where the collector asks who calls: the file names files, and holds no secret.
 func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 	exported := func(args ...string) string {
@@ -115,6 +136,16 @@ func TestGrafanaExportNamesWhatIsWrong(t *testing.T) {
 		{[]string{"grafana", "export"}, "--dir is missing", exit.Usage},
 		{[]string{"grafana", "import"}, `unknown command "import"`, exit.Usage},
 		{[]string{"grafana", "export", "x"}, "takes no argument", exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", ""}, `--url "": missing URL; use http://HOST:PORT`, exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", "a.example:9320"}, `--url "a.example:9320": missing scheme`, exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", "ftp://a.example"}, "neither http nor https", exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", "http://u:secret@a.example"},
+			`--url "http://(hidden)@a.example": a URL holds no user or password here: they belong in the file of --password-file`, exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", ""}, `--runbooks-url "": missing URL`, exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", "books"}, `--runbooks-url "books": missing scheme`, exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--token-file", "/a}b"},
+			`--token-file "/a}b": Grafana cannot read a file with } or $$ in its path`, exit.Usage},
+		{[]string{"grafana", "export", "--dir", "d", "--user", "", "--password-file", "p"}, "--user is missing", exit.Usage},
 		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exit.Failed},
 	} {
 		_, err := program(test.args...)

@@ -76,8 +76,8 @@ func TestPageInABrowser(t *testing.T) {
 	empty := startCollector(t, settings(t.TempDir()))
 
 	collectors, err := json.Marshal(map[string]any{
-		"full": full.address(), "away": wasAway(t).address(), "storeless": storeless.address(),
-		"empty": empty.address(), "topology": hostileTopology, "hosts": hostileHosts,
+		"full": full.listenAddress(), "away": wasAway(t).listenAddress(), "storeless": storeless.listenAddress(),
+		"empty": empty.listenAddress(), "topology": hostileTopology, "hosts": hostileHosts,
 	})
 	require.NoError(t, err)
 	tests := strings.Fields(os.Getenv("PAGE_TESTS"))
@@ -111,7 +111,7 @@ func TestPageHasTheSnippetsLines(t *testing.T) {
 	require.Equal(t, strings.Join(lines, "\n"), shown)
 }
 
-func (r *running) address() string { return "http://" + r.col.httpListener.Addr().String() }
+func (r *running) listenAddress() string { return "http://" + r.col.httpListener.Addr().String() }
 
 // hostileSteal is what the hypervisor takes of each host in ten seconds, ms, in the second half of the time: of the
 // third 7.5% of its four CPUs, of the others less than is shown.
@@ -215,7 +215,7 @@ func (r *running) annotateAll() {
 	} {
 		body, err := json.Marshal(a)
 		require.NoError(r.t, err)
-		response, err := http.Post(r.address()+"/api/v1/annotations", "application/json", bytes.NewReader(body))
+		response, err := http.Post(r.listenAddress()+"/api/v1/annotations", "application/json", bytes.NewReader(body))
 		require.NoError(r.t, err)
 		text, _ := io.ReadAll(response.Body)
 		response.Body.Close()

@@ -22,14 +22,27 @@ type Access struct {
 func (a Access) Validate() error {
 	switch {
 	case a.TokenFile != "" && a.User != "":
-		return errors.New("a token and a user: give one of them")
-	case (a.User == "") != (a.PasswordFile == ""):
-		return errors.New("a user needs the file of a password, and that a user")
+		return errors.New("--token-file and --user are both given: give one of them")
+	case a.User == "" && a.PasswordFile != "":
+		return errors.New("--user is missing: whose password is it in --password-file?")
+	case a.User != "" && a.PasswordFile == "":
+		return errors.New("--password-file is missing: the file of the password of --user")
 	case (a.CertFile == "") != (a.KeyFile == ""):
-		return errors.New("a certificate needs its key, and a key its certificate")
+		return errors.New("--tls-cert and --tls-key belong together: give both or none")
+	}
+	for _, file := range []struct{ flag, path string }{{"--token-file", a.TokenFile}, {"--password-file", a.PasswordFile},
+		{"--tls-ca", a.CAFile}, {"--tls-cert", a.CertFile}, {"--tls-key", a.KeyFile}} {
+		if strings.Contains(file.path, "}") || strings.Contains(file.path, "$$") {
+			return fmt.Errorf("%s %q: Grafana cannot read a file with } or $$ in its path; name it otherwise", file.flag,
+				file.path)
+		}
 	}
 	return nil
 }
+
+// literal is a text of which Grafana expands nothing: it takes $NAME for a variable of its environment, and $$ for one
+// dollar sign.
+func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // yaml is the data source's entry in its file: Grafana puts a file's text where $__file{PATH} stands.
 func (a Access) yaml() string {
@@ -38,7 +51,7 @@ func (a Access) yaml() string {
 		fmt.Fprintf(&secret, "      %s: %q\n", key, prefix+"$__file{"+path+"}")
 	}
 	if a.User != "" {
-		fmt.Fprintf(&top, "    basicAuth: true\n    basicAuthUser: %q\n", a.User)
+		fmt.Fprintf(&top, "    basicAuth: true\n    basicAuthUser: %q\n", literal(a.User))
 		file("basicAuthPassword", "", a.PasswordFile)
 	}
 	if a.TokenFile != "" {
@@ -78,7 +91,7 @@ datasources:
       timeInterval: 10s # slice.width
       prometheusType: Prometheus
       manageAlerts: true
-%s`, SourceUID, url, access.yaml())
+%s`, SourceUID, literal(url), access.yaml())
 }
 
 // Provider is the provisioning file that has Grafana read the dashboards of a directory, in a folder of their own.
@@ -97,5 +110,5 @@ providers:
     options:
       path: %q
       foldersFromFilesStructure: false
-`, dir)
+`, literal(dir))
 }
