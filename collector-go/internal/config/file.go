@@ -29,7 +29,8 @@ func load(path string, data []byte, settings []Setting, given func(Setting) bool
 	if err != nil {
 		return Lines{}, err
 	}
-	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{}, unread: map[string]bool{}, meant: map[string]bool{}}
+	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{},
+		unread: map[string]bool{}, meant: map[string]bool{}}
 	for _, s := range settings {
 		l.settings[s.Key] = s
 	}

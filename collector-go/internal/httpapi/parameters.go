@@ -48,8 +48,8 @@ func isMultipart(r *http.Request) bool {
 	return kind == "multipart/form-data"
 }
 
-// refused is why a form is refused whatever is asked: it is larger than allowed, or slower, or its parts cannot be read,
-// since a filter among them would be lost.
+// refused is why a form is refused whatever is asked: it is larger than allowed, or slower, or its parts cannot be
+// read, since a filter among them would be lost.
 func (r request) refused() error {
 	var tooLarge *http.MaxBytesError
 	switch {
