@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench/floor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench/goal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // rowsBack is how far back rows begin: what is older than a day is not taken, and the run takes time itself.
@@ -113,7 +113,7 @@ func (s *session) intoFloor(sh shape, sampleBytes int) measurement {
 		if err != nil {
 			return nil, err
 		}
-		body, err := bench.NewServer("http://"+web, http.DefaultClient).Get(ctx, "/sums")
+		body, err := bench.NewServer("http://"+web, httpclient.Plain(httpclient.Options{})).Get(ctx, "/sums")
 		if err != nil {
 			return nil, err
 		}

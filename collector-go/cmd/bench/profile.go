@@ -4,13 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // profileSeconds is how long one of the CPU profiles lasts that follow each other while a server is measured.
 const profileSeconds = 10
+
+// profiling asks for profiles.
+var profiling = httpclient.Plain(httpclient.Options{MostBytes: 1 << 30})
 
 // profile takes CPU profiles of the server, NAME-1.pprof and so on (pprof adds up those that it is given), until the
 // returned function is called, which waits for the last.
@@ -53,7 +57,7 @@ func (v *server) save(s *session, name, what string) error {
 	if err := os.MkdirAll(s.profiles, 0o750); err != nil {
 		return err
 	}
-	response, err := http.Get("http://" + v.pprof + "/debug/pprof/" + what)
+	response, err := profiling.Get("http://" + v.pprof + "/debug/pprof/" + what)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/advisory"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bom"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 const lookUpTimeout = 20 * time.Second
@@ -91,7 +91,8 @@ func (l lookUp) run(ctx context.Context, paths []string, now time.Time, out io.W
 	if err != nil {
 		return err
 	}
-	known, err := advisory.Database{URL: l.database, Client: &http.Client{Timeout: lookUpTimeout}}.Known(ctx, purls)
+	client := httpclient.Plain(httpclient.Options{Timeout: lookUpTimeout})
+	known, err := advisory.Database{URL: l.database, Client: client}.Known(ctx, purls)
 	if err != nil {
 		err = fmt.Errorf("NOT CHECKED for known vulnerabilities of the jars' libraries: %s: %w", l.database, err)
 		if l.mode == "required" {

@@ -140,7 +140,7 @@ func TestDoctorUsage(t *testing.T) {
 		"doctor --topology t --collector none": "neither is asked",
 		"doctor --jar a --bullet early":        "--bullet",
 		"doctor --wait -1s":                    "must not be negative",
-		"doctor --collector ftp://127.0.0.1:9": "write host:port",
+		"doctor --collector ftp://127.0.0.1:9": "neither http nor https",
 		"doctor --jar a --output yaml":         "--output is",
 		"doctor jar":                           "takes no argument",
 		"doctor --jar a --bullet-configuratio": "unknown flag",

@@ -64,7 +64,7 @@ func TestAnEngineElsewhereIsLookedAt(t *testing.T) {
 	assert.Equal(t, away, gone.standing)
 	assert.Contains(t, gone.says, "cannot be asked")
 	c.Query.HTTPConfigFile = "no-such-file.yml"
-	require.ErrorContains(t, checkNamed(c), "query.http_config_file: no-such-file.yml")
+	require.ErrorContains(t, checkNamed(c), "query.http_config_file: open no-such-file.yml")
 	c.Query.URL = ""
 	require.ErrorContains(t, c.Validate(), "set query.url too")
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	commonconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
@@ -90,7 +90,7 @@ func remoteEngine(c config.Query) (*remote.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("query.%w", err)
 	}
-	caller, err := commonconfig.NewClientFromConfig(access, "query")
+	caller, err := httpclient.New(httpclient.Options{Access: &access, MostBytes: remote.MostBytes})
 	if err != nil {
 		return nil, fmt.Errorf("query.http_config_file: %w", err)
 	}

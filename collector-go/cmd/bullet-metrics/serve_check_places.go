@@ -21,6 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
@@ -200,7 +201,7 @@ func reached(ctx context.Context, key, address string, access commonconfig.HTTPC
 }
 
 func visit(ctx context.Context, address string, access commonconfig.HTTPClientConfig) error {
-	client, err := commonconfig.NewClientFromConfig(access, "check")
+	client, err := httpclient.New(httpclient.Options{Access: &access, Pages: true})
 	if err != nil {
 		return err
 	}

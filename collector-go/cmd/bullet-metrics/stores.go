@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,7 +75,38 @@ func httpConfig(path string) (commonconfig.HTTPClientConfig, error) {
 		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %w", yamlfile.LibraryFaults(path, err))
 	}
 	read.SetDirectory(filepath.Dir(path))
+	if err := checkSecrets(*read); err != nil {
+		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %s: %w", path, err)
+	}
 	return *read, nil
+}
+
+// checkSecrets reads the files of tokens and passwords that an http_config names: what is wrong with one would show as
+// an error of a header only when something is sent.
+func checkSecrets(c commonconfig.HTTPClientConfig) (err error) {
+	check := func(key, path string, read func(string) (string, error)) {
+		if path == "" {
+			return
+		}
+		if _, bad := read(path); bad != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", key, bad))
+		}
+	}
+	if c.Authorization != nil {
+		read := textfile.Password
+		if strings.EqualFold(c.Authorization.Type, "Bearer") { // bearer_token_file comes here too
+			read = textfile.Token
+		}
+		check("authorization.credentials_file", c.Authorization.CredentialsFile, read)
+	}
+	if c.BasicAuth != nil {
+		check("basic_auth.username_file", c.BasicAuth.UsernameFile, textfile.Password)
+		check("basic_auth.password_file", c.BasicAuth.PasswordFile, textfile.Password)
+	}
+	if c.OAuth2 != nil {
+		check("oauth2.client_secret_file", c.OAuth2.ClientSecretFile, textfile.Password)
+	}
+	return err
 }
 
 // protocolOf is the language of a store; it connects to nothing.

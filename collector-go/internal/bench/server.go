@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // Server is what is measured, by what it answers over HTTP.
@@ -21,7 +23,7 @@ type Server struct {
 }
 
 // plain asks for answers as they are: compressing them would be on the server's account.
-var plain = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+var plain = httpclient.Plain(httpclient.Options{MostBytes: 1 << 30, Pages: true})
 
 // NewServer is the server at a base such as "http://127.0.0.1:9320".
 func NewServer(base string, client *http.Client) *Server { return &Server{base, client} }

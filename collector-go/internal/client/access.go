@@ -3,13 +3,13 @@ package client
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/prometheus/common/config"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
@@ -22,46 +22,47 @@ type Access struct {
 	Cert, Key string
 }
 
+// example is the address of a collector on this machine.
+const example = "127.0.0.1:9320"
+
 // Client returns an HTTP client for a collector, and its address as a URL without a slash at its end: "host:port",
 // which is https with a CA or a certificate, http://host:port or https://host:port. A token does not go out in the
 // clear, but to this machine.
-func (a Access) Client(address string) (string, *http.Client, error) {
-	if !strings.Contains(address, "://") {
+func (a Access) Client(given string) (string, *http.Client, error) {
+	if !strings.Contains(given, "://") && given != "" {
 		scheme := "http://"
 		if a.CA != "" || a.Cert != "" {
 			scheme = "https://"
 		}
-		address = scheme + address
+		given = scheme + given
 	}
-	u, err := url.Parse(address)
+	u, err := address.URL(given).Parse(address.Form{Example: example, Secrets: "a file (--token-file)", HostPort: true})
+	if err != nil {
+		return "", nil, fmt.Errorf("the collector's address %w", err)
+	}
+	var reason string
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", nil, fmt.Errorf(
-			"the collector's address is %q: write host:port, http://host:port or https://host:port", address)
-	case u.Scheme == "http" && a.CA != "":
-		return "", nil, fmt.Errorf("the collector's address is %q, and a CA is given: write https://%s",
-			address, u.Host)
-	case u.Scheme == "http" && a.Cert != "":
-		return "", nil, fmt.Errorf("the collector's address is %q, and a certificate is given: write https://%s",
-			address, u.Host)
-	case u.Scheme == "http" && a.TokenFile != "" && !isLoopback(u.Hostname()):
-		return "", nil, fmt.Errorf(
-			"the collector's address is %q, and a token would go out in the clear: write https://%s", address, u.Host)
+	case u.Scheme == "https":
+	case a.CA != "":
+		reason = "a CA is given"
+	case a.Cert != "":
+		reason = "a certificate is given"
+	case a.TokenFile != "" && !address.IsLoopback(u.Hostname()):
+		reason = "a token would be sent in plain text"
+	}
+	if reason != "" {
+		return "", nil, fmt.Errorf("the collector's address %q: %s; use https://%s", u, reason, u.Host)
 	}
 	if err := a.check(); err != nil {
 		return "", nil, err
 	}
-	options := config.DefaultHTTPClientConfig
-	options.TLSConfig.CAFile, options.TLSConfig.CertFile, options.TLSConfig.KeyFile = a.CA, a.Cert, a.Key
-	options.FollowRedirects = a.TokenFile == "" // it is for the address that was given
-	if a.TokenFile != "" {
-		options.Authorization = &config.Authorization{Type: "Bearer", CredentialsFile: a.TokenFile}
-	}
-	client, err := config.NewClientFromConfig(options, "collector", config.WithUserAgent("bullet-metrics"))
+	access := config.DefaultHTTPClientConfig
+	access.TLSConfig.CAFile, access.TLSConfig.CertFile, access.TLSConfig.KeyFile = a.CA, a.Cert, a.Key
+	client, err := httpclient.New(httpclient.Options{Access: &access, TokenFile: a.TokenFile, MostBytes: mostBytes})
 	if err != nil {
-		return "", nil, fmt.Errorf("prepare to ask the collector at %s: %w", address, err)
+		return "", nil, fmt.Errorf("prepare to ask the collector at %s: %w", u, err)
 	}
-	return strings.TrimRight(address, "/"), client, nil
+	return strings.TrimRight(u.String(), "/"), client, nil
 }
 
 // check reports which file is missing before anything waits for an answer.
@@ -73,14 +74,18 @@ func (a Access) check() error {
 		if path == "" {
 			continue
 		}
-		if _, err := textfile.Read(path, textfile.Most); err != nil {
+		read := readable
+		if what == "token" {
+			read = textfile.Token
+		}
+		if _, err := read(path); err != nil {
 			return fmt.Errorf("the collector's %s: %w", what, err)
 		}
 	}
 	return nil
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+func readable(path string) (string, error) {
+	text, err := textfile.Read(path, textfile.Most)
+	return string(text), err
 }

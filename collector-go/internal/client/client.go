@@ -42,9 +42,7 @@ func New(address string, access Access) (*Client, error) {
 
 // By returns a client that asks the collector at a URL through an HTTP client, which has the credentials.
 func By(address string, caller *http.Client) (*Client, error) {
-	bounded := *caller
-	bounded.Transport = Bound(caller.Transport, mostBytes)
-	asked, err := api.NewClient(api.Config{Address: address, Client: &bounded})
+	asked, err := api.NewClient(api.Config{Address: address, Client: caller})
 	if err != nil {
 		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
 	}
@@ -116,13 +114,16 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, dat
 		return fmt.Errorf("ask the collector %s: %w", path, err)
 	}
 	var answer struct {
-		Error string
-		Data  json.RawMessage
+		Status string
+		Error  string
+		Data   json.RawMessage
 	}
 	err = json.Unmarshal(text, &answer)
 	switch {
 	case response.StatusCode/100 != 2 || answer.Error != "":
 		return &Refusal{Path: path, Code: response.StatusCode, Reason: answer.Error}
+	case err == nil && answer.Status != "success":
+		err = errors.New("it is not a collector's: its status is not success")
 	case err == nil && data != nil:
 		err = json.Unmarshal(answer.Data, data)
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 )
 
@@ -27,44 +26,3 @@ func (r *Refusal) Error() string {
 
 // mostBytes bounds an answer: minutes of all slices of a large topology are a few MiB.
 const mostBytes = 256 << 20
-
-// Bound is next (nil: Go's own) that refuses answers with more bytes.
-func Bound(next http.RoundTripper, most int64) http.RoundTripper {
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return bound{next, most}
-}
-
-type bound struct {
-	next http.RoundTripper
-	most int64
-}
-
-// RoundTrip implements http.RoundTripper.
-func (b bound) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := b.next.RoundTrip(request)
-	if err == nil {
-		response.Body = &boundBody{response.Body, b.most, b.most}
-	}
-	return response, err
-}
-
-// CloseIdleConnections is called by http.Client.
-func (b bound) CloseIdleConnections() {
-	(&http.Client{Transport: b.next}).CloseIdleConnections()
-}
-
-// boundBody fails where more comes than may.
-type boundBody struct {
-	io.ReadCloser
-	left, most int64
-}
-
-func (b *boundBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return n, fmt.Errorf("the answer is larger than %d MiB", b.most>>20)
-	}
-	return n, err
-}

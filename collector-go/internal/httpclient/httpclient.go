@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/common/config"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // Limits that hold where Options name no other.
@@ -42,6 +43,8 @@ type Options struct {
 	// Access is TLS, credentials and headers; nil for none. Files are read again when they change. Whether it asks for
 	// redirects does not matter.
 	Access *config.HTTPClientConfig
+	// TokenFile holds a token that is sent with each request; "" for none. It is read again for each.
+	TokenFile string
 	// User is sent with each request; nil for none. Bare takes it out of a URL.
 	User *url.Userinfo
 	// Connections are kept open to a host, over HTTP/1.1, so that so many requests can wait for answers at a time;
@@ -110,10 +113,19 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if user := t.options.User; user != nil {
+	if t.options.User != nil || t.options.TokenFile != "" {
 		request = request.Clone(request.Context())
+	}
+	if user := t.options.User; user != nil {
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
+	}
+	if path := t.options.TokenFile; path != "" {
+		token, err := textfile.Token(path)
+		if err != nil {
+			return nil, fmt.Errorf("the token: %w", err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := t.next.RoundTrip(request)
 	if err != nil {

@@ -1,8 +1,10 @@
 package rulesengine
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 
 	"github.com/prometheus/common/model"
@@ -10,21 +12,29 @@ import (
 	"github.com/prometheus/prometheus/discovery/targetgroup"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/notifier"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // newNotifier is Prometheus' own sender to the Alertmanagers of the options; it sends once run is called.
 func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string][]*targetgroup.Group, error) {
+	client, err := httpclient.New(httpclient.Options{Access: &o.Client})
+	if err != nil {
+		return nil, nil, fmt.Errorf("alerting: prepare to call Alertmanagers: %w", err)
+	}
 	n := notifier.NewManager(&notifier.Options{
 		QueueCapacity: o.QueueCapacity, DrainOnShutdown: true, Registerer: o.Registerer,
 		ExternalLabels: labels.EmptyLabels(),
+		// in the place of the library's own client, which would follow redirects
+		Do: func(ctx context.Context, _ *http.Client, request *http.Request) (*http.Response, error) {
+			return client.Do(request.WithContext(ctx))
+		},
 	}, model.UTF8Validation, logger)
 	c := &config.Config{AlertingConfig: config.AlertingConfig{}}
 	targets := map[string][]*targetgroup.Group{}
 	for i, u := range o.Alertmanagers {
 		manager := config.DefaultAlertmanagerConfig
 		manager.Scheme, manager.PathPrefix, manager.Timeout = u.Scheme, u.Path, model.Duration(o.SendTimeout)
-		manager.HTTPClientConfig = o.Client
-		manager.HTTPClientConfig.FollowRedirects = false // whom we call is the operator's word alone
 		c.AlertingConfig.AlertmanagerConfigs = append(c.AlertingConfig.AlertmanagerConfigs, &manager)
 		targets[fmt.Sprintf("config-%d", i)] = []*targetgroup.Group{{
 			Targets: []model.LabelSet{{model.AddressLabel: model.LabelValue(hostPort(u))}},

@@ -19,7 +19,7 @@ type Options struct {
 	Version string
 	// TLS is how the connection is protected; its zero value is plain text.
 	TLS TLS
-	// TokenFile holds the token that the collector wants, on its first line; "" for none. It is read at each
+	// TokenFile holds the token that the collector wants, on one line; "" for none. It is read at each
 	// connection.
 	TokenFile string
 	// QueueBatches bounds what waits for a collector that is away; the oldest go first.

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -166,17 +165,16 @@ func (s *Sender) authorized(ctx context.Context) (context.Context, error) {
 	return Authorized(ctx, s.options.TokenFile)
 }
 
-// Authorized is a context whose calls show the token on a file's first line; "" for none.
+// Authorized is a context whose calls show the token that a file holds; "" for none.
 func Authorized(ctx context.Context, tokenFile string) (context.Context, error) {
 	if tokenFile == "" {
 		return ctx, nil
 	}
-	content, err := textfile.Read(tokenFile, textfile.Most)
+	token, err := textfile.Token(tokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("the token: %w", err)
 	}
-	token, _, _ := strings.Cut(string(content), "\n")
-	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(token)), nil
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), nil
 }
 
 // Credentials protect a connection as the files say; an error names the one that cannot be used.

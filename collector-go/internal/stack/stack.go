@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // Limits of how long a part may take to come up or to stop. They end what hangs; a machine that others have most of is
@@ -218,13 +220,16 @@ func (s *Stack) logDir() string { return filepath.Join(s.options.Dir, "logs") }
 // logPath is the log of a part.
 func (s *Stack) logPath(name string) string { return filepath.Join(s.logDir(), name+".log") }
 
+// asking is how processes of ours are asked whether they are ready.
+var asking = httpclient.Plain(httpclient.Options{Timeout: 10 * time.Second})
+
 // respondsOK asks once.
 func respondsOK(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := asking.Do(request)
 	if err != nil {
 		return false
 	}

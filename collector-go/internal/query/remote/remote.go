@@ -21,12 +21,12 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
-// maxAnswer bounds an answer, bytes: a day of 1-minute slices of 10,000 series as text.
-const maxAnswer = 512 << 20
+// MostBytes is how large an answer may be that a caller's HTTP client lets through: a day of 1-minute slices of 10,000
+// series as text.
+const MostBytes = 512 << 20
 
 // Store is an engine that is asked over HTTP. It is safe for concurrent use.
 type Store struct {
@@ -39,9 +39,7 @@ type Store struct {
 // HTTP client, which has the credentials. Lookback is how old a sample may be and still count as a series' present
 // value; engines that let no client set it have their own. It connects to nothing.
 func New(address string, caller *http.Client, lookback time.Duration) (*Store, error) {
-	bounded := *caller
-	bounded.Transport = client.Bound(caller.Transport, maxAnswer)
-	asked, err := api.NewClient(api.Config{Address: address, Client: &bounded})
+	asked, err := api.NewClient(api.Config{Address: address, Client: caller})
 	if err != nil {
 		return nil, fmt.Errorf("query.url %s: %w", address, err)
 	}

@@ -1,13 +1,13 @@
 package forward
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"time"
 
 	"github.com/prometheus/common/config"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 )
 
 // Receiver is where a store is and how it knows us.
@@ -20,29 +20,19 @@ type Receiver struct {
 
 // Validate returns an error that names what is invalid.
 func (r Receiver) Validate() error {
-	u, err := url.Parse(r.URL)
-	switch {
-	case r.URL == "":
-		return errors.New("url is missing: the receiver's address, such as http://localhost:9090/api/v1/write")
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("url is %q: it must be http://HOST:PORT/PATH or https://HOST:PORT/PATH", r.URL)
-	case u.User != nil:
-		return errors.New("url holds a user or password: they belong into http_config_file")
+	_, err := address.URL(r.URL).Parse(address.Form{Example: "http://localhost:9090/api/v1/write", Secrets: "http_config_file",
+		Query: true})
+	if err != nil {
+		return fmt.Errorf("url %w", err)
 	}
 	return r.HTTP.Validate()
 }
 
-// idleConnections are closed after so long; hand-overs come once a second or so.
-const idleConnections = 90 * time.Second
-
 // Client is an HTTP client for the receiver. It connects to no other address.
 func (r Receiver) Client() (*http.Client, error) {
-	c := r.HTTP
-	c.FollowRedirects = false
-	client, err := config.NewClientFromConfig(c, "bullet-metrics", config.WithUserAgent("bullet-metrics"),
-		config.WithIdleConnTimeout(idleConnections))
+	client, err := httpclient.New(httpclient.Options{Access: &r.HTTP})
 	if err != nil {
-		return nil, fmt.Errorf("prepare to call %s: %w", r.URL, err)
+		return nil, fmt.Errorf("prepare to call %s: %w", address.URL(r.URL), err)
 	}
 	return client, nil
 }

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"encoding/pem"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,7 +23,9 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	var seen []*http.Request
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r)
-		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		if _, _, basic := r.BasicAuth(); !basic {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}
 	}))
 	t.Cleanup(s.Close)
 	token := file(t, "first\n")
@@ -37,11 +38,8 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	require.NoError(t, err)
 	for _, secret := range []string{"first", "second"} {
 		require.NoError(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
-		response, err := client.Post(s.URL, "text/plain", nil)
-		require.NoError(t, err)
-		_, _ = io.Copy(io.Discard, response.Body)
-		_ = response.Body.Close()
-		assert.Equal(t, http.StatusTemporaryRedirect, response.StatusCode)
+		_, err := client.Post(s.URL, "text/plain", nil) //nolint:bodyclose // there is none
+		require.ErrorContains(t, err, "answered with a redirect (307 Temporary Redirect) to /elsewhere; give the final address")
 		last := seen[len(seen)-1]
 		assert.Equal(t, "Token "+secret, last.Header.Get("Authorization"), "a changed file is read again")
 		assert.Equal(t, "bullet", last.Header.Get("X-Scope-OrgID"))
@@ -85,9 +83,11 @@ func pemOf(s *httptest.Server) []byte {
 
 func TestWhatIsWrongWithAReceiverIsSaid(t *testing.T) {
 	for want, r := range map[string]Receiver{
-		"url is missing":          {},
-		"url is \"localhost:9090": {URL: "localhost:9090"},
-		"belong into http_config": {URL: "http://u:p@h/"},
+		`url "": missing URL`:                  {},
+		`url "localhost:9090": missing scheme`: {URL: "localhost:9090"},
+		`url "http://(hidden)@h/": a URL holds no user or password here: they belong in http_config_file`: {
+			URL: "http://u:p@h/"},
+		"port 99999 is above 65535": {URL: "http://h:99999/"},
 		"at most one of basic_auth": {URL: "http://h/", HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{},
 			Authorization: &config.Authorization{CredentialsFile: "t"}}},
 	} {

@@ -332,13 +332,14 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{status: 413, text: "<html><head><title>413 Request Entity Too Large</title>", reason: TooLarge},
 		{status: 401, advice: "check the user, password or token"},
 		{status: 404, advice: "check the store's url"},
-		{status: 302, advice: "redirects are not followed"},
+		{status: 200}, {status: 204},
+		{status: 200, text: "<!DOCTYPE html><title>Log in</title>", advice: "this is no answer of a receiver"},
 	} {
 		err := Answer(c.status, http.Header{"Retry-After": {c.after}}, c.text, at)
 		var refusal *Refusal
 		var unavailable *Unavailable
 		switch {
-		case c.status < 300:
+		case c.status < 300 && c.advice == "":
 			assert.NoError(t, err)
 		case c.reason != "":
 			if assert.ErrorAs(t, err, &refusal, "%d", c.status) {

@@ -100,20 +100,20 @@ type Unavailable struct {
 }
 
 func (u *Unavailable) Error() string {
-	return fmt.Sprintf("status %d: %s%s", u.Status, u.Text, advice[u.Status])
+	hint := advice[u.Status]
+	if u.Status/100 == 2 {
+		hint = advice[http.StatusBadRequest]
+	}
+	return fmt.Sprintf("status %d: %s%s", u.Status, u.Text, hint)
 }
 
 // advice is what an operator can do about a status.
 var advice = map[int]string{
-	http.StatusBadRequest:        "; this is no answer of a receiver: check the store's url, and whether it begins with https",
-	http.StatusUnauthorized:      "; the receiver does not know us: check the user, password or token of this store",
-	http.StatusForbidden:         "; the receiver lets us not write: check the user, password or token of this store",
-	http.StatusNotFound:          "; check the store's url, and that its database or bucket is there",
-	http.StatusMethodNotAllowed:  "; check the store's url: writing is not enabled there",
-	http.StatusMovedPermanently:  "; redirects are not followed: set the address that the receiver names as the store's url",
-	http.StatusFound:             "; redirects are not followed: set the address that the receiver names as the store's url",
-	http.StatusTemporaryRedirect: "; redirects are not followed: set the address that the receiver names as the store's url",
-	http.StatusPermanentRedirect: "; redirects are not followed: set the address that the receiver names as the store's url",
+	http.StatusBadRequest:       "; this is no answer of a receiver: check the store's url, and whether it begins with https",
+	http.StatusUnauthorized:     "; the receiver does not know us: check the user, password or token of this store",
+	http.StatusForbidden:        "; the receiver lets us not write: check the user, password or token of this store",
+	http.StatusNotFound:         "; check the store's url, and that its database or bucket is there",
+	http.StatusMethodNotAllowed: "; check the store's url: writing is not enabled there",
 }
 
 // RetryAfter is how long the receiver asks to be left alone.
@@ -124,7 +124,7 @@ func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	switch {
-	case status >= 200 && status < 300:
+	case status >= 200 && status < 300 && !ofServer(text):
 		return nil
 	case status >= 400 && status < 500 && !mendable[status] && (status == http.StatusRequestEntityTooLarge ||
 		!ofServer(text)):

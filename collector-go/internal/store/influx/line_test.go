@@ -93,7 +93,7 @@ func TestNumbersThatInfluxDBHasNotAreNamed(t *testing.T) {
 func TestWhatIsWrongWithTheSettingsIsSaid(t *testing.T) {
 	at := forward.Receiver{URL: "http://localhost:8086"}
 	for want, o := range map[string]Options{
-		"url is missing":                   {Bucket: "b"},
+		`url "": missing URL`:              {Bucket: "b"},
 		"bucket is missing":                {Receiver: at},
 		"set one of them":                  {Receiver: at, Bucket: "b", Database: "d"},
 		"org belongs to bucket":            {Receiver: at, Database: "d", Org: "o"},
