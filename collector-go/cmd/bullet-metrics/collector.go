@@ -73,6 +73,7 @@ type collector struct {
 	failed     chan error
 	door       task // ingest
 	clock      task // ticks into the journal
+	room       task // on the disk of the embedded store
 	feeder     task // of the embedded store
 	releaser   task // of the journal, where stores are behind
 	registrar  task // the registry
@@ -98,7 +99,7 @@ func openCollector(c config.Config, logger *slog.Logger) (*collector, error) {
 
 func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (_ *collector, err error) {
 	private := secretsOf(c)
-	col := &collector{logger: private.logger(logger), failed: make(chan error, 11)}
+	col := &collector{logger: private.logger(logger), failed: make(chan error, 12)}
 	defer func() {
 		if err != nil {
 			err = private.hideError(errors.Join(err, col.release(context.Background())))
@@ -159,6 +160,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	if col.replay == nil {
 		log.GatherInterval = journal.Gather
 	}
+	log.MakeRoomAfter = c.Disk.MakeRoomAfter
 	log.MaxSeries = max(log.MaxSeries, 2*c.Limits.SeriesPerTopology)
 	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
 		return err
@@ -347,6 +349,7 @@ func (col *collector) start() <-chan error {
 	col.loading = col.newLoading()
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
+		col.run(&col.room, col.makeRoom)
 	}
 	if col.own != nil {
 		col.run(&col.ownFigures, col.own.Run)
@@ -400,11 +403,21 @@ func (col *collector) tick(ctx context.Context) error {
 				!errors.Is(err, journal.ErrClosed) {
 				col.logger.Debug("a tick was not written", "error", err)
 			}
-			// no slice reaches the store, at which it would look for room itself
-			if col.store != nil && col.journal.Ready() != nil {
-				if err := col.store.MakeRoom(); err != nil {
-					col.logger.Debug("the store makes no room", "error", err)
-				}
+		}
+	}
+}
+
+// makeRoom has the store look for room on the disk once a second, also while no slice reaches it.
+func (col *collector) makeRoom(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := col.store.MakeRoom(); err != nil && !errors.Is(err, grid.ErrClosed) {
+				col.logger.Debug("the store makes no room", "error", err)
 			}
 		}
 	}
@@ -416,6 +429,7 @@ func (col *collector) close(ctx context.Context) error {
 	col.door.end(ctx)
 	col.clock.end(ctx)
 	col.releaser.end(ctx)
+	col.room.end(ctx)
 	col.storm.end(ctx)
 	err := col.journal.Close()
 	for _, reader := range []*task{&col.feeder, &col.registrar} {

@@ -187,7 +187,7 @@ func (a Alert) text(s string, of reader) string {
 	}
 	s = strings.NewReplacer("{value}", "{{ "+humanized+" }}", "{raw}", string(of),
 		"{size}", "{{ "+humanized+` | reReplaceAll "^-" "" }}`).Replace(s)
-	for _, label := range []string{"topology", "worker", "class", "reason", "port"} {
+	for _, label := range []string{"topology", "worker", "class", "reason", "port", "instance"} {
 		s = strings.ReplaceAll(s, "{"+label+"}", "{{ $labels."+label+" }}")
 	}
 	return s

@@ -149,8 +149,11 @@ func TestAlerts(t *testing.T) {
 			continue
 		}
 		of := "topology"
-		if r.Alert == "BulletMetricsSecurityFilesBroken" {
-			of = "port" // it is the collector's own
+		switch r.Alert { // what is the collector's own
+		case "BulletMetricsSecurityFilesBroken":
+			of = "port"
+		case "BulletMetricsHistoryDeleted":
+			of = "instance"
 		}
 		assert.Contains(t, r.Annotations["summary"], "{{ $labels."+of+" }}", r.Alert)
 		assert.Contains(t, r.Annotations["description"], "{{ $value | humanize", r.Alert)

@@ -110,6 +110,9 @@ const refused = `sum by (topology, reason) (
   rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])
 )`
 
+// deletedForRoom is how many slices of history went in an hour since the disk was full.
+const deletedForRoom = `sum by (instance) (increase(bullet_metrics_embedded_slices_expired_total{bound="free"}[1h]))`
+
 // The series that alerts go by. "> -Inf" leaves out what is no number, so that NaN counts as missing. Where a number
 // stands alone it is deriv() of the total, which never falls here: rate() would sink while samples stop, and with it
 // the alert. A worker that has left is 0 in what is held of each: what it said last is forgotten for good.

@@ -122,6 +122,13 @@ var alerts = []Alert{
 		Description: "An access file of the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. Without a usable access file nobody is let in any more; the collector's log and /-/ready name the file.",
 	},
 	{
+		Name: "BulletMetricsHistoryDeleted", Severity: Critical,
+		Value: deletedForRoom + " > 0", Bare: true, Unit: Number, Grafana: deletedForRoom,
+		For: 0, Keep: 5 * time.Minute,
+		Summary:     "The disk of collector {instance} is full: about {value} slices of history were deleted in an hour",
+		Description: "The disk of collector {instance} was short of room for so long that the embedded store deleted its oldest slices to go on, about {value} in the last hour. The collector's log has their times; they cannot be brought back.",
+	},
+	{
 		// One for a topology, though each worker has a clock: the cause is mostly one, and what is wrong is the
 		// topology's.
 		Name: "BulletClockSkew", Severity: Warning, CriticalBeyond: blindFrom,

@@ -79,7 +79,8 @@ func playFullDisk(ctx context.Context, g *Ground, try int) (o Outcome, err error
 	d.c, err = own.Start(ctx, Settings{DataDir: filepath.Join(d.dir, "data"),
 		Flags: []string{"--journal-segment-bytes", fmt.Sprint(256<<10 + random.IntN(2<<20)),
 			// the disk is the bound, and not a tenth of it
-			"--journal-max-bytes", "8GiB", "--store-embedded-retention-bytes", "8GiB"}})
+			"--journal-max-bytes", "8GiB", "--store-embedded-retention-bytes", "8GiB",
+			"--disk-make-room-after", "2s"}})
 	if err != nil {
 		return o, err
 	}

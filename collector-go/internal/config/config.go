@@ -21,6 +21,7 @@ type Config struct {
 	Shutdown     time.Duration
 	GRPC         GRPC
 	HTTP         HTTP
+	Disk         Disk
 	Slice        Slice
 	Journal      Journal
 	Embedded     Embedded
@@ -63,6 +64,11 @@ type HTTP struct {
 	TokenFile     string // "": who writes is asked for what GRPC.TokenFile knows
 	AllowedHosts  []string
 	ExternalURL   string
+}
+
+// Disk is what happens on one that is short of room.
+type Disk struct {
+	MakeRoomAfter time.Duration
 }
 
 // Slice is how event time is cut.
@@ -148,6 +154,7 @@ func Default() Config {
 		Shutdown: 10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
 		GRPC:     GRPC{Listen: "127.0.0.1:4320", Acknowledge: AcknowledgeJournal},
 		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
+		Disk:     Disk{MakeRoomAfter: 5 * time.Minute}, // senders keep an hour
 		// Bullet's own emit interval; three of them
 		Slice:   Slice{Width: 10 * time.Second, Lateness: 30 * time.Second},
 		Journal: Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
@@ -177,6 +184,7 @@ func (c Config) Validate() error {
 		c.validateStores(),
 		c.validateQueryURL(),
 		c.validateAcknowledge(),
+		atLeast("disk.make_room_after", int64(c.Disk.MakeRoomAfter), 0, "no patience"),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
 			"two segments (2 x journal.segment_bytes)"),

@@ -124,7 +124,8 @@ func (c *core) openStore() { require.NoError(c.t, c.tryOpenStore()) }
 
 func (c *core) tryOpenStore() (err error) {
 	o := grid.DefaultOptions()
-	o.FS, o.Partition, o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = c.disk, corePartition, coreRetention, 0, 0
+	o.FS, o.Partition, o.RetentionTime, o.RetentionBytes, o.MinFreeBytes, o.MakeRoomAfter = c.disk, corePartition,
+		coreRetention, 0, 0, 0
 	o.FlushHandOvers, o.IdleHandOvers = 9, 12
 	o.Now = func() time.Time { return time.UnixMilli(c.clock.Load()) }
 	c.store, err = grid.Open("/store", o)
@@ -163,7 +164,7 @@ func (c *core) tryOpen() error {
 		c.disk.SetFault(c.fault)
 	}
 	o := journal.DefaultOptions()
-	o.FS, o.SegmentBytes, o.MaxBytes, o.RetryInterval = c.disk, 8<<10, 512<<10, time.Millisecond
+	o.FS, o.SegmentBytes, o.MaxBytes, o.RetryInterval, o.MakeRoomAfter = c.disk, 8<<10, 512<<10, time.Millisecond, 0
 	o.RingBytes = []int64{0, 2 << 10, 1 << 20}[c.random.IntN(3)]
 	var err error
 	if c.journal, err = journal.Open("/journal", o); err != nil {

@@ -43,7 +43,7 @@ func (w *simulated) start() {
 func (w *simulated) tryStart() (err error) {
 	l := &life{simulated: w}
 	o := journal.DefaultOptions()
-	o.FS, o.SegmentBytes, o.MaxBytes, o.Stepped = w.disk, 8<<10, 1<<20, true
+	o.FS, o.SegmentBytes, o.MaxBytes, o.Stepped, o.MakeRoomAfter = w.disk, 8<<10, 1<<20, true, 0
 	o.RingBytes = []int64{0, 2 << 10, 1 << 20}[w.random.IntN(3)]
 	if l.journal, err = journal.Open("/journal", o); err != nil {
 		return err

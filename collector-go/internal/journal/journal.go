@@ -44,6 +44,7 @@ type Journal struct {
 	pressedSeries, pressedLayouts, pressedProducers pressure
 
 	roomSecond int64 // when hasRoomFor last looked
+	shortage   disk.Shortage
 	failure    error // why nothing can be written at the moment
 	closed     bool
 	segments   []segment // oldest first
@@ -58,6 +59,9 @@ type Journal struct {
 	committer        *committer
 	closing          sync.Once
 }
+
+// leastSegments is in how many segments the journal comes at least.
+const leastSegments = 8
 
 // batchName is what a batch is known by.
 type batchName struct {
@@ -132,6 +136,11 @@ func newJournal(dir string, o Options) *Journal {
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
+	if j.o.Now == nil {
+		j.o.Now = time.Now
+	}
+	// Where the journal makes room at the cost of a store that is behind, no more than a small part of it goes at once.
+	j.o.SegmentBytes = min(o.SegmentBytes, max(o.MaxBytes/leastSegments, leastSegmentBytes))
 	j.ring.limit = o.RingBytes
 	j.committer = newCommitter(j)
 	return j

@@ -370,6 +370,63 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
+// A disk that another program fills for a moment asks for no segment, nor does one whose room all segments together would
+// not make.
+func TestDiskIsFullForAMoment(t *testing.T) {
+	fs := disktest.NewMemory(1)
+	o := smallOptions(fs)
+	now := time.Unix(1_700_000_000, 0)
+	o.MakeRoomAfter, o.Now = 5*time.Minute, func() time.Time { return now }
+	j, err := Open("/journal", o)
+	require.NoError(t, err)
+	defer j.Close()
+	for sequence := uint64(1); len(j.segments) < 20; sequence++ {
+		appended(t, j, oneBatch(t, j, sequence))
+	}
+	look := func(seconds int) (asked int) {
+		for range seconds {
+			now = now.Add(time.Second)
+			if _, nearlyFull := j.NearlyFull(); nearlyFull {
+				asked++
+			}
+		}
+		return asked
+	}
+	for range 3 {
+		fs.Fill()
+		require.Zero(t, look(200))
+		fs.SetRoom(0)
+		require.Zero(t, look(2))
+	}
+	fs.Fill()
+	require.Zero(t, look(300))
+	require.Equal(t, 10, look(10))
+	j.fs, j.o.SegmentBytes = noRoom{fs}, j.bytes
+	require.Zero(t, look(400), "all of them would not be enough")
+}
+
+type noRoom struct{ disk.FS }
+
+func (noRoom) Free(string) (free, size uint64, err error) { return 0, 1 << 40, nil }
+
+// Where the journal is small beside its segments, a store that is behind still loses a part of it at a time.
+func TestASegmentIsASmallPartOfTheJournal(t *testing.T) {
+	o := smallOptions(disktest.NewMemory(1))
+	o.MaxBytes, o.SegmentBytes = 256<<10, 128<<10
+	j, err := Open("/journal", o)
+	require.NoError(t, err)
+	defer j.Close()
+	for sequence := uint64(1); ; sequence++ {
+		appended(t, j, oneBatch(t, j, sequence))
+		if end, nearlyFull := j.NearlyFull(); nearlyFull {
+			before := j.bytes
+			require.NoError(t, j.Release(end))
+			require.Less(t, before-j.bytes, before/4)
+			return
+		}
+	}
+}
+
 // TestIdleSeriesAreForgotten makes room in the dictionary at a start; ids are not used again.
 func TestIdleSeriesAreForgotten(t *testing.T) {
 	fs := disktest.NewMemory(1)

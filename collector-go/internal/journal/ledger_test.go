@@ -207,7 +207,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 func smallOptions(fs disk.FS) Options {
 	o := DefaultOptions()
-	o.SegmentBytes, o.RetryInterval, o.FS = 4<<10, time.Millisecond, fs
+	o.SegmentBytes, o.RetryInterval, o.MakeRoomAfter, o.FS = 4<<10, time.Millisecond, 0, fs
 	return o
 }
 

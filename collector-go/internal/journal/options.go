@@ -12,7 +12,8 @@ import (
 
 // Options are the journal's settings. Start from DefaultOptions.
 type Options struct {
-	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts.
+	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts; an eighth of MaxBytes
+	// at most.
 	SegmentBytes int64
 	// MaxBytes bounds the segments on disk; beyond it Append returns ErrFull until Release has made room. Marks are
 	// still taken (about 3 MB a day), and a segment's head may exceed it once.
@@ -39,6 +40,11 @@ type Options struct {
 	// RetryInterval is how long to wait after a failed write before trying again, what Append returns to a refused
 	// sender, and how often the journal looks whether its file is still in its place.
 	RetryInterval time.Duration
+	// MakeRoomAfter is how long the disk must lack room without a break before NearlyFull asks for segments: another
+	// program may fill it for a moment.
+	MakeRoomAfter time.Duration
+	// Now is the clock that this is measured by; nil: time.Now.
+	Now func() time.Time
 	// Stepped gives the journal no goroutine: what is queued is written by Commit alone, and a failed disk is tried
 	// again by it. It is for simulations, in which nothing may happen by itself.
 	Stepped bool
@@ -68,11 +74,15 @@ func DefaultOptions() Options {
 		MaxEpochs:        65_536,   // restarts of senders in 24 h
 		// a second of two million samples: a reader that is further behind reads the file
 		RingBytes:     16 << 20,
-		RetryInterval: time.Second, // a full disk is looked at once a second
+		MakeRoomAfter: 5 * time.Minute, // senders keep an hour
+		RetryInterval: time.Second,     // a full disk is looked at once a second
 	}
 }
 
-const maxSegmentBytes = 1 << 31
+const (
+	leastSegmentBytes = 4 << 10
+	maxSegmentBytes   = 1 << 31
+)
 
 // Validate returns an error that names the setting that is out of range.
 func (o Options) Validate() error {
@@ -80,7 +90,7 @@ func (o Options) Validate() error {
 		name       string
 		value, min int64
 	}{
-		{"SegmentBytes", o.SegmentBytes, 4 << 10},
+		{"SegmentBytes", o.SegmentBytes, leastSegmentBytes},
 		{"MaxBytes", o.MaxBytes, 8 << 10},
 		{"QueueBytes", o.QueueBytes, 4 << 10},
 		{"MaxSeries", int64(o.MaxSeries), 1},
@@ -90,6 +100,7 @@ func (o Options) Validate() error {
 		{"MaxEpochs", int64(o.MaxEpochs), 1},
 		{"RingBytes", o.RingBytes, 0},
 		{"GatherInterval", int64(o.GatherInterval), 0},
+		{"MakeRoomAfter", int64(o.MakeRoomAfter), 0},
 		{"RetryInterval", int64(o.RetryInterval), 1},
 	} {
 		if bound.value < bound.min {

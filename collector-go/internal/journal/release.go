@@ -69,12 +69,26 @@ func (j *Journal) forgetOldest(s segment) {
 }
 
 // NearlyFull reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk
-// has hardly room left, and where its oldest segment ends. The newest segment never counts as the oldest.
+// has lacked room for Options.MakeRoomAfter and releasing segments would make it, and where the oldest segment ends. The
+// newest segment never counts as the oldest. It is to be asked once a second.
 func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
-	short := j.diskIsShort()
+	missing := j.diskLacks()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed || len(j.segments) < 2 || !short && j.bytes+j.queue.bytes <= j.o.MaxBytes-j.o.SegmentBytes {
+	if j.closed {
+		return 0, false
+	}
+	lasted, begins := j.shortage.Look(missing > 0, j.o.Now())
+	n := len(j.segments)
+	if begins && n > 1 {
+		j.log.Warn("journal: the disk is short of room; free some, or what only stores that are behind still need goes when this has lasted",
+			"dir", j.dir, "missing_bytes", missing, "after", j.o.MakeRoomAfter)
+	}
+	if n < 2 {
+		return 0, false
+	}
+	short := missing > 0 && lasted >= j.o.MakeRoomAfter && j.bytes-j.segments[n-1].size >= missing
+	if !short && j.bytes+j.queue.bytes <= j.o.MaxBytes-j.o.SegmentBytes {
 		return 0, false
 	}
 	return j.segments[0].endPosition(), true
@@ -85,7 +99,11 @@ func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 // those.
 const segmentsFree = 6
 
-func (j *Journal) diskIsShort() bool {
+// diskLacks is how many bytes the disk lacks of the room that there must be; 0 or less where it lacks none.
+func (j *Journal) diskLacks() int64 {
 	free, size, err := j.fs.Free(j.dir)
-	return err == nil && free < min(segmentsFree*uint64(j.o.SegmentBytes), size/10)
+	if err != nil {
+		return 0
+	}
+	return int64(min(segmentsFree*uint64(j.o.SegmentBytes), size/10)) - int64(free)
 }

@@ -68,6 +68,7 @@ var own = map[string]Metric{
 	"bullet_metrics_embedded_compaction_failures_total":     counter(),
 	"bullet_metrics_embedded_merge_failures_total":          counter(),
 	"bullet_metrics_embedded_slices_rejected_total":         counter("reason"),
+	"bullet_metrics_embedded_slices_expired_total":          counter("bound"),
 	"bullet_metrics_embedded_damaged_total":                 counter("what"),
 	"bullet_metrics_embedded_head_series":                   gauge(),
 	"bullet_metrics_embedded_series_limit":                  gauge(),

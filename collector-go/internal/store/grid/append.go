@@ -3,6 +3,7 @@ package grid
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/histogram"
 
@@ -61,6 +62,11 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 		h.repeated = c.Len()
 	} else {
 		h.take(c)
+		for _, ends := range [][]int64{c.EndsMs, c.HistogramEndsMs} {
+			if len(ends) > 0 {
+				s.newestMs = max(s.newestMs, slices.Max(ends))
+			}
+		}
 	}
 	for _, ref := range c.Retired {
 		t.retire(ref)
@@ -109,9 +115,9 @@ func (s *Store) full() bool {
 }
 
 // writeWhereDue starts a worker when it is time; lock is held.
-func (s *Store) writeWhereDue(slices int) {
+func (s *Store) writeWhereDue(n int) {
 	s.idle++
-	if slices > 0 {
+	if n > 0 {
 		s.idle = 0
 		s.handovers++
 	}

@@ -65,14 +65,15 @@ func (s *Store) keepAside(name string) {
 	s.figures.asideBytes.Add(float64(size))
 }
 
-// expireAsides removes damaged files that retention does not keep: before parts, since no query reads them.
-func (s *Store) expireAsides(r *retention) {
-	gone := r.asides(s.asides, s.manifest.bytes())
+// expireAsides removes damaged files that retention does not keep.
+func (s *Store) expireAsides(gone map[string]string) {
 	s.asides = slices.DeleteFunc(s.asides, func(a asideFile) bool {
 		bound, goes := gone[a.name]
 		if !goes {
 			return false
 		}
+		s.log.Info("grid store: retention deleted a damaged file", "file", s.path(a.name), "why", why[bound], "bytes",
+			a.bytes)
 		s.remove(a.name)
 		s.figures.asideBytes.Sub(float64(a.bytes))
 		s.figures.asidesExpired.WithLabelValues(bound).Inc()
@@ -80,30 +81,26 @@ func (s *Store) expireAsides(r *retention) {
 	})
 }
 
-// asides returns the names of the damaged files to delete with the bound that asks for it, beside parts of so many
-// bytes, and notes the room that they give back.
-func (r *retention) asides(files []asideFile, parts int64) map[string]string {
+// asides returns the names of the damaged files to delete with the bound that asks for it. left is the size of all
+// files and parts, of which those that go are taken off.
+func (r retention) asides(files []asideFile, left *int64) map[string]string {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b asideFile) int {
 		return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name))
 	})
-	left := parts
-	for _, f := range files {
-		left += f.bytes
-	}
 	gone := map[string]string{}
 	for _, f := range files {
 		switch {
 		case r.time > 0 && f.atMs < r.nowMs-r.time.Milliseconds():
 			gone[f.name] = boundTime
-		case r.bytes > 0 && left > r.bytes:
+		case r.bytes > 0 && *left > r.bytes:
 			gone[f.name] = boundBytes
 		case r.missing > 0:
 			gone[f.name] = boundFree
 		default:
 			continue
 		}
-		left -= f.bytes
+		*left -= f.bytes
 		r.missing -= f.bytes
 	}
 	return gone

@@ -1,9 +1,11 @@
 package grid
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
@@ -34,6 +37,10 @@ func (w *world) script() {
 		_ = w.store.Flush(context.Background())
 	}
 	w.nowMs += 30 * 3_600_000
+	w.happen(generation)
+	for w.next < len(w.steps) && !w.disk.Off() {
+		w.hand()
+	}
 	_ = w.store.Flush(context.Background())
 }
 
@@ -265,6 +272,8 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Flush(t.Context()))
 	clock = clock.Add(24 * time.Hour)
+	_, err = s.Append(t.Context(), 2, numbers(clock.UnixMilli()-10_000, 1))
+	require.NoError(t, err)
 	p.disk.SetFault(func(_ int, op, name string) error {
 		// MakeRoom writes in this goroutine
 		if op == "write" && strings.HasPrefix(name, "manifest") && len(s.pieces) > 0 {
@@ -273,11 +282,11 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, s.MakeRoom())
-	assert.Zero(t, count(t, s))
+	assert.Equal(t, 1, count(t, s))
 	assert.Empty(t, s.manifest.parts)
 	p.disk.SetFault(nil)
 	require.NoError(t, s.Close(t.Context()))
-	assert.Zero(t, count(t, p.open(t)))
+	assert.Equal(t, 1, count(t, p.open(t)))
 }
 
 // On a full disk what is expired goes also where nothing is handed over, since nothing can be journaled.
@@ -308,20 +317,24 @@ func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 	require.ErrorIs(t, s.MakeRoom(), ErrClosed)
 }
 
-// Below the room that must be free the oldest parts go, but not the newest two partitions.
+// Below the room that must be free the oldest parts go, but not the newest two partitions, and none where that would not
+// make the room.
 func TestRetention(t *testing.T) {
 	hour := time.Hour.Milliseconds()
 	parts := []entry{{number: 3, maxMs: 3*hour - 1, bytes: 10}, {number: 1, maxMs: hour - 1, bytes: 10},
 		{number: 2, maxMs: 2*hour - 1, bytes: 10}, {number: 9, maxMs: 900 * hour, bytes: 10}}
+	none := map[uint64]string{}
 	for _, c := range []struct {
 		name string
 		r    retention
 		want map[uint64]string
 	}{
-		{"no bound", retention{nowMs: 1000 * hour}, map[uint64]string{}},
+		{"no bound", retention{nowMs: 1000 * hour}, none},
 		{"time", retention{nowMs: 4*hour - 1, time: 2 * time.Hour}, map[uint64]string{1: boundTime}},
 		{"time, at the border", retention{nowMs: 4 * hour, time: 2 * time.Hour},
 			map[uint64]string{1: boundTime, 2: boundTime}},
+		{"a clock that is ahead", retention{nowMs: 9000 * hour, newestMs: 3 * hour, time: 2 * time.Hour},
+			map[uint64]string{1: boundTime}},
 		{"bytes", retention{nowMs: 4 * hour, bytes: 35}, map[uint64]string{1: boundBytes}},
 		{"the newest stays", retention{nowMs: 4 * hour, bytes: 1}, map[uint64]string{1: boundBytes, 2: boundBytes,
 			3: boundBytes}},
@@ -329,14 +342,132 @@ func TestRetention(t *testing.T) {
 		{"more room", retention{nowMs: 4 * hour, missing: 15}, map[uint64]string{1: boundFree, 2: boundFree}},
 		{"time makes room", retention{nowMs: 4*hour - 1, time: 2 * time.Hour, missing: 10},
 			map[uint64]string{1: boundTime}},
-		{"no more than may go", retention{nowMs: 5 * hour, missing: 1000}, map[uint64]string{1: boundFree, 2: boundFree,
+		{"as much as may go", retention{nowMs: 5 * hour, missing: 30}, map[uint64]string{1: boundFree, 2: boundFree,
 			3: boundFree}},
+		{"more than may go", retention{nowMs: 5 * hour, missing: 31}, none},
+		{"no room, and time", retention{nowMs: 4*hour - 1, time: 2 * time.Hour, missing: 1000},
+			map[uint64]string{1: boundTime}},
+		{"what is expired by now goes for room", retention{nowMs: 900 * hour, newestMs: 2 * hour, time: 2 * time.Hour,
+			missing: 10}, map[uint64]string{1: boundTime, 2: boundTime, 3: boundTime}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.r.width = time.Hour
-			assert.Equal(t, c.want, c.r.decide(parts))
+			if c.r.width = time.Hour; c.r.newestMs == 0 {
+				c.r.newestMs = 900 * hour
+			}
+			_, gone := c.r.decide(nil, parts)
+			assert.Equal(t, c.want, gone)
 		})
 	}
+}
+
+// full is a store with a part of old slices and one of new, of which the old are enough to make room.
+func full(t *testing.T, change ...func(*Options)) (p *place, s *Store, clock *time.Time, log *bytes.Buffer) {
+	clock, log = new(now), &bytes.Buffer{}
+	p = newPlace(t, append(change, func(o *Options) {
+		o.Partition, o.RetentionTime, o.MakeRoomAfter = time.Hour, 0, 5*time.Minute
+		o.Now = func() time.Time { return *clock }
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	})...)
+	s = p.open(t)
+	for i := range 2 {
+		c := numbers(today+int64(i)*day, 3000)
+		for at := range c.Values {
+			c.Values[at] = float64(at*at) * 1.37e-5
+		}
+		_, err := s.Append(t.Context(), uint64(i+1), c)
+		require.NoError(t, err)
+		require.NoError(t, s.Flush(t.Context()))
+		*clock = clock.Add(24 * time.Hour)
+	}
+	require.Equal(t, 6000, count(t, s))
+	return p, s, clock, log
+}
+
+// A disk that another program fills for a moment, however often, costs no slice; one that stays full for five minutes
+// costs the oldest, which is logged with its time and counted.
+func TestFullDiskForAMoment(t *testing.T) {
+	p, s, clock, log := full(t)
+	look := func(seconds int) {
+		for range seconds {
+			*clock = clock.Add(time.Second)
+			require.NoError(t, s.MakeRoom())
+		}
+	}
+	for range 3 {
+		p.disk.Fill()
+		look(200)
+		p.disk.SetRoom(0)
+		look(2)
+	}
+	p.disk.Fill()
+	look(1)
+	*clock = clock.Add(24 * time.Hour) // the machine was suspended, or its clock was set
+	look(200)
+	assert.Equal(t, 6000, count(t, s))
+	assert.NotContains(t, log.String(), "deleted")
+	assert.Equal(t, 4, strings.Count(log.String(), "the disk is short of room"), "each time it begins")
+
+	look(100)
+	left := count(t, s)
+	assert.Less(t, left, 6000)
+	assert.Contains(t, log.String(), `retention deleted slices" why="the disk has been short of room for disk.make_room_after" from=`+
+		time.UnixMilli(today).UTC().Format("2006-01-02T15:04:05"))
+	deleted := testutil.ToFloat64(s.figures.expiredSlices.WithLabelValues(boundFree))
+	assert.Equal(t, float64(6000-left), deleted)
+	p.disk.SetRoom(0)
+	require.NoError(t, s.Close(t.Context()))
+	s = p.open(t)
+	assert.Equal(t, deleted, testutil.ToFloat64(s.figures.expiredSlices.WithLabelValues(boundFree)),
+		"it is known after a restart")
+	assert.Positive(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundFree)))
+	assert.Zero(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundBytes)), "it is there before it rises")
+}
+
+// Where all old slices together would not make the room that is missing, none goes.
+func TestFullDiskThatSlicesDoNotFill(t *testing.T) {
+	_, s, clock, _ := full(t)
+	s.fs = fullDisk{s.fs}
+	for range 1000 {
+		*clock = clock.Add(time.Second)
+		require.NoError(t, s.MakeRoom())
+	}
+	assert.Equal(t, 6000, count(t, s))
+}
+
+// fullDisk has some MiB less than must be free.
+type fullDisk struct{ disk.FS }
+
+func (fullDisk) Free(string) (free, size uint64, err error) { return 10 << 20, 1 << 30, nil }
+
+// A store whose newest slice is older than the retention is one that somebody looks at: nothing goes, by whatever clock,
+// until newer slices come.
+func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
+	clock := now.Add(300 * 24 * time.Hour)
+	log := &bytes.Buffer{}
+	p := newPlace(t, func(o *Options) {
+		o.RetentionTime = 15 * 24 * time.Hour
+		o.Now = func() time.Time { return now }
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	})
+	s := p.open(t)
+	_, err := s.Append(t.Context(), 1, numbers(today, 3000))
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	p.options.Now = func() time.Time { return clock }
+	s = p.open(t)
+	for range 700 { // ticks, as of a collector without senders
+		_, err := s.Append(t.Context(), 2, &slice.Columns{})
+		require.NoError(t, err)
+		require.NoError(t, s.MakeRoom())
+	}
+	require.NoError(t, s.Flush(t.Context()))
+	assert.Equal(t, 3000, count(t, s))
+	_, err = s.Append(t.Context(), 3, numbers(clock.UnixMilli()-1000*10_000/10, 100))
+	require.NoError(t, err)
+	require.NoError(t, s.Flush(t.Context()))
+	assert.Equal(t, 100, count(t, s))
+	assert.Contains(t, log.String(), `why="older than store.embedded.retention_time"`)
+	assert.Contains(t, log.String(), "slices=3000")
 }
 
 // A part that is deleted stays until the last query that reads it ends.
@@ -350,19 +481,24 @@ func TestQueryKeepsWhatItReads(t *testing.T) {
 	q, err := s.Querier(0, farthestMs)
 	require.NoError(t, err)
 	clock = clock.Add(48 * time.Hour)
+	newer := numbers(clock.UnixMilli()-10_000, 1)
+	newer.Definitions[0].Ref, newer.Refs[0] = 1, 1
+	newer.Definitions[0].Series = define(1, 0).Series
+	_, err = s.Append(t.Context(), 2, newer)
+	require.NoError(t, err)
 	require.NoError(t, s.Flush(t.Context()))
 	l, err := list(p.disk, dir)
 	require.NoError(t, err)
-	assert.Len(t, l.parts, 1, "it is read")
+	assert.Len(t, l.parts, 2, "it is read")
 	assert.Positive(t, s.lingering.Load())
-	assert.Zero(t, count(t, s), "for others it is gone")
+	assert.Equal(t, 1, count(t, s), "for others it is gone")
 	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "task", "0"))
 	assert.True(t, set.Next())
 	require.NoError(t, q.Close())
 	require.NoError(t, q.Close())
 	l, err = list(p.disk, dir)
 	require.NoError(t, err)
-	assert.Empty(t, l.parts)
+	assert.Len(t, l.parts, 1)
 	assert.Zero(t, s.lingering.Load())
 }
 

@@ -14,6 +14,7 @@ type figures struct {
 	stored, repeated prometheus.Counter
 	rejected         *prometheus.CounterVec
 	expiredParts     *prometheus.CounterVec
+	expiredSlices    *prometheus.CounterVec
 	writes           prometheus.Histogram
 	writesFailed     prometheus.Counter
 	mergesFailed     prometheus.Counter
@@ -41,7 +42,9 @@ func newFigures(s *Store) *figures {
 			"Slices that came again from the journal and were in the store already."),
 		rejected: vector("slices_rejected_total", "reason", "Slices that the embedded store rejected, by reason."),
 		expiredParts: vector("blocks_expired_total", "bound",
-			"Parts deleted by retention, by which bound: time, bytes or free (room on the disk)."),
+			"Parts deleted by retention since the store was made, by which bound: time, bytes or free (room on the disk)."),
+		expiredSlices: vector("slices_expired_total", "bound",
+			"Slices deleted by retention since the store was made, by which bound: time, bytes or free (room on the disk)."),
 		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    prefix + "compaction_seconds",
 			Help:    "How long it took to write what was in memory, in seconds.",
@@ -60,7 +63,7 @@ func newFigures(s *Store) *figures {
 		flushedSlices: counter("flushed_slices_total", "Slices written from memory into parts."),
 		flushedBytes:  counter("flushed_bytes_total", "Size of the parts that they were written into, in bytes."),
 	}
-	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.writes, f.writesFailed,
+	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.expiredSlices, f.writes, f.writesFailed,
 		f.mergesFailed, f.merged,
 		f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices, f.flushedBytes)
 	return f
@@ -145,8 +148,7 @@ func (f *figures) flushed(parts []*piece) {
 	}
 }
 
-func (f *figures) expired(bounds []string) {
-	for _, bound := range bounds {
-		f.expiredParts.WithLabelValues(bound).Inc()
-	}
+func (f *figures) expired(bound string, t tally) {
+	f.expiredParts.WithLabelValues(bound).Add(float64(t.parts))
+	f.expiredSlices.WithLabelValues(bound).Add(float64(t.slices))
 }

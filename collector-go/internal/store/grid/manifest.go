@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // manifest is what the store consists of: docs/formats/grid.md, "The directory".
@@ -13,7 +15,15 @@ type manifest struct {
 	sequence uint64 // one more than that of the manifest before
 	position uint64 // of the journal: all that closed from records before it is in parts
 	next     uint64 // number of the next part
+	expired  [len(bounds)]tally
 	parts    []entry
+}
+
+// tally is what retention has deleted by a bound since the store was made.
+type tally struct{ parts, slices, bytes int64 }
+
+func (t *tally) add(other tally) {
+	t.parts, t.slices, t.bytes = t.parts+other.parts, t.slices+other.slices, t.bytes+other.bytes
 }
 
 // entry is a part, as the manifest lists it.
@@ -29,13 +39,19 @@ type entry struct {
 	bytes        int64
 }
 
+// manifestVersion is what is written. Version 1 has no lines of what retention has deleted.
+const manifestVersion = 2
+
 const (
-	manifestPrefix = "manifest-"
-	manifestHead   = "bullet-metrics grid manifest 1\nsequence %d\nposition %d\nnext %d\nparts %d\n"
-	manifestEntry  = "part %d oldest %d level %d added %d from_ms %d to_ms %d series %d slices %d bytes %d\n"
-	manifestSum    = "crc32c %08x\n"
-	partSuffix     = ".part"
-	damagedSuffix  = ".damaged"
+	manifestPrefix  = "manifest-"
+	manifestMagic   = "bullet-metrics grid manifest "
+	manifestHead    = "sequence %d\nposition %d\nnext %d\n"
+	manifestExpired = "expired %s parts %d slices %d bytes %d\n"
+	manifestCount   = "parts %d\n"
+	manifestEntry   = "part %d oldest %d level %d added %d from_ms %d to_ms %d series %d slices %d bytes %d\n"
+	manifestSum     = "crc32c %08x\n"
+	partSuffix      = ".part"
+	damagedSuffix   = ".damaged"
 )
 
 func manifestName(sequence uint64) string { return fmt.Sprintf("%s%012d", manifestPrefix, sequence) }
@@ -56,8 +72,16 @@ func numberIn(name, prefix, suffix string) (n uint64, is bool) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (m manifest) encode() []byte {
-	text := fmt.Appendf(nil, manifestHead, m.sequence, m.position, m.next, len(m.parts))
+func (m manifest) encode() []byte { return m.encodeAs(manifestVersion) }
+
+func (m manifest) encodeAs(version int) []byte {
+	text := fmt.Appendf(nil, manifestMagic+"%d\n"+manifestHead, version, m.sequence, m.position, m.next)
+	for i, bound := range bounds {
+		if t := m.expired[i]; version >= 2 {
+			text = fmt.Appendf(text, manifestExpired, bound, t.parts, t.slices, t.bytes)
+		}
+	}
+	text = fmt.Appendf(text, manifestCount, len(m.parts))
 	for _, e := range m.parts {
 		text = fmt.Appendf(text, manifestEntry, e.number, e.oldest, e.level, e.added, e.minMs, e.maxMs, e.series,
 			e.slices, e.bytes)
@@ -68,31 +92,62 @@ func (m manifest) encode() []byte {
 // maxParts bounds what a manifest may list.
 const maxParts = 1 << 20
 
-// decodeManifest accepts exactly what encode writes.
+// manifestOf is the version that a manifest's first line states; 0 where it is none.
+func manifestOf(line string) (version int) {
+	rest, found := strings.CutPrefix(line, manifestMagic)
+	if _, err := fmt.Sscanf(rest, "%d\n", &version); !found || err != nil || rest != fmt.Sprintf("%d\n", version) {
+		return 0
+	}
+	return version
+}
+
+// decodeManifest accepts exactly what encodeAs writes in a version that it knows. Of a newer version it reads the first
+// line alone, and returns a disk.ErrNewer.
 func decodeManifest(data []byte) (manifest, error) {
+	lines := strings.SplitAfter(string(data), "\n")
+	version := manifestOf(lines[0])
+	switch {
+	case version > manifestVersion:
+		return manifest{}, disk.Newer(uint64(version), manifestVersion)
+	case version < 1:
+		return manifest{}, errors.New("not a manifest")
+	}
+	rest := strings.Join(lines[1:], "")
+	read := func(lines int, format string, into ...any) (err error) {
+		var text string
+		for range lines {
+			line, left, found := strings.Cut(rest, "\n")
+			if !found {
+				return errors.New("it ends too early")
+			}
+			text, rest = text+line+"\n", left
+		}
+		_, err = fmt.Sscanf(text, format, into...)
+		return err
+	}
 	var m manifest
 	var parts int
-	const entries = 5 // lines before the first part
-	lines := bytes.SplitAfter(data, []byte("\n"))
-	if len(lines) < entries+1 {
-		return manifest{}, errors.New("not a manifest of version 1")
+	err := read(3, manifestHead, &m.sequence, &m.position, &m.next)
+	for i, bound := range bounds {
+		if t := &m.expired[i]; version >= 2 && err == nil {
+			err = read(1, strings.Replace(manifestExpired, "%s", bound, 1), &t.parts, &t.slices, &t.bytes)
+		}
 	}
-	head := string(bytes.Join(lines[:entries], nil))
-	if _, err := fmt.Sscanf(head, manifestHead, &m.sequence, &m.position, &m.next, &parts); err != nil {
-		return manifest{}, errors.New("not a manifest of version 1")
+	if err == nil {
+		err = read(1, manifestCount, &parts)
 	}
-	if parts < 0 || parts > maxParts || len(lines) < entries+parts {
-		return manifest{}, errors.New("it lists more parts than it has")
+	if err != nil || parts < 0 || parts > maxParts {
+		return manifest{}, fmt.Errorf("not a manifest of version %d", version)
 	}
-	for _, line := range lines[entries : entries+parts] {
+	for range parts {
 		var e entry
-		if _, err := fmt.Sscanf(string(line), manifestEntry, &e.number, &e.oldest, &e.level, &e.added, &e.minMs,
-			&e.maxMs, &e.series, &e.slices, &e.bytes); err != nil {
+		if read(1, manifestEntry, &e.number, &e.oldest, &e.level, &e.added, &e.minMs, &e.maxMs, &e.series, &e.slices,
+			&e.bytes) != nil {
 			return manifest{}, errors.New("a part's line cannot be read")
 		}
 		m.parts = append(m.parts, e)
 	}
-	if !bytes.Equal(m.encode(), data) {
+	if !bytes.Equal(m.encodeAs(version), data) {
 		return manifest{}, errors.New("the checksum does not match")
 	}
 	return m, nil

@@ -1,6 +1,8 @@
 package grid
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"testing"
 
@@ -8,19 +10,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var golden = manifest{sequence: 12, position: 18446744073709551615, next: 43, parts: []entry{
-	{number: 42, oldest: 3, level: 2, added: 11, minMs: 1_700_000_000_000, maxMs: 1_700_000_590_000, series: 40_000,
-		slices: 2_400_000, bytes: 3_000_000},
-	{number: 41, oldest: 41, added: 12, minMs: -5, maxMs: -5, series: 1, slices: 1, bytes: 300},
-}}
+var golden = manifest{sequence: 12, position: 18446744073709551615, next: 43,
+	expired: [len(bounds)]tally{{3, 900, 12_000}, {}, {1, 7_200_000, 9_000_000}}, parts: []entry{
+		{number: 42, oldest: 3, level: 2, added: 11, minMs: 1_700_000_000_000, maxMs: 1_700_000_590_000, series: 40_000,
+			slices: 2_400_000, bytes: 3_000_000},
+		{number: 41, oldest: 41, added: 12, minMs: -5, maxMs: -5, series: 1, slices: 1, bytes: 300},
+	}}
 
-func TestManifestOfVersion1(t *testing.T) {
-	data, err := os.ReadFile("testdata/manifest-1")
-	require.NoError(t, err)
-	assert.Equal(t, string(data), string(golden.encode()))
-	m, err := decodeManifest(data)
-	require.NoError(t, err)
-	assert.Equal(t, golden, m)
+// A manifest of every version that was written reads as it was; the newest is what is written.
+func TestManifestOfEveryVersion(t *testing.T) {
+	for version := 1; version <= manifestVersion; version++ {
+		data, err := os.ReadFile(fmt.Sprintf("testdata/manifest-%d", version))
+		require.NoError(t, err)
+		want := golden
+		if version < 2 {
+			want.expired = [len(bounds)]tally{}
+		}
+		assert.Equal(t, string(data), string(want.encodeAs(version)))
+		m, err := decodeManifest(data)
+		require.NoError(t, err)
+		assert.Equal(t, want, m)
+	}
 }
 
 func TestManifestDamagedAnywhere(t *testing.T) {
@@ -43,7 +53,8 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := decodeManifest(data)
 		if err == nil {
-			assert.Equal(t, string(data), string(m.encode()))
+			version := manifestOf(string(data[:bytes.IndexByte(data, '\n')+1]))
+			assert.Equal(t, string(data), string(m.encodeAs(version)))
 		}
 	})
 }

@@ -29,15 +29,19 @@ type Options struct {
 	// MaxSeries bounds the series that slices come in for; at about 0.5 KB each beside their slices. One beyond it is
 	// rejected by name. 1,000,000 by default.
 	MaxSeries int
-	// RetentionTime deletes partitions that lie this far behind Now; 0 keeps all. 15 days by default, as Prometheus
-	// does.
+	// RetentionTime deletes partitions that lie this far behind Now, or behind the newest slice where that is older; 0
+	// keeps all. 15 days by default, as Prometheus does.
 	RetentionTime time.Duration
 	// RetentionBytes deletes the oldest parts above this size; 0 sets no bound. 8 GiB by default.
 	RetentionBytes int64
 	// MinFreeBytes is the room on the disk below which nothing is written, so that a write never meets a full disk half
-	// way through. Below it the oldest parts go, but those of the last two partitions. 256 MiB by default, and never
-	// more than a twentieth of the file system.
+	// way through. 256 MiB by default, and never more than a twentieth of the file system.
 	MinFreeBytes uint64
+	// MakeRoomAfter is how long the disk must have had less than MinFreeBytes, without a break, before the oldest parts
+	// go, but not those of the last two partitions, and none where that would not make the room. Until then senders
+	// wait: a disk that another program fills for a moment costs nothing that cannot be brought back. 5 minutes by
+	// default: senders keep an hour.
+	MakeRoomAfter time.Duration
 	// Now is the collector's clock, from which retention by time counts back; nil: time.Now.
 	Now func() time.Time
 	// FS is where the store lies; nil: the operating system's.
@@ -58,6 +62,7 @@ func DefaultOptions() Options {
 		RetentionTime:  15 * 24 * time.Hour,
 		RetentionBytes: 8 << 30,
 		MinFreeBytes:   256 << 20,
+		MakeRoomAfter:  5 * time.Minute,
 	}
 }
 
@@ -74,6 +79,8 @@ func (o Options) Validate() error {
 		return errors.New("grid store: series must be between 1 and 2^30")
 	case o.RetentionTime < 0 || o.RetentionBytes < 0:
 		return errors.New("grid store: retention cannot be negative; 0 means no bound")
+	case o.MakeRoomAfter < 0:
+		return errors.New("grid store: the time until slices go for room cannot be negative")
 	}
 	return nil
 }

@@ -89,6 +89,9 @@ func (s *Store) recover() error {
 		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
 	}
 	s.manifest = base
+	for i, bound := range bounds {
+		s.figures.expired(bound, base.expired[i])
+	}
 	if len(l.manifests) > 0 {
 		s.sequence = l.manifests[0]
 	}
@@ -111,6 +114,7 @@ func (s *Store) recover() error {
 	slices.SortStableFunc(s.pieces, byAge)
 	for _, p := range s.pieces {
 		s.manifest.parts = append(s.manifest.parts, p.entry)
+		s.newestMs = max(s.newestMs, p.maxMs)
 	}
 	s.durable.Store(s.manifest.position)
 	s.handed, s.replayed = s.manifest.position, s.manifest.position

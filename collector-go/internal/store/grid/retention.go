@@ -2,20 +2,23 @@ package grid
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"log/slog"
+	"math"
 	"slices"
 	"time"
 )
 
-// retention decides which parts go.
+// retention decides which parts go, and which of the damaged files that are set aside.
 type retention struct {
-	nowMs   int64
-	width   time.Duration // of a partition
-	time    time.Duration // 0: no bound
-	bytes   int64         // 0: no bound
-	missing int64         // bytes that the disk must get back
+	nowMs    int64
+	newestMs int64         // end of the newest slice
+	width    time.Duration // of a partition
+	time     time.Duration // 0: no bound
+	bytes    int64         // 0: no bound
+	missing  int64         // bytes that the disk must get back, where it has lacked them for long
 }
 
 // Bounds by which parts go.
@@ -25,66 +28,144 @@ const (
 	boundFree  = "free"
 )
 
-// decide returns the numbers of the parts to delete with the bound that asks for it: all of an expired partition; above
-// the size the oldest, but not the last; for room on the disk the oldest, but not those of the last two partitions.
-func (r retention) decide(parts []entry) map[uint64]string {
+var bounds = [...]string{boundTime, boundBytes, boundFree}
+
+// decide returns the damaged files and the numbers of the parts to delete, with the bound that asks for each: all of an
+// expired partition; above the size the oldest, but not the last; for room on the disk the oldest, but not those of the
+// last two partitions, and none where all that may go together would not make the room. Damaged files go before parts,
+// since no query reads them.
+//
+// Time counts back from the newest slice where that is before now, as in Prometheus: a store that nobody feeds keeps
+// what it has, so that old data can be looked at, and a clock that is wrongly ahead deletes nothing. Where room is
+// missing it counts back from now, since nothing newer could come.
+func (r retention) decide(asides []asideFile, parts []entry) (files map[string]string, gone map[uint64]string) {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number))
 	})
-	gone := map[uint64]string{}
-	left := int64(0)
+	width := r.width.Milliseconds()
+	old := func(e entry) bool { return e.maxMs < r.nowMs-2*width }
+	left, mayGo := int64(0), int64(0)
+	for _, a := range asides {
+		left, mayGo = left+a.bytes, mayGo+a.bytes
+	}
 	for _, e := range parts {
 		left += e.bytes
+		if old(e) {
+			mayGo += e.bytes
+		}
 	}
-	missing, width := r.missing, r.width.Milliseconds()
+	nowMs := r.nowMs
+	if r.missing <= 0 || mayGo < r.missing {
+		r.missing, nowMs = 0, min(r.nowMs, r.newestMs)
+	}
+	files, gone = r.asides(asides, &left), map[uint64]string{}
+	for _, a := range asides {
+		if files[a.name] != "" {
+			r.missing -= a.bytes
+		}
+	}
 	for i, e := range parts {
 		switch {
-		case r.time > 0 && e.maxMs < floor(r.nowMs-r.time.Milliseconds(), width):
+		case r.time > 0 && e.maxMs < floor(nowMs-r.time.Milliseconds(), width):
 			gone[e.number] = boundTime
 		case r.bytes > 0 && left > r.bytes && i < len(parts)-1:
 			gone[e.number] = boundBytes
-		case missing > 0 && e.maxMs < r.nowMs-2*width:
+		case r.missing > 0 && old(e):
 			gone[e.number] = boundFree
 		default:
 			continue
 		}
 		left -= e.bytes
-		missing -= e.bytes
+		r.missing -= e.bytes
 	}
-	return gone
+	return files, gone
 }
 
 // expire deletes what retention asks for. On a disk so full that no manifest can be written the files go first.
 func (s *Store) expire() error {
-	short, err := s.short(0)
+	missing, err := s.missing()
 	if err != nil {
 		return err
 	}
-	r := retention{nowMs: s.options.Now().UnixMilli(), width: s.options.Partition, time: s.options.RetentionTime,
-		bytes: s.options.RetentionBytes}
-	r.missing = short - s.lingering.Load()
-	s.expireAsides(&r)
-	gone := r.decide(s.manifest.parts)
+	s.lock.RLock()
+	newestMs := s.newestMs
+	s.lock.RUnlock()
+	r := retention{nowMs: s.options.Now().UnixMilli(), newestMs: newestMs, width: s.options.Partition, time: s.options.RetentionTime,
+		bytes: s.options.RetentionBytes, missing: missing}
+	files, gone := r.decide(s.asides, s.manifest.parts)
+	s.expireAsides(files)
 	if len(gone) == 0 {
 		return nil
 	}
 	m := s.manifest
 	m.parts = m.without(gone)
+	m.expired = s.account(gone)
 	if err := s.publish(m); err != nil {
 		s.letGo(gone) // closed too: a file that is open takes its room although it is removed
 		for number := range gone {
 			s.remove(partName(number))
 		}
 		s.lock.Lock()
-		s.manifest.parts = m.parts // also where none can be written yet: the next that is lists what is there
+		s.manifest.parts, s.manifest.expired = m.parts, m.expired // the next that can be written lists what is there
 		s.lock.Unlock()
-		s.figures.expired(slices.Collect(maps.Values(gone)))
 		return s.publish(m)
 	}
-	s.figures.expired(slices.Collect(maps.Values(gone)))
 	s.letGo(gone)
 	return nil
+}
+
+// missing is how many bytes the disk must get back by deleting slices: 0 until it has lacked them for long, since
+// another program may fill it for a moment. Until then senders wait.
+func (s *Store) missing() (int64, error) {
+	short, err := s.short(0)
+	if err != nil {
+		return 0, err
+	}
+	lasted, begins := s.shortage.Look(short > 0, s.options.Now())
+	if begins {
+		s.log.Warn("grid store: the disk is short of room, and nothing more is written; free some, or the oldest slices go when this has lasted",
+			"directory", s.dir, "missing_bytes", short, "after", s.options.MakeRoomAfter)
+	}
+	if short <= 0 || lasted < s.options.MakeRoomAfter {
+		return 0, nil
+	}
+	return short - s.lingering.Load(), nil
+}
+
+// why says what a bound is for the log.
+var why = map[string]string{
+	boundTime:  "older than store.embedded.retention_time",
+	boundBytes: "above store.embedded.retention_bytes",
+	boundFree:  "the disk has been short of room for disk.make_room_after",
+}
+
+// account adds what goes to what went before, and says so in the log: it cannot be undone.
+func (s *Store) account(gone map[uint64]string) [len(bounds)]tally {
+	sums := s.manifest.expired
+	for i, bound := range bounds {
+		var now tally
+		fromMs, toMs := int64(math.MaxInt64), int64(math.MinInt64)
+		for _, e := range s.manifest.parts {
+			if gone[e.number] == bound {
+				now.add(tally{1, e.slices, e.bytes})
+				fromMs, toMs = min(fromMs, e.minMs), max(toMs, e.maxMs)
+			}
+		}
+		if now.parts == 0 {
+			continue
+		}
+		sums[i].add(now)
+		s.figures.expired(bound, now)
+		level := slog.LevelInfo
+		if bound == boundFree {
+			level = slog.LevelError
+		}
+		s.log.Log(context.Background(), level, "grid store: retention deleted slices", "why", why[bound], "from",
+			time.UnixMilli(fromMs).UTC(), "to", time.UnixMilli(toMs).UTC(), "slices", now.slices, "bytes", now.bytes, "parts",
+			now.parts)
+	}
+	return sums
 }
 
 // letGo takes parts out of what queries read, and removes those that none reads.
@@ -95,9 +176,9 @@ func (s *Store) letGo(gone map[uint64]string) {
 	s.sweep(unread)
 }
 
-// MakeRoom deletes what retention asks for, as every write does before it begins. It is for while nothing is handed
-// over, since the journal on the same disk has no room either: no write would begin. Where one is under way it does
-// nothing.
+// MakeRoom deletes what retention asks for, as every write does before it begins. It is to be called once a second, so
+// that it is known how long the disk has been short, and since no write begins while the journal on the same disk has
+// no room either. Where one is under way it does nothing.
 func (s *Store) MakeRoom() error {
 	s.lock.RLock()
 	closed := s.closed

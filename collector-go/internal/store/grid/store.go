@@ -48,12 +48,13 @@ type Store struct {
 	// turn is held by who writes files: a channel of one, so that waiting for it can end with a context.
 	turn     chan struct{}
 	workers  sync.WaitGroup
-	sequence uint64   // of the newest manifest that was tried; for whom holds turn, as the five below
+	sequence uint64   // of the newest manifest that was tried; for whom holds turn, as the six below
 	stale    []uint64 // sequences of manifests that may be on disk beside the published one
 	unlisted []uint64 // numbers of parts that a manifest may list which was not published for certain
 	asides   []asideFile
 	order    order
 	texts    part.Cache
+	shortage disk.Shortage
 	// lingering is the size of parts that are no longer listed and still read.
 	lingering atomic.Int64
 
@@ -63,6 +64,7 @@ type Store struct {
 	pieces    []*piece // its parts, by age
 	live      *head    // takes slices
 	frozen    *freeze  // is being written; nil: nothing is
+	newestMs  int64    // end of the newest slice that was handed over or is in a part
 	handed    uint64   // journal position up to which all was handed over
 	replayed  uint64   // what comes with a position up to it is in parts already
 	handovers int      // with slices, since the last freeze

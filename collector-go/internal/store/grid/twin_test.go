@@ -380,7 +380,7 @@ func (p *pairs) merges() int { return int(testutil.ToFloat64(p.store.figures.mer
 func (p *pairs) disturbed(n int) {
 	d := &disturbance{pairs: p, begun: make(chan struct{}, 4), position: p.steps[len(p.steps)-1].UpTo,
 		snapshots: make(chan int)}
-	merges, sequence := p.merges(), p.store.manifest.sequence
+	merges, sequence, deleted := p.merges(), p.store.manifest.sequence, p.deleted()
 	var ended sync.WaitGroup
 	ended.Go(d.append)
 	ended.Go(d.snapshot)
@@ -391,7 +391,7 @@ func (p *pairs) disturbed(n int) {
 	p.tally["snapshots during questions"] += d.copies
 	p.tally["merges during questions"] += p.merges() - merges
 	p.tally["manifests during questions"] += int(p.store.manifest.sequence - sequence)
-	p.tally["parts deleted during questions"] += p.deleted()
+	p.tally["parts deleted during questions"] += p.deleted() - deleted
 	p.count()
 	for i := range d.copies {
 		o := p.options
@@ -455,7 +455,7 @@ func (d *disturbance) others(i int64) *slice.Columns {
 	c := &slice.Columns{
 		Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindCounter},
 			IntervalMs: 1000}}}
-	fromMs := []int64{d.store.oldestMs(), d.store.oldestMs() + d.options.Partition.Milliseconds()}
+	fromMs := []int64{d.store.oldestMs(), d.store.oldestMs() + d.options.Partition.Milliseconds(), d.nowMs.Load()}
 	for _, span := range d.world.Spans {
 		fromMs = append(fromMs, span.FirstMs)
 	}
@@ -495,8 +495,9 @@ func (p *pairs) forget(n int) {
 		require.NoError(p.t, p.store.Close(p.t.Context()))
 		p.options.RetentionTime = retention
 		p.open(p.t)
+		before := p.deleted()
 		require.NoError(p.t, p.store.Flush(p.t.Context()))
-		p.tally["parts deleted"] += p.deleted()
+		p.tally["parts deleted"] += p.deleted() - before
 		if i%2 == 1 {
 			p.reboot(i%4 == 1)
 			p.open(p.t)
@@ -511,9 +512,9 @@ func (p *pairs) forget(n int) {
 		across := spec
 		across.Spans = []gridtest.Span{{FirstMs: edgeMs - 3_600_000/2, LastMs: edgeMs + 3_600_000},
 			{FirstMs: edgeMs, LastMs: edgeMs + 4*3_600_000}}
-		before := p.tally["answered"]
+		answered := p.tally["answered"]
 		p.ask(n/len(edges)/2, p.watched(p.store), kept, across)
-		p.tally["answered across the edge"] += p.tally["answered"] - before
+		p.tally["answered across the edge"] += p.tally["answered"] - answered
 	}
 }
 
