@@ -151,6 +151,9 @@ func newFigures() *prometheus.Registry {
 
 // openData opens what is on disk: the journal, the store with the feed between them, and the registry.
 func (col *collector) openData(c config.Config, figures *prometheus.Registry) (err error) {
+	if err = refuseFaulty(c.DataDir); err != nil {
+		return err
+	}
 	if err = keepPrivate(c.DataDir, col.logger); err != nil {
 		return err
 	}

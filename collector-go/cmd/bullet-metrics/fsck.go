@@ -31,7 +31,7 @@ type checked struct {
 
 // finding is one damaged place and its cost.
 type finding struct {
-	Where string `json:"where"` // journal, store or checkpoints
+	Where string `json:"where"` // start, journal, store or checkpoints
 	File  string `json:"file"`
 	What  string `json:"what"`
 	// of the slices that are missing for it, or of the time in which samples came
@@ -48,6 +48,10 @@ func newFsckCommand() *cobra.Command {
 		Use:   "fsck DIR",
 		Short: "Check a data directory: name what is damaged in journal and store, and what that costs",
 		Long: `Check a data directory that no collector holds: every record of the journal and every page of the store has a checksum.
+
+It also names what keeps a collector from starting: files that a newer program wrote, which it does not touch, and stores that were fed
+further than the journal goes, since the journal's newest files were removed or emptied. --repair lets those go on from where the journal
+ends: what they have stays.
 
 It names each damaged place with its file and with the time whose samples or slices are missing for it; the rest answers as before. A
 collector starts on a damaged directory too, and steps over the same places. With --repair the store is written again without what
@@ -80,8 +84,34 @@ func (c *checked) directory(dir string, repair bool) error {
 	if !isDirectory(filepath.Join(dir, "journal")) && !isDirectory(filepath.Join(dir, gridDir)) {
 		return fmt.Errorf("%s is no data directory: neither journal nor %s is in it", dir, gridDir)
 	}
+	if holder := (disk.System{}).Holder(journal.LockFile(filepath.Join(dir, "journal"))); holder != "" {
+		return fmt.Errorf("%s: in use by %s: stop that process or choose another directory", dir, holder)
+	}
+	if known, err := c.faults(dir, repair); !known || err != nil {
+		return err
+	}
 	return errors.Join(c.journal(filepath.Join(dir, "journal")), c.store(filepath.Join(dir, gridDir), repair),
 		c.checkpoints(dir))
+}
+
+// faults finds what keeps a collector from starting on the directory, and repairs what can be repaired. known is false
+// where there is something that this program cannot read: then it touches nothing.
+func (c *checked) faults(dir string, repair bool) (known bool, err error) {
+	known = true
+	all := dataFaults(dir, journalEnd)
+	for _, fault := range all {
+		c.find(finding{Where: "start", File: fault.file, What: fault.Error()})
+		known = known && fault.repair != nil
+	}
+	if !known || !repair {
+		return known, nil
+	}
+	for _, fault := range all {
+		if err := fault.repair(); err != nil {
+			return true, fmt.Errorf("repair %s: %w", fault.file, err)
+		}
+	}
+	return true, nil
 }
 
 func (c *checked) find(f finding) {
@@ -127,11 +157,7 @@ func (c *checked) store(dir string, repair bool) error {
 
 // checkpoints holds every reader's states to their checksums; one that is damaged costs a longer replay.
 func (c *checked) checkpoints(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "feeds", "*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range append(paths, filepath.Join(dir, "registry")) {
+	for _, path := range append(directoriesIn(filepath.Join(dir, "feeds")), filepath.Join(dir, "registry")) {
 		if !isDirectory(path) {
 			continue
 		}

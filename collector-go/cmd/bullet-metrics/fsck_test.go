@@ -58,7 +58,7 @@ func dataDirectory(t *testing.T) string {
 	require.NoError(t, store.Close(t.Context()))
 	saved, err := checkpoint.Open(filepath.Join(dir, "feeds", "embedded"), nil)
 	require.NoError(t, err)
-	require.NoError(t, saved.Save(5, []byte("state")))
+	require.NoError(t, saved.Save(5, []byte("\x01tate")))
 	return dir
 }
 

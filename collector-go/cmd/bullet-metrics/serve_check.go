@@ -84,6 +84,7 @@ func checkServe(ctx context.Context, c config.Config, lines config.Lines, ofSett
 	all = append(all, lookAtAddresses(c, holder)...)
 	all = append(all, lookAtOthers(ctx, c)...)
 	all = append(all, lookAtDisk(c, holder)...)
+	all = append(all, lookAtData(c.DataDir, holder)...)
 	return printChecked(out, secretsOf(c), all)
 }
 

@@ -60,6 +60,20 @@ func lookAtDisk(c config.Config, holder string) []looked {
 	return []looked{{fine, says}}
 }
 
+// lookAtData looks for what would keep a collector from starting on its data directory. One that runs has started.
+func lookAtData(dir, holder string) (all []looked) {
+	if holder != "" || !isDirectory(dir) {
+		return nil
+	}
+	for _, fault := range dataFaults(dir, journalEnd) {
+		all = append(all, looked{wrong, fault.Error()})
+	}
+	if len(all) == 0 {
+		return []looked{{fine, fmt.Sprintf("data_dir %s: its journal, stores and checkpoints fit together", dir)}}
+	}
+	return all
+}
+
 // sizeBelow is what the files below a directory hold, bytes; 0 where it is not there. A file that goes meanwhile counts
 // nothing.
 func sizeBelow(dir string) (total int64, err error) {

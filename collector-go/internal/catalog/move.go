@@ -62,7 +62,7 @@ func Names(snapshot []byte) ([]Named, error) {
 // MoveIn takes up a topology from another's SnapshotOf, each series by its id here; what was known of the topology is
 // forgotten, but for the names of its series. It returns what Resume would of the topology.
 func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
-	d, v, err := metric.NewDecoder(snapshot, magic)
+	d, v, err := metric.NewDecoder(snapshot, magic, version)
 	if err != nil {
 		return nil, fmt.Errorf("take up a topology's names: %w", err)
 	}

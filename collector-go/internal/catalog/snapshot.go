@@ -70,7 +70,7 @@ func writeCounts(e *metric.Encoder, counts map[string]uint64) {
 // Restore reads what Snapshot wrote. What is stored follows from which series are awake, by the table of this
 // version.
 func Restore(data []byte, o Options) (*State, error) {
-	d, v, err := metric.NewDecoder(data, magic)
+	d, v, err := metric.NewDecoder(data, magic, version)
 	if err != nil {
 		return nil, fmt.Errorf("restore the catalogue: %w", err)
 	}
@@ -153,3 +153,6 @@ func (s *State) Resume() []Change {
 	}
 	return s.changes
 }
+
+// CheckVersion returns a format.ErrNewer where a newer program wrote a snapshot that begins so.
+func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

@@ -253,7 +253,7 @@ func TestRestoreSaysWhatIsWrong(t *testing.T) {
 	_, err = Restore([]byte("something else"), DefaultOptions())
 	assert.ErrorContains(t, err, "does not begin with")
 	_, err = Restore(sealed([]byte(magic+"\x07")), DefaultOptions())
-	assert.ErrorContains(t, err, "version 7")
+	assert.ErrorContains(t, err, "version is 7")
 }
 
 // sealed appends the checksum, so that fuzzing gets past it.

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"math"
 	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
@@ -22,10 +25,6 @@ const maxCheckpoints = 64
 
 // ErrNone means that a reader starts from the journal's oldest entry.
 var ErrNone = errors.New("no checkpoint at or before the cursor")
-
-// ErrNewer is for restore functions: a newer program wrote the state. It ends the search, since an older checkpoint in
-// its place would lose what the newer program knew.
-var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
 
 // Files are those of one reader's directory, "checkpoint-<position>", each the reader's whole state right after the
 // journal entry at that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
@@ -84,8 +83,8 @@ func (c *Files) path(p journal.Position) string {
 }
 
 // Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One
-// that cannot is named to unusable and passed over: the one before it only means a longer replay. An ErrNewer is
-// returned with the file's name.
+// that cannot is named to unusable and passed over: the one before it only means a longer replay. A format.ErrNewer is
+// returned with the file's name: an older checkpoint in its place would lose what the newer program knew.
 func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 	unusable func(path string, err error)) (journal.Position, error) {
 	for i := len(c.positions) - 1; i >= 0; i-- {
@@ -100,7 +99,7 @@ func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 		if err == nil {
 			return p, nil
 		}
-		if errors.Is(err, ErrNewer) {
+		if errors.Is(err, format.ErrNewer) {
 			return 0, fmt.Errorf("%s: %w", c.path(p), err)
 		}
 		unusable(c.path(p), err)
@@ -188,6 +187,36 @@ func (c *Files) remove(unwanted func(int) bool) {
 // Discard forgets every checkpoint after p: they belong to a journal that is no more.
 func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
+}
+
+// CheckVersion has check look at the version of the newest checkpoint in a directory, and changes nothing. It returns a
+// format.ErrNewer with the file's name; a file that is damaged or not there is of no version.
+func CheckVersion(dir string, fs disk.FS, check func(state io.ReaderAt) error) error {
+	fs = orSystem(fs)
+	names, err := fs.ReadDir(dir)
+	if err != nil {
+		return nil // opening it reports that
+	}
+	newest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, disk.AsideSuffix) {
+			newest = max(newest, name)
+		}
+	}
+	path := filepath.Join(dir, newest)
+	f, err := fs.Open(path)
+	if newest == "" || err != nil {
+		return nil
+	}
+	defer f.Close()
+	newer := check(io.NewSectionReader(f, int64(headerLength), math.MaxInt64-int64(headerLength)))
+	if !errors.Is(newer, format.ErrNewer) {
+		return nil
+	}
+	if _, damage := read(fs, path); damage != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, newer)
 }
 
 // Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged. fs is nil for the

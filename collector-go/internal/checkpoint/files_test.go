@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
@@ -124,10 +125,10 @@ func TestTheCheckpointOfANewerVersionEndsTheSearch(t *testing.T) {
 	c := saved(t, t.TempDir(), 10, 20)
 	_, err := c.Newest(20, func(state []byte) error {
 		if state[0] == 20 {
-			return ErrNewer
+			return format.ErrNewer
 		}
 		return nil
 	}, noDamage(t))
-	assert.ErrorIs(t, err, ErrNewer)
+	assert.ErrorIs(t, err, format.ErrNewer)
 	assert.ErrorContains(t, err, c.path(20))
 }

@@ -2,8 +2,8 @@ package disk
 
 import "time"
 
-// Shortage tells a disk that stays short of room from one that another program fills for a moment: what cannot be
-// undone, such as deleting data to make room, waits until the shortage has lasted. Its user looks about once a second.
+// Shortage is how long a disk has been short of room. Another program may fill it for a moment: what cannot be undone,
+// such as deleting data to make room, waits until the shortage has lasted. Its user looks about once a second.
 type Shortage struct {
 	lasted time.Duration
 	looked time.Time // while the disk is short, when it was looked at last

@@ -150,6 +150,19 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	return f, nil
 }
 
+// AheadError is that a store was fed further than the journal goes. Going on would take new slices for old ones.
+type AheadError struct {
+	Store       string
+	Cursor, End journal.Position
+	DataDir     string
+}
+
+// Error implements error.
+func (e AheadError) Error() string {
+	return fmt.Sprintf("store %s was fed up to %v of the journal, which ends at %v: the journal's newest files were removed or emptied, or it is not the one that fed this store; put them back, or let bullet-metrics fsck %s --repair go on from where the journal ends: what the store has stays, and what only those files had is lost",
+		e.Store, e.Cursor, e.End, e.DataDir)
+}
+
 func (f *Feed) rewind(cursor journal.Position) {
 	if store, ok := f.store.(Rewinder); ok {
 		store.Rewind(uint64(cursor))
@@ -160,8 +173,7 @@ func (f *Feed) rewind(cursor journal.Position) {
 // that is how a new feed begins, and what is left to one whose checkpoints are gone.
 func (f *Feed) restore(cursor journal.Position) error {
 	if durable := f.journal.Durable(); cursor > durable {
-		return fmt.Errorf("the store's cursor is %d, but the journal ends at %d: the journal's directory is not the one that fed this store",
-			cursor, durable)
+		return AheadError{Store: f.options.Name, Cursor: cursor, End: durable, DataDir: filepath.Dir(f.options.Dir)}
 	}
 	f.checkpoints.Discard(f.journal.Durable())
 	position, err := f.checkpoints.Newest(cursor, func(state []byte) (err error) {

@@ -2,10 +2,13 @@ package feed
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
@@ -26,8 +29,11 @@ func (p *pipeline) snapshot() [][]byte {
 // restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every
 // reader.
 func restorePipeline(data []byte, o Options) (*pipeline, error) {
-	if len(data) == 0 || data[0] != stateVersion {
-		return nil, fmt.Errorf("the checkpoint is not of version %d", stateVersion)
+	if len(data) == 0 || data[0] == 0 {
+		return nil, errors.New("the checkpoint has no version")
+	}
+	if err := format.CheckVersion(uint64(data[0]), stateVersion); err != nil {
+		return nil, err
 	}
 	r := varint.Of(data[1:])
 	names, slicerPart, ledgerPart := r.Sized(), r.Sized(), r.Sized()
@@ -47,6 +53,31 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	}
 	p.resume(p.catalog.Resume())
 	return p, nil
+}
+
+// CheckVersion returns a format.ErrNewer where a newer program wrote the state of a checkpoint, or a part of it.
+func CheckVersion(state io.ReaderAt) error {
+	var b [64]byte
+	n, _ := state.ReadAt(b[:], 0)
+	if n == 0 {
+		return nil
+	}
+	if err := format.CheckVersion(uint64(b[0]), stateVersion); err != nil {
+		return err
+	}
+	at := int64(1)
+	for _, check := range []func([]byte) error{catalog.CheckVersion, slicer.CheckVersion} {
+		n, _ := state.ReadAt(b[:], at)
+		length, size := binary.Uvarint(b[:n])
+		if size <= 0 {
+			return nil
+		}
+		if err := check(b[size:n]); err != nil {
+			return err
+		}
+		at += int64(size) + int64(length)
+	}
+	return nil
 }
 
 // resume applies what a catalogue that was restored would do.

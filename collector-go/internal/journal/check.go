@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 )
 
 // Report is what Check found.
@@ -68,6 +70,55 @@ func (f Finding) cost() string {
 func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
 const maxFindings = 1000
+
+// CheckVersions looks at the heads of all segments in dir and changes nothing. It returns a format.ErrNewer that names
+// the segments which a newer program wrote.
+func CheckVersions(dir string, fs disk.FS) (err error) {
+	j := newJournal(dir, Options{FS: fs})
+	names, _ := j.fs.ReadDir(dir) // opening it reports what is wrong with that
+	for _, name := range names {
+		if number, ok := parseSegmentName(name); ok {
+			if _, one := j.measure(&segment{number: number}); errors.Is(one, format.ErrNewer) {
+				err = errors.Join(err, fmt.Errorf("%s: %w", filepath.Join(dir, name), one))
+			}
+		}
+	}
+	return err
+}
+
+// Reach is a position that the journal in dir does not go beyond, by the sizes of its files; 0 where there is none. End
+// reads the newest of them.
+func Reach(dir string, fs disk.FS) Position {
+	j := newJournal(dir, Options{FS: fs})
+	names, _ := j.fs.ReadDir(dir)
+	var reach Position
+	for _, name := range names {
+		number, ok := parseSegmentName(name)
+		if !ok {
+			continue
+		}
+		var size int64
+		_ = j.withFile(number, func(f disk.File) (err error) {
+			size, err = f.Size()
+			return err
+		})
+		reach = max(reach, positionOf(number, size))
+	}
+	return reach
+}
+
+// End is the position behind the last whole record of the journal in dir, which stays as it is; 0 where there is none.
+func End(dir string, fs disk.FS) (Position, error) {
+	j := newJournal(dir, Options{FS: fs})
+	found, err := j.findSegments()
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	if _, err := j.rebuild(found); err != nil {
+		return 0, err
+	}
+	return found[len(found)-1].endPosition(), nil
+}
 
 // Check reads all segments in dir and changes nothing. On the journal of a running collector it may find the newest
 // segment's last record half-written. fs is nil for the operating system's. The error is what kept it from reading on.

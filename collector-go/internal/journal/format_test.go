@@ -19,6 +19,7 @@ import (
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -279,7 +280,7 @@ func FuzzSegment(f *testing.F) {
 			damaged: func(int64, int64) {}}
 		end, _, err := newState().replaySegment(again)
 		if err != nil {
-			require.ErrorIs(t, err, errNewerVersion)
+			require.ErrorIs(t, err, format.ErrNewer)
 			return
 		}
 		require.LessOrEqual(t, end, int64(len(b)))

@@ -2,13 +2,10 @@ package journal
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
-
-var errNewerVersion = errors.New("segment was written by a newer program")
 
 const (
 	formatVersion = 3
@@ -51,9 +48,8 @@ func (h head) encode() []byte {
 func decodeHead(payload []byte) (head, error) {
 	c := varint.Of(payload)
 	h := head{version: c.Uint()}
-	if h.version > formatVersion {
-		return h, fmt.Errorf("%w: it has format version %d, this program knows up to %d: run the newer program",
-			errNewerVersion, h.version, formatVersion)
+	if err := format.CheckVersion(h.version, formatVersion); err != nil {
+		return h, err
 	}
 	h.number = c.Uint32()
 	h.previous = Position(c.Uint())

@@ -370,8 +370,8 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// A disk that another program fills for a moment asks for no segment, nor does one whose room all segments together would
-// not make.
+// A disk that another program fills for a moment asks for no segment, nor does one whose room all segments together
+// would not make.
 func TestDiskIsFullForAMoment(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)

@@ -12,8 +12,8 @@ import (
 
 // Options are the journal's settings. Start from DefaultOptions.
 type Options struct {
-	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts; an eighth of MaxBytes
-	// at most.
+	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts; an eighth of
+	// MaxBytes at most.
 	SegmentBytes int64
 	// MaxBytes bounds the segments on disk; beyond it Append returns ErrFull until Release has made room. Marks are
 	// still taken (about 3 MB a day), and a segment's head may exceed it once.

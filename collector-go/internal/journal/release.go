@@ -69,8 +69,8 @@ func (j *Journal) forgetOldest(s segment) {
 }
 
 // NearlyFull reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk
-// has lacked room for Options.MakeRoomAfter and releasing segments would make it, and where the oldest segment ends. The
-// newest segment never counts as the oldest. It is to be asked once a second.
+// has lacked room for Options.MakeRoomAfter and releasing segments would make it, and where the oldest segment ends.
+// The newest segment never counts as the oldest. It is to be asked once a second.
 func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	missing := j.diskLacks()
 	j.mu.Lock()

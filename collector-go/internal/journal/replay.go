@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 )
 
 // replay takes a record into the state, as Open does with those of the newest segment. An error means that the record
@@ -126,7 +128,7 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 			inHead, complete = false, found && s.holds(h)
 		}
 		if rec.kind == kindSegment && !found {
-			if h, err = decodeHead(rec.payload); errors.Is(err, errNewerVersion) {
+			if h, err = decodeHead(rec.payload); errors.Is(err, format.ErrNewer) {
 				return end, false, err
 			}
 			found = err == nil

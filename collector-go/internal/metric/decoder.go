@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
@@ -18,8 +20,8 @@ type Decoder struct {
 	strings []string
 }
 
-// NewDecoder checks the checksum and the magic, and returns the version.
-func NewDecoder(data []byte, magic string) (*Decoder, uint64, error) {
+// NewDecoder checks the checksum and the magic, and returns the version; one above known is a format.ErrNewer.
+func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, error) {
 	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
 		return nil, 0, fmt.Errorf("it does not begin with %q", magic)
 	}
@@ -29,7 +31,22 @@ func NewDecoder(data []byte, magic string) (*Decoder, uint64, error) {
 	}
 	d := &Decoder{Reader: varint.Of(body[len(magic):])}
 	version := d.Uint()
-	return d, version, d.Err()
+	if err := d.Err(); err != nil {
+		return nil, 0, err
+	}
+	return d, version, format.CheckVersion(version, known)
+}
+
+// CheckVersion returns a format.ErrNewer where what begins with the magic is of a version above known. It looks at
+// nothing else.
+func CheckVersion(data []byte, magic string, known uint64) error {
+	rest, found := bytes.CutPrefix(data, []byte(magic))
+	if !found {
+		return fmt.Errorf("it does not begin with %q", magic)
+	}
+	r := varint.Of(rest)
+	version := r.Uint()
+	return errors.Join(r.Err(), format.CheckVersion(version, known))
 }
 
 // Bool reads what Encoder.Bool wrote.

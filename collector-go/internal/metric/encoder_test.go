@@ -41,7 +41,7 @@ func TestEncoding(t *testing.T) {
 		e.Bool(yes)
 		data := e.Finish()
 
-		d, version, err := NewDecoder(data, magic)
+		d, version, err := NewDecoder(data, magic, 3)
 		require.NoError(t, err)
 		require.Equal(t, uint64(3), version)
 		require.Equal(t, raw, d.Raw())
@@ -50,7 +50,7 @@ func TestEncoding(t *testing.T) {
 		require.Equal(t, yes, d.Bool())
 		require.NoError(t, d.Done())
 
-		_, _, err = NewDecoder(data[:rapid.IntRange(0, len(data)-1).Draw(t, "cut")], magic)
+		_, _, err = NewDecoder(data[:rapid.IntRange(0, len(data)-1).Draw(t, "cut")], magic, 3)
 		require.Error(t, err)
 	})
 }
@@ -67,7 +67,7 @@ func TestDecoderReturnsWhatIsWrong(t *testing.T) {
 		"bytes too many":            func(*Decoder) {},
 		"middle of a value":         func(d *Decoder) { d.Uint(); d.Uint() },
 	} {
-		d, _, err := NewDecoder(e.Finish(), "BMTESTED")
+		d, _, err := NewDecoder(e.Finish(), "BMTESTED", 1)
 		require.NoError(t, err)
 		read(d)
 		assert.ErrorContains(t, d.Done(), name)

@@ -20,6 +20,7 @@ import (
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
@@ -299,9 +300,9 @@ func TestTheCheckpointOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	require.NoError(t, files.Save(position, newer.Finish()))
 	before := w.files()
 	err = w.tryOpen()
-	require.ErrorIs(t, err, checkpoint.ErrNewer)
+	require.ErrorIs(t, err, format.ErrNewer)
 	assert.ErrorContains(t, err, before[len(before)-1])
-	assert.ErrorContains(t, err, "format is 4, this program knows 3; run that version, or move the file away")
+	assert.ErrorContains(t, err, "format version is 4, this program knows up to 3: run the newer program")
 	assert.Equal(t, before, w.files())
 }
 

@@ -3,10 +3,10 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
@@ -14,13 +14,10 @@ import (
 // restoreState reads what snapshot wrote. Producers and sources are not part of it: the journal names them again to
 // every reader.
 func restoreState(data []byte, l Limits, t Times) (*state, error) {
-	d, version, err := metric.NewDecoder(data, stateMagic)
+	d, version, err := metric.NewDecoder(data, stateMagic, stateVersion)
 	switch {
 	case err != nil:
 		return nil, err
-	case version > stateVersion:
-		return nil, fmt.Errorf("%w: its format is %d, this program knows %d; run that version, or move the file away and lose what it holds",
-			checkpoint.ErrNewer, version, stateVersion)
 	case version < 1:
 		return nil, fmt.Errorf("there is no format version %d", version)
 	}
@@ -49,6 +46,13 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// CheckVersion returns a format.ErrNewer where a newer program wrote the state of a checkpoint.
+func CheckVersion(state io.ReaderAt) error {
+	var b [32]byte
+	n, _ := state.ReadAt(b[:], 0)
+	return metric.CheckVersion(b[:n], stateMagic, stateVersion)
 }
 
 func decodeRun(d *metric.Decoder, topology string, version uint64) *run {

@@ -193,7 +193,7 @@ func restoreOf(a Arrival, o Options) (*Slicer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, v, err := metric.NewDecoder(a.Snapshot, magic)
+	d, v, err := metric.NewDecoder(a.Snapshot, magic, version)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("take up a topology: %w", err)

@@ -17,7 +17,7 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, v, err := metric.NewDecoder(data, magic)
+	d, v, err := metric.NewDecoder(data, magic, version)
 	if err != nil {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
 	}

@@ -302,3 +302,6 @@ func (w writer) refused(s *Slicer, only string) {
 		w.String(string(in.refused))
 	}
 }
+
+// CheckVersion returns a format.ErrNewer where a newer program wrote a snapshot that begins so.
+func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

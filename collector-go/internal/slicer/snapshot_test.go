@@ -167,7 +167,7 @@ func TestRestoreReturnsWhatIsWrong(t *testing.T) {
 	_, err = Restore([]byte("something else"), DefaultOptions())
 	assert.ErrorContains(t, err, "does not begin with")
 	_, err = Restore(sealed([]byte(magic+"\x09")), DefaultOptions())
-	assert.ErrorContains(t, err, "version 9")
+	assert.ErrorContains(t, err, "version is 9")
 	_, err = Restore(data, Options{})
 	assert.ErrorContains(t, err, "slice width 0 ms")
 }

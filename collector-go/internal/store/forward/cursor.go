@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 )
 
 // cursor is what a store remembers over a restart; docs/formats/forward-cursor.md describes the file.
@@ -20,21 +21,30 @@ type cursor struct {
 const reserveAhead = 16 << 20
 
 const (
-	cursorFile   = "cursor"
-	cursorFormat = "bullet-metrics forward cursor 1\nposition %d\nreserved %d\n"
+	cursorFile    = "cursor"
+	cursorMagic   = "bullet-metrics forward cursor "
+	cursorVersion = 1
+	cursorFormat  = cursorMagic + "%d\nposition %d\nreserved %d\n"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (c cursor) encode() []byte {
-	text := fmt.Sprintf(cursorFormat, c.position, c.reserved)
+	text := fmt.Sprintf(cursorFormat, cursorVersion, c.position, c.reserved)
 	return fmt.Appendf([]byte(text), "crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli))
 }
 
-// decodeCursor accepts exactly what encode writes.
+// decodeCursor accepts exactly what encode writes; a newer version is a format.ErrNewer.
 func decodeCursor(data []byte) (cursor, error) {
 	var c cursor
-	if _, err := fmt.Sscanf(string(data), cursorFormat, &c.position, &c.reserved); err != nil {
+	var version uint64
+	if _, err := fmt.Sscanf(string(data), cursorMagic+"%d\n", &version); err != nil {
+		return cursor{}, errors.New("not a cursor")
+	}
+	if err := format.CheckVersion(version, cursorVersion); err != nil {
+		return cursor{}, err
+	}
+	if _, err := fmt.Sscanf(string(data), cursorFormat, &version, &c.position, &c.reserved); err != nil {
 		return cursor{}, errors.New("not a cursor of version 1")
 	}
 	if string(c.encode()) != string(data) {
@@ -62,11 +72,33 @@ func readCursor(files disk.FS, dir string) (cursor, error) {
 		return cursor{}, fmt.Errorf("forward: read cursor: %w", err)
 	}
 	c, err := decodeCursor(data)
+	if errors.Is(err, format.ErrNewer) {
+		return cursor{}, fmt.Errorf("forward: cursor %s: %w", path, err)
+	}
 	if err != nil {
-		return cursor{}, fmt.Errorf("forward: cursor %s: %w; remove the file to send the whole journal again", path,
+		return cursor{}, fmt.Errorf("forward: cursor %s: %w; bullet-metrics fsck --repair replaces it, and the whole journal is sent again", path,
 			err)
 	}
 	return c, nil
+}
+
+// Position is the journal position up to which the store with a cursor in dir was sent everything; 0 where there is no
+// cursor.
+func Position(files disk.FS, dir string) (uint64, error) {
+	data, err := disk.ReadFile(files, filepath.Join(dir, cursorFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	c, err := decodeCursor(data)
+	return c.position, err
+}
+
+// SetPosition replaces the cursor in dir of a store that nobody has open.
+func SetPosition(files disk.FS, dir string, position uint64) error {
+	return cursor{position: position, reserved: position}.write(files, dir)
 }
 
 // write replaces the cursor of dir: written aside, synced, renamed, directory synced.

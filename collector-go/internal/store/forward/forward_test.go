@@ -281,7 +281,7 @@ func TestADamagedCursorIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, cursorFile),
 		[]byte("bullet-metrics forward cursor 1\nposition 7\nreserved 9\ncrc32c 00000000\n"), 0o666))
 	_, err := Open(dir, newReceiver(), DefaultOptions("test"))
-	assert.ErrorContains(t, err, "remove the file to send the whole journal again")
+	assert.ErrorContains(t, err, "bullet-metrics fsck --repair replaces it")
 }
 
 // The golden file is what version 1 writes.

@@ -8,9 +8,54 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
+
+// CheckVersions looks at the versions of all manifests and parts in dir and changes nothing. It returns a
+// format.ErrNewer that names the files which a newer program wrote. What cannot be read is of no version.
+func CheckVersions(fs disk.FS, dir string) (err error) {
+	l, unlisted := list(fs, dir)
+	if unlisted != nil {
+		return nil // opening it reports that
+	}
+	for _, sequence := range l.manifests {
+		name := filepath.Join(dir, manifestName(sequence))
+		if _, _, one := readManifest(fs, name, sequence); errors.Is(one, format.ErrNewer) {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, one))
+		}
+	}
+	for _, number := range l.parts {
+		opened, one := part.Open(fs, filepath.Join(dir, partName(number)))
+		if errors.Is(one, format.ErrNewer) {
+			err = errors.Join(err, one)
+		}
+		if one == nil {
+			_ = opened.Close() // it was only read
+		}
+	}
+	return err
+}
+
+// Position is the journal position that the store in dir was fed up to, as it will be when it is opened.
+func Position(fs disk.FS, dir string) (uint64, error) {
+	l, err := list(fs, dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, sequence := range l.manifests {
+		name := filepath.Join(dir, manifestName(sequence))
+		m, damage, err := readManifest(fs, name, sequence)
+		if err != nil {
+			return 0, fmt.Errorf("grid store: read %s: %w", name, err)
+		}
+		if damage == nil {
+			return m.position, nil
+		}
+	}
+	return 0, nil
+}
 
 // Check reads all of a store that nobody has open, changes nothing, and reports what is damaged and what that costs.
 // Damage of a manifest costs no slice that is in a part: it is reported without a range of time (FromMs above ToMs).

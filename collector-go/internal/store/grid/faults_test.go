@@ -317,8 +317,8 @@ func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 	require.ErrorIs(t, s.MakeRoom(), ErrClosed)
 }
 
-// Below the room that must be free the oldest parts go, but not the newest two partitions, and none where that would not
-// make the room.
+// Below the room that must be free the oldest parts go, but not the newest two partitions, and none where that would
+// not make the room.
 func TestRetention(t *testing.T) {
 	hour := time.Hour.Milliseconds()
 	parts := []entry{{number: 3, maxMs: 3*hour - 1, bytes: 10}, {number: 1, maxMs: hour - 1, bytes: 10},
@@ -439,8 +439,8 @@ type fullDisk struct{ disk.FS }
 
 func (fullDisk) Free(string) (free, size uint64, err error) { return 10 << 20, 1 << 30, nil }
 
-// A store whose newest slice is older than the retention is one that somebody looks at: nothing goes, by whatever clock,
-// until newer slices come.
+// A store whose newest slice is older than the retention is one that somebody looks at: nothing goes, by whatever
+// clock, until newer slices come.
 func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 	clock := now.Add(300 * 24 * time.Hour)
 	log := &bytes.Buffer{}

@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 )
 
 // manifest is what the store consists of: docs/formats/grid.md, "The directory".
@@ -102,18 +102,18 @@ func manifestOf(line string) (version int) {
 }
 
 // decodeManifest accepts exactly what encodeAs writes in a version that it knows. Of a newer version it reads the first
-// line alone, and returns a disk.ErrNewer.
+// line alone, and returns a format.ErrNewer.
 func decodeManifest(data []byte) (manifest, error) {
 	lines := strings.SplitAfter(string(data), "\n")
 	version := manifestOf(lines[0])
 	switch {
 	case version > manifestVersion:
-		return manifest{}, disk.Newer(uint64(version), manifestVersion)
+		return manifest{}, format.CheckVersion(uint64(version), manifestVersion)
 	case version < 1:
 		return manifest{}, errors.New("not a manifest")
 	}
 	rest := strings.Join(lines[1:], "")
-	read := func(lines int, format string, into ...any) (err error) {
+	read := func(lines int, layout string, into ...any) (err error) {
 		var text string
 		for range lines {
 			line, left, found := strings.Cut(rest, "\n")
@@ -122,7 +122,7 @@ func decodeManifest(data []byte) (manifest, error) {
 			}
 			text, rest = text+line+"\n", left
 		}
-		_, err = fmt.Sscanf(text, format, into...)
+		_, err = fmt.Sscanf(text, layout, into...)
 		return err
 	}
 	var m manifest

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
@@ -49,6 +50,7 @@ func list(fs disk.FS, dir string) (listing, error) {
 // maxManifestBytes bounds what is read as a manifest.
 const maxManifestBytes = 256 << 20
 
+// readManifest reads a manifest that may be damaged. That a newer program wrote it is an error, not damage.
 func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, error) {
 	f, err := fs.Open(name)
 	if err != nil {
@@ -67,6 +69,9 @@ func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, er
 		return manifest{}, nil, err
 	}
 	m, damage := decodeManifest(data)
+	if errors.Is(damage, format.ErrNewer) {
+		return manifest{}, nil, damage
+	}
 	if damage == nil && m.sequence != sequence {
 		damage = fmt.Errorf("it is manifest %d", m.sequence)
 	}
@@ -75,6 +80,9 @@ func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, er
 
 // recover finds what the store consists of, and removes what it does not.
 func (s *Store) recover() error {
+	if err := CheckVersions(s.fs, s.dir); err != nil {
+		return fmt.Errorf("grid store: %w", err)
+	}
 	l, err := list(s.fs, s.dir)
 	if err != nil {
 		return err

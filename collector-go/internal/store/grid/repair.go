@@ -74,3 +74,22 @@ func (s *Store) writeAgain(p *piece) error {
 	s.sweep(unread)
 	return nil
 }
+
+// SetPosition makes a store that nobody has open one that was fed up to a journal position: where the journal is no
+// longer the one that fed it. What is in parts stays.
+func SetPosition(dir string, o Options, position uint64) error {
+	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	err = s.withTurn(context.Background(), func() error {
+		m := s.manifest
+		m.position = position
+		return s.publish(m)
+	})
+	s.lock.Lock()
+	s.handed, s.replayed = position, position
+	s.lock.Unlock()
+	return errors.Join(err, s.Close(context.Background()))
+}

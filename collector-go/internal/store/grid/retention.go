@@ -91,8 +91,8 @@ func (s *Store) expire() error {
 	s.lock.RLock()
 	newestMs := s.newestMs
 	s.lock.RUnlock()
-	r := retention{nowMs: s.options.Now().UnixMilli(), newestMs: newestMs, width: s.options.Partition, time: s.options.RetentionTime,
-		bytes: s.options.RetentionBytes, missing: missing}
+	r := retention{nowMs: s.options.Now().UnixMilli(), newestMs: newestMs, width: s.options.Partition,
+		time: s.options.RetentionTime, bytes: s.options.RetentionBytes, missing: missing}
 	files, gone := r.decide(s.asides, s.manifest.parts)
 	s.expireAsides(files)
 	if len(gone) == 0 {

@@ -3,9 +3,9 @@ package part
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
@@ -82,14 +82,23 @@ func (f *footer) append(dst []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, sum), magic...)
 }
 
-// readFooter reads the last footBytes of a file of that size.
-func readFooter(b []byte, size uint64) (f footer, err error) {
+// nextVersions is how far ahead a version is taken for one even where nothing else confirms it: it is better not to
+// start for a flipped bit than to set aside what a newer program wrote.
+const nextVersions = 4
+
+// readFooter reads the last footBytes of a file of that size, whose first bytes state a version too. A newer version is
+// a format.ErrNewer.
+func readFooter(b []byte, size uint64, headVersion byte) (f footer, err error) {
 	magic := b[footBytes-8:]
-	if string(magic[:7]) == footMagic && magic[7] > version {
-		return f, fmt.Errorf("is of format version %d, which this program does not know: run a newer one", magic[7])
+	whole := crc32.Update(checksum(b[:footBytes-12]), castagnoli, magic) == binary.LittleEndian.Uint32(b[footBytes-12:])
+	if string(magic[:7]) != footMagic || magic[7] == 0 || magic[7] <= version && !whole {
+		return f, errChecksum
 	}
-	if string(magic[:7]) != footMagic || magic[7] == 0 ||
-		crc32.Update(checksum(b[:footBytes-12]), castagnoli, magic) != binary.LittleEndian.Uint32(b[footBytes-12:]) {
+	if err := format.CheckVersion(uint64(magic[7]), version); err != nil {
+		// The checksum of a newer version may be another. A file whose beginning has the version of its end is whole.
+		if whole || magic[7] == headVersion || magic[7] <= version+nextVersions {
+			return f, err
+		}
 		return f, errChecksum
 	}
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
@@ -73,7 +74,8 @@ func (c *cache[T]) get(number uint64, read func(number uint64) (T, error)) (T, e
 	return value, err
 }
 
-// Open reads a part's footer. A footer that cannot be read is a *run.DamageError.
+// Open reads a part's footer. A footer that cannot be read is a *run.DamageError; a part that a newer program wrote is
+// none, but a format.ErrNewer.
 func Open(fs disk.FS, name string) (*Part, error) {
 	file, err := fs.Open(name)
 	if err != nil {
@@ -101,7 +103,17 @@ func (p *Part) readFooter() error {
 	if err := p.read(b[:], uint64(size-footBytes)); err != nil {
 		return damaged(err)
 	}
-	if p.footer, err = readFooter(b[:], uint64(size)); err != nil {
+	var head [headBytes]byte
+	if b[footBytes-1] > version {
+		if err := p.read(head[:], 0); err != nil {
+			return damaged(err)
+		}
+	}
+	p.footer, err = readFooter(b[:], uint64(size), head[headBytes-1])
+	switch {
+	case errors.Is(err, format.ErrNewer):
+		return fmt.Errorf("%s: %w", p.name, err)
+	case err != nil:
 		return damaged(err)
 	}
 	return nil
