@@ -1,9 +1,12 @@
 package feed
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -15,7 +18,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // What is known of a topology that its sender carries, as bytes: docs/formats/checkpoint.md.
@@ -24,8 +26,13 @@ const (
 	carriedVersion = 1
 	// MaxCarriedBytes is the largest that is handed out or taken, compressed: some 500,000 series.
 	MaxCarriedBytes = 12 << 20
-	// maxUnpackedBytes is the most that one may be when it is unpacked.
+	// maxUnpackedBytes is the most that one may be when it is unpacked, and maxUnpacking how many times what it is
+	// packed, beyond the first MiB: those of real topologies become 20 times as large. So what a sender can make the
+	// collector unpack is bounded by what it sends.
 	maxUnpackedBytes = 256 << 20
+	maxUnpacking     = 100
+	// farthestBack is how far back a packed state may refer: what packer writes does not refer further.
+	farthestBack = 8 << 20
 	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to
 	// keep.
 	handOutMs = 10_000
@@ -130,10 +137,67 @@ func (p *pipeline) carry(topology string, r *reach) []byte {
 	return data
 }
 
-var (
-	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpackedBytes))
-)
+var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+
+// unpacking reads a packed state from its beginning, and stops where that is not what it should be: a sender could else
+// have hundreds of MiB unpacked with a message of some KB.
+type unpacking struct {
+	packed *zstd.Decoder
+	*bufio.Reader
+	left int64 // bytes that may still come
+	err  error
+}
+
+func unpack(packed []byte) (*unpacking, error) {
+	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(farthestBack), zstd.WithDecoderMaxMemory(maxUnpackedBytes))
+	if err != nil {
+		return nil, fmt.Errorf("unpack a topology: %w", err)
+	}
+	return &unpacking{packed: d, Reader: bufio.NewReader(d),
+		left: min(maxUnpackedBytes, maxUnpacking*int64(len(packed))+1<<20)}, nil
+}
+
+// fail keeps the first error.
+func (u *unpacking) fail(err error) {
+	if u.err == nil && err != nil {
+		u.err = fmt.Errorf("unpack a topology: %w", err)
+	}
+}
+
+func (u *unpacking) number() uint64 {
+	if u.err != nil {
+		return 0
+	}
+	n, err := binary.ReadUvarint(u.Reader)
+	u.fail(err)
+	return n
+}
+
+// bytes are the next n.
+func (u *unpacking) bytes(n uint64) []byte {
+	if u.err == nil && n > uint64(u.left) {
+		u.fail(fmt.Errorf("a part of %d bytes is too large for how it is packed: %d may come", n, u.left))
+	}
+	if u.err != nil {
+		return nil
+	}
+	u.left -= int64(n)
+	b := make([]byte, n)
+	_, err := io.ReadFull(u.Reader, b)
+	u.fail(err)
+	return b
+}
+
+// part is bytes behind their number. Its beginning is looked at before the rest is unpacked.
+func (u *unpacking) part(check func(begins []byte) error) []byte {
+	n := u.number()
+	begins, _ := u.Peek(int(min(n, 32))) // what is too short is noticed by who reads on
+	if u.err == nil {
+		u.fail(check(begins))
+	}
+	return u.bytes(n)
+}
 
 // carried is what a sender brings.
 type carried struct {
@@ -143,26 +207,34 @@ type carried struct {
 }
 
 func unpackCarried(topology string, packed []byte) (carried, error) {
-	data, err := unpacker.DecodeAll(packed, nil)
+	u, err := unpack(packed)
 	if err != nil {
-		return carried{}, fmt.Errorf("unpack a topology: %w", err)
+		return carried{}, err
 	}
-	if len(data) <= len(carriedMagic) || string(data[:len(carriedMagic)]) != carriedMagic {
+	defer u.packed.Close()
+	begins := u.bytes(uint64(len(carriedMagic)))
+	if u.err == nil && string(begins) != carriedMagic {
 		return carried{}, errors.New("what another collector knew of a topology does not begin with " + carriedMagic)
 	}
-	if v := data[len(carriedMagic)]; v != carriedVersion {
+	if v := u.bytes(1); u.err == nil && v[0] != carriedVersion {
 		return carried{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
-			v, carriedVersion)
+			v[0], carriedVersion)
 	}
-	r := varint.Of(data[len(carriedMagic)+1:])
-	name := r.Text()
-	c := carried{names: r.Sized(), slices: r.Sized(), drops: map[int32]uint64{}}
-	for range r.Count(2) {
-		reason := int32(r.Uint())
-		c.drops[reason] = r.Uint()
+	name := string(u.part(func([]byte) error { return nil }))
+	c := carried{names: u.part(catalog.CheckVersion), slices: u.part(slicer.CheckVersion), drops: map[int32]uint64{}}
+	for n := u.number(); n > 0 && u.err == nil; n-- {
+		u.left -= 2
+		if u.left < 0 {
+			u.fail(errors.New("it is too large for how it is packed"))
+		}
+		reason := int32(u.number())
+		c.drops[reason] = u.number()
 	}
-	if err := r.Done(); err != nil {
-		return carried{}, fmt.Errorf("read a topology: %w", err)
+	if _, more := u.Peek(1); u.err == nil && !errors.Is(more, io.EOF) {
+		u.fail(errors.Join(errors.New("it does not end where it should"), more))
+	}
+	if u.err != nil {
+		return carried{}, u.err
 	}
 	if name != topology {
 		return carried{}, fmt.Errorf("it is of topology %q", name)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +57,29 @@ func TestWhatArrivesIsLookedAt(t *testing.T) {
 	unnamed := packed(moveTopology, sealed([]byte("BMCATALG\x01\x00\x00\x00\x00")), c.slices)
 	_, err = Arriving(moveTopology, unnamed, slicerOptions())
 	require.ErrorContains(t, err, "is nobody's")
+}
+
+// What a sender brings costs memory by what it sends, whatever that unpacks to: it is looked at from its beginning on.
+func TestUnpackingIsBoundedByWhatIsSent(t *testing.T) {
+	zeros := make([]byte, 200<<20)
+	begun := appendText(append([]byte(carriedMagic), carriedVersion), moveTopology)
+	long := binary.AppendUvarint(slices.Clone(begun), uint64(len(zeros)))
+	for name, data := range map[string][]byte{
+		"zeros":                   zeros,
+		"zeros behind the magic":  append(slices.Clone(begun[:len(carriedMagic)+1]), zeros...),
+		"a name of zeros":         append(binary.AppendUvarint(slices.Clone(begun[:len(carriedMagic)+1]), 200<<20), zeros...),
+		"names of zeros":          append(slices.Clone(long), zeros...),
+		"names that begin well":   append(append(slices.Clone(long), "BMCATALG\x01"...), zeros...),
+		"names of a newer format": append(append(slices.Clone(long), "BMCATALG\x09"...), zeros...),
+	} {
+		bomb := packer.EncodeAll(data, nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Arriving(moveTopology, bomb, slicerOptions())
+		runtime.ReadMemStats(&after)
+		require.Error(t, err, name)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(24<<20), "%s, packed into %d bytes", name, len(bomb))
+	}
 }
 
 // packed is a state of these parts.
