@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
@@ -52,8 +53,8 @@ func (m *measuring) validate() error {
 		return errors.New("--collector, --tls... and --token-file are for a --target")
 	}
 	if m.target != "" {
-		if _, _, err := net.SplitHostPort(m.target); err != nil {
-			return fmt.Errorf("--target %q: give HOST:PORT, such as 127.0.0.1:4320", m.target)
+		if err := address.HostPort(m.target).Server("127.0.0.1:4320"); err != nil {
+			return fmt.Errorf("--target %w", err)
 		}
 	}
 	return checkOutput(m.output)

@@ -112,6 +112,9 @@ func (o *canaryOptions) complete() error {
 	}
 	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, source: o.source}}
 	r.complete()
+	if err := r.checkAddresses(); err != nil {
+		return err
+	}
 	o.url, o.source = r.url, r.source
 	o.canary.Classes = nil
 	for _, name := range o.classes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor/examine"
@@ -83,6 +84,11 @@ func (o *doctorOptions) check() error {
 		return errors.New("name what to look at: --bullet-conf, --jar, --collector, --nimbus or --log")
 	case o.wait < 0:
 		return fmt.Errorf("--wait is %s: it must not be negative", o.wait)
+	}
+	for _, at := range o.nimbus {
+		if err := address.HostPort(at).Server("nimbus:6627"); err != nil {
+			return fmt.Errorf("--nimbus %w", err)
+		}
 	}
 	if o.bullet != "" {
 		if _, err := snippet.ParseVersion(o.bullet); err != nil {

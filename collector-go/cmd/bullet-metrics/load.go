@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
@@ -213,7 +214,23 @@ func (r *loadRun) parseParts() (err error) {
 	return nil
 }
 
+// checkAddresses checks --url and --source.
+func (r *loadRun) checkAddresses() error {
+	for _, flag := range []struct{ name, value string }{{"--url", r.url}, {"--source", r.source}} {
+		if flag.value == "" {
+			continue
+		}
+		if _, err := address.URL(flag.value).Parse(load.Address("127.0.0.1:9901")); err != nil {
+			return fmt.Errorf("%s %w", flag.name, err)
+		}
+	}
+	return nil
+}
+
 func (r *loadRun) check() error {
+	if err := r.checkAddresses(); err != nil {
+		return err
+	}
 	switch {
 	case r.target != targetGateway && r.target != targetDRPC:
 		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, r.target)
@@ -322,7 +339,7 @@ func (r *loadRun) wasAsked() bool { return !r.end.IsZero() }
 
 // asked is what the run is, and this client of it.
 func (r *loadRun) asked() load.Run {
-	return load.Run{Part: r.part, URL: r.url, Processors: runtime.GOMAXPROCS(0), Target: r.target,
+	return load.Run{Part: r.part, URL: address.URL(r.url).String(), Processors: runtime.GOMAXPROCS(0), Target: r.target,
 		Class: r.query.Class(), Query: r.query.BQL("…"), Rate: r.rate, Held: r.held, StartMs: r.start.UnixMilli(),
 		DurationMs: r.duration.Milliseconds()}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
@@ -33,7 +34,7 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exit.Done
 	}
-	fmt.Fprintf(os.Stderr, "bullet-metrics: %s\n", err)
+	fmt.Fprintf(os.Stderr, "bullet-metrics: %s\n", address.Hide(err.Error()))
 	return exitCode(err)
 }
 

@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 )
 
 // secrets are texts that are not to be said: what comes after the question mark in a store's URL, such as ?token=.
-// Libraries put URLs into their errors, and errors are logged.
+// Libraries put URLs into their errors, and errors are logged. The user and password of any URL are hidden too.
 type secrets []string
 
 // hidden stands where a secret was.
@@ -59,7 +60,7 @@ func (s secrets) hide(text string) string {
 	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, hidden)
 	}
-	return text
+	return address.Hide(text)
 }
 
 // hideError is an error without secrets; one that has none keeps what it wraps.
@@ -72,9 +73,6 @@ func (s secrets) hideError(err error) error {
 
 // logger logs as l does, without secrets.
 func (s secrets) logger(l *slog.Logger) *slog.Logger {
-	if len(s) == 0 {
-		return l
-	}
 	return slog.New(redacting{l.Handler(), s})
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	commonconfig "github.com/prometheus/common/config"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
@@ -92,19 +92,18 @@ func holderOf(c config.Config) string {
 // lookAtAddresses takes each address and gives it back. One that is taken is no fault where a collector runs on this
 // data directory: the check is for its next start.
 func lookAtAddresses(c config.Config, holder string) (all []looked) {
-	addresses := []struct{ key, address string }{{"grpc.listen", c.GRPC.Listen}, {"http.listen", c.HTTP.Listen},
-		{"pprof", c.Pprof}}
-	for _, a := range addresses {
-		if _, _, err := net.SplitHostPort(a.address); err != nil {
-			continue // it is among what is wrong with the settings, or not set
+	for i, a := range c.Listens() {
+		clash := func(other config.Listens) bool { return other.Address.Overlaps(a.Address) }
+		if a.Address.Listen("") != nil || slices.ContainsFunc(c.Listens()[:i], clash) {
+			continue // it is among what is wrong with the settings
 		}
-		listener, err := listen(a.key, a.address)
+		listener, err := listen(a.Key, string(a.Address))
 		switch {
 		case err == nil:
 			_ = listener.Close()
-			all = append(all, looked{fine, a.key + " " + a.address + " is free"})
+			all = append(all, looked{fine, a.Key + " " + a.Address.String() + " is free"})
 		case holder != "":
-			all = append(all, looked{fine, a.key + " " + a.address + " is taken, and a collector runs on data_dir (" +
+			all = append(all, looked{fine, a.Key + " " + a.Address.String() + " is taken, and a collector runs on data_dir (" +
 				holder + ")"})
 		default:
 			all = append(all, looked{away, err.Error()})
@@ -130,7 +129,7 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 	for _, kind := range forward.Kinds() {
 		for _, name := range slices.Sorted(maps.Keys(c.Stores[kind.Name])) {
 			store := c.Stores[kind.Name][name]
-			if at, err := receiver(store); err == nil && store.URL != "" {
+			if at, err := receiver(store); err == nil && at.Validate() == nil {
 				calls = append(calls, func(ctx context.Context) looked {
 					return reached(ctx, "store."+kind.Name+"."+name+".url", store.URL, at.HTTP)
 				})
@@ -140,6 +139,9 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 	var alerts rulesengine.Options
 	if callees(c, false, &alerts) == nil {
 		for _, u := range alerts.Alertmanagers {
+			if _, err := address.URL(u.String()).Parse(address.Form{Secrets: "a file"}); err != nil {
+				continue // it is among what is wrong with the settings
+			}
 			calls = append(calls, func(ctx context.Context) looked {
 				return reached(ctx, "alertmanager.urls", u.JoinPath("/-/healthy").String(), alerts.Client)
 			})
@@ -148,13 +150,16 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 	if c.Query.URL != "" && checkQuery(c.Query) == nil {
 		calls = append(calls, func(ctx context.Context) looked { return lookAtEngine(ctx, c.Query) })
 	}
-	for _, address := range c.Nimbus.Addresses {
+	for _, at := range c.Nimbus.Addresses {
+		if address.HostPort(at).Server("") != nil {
+			continue // it is among what is wrong with the settings
+		}
 		calls = append(calls, func(ctx context.Context) looked {
-			found, err := nimbus.Topologies(ctx, []string{address})
+			found, err := nimbus.Topologies(ctx, []string{at})
 			if err != nil {
 				return looked{away, "nimbus.addresses: " + err.Error()}
 			}
-			return looked{fine, fmt.Sprintf("nimbus.addresses %s answers, and has %d topologies", address, len(found))}
+			return looked{fine, fmt.Sprintf("nimbus.addresses %s answers, and has %d topologies", at, len(found))}
 		})
 	}
 	all := make([]looked, len(calls))
@@ -181,32 +186,32 @@ func lookAtEngine(ctx context.Context, c config.Query) looked {
 	case err != nil:
 		return looked{away, err.Error()}
 	case !can.NativeHistograms:
-		return looked{fine, "query.url " + c.URL + " answers, and evaluates no native histograms: percentiles of latency have no answer there"}
+		return looked{fine, "query.url " + address.URL(c.URL).String() + " answers, and evaluates no native histograms: percentiles of latency have no answer there"}
 	}
-	return looked{fine, "query.url " + c.URL + " answers, native histograms too"}
+	return looked{fine, "query.url " + address.URL(c.URL).String() + " answers, native histograms too"}
 }
 
 // reached asks for what stands at a URL. A store answers a GET of where it takes POSTs in many ways: it is reached
 // unless it asks for other credentials or fails.
-func reached(ctx context.Context, key, address string, access commonconfig.HTTPClientConfig) looked {
-	err := visit(ctx, address, access)
+func reached(ctx context.Context, key, at string, access commonconfig.HTTPClientConfig) looked {
+	err := visit(ctx, at, access)
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		err = failed.Err // it repeats the URL
 	}
 	if err != nil {
-		return looked{away, fmt.Sprintf("%s %s: %v", key, address, err)}
+		return looked{away, fmt.Sprintf("%s %s: %v", key, address.URL(at), err)}
 	}
-	return looked{fine, key + " " + address + " answers"}
+	return looked{fine, key + " " + address.URL(at).String() + " answers"}
 }
 
-func visit(ctx context.Context, address string, access commonconfig.HTTPClientConfig) error {
+func visit(ctx context.Context, at string, access commonconfig.HTTPClientConfig) error {
 	client, err := httpclient.New(httpclient.Options{Access: &access, Pages: true})
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 	for _, want := range []string{
 		`WRONG +` + file + `:2: unknown setting "slice.widht"; did you mean "slice.width"`,
 		`WRONG +` + file + `:3: slice.width is 7s: it must divide a minute`,
-		`WRONG +` + file + `:5: http.listen "9392" is no address: write HOST:PORT, such as 127.0.0.1:9392`,
+		`WRONG +` + file + `:5: http.listen "9392": missing host; use HOST:PORT, for example 127.0.0.1:9320`,
 		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`,
 		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,
 		`WRONG +` + file + `:11: runs.dir: .*nope: no such file or directory; name the directory`,
@@ -147,4 +147,30 @@ func TestServeHelpIsGrouped(t *testing.T) {
 	assert.Equal(t, len(config.Settings(&c))+2, inGroups, "the settings, --config and --check")
 	assert.Equal(t, inGroups, strings.Count(help, "\n      --"))
 	assert.Contains(t, help, "sha256sum")
+}
+
+// A port that cannot be, or is used twice, is wrong and not away; and no password of an address is printed, however
+// wrong it is.
+func TestTheCheckOfAddresses(t *testing.T) {
+	t.Parallel()
+	said, code := checkedServe(t, t.TempDir(), "http.listen: 127.0.0.1:99999", "grpc.listen: 127.0.0.1:0")
+	assert.Equal(t, exit.Usage, code, said)
+	assert.Contains(t, said, `http.listen "127.0.0.1:99999": port 99999 is above 65535`)
+	assert.NotContains(t, said, "AWAY")
+
+	same := freePort(t)
+	said, code = checkedServe(t, t.TempDir(), "http.listen: "+same, "grpc.listen: "+same)
+	assert.Equal(t, exit.Usage, code, said)
+	assert.Contains(t, said, `http.listen "`+same+`": grpc.listen "`+same+`" has the same port`)
+	assert.Equal(t, 1, strings.Count(said, same+" is free"))
+
+	said, code = checkedServe(t, t.TempDir(), "http.listen: 127.0.0.1:0", "grpc.listen: 127.0.0.1:0",
+		"http.external_url: http://u:s3cret@here/?a=1", "nimbus.addresses: ['u:s3cret@nimbus:1']",
+		"alertmanager.urls: ['http://u:s3cret@127.0.0.1:1', 'http://127.0.0.1:1/?p=s3cret']",
+		"store.remote_write.a.url: http://u:s3cret@127.0.0.1:1/x", "store.remote_write.b.url: http://u:s3/cret@127.0.0.1:1/x",
+		"pprof: u:s3cret@127.0.0.1:1")
+	assert.Equal(t, exit.Usage, code)
+	assert.NotContains(t, said, "s3")
+	assert.NotContains(t, said, "cret@")
+	assert.Equal(t, 7, strings.Count(said, "WRONG"), said)
 }

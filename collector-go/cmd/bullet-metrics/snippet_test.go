@@ -51,7 +51,7 @@ func TestSnippetUsage(t *testing.T) {
 		"storm snippet --storm 3.0":                        "nothing is known of Storm 3.0",
 		"storm snippet --storm 2.8 --plain --bullet 1.3":   "leave out --bullet",
 		"storm snippet --storm 2.8 --output yaml":          "--output is",
-		"storm snippet --storm 2.8 --address collector":    "host:port",
+		"storm snippet --storm 2.8 --address collector":    "missing port; use HOST:PORT",
 		"storm snippet --storm 2.8 more":                   "takes no argument",
 		"storm snippets":                                   "unknown command",
 		"storm snippet --storm 2.8 --executors many":       "invalid argument",

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 )
 
 // Config is everything that an operator can set. The keys are those of the YAML file; docs/configuration.md is made
@@ -179,6 +178,7 @@ func (c Config) Validate() error {
 		validateListen("http", c.HTTP.Listen, c.HTTP.Insecure, c.HTTP.WebConfigFile != "",
 			"set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"),
 		validateLoopback("pprof", c.Pprof),
+		c.validatePorts(),
 		c.GRPC.validate(),
 		c.Slice.validate(),
 		c.validateStores(),
@@ -196,7 +196,7 @@ func (c Config) Validate() error {
 		positive("query.max_read_samples", c.Query.MaxReadSamples),
 		positive("query.timeout", int64(c.Query.Timeout)),
 		wholeSeconds("rules.interval", c.Rules.Interval),
-		validateURL("http.external_url", c.HTTP.ExternalURL),
+		validateURL("http.external_url", c.HTTP.ExternalURL, "https://collector.example:9320", "http.web_config_file"),
 		c.Alertmanager.validate(),
 		c.Nimbus.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
@@ -268,7 +268,7 @@ func (s Slice) validate() error {
 
 func (a Alertmanager) validate() (err error) {
 	for _, u := range a.URLs {
-		err = errors.Join(err, validateURL("alertmanager.urls", u))
+		err = errors.Join(err, validateURL("alertmanager.urls", u, "http://127.0.0.1:9093", "alertmanager.http_config_file"))
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
 		err = errors.Join(err,
@@ -285,13 +285,13 @@ func (c Config) validateQueryURL() error {
 		return errors.New("query.url is set, so nobody would read the collector's own store: set store.embedded.enabled to false, " +
 			"or leave query.url out")
 	}
-	return validateURL("query.url", c.Query.URL)
+	return validateURL("query.url", c.Query.URL, "http://thanos-query:10902", "query.http_config_file")
 }
 
 func (n Nimbus) validate() (err error) {
-	for _, address := range n.Addresses {
-		if host, port, bad := net.SplitHostPort(address); bad != nil || host == "" || port == "" {
-			err = errors.Join(err, fmt.Errorf("nimbus.addresses %q: use HOST:PORT such as nimbus:6627", address))
+	for _, one := range n.Addresses {
+		if bad := address.HostPort(one).Server("nimbus:6627"); bad != nil {
+			err = errors.Join(err, fmt.Errorf("nimbus.addresses %w", bad))
 		}
 	}
 	if n.Interval < time.Second {
@@ -300,19 +300,14 @@ func (n Nimbus) validate() (err error) {
 	return err
 }
 
-// validateURL refuses what is not the URL of a server; "" is none. Credentials belong into a file, since a URL is
-// logged.
-func validateURL(key, text string) error {
+// validateURL refuses what is not the URL of a server; "" is none. The URL is logged and shown, so that a user and a
+// password belong in the file that secrets names.
+func validateURL(key, text, example, secrets string) error {
 	if text == "" {
 		return nil
 	}
-	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" ||
-		u.Fragment != "" {
-		return fmt.Errorf("%s is %q: it must be the URL of a server, such as http://127.0.0.1:9093", key, text)
-	}
-	if u.User != nil {
-		return fmt.Errorf("%s must hold no user or password: they belong into a file", key)
+	if _, err := address.URL(text).Parse(address.Form{Example: example, Secrets: secrets}); err != nil {
+		return fmt.Errorf("%s %w", key, err)
 	}
 	return nil
 }
@@ -339,48 +334,61 @@ func sliceWidth(key string, d time.Duration) error {
 
 // validateListen refuses an address that others can reach without TLS, unless the operator has allowed it. secured
 // reports that there are files about it: what is in them is looked at by who opens them (package access).
-func validateListen(port, address string, insecure, secured bool, hint string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%s.listen %q is no address: write HOST:PORT, such as %s", port, address,
-			likely(port, address))
+func validateListen(port, given string, insecure, secured bool, hint string) error {
+	listen := address.HostPort(given)
+	if err := listen.Listen(map[string]string{"grpc": "127.0.0.1:4320", "http": "127.0.0.1:9320"}[port]); err != nil {
+		return fmt.Errorf("%s.listen %w", port, err)
 	}
-	if secured || insecure || isLoopback(host) {
+	if secured || insecure || listen.IsLoopback() {
 		return nil
 	}
 	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
-		port, address, hint, port)
-}
-
-// likely is what may be meant by an address that is none: this machine, where there is a port alone, and the port's own
-// number where a host stands alone.
-func likely(port, address string) string {
-	usual := map[string]string{"grpc": "127.0.0.1:4320", "http": "127.0.0.1:9320"}[port]
-	if n, err := strconv.ParseUint(address, 10, 16); err == nil && n > 0 {
-		return net.JoinHostPort("127.0.0.1", address)
-	}
-	if address == "" || strings.ContainsAny(address, ":/ ") {
-		return usual
-	}
-	_, number, _ := net.SplitHostPort(usual)
-	return net.JoinHostPort(address, number)
+		port, listen, hint, port)
 }
 
 // validateLoopback refuses an address that others can reach, whatever else is set; "" is none.
-func validateLoopback(key, address string) error {
-	if address == "" {
+func validateLoopback(key, given string) error {
+	listen := address.HostPort(given)
+	if given == "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil || !isLoopback(host) {
-		return fmt.Errorf("%s is %q: it must be HOST:PORT on this machine, such as 127.0.0.1:6060", key, address)
+	if err := listen.Listen("127.0.0.1:6060"); err != nil {
+		return fmt.Errorf("%s %w", key, err)
+	}
+	if !listen.IsLoopback() {
+		return fmt.Errorf("%s %q: other machines can reach it; use HOST:PORT on this machine, for example 127.0.0.1:6060",
+			key, listen)
 	}
 	return nil
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
+// Listens is an address that the collector listens on, by the key of its setting.
+type Listens struct {
+	Key     string
+	Address address.HostPort
+}
+
+// Listens are the addresses that the collector listens on.
+func (c Config) Listens() []Listens {
+	all := []Listens{{"grpc.listen", address.HostPort(c.GRPC.Listen)}, {"http.listen", address.HostPort(c.HTTP.Listen)}}
+	if c.Pprof != "" {
+		all = append(all, Listens{"pprof", address.HostPort(c.Pprof)})
+	}
+	return all
+}
+
+// validatePorts refuses two servers on one port.
+func (c Config) validatePorts() (err error) {
+	all := c.Listens()
+	for i, later := range all {
+		for _, earlier := range all[:i] {
+			if later.Address.Overlaps(earlier.Address) {
+				err = errors.Join(err, fmt.Errorf("%s %q: %s %q has the same port; give each a port of its own", later.Key,
+					later.Address, earlier.Key, earlier.Address))
+			}
+		}
+	}
+	return err
 }
 
 func positive(key string, v int64) error {

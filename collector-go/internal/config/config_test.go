@@ -110,7 +110,7 @@ func TestFaultsOfTheWholeAreLocated(t *testing.T) {
 	assert.ErrorContains(t, err, "f.yaml:2: slice.width is 1.5s")
 	assert.ErrorContains(t, err, "f.yaml:4: grpc.listen is 0.0.0.0:4320")
 	c.HTTP.Listen = "localhost"
-	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen \"localhost\" is no address",
+	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen \"localhost\": missing port; use HOST:PORT, for example 127.0.0.1:9320",
 		"a flag has no line")
 	assert.NoError(t, lines.Locate(nil))
 }
@@ -182,7 +182,7 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 	}{
 		"open to others": {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--grpc-insecure"},
 		"profiles to others": {func(c *Config) { c.Pprof, c.HTTP.Insecure = "0.0.0.0:6060", true },
-			"it must be HOST:PORT on this machine"},
+			"use HOST:PORT on this machine"},
 		"no port": {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
 		"HTTP to others": {func(c *Config) { c.HTTP.Listen = "0.0.0.0:9320" },
 			"set tls_server_config in http.web_config_file"},
@@ -214,9 +214,9 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 			c.Stores["remote_write"]["m"] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}
 		}, "rules.files needs store.embedded.enabled"},
 		"store without url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{} },
-			"store.remote_write.m.url is missing"},
+			"store.remote_write.m.url \"\": missing URL"},
 		"secret in a url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{URL: "http://u:p@m/"} },
-			"store.remote_write.m.url holds a user or password: they belong into http_config_file"},
+			"store.remote_write.m.url \"http://(hidden)@m/\": a URL holds no user or password here: they belong in http_config_file"},
 		"one name twice": {func(c *Config) {
 			c.Stores["remote_write"]["m"], c.Stores["influxdb"]["m"] = &Store{},
 				&Store{}
@@ -313,4 +313,53 @@ func TestAnEmptyPathIsRefused(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 13, tried)
+}
+
+// An address of another form is refused with what to write, and no message repeats a password.
+func TestAddressesInSettings(t *testing.T) {
+	for want, set := range map[string]func(*Config){
+		`http.listen "9392": missing host; use HOST:PORT, for example 127.0.0.1:9320`: func(c *Config) {
+			c.HTTP.Listen = "9392"
+		},
+		`grpc.listen "127.0.0.1:99999": port 99999 is above 65535; use HOST:PORT, for example 127.0.0.1:4320`: func(c *Config) {
+			c.GRPC.Listen = "127.0.0.1:99999"
+		},
+		`pprof "6060": missing host`:                         func(c *Config) { c.Pprof = "6060" },
+		`pprof "10.0.0.1:6060": other machines can reach it`: func(c *Config) { c.Pprof = "10.0.0.1:6060" },
+		`http.listen "127.0.0.1:4320": grpc.listen "127.0.0.1:4320" has the same port; give each a port of its own`: func(c *Config) {
+			c.HTTP.Listen = "127.0.0.1:4320"
+		},
+		`pprof "localhost:9320": http.listen "127.0.0.1:9320" has the same port`: func(c *Config) { c.Pprof = "localhost:9320" },
+		`nimbus.addresses "nimbus:0": port 0 is no port of a server`:             func(c *Config) { c.Nimbus.Addresses = []string{"nimbus:0"} },
+		`nimbus.addresses "(hidden)@nimbus:6627": an address holds no user`: func(c *Config) {
+			c.Nimbus.Addresses = []string{"u:s3cret@nimbus:6627"}
+		},
+		`alertmanager.urls "http://(hidden)@a:9093": a URL holds no user or password here: they belong in alertmanager.http_config_file`: func(c *Config) {
+			c.Alertmanager.URLs = []string{"http://u:s3cret@a:9093"}
+		},
+		`alertmanager.urls "http://(hidden)@a:9093/?(hidden)"`: func(c *Config) {
+			c.Alertmanager.URLs = []string{"http://u:s3cret@a:9093/?x=s3cret"}
+		},
+		`alertmanager.urls "a:9093": missing scheme`: func(c *Config) { c.Alertmanager.URLs = []string{"a:9093"} },
+		`http.external_url "ftp://(hidden)@a": the scheme is neither http nor https`: func(c *Config) {
+			c.HTTP.ExternalURL = "ftp://u:s3cret@a"
+		},
+		`query.url "http://a:70000": port 70000 is above 65535`: func(c *Config) {
+			c.Query.URL, c.Embedded.Enabled = "http://a:70000", false
+		},
+		`store.remote_write.m.url "http://(hidden)@m/": a URL holds no user or password here: they belong in http_config_file`: func(c *Config) {
+			store := defaultStore()
+			store.URL = "http://u:s3cret@m/"
+			c.Stores["remote_write"]["m"] = &store
+		},
+	} {
+		c := Default()
+		set(&c)
+		err := c.Validate()
+		assert.ErrorContains(t, err, want)
+		assert.NotContains(t, err.Error(), "s3cret")
+	}
+	c := Default()
+	c.GRPC.Listen, c.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	assert.NoError(t, c.Validate(), "the system chooses two ports")
 }

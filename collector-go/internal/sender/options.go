@@ -3,8 +3,9 @@ package sender
 import (
 	"errors"
 	"fmt"
-	"net"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 )
 
 // Options say where samples go and whose they are.
@@ -51,8 +52,8 @@ func DefaultOptions(address, topology, host, component string) Options {
 
 // Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
-	if _, _, err := net.SplitHostPort(o.Address); err != nil {
-		return fmt.Errorf("the collector's address %q: give host:port, such as 127.0.0.1:4320", o.Address)
+	if err := address.HostPort(o.Address).Server("127.0.0.1:4320"); err != nil {
+		return fmt.Errorf("the collector's address %w", err)
 	}
 	switch {
 	case o.Topology == "" || o.Host == "" || o.Component == "":

@@ -297,11 +297,11 @@ func TestBlocksReachTheJournal(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for message, change := range map[string]func(*Options){
-		"give host:port":     func(o *Options) { o.Address = "collector" },
-		"need a topology":    func(o *Options) { o.Topology = "" },
-		"must be above 0":    func(o *Options) { o.QueueBatches = 0 },
-		"needs its key":      func(o *Options) { o.TLS.Enabled, o.TLS.Cert = true, "c.pem" },
-		"is not switched on": func(o *Options) { o.TLS.CA = "ca.pem" },
+		"missing port; use HOST:PORT": func(o *Options) { o.Address = "collector" },
+		"need a topology":             func(o *Options) { o.Topology = "" },
+		"must be above 0":             func(o *Options) { o.QueueBatches = 0 },
+		"needs its key":               func(o *Options) { o.TLS.Enabled, o.TLS.Cert = true, "c.pem" },
+		"is not switched on":          func(o *Options) { o.TLS.CA = "ca.pem" },
 	} {
 		o := DefaultOptions("127.0.0.1:1", "t", "h", "c")
 		change(&o)

@@ -5,8 +5,8 @@ package snippet
 import (
 	"fmt"
 	"net"
-	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
@@ -78,10 +78,9 @@ func check(r Request) error {
 	if len(r.Addresses) == 0 {
 		return fmt.Errorf("no collector's address: write host:port")
 	}
-	for _, address := range r.Addresses {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil || host == "" || port == "" || strings.ContainsAny(address, " \t\"',/") {
-			return fmt.Errorf("%q is no collector's address: write host:port, such as collector.example:4320", address)
+	for _, one := range r.Addresses {
+		if err := address.HostPort(one).Server("collector.example:4320"); err != nil {
+			return fmt.Errorf("the collector's address %w", err)
 		}
 	}
 	return nil

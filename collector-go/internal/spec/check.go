@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
@@ -365,6 +366,9 @@ func (c *checker) command(l Command) {
 	if l.Gateway == "" && c.needsGateway() {
 		c.fault("launch.command.gateway", "it is missing; give the address of the query gateway, host:port")
 	}
+	c.url("launch.command.collector", l.Collector, address.Form{Example: "127.0.0.1:9320",
+		Secrets: "launch.command.token_file", HostPort: true})
+	c.url("launch.command.gateway", l.Gateway, address.Form{Example: "127.0.0.1:9901", HostPort: true})
 	c.atLeast("launch.command.gateway_capacity", float64(l.GatewayCapacity), 0)
 	if l.GatewayCapacity > 0 && c.file.Load.Submit == SubmitByDRPC {
 		c.fault("launch.command.gateway_capacity",
@@ -380,3 +384,13 @@ func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
 // CA and Token are the paths of the command launch's files; "" for none.
 func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
 func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }
+
+// url checks an address that is set.
+func (c *checker) url(key, given string, form address.Form) {
+	if given == "" {
+		return
+	}
+	if _, err := address.URL(given).Parse(form); err != nil {
+		c.fault(key, "%s", err)
+	}
+}

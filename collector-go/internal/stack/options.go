@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 )
 
 // Options say where the parts are and how they run.
@@ -92,14 +94,44 @@ func (o Options) built(name string) string { return filepath.Join(o.BuildDir, na
 
 func (o Options) clusterDir() string { return filepath.Join(o.Dir, "storm") }
 
+// listens are the addresses of the parts, and the flags that choose them.
+func (o Options) listens() []listens {
+	return []listens{
+		{address.HostPort(o.GRPCListen), "--grpc-listen", "the collector's gRPC"},
+		{address.HostPort(o.HTTPListen), "--http-listen", "the collector's HTTP"},
+		{address.HostPort(o.GatewayListen), "--gateway-listen", "the query gateway"},
+	}
+}
+
+type listens struct {
+	address    address.HostPort
+	flag, what string
+}
+
+// checkAddresses finds what is wrong with the addresses themselves. The parts call each other by them, so that each
+// needs a host and a port.
+func (o Options) checkAddresses() error {
+	for i, port := range o.listens() {
+		if err := port.address.Server("127.0.0.1:9320"); err != nil {
+			return fmt.Errorf("%s %w", port.flag, err)
+		}
+		for _, other := range o.listens()[:i] {
+			if port.address.Overlaps(other.address) {
+				return fmt.Errorf("%s %q: %s %q has the same port; give each a port of its own", port.flag, port.address,
+					other.flag, other.address)
+			}
+		}
+	}
+	return nil
+}
+
 // checkPorts finds a busy port before anything is started, and names the flag that chooses another.
 func (o Options) checkPorts() error {
-	for _, port := range []struct{ address, flag, what string }{
-		{o.GRPCListen, "--grpc-listen", "the collector's gRPC"},
-		{o.HTTPListen, "--http-listen", "the collector's HTTP"},
-		{o.GatewayListen, "--gateway-listen", "the query gateway"},
-	} {
-		listener, err := net.Listen("tcp", port.address)
+	if err := o.checkAddresses(); err != nil {
+		return err
+	}
+	for _, port := range o.listens() {
+		listener, err := net.Listen("tcp", string(port.address))
 		if err != nil {
 			return fmt.Errorf("%s cannot listen on %s: %w: end what listens there (ss -ltnp shows it) or choose another address with %s",
 				port.what, port.address, err, port.flag)

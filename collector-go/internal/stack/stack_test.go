@@ -58,6 +58,12 @@ func TestABusyPortIsNamedWithItsFlag(t *testing.T) {
 	defer listener.Close()
 	o := build(t, "")
 	o.HTTPListen = listener.Addr().String()
+	for _, free := range []*string{&o.GRPCListen, &o.GatewayListen} {
+		other, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		*free = other.Addr().String()
+		require.NoError(t, other.Close())
+	}
 	err = o.checkPorts()
 	require.ErrorContains(t, err, listener.Addr().String())
 	require.ErrorContains(t, err, "--http-listen")
@@ -111,4 +117,16 @@ func TestACollectorThatCannotRunIsGivenUp(t *testing.T) {
 		t.Fatal("no failure was reported")
 	}
 	require.NoError(t, s.Stop(nil))
+}
+
+func TestAddressesOfThePartsAreChecked(t *testing.T) {
+	for want, addresses := range map[string][3]string{
+		`--http-listen "9320": missing host`:                {"127.0.0.1:4320", "9320", "127.0.0.1:9901"},
+		`--gateway-listen "127.0.0.1:0": port 0 is no port`: {"127.0.0.1:4320", "127.0.0.1:9320", "127.0.0.1:0"},
+		`--gateway-listen "localhost:4320": --grpc-listen "127.0.0.1:4320" has the same port`: {"127.0.0.1:4320",
+			"127.0.0.1:9320", "localhost:4320"},
+	} {
+		o := Options{GRPCListen: addresses[0], HTTPListen: addresses[1], GatewayListen: addresses[2]}
+		assert.ErrorContains(t, o.checkPorts(), want)
+	}
 }
