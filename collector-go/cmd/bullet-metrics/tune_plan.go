@@ -152,8 +152,13 @@ func (p *planned) trials(out io.Writer) {
 		for _, s := range t.Steps {
 			values = append(values, fmt.Sprint(s.Value))
 		}
-		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%d of %d steps\n", t.Number, label, axisName(p.Plan.Axis),
-			strings.Join(values, ", "), p.Plan.Needs(len(t.Steps)), len(t.Steps))
+		needed, again := p.Plan.Needs(len(t.Steps))
+		count := fmt.Sprintf("%d of %d steps", needed, len(t.Steps))
+		if again > 0 {
+			count += fmt.Sprintf(", %d of them twice", again)
+		}
+		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%s\n", t.Number, label, axisName(p.Plan.Axis), strings.Join(values, ", "),
+			count)
 	}
 	table.Flush()
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +28,25 @@ func TestPlanNeedsNothingButItsFile(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, out, "This is the first run of")
 	}
+}
+
+// A bound that is measured twice is no further step: both sides count alike.
+func TestPlanCountsStepsOnce(t *testing.T) {
+	count := regexp.MustCompile(`(\d+) of (\d+) steps`)
+	files, err := filepath.Glob("../../../topology/experiments/test*.yaml")
+	require.NoError(t, err)
+	twice := 0
+	for _, file := range files {
+		out, err := tune(t, "plan", file, "--runs", filepath.Join(t.TempDir(), "none"))
+		require.NoError(t, err)
+		for _, found := range count.FindAllStringSubmatch(out, -1) {
+			needed, _ := strconv.Atoi(found[1])
+			of, _ := strconv.Atoi(found[2])
+			assert.LessOrEqual(t, needed, of, "%s: %s", file, found[0])
+		}
+		twice += strings.Count(out, "1 of them twice")
+	}
+	assert.Positive(t, twice, "of experiments that confirm their bounds")
 }
 
 func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {

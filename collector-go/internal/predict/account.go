@@ -108,7 +108,7 @@ func forecasts(all []Forecast, within string) document.Table {
 
 // roughly writes three digits: more mean nothing of a prediction.
 func roughly(v tuning.Figure) string {
-	if v > 1e15 {
+	if v > unbounded {
 		return "no bound"
 	}
 	if v >= 10_000 {
@@ -118,11 +118,11 @@ func roughly(v tuning.Figure) string {
 }
 
 func span(e tuning.Estimate) string {
-	if e.Low == e.High {
+	if e.Low == e.High || !e.Value.Known() {
 		return document.Unknown
 	}
 	high := roughly(e.High)
-	if e.High > 1e15 || !e.High.Known() && e.Low.Known() {
+	if e.High > unbounded || !e.High.Known() && e.Low.Known() {
 		high = "no bound"
 	}
 	return roughly(e.Low) + " to " + high
@@ -134,6 +134,9 @@ func busyTable(all []Busy) document.Table {
 		document.Number("Executors", "", func(b Busy) string { return tuning.Digits(tuning.Figure(b.Executors)) }),
 		document.Number("Busy", "", func(b Busy) string { return tuning.Percent(b.Value) }),
 		document.Number("Interval", "", func(b Busy) string {
+			if !b.Value.Known() {
+				return document.Unknown
+			}
 			return tuning.Percent(b.Low) + " to " + tuning.Percent(b.High)
 		}),
 		document.Text("", func(b Busy) string {
@@ -143,7 +146,7 @@ func busyTable(all []Busy) document.Table {
 			case b.High >= 1:
 				return "may hold the topology up"
 			}
-			return ""
+			return b.Note
 		}))
 }
 

@@ -24,6 +24,7 @@ type latencyFit struct {
 	unit         float64 // ms, the least latency that was measured
 	kept, chains [][]float64
 	launches     int
+	busy         bool // whether a busy share of the filter bolts was measured, which then is the utilization's
 }
 
 // The parameters behind the terms' unit costs, all but the power as logarithms.
@@ -121,7 +122,7 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	for i, o := range of {
 		rows[i], bolts[i], logs[i] = f.row(o.Load, o.Setup), f.of(o.Setup), math.Log(o.Measured[Latency]/f.unit)
 		if share := o.Measured[BusyOf(tuning.FilterBolt)] / o.Setup.filterBolts(); share > 0 && share < mostBusy {
-			busy[i] = math.Log(share)
+			busy[i], f.busy = math.Log(share), true
 		}
 	}
 	prior := make([]normal, 0, k+latencyParameters)
@@ -210,6 +211,16 @@ func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.R
 	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
 		out = append(out, d.factor*f.utilization(p, units, row, bolts))
+	})
+	return out
+}
+
+// busyCores are draws of how many cores' time the filter bolts are busy: their utilization, as far as it shows in what was
+// measured of that.
+func (f *latencyFit) busyCores(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
+	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
+	f.each(reach, random, func(p []float64, d drawn) {
+		out = append(out, s.filterBolts()*d.factor*f.utilization(p, units, row, bolts)*math.Exp(d.p[ofBusy]))
 	})
 	return out
 }

@@ -169,12 +169,15 @@ func (m *Model) Predict(q Question) *Prediction {
 		}
 	}
 	if m.latency != nil {
-		p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)),
-			Forecast{"utilization of the filter bolts", "ratio",
-				m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
+		if !m.latency.busy { // else the same is the filter bolts' busy share, which was measured
+			p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)),
+				Forecast{"utilization of the filter bolts", "ratio",
+					m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
+		}
 		m.capacities(p, q)
 	}
 	m.unitCosts(p, q)
+	p.withhold()
 	p.machines(q)
 	return p
 }
@@ -186,6 +189,10 @@ func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Es
 			return e, false
 		}
 		return m.estimate(m.latency.at(l, s, scatter, random(string(figure)))), true
+	}
+	if figure == BusyOf(tuning.FilterBolt) && m.latency != nil && m.latency.busy {
+		// one answer: that of the model that the latency and the capacity are of
+		return m.estimate(m.latency.busyCores(l, s, scatter, random(string(figure)))), true
 	}
 	c := m.costs[figure]
 	if c == nil {
@@ -240,6 +247,43 @@ func (m *Model) unitCosts(p *Prediction, q Question) {
 	}
 }
 
+// mostTimes is how many times its lower end an interval's upper end may be, and mostShare how wide that of a busy share:
+// one that is wider says nothing, and the figure is not known.
+const (
+	mostTimes = 20
+	mostShare = 0.5
+)
+
+// withhold takes away the figures whose intervals say nothing. A latency without an upper bound does say something: that
+// it is above the lower one.
+func (p *Prediction) withhold() {
+	for _, all := range [][]Forecast{p.Figures, p.Capacity, p.Costs} {
+		for i := range all {
+			f := &all[i]
+			if f.Name == string(Latency) && !(f.High <= unbounded) {
+				continue
+			}
+			if !(f.High <= mostTimes*f.Low) {
+				f.Estimate = notKnown(f.Estimate, f.Unit, roughly)
+			}
+		}
+	}
+	for i := range p.Busy {
+		if b := &p.Busy[i]; b.High-b.Low > mostShare && !(b.Low >= 1) {
+			b.Estimate = notKnown(b.Estimate, "", tuning.Percent)
+		}
+	}
+}
+
+// unbounded is what a figure is beyond that has no bound.
+const unbounded = 1e15
+
+// notKnown is an estimate that says nothing, with what it would have said.
+func notKnown(e tuning.Estimate, unit string, write func(tuning.Figure) string) tuning.Estimate {
+	note := strings.TrimSpace(fmt.Sprintf("not known: anything from %s to %s %s", write(e.Low), write(e.High), unit))
+	return tuning.Estimate{Value: tuning.Unknown, Low: tuning.Unknown, High: tuning.Unknown, Note: note}
+}
+
 // machines are those that the request takes, or else the CPU that is predicted.
 func (p *Prediction) machines(q Question) {
 	if q.Request != nil && q.Request.Machines > 0 {
@@ -248,7 +292,7 @@ func (p *Prediction) machines(q Question) {
 		return
 	}
 	for _, f := range p.Figures {
-		if (f.Name == string(CPU) || f.Name == string(CoresHeld)) && q.Machine.CPUCores > 0 {
+		if (f.Name == string(CPU) || f.Name == string(CoresHeld)) && f.Value.Known() && q.Machine.CPUCores > 0 {
 			of := func(v tuning.Figure) tuning.Figure {
 				return tuning.Figure(math.Ceil(float64(v / q.Machine.CPUCores)))
 			}

@@ -33,7 +33,8 @@ func (p Plan) Estimate() (about, most time.Duration) {
 		}
 		launch += p.CostTime()
 		startUp := time.Duration(p.StartUpMs) * time.Millisecond
-		about += launch + min(startUp, warmedUp) + time.Duration(p.Needs(len(t.Steps)))*p.StepTime()
+		values, again := p.Needs(len(t.Steps))
+		about += launch + min(startUp, warmedUp) + time.Duration(values+again)*p.StepTime()
 		most += launch + startUp +
 			time.Duration(len(t.Steps)*(1+max(p.InconclusiveRepeats, p.confirmations())))*p.StepTime()
 	}
@@ -59,11 +60,11 @@ func (p Plan) StepTime() time.Duration {
 		max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
 }
 
-// Needs is how many of n steps the search takes when none has to be repeated; of a step search, which ends at the first
-// that fails, all, and one bound once more.
-func (p Plan) Needs(n int) int {
+// Needs is how many of n steps the search takes when none is inconclusive, and how many of these it measures again; a
+// step search, which ends at the first that fails, may take all, and confirms one bound.
+func (p Plan) Needs(n int) (steps, again int) {
 	if p.Search == tuning.BinarySearch {
-		return bits.Len(uint(n))
+		return bits.Len(uint(n)), 0
 	}
-	return n + p.confirmations()
+	return n, p.confirmations()
 }
