@@ -35,3 +35,29 @@ func TestTheShippedExperimentsArePlanned(t *testing.T) {
 		})
 	}
 }
+
+// A topology that a command launches reads data of its owner: their shape and size are unknown unless the file states
+// them. A local launch has our generator.
+func TestTheShapeOfSomebodyElsesRecordsIsUnknown(t *testing.T) {
+	const command = `experiment: own
+title: On our own data
+analysis: queries
+goals: [{figure: filter_latency, statistic: mean, at_most: 200ms}]
+topology: {conf: x.yaml}
+steps: {values: [10], warm_up: 10s, sustain: 15s}
+load: {records_per_second: 300}
+launch:
+  command: {submit: [storm, jar, own.jar, "{name}"], kill: [storm, kill, "{name}"], collector: "h:9320", gateway: "h:9901", gateway_capacity: 100, workers: 1}
+  slice_width: 5s
+  slice_lateness: 2s
+`
+	own, err := spec.Parse("own.yaml", []byte(command))
+	require.NoError(t, err)
+	assert.Equal(t, spec.Records{}, own.Records)
+	assert.False(t, own.Manifest().Records.MeanRecordBytes.Known())
+	assert.False(t, own.Plan().Load.MeanRecordBytes.Known())
+
+	stated, err := spec.Parse("own.yaml", []byte(command+"records: {fields: 7}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, spec.Records{Fields: 7}, stated.Records)
+}

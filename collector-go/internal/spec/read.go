@@ -48,10 +48,11 @@ func Parse(path string, text []byte) (*File, error) {
 	return f, f.Check()
 }
 
-// claimNoRecords forgets our generator's schema and size of a record where the records are not ours: what the file
-// states of them stays.
+// claimNoRecords forgets our generator's schema and size of a record where the records may not be ours: what the file
+// states of them stays. They are ours where the launch is local, whose topology has our generator. What a command
+// launches reads whatever data its owner has.
 func (f *File) claimNoRecords() {
-	if !f.noSource() {
+	if f.Launch.Local != nil && !f.noSource() {
 		return
 	}
 	own := reflect.ValueOf(&f.Records).Elem()
