@@ -215,7 +215,7 @@ func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.R
 	return out
 }
 
-// busyCores are draws of how many cores' time the filter bolts are busy: their utilization, as far as it shows in what was
+// busyCores are draws of how many cores' time the filter bolts are busy: their utilization, as it shows in what was
 // measured of that.
 func (f *latencyFit) busyCores(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
 	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))

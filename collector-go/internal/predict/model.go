@@ -247,15 +247,15 @@ func (m *Model) unitCosts(p *Prediction, q Question) {
 	}
 }
 
-// mostTimes is how many times its lower end an interval's upper end may be, and mostShare how wide that of a busy share:
-// one that is wider says nothing, and the figure is not known.
+// mostTimes is how many times its lower end an interval's upper end may be, and mostShare how wide that of a busy share
+// may be: a wider one says nothing, and the figure is not known.
 const (
 	mostTimes = 20
 	mostShare = 0.5
 )
 
-// withhold takes away the figures whose intervals say nothing. A latency without an upper bound does say something: that
-// it is above the lower one.
+// withhold takes away the figures whose intervals say nothing. A latency without an upper bound does say something:
+// that it is above the lower one.
 func (p *Prediction) withhold() {
 	for _, all := range [][]Forecast{p.Figures, p.Capacity, p.Costs} {
 		for i := range all {

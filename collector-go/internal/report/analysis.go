@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
@@ -19,9 +20,24 @@ func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figur
 	return points
 }
 
-// fittedLine is a line over [from, to].
-func fittedLine(name string, colour int, from, to float64, at func(float64) Figure) chart.Points {
-	return chart.Straight(name, chart.Series(colour), from, to, func(x float64) float64 { return float64(at(x)) })
+// fitOver is a line that was fitted to points at some places: solid from the first of them to the last, and dashed
+// beyond these, as far as [from, to] reaches. Every figure with a fit draws it by this, over the points that it is of.
+func fitOver(name string, colour int, fitted []float64, from, to float64, at func(float64) Figure) []chart.Points {
+	line := func(name string, from, to float64) chart.Points {
+		return chart.Straight(name, chart.Series(colour), from, to, func(x float64) float64 { return float64(at(x)) })
+	}
+	low, high := slices.Min(fitted), slices.Max(fitted)
+	all := []chart.Points{line(name, low, high)}
+	for _, beyond := range [][2]float64{{from, low}, {high, to}} {
+		if beyond[0] < beyond[1] {
+			dashed := line("", beyond[0], beyond[1])
+			if dashed.Dashed = true; len(all) == 1 {
+				dashed.Name = "beyond what was measured"
+			}
+			all = append(all, dashed)
+		}
+	}
+	return all
 }
 
 // demandChart is the least that held each load, as Theodolite has it: NaN where nothing that was run held it, which an

@@ -83,20 +83,35 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 
 const measuredSteps = "measured (hollow: FAIL)"
 
+// costNames are what the points of a cost's fit are called, by what they are from.
+var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, of steps that were OK",
+	tuning.FromMirroredLoads: "measured for the cost"}
+
+// costChart has the points that the cost was fitted to, with the line over their range, and the steps that were not, by
+// themselves.
 func costChart(c *tuning.Concurrency) chart.Plot {
+	load := func(p tuning.CostPoint) Figure { return Figure(p.Queries) }
+	cpu := func(p tuning.CostPoint) Figure { return p.AverageCPUMsPerMinute }
+	fitted, others := c.CostPoints()
+	points, rest := measuredPoints(costNames[c.CostFrom], 0, fitted, load, cpu),
+		measuredPoints("other steps, not fitted (hollow: FAIL)", 2, others, load, cpu)
+	for _, p := range others {
+		rest.Full = append(rest.Full, p.Verdict != tuning.Fail)
+	}
+	if c.CostFrom == "" {
+		points = overQueries(measuredSteps, 0, c,
+			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
+	}
 	plot := chart.Plot{
 		Name: "concurrency-cpu", Title: "CPU time of a worker over simultaneous queries", XLabel: simultaneousQueries,
 		YLabel: "CPU ms per minute, mean over workers (60K is a core)", Limit: chart.NoLimit,
-		Points: []chart.Points{overQueries(measuredSteps, 0, c,
-			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })},
+		Points: []chart.Points{points},
+	}
+	if len(others) > 0 {
+		plot.Points = append(plot.Points, rest)
 	}
 	if c.CPUFit.Slope.Known() {
-		last := float64(c.Steps[len(c.Steps)-1].Queries)
-		name := "least squares"
-		if c.CostFrom == tuning.FromMirroredLoads {
-			name = "least squares of the loads measured for the cost"
-		}
-		plot.Points = append(plot.Points, fittedLine(name, 1, 0, last, c.CPUFit.At))
+		plot.Points = append(plot.Points, fitOver("least squares", 1, points.X, 0, 0, c.CPUFit.At)...)
 	}
 	return plot
 }

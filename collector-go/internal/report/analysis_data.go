@@ -117,13 +117,11 @@ func (f fitted) chart(d *tuning.Data) chart.Plot {
 	}
 	if f.line.Slope.Known() {
 		name := fmt.Sprintf("least squares: %s %s", tuning.Digits(f.line.Slope), f.perCore)
-		plot.Points = append(plot.Points, fittedLine(name, 1, 0, last*1.02, f.line.At))
+		plot.Points = append(plot.Points, fitOver(name, 1, points.X, 0, last*1.02, f.line.At)...)
 	}
 	if f.line.ThroughOrigin.Known() {
-		origin := fittedLine("through the origin: "+tuning.Digits(f.line.ThroughOrigin), 2, 0, last*1.02,
-			func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) })
-		origin.Dashed = true
-		plot.Points = append(plot.Points, origin)
+		plot.Points = append(plot.Points, fitOver("through the origin: "+tuning.Digits(f.line.ThroughOrigin), 2, points.X,
+			0, last*1.02, func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) })...)
 	}
 	return plot
 }

@@ -172,7 +172,8 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 	if q.Fit.QueriesPerCore.Known() {
 		at := func(cores float64) Figure { return q.Fit.Intercept + q.Fit.QueriesPerCore*Figure(cores) }
 		from := max(0, float64(q.Fit.CoresWithoutQueries))
-		plot.Points = append(plot.Points, fittedLine("interval-censored maximum likelihood", 1, from, most*1.02, at))
+		plot.Points = append(plot.Points, fitOver("interval-censored maximum likelihood", 1, intervals.X, from, most*1.02,
+			at)...)
 	}
 	return plot
 }

@@ -64,7 +64,7 @@ func scalingChart(s *tuning.Scaling) chart.Plot {
 	}
 	if s.USL.Rate.Value.Known() {
 		x := measured.X
-		plot.Points = append(plot.Points, fittedLine("Universal Scalability Law", 1, x[0], x[len(x)-1], s.USL.At))
+		plot.Points = append(plot.Points, fitOver("Universal Scalability Law", 1, x, x[0], x[len(x)-1], s.USL.At)...)
 	}
 	return plot
 }

@@ -114,6 +114,30 @@ func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyS
 	return p
 }
 
+// CostPoint is a step's CPU as a figure of the cost draws it.
+type CostPoint struct {
+	Queries               int
+	AverageCPUMsPerMinute Figure
+	Verdict               Verdict
+}
+
+// CostPoints are the points that CPUFit is of, one each time that a step was measured for it, and the steps that it is
+// not of.
+func (c *Concurrency) CostPoints() (fitted, others []CostPoint) {
+	p := c.costs(averageCost, everyStep)
+	for i := range p.x {
+		fitted = append(fitted, CostPoint{int(p.x[i]), Figure(p.y[i]), OK})
+	}
+	for _, s := range c.Steps {
+		own := c.CostFrom == FromMirroredLoads && len(s.mirrored) > 0 && len(s.launches) == 0
+		if own || c.CostFrom != FromMirroredLoads && slices.Contains(p.x, float64(s.Queries)) {
+			continue
+		}
+		others = append(others, CostPoint{s.Queries, s.AverageCPUMsPerMinute, s.Verdict})
+	}
+	return fitted, others
+}
+
 func (p costPoints) known() int { return len(p.x) }
 
 func (p costPoints) fewText() string {
