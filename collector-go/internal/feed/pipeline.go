@@ -92,6 +92,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 		p.slicer.PutDownOf(p.producers[b.Producer].Topology)
 	}
 	p.slicer.Passed(uint32(b.Producer), cmp.Or(b.Notes.GetFirstSendTimeMs(), b.SentMs))
+	p.slicer.Epoch(uint32(b.Producer), b.Epoch)
 	p.slicer.Begin(uint32(b.Producer), b.Sequence)
 	p.slicer.Received(b.ReceivedMs)
 	p.clocks(b)
@@ -108,6 +109,9 @@ func (p *pipeline) batch(b *journal.Batch) {
 	}
 	p.slicer.End()
 	p.reach(b)
+	if b.Notes.GetClosing() {
+		p.slicer.Ended(uint32(b.Producer))
+	}
 }
 
 // block takes the samples of a block; its values are decoded once, into memory that is used again.

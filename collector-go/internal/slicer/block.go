@@ -18,6 +18,8 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	if l == nil || len(l.series) != b.Columns {
 		return false
 	}
+	s.batch.inBlock = 1
+	defer func() { s.batch.inBlock = 0 }()
 	if b.Presence != nil {
 		values = s.scratch.spread(b, values)
 	}
@@ -191,7 +193,8 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 				}
 				continue
 			}
-			if to.taken == 0 && to.fillAll(g, values[g.column*b.Rows+row:], b.Rows, p.by) {
+			again := t.notOlder(g.page, p)
+			if to.taken == 0 && again == 0 && to.fillAll(g, values[g.column*b.Rows+row:], b.Rows, p.by) {
 				p.bucket.held += len(cells)
 				p.heard += len(cells)
 				opened += len(cells)
@@ -202,7 +205,7 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 			for i := range cells {
 				c := &cells[i]
 				v, at := rest[int(c.column)*b.Rows], c.at%pageSlots
-				if !(v >= c.least && v <= c.most) || to.taken>>at&1 != 0 {
+				if !(v >= c.least && v <= c.most) || (to.taken|again)>>at&1 != 0 {
 					s.addApart(l, t, c, p, b, values, row)
 					continue
 				}
@@ -219,6 +222,7 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 	for row := range places {
 		p := &places[row]
 		if p.heard > 0 {
+			t.newestMs = max(t.newestMs, p.timeMs)
 			s.touch(t.source, p.timeMs)
 		}
 		emptied = emptied || p.bucket != nil && p.bucket.samplesOpen() == 0
@@ -278,28 +282,32 @@ func (s *Slicer) places(t *track, b *block.Block) []place {
 		p.heard = 0
 		if p.endMs > t.closedTo && p.endMs != 0 {
 			p.bucket = s.bucket(t, p.endMs)
-			p.by = p.bucket.origin(origin{p.timeMs, s.batch.sequence, s.batch.producer.id})
+			p.by = p.bucket.origin(s.batch.origin(p.timeMs))
 		}
 	}
 	return places
 }
 
 // addApart takes a sample that does not go into an empty cell: it is not there, or of no use, or late, or its cell is
-// taken.
+// taken, or there is a newer one of its series.
 func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block, values []float64, row int) {
 	at := int(c.column)*b.Rows + row
 	if !b.Present(at) {
 		return
 	}
 	in, v := l.inputs[c.column], values[at]
-	switch {
-	case !(v >= c.least && v <= c.most), p.timeMs <= 0, p.timeMs > maxTimeMs:
+	if !(v >= c.least && v <= c.most) || p.timeMs <= 0 || p.timeMs > maxTimeMs {
 		s.nonsense(in, v)
 		return
+	}
+	o := s.batch.origin(p.timeMs)
+	switch reason := t.repeated(in.slot, o); {
+	case reason != "":
+		s.refuseAt(in, o.timeMs, reason)
 	case p.bucket == nil:
-		s.late(in, 1)
+		s.tooLate(in, o.timeMs)
 	default:
-		p.bucket.samples = append(p.bucket.samples, sample{p.timeMs, v, s.batch.sequence, in.slot, s.batch.producer.id})
+		p.bucket.samples = append(p.bucket.samples, sample{o.timeMs, v, o.order, in.slot, o.producer})
 		s.opened(t, 1)
 	}
 	p.heard++

@@ -94,10 +94,10 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 			})
 		}
 		batches := w.shuffled(t, rapid.SampledFrom([]int64{30_000, 200_000}).Draw(t, "lateness"))
-		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(batches)-1), 0, 5, rapid.ID[int]).Draw(t,
+		for n, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(batches)-1), 0, 5, rapid.ID[int]).Draw(t,
 			"sent twice") {
 			again := batches[i]
-			again.producer, again.sequence = 1-again.producer, again.sequence+1000
+			again.producer, again.sequence = 1-again.producer, again.sequence+uint64(n+1)*1000
 			batches = slices.Insert(batches, i, again)
 		}
 		o := withHealth()
@@ -153,9 +153,13 @@ func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
 		}
 		return
 	}
-	parts := make([][]worldSample, 4)
-	for _, x := range b.samples {
-		part := rapid.IntRange(0, 3).Draw(t, "part")
+	parts, partOf := make([][]worldSample, 4), map[uint32]int{}
+	for _, x := range b.samples { // those of a series stay together: what is sent in order is taken in order
+		part, drawn := partOf[x.id]
+		if !drawn {
+			part = rapid.IntRange(0, 3).Draw(t, "part")
+			partOf[x.id] = part
+		}
 		parts[part] = append(parts[part], x)
 	}
 	for _, x := range parts[0] {

@@ -66,6 +66,7 @@ func (s *Slicer) PutDown(producer uint32) {
 		if src.room == p.room {
 			s.alone(src)
 			src.heardMs += lagMs
+			src.takenMs += lagMs
 		}
 	}
 	p.room.carried, p.room = carried{}, nil

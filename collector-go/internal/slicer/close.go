@@ -213,13 +213,13 @@ func (s *Slicer) alike(b *bucket, rows []strip, slots int) bool {
 		return false
 	}
 	c := &s.scratch.column
-	c.timesMs = c.timesMs[:0]
+	c.begin()
 	all := ^uint32(0) >> (pageSlots - slots)
 	for i := range rows {
 		if rows[i].taken != all || rows[i].by&mixed != 0 {
 			return false
 		}
-		c.timesMs = append(c.timesMs, b.origins[rows[i].by-1].timeMs)
+		c.add(&b.origins[rows[i].by-1])
 	}
 	c.measure()
 	return true
@@ -231,15 +231,17 @@ func (s *Slicer) foldMixed(in *input, b *bucket, rows []strip, at int, extra []s
 	for i := range rows {
 		if p := &rows[i]; p.taken>>at&1 != 0 {
 			w := &b.origins[b.originOf(p, uint32(at))-1]
-			all = append(all, sample{w.timeMs, p.values[at], w.sequence, in.slot, w.producer})
+			all = append(all, sample{w.timeMs, p.values[at], w.order, in.slot, w.producer})
 		}
 	}
 	all = append(all, extra...)
 	inTime(all)
 	c := &s.scratch.mixed
-	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
-	for i := range all {
-		c.timesMs, c.samples = append(c.timesMs, all[i].timeMs), append(c.samples, all[i].value)
+	c.begin()
+	c.samples = c.samples[:0]
+	for _, x := range s.once(in, all) {
+		c.add(&origin{x.timeMs, x.order, x.producer})
+		c.samples = append(c.samples, x.value)
 	}
 	c.measure()
 	s.fold(in, c, b.endMs)
@@ -263,7 +265,7 @@ func compareSamples(a, b sample) int {
 	if c := cmp.Compare(a.producer, b.producer); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.sequence, b.sequence)
+	return cmp.Compare(a.order, b.order)
 }
 
 // foldReadings is foldSamples for distributions, of which there are few.
@@ -273,7 +275,7 @@ func (s *Slicer) foldReadings(t *track, b *bucket) {
 	}
 	slices.SortStableFunc(b.histograms, func(x, y reading) int {
 		return cmp.Or(cmp.Compare(x.slot, y.slot), cmp.Compare(x.timeMs, y.timeMs),
-			cmp.Compare(x.producer, y.producer), cmp.Compare(x.sequence, y.sequence))
+			cmp.Compare(x.producer, y.producer), cmp.Compare(x.order, y.order))
 	})
 	for first := 0; first < len(b.histograms); {
 		last := first

@@ -82,7 +82,7 @@ func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 		timeMs := b.TimeMs(row)
 		endMs := t.endOf(timeMs)
 		to := c.sheets.add(endMs, t.row(endMs, timeMs), t.rows, b.Columns,
-			origin{timeMs, s.batch.sequence, s.batch.producer.id})
+			s.batch.origin(timeMs))
 		if b.Rows == 1 {
 			copy(to, values)
 			continue
@@ -115,7 +115,8 @@ func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
 		if timeMs <= 0 || timeMs > maxTimeMs {
 			return false
 		}
-		if endMs := t.endOf(timeMs); endMs <= t.closedTo || c.sheets.has(endMs, t.row(endMs, timeMs)) {
+		if endMs := t.endOf(timeMs); endMs <= t.closedTo || c.sheets.has(endMs, t.row(endMs, timeMs)) ||
+			timeMs <= t.newestMs && c.sheets.repeats(t, s.batch.origin(timeMs)) {
 			return false
 		}
 	}

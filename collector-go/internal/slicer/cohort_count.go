@@ -14,12 +14,13 @@ type counting struct {
 	slot   int
 	deltas bool
 	lastMs int64 // of its newest slice
+	made
 }
 
 // counts reports whether totals can hold a counter.
 func counts(in *input) bool {
 	c := &in.out.counter
-	return c.begun && c.from == in && len(c.recent) == 0 && in.track.source.starts.packMs+
+	return c.begun && c.from == in && c.fell == nil && c.past == nil && len(c.recent) == 0 && in.track.source.starts.packMs+
 		in.track.source.starts.intervalMs == 0
 }
 
@@ -27,7 +28,8 @@ func counts(in *input) bool {
 func (x *totals) begin(c *cohort, columns int) {
 	for slot, in := range c.leader.tracks[0].inputs {
 		if in.folding != foldGauge {
-			x.slots = append(x.slots, counting{slot, in.folding == foldDeltas, in.out.counter.lastMs})
+			x.slots = append(x.slots, counting{slot, in.folding == foldDeltas, in.out.counter.lastMs,
+				in.out.counter.made})
 		}
 	}
 	if len(x.slots) == 0 {
@@ -46,7 +48,8 @@ func (x *totals) begin(c *cohort, columns int) {
 func (x *totals) end(f *follower) {
 	for _, slot := range x.slots {
 		to, at := &f.source.tracks[0].inputs[slot.slot].out.counter, f.column+slot.slot
-		to.last, to.total, to.offset, to.lastMs = x.last[at], x.total[at], x.offset[at], slot.lastMs
+		to.last, to.total, to.offset, to.lastMs, to.made = x.last[at], x.total[at], x.offset[at], slot.lastMs,
+			slot.made
 	}
 }
 
@@ -99,9 +102,10 @@ func (x *totals) copyOf(to *totals) {
 	to.slots = append(to.slots[:0], x.slots...)
 }
 
-// follow notes the times of the leader's counters.
+// follow notes when the leader's counters were made.
 func (x *totals) follow(leader *source) {
 	for i := range x.slots {
-		x.slots[i].lastMs = leader.tracks[0].inputs[x.slots[i].slot].out.counter.lastMs
+		of := &leader.tracks[0].inputs[x.slots[i].slot].out.counter
+		x.slots[i].lastMs, x.slots[i].made = of.lastMs, of.made
 	}
 }

@@ -133,7 +133,7 @@ func (l *layout) alike(first, second int) bool {
 	for i, a := range x.inputs {
 		b := y.inputs[i]
 		if a.rule.Least != b.rule.Least || a.rule.Most != b.rule.Most || a.perUnit != b.perUnit ||
-			a.folding != b.folding || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
+			a.folding != b.folding || a.folding != foldGauge && a.out.counter.made != b.out.counter.made || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
 			(a.health == nil) != (b.health == nil) || a.health != nil &&
 			x.source.health.place(a.health) != y.source.health.place(b.health) {
 			return false
@@ -309,13 +309,14 @@ func appendAll(to []*source, followers []follower) []*source {
 // putRow puts the samples of a row, which count as open already, into the cells of a track.
 func (s *Slicer) putRow(t *track, b *bucket, r *sheetRow, column int) {
 	by := b.origin(r.origin)
+	t.newestMs = max(t.newestMs, r.origin.timeMs)
 	for page := range t.columns() {
 		first := page * pageSlots
 		slots := min(pageSlots, len(t.inputs)-first)
 		to := s.strip(t, b, page, r.row)
 		if to == nil {
 			for slot := first; slot < first+slots; slot++ {
-				b.samples = append(b.samples, sample{r.origin.timeMs, r.values[column+slot], r.origin.sequence,
+				b.samples = append(b.samples, sample{r.origin.timeMs, r.values[column+slot], r.origin.order,
 					uint32(slot), r.origin.producer})
 			}
 			continue

@@ -292,7 +292,15 @@ func remembered(o *output) string {
 	l, c := *o.lane, o.counter
 	l.ref, l.flow, l.announced = 0, nil, false
 	c.from = nil
-	return fmt.Sprintf("%+v %+v %d", l, c, o.owner.id)
+	c.order >>= 1 // whether it came in a block
+	falls := ""
+	for _, f := range []*fallen{c.fell, c.past} {
+		if falls += " none"; f != nil {
+			falls += fmt.Sprintf(" %v %d %d %d", f.value, f.timeMs, f.untilMs, f.order>>1)
+		}
+	}
+	c.fell, c.past = nil, nil
+	return fmt.Sprintf("%+v %+v %d%s", l, c, o.owner.id, falls)
 }
 
 // Workers that are in step give the same slices, to the bit, and the same books, as each of them does by itself,

@@ -13,6 +13,12 @@ const (
 	RefusedSeriesLimit Reason = "series_limit" // more series than MaxSeries
 	RefusedOpenLimit   Reason = "open_limit"   // more open samples than MaxOpenSamples
 
+	// RefusedRepeated counts samples of a time that their worker's clock had reached before: it was set back.
+	RefusedRepeated Reason = "repeated_time"
+	// RefusedDuplicate counts samples beside another of the same series and time: two producers report one worker, or
+	// one task reports two metrics of one name.
+	RefusedDuplicate Reason = "duplicate"
+
 	// Unlimited counts limits whose value means "no limit" (-1 or beyond any real one): not stored. Counted with the
 	// refused, but not a fault.
 	Unlimited Reason = "unlimited"

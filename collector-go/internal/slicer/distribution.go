@@ -15,6 +15,9 @@ type distributionState struct {
 	base   distribution // the source's earlier lives, or all its deltas
 	last   distribution // the source's last reading, where its readings are cumulative
 	lastMs int64        // its event time
+	history
+	low   distribution // the newest reading, while it is not known why it fell from the last
+	lowMs int64
 }
 
 // foldDistribution makes one slice of a distribution out of its readings, which are in order of time: the cumulative
@@ -25,13 +28,14 @@ func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 		s.late(in, len(readings))
 		return
 	}
+	readings = s.onceEach(in, readings)
 	s.came(in, endMs, len(readings), func(i int) int64 { return readings[i].timeMs })
 	s.counts.InSlices += uint64(len(readings))
 	if o.distribution == nil {
 		o.distribution = &distributionState{}
 	}
 	for i := range readings {
-		o.distribution.take(in, &readings[i], endMs, s.options.MaxBuckets)
+		o.distribution.take(in, &readings[i], s.folding(in.track, endMs), s.options.MaxBuckets)
 	}
 	total := o.distribution.total(s.options.MaxBuckets)
 	s.writeHistogram(o.ref, endMs, total.histogram())
@@ -41,18 +45,46 @@ func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 }
 
 // take adds a reading: a delta is added to the sum, a cumulative reading replaces the one before unless the source
-// restarted.
-func (d *distributionState) take(in *input, r *reading, endMs int64, maxBuckets int) {
+// restarted. While it is not known whether it did, the one before stays.
+func (d *distributionState) take(in *input, r *reading, w fold, maxBuckets int) {
 	now := readDistribution(r)
 	if in.rule.Temporality == metric.Delta {
 		d.base.merge(&now, maxBuckets)
 		return
 	}
-	fell := now.count < d.last.count || now.negatives < d.last.negatives
-	if fell || in.track.source.starts.between(d.lastMs, r.timeMs, endMs+in.track.packMs) {
+	by := made{r.order, r.producer}
+	if d.precedes(float64(now.count), r.timeMs, by, w.openMs) {
+		return
+	}
+	starts, byMs := &in.track.source.starts, w.byMs
+	if d.fell != nil && starts.between(d.fell.timeMs, d.fell.untilMs, byMs) {
+		d.base.merge(&d.last, maxBuckets)
+		d.last, d.lastMs, d.fell = d.low, d.lowMs, nil
+	}
+	newestMs := d.lastMs
+	if d.fell != nil {
+		newestMs = d.lowMs
+	}
+	below := now.count < d.last.count || now.negatives < d.last.negatives
+	restarted := starts.between(newestMs, r.timeMs, byMs) && (below || in.mayRegrow(newestMs, r.timeMs))
+	if restarted {
+		d.past = &fallen{float64(d.last.count), d.lastMs, r.timeMs, by}
+	} else if below {
+		if d.fell == nil {
+			d.fell = &fallen{float64(d.last.count), d.lastMs, r.timeMs, d.made}
+		}
+		var decided bool
+		if restarted, decided = d.restarted(starts, r.timeMs, by, w); !decided {
+			d.low, d.lowMs = now, r.timeMs
+		}
+		if !restarted {
+			return
+		}
+	}
+	if restarted {
 		d.base.merge(&d.last, maxBuckets)
 	}
-	d.last, d.lastMs = now, r.timeMs
+	d.last, d.lastMs, d.made, d.fell = now, r.timeMs, by, nil
 }
 
 func (d *distributionState) total(maxBuckets int) distribution {

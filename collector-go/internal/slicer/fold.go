@@ -9,12 +9,20 @@ import (
 // column is what one series has in a slice, in order of time, and what is known of it as a whole.
 type column struct {
 	timesMs   []int64
+	made      []made
 	samples   []float64
 	longestMs int64 // between two of them; 0 where there is one
 }
 
 func (c *column) firstMs() int64 { return c.timesMs[0] }
 func (c *column) lastMs() int64  { return c.timesMs[len(c.timesMs)-1] }
+
+func (c *column) begin() { c.timesMs, c.made = c.timesMs[:0], c.made[:0] }
+
+// add adds a time; its sample comes apart.
+func (c *column) add(o *origin) {
+	c.timesMs, c.made = append(c.timesMs, o.timeMs), append(c.made, o.made())
+}
 
 // measure sets what follows from the times.
 func (c *column) measure() {
@@ -34,11 +42,12 @@ func (c *column) take(rows []strip, at int) {
 
 // read reads a slot's samples and their times; it reports whether there are any.
 func (c *column) read(b *bucket, rows []strip, at int) bool {
-	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
+	c.begin()
+	c.samples = c.samples[:0]
 	for i := range rows {
 		if p := &rows[i]; p.taken>>at&1 != 0 {
-			c.timesMs, c.samples = append(c.timesMs, b.origins[b.originOf(p, uint32(at))-1].timeMs),
-				append(c.samples, p.values[at])
+			c.add(&b.origins[b.originOf(p, uint32(at))-1])
+			c.samples = append(c.samples, p.values[at])
 		}
 	}
 	c.measure()
@@ -83,12 +92,12 @@ func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	}
 	switch in.folding {
 	case foldStart:
-		s.foldStart(in, c.samples, endMs)
+		s.foldStart(in, c, endMs)
 	case foldDeltas:
 		o.counter.addAll(in, c.samples)
 		s.write(o.ref, endMs, o.counter.total)
 	case foldTotals:
-		s.write(o.ref, endMs, o.counter.fold(in, c, endMs))
+		s.write(o.ref, endMs, o.counter.fold(in, c, endMs, s.folding(in.track, endMs)))
 	default:
 		s.foldGauge(o, c.samples, endMs)
 	}
@@ -131,11 +140,13 @@ func (s *Slicer) foldGauge(o *output, samples []float64, endMs int64) {
 }
 
 // foldStart writes a process' start time as it was at the end of the slice, and how often it has changed. Storm cuts it
-// to whole seconds, the sampler does not: that is no restart.
-func (s *Slicer) foldStart(in *input, samples []float64, endMs int64) {
+// to whole seconds, the sampler does not: that is no restart, and neither is a process that was reported before.
+func (s *Slicer) foldStart(in *input, c *column, endMs int64) {
 	o := in.out
-	for _, start := range samples {
-		if o.counter.begun && math.Abs(start-o.counter.last) >= sameStartSeconds {
+	for i, start := range c.samples {
+		ms := int64(start * 1000)
+		if o.counter.begun && !sameStart(ms, int64(o.counter.last*1000)) &&
+			!in.track.source.starts.before(ms, c.timesMs[i]) {
 			o.restarts++
 		}
 		o.counter.begun, o.counter.last = true, start
@@ -143,8 +154,6 @@ func (s *Slicer) foldStart(in *input, samples []float64, endMs int64) {
 	s.write(o.ref, endMs, o.counter.last)
 	s.write(o.ref+1, endMs, o.restarts)
 }
-
-const sameStartSeconds = 2
 
 // counterState is what a counter needs from one slice to the next, in canonical units.
 type counterState struct {
@@ -154,8 +163,8 @@ type counterState struct {
 	offset float64 // what the source's earlier lives counted
 	last   float64 // the source's last value
 	lastMs int64   // its event time
-	// recent are the values before last, each at least the one before it, from the last of which it is known that its
-	// process went on.
+	history
+	// recent are the values before last, from the last of which it is known that its process went on.
 	recent []counted
 }
 
@@ -178,12 +187,15 @@ func (c *counterState) addAll(in *input, samples []float64) {
 }
 
 // fold takes the samples of a slice and returns the total at its end. The total never falls.
-func (c *counterState) fold(in *input, x *column, endMs int64) float64 {
+func (c *counterState) fold(in *input, x *column, endMs int64, w fold) float64 {
 	if c.goesOn(in, x, endMs) {
 		return c.total
 	}
 	for i, v := range x.samples {
-		c.total = max(c.total, c.cumulative(in, v, x.timesMs[i], endMs))
+		if c.precedes(v, x.timesMs[i], x.made[i], w.openMs) {
+			continue
+		}
+		c.total = max(c.total, c.cumulative(in, v, x.timesMs[i], x.made[i], w))
 		c.begun, c.from = true, in
 	}
 	return c.total
@@ -197,7 +209,7 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	if len(c.recent) > 0 {
 		oldestMs = c.recent[0].timeMs
 	}
-	if !c.begun || c.from != in || starts.newest() > oldestMs {
+	if !c.begun || c.from != in || c.fell != nil || c.past != nil || starts.newest() > oldestMs {
 		return false
 	}
 	last := c.last
@@ -212,7 +224,7 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	} else {
 		c.rememberAll(x, starts.judged(endMs+in.track.packMs))
 	}
-	c.last, c.lastMs = last, x.timesMs[n-1]
+	c.last, c.lastMs, c.made = last, x.timesMs[n-1], x.made[n-1]
 	c.total = max(c.total, c.offset+last)
 	return true
 }
@@ -239,13 +251,23 @@ func (c *counterState) rememberAll(x *column, judgedMs int64) {
 	}
 }
 
-// cumulative is the total with a source's new value. A source that fell, or whose process started since its last value,
-// began again from 0. One that took over from another (see output) goes on from the total: both count the same, but not
-// to the same digit (Storm cuts to seconds), so that a fall between the two means nothing.
-func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) float64 {
-	starts, byMs := &in.track.source.starts, endMs+in.track.packMs
-	c.review(starts, byMs)
-	restarted := c.begun && starts.between(c.lastMs, timeMs, byMs)
+// cumulative is the total with a source's new value. A source whose process started since its last value began again
+// from 0; whether one that fell did is in restarts.go. One that took over from another (see output) goes on from the
+// total: both count the same, but not to the same digit (Storm cuts to seconds), so that a fall between the two means
+// nothing.
+func (c *counterState) cumulative(in *input, v float64, timeMs int64, by made, w fold) float64 {
+	starts, byMs := &in.track.source.starts, w.byMs
+	c.review(in, byMs)
+	restarted := c.begun && starts.between(c.lastMs, timeMs, byMs) &&
+		(v < c.last || in.mayRegrow(c.lastMs, timeMs))
+	switch {
+	case restarted:
+		c.fell, c.past = nil, &fallen{c.last, c.lastMs, timeMs, by}
+	case c.begun && c.from == in:
+		restarted = c.fall(starts, v, timeMs, by, w)
+	default:
+		c.fell, c.past = nil, nil
+	}
 	switch {
 	case !c.begun:
 		c.offset = 0
@@ -253,23 +275,59 @@ func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) flo
 		c.offset = c.total
 	case c.from != in && v < c.last:
 		c.offset = c.total - v
-	case v < c.last:
-		c.offset = c.total
 	}
-	c.remember(starts, restarted || c.from != in || v < c.last, byMs)
-	c.last, c.lastMs = v, timeMs
+	c.remember(starts, restarted || c.from != in, byMs)
+	c.last, c.lastMs, c.made = v, timeMs, by
 	return c.offset + v
+}
+
+// fall reports whether a value shows that the process restarted, by the value itself and those since it fell.
+func (c *counterState) fall(starts *starts, v float64, timeMs int64, by made, w fold) bool {
+	switch {
+	case c.fell == nil && v >= c.last:
+		return false
+	case c.fell == nil:
+		c.fell = &fallen{c.last, c.lastMs, timeMs, c.made}
+	case v >= c.fell.value:
+		c.fell = nil
+		return false
+	}
+	restarted, _ := c.restarted(starts, timeMs, by, w)
+	return restarted
 }
 
 // review adds what was lost to a start that was reported too late for its own slice: the counter had grown beyond its
 // old value by then, so that nothing showed.
-func (c *counterState) review(starts *starts, byMs int64) {
+func (c *counterState) review(in *input, byMs int64) {
+	starts := &in.track.source.starts
 	for i := 0; i < len(c.recent); i++ {
-		if starts.between(c.recent[i].timeMs, c.after(i), byMs) {
+		if starts.between(c.recent[i].timeMs, c.after(i), byMs) &&
+			(c.fellAfter(i) || in.mayRegrow(c.recent[i].timeMs, c.after(i))) {
+			if c.fell != nil && c.fell.timeMs == c.recent[i].timeMs {
+				c.fell = nil
+			}
 			c.offset += c.recent[i].value
 			c.recent, i = append(c.recent[:0], c.recent[i+1:]...), -1
 		}
 	}
+}
+
+// leastDownMs is how long a process is gone at the least before the next one begins.
+const leastDownMs = 1000
+
+// mayRegrow reports whether there was time between two values for a restart: a process reports first when it has run
+// for an interval. A start between two values that are closer, and of which the later is not below the earlier, is
+// there because a clock was set; and where one is known to have been set back, it says nothing at all.
+func (in *input) mayRegrow(afterMs, untilMs int64) bool {
+	return untilMs-afterMs >= in.track.intervalMs+leastDownMs && !in.track.source.again.holds(afterMs, untilMs)
+}
+
+// fellAfter reports whether the value that follows recent[i] is below it.
+func (c *counterState) fellAfter(i int) bool {
+	if i+1 < len(c.recent) {
+		return c.recent[i+1].value < c.recent[i].value
+	}
+	return c.last < c.recent[i].value
 }
 
 // after is the time of the value that follows recent[i].

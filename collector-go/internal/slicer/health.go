@@ -227,7 +227,7 @@ func (in *input) missed(apartMs int64) int64 {
 // comes back: one that never does, as of a task that went to another worker, misses nothing more.
 func (s *Slicer) silent(in *input, untilMs int64) {
 	o := in.out
-	if in.health == nil || !in.steady || o.heardMs <= in.sinceMs || o.heardMs == 0 {
+	if in.health == nil || !in.steady || s.ended(in.track.source) || o.heardMs <= in.sinceMs || o.heardMs == 0 {
 		return
 	}
 	if missed := in.missed(untilMs - o.heardMs); missed > o.missed {

@@ -124,7 +124,7 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	if h.aheadMs != never {
 		clock := s.clockOf(src)
 		h.aheadMs = never
-		s.writeValue(&h.ahead, ahead, endMs, float64(clock.SureMs())/1000)
+		s.writeValue(&h.ahead, ahead, endMs, float64(src.again.skewMs(clock.SureMs(), endMs))/1000)
 		s.writeValue(&h.least, least, endMs, float64(clock.LeastMs)/1000)
 		if clock.MostMs != clockbound.Forever {
 			s.writeValue(&h.most, most, endMs, float64(clock.MostMs)/1000)

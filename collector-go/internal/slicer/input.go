@@ -212,8 +212,9 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 		s.refuse(in, RefusedNonsense)
 	default:
 		if b := s.place(in, timeMs); b != nil {
-			b.histograms = append(b.histograms, reading{timeMs, s.batch.sequence, in.slot, s.batch.producer.id,
-				h, negatives})
+			o := s.batch.origin(timeMs)
+			in.track.newestMs = max(in.track.newestMs, timeMs)
+			b.histograms = append(b.histograms, reading{timeMs, o.order, in.slot, o.producer, h, negatives})
 			s.opened(in.track, 1)
 		}
 	}

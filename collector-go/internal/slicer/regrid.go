@@ -32,6 +32,7 @@ func (s *Slicer) move(in *input, widthMs int64) {
 	for _, x := range readings {
 		if b := s.replace(in, x.timeMs); b != nil {
 			x.slot = in.slot
+			in.track.newestMs = max(in.track.newestMs, x.timeMs)
 			b.histograms = append(b.histograms, x)
 		}
 	}

@@ -121,6 +121,10 @@ func (r *reader) producers() {
 	for range r.Count(1) {
 		p := r.s.producer(r.by())
 		p.connected, p.connectedMs, p.sentMs = r.Bool(), r.Int(), r.Int()
+		if r.version >= 8 {
+			copy(p.numbers.epoch[:], r.String())
+			p.numbers.before, p.numbers.newest, p.ended = r.Uint(), r.Uint(), r.Bool()
+		}
 	}
 }
 
@@ -173,6 +177,10 @@ func (r *reader) source() {
 	}
 	src := r.s.source(w)
 	src.eventMs, src.heardMs = r.Int(), r.Int()
+	takenMs := src.heardMs
+	if r.version >= 8 {
+		takenMs, src.again, src.againMs = r.Int(), stretch{r.Int(), r.Int()}, r.Int()
+	}
 	for range r.Count(1) {
 		if p := r.s.producer(r.by()); !slices.Contains(src.carriers, p) {
 			src.carriers = append(src.carriers, p)
@@ -183,7 +191,11 @@ func (r *reader) source() {
 		src.starts.intervalMs = r.Int()
 	}
 	for range r.Count(1) {
-		src.starts.known = append(src.starts.known, start{ms: r.Int(), seenMs: r.Int()})
+		s := start{ms: r.Int(), seenMs: r.Int()}
+		if s.lastMs = s.seenMs; r.version >= 8 {
+			s.lastMs, s.clockMs = r.Int(), r.Int()
+		}
+		src.starts.known = append(src.starts.known, s)
 	}
 	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers,
 		"a worker has too many starts or carriers")
@@ -194,6 +206,7 @@ func (r *reader) source() {
 	for range r.Count(1) {
 		r.track(src)
 	}
+	src.takenMs = takenMs
 }
 
 func (r *reader) track(src *source) {
@@ -293,10 +306,39 @@ func (r *reader) output(o *output) {
 	if r.version < 5 && o.counter.total > mostTotal {
 		o.counter = counterState{}
 	}
+	if r.version >= 8 {
+		o.counter.history = r.history()
+	}
 	o.restarts = r.Float()
 	if r.Bool() {
-		o.distribution = &distributionState{base: r.distribution(), last: r.distribution(), lastMs: r.Int()}
+		d := &distributionState{base: r.distribution(), last: r.distribution(), lastMs: r.Int()}
+		if r.version >= 8 {
+			d.history = r.history()
+		}
+		if d.fell != nil {
+			d.low, d.lowMs = r.distribution(), r.Int()
+		}
+		o.distribution = d
 	}
+}
+
+// order is a sample's; before version 8 it was the sequence number of its batch.
+func (r *reader) order() uint64 {
+	if r.version < 8 {
+		return r.Uint() << 1
+	}
+	return r.Uint()
+}
+
+func (r *reader) made() made { return made{r.Uint(), r.by()} }
+
+func (r *reader) history() history { return history{r.made(), r.fallen(), r.fallen()} }
+
+func (r *reader) fallen() *fallen {
+	if !r.Bool() {
+		return nil
+	}
+	return &fallen{value: r.Float(), timeMs: r.Int(), untilMs: r.Int(), made: r.made()}
 }
 
 func (r *reader) distribution() distribution {
@@ -329,8 +371,9 @@ func (r *reader) bucket(t *track) *bucket {
 		return nil
 	}
 	for range r.Count(1) {
-		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(),
+		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), order: r.order(),
 			producer: r.by()}
+		t.newestMs = max(t.newestMs, x.timeMs)
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a sample is in the wrong slice") {
 			return nil
 		}
@@ -341,7 +384,8 @@ func (r *reader) bucket(t *track) *bucket {
 		}
 	}
 	for range r.Count(1) {
-		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.by()}
+		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), order: r.order(), producer: r.by()}
+		t.newestMs = max(t.newestMs, x.timeMs)
 		d := r.distribution()
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a reading is in the wrong slice") {
 			return nil
@@ -356,7 +400,8 @@ func (r *reader) bucket(t *track) *bucket {
 // grid reads the samples that lie on the grid.
 func (r *reader) grid(t *track, b *bucket) bool {
 	for range r.Count(1) {
-		o := origin{timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.by()}
+		o := origin{timeMs: b.endMs - r.Int(), order: r.order(), producer: r.by()}
+		t.newestMs = max(t.newestMs, o.timeMs)
 		if !r.demand(o.timeMs > 0 && t.holds(b, o.timeMs), "a sample is in the wrong slice") {
 			return false
 		}
@@ -388,7 +433,7 @@ func (r *reader) grid(t *track, b *bucket) bool {
 			}
 			if p == nil {
 				o := &b.origins[by-1]
-				b.samples = append(b.samples, sample{o.timeMs, r.Float(), o.sequence, uint32(slot), o.producer})
+				b.samples = append(b.samples, sample{o.timeMs, r.Float(), o.order, uint32(slot), o.producer})
 				continue
 			}
 			b.fill(p, uint32(at), by, r.Float())

@@ -77,6 +77,9 @@ func (s *Slicer) room(topology string) *room {
 func (s *Slicer) opened(t *track, samples int) {
 	s.open += samples
 	t.source.room.open += samples
+	if samples > 0 {
+		t.source.takenMs = s.clockMs
+	}
 }
 
 // shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that

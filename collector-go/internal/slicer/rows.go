@@ -80,7 +80,7 @@ const maxRows = 4096
 // origin is where a cell's sample came from, and its event time.
 type origin struct {
 	timeMs   int64
-	sequence uint64
+	order    uint64 // batch.order
 	producer uint32
 }
 
@@ -98,7 +98,7 @@ func (b *bucket) origin(o origin) uint32 {
 			return uint32(i + 1)
 		}
 		// of an earlier batch, as those before it
-		if b.origins[i].sequence != o.sequence || b.origins[i].producer != o.producer {
+		if b.origins[i].order != o.order || b.origins[i].producer != o.producer {
 			break
 		}
 	}
@@ -154,9 +154,10 @@ func (o *Options) pages(samples int) int { return samples/16 + 64 }
 
 // put keeps a sample in its bucket.
 func (s *Slicer) put(t *track, b *bucket, x sample) {
+	t.newestMs = max(t.newestMs, x.timeMs)
 	at := x.slot % pageSlots
 	if p := s.strip(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.taken>>at&1 == 0 {
-		b.fill(p, at, b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value)
+		b.fill(p, at, b.origin(origin{x.timeMs, x.order, x.producer}), x.value)
 		b.held++
 		return
 	}
@@ -177,7 +178,7 @@ func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []samp
 		}
 		p := &b.strips[i]
 		w := &b.origins[b.originOf(p, at)-1]
-		to = append(to, sample{w.timeMs, p.values[at], w.sequence, slot, w.producer})
+		to = append(to, sample{w.timeMs, p.values[at], w.order, slot, w.producer})
 		p.taken &^= 1 << at
 		b.held--
 		if p.taken == 0 {

@@ -105,6 +105,8 @@ func (p *player) do(words []string) (said []string) {
 		s.Define(p.id(words[1]), p.rule(words[2:]))
 	case "connect":
 		s.Connect(p.id(words[1]))
+	case "ended":
+		p.slicer.Ended(p.id(words[1]))
 	case "disconnect":
 		s.Disconnect(p.id(words[1]))
 	case "started":

@@ -153,6 +153,18 @@ func (x *sheets) has(endMs int64, row int) bool {
 	return s != nil && s.placed[row] != 0
 }
 
+// repeats reports whether a row has a time that its producer had reached before (see repeated.go).
+func (x *sheets) repeats(t *track, o origin) bool {
+	found := beside{track: t, origin: o}
+	endMs := t.endOf(o.timeMs)
+	for i := len(x.open) - 1; i >= 0 && x.open[i].endMs >= endMs; i-- {
+		for _, r := range x.open[i].rows {
+			found.look(r.origin)
+		}
+	}
+	return found.reason() != ""
+}
+
 // closeTo drops the sheets that end at or before a time, and returns how many rows they had.
 func (x *sheets) closeTo(endMs int64) (rows int) {
 	n := 0

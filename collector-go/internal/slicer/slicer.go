@@ -49,7 +49,8 @@ type batch struct {
 	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
 	producer   *producer
 	sequence   uint64
-	receivedMs int64 // 0 where that is not known
+	inBlock    uint64 // 1 while a block's samples are added, else 0
+	receivedMs int64  // 0 where that is not known
 	touched    []*source
 }
 
@@ -84,7 +85,7 @@ func (s *Slicer) Started() {
 // Connect records that a producer opened a stream.
 func (s *Slicer) Connect(id uint32) {
 	if p := s.producer(id); p.room == nil {
-		p.connected, p.connectedMs = true, s.clockMs
+		p.connected, p.connectedMs, p.ended = true, s.clockMs, false
 	}
 }
 
@@ -95,13 +96,20 @@ func (s *Slicer) Disconnect(id uint32) {
 	}
 }
 
+// Epoch records of which process of a producer the following batches are: each numbers its own from 1.
+func (s *Slicer) Epoch(producer uint32, epoch [16]byte) { s.producer(producer).numbers.begin(epoch) }
+
+// Ended records that a producer sent its last batch, in order. What it carried, and nobody else does, goes on by the
+// slicer's clock until it is heard again.
+func (s *Slicer) Ended(producer uint32) { s.producer(producer).ended = true }
+
 // Begin opens a batch; its samples follow in their order, then End.
 func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	p := s.producer(producer)
 	s.switchClocks(p.room)
-	p.sentMs = s.clockMs
+	p.sentMs, p.ended = s.clockMs, false
 	s.batch.number++
-	s.batch.producer, s.batch.sequence, s.batch.receivedMs = p, sequence, 0
+	s.batch.producer, s.batch.sequence, s.batch.receivedMs = p, p.numbers.of(sequence), 0
 	s.batch.touched = s.batch.touched[:0]
 }
 
@@ -126,10 +134,11 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 		s.nonsense(in, value)
 	default:
 		if b := s.place(in, timeMs); b != nil {
-			s.put(in.track, b, sample{timeMs, value, s.batch.sequence, in.slot, s.batch.producer.id})
+			o := s.batch.origin(timeMs)
+			s.put(in.track, b, sample{timeMs, value, o.order, in.slot, o.producer})
 			s.opened(in.track, 1)
 			if in.rule.RestartsName != "" {
-				in.track.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs)
+				in.track.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs, s.clockMs)
 			}
 		}
 	}
@@ -147,15 +156,35 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 		return nil
 	}
 	s.touch(t.source, timeMs)
+	if reason := t.repeated(in.slot, s.batch.origin(timeMs)); reason != "" {
+		s.refuseAt(in, timeMs, reason)
+		return nil
+	}
 	if t.hot != nil && t.holds(t.hot, timeMs) {
 		return t.hot
 	}
 	end := t.endOf(timeMs)
 	if end <= t.closedTo {
-		s.late(in, 1)
+		s.tooLate(in, timeMs)
 		return nil
 	}
 	return s.bucket(t, end)
+}
+
+// tooLate counts a sample whose slice is closed. Where the clock of its worker was set back, its time had come before.
+func (s *Slicer) tooLate(in *input, timeMs int64) {
+	if timeMs <= in.track.source.againMs {
+		s.refuseAt(in, timeMs, RefusedRepeated)
+		return
+	}
+	s.late(in, 1)
+}
+
+func (s *Slicer) refuseAt(in *input, timeMs int64, reason Reason) {
+	if reason == RefusedRepeated {
+		in.track.source.again.note(timeMs, in.track.source.eventMs)
+	}
+	s.refuse(in, reason)
 }
 
 // maxTimeMs is the year 5138, beyond which a time is no time.

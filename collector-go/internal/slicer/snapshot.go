@@ -13,7 +13,7 @@ import (
 // magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 7
+	version = 8
 	oldest  = 1
 )
 
@@ -83,6 +83,10 @@ func (w writer) producers(producers map[uint32]*producer) {
 		w.Bool(p.connected)
 		w.Int(p.connectedMs)
 		w.Int(p.sentMs)
+		w.String(string(p.numbers.epoch[:]))
+		w.Uint(p.numbers.before)
+		w.Uint(p.numbers.newest)
+		w.Bool(p.ended)
 	}
 }
 
@@ -123,6 +127,10 @@ func (w writer) source(s *Slicer, src *source) {
 	w.Worker(src.worker)
 	w.Int(src.eventMs)
 	w.Int(src.heardMs)
+	w.Int(src.takenMs)
+	w.Int(src.again.fromMs)
+	w.Int(src.again.toMs)
+	w.Int(src.againMs)
 	w.Uint(uint64(len(src.carriers)))
 	for _, p := range src.carriers {
 		w.Uint(uint64(p.id))
@@ -144,6 +152,8 @@ func (w writer) starts(x *starts) {
 	for _, known := range x.known {
 		w.Int(known.ms)
 		w.Int(known.seenMs)
+		w.Int(known.lastMs)
+		w.Int(known.clockMs)
 	}
 }
 
@@ -197,12 +207,39 @@ func (w writer) output(o *output) {
 		w.Int(r.timeMs)
 		w.Float(r.value)
 	}
+	w.history(&o.counter.history)
 	w.Float(o.restarts)
 	w.Bool(o.distribution != nil)
 	if d := o.distribution; d != nil {
 		w.distribution(&d.base)
 		w.distribution(&d.last)
 		w.Int(d.lastMs)
+		w.history(&d.history)
+		if d.fell != nil {
+			w.distribution(&d.low)
+			w.Int(d.lowMs)
+		}
+	}
+}
+
+func (w writer) made(m made) {
+	w.Uint(m.order)
+	w.Uint(uint64(m.producer))
+}
+
+func (w writer) history(h *history) {
+	w.made(h.made)
+	w.fallen(h.fell)
+	w.fallen(h.past)
+}
+
+func (w writer) fallen(f *fallen) {
+	w.Bool(f != nil)
+	if f != nil {
+		w.Float(f.value)
+		w.Int(f.timeMs)
+		w.Int(f.untilMs)
+		w.made(f.made)
 	}
 }
 
@@ -228,7 +265,7 @@ func (w writer) bucket(t *track, b *bucket) {
 		w.Uint(uint64(x.slot))
 		w.Int(b.endMs - x.timeMs)
 		w.Float(x.value)
-		w.Uint(x.sequence)
+		w.Uint(x.order)
 		w.Uint(uint64(x.producer))
 	}
 	w.Uint(uint64(len(b.histograms)))
@@ -236,7 +273,7 @@ func (w writer) bucket(t *track, b *bucket) {
 		x := &b.histograms[i]
 		w.Uint(uint64(x.slot))
 		w.Int(b.endMs - x.timeMs)
-		w.Uint(x.sequence)
+		w.Uint(x.order)
 		w.Uint(uint64(x.producer))
 		d := readDistribution(x)
 		w.distribution(&d)
@@ -249,7 +286,7 @@ func (w writer) grid(t *track, b *bucket) {
 	w.Uint(uint64(len(b.origins)))
 	for _, o := range b.origins {
 		w.Int(b.endMs - o.timeMs)
-		w.Uint(o.sequence)
+		w.Uint(o.order)
 		w.Uint(uint64(o.producer))
 	}
 	pages := 0

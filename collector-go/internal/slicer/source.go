@@ -13,6 +13,7 @@ type source struct {
 	eventMs int64     // greatest event time heard; never before the first sample
 	heardMs int64     // the slicer's clock when it was last heard
 	closeMs int64     // no slice of it closes before its event time is there; it may be further off
+	takenMs int64     // the slicer's clock when a sample of it was last of use
 	order   int       // of its being heard of, among the sources
 	batch   uint64    // the last batch that touched it
 	room    *room     // its topology's
@@ -23,6 +24,8 @@ type source struct {
 	carriers []*producer
 	tracks   []*track
 	starts   starts
+	again    stretch
+	againMs  int64 // its clock was set back from there, for longer than slices stay open; 0 where it was not
 	infos    []*info
 	ended    []*info // replaced by a later one; their markers are due
 	worker   metric.Worker
@@ -37,7 +40,54 @@ type producer struct {
 	connectedMs int64 // the slicer's clock when it last connected
 	sentMs      int64 // the slicer's clock when it last sent
 	room        *room // of the topology that it carries from collector to collector; nil where it does not
+	numbers     numbers
+	ended       bool // it sent its last batch, in order
 }
+
+// numbers let the sequence numbers of a producer go on rising where its process begins anew.
+type numbers struct {
+	epoch  [16]byte // of the process
+	before uint64   // the greatest number that an earlier one had
+	newest uint64
+}
+
+func (n *numbers) begin(epoch [16]byte) {
+	if n.epoch != epoch {
+		n.epoch, n.before = epoch, n.newest
+	}
+}
+
+// of is the number of a batch among all of its producer.
+func (n *numbers) of(sequence uint64) uint64 {
+	n.newest = max(n.newest, n.before+sequence)
+	return n.before + sequence
+}
+
+// stretch is a part of event time: the newest that came again.
+type stretch struct{ fromMs, toMs int64 }
+
+// note takes a sample that was refused, of a source that had reached a time before.
+func (x *stretch) note(timeMs, reachedMs int64) {
+	if timeMs > x.toMs {
+		x.fromMs = timeMs
+	}
+	x.fromMs, x.toMs = min(x.fromMs, timeMs), max(x.toMs, reachedMs)
+}
+
+// saidMs is for how long a clock that was set back counts as wrong: longer than the alert of skew waits.
+const saidMs = 420_000
+
+// skewMs is how far off a clock is in the period that ends at a time, where by its bounds it is so much: what it showed
+// before it was set back, or shows since, is wrong by as much as it was set.
+func (x *stretch) skewMs(byBounds, endMs int64) int64 {
+	if setMs := x.toMs - x.fromMs; x.toMs > 0 && endMs-x.toMs <= saidMs && setMs > max(byBounds, -byBounds) {
+		return -setMs
+	}
+	return byBounds
+}
+
+// holds reports whether some of it lies between two times.
+func (x *stretch) holds(afterMs, untilMs int64) bool { return afterMs < x.toMs && untilMs >= x.fromMs }
 
 // maxCarriers bounds the producers that a source remembers; those away are forgotten first.
 const maxCarriers = 64
@@ -55,7 +105,7 @@ func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
 		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs,
-			health: health{aheadMs: never}}
+			health: health{aheadMs: never}, starts: starts{latenessMs: s.options.LatenessMs}}
 		if n := len(s.sources); n > 0 {
 			src.order = s.sources[n-1].order + 1
 		}
@@ -109,15 +159,47 @@ func (s *Slicer) advance(src *source) {
 
 // moves reports whether a slice of a source may close: a source's time never advances by more than its clock did.
 func (s *Slicer) moves(src *source) bool {
-	return src.eventMs != never && src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs
+	return src.eventMs != never && (src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs || s.setBack(src) || s.ended(src))
+}
+
+// setBack reports whether a source is heard, and nothing of it was of use for longer than its slices stay open, since its
+// clock was set back that far.
+func (s *Slicer) setBack(src *source) bool {
+	uselessMs := src.heardMs - src.takenMs
+	if uselessMs <= s.options.LatenessMs || src.againMs >= src.eventMs || src.heardMs != s.clockMs {
+		return false
+	}
+	return !slices.ContainsFunc(src.tracks, func(t *track) bool {
+		return uselessMs <= s.options.LatenessMs+t.packMs+2*t.widthMs
+	})
+}
+
+// ended reports whether nothing of a source is on its way: all who carried it ended in order, or have been away for
+// longer than a sender keeps a batch.
+func (s *Slicer) ended(src *source) bool {
+	any := false
+	for _, p := range src.carriers {
+		if !p.ended && (p.connected || s.clockMs-p.sentMs <= s.options.BacklogMs) {
+			return false
+		}
+		any = any || p.ended
+	}
+	return any
 }
 
 func (s *Slicer) advanceAlone(src *source) {
 	if !s.moves(src) {
 		return
 	}
+	back := s.setBack(src)
+	if back {
+		src.againMs = src.eventMs
+	}
 	silentMs := src.silentMs()
-	awayMs := s.clockMs - src.heardMs - s.options.BacklogMs
+	awayMs, ended := s.clockMs-src.heardMs-s.options.BacklogMs, s.ended(src)
+	if ended {
+		awayMs = s.clockMs - src.heardMs
+	}
 	closed := false
 	for _, t := range src.tracks {
 		passed := src.eventMs
@@ -127,7 +209,15 @@ func (s *Slicer) advanceAlone(src *source) {
 		if awayMs > 0 {
 			passed = max(passed, src.eventMs+awayMs)
 		}
-		closed = s.closeTo(t, t.lastEndBefore(passed-s.options.LatenessMs-t.packMs)) || closed
+		packMs := t.packMs
+		if ended { // no pack is on its way
+			packMs = 0
+		}
+		endMs := t.lastEndBefore(passed - s.options.LatenessMs - packMs)
+		if back { // what is open is as it will be: its time has passed, and is not taken again
+			endMs = max(endMs, t.endOf(src.eventMs))
+		}
+		closed = s.closeTo(t, endMs) || closed
 	}
 	if closed {
 		src.closeMs = math.MaxInt64

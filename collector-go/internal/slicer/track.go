@@ -22,6 +22,7 @@ type track struct {
 	open       []*bucket // by end; each holds a sample
 	hot        *bucket   // the one that was last added to
 	closedTo   int64     // end of the newest slice that is closed
+	newestMs   int64     // no open sample is newer
 	dueMs      int64     // no series is owed a marker before the track is closed to there
 }
 
@@ -52,7 +53,7 @@ type bucket struct {
 type sample struct {
 	timeMs   int64
 	value    float64
-	sequence uint64
+	order    uint64 // batch.order
 	slot     uint32
 	producer uint32
 }
@@ -60,7 +61,7 @@ type sample struct {
 // reading is one state of a distribution.
 type reading struct {
 	timeMs    int64
-	sequence  uint64
+	order     uint64 // batch.order
 	slot      uint32
 	producer  uint32
 	histogram *histogram.Histogram

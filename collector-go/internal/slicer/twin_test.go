@@ -114,6 +114,8 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 	var total, offset, last, restarts float64
 	var lastMs int64
 	var doubts []doubt
+	var fell, past *fall
+	var before ordered
 	return func(samples []ordered, endMs int64) []float64 {
 		least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
 		for _, x := range samples {
@@ -127,13 +129,40 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 			case rule.Temporality == metric.Delta:
 				total += v
 			case rule.Temporality == metric.Cumulative:
+				if past != nil && x.timeMs-past.untilMs <= tw.openMs(rule) && x.producer != past.from.producer &&
+					v >= past.lost {
+					continue // of the process before
+				}
 				for i := 0; i < len(doubts); i++ {
-					if d := doubts[i]; tw.started(rule, d.afterMs, d.untilMs, endMs) {
+					if d := doubts[i]; tw.started(rule, d.afterMs, d.untilMs, endMs) && (d.fell || d.apart(rule)) {
+						if fell != nil && fell.doubt.afterMs == d.afterMs {
+							fell = nil
+						}
 						offset += d.lost
 						doubts, i = slices.Clone(doubts[i+1:]), -1
 					}
 				}
-				restarted := lastMs != 0 && (v < last || tw.started(rule, lastMs, x.timeMs, endMs))
+				restarted := false
+				switch {
+				case lastMs == 0:
+				case tw.started(rule, lastMs, x.timeMs, endMs) && (v < last || doubt{lastMs, x.timeMs, last, false}.apart(rule)):
+					restarted, fell, past = true, nil, &fall{doubt{lastMs, x.timeMs, last, true}, x}
+				case fell == nil && v >= last:
+				case fell != nil && v >= fell.lost:
+					fell = nil
+				default:
+					if fell == nil {
+						fell = &fall{doubt{lastMs, x.timeMs, last, true}, before}
+					}
+					var decided bool
+					if restarted, decided = tw.fell(rule, fell, x, endMs); decided {
+						past = nil
+						if restarted && fell.from.producer == x.producer {
+							past = &fall{doubt{fell.afterMs, x.timeMs, fell.lost, true}, x}
+						}
+						fell = nil
+					}
+				}
 				if restarted {
 					offset, doubts = total, nil
 				}
@@ -141,10 +170,10 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 				judgedMs := tw.judged(rule, endMs)
 				doubts = slices.DeleteFunc(doubts, func(d doubt) bool { return d.untilMs <= judgedMs })
 				if lastMs != 0 && !restarted {
-					doubts = append(doubts, doubt{lastMs, x.timeMs, last})
+					doubts = append(doubts, doubt{lastMs, x.timeMs, last, v < last})
 				}
 			}
-			last, lastMs = v, x.timeMs
+			last, lastMs, before = v, x.timeMs, x
 		}
 		switch {
 		case rule.RestartsName != "":
@@ -161,6 +190,65 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 type doubt struct {
 	afterMs, untilMs int64
 	lost             float64
+	fell             bool
+}
+
+// apart reports whether there was time for a restart in between.
+func (d doubt) apart(rule *metric.Rule) bool { return d.untilMs-d.afterMs >= rule.IntervalMs+1000 }
+
+// fall is a doubt that begins with a fall, from a sample.
+type fall struct {
+	doubt
+	from ordered
+}
+
+// fell is whether a fall is known by a sample to be a restart, and whether anything is known.
+func (tw *twin) fell(rule *metric.Rule, f *fall, x ordered, endMs int64) (restarted, decided bool) {
+	same := x.producer == f.from.producer // and time shows the order of its samples: nobody sets a clock
+	inOrder := same || x.timeMs-f.afterMs > tw.openMs(rule)
+	reports, packMs, intervalMs := tw.reports(rule.Worker)
+	apart, knownMs := 3*intervalMs+packMs, endMs+rule.PackSpanMs-packMs
+	newest := int64(-1)
+	for _, r := range reports {
+		if r.atMs > knownMs {
+			continue
+		}
+		newest = max(newest, r.atMs)
+		if inOrder && r.startMs > f.afterMs-2000 && r.startMs <= f.untilMs {
+			return true, true
+		}
+	}
+	switch {
+	case newest < 0: // nobody reports starts
+		return inOrder, inOrder
+	case knownMs-apart < f.untilMs:
+		return false, false
+	case knownMs-newest <= apart:
+		return false, true
+	}
+	return inOrder, inOrder
+}
+
+func (tw *twin) openMs(rule *metric.Rule) int64 {
+	_, width, _ := tw.track(rule)
+	return tw.options.LatenessMs + rule.PackSpanMs + width
+}
+
+type report struct{ atMs, startMs int64 }
+
+// reports are what a worker's samples state of its process' start, whose clock nobody sets in these worlds.
+func (tw *twin) reports(w metric.Worker) (all []report, packMs, intervalMs int64) {
+	for id, samples := range tw.byID {
+		other := tw.world.rules[id]
+		if other.RestartsName == "" || other.Worker != w {
+			continue
+		}
+		packMs, intervalMs = other.PackSpanMs, other.IntervalMs
+		for _, x := range samples {
+			all = append(all, report{x.timeMs, int64(x.value / 1000 * 1000)})
+		}
+	}
+	return all, packMs, intervalMs
 }
 
 // judged is the time up to which all starts are known when a slice closes.
@@ -175,19 +263,13 @@ func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
 
 // started looks for a start of the process in its samples.
 func (tw *twin) started(rule *metric.Rule, afterMs, untilMs, endMs int64) bool {
-	for id, samples := range tw.byID {
-		other := tw.world.rules[id]
-		if other.RestartsName == "" || other.Worker != rule.Worker {
-			continue
-		}
-		for _, x := range samples {
-			start := int64(x.value / 1000 * 1000)
-			if start > afterMs && start <= untilMs && x.timeMs <= endMs+rule.PackSpanMs-other.PackSpanMs {
-				return true
-			}
-		}
-	}
-	return false
+	reports, packMs, _ := tw.reports(rule.Worker)
+	return slices.ContainsFunc(reports, func(r report) bool {
+		return r.startMs > afterMs && r.startMs <= untilMs && r.atMs <= endMs+rule.PackSpanMs-packMs &&
+			slices.ContainsFunc(reports, func(before report) bool {
+				return before.startMs <= r.startMs-2000 && before.atMs < r.atMs // another process
+			})
+	})
 }
 
 // Whatever the order in which batches arrive within the lateness, the slices are the same to the bit, they are what the
