@@ -25,7 +25,11 @@ func skew(f Facts) Finding {
 		}
 	}
 	limit := catalog.CollectionSkewLimit.Seconds()
+	back, samples := most(f.Collector.SetBack)
 	switch {
+	case back != "":
+		return fail(fmt.Sprintf("the clock of %s was set back in the last %s: %d samples of a time that it had shown before were refused (repeated_time)",
+			back, Lookback, samples), "let the time service slew the clock (chronyd, ntpd -x) and step it at boot only")
 	case at == "" && f.fresh():
 		return waiting(f.awaited())
 	case at == "":
@@ -109,6 +113,10 @@ func firstBatch(f Facts) Finding {
 		return fail(fmt.Sprintf("the last batch came %s ago", round(f.Collector.Now.Sub(t.LastSeen))),
 			"see whether the topology runs; if so, whether its workers reach the collector: --log names a worker's log, and the plugin's lines in it")
 	}
+	if worker, samples := most(f.Collector.Twice); worker != "" && f.Collector.SetBack[worker] == 0 {
+		return fail(fmt.Sprintf("%d samples of %s came twice in the last %s, and were refused (duplicate)", samples, worker,
+			Lookback), "register the metrics consumer once in topology.metrics.consumer.register, and give a task's metrics names of their own")
+	}
 	says := fmt.Sprintf("%s reports, last %s ago", t.ID, round(f.Collector.Now.Sub(t.LastSeen)))
 	if !t.Submitted.IsZero() {
 		says += fmt.Sprintf("; its first batch came %s after its submission", round(t.FirstSeen.Sub(t.Submitted)))
@@ -128,6 +136,16 @@ func (f Facts) ended() Finding {
 		"nothing where somebody killed or rebalances it; else see Storm's UI or --nimbus whether it is still there, and Supervisor's log for why the worker was stopped")
 }
 
+// most is the worker with the greatest count, the first by name of several; "" where none counts.
+func most(counts map[string]int) (at string, n int) {
+	for worker, count := range counts {
+		if count > n || count == n && worker < at {
+			at, n = worker, count
+		}
+	}
+	return at, n
+}
+
 // inALoop is how many restarts of a worker within Lookback are no single mishap.
 const inALoop = 2
 
@@ -136,12 +154,7 @@ func restarts(f Facts) Finding {
 	if before := firstBatch(f); before.Status != OK {
 		return afterFirstBatch(before)
 	}
-	most, at := 0, ""
-	for worker, n := range f.Collector.Restarts {
-		if n > most || n == most && worker < at {
-			most, at = n, worker
-		}
-	}
+	at, most := most(f.Collector.Restarts)
 	switch {
 	case most == 0:
 		return ok(fmt.Sprintf("no worker was started again in the last %s", Lookback))

@@ -401,6 +401,12 @@ func TestEachCheck(t *testing.T) {
 		{"two hours behind", "cpu", []func(*Facts){clockAhead(-2 * time.Hour), seenAgo(2*time.Hour + 50*time.Second)}, OK,
 			"newest slice 50s old"},
 		{"two hours behind, nothing yet", "cpu", []func(*Facts){clockAhead(-2 * time.Hour), noSlices}, Unknown, "see skew"},
+		{"set back", "skew",
+			[]func(*Facts){func(f *Facts) { f.Collector.SetBack = map[string]int{"h:6701": 12} }}, Fail,
+			"clock of h:6701 was set back in the last"},
+		{"registered twice", "first batch",
+			[]func(*Facts){func(f *Facts) { f.Collector.Twice = map[string]int{"h:6700": 7} }}, Fail,
+			"7 samples of h:6700 came twice"},
 		{"nobody", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = nil }}, Unknown, "no slice of a worker"},
 		{"not reported", "skew", []func(*Facts){notReported}, Unknown, "see first batch"},
 

@@ -121,6 +121,9 @@ type Collector struct {
 	Unreached string
 	// Skews are of each worker's clock.
 	Skews map[string]Skew
+	// SetBack are samples that were refused within Lookback since their worker's clock had shown their time before, by
+	// worker; Twice those that came from two senders, or under one name twice.
+	SetBack, Twice map[string]int
 	// Restarts are how often each worker was seen started again within Lookback; of those that were. RestartedAt is the
 	// newest start; zero where that is not known.
 	Restarts    map[string]int

@@ -301,9 +301,9 @@ func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block
 		return
 	}
 	o := s.batch.origin(p.timeMs)
-	switch reason := t.repeated(in.slot, o); {
+	switch reason, reachedMs := t.repeated(in.slot, o); {
 	case reason != "":
-		s.refuseAt(in, o.timeMs, reason)
+		s.refuseAt(in, o.timeMs, reachedMs, reason)
 	case p.bucket == nil:
 		s.tooLate(in, o.timeMs)
 	default:

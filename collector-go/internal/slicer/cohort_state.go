@@ -11,6 +11,7 @@ import (
 type state struct {
 	eventMs, heardMs, closeMs int64
 	takenMs, againMs          int64
+	again                     stretch
 	batch                     uint64
 	carrier                   *producer
 	carriers                  []*producer
@@ -40,7 +41,7 @@ type infoState struct {
 func (x *state) read(src *source) {
 	t, h := src.tracks[0], &src.health
 	x.eventMs, x.heardMs, x.closeMs, x.batch = src.eventMs, src.heardMs, src.closeMs, src.batch
-	x.takenMs, x.againMs = src.takenMs, src.againMs
+	x.takenMs, x.againMs, x.again = src.takenMs, src.againMs, src.again
 	x.carrier, x.carriers = src.carrier, append(x.carriers[:0], src.carriers...)
 	x.aheadMs, x.writtenTo, x.closedTo, x.dueMs = h.aheadMs, h.writtenTo, t.closedTo, t.dueMs
 	x.lanes = append(x.lanes[:0], t.lanes...)
@@ -78,7 +79,7 @@ func (x *state) read(src *source) {
 func (x *state) write(src *source) {
 	t, h := src.tracks[0], &src.health
 	src.eventMs, src.heardMs, src.closeMs, src.batch = x.eventMs, x.heardMs, x.closeMs, x.batch
-	src.takenMs, src.againMs = x.takenMs, x.againMs
+	src.takenMs, src.againMs, src.again = x.takenMs, x.againMs, x.again
 	src.carrier, src.carriers = x.carrier, append(src.carriers[:0], x.carriers...)
 	h.aheadMs, h.writtenTo, t.closedTo, t.dueMs = x.aheadMs, x.writtenTo, x.closedTo, x.dueMs
 	for i := range x.lanes {
@@ -110,7 +111,7 @@ func (x *state) write(src *source) {
 
 func (x *state) equal(y *state) bool {
 	return x.eventMs == y.eventMs && x.heardMs == y.heardMs && x.closeMs == y.closeMs && x.batch == y.batch &&
-		x.carrier == y.carrier && x.takenMs == y.takenMs && x.againMs == y.againMs &&
+		x.carrier == y.carrier && x.takenMs == y.takenMs && x.againMs == y.againMs && x.again == y.again &&
 		x.aheadMs == y.aheadMs && x.writtenTo == y.writtenTo && x.closedTo == y.closedTo && x.dueMs == y.dueMs &&
 		slices.Equal(x.carriers, y.carriers) && slices.Equal(x.lanes, y.lanes) && slices.Equal(x.metrics, y.metrics) &&
 		slices.Equal(x.infos, y.infos) &&

@@ -42,11 +42,11 @@ func (t *track) mayCoincide(timeMs int64) bool {
 	return t.intervalMs <= wholeSeconds && timeMs%1000 == 0
 }
 
-// repeated returns why a sample of a slot is refused beside what is open of its series, or "". The sample itself is not
-// there yet.
-func (t *track) repeated(slot uint32, o origin) Reason {
+// repeated returns why a sample of a slot is refused beside what is open of its series, or "", and up to where its time
+// had come before. The sample itself is not there yet.
+func (t *track) repeated(slot uint32, o origin) (Reason, int64) {
 	if o.timeMs > t.newestMs {
-		return ""
+		return "", 0
 	}
 	found := beside{track: t, origin: o}
 	endMs := t.endOf(o.timeMs)
@@ -72,7 +72,7 @@ func (t *track) repeated(slot uint32, o origin) Reason {
 			}
 		}
 	}
-	return found.reason()
+	return found.reason(), found.reachedMs
 }
 
 // beside is what there is beside a sample of its series by its producer.
@@ -83,6 +83,8 @@ type beside struct {
 	newer bool // one that was made before it and has a later time
 	same  bool // one of the same time
 	twice bool // such a one in the same batch
+
+	reachedMs int64 // the newest time of those that were made before it
 }
 
 func (x *beside) look(other origin) {
@@ -90,12 +92,14 @@ func (x *beside) look(other origin) {
 	switch {
 	case other.producer != o.producer || other.timeMs < o.timeMs:
 	case other.timeMs > o.timeMs:
-		x.newer = x.newer || other.made().before(o.made())
+		if other.made().before(o.made()) {
+			x.newer, x.reachedMs = true, max(x.reachedMs, other.timeMs)
+		}
 	case x.track.mayCoincide(o.timeMs):
 	case other.order>>1 == o.order>>1:
 		x.twice = true
 	case other.order < o.order:
-		x.same = true
+		x.same, x.reachedMs = true, max(x.reachedMs, other.timeMs)
 	}
 }
 

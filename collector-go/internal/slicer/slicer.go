@@ -156,8 +156,8 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 		return nil
 	}
 	s.touch(t.source, timeMs)
-	if reason := t.repeated(in.slot, s.batch.origin(timeMs)); reason != "" {
-		s.refuseAt(in, timeMs, reason)
+	if reason, reachedMs := t.repeated(in.slot, s.batch.origin(timeMs)); reason != "" {
+		s.refuseAt(in, timeMs, reachedMs, reason)
 		return nil
 	}
 	if t.hot != nil && t.holds(t.hot, timeMs) {
@@ -174,15 +174,16 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 // tooLate counts a sample whose slice is closed. Where the clock of its worker was set back, its time had come before.
 func (s *Slicer) tooLate(in *input, timeMs int64) {
 	if timeMs <= in.track.source.againMs {
-		s.refuseAt(in, timeMs, RefusedRepeated)
+		s.refuseAt(in, timeMs, in.track.source.againMs, RefusedRepeated)
 		return
 	}
 	s.late(in, 1)
 }
 
-func (s *Slicer) refuseAt(in *input, timeMs int64, reason Reason) {
+// refuseAt refuses a sample whose time had come before, up to a newer one.
+func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 	if reason == RefusedRepeated {
-		in.track.source.again.note(timeMs, in.track.source.eventMs)
+		in.track.source.again.note(timeMs, reachedMs)
 	}
 	s.refuse(in, reason)
 }

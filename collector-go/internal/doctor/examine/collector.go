@@ -84,7 +84,7 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return err
 	}
 	c.Found = t.facts()
-	return errors.Join(a.skews(ctx, c, &t), a.restarts(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
+	return errors.Join(a.skews(ctx, c, &t), a.refusals(ctx, c), a.restarts(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
 }
 
 // slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.
@@ -240,6 +240,25 @@ func latest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// refusals asks for the samples that were refused beside another of their time.
+func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
+	for reason, of := range map[string]*map[string]int{"repeated_time": &c.SetBack, "duplicate": &c.Twice} {
+		series := fmt.Sprintf("%s{topology=%q,reason=%q}[%s]", catalog.CollectionWorkerRefused, c.Topology, reason,
+			model.Duration(doctor.Lookback))
+		found, err := a.client.Vector(ctx, fmt.Sprintf(
+			"max by (worker) (max_over_time(%s)) - min by (worker) (min_over_time(%[1]s)) > 0", series),
+			c.Now.Add(c.Ahead()))
+		if err != nil {
+			return err
+		}
+		*of = map[string]int{}
+		for _, sample := range found {
+			(*of)[string(sample.Metric["worker"])] = int(sample.Value)
+		}
+	}
+	return nil
 }
 
 // skews asks how far the workers' clocks are off: as the registry knows it now, or else the newest that a slice has,
