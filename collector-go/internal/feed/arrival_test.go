@@ -66,7 +66,8 @@ func (x *trial) batch(s *coreSender, random *rand.Rand, second int) *sent {
 		{s.series("cpu.user_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000), atMs, s.cpuMs},
 		{s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), atMs,
 			float64(random.IntN(1 << 30))},
-		{shared, atMs, float64(random.IntN(1000))/7 + 1000*float64(s.place.Port)}, // a value of its own: else it is one sample
+		// a value of its own: two of one value are one sample
+		{shared, atMs, float64(random.IntN(1000))/7 + 1000*float64(s.place.Port)},
 	}
 	if atMs%5000 == 0 {
 		block := sentBlock{firstMs: atMs - 4000,

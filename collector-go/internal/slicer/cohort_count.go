@@ -20,8 +20,9 @@ type counting struct {
 // counts reports whether totals can hold a counter.
 func counts(in *input) bool {
 	c := &in.out.counter
-	return c.begun && c.from == in && c.fell == nil && c.past == nil && len(c.recent) == 0 && in.track.source.starts.packMs+
-		in.track.source.starts.intervalMs == 0
+	starts := &in.track.source.starts
+	return c.begun && c.from == in && c.fell == nil && c.past == nil && len(c.recent) == 0 &&
+		starts.packMs+starts.intervalMs == 0
 }
 
 // begin takes the followers' counters.

@@ -133,7 +133,8 @@ func (l *layout) alike(first, second int) bool {
 	for i, a := range x.inputs {
 		b := y.inputs[i]
 		if a.rule.Least != b.rule.Least || a.rule.Most != b.rule.Most || a.perUnit != b.perUnit ||
-			a.folding != b.folding || a.folding != foldGauge && a.out.counter.made != b.out.counter.made || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
+			a.folding != b.folding || a.folding != foldGauge && a.out.counter.made != b.out.counter.made ||
+			a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
 			(a.health == nil) != (b.health == nil) || a.health != nil &&
 			x.source.health.place(a.health) != y.source.health.place(b.health) {
 			return false

@@ -44,7 +44,7 @@ type producer struct {
 	ended       bool // it sent its last batch, in order
 }
 
-// numbers let the sequence numbers of a producer go on rising where its process begins anew.
+// numbers let the sequence numbers of a producer go on rising where its process restarts.
 type numbers struct {
 	epoch  [16]byte // of the process
 	before uint64   // the greatest number that an earlier one had
@@ -159,11 +159,12 @@ func (s *Slicer) advance(src *source) {
 
 // moves reports whether a slice of a source may close: a source's time never advances by more than its clock did.
 func (s *Slicer) moves(src *source) bool {
-	return src.eventMs != never && (src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs || s.setBack(src) || s.ended(src))
+	return src.eventMs != never &&
+		(src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs || s.setBack(src) || s.ended(src))
 }
 
-// setBack reports whether a source is heard, and nothing of it was of use for longer than its slices stay open, since its
-// clock was set back that far.
+// setBack reports whether a source is heard, and nothing of it was of use for longer than its slices stay open, since
+// its clock was set back that far.
 func (s *Slicer) setBack(src *source) bool {
 	uselessMs := src.heardMs - src.takenMs
 	if uselessMs <= s.options.LatenessMs || src.againMs >= src.eventMs || src.heardMs != s.clockMs {

@@ -29,7 +29,8 @@ type start struct {
 // maxStarts is some minutes of a worker that crashes as soon as it is up.
 const maxStarts = 128
 
-// sameStartMs is how far apart two starts of one process may be: Storm cuts them to whole seconds, the sampler does not.
+// sameStartMs is how far apart two starts of one process may be: Storm cuts them to whole seconds, the sampler does
+// not.
 const sameStartMs = 2000
 
 // apart is how far apart two reports of a start may be without a gap between them.

@@ -78,7 +78,7 @@ type stepping struct {
 	storm     bool  // Storm does, with each report, in whole seconds
 	consumers int
 	twice     bool // each consumer gets every report
-	moves     bool // the consumers restart with the worker, and number their batches anew
+	moves     bool // the consumers restart with the worker, and number their batches from 1
 	delayMs   int64
 	endMs     int64
 	steps     map[int64]int64 // of the clock, by when
@@ -186,7 +186,8 @@ func (w *steppingWorld) rule(id uint32) metric.Rule {
 	case stepGauge:
 		rule.Temporality, rule.Series.Kind = metric.Gauge, metric.KindGauge
 	case stepStart:
-		rule.Temporality, rule.Series.Kind, rule.RestartsName, rule.PerUnit = metric.Gauge, metric.KindGauge, "restarts", 1000
+		rule.Temporality, rule.Series.Kind = metric.Gauge, metric.KindGauge
+		rule.RestartsName, rule.PerUnit = "restarts", 1000
 		if w.sampler {
 			rule.IntervalMs, rule.PackSpanMs = 1000, w.packMs()
 		}
@@ -278,7 +279,8 @@ func (w *steppingWorld) sampleFine(pack *stepReport, at int64) {
 // report hands what a task counted to a consumer, or to both.
 func (w *steppingWorld) report(pack *stepReport, at int64, delta float64) {
 	timeMs := w.clock(at) / 1000 * 1000
-	r := stepReport{timeMs: timeMs, samples: append(slices.Clone(pack.samples), worldSample{stepTotal, timeMs, w.counted},
+	r := stepReport{timeMs: timeMs, samples: append(slices.Clone(pack.samples),
+		worldSample{stepTotal, timeMs, w.counted},
 		worldSample{stepDelta, timeMs, delta}, worldSample{stepGauge, timeMs, delta}),
 		histogram: counting1(w.counted), delta: counting1(delta)}
 	pack.samples = pack.samples[:0]

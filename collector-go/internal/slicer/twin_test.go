@@ -145,7 +145,8 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 				restarted := false
 				switch {
 				case lastMs == 0:
-				case tw.started(rule, lastMs, x.timeMs, endMs) && (v < last || doubt{lastMs, x.timeMs, last, false}.apart(rule)):
+				case tw.started(rule, lastMs, x.timeMs, endMs) &&
+					(v < last || doubt{lastMs, x.timeMs, last, false}.apart(rule)):
 					restarted, fell, past = true, nil, &fall{doubt{lastMs, x.timeMs, last, true}, x}
 				case fell == nil && v >= last:
 				case fell != nil && v >= fell.lost:

@@ -84,7 +84,8 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return err
 	}
 	c.Found = t.facts()
-	return errors.Join(a.skews(ctx, c, &t), a.refusals(ctx, c), a.restarts(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
+	return errors.Join(a.skews(ctx, c, &t), a.refusals(ctx, c), a.restarts(ctx, c), a.sights(ctx, c),
+		a.unreached(ctx, c))
 }
 
 // slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.
