@@ -468,6 +468,7 @@ func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
 		assert.Contains(t, first, why)
 		assert.Contains(t, first, "the question is not answered")
 		assert.Contains(t, say.text(), why)
+		assert.Contains(t, strings.Join(campaign.Summary(reread(t, dir).Plan, *result), "\n"), why)
 	})
 }
 

@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
@@ -18,7 +19,9 @@ func Conclude(plan rundir.Plan, trials []rundir.Trial, unanswered string) rundir
 	}
 	r.Rows = rows(plan, trials)
 	r.Verdict = overall(r)
-	r.Doubt(unanswered)
+	if r.Doubt(unanswered); unanswered != "" {
+		r.Notes = append(r.Notes, strings.ToUpper(unanswered[:1])+unanswered[1:]+".")
+	}
 	r.ExitCode = exitCode(plan, r)
 	return r
 }

@@ -107,10 +107,11 @@ func memory(bytes int64) string {
 }
 
 func addRecords(t *document.Table, s rundir.Records) {
-	if s.Fields == 0 {
-		return
+	schema := "not known: the experiment does not state records"
+	if s.Fields > 0 {
+		schema = s.Schema() + tuning.InBrackets(s.Note)
 	}
-	t.AddKnown("Records", s.Schema()+tuning.InBrackets(s.Note))
+	t.AddKnown("Records", schema)
 	if s.MeanRecordBytes.Known() {
 		t.AddKnown("Mean record", tuning.Digits(s.MeanRecordBytes)+" bytes")
 	}

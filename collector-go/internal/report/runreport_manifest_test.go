@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // markdownOfRun is a run's report as Markdown.
@@ -69,4 +71,24 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 		reported.HeapFlags = "-Xmx96m"
 	})
 	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")
+}
+
+// What nobody states of the records is not known; what is stated is shown, also without the rest.
+func TestAReportShowsOfTheRecordsWhatIsStated(t *testing.T) {
+	assert.Equal(t, "7 fields", rundir.Records{Fields: 7}.Schema())
+	assert.Equal(t, "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps)",
+		rundir.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}.Schema())
+	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.0, 1.03, 1.09, 1.08, 1.01, 0.97)})
+	path := filepath.Join(dir, rundir.ManifestFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var m rundir.Manifest
+	require.NoError(t, json.Unmarshal(text, &m))
+	m.Records = rundir.Records{MeanRecordBytes: 700, CompressionRatio: tuning.Unknown}
+	text, err = json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	_, page := written(t, dir)
+	assert.Contains(t, page, "| Records | not known: the experiment does not state records |")
+	assert.Contains(t, page, "| Mean record | 700 bytes |")
 }

@@ -234,8 +234,16 @@ func (r Records) add(values map[string]string) {
 	}
 }
 
-// Schema is the shape of the records in words.
+// Schema is the shape of the records in words, as far as it is known.
 func (r Records) Schema() string {
-	return fmt.Sprintf("%d fields (%d strings, %d longs, %d maps, %d lists of maps)", r.Fields, r.Strings, r.Longs,
-		r.Maps, r.ListsOfMaps)
+	var parts []string
+	for _, part := range []struct {
+		count int
+		of    string
+	}{{r.Strings, "strings"}, {r.Longs, "longs"}, {r.Maps, "maps"}, {r.ListsOfMaps, "lists of maps"}} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.of))
+		}
+	}
+	return fmt.Sprintf("%d fields", r.Fields) + tuning.InBrackets(strings.Join(parts, ", "))
 }
