@@ -21,3 +21,16 @@ func TestAStepThatIsOKHasNoLimiter(t *testing.T) {
 	assert.Empty(t, limitation.Limiters)
 	assert.Contains(t, limitation.Text, "nothing limited it, since its goals were met; busy all the same: filter CPU")
 }
+
+// Of a bolt that executes few tuples nobody knows how busy it is; that none wait for it acquits it all the same.
+func TestABoltWithoutWaitingTuplesLimitsNothing(t *testing.T) {
+	e := quiet()
+	e.Bolts[1].BusyMean, e.Bolts[1].BusyMost = tuning.Unknown, tuning.Unknown
+	e.Bolts[1].BusyUnknown = "of task 9: it executed 40 tuples"
+	l := tuning.Limit(e)
+	assert.Contains(t, l.Text, "nothing was at its limit")
+	assert.Contains(t, l.Text, "no tuples waited for any other bolt: the fullest receive queue was 0% full")
+	e.Bolts[1].QueueMost = 0.01
+	assert.Contains(t, tuning.Limit(e).Text,
+		"cannot tell: how busy any other bolt was is not known: JoinBolt: of task 9: it executed 40 tuples")
+}

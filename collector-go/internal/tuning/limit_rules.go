@@ -3,7 +3,6 @@ package tuning
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
 )
@@ -40,19 +39,29 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 	return f
 }
 
-// boltRule looks at the busiest of the other bolts. One that waits within a tuple, as for an answer over HTTP, is busy
+// emptyQueue is how full a receive queue may be, the mean over the step, and no tuples wait: some dozens of the 32,768
+// that it holds.
+const emptyQueue = 0.001
+
+// boltRule looks at the busiest of the other bolts. Few tuples tell nothing of how busy they were, but where none wait
+// for them, they hold nothing back. One that waits within a tuple, as for an answer over HTTP, is busy
 // without computing: it is then not said to lack CPU.
 func boltRule(e Evidence) LimiterFinding {
-	busiest := NoBoltEvidence("any other bolt")
+	busiest, fullest, open := NoBoltEvidence("any other bolt"), Figure(0), false
 	for _, b := range e.Bolts {
 		if b = b.Believed(); b.Component == FilterBolt {
 			continue
 		}
 		if b.BusyMost.Known() && !(b.BusyMost <= busiest.BusyMost) {
 			busiest = b
-		} else if !busiest.BusyMost.Known() && busiest.BusyUnknown == "" {
-			busiest.BusyUnknown = strings.TrimSpace(b.Component + " " + b.BusyUnknown)
+		} else if !busiest.BusyMost.Known() && busiest.BusyUnknown == "" && b.BusyUnknown != "" {
+			busiest.BusyUnknown = b.Component + ": " + b.BusyUnknown
 		}
+		open, fullest = open || !(b.QueueMost <= emptyQueue), Greater(fullest, b.QueueMost)
+	}
+	if !busiest.BusyMost.Known() && busiest.BusyUnknown != "" && !open {
+		return finding(LimitedByBoltCPU, NotReached, []Number{{"fullest receive queue", fullest, "ratio"}},
+			"no tuples waited for any other bolt: the fullest receive queue was %s full", shareText(fullest))
 	}
 	f := busyRule(LimitedByBoltCPU, busiest)
 	if f.State == Reached {
