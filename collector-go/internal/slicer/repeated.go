@@ -56,7 +56,7 @@ func (t *track) repeated(slot uint32, o origin) (Reason, int64) {
 			first = t.row(endMs, o.timeMs)
 		}
 		column, at := int(slot/pageSlots)*t.rows, slot%pageSlots
-		for place := column + first; place < min(column+t.rows, len(b.strips)); place++ {
+		for place := column + first; place < min(column+t.filledRows(b), len(b.strips)); place++ {
 			if p := &b.strips[place]; p.taken>>at&1 != 0 {
 				found.look(b.origins[b.originOf(p, at)-1])
 			}
@@ -73,6 +73,14 @@ func (t *track) repeated(slot uint32, o origin) (Reason, int64) {
 		}
 	}
 	return found.reason(), found.reachedMs
+}
+
+// filledRows are the rows of a slice up to the one of the newest sample.
+func (t *track) filledRows(b *bucket) int {
+	if t.newestMs >= b.endMs {
+		return t.rows
+	}
+	return max(t.row(b.endMs, t.newestMs)+1, 0)
 }
 
 // beside is what there is beside a sample of its series by its producer.
@@ -127,7 +135,7 @@ func (t *track) notOlder(page int, p *place) uint32 {
 		if b.endMs == p.endMs {
 			first = p.row
 		}
-		for at := page*t.rows + first; at < min((page+1)*t.rows, len(b.strips)); at++ {
+		for at := page*t.rows + first; at < min(page*t.rows+t.filledRows(b), len(b.strips)); at++ {
 			slots |= b.strips[at].taken
 		}
 	}
