@@ -34,13 +34,20 @@ func settings(f Facts) Finding {
 		return fail(fmt.Sprintf("nobody reads %s, in %s", strings.Join(wrong, ", "), s.Path), "did you mean "+
 			strings.Join(fixes, ", ")+"?")
 	}
+	if problems := f.pluginProblems(); len(problems) > 0 {
+		return fail(fmt.Sprintf("the plugin cannot use what %s says: %s", s.Path, strings.Join(problems, "; ")),
+			"correct it; bullet-metrics storm snippet prints the lines")
+	}
 	return ok(fmt.Sprintf("%s has %d settings, none of them one of the plugin's misspelt", s.Path, len(s.Values)))
 }
 
-// settingNames are those of the file, and those in the argument of the plugin's own registration.
+// settingNames are those of the file, and those of the argument of the plugin's own registration that are no setting's.
 func (f Facts) settingNames() []string {
-	argument, _ := f.registered()["argument"].(map[string]any)
-	return slices.Concat(slices.Sorted(maps.Keys(f.Settings.Values)), slices.Sorted(maps.Keys(argument)))
+	_, unknown, _ := argument(f.registered()["argument"])
+	for i, name := range unknown {
+		unknown[i] = plugin.Collector + strings.TrimPrefix(name, plugin.Collector) // which is how it is meant
+	}
+	return slices.Concat(slices.Sorted(maps.Keys(f.Settings.Values)), unknown)
 }
 
 // ourNames are the settings that the doctor looks at, in Bullet's file and in a plain topology's.

@@ -65,6 +65,10 @@ func texts(value any) (all []string) {
 	case nil:
 	case []any:
 		for _, each := range v {
+			if text, is := each.(string); is {
+				all = append(all, texts(text)...)
+				continue
+			}
 			all = append(all, fmt.Sprint(each))
 		}
 	default:
@@ -87,13 +91,13 @@ func (f Facts) registered() map[string]any {
 	return nil
 }
 
-// plugin is one of the plugin's own settings: Bullet's file has it, or the registration's argument.
+// plugin is one of the plugin's own settings: the registration's argument has it, or the file.
 func (f Facts) plugin(name string) any {
-	if value := f.file(plugin.Collector + name); value != nil {
+	values, _, _ := argument(f.registered()["argument"])
+	if value := values[plugin.Collector+name]; value != nil {
 		return value
 	}
-	argument, _ := f.registered()["argument"].(map[string]any)
-	return argument[plugin.Collector+name]
+	return f.file(plugin.Collector + name)
 }
 
 // PluginText is one of the plugin's own settings as text; "" where it is not set.

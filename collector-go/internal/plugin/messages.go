@@ -64,6 +64,9 @@ var Messages = []Message{
 		Fix: "mend the setting or the file that the line names, on the worker's machine, and submit again"},
 	{Text: "There is no setting {}. There are: {}", Means: "a setting of the plugin is misspelt, and its default holds",
 		Fix: "write the name as the line lists it, and submit again"},
+	{Text: "Of this consumer's registration {}.",
+		Means: "something in the registration's argument has no effect, and the topology's settings or the defaults hold",
+		Fix:   "give the registration an argument that is a map of " + Collector + "* settings, and submit again"},
 	{Text: "{} is set without {}: the token travels in the clear.",
 		Means: "whoever listens on the way can send in the topology's name",
 		Fix: "give the collector a certificate (grpc.tls.cert_file), set " + Collector +

@@ -32,6 +32,19 @@ func CollectorSettings() []string {
 		Retain, "sampler.enabled", "latency.enabled"}
 }
 
+// Bounds are those of a setting that is a whole number, by its name after Collector; most is 0 where it is none.
+func Bounds(name string) (least, most int64) {
+	switch name {
+	case "queue.capacity", "series.limit":
+		return 1_000, 100_000_000
+	case "parallelism":
+		return 1, 1_000
+	case Retain:
+		return 1, 10_000_000
+	}
+	return 0, 0
+}
+
 // Port is that of an address without one.
 const Port = "4320"
 

@@ -113,7 +113,7 @@ func TestLogKnowsWhatWasRecorded(t *testing.T) {
 	worker := Log("testdata/worker.log")
 	require.NoError(t, worker.Err)
 	assert.Empty(t, worker.NoClass)
-	assert.Len(t, worker.Trouble, 8, "%q", troubleIn(worker))
+	assert.Len(t, worker.Trouble, 9, "%q", troubleIn(worker))
 	for _, last := range worker.Trouble {
 		if strings.HasPrefix(last.Message.Text, "Metrics do not reach") {
 			assert.Contains(t, last.Message.Advice(last.Line), "put the file there")

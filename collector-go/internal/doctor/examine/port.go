@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
@@ -49,14 +50,17 @@ func Port(ctx context.Context, address, ca string) doctor.Port {
 // withPort reads an address as the plugin does (io.github.bulletmetrics.storm.send.Address).
 func withPort(address string) (full, invalid string) {
 	trimmed := strings.TrimSpace(address)
-	if trimmed == "" || strings.ContainsAny(trimmed, "/ ") {
+	if trimmed == "" || trimmed == "<nil>" || strings.ContainsFunc(trimmed, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:%[]", r)
+	}) {
 		return "", fmt.Sprintf("%q is no address", address)
 	}
 	host, port, err := net.SplitHostPort(trimmed)
 	if err != nil {
 		host, port = strings.Trim(trimmed, "[]"), plugin.Port
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" {
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" || host == "null" ||
+		strings.Trim(host, "0123456789") == "" {
 		return "", fmt.Sprintf("%q has no host, or no port between 1 and 65535 after its colon", address)
 	}
 	return net.JoinHostPort(host, port), ""

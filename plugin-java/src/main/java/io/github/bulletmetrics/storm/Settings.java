@@ -4,6 +4,7 @@ import io.github.bulletmetrics.storm.grpc.Security;
 import io.github.bulletmetrics.storm.send.Address;
 import io.github.bulletmetrics.storm.send.Spread;
 import java.io.File;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -127,7 +128,7 @@ final class Settings {
     }
 
     private boolean spreads() {
-        String policy = values.getOrDefault(POLICY, POLICY_FIRST).toString().trim();
+        String policy = String.valueOf(values.getOrDefault(POLICY, POLICY_FIRST)).trim();
         if (!policy.equals(POLICY_FIRST) && !policy.equals(POLICY_SPREAD)) {
             throw new IllegalArgumentException(POLICY + " is '" + policy + "': write " + POLICY_FIRST + " (the order of "
                     + ADDRESS + ") or " + POLICY_SPREAD + " (an order by the topology's name)");
@@ -138,12 +139,17 @@ final class Settings {
     /** The collectors as they are set. */
     List<Address> addresses() {
         Object value = values.getOrDefault(ADDRESS, DEFAULT_ADDRESS);
-        Collection<?> texts = value instanceof Collection ? (Collection<?>) value
-                : Arrays.asList(value.toString().split(","));
+        Collection<?> texts = value instanceof Collection ? (Collection<?>) value : Collections.singleton(value);
         List<Address> addresses = new ArrayList<>();
         for (Object text : texts) {
+            if (!(text instanceof CharSequence)) {
+                throw new IllegalArgumentException(ADDRESS + ": '" + text
+                        + "' is no text: write host:port, such as collector.example:4320");
+            }
             try {
-                addresses.add(Address.parse(String.valueOf(text)));
+                for (String one : text.toString().split(",", -1)) {
+                    addresses.add(Address.parse(one));
+                }
             } catch (IllegalArgumentException wrong) {
                 throw new IllegalArgumentException(ADDRESS + ": " + wrong.getMessage(), wrong);
             }
@@ -196,6 +202,9 @@ final class Settings {
 
     private File file(String name) {
         Object value = values.get(name);
+        if (value != null && !(value instanceof CharSequence)) {
+            throw new IllegalArgumentException(name + " is '" + value + "': write the path of a file");
+        }
         return value == null || value.toString().trim().isEmpty() ? null : new File(value.toString().trim());
     }
 
@@ -217,12 +226,11 @@ final class Settings {
             return byDefault;
         }
         try {
-            long number = value instanceof Number ? ((Number) value).longValue()
-                    : Long.parseLong(value.toString().trim());
+            long number = new BigDecimal(value.toString().trim()).longValueExact();
             if (number >= least && number <= most) {
                 return (int) number;
             }
-        } catch (NumberFormatException noNumber) {
+        } catch (ArithmeticException | NumberFormatException noWholeNumber) {
             // Said below.
         }
         throw new IllegalArgumentException(name + " is '" + value + "': write a whole number from " + least + " to "

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * in any Storm topology.
  *
  * <p>Settings, {@code bullet.topology.metrics.collector.*}, are taken from the registration's {@code argument} where
- * that is a map that has them, and else from the topology's configuration. A topology comes to no harm by this
+ * that has them (see {@link Argument}), and else from the topology's configuration. A topology comes to no harm by this
  * consumer: it waits for nobody, throws nothing, and with invalid settings it logs that and does nothing.
  */
 public class StormMetricsConsumer implements IMetricsConsumer {
@@ -32,8 +32,13 @@ public class StormMetricsConsumer implements IMetricsConsumer {
     public void prepare(Map stormConf, Object registrationArgument, TopologyContext context,
             IErrorReporter errorReporter) {
         try {
-            Map<?, ?> argument = registrationArgument instanceof Map ? (Map<?, ?>) registrationArgument : null;
-            warnOfUnknown(argument);
+            Argument argument = new Argument(registrationArgument);
+            for (String name : argument.unknown()) {
+                LOG.warn("bullet-metrics: There is no setting {}. There are: {}", name, Settings.NAMES);
+            }
+            for (String notRead : argument.notRead()) {
+                LOG.warn("bullet-metrics: Of this consumer's registration {}.", notRead);
+            }
             Function<String, Object> configuration = lookup(argument, stormConf);
             Settings settings = Settings.from(configuration);
             warnOfOpenToken(settings);
@@ -48,22 +53,11 @@ public class StormMetricsConsumer implements IMetricsConsumer {
         }
     }
 
-    private static Function<String, Object> lookup(Map<?, ?> argument, Map<?, ?> conf) {
+    private static Function<String, Object> lookup(Argument argument, Map<?, ?> conf) {
         return name -> {
-            Object value = argument == null ? null : argument.get(name);
+            Object value = argument.get(name);
             return value == null ? conf.get(name) : value;
         };
-    }
-
-    private static void warnOfUnknown(Map<?, ?> argument) {
-        if (argument == null) {
-            return;
-        }
-        for (Object name : argument.keySet()) {
-            if (name.toString().startsWith(Settings.PREFIX) && !Settings.NAMES.contains(name.toString())) {
-                LOG.warn("bullet-metrics: There is no setting {}. There are: {}", name, Settings.NAMES);
-            }
-        }
     }
 
     private static void warnOfOpenToken(Settings settings) {

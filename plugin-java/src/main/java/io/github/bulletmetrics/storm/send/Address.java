@@ -29,11 +29,24 @@ public final class Address {
         if (bracketed && host.endsWith("]")) {
             host = host.substring(1, host.length() - 1);
         }
-        if (host.isEmpty() || host.indexOf('[') >= 0 || trimmed.indexOf('/') >= 0 || trimmed.indexOf(' ') >= 0) {
+        if (!isHost(host) || trimmed.indexOf('/') >= 0) {
             throw new IllegalArgumentException("'" + text
                     + "' is no address: write host:port, such as collector.example:4320");
         }
         return new Address(host, portAt < 0 ? DEFAULT_PORT : port(text, trimmed.substring(portAt + 1)));
+    }
+
+    /** Whether a text may be a host's name or IP address: no number alone, which is a port without a host. */
+    private static boolean isHost(String text) {
+        boolean number = true;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (!Character.isLetterOrDigit(c) && "-_.:%".indexOf(c) < 0) {
+                return false;
+            }
+            number = number && Character.isDigit(c);
+        }
+        return !number && !text.equals("null");
     }
 
     private static int port(String text, String port) {

@@ -22,7 +22,7 @@ class AddressTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", ":4320", "host:", "host:0", "host:65536", "host:port", "http://host:1", "a b:1",
-            "[::1"})
+            "[::1", "a:1;b:2", "a,b", "4320", "null", "{a=1}", "user@host:1", "\u0000:1"})
     void anythingElseIsRefused(String text) {
         assertThatThrownBy(() -> Address.parse(text)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'" + text + "'");

@@ -1,0 +1,101 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+)
+
+// argument reads the argument of a registration as the plugin does (plugin-java's Argument): a map of settings, or a
+// list of such maps; names may stand without their prefix. unknown are names that are no setting's, and problems what
+// else has no effect.
+func argument(of any) (values map[string]any, unknown, problems []string) {
+	entriesOf, isList := of.([]any)
+	if !isList {
+		entriesOf = []any{of}
+	}
+	values = map[string]any{}
+	for _, one := range entriesOf {
+		entries, isMap := one.(map[string]any)
+		switch {
+		case isMap:
+			for _, given := range slices.Sorted(maps.Keys(entries)) {
+				name := plugin.Collector + strings.TrimPrefix(given, plugin.Collector)
+				_, twice := values[name]
+				switch {
+				case !slices.Contains(plugin.CollectorSettings(), strings.TrimPrefix(name, plugin.Collector)):
+					unknown = append(unknown, given)
+				case entries[given] == nil:
+					problems = append(problems, name+" has no value")
+				case twice:
+					problems = append(problems, name+" is there twice, and the first counts")
+				default:
+					values[name] = entries[given]
+				}
+			}
+		case one != nil:
+			problems = append(problems, fmt.Sprintf("the registration's argument is %q, where a map of settings is wanted",
+				fmt.Sprint(one)))
+		}
+	}
+	return values, unknown, problems
+}
+
+// pluginProblems are what the plugin refuses of its settings, and what it ignores of its registration's argument.
+func (f Facts) pluginProblems() (all []string) {
+	if entry := f.registered(); entry != nil {
+		_, _, all = argument(entry["argument"])
+	}
+	for _, name := range plugin.CollectorSettings() {
+		if problem := problemOf(name, f.plugin(name)); problem != "" {
+			all = append(all, plugin.Collector+name+problem)
+		}
+	}
+	return all
+}
+
+// problemOf is what the plugin says of a setting's value (plugin-java's Settings); "" for nothing. Addresses are judged
+// one by one where they are looked at.
+func problemOf(name string, value any) string {
+	if value == nil {
+		return ""
+	}
+	text := strings.TrimSpace(fmt.Sprint(value))
+	_, isText := value.(string)
+	least, most := plugin.Bounds(name)
+	switch {
+	case name == "address" && len(texts(value)) == 0:
+		return " is an empty list: name at least one collector"
+	case name == "address":
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		for _, one := range list {
+			if _, isText := one.(string); !isText {
+				return fmt.Sprintf(": %q is no text: write host:port, such as collector.example:4320", fmt.Sprint(one))
+			}
+		}
+	case name == "policy" && !slices.Contains([]string{"first", "spread"}, text):
+		return fmt.Sprintf(" is %q: write first or spread", text)
+	case strings.HasSuffix(name, ".enabled") && !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false"):
+		return fmt.Sprintf(" is %q: write true or false", text)
+	case strings.HasSuffix(name, ".file") && !isText:
+		return fmt.Sprintf(" is %q: write the path of a file", text)
+	case most > 0:
+		n, isNumber := new(big.Rat).SetString(text)
+		if number, is := value.(float64); is && !math.IsNaN(number) && !math.IsInf(number, 0) {
+			n, isNumber = new(big.Rat).SetFloat64(number), true
+		}
+		if !isNumber || strings.Contains(text, "/") || !n.IsInt() || n.Cmp(big.NewRat(least, 1)) < 0 ||
+			n.Cmp(big.NewRat(most, 1)) > 0 {
+			return fmt.Sprintf(" is %q: write a whole number from %d to %d", text, least, most)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package io.github.bulletmetrics.storm;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The {@code argument} of the consumer's registration, whatever its type: a map of settings, or a list of such maps,
+ * the form of Storm's own example. Names may stand without {@link Settings#PREFIX}. Storm passes on what the file has,
+ * so what is of no use is named rather than dropped. Immutable.
+ */
+final class Argument {
+    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final List<String> unknown = new ArrayList<>();
+    private final List<String> notRead = new ArrayList<>();
+
+    Argument(Object argument) {
+        if (argument instanceof Collection) {
+            for (Object one : (Collection<?>) argument) {
+                read(one);
+            }
+        } else {
+            read(argument);
+        }
+    }
+
+    private void read(Object argument) {
+        if (argument instanceof Map) {
+            for (Map.Entry<?, ?> entry : ((Map<?, ?>) argument).entrySet()) {
+                read(String.valueOf(entry.getKey()), entry.getValue());
+            }
+        } else if (argument != null) {
+            notRead.add("its argument is " + (argument instanceof CharSequence ? "the text " : "") + "'" + argument
+                    + "', where a map of settings is wanted");
+        }
+    }
+
+    private void read(String given, Object value) {
+        String name = Settings.NAMES.contains(Settings.PREFIX + given) ? Settings.PREFIX + given : given;
+        if (!Settings.NAMES.contains(name)) {
+            unknown.add(given);
+        } else if (value == null) {
+            notRead.add(name + " has no value");
+        } else if (values.putIfAbsent(name, value) != null) {
+            notRead.add(name + " is there twice, and the first counts");
+        }
+    }
+
+    /** The value of a setting; null where there is none. */
+    Object get(String name) {
+        return values.get(name);
+    }
+
+    /** How many settings there are. */
+    int size() {
+        return values.size();
+    }
+
+    /** Names that are no setting's. */
+    List<String> unknown() {
+        return unknown;
+    }
+
+    /** What else of the argument has no effect, each with its reason. */
+    List<String> notRead() {
+        return notRead;
+    }
+}
