@@ -103,6 +103,9 @@ func hostName() string {
 }
 
 func (o *canaryOptions) complete() error {
+	if tls := o.sender.TLS; !tls.Enabled && tls.CA+tls.Cert+tls.Key+tls.ServerName != "" {
+		return errors.New("--tls is missing: without it --tls-ca, --tls-cert, --tls-key and --tls-server-name have no effect")
+	}
 	if o.target != targetGateway && o.target != targetDRPC {
 		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, o.target)
 	}
@@ -120,13 +123,16 @@ func (o *canaryOptions) complete() error {
 	for _, name := range o.classes {
 		class, err := load.ParseClass(name)
 		if err != nil {
-			return err
+			return fmt.Errorf("--classes: %w", err)
 		}
 		o.canary.Classes = append(o.canary.Classes, class)
 	}
 	var err error
 	if o.canary.Own, err = o.own.queries(o.canary.Query.Duration); err != nil {
 		return err
+	}
+	if len(o.canary.Classes)+len(o.canary.Own) == 0 {
+		return errors.New("--classes: name at least one class, or give a --query of your own")
 	}
 	if len(o.canary.Classes) == 0 {
 		o.source = "" // nothing is made for queries of somebody's own

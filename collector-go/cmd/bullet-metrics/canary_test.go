@@ -73,7 +73,7 @@ func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 		`--url "h:99999": port 99999 is above 65535`: {"--url", "h:99999"},
 		`--source "ftp://(hidden)@h": the scheme`:    {"--url", "h:1", "--source", "ftp://u:s3cret@h"},
 		"--target is gateway or drpc":                {"--target", "kafka"},
-		"is for TLS":                                 {"--url", "h:1", "--collector", "h:1", "--tls-ca", "ca.pem"},
+		"--tls is missing":                           {"--url", "h:1", "--collector", "h:1", "--tls-server-name", "h"},
 		"--url is missing: where queries are sent, such as --url 127.0.0.1:9901": {"--collector", "h:1"},
 		"two are named own":         {"--url", "h:1", "--query", "SELECT 1", "--query", "SELECT 2"},
 		"no --query is named b":     {"--url", "h:1", "--query", "a=SELECT 1", "--expect-records", "b=1"},

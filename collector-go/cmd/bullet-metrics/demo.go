@@ -113,7 +113,7 @@ func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) 
 	}
 	if o.seconds != 0 && o.bound() < leastDemo {
 		return nil, nil, fmt.Errorf(
-			"the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
+			"--seconds: the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
 	}
 	text := []byte(strings.Replace(demoExperiment, demoConf, strconv.Quote(o.stack.BulletConf), 1))
 	file, err := spec.Parse("demo.yaml", text)

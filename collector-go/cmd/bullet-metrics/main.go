@@ -105,9 +105,8 @@ func newRootCommand() *cobra.Command {
 		RunE:          subcommands,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
-	})
+	root.SetFlagErrorFunc(flagFault)
+	root.PersistentPreRunE = checkFlags
 	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(),
 		newExportCommand(), newFsckCommand(),
 		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(),

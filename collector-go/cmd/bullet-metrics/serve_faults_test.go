@@ -66,6 +66,12 @@ var brokenSettings = map[string]string{
 	"store.remote_write.embedded.url: 'http://127.0.0.1:1/'":                                            "a name of the collector's own",
 	"{store.remote_write.a.url: 'http://127.0.0.1:1/', store.influxdb.a: {url: 'http://127.0.0.1:1/', database: d}}": "have one name",
 	"limits.samples_per_second_per_topology: -1": "limits.samples_per_second_per_topology",
+	"store.embedded.retention_bytes: -1":         "store.embedded.retention_bytes is -1",
+	"store.embedded.retention_time: -1s":         "store.embedded.retention_time",
+	"shutdown.timeout: -1s":                      "shutdown.timeout",
+	"query.lookback: 0s":                         "query.lookback must be above 0",
+	"http.allowed_hosts: ['http://a']":           "not a host's name",
+	"http.allowed_hosts: ['a:9320']":             "not a host's name",
 	// files that settings name
 	"rules.files: [FILES/none.yml]":       "there is no such file",
 	"rules.files: [FILES/two.yml]":        "more than one YAML document",

@@ -54,7 +54,7 @@ func TestSnippetUsage(t *testing.T) {
 		"storm snippet --storm 2.8 --address collector":    "missing port; use HOST:PORT",
 		"storm snippet --storm 2.8 more":                   "takes no argument",
 		"storm snippets":                                   "unknown command",
-		"storm snippet --storm 2.8 --executors many":       "invalid argument",
+		"storm snippet --storm 2.8 --executors many":       "write a whole number",
 		"storm snippet --storm 2.8 --no-such-flag-as-this": "unknown flag",
 	} {
 		_, err := program(strings.Fields(line)...)

@@ -58,11 +58,12 @@ table:
 `
 
 const formedExperiment = `experiment: x
+title: Forms
 test: 5
 analysis: concurrency
 goals: [{figure: filter_latency, statistic: mean, at_most: 200ms}]
 topology: {conf: x.yaml}
-steps: {axis: queries, values: [0, 50], warm_up: 10s, sustain: 15s}
+steps: {axis: queries, values: [0, 50], warm_up: 10s, sustain: 20s}
 load: {class: raw, records: 10, duration: 10s, matching_per_second: 1.2}
 launch: {local: {workers: 2, worker_heap: 384MiB}}
 `

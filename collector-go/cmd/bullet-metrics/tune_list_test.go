@@ -49,11 +49,11 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		want string
 	}{
 		"nothing": {[]string{"run"}, exit.Usage, "takes an experiment's file, or --resume"},
-		"both":    {[]string{"run", smallest, "--resume", "x"}, exit.Usage, "takes an experiment's file"},
+		"both":    {[]string{"run", smallest, "--resume", "."}, exit.Usage, "takes an experiment's file"},
 		"no file": {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
 		"no run":  {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run directory"},
-		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exit.Failed,
-			"holds a run already"},
+		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exit.Usage,
+			"the directory is not empty"},
 		"not built": {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()},
 			exit.Failed, "type make build"},
 	} {

@@ -198,7 +198,7 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--grid, --out and --time-limit are": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--grid"},
-		"--time-limit -1s is below 0": {searches + "sample.yaml", "--time-limit", "-1s"},
+		`--time-limit "-1s": a time below zero`: {searches + "sample.yaml", "--time-limit", "-1s"},
 		"--output \"table\" is none of": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--output", "table"},
 		"--dry-run is shown as": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",

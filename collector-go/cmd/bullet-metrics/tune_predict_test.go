@@ -98,13 +98,13 @@ func TestPredictOfAnExperimentsStepsAndOfARunsConfiguration(t *testing.T) {
 
 func TestPredictStatesWhatIsWrong(t *testing.T) {
 	for want, line := range map[string][]string{
-		"--from is missing":          {"predict"},
-		"--check takes runs'":        {"predict", "--check"},
-		"is no key=value":            {"predict", "--from", test7Table, "--set", "x"},
-		"is none of table":           {"predict", "--from", test7Table, "--output", "xml"},
-		"one FILE may be given":      {"predict", "--from", test7Table, "a", "b"},
-		"--queries must be at least": {"predict", "--from", test7Table, "--queries", "-1"},
-		"takes its runs as argument": {"predict", "--check", test7Table, "--from", test7Table},
+		"--from is missing":                          {"predict"},
+		"--check takes runs'":                        {"predict", "--check"},
+		"is no key=value":                            {"predict", "--from", test7Table, "--set", "x"},
+		"is none of table":                           {"predict", "--from", test7Table, "--output", "xml"},
+		"one FILE may be given":                      {"predict", "--from", test7Table, "a", "b"},
+		`--queries "-1.000000": a number below zero`: {"predict", "--from", test7Table, "--queries", "-1"},
+		"takes its runs as argument":                 {"predict", "--check", test7Table, "--from", test7Table},
 	} {
 		_, err := tune(t, line...)
 		require.ErrorContains(t, err, want)

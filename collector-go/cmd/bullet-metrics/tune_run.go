@@ -106,6 +106,10 @@ func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now
 	if dir == "" {
 		dir = filepath.Join(o.runs, runID(file, now))
 	}
+	if holds, _ := os.ReadDir(dir); len(holds) > 0 { // a run that cannot be launched is removed with its directory
+		return nil, nil, usageError{fmt.Errorf("--out %q: the directory is not empty; name a new one, or go on with the run in it: tune run --resume %[1]q",
+			dir)}
+	}
 	writer, err := e.create(ctx, dir, file, text, file.Plan(), now)
 	return file, writer, err
 }

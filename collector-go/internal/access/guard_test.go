@@ -246,7 +246,7 @@ func TestFilesThatCannotBeUsedAreRefusedAtStart(t *testing.T) {
 		"tls: certificate":     {TLS: TLSFiles{Cert: cert, Key: nothing}, TokenFile: tokens},
 		"no PEM certificate":   {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: nothing}, TokenFile: tokens},
 		"clients' authority: ": {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: "/nowhere.ca"}, TokenFile: tokens},
-		"token file: ":         {TokenFile: "/nowhere.tokens"},
+		"token_file: ":         {TokenFile: "/nowhere.tokens"},
 	} {
 		o.Port, o.Listen = GRPC, "127.0.0.1:1"
 		_, err := Open(o)

@@ -40,9 +40,9 @@ func (o Options) assemble(files contents) (*identity, error) {
 	i := &identity{}
 	var faults []error
 	keep := func(err error) { faults = append(faults, err) }
-	i.grants = readGrants(files, o.TokenFile, keep)
+	i.grants = readGrants(files, o.Port+".token_file", o.TokenFile, keep)
 	if o.TokenFile == "" {
-		i.writers = readGrants(files, o.WriteTokenFile, keep)
+		i.writers = readGrants(files, GRPC+".token_file", o.WriteTokenFile, keep)
 	}
 	if o.TLS.Cert != "" {
 		i.tls = o.TLS.tlsConfig()
@@ -62,13 +62,13 @@ func (o Options) faults() error {
 	return errors.Join(err, bad)
 }
 
-func readGrants(files contents, path string, keep func(error)) *grants {
+func readGrants(files contents, setting, path string, keep func(error)) *grants {
 	if path == "" {
 		return nil
 	}
 	text, err := files.read(path)
 	if err != nil {
-		keep(fmt.Errorf("token file: %w", err))
+		keep(fmt.Errorf("%s: %w", setting, err))
 		return nil
 	}
 	found, err := parseGrants(path, text)
@@ -81,7 +81,7 @@ func readGrants(files contents, path string, keep func(error)) *grants {
 func (i *identity) readWeb(files contents, path string, keep func(error)) {
 	text, err := files.read(path)
 	if err != nil {
-		keep(fmt.Errorf("web configuration file: %w", err))
+		keep(fmt.Errorf("http.web_config_file: %w", err))
 		return
 	}
 	c, err := readWeb(path, text)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -184,7 +185,11 @@ func (c Config) Validate() error {
 		c.validateStores(),
 		c.validateQueryURL(),
 		c.validateAcknowledge(),
-		atLeast("disk.make_room_after", int64(c.Disk.MakeRoomAfter), 0, "no patience"),
+		notNegative("shutdown.timeout", c.Shutdown),
+		notNegative("disk.make_room_after", c.Disk.MakeRoomAfter),
+		notNegative("store.embedded.retention_time", c.Embedded.RetentionTime),
+		atLeast("store.embedded.retention_bytes", c.Embedded.RetentionBytes, 0, "no bound"),
+		positive("query.lookback", int64(c.Query.Lookback)),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
 			"two segments (2 x journal.segment_bytes)"),
@@ -197,6 +202,7 @@ func (c Config) Validate() error {
 		positive("query.timeout", int64(c.Query.Timeout)),
 		wholeSeconds("rules.interval", c.Rules.Interval),
 		validateURL("http.external_url", c.HTTP.ExternalURL, "https://collector.example:9320", "http.web_config_file"),
+		validateHosts("http.allowed_hosts", c.HTTP.AllowedHosts),
 		c.Alertmanager.validate(),
 		c.Nimbus.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
@@ -300,6 +306,17 @@ func (n Nimbus) validate() (err error) {
 	return err
 }
 
+// validateHosts refuses what is not the name or the IP address of a host.
+func validateHosts(key string, hosts []string) (err error) {
+	for _, host := range hosts {
+		if address.HostPort(net.JoinHostPort(host, "1")).Server("metrics.example:1") != nil {
+			err = errors.Join(err, fmt.Errorf("%s %.100q: not a host's name; write names without port, for example metrics.example",
+				key, host))
+		}
+	}
+	return err
+}
+
 // validateURL refuses what is not the URL of a server; "" is none. The URL is logged and shown, so that a user and a
 // password belong in the file that secrets names.
 func validateURL(key, text, example, secrets string) error {
@@ -389,6 +406,13 @@ func (c Config) validatePorts() (err error) {
 		}
 	}
 	return err
+}
+
+func notNegative(key string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("%s is %s: it must be at least 0s", key, d)
+	}
+	return nil
 }
 
 func positive(key string, v int64) error {

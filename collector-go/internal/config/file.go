@@ -189,11 +189,19 @@ func (l *loader) set(key, name string, setting Setting, entry *ast.MappingValueN
 		l.fault(entry, "%s has a value of the wrong shape; %s", key, setting.Usage)
 		return
 	}
+	if len(text) > mostText {
+		l.unread[key] = true
+		l.fault(entry, "%s: a value of %d bytes; at most %d are read", key, len(text), mostText)
+		return
+	}
 	if err := l.give(name, setting, text); err != nil {
 		l.unread[key] = true
 		l.fault(entry, "%s: %s", key, err)
 	}
 }
+
+// mostText of a value, bytes: a list of files or addresses has some hundred.
+const mostText = 64 << 10
 
 // give sets a setting unless a flag did.
 func (l *loader) give(name string, setting Setting, text string) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/prometheus/common/config"
 	"github.com/spf13/pflag"
@@ -72,6 +73,10 @@ func (s *Store) own(setting forward.Setting) pflag.Value {
 	return value{"string", func(given string) error {
 		if len(setting.Choices) > 0 && !slices.Contains(setting.Choices, given) {
 			return fmt.Errorf("%q is none of %s", given, strings.Join(setting.Choices, ", "))
+		}
+		blank := strings.TrimSpace(given) == "" || strings.ContainsFunc(given, unicode.IsControl)
+		if len(setting.Choices) == 0 && blank {
+			return fmt.Errorf("%.100q is empty or holds a control character; write a name, or leave it out", given)
 		}
 		s.Own[setting.Name] = given
 		return nil

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+)
+
+// shownValue is how much of a value a message repeats, bytes.
+const shownValue = 60
+
+// mostBytes of a value are more than a path may have; the longest query has as many in a file.
+const mostBytes = 64 << 10
+
+// flagFault says which flag cannot have which value, without the words of the parser's own errors.
+func flagFault(command *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, command.CommandPath())}
+	}
+	wanted := map[string]string{"bool": "write true or false", "duration": "write a duration such as 30s or 5m",
+		"int": "write a whole number", "intSlice": "write whole numbers with commas between",
+		"uint64": "write a whole number of at least 0", "float64": "write a number such as 0.5",
+		"float64Slice": "write numbers with commas between"}[invalid.GetFlag().Value.Type()]
+	flag := "--" + invalid.GetFlag().Name
+	cause := invalid.Unwrap()
+	if number := new(strconv.NumError); wanted != "" && (errors.As(cause, &number) || isGo(cause)) {
+		return usageError{fmt.Errorf("%s %s: %s", flag, abridged(invalid.GetValue()), wanted)}
+	}
+	value := invalid.GetValue()
+	said := cause.Error()
+	if len(value) > shownValue {
+		said = strings.ReplaceAll(said, strconv.Quote(value), abridged(value))
+		said = strings.ReplaceAll(said, value, value[:shownValue]+"...")
+	}
+	return usageError{fmt.Errorf("%s %s: %s", flag, abridged(value), said)}
+}
+
+// isGo reports whether an error is in words of Go's own parsers.
+func isGo(err error) bool {
+	return strings.HasPrefix(err.Error(), "time: ") || strings.HasPrefix(err.Error(), "strconv.")
+}
+
+func abridged(value string) string {
+	if len(value) > shownValue {
+		return fmt.Sprintf("%q... (%d bytes)", value[:shownValue], len(value))
+	}
+	return strconv.Quote(value)
+}
+
+// checkFlags refuses values that no flag of ours has a meaning for, whatever it is called: a text that is empty, a
+// number or a time below zero, and what is no number.
+func checkFlags(command *cobra.Command, _ []string) (err error) {
+	command.Flags().Visit(func(f *pflag.Flag) {
+		for _, value := range valuesOf(f) {
+			if err != nil {
+				return
+			}
+			if problem := inputProblem(command, f.Name, value); problem != "" {
+				err = usageError{fmt.Errorf("--%s %s: %s", f.Name, abridged(value), problem)}
+			} else if problem := flagProblem(f.Value.Type(), value); problem != "" {
+				err = usageError{fmt.Errorf("--%s %s: %s", f.Name, abridged(value), problem)}
+			} else if problem := addressProblem(f.Name, value); problem != nil {
+				err = usageError{fmt.Errorf("--%s %w", f.Name, problem)}
+			} else if !manyLines[f.Name] && f.Value.Type() != "bool" && strings.ContainsFunc(value, unicode.IsControl) {
+				err = usageError{fmt.Errorf("--%s %s: the value holds a control character; write plain text", f.Name,
+					abridged(value))}
+			}
+		}
+	})
+	if err == nil && command.Flags().Changed("tls-cert") != command.Flags().Changed("tls-key") {
+		err = usageError{errors.New("--tls-cert and --tls-key belong together: give both, or neither")}
+	}
+	return err
+}
+
+// inputs are flags that name something to read: a file, or a file or a directory.
+var inputs = map[string]string{"simulate": "file", "config": "file", "tls-ca": "file", "tls-cert": "file",
+	"tls-key": "file", "token-file": "file", "input": "", "from": "", "resume": ""}
+
+// inputProblem looks whether what a flag names is there. Grafana's files are on another machine.
+func inputProblem(command *cobra.Command, name, path string) string {
+	kind, is := inputs[name]
+	if !is || command.Parent() != nil && command.Parent().Name() == "grafana" {
+		return ""
+	}
+	about, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "no such file, or it cannot be reached; name one that is there"
+	case kind == "file" && about.IsDir():
+		return "a directory; name a file in it"
+	}
+	return ""
+}
+
+// manyLines are flags whose value is a text in another language, which may have several lines.
+var manyLines = map[string]bool{"query": true, "set": true, "setting": true}
+
+// addressProblem judges the addresses that flags of these names take. "none" is none, where a flag admits that.
+func addressProblem(name, value string) error {
+	url := address.Form{Example: "http://127.0.0.1:9320", Query: true, HostPort: true}
+	switch {
+	case strings.HasSuffix(name, "-listen"):
+		return address.HostPort(value).Listen("127.0.0.1:9320")
+	case name == "nimbus":
+		return address.HostPort(value).Server("nimbus:6627")
+	case (name == "collector" || name == "url" || name == "source") && value != "none":
+		_, err := address.URL(value).Parse(url)
+		return err
+	}
+	return nil
+}
+
+// valuesOf are a flag's values as texts.
+func valuesOf(f *pflag.Flag) []string {
+	switch v := f.Value.(type) {
+	case pathname.Value:
+		return strings.Split(v.String(), ",")
+	case pflag.SliceValue:
+		if len(v.GetSlice()) == 0 {
+			return []string{""}
+		}
+		return v.GetSlice()
+	default:
+		return []string{v.String()}
+	}
+}
+
+func flagProblem(kind, value string) string {
+	if len(value) > mostBytes {
+		return fmt.Sprintf("longer than %d bytes; write what is meant", mostBytes)
+	}
+	switch kind {
+	case "string", "stringArray", "stringSlice":
+		switch {
+		case strings.TrimSpace(strings.Trim(value, "\ufeff")) == "":
+			return "the value is empty; write one, or leave the flag out"
+		case strings.ContainsRune(value, 0):
+			return "the value holds a character of zero; write plain text"
+		}
+	case "duration":
+		if d, err := time.ParseDuration(value); err == nil && d < 0 {
+			return "a time below zero; write one of at least 0s"
+		}
+	case "int", "intSlice", "float64", "float64Slice":
+		n, err := strconv.ParseFloat(value, 64)
+		switch {
+		case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+			return "not a finite number; write one such as 0.5"
+		case n < 0:
+			return "a number below zero; write one of at least 0"
+		}
+	}
+	return ""
+}
