@@ -36,8 +36,11 @@ func TestDoctorPageIsTrue(t *testing.T) {
 
 // examine asks a real collector, and returns the findings by check.
 func (r *running) examine(topology string) (map[string]doctor.Finding, error) {
-	out, err := program("doctor", "--collector", "http://"+r.col.httpListener.Addr().String(), "--topology", topology,
-		"--output", "json")
+	args := []string{"doctor", "--collector", "http://" + r.col.httpListener.Addr().String(), "--output", "json"}
+	if topology != "" {
+		args = append(args, "--topology", topology)
+	}
+	out, err := program(args...)
 	var report doctor.Report
 	require.NoError(r.t, json.Unmarshal([]byte(out), &report), out)
 	assert.Equal(r.t, err == nil, report.Well)
