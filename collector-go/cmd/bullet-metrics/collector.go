@@ -237,6 +237,8 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry, answering.Elsewhere, answering.Flags = col.known, col.others, publicSettings(c)
+	// the address of an empty page's settings
+	answering.Flags["grpc.listen"] = col.grpcListener.Addr().String()
 	answering.NotStored = col.notStored
 	if answering.Page, err = webui.Handler(); err != nil {
 		return err

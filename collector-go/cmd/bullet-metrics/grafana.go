@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ import (
 type grafanaExport struct {
 	dir, url, dashboards string
 	runbooks             string
+	prometheus           string // version that the rules are for
 	access               dashboard.Access
 }
 
@@ -40,6 +42,9 @@ func newGrafanaExportCommand() *cobra.Command {
   provisioning/alerting/bullet-metrics.yaml    the alerts, for Grafana to evaluate
   prometheus/bullet-metrics.rules.yaml         the alerts, for Prometheus to evaluate
 
+The dashboards and Grafana's alerts need Grafana 12, the rules Prometheus ` + alertrules.OffsetSince + `; --prometheus-version ` + alertrules.OldestKnown + ` writes rules that an older one, or
+vmalert, takes too.
+
 Let one of the two evaluate the alerts, not both. Files of these names are written over; others are left alone.`,
 		Example: `  bullet-metrics grafana export --dir grafana
   bullet-metrics grafana export --dir /etc/grafana --url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards
@@ -48,6 +53,9 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if e.dir == "" {
 				return usageError{errors.New("--dir is missing: the directory to write into")}
+			}
+			if _, err := e.queryOffset(); err != nil {
+				return usageError{err}
 			}
 			if err := errors.Join(e.check(cmd.Flags().Changed("runbooks-url")), e.access.Validate()); err != nil {
 				return usageError{err}
@@ -71,6 +79,8 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 		"where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
 	flags.StringVar(&e.runbooks, "runbooks-url", "",
 		"where people find the collector's runbooks; URL/runbooks/ unless given")
+	flags.StringVar(&e.prometheus, "prometheus-version", alertrules.OffsetSince,
+		"the Prometheus that is to evaluate the rules, "+alertrules.OldestKnown+" or later")
 	flags.Var(pathname.Of(&e.access.TokenFile, ""), "token-file", "where Grafana will find a file with a token that may read")
 	flags.StringVar(&e.access.User, "user", "", "a user of the collector's web configuration file, instead of a token")
 	flags.Var(pathname.Of(&e.access.PasswordFile, ""), "password-file",
@@ -117,6 +127,10 @@ func (e grafanaExport) files() (all []exported, err error) {
 			return nil, fmt.Errorf("grafana export: %w", err)
 		}
 	}
+	offset, err := e.queryOffset()
+	if err != nil {
+		return nil, err
+	}
 	runbooks := strings.TrimSuffix(cmp.Or(e.runbooks, strings.TrimSuffix(e.url, "/")+"/runbooks"), "/") + "/"
 	for _, b := range dashboard.All() {
 		all = append(all, exported{"dashboards/" + b.Name + ".json", b.JSON()})
@@ -126,8 +140,31 @@ func (e grafanaExport) files() (all []exported, err error) {
 		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
 		exported{"provisioning/alerting/bullet-metrics.yaml", alertrules.GrafanaRules(dashboard.SourceUID, runbooks)},
 		exported{"prometheus/bullet-metrics.rules.yaml", alertrules.PrometheusRules(alertrules.Interval,
-			alertrules.QueryOffset,
+			offset,
 			runbooks)}), nil
+}
+
+// queryOffset is how far the rules look back: not at all for a Prometheus that does not know how to.
+func (e grafanaExport) queryOffset() (time.Duration, error) {
+	version := func(text string) (n int, is bool) {
+		var major, minor, patch int
+		fields, _ := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
+		return 1000*major + minor, fields >= 2 && major >= 0 && minor >= 0 && minor < 1000
+	}
+	oldest, _ := version(alertrules.OldestKnown)
+	since, _ := version(alertrules.OffsetSince)
+	asked, is := version(e.prometheus)
+	switch {
+	case !is:
+		return 0, fmt.Errorf("--prometheus-version %q: write MAJOR.MINOR, such as %s", e.prometheus,
+			alertrules.OldestKnown)
+	case asked < oldest:
+		return 0, fmt.Errorf("--prometheus-version %s: the rules need %s or later, which knows keep_firing_for",
+			e.prometheus, alertrules.OldestKnown)
+	case asked < since:
+		return 0, nil
+	}
+	return alertrules.QueryOffset, nil
 }
 
 func (f exported) write(dir string) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
@@ -26,7 +27,7 @@ var updateDashboards = flag.Bool("update-dashboards", false, "rewrite dashboards
 const dashboardsHome = "../../../dashboards"
 
 // committedExport is what the committed files were made with: places that suit Grafana's packages.
-var committedExport = grafanaExport{url: "http://127.0.0.1:9320",
+var committedExport = grafanaExport{url: "http://127.0.0.1:9320", prometheus: alertrules.OffsetSince,
 	dashboards: "/var/lib/grafana/dashboards/bullet-metrics"}
 
 // Every committed dashboard, provisioning file and rule file is what the program writes, and there is none besides.
@@ -190,4 +191,29 @@ func TestGrafanaSeesAnnotations(t *testing.T) {
 	assert.Contains(t, answers["Configuration changes"], fmt.Sprintf(`"%d"]`, ended.UnixMilli()),
 		"Grafana takes the value as a time in ms")
 	assert.NotContains(t, answers["Configuration changes"], "100 queries")
+}
+
+// The rules are for the Prometheus that is named, and say which one they need.
+func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
+	rules := func(version string) (string, error) {
+		dir := t.TempDir()
+		if _, err := program("grafana", "export", "--dir", dir, "--prometheus-version", version); err != nil {
+			return "", err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "prometheus/bullet-metrics.rules.yaml"))
+		require.NoError(t, err)
+		return string(text), nil
+	}
+	for version, offset := range map[string]bool{"2.42": false, "2.52.1": false, "2.53": true, "2.53.0": true, "3.0": true} {
+		text, err := rules(version)
+		require.NoError(t, err, version)
+		assert.Equal(t, offset, strings.Contains(text, "query_offset: 41s"), version)
+		assert.Contains(t, text, map[bool]string{true: "It needs Prometheus 2.53", false: "It needs Prometheus 2.42"}[offset])
+	}
+	for version, says := range map[string]string{"2.41": "the rules need 2.42 or later", "2": "write MAJOR.MINOR",
+		"": "write MAJOR.MINOR", "new": "write MAJOR.MINOR", "-1.2": "write MAJOR.MINOR"} {
+		_, err := rules(version)
+		require.ErrorContains(t, err, says, version)
+		assert.Equal(t, exit.Usage, exitCode(err), version)
+	}
 }

@@ -59,6 +59,9 @@ type Alert struct {
 	// killed.
 	Hold   time.Duration
 	HoldBy []string
+	// Together is the recorded series of a topology whose workers all have the cause, which is one then: its one alert
+	// takes the place of each worker's. Grafana's stay apart.
+	Together string
 	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's
 	// own value while Value is bad, what is well (0; 1 of a ratio that must not fall) while it is good and where the
 	// worker has left. Then what stands is what each worker said last: one that is silent is not well because others
@@ -89,7 +92,11 @@ func (a Alert) expr() string {
 	if a.Raised != "" {
 		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}
-	return a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
+	whole := a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
+	if a.Together != "" {
+		whole = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, whole)
+	}
+	return whole
 }
 
 // Beyond is an expression that finds the alert's value where what is measured is bad, and nothing that is held from

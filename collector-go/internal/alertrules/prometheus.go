@@ -12,6 +12,17 @@ import (
 
 const written = "# Written by the table in collector-go/internal/alertrules; a test holds it current. bullet-metrics grafana export writes it too.\n"
 
+// The least Prometheus for the rules: with query_offset, and without it.
+const (
+	OffsetSince = "2.53"
+	OldestKnown = "2.42" // keep_firing_for
+)
+
+const (
+	needsOffset = "# It needs Prometheus " + OffsetSince + ", which knows query_offset. For older ones, and for vmalert: bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
+	needsOldest = "# It needs Prometheus " + OldestKnown + ", which knows keep_firing_for. Without query_offset rules look at the newest 41 s too, which are not there yet.\n"
+)
+
 // GroupName is the rule group's.
 const GroupName = "bullet-metrics"
 
@@ -22,7 +33,7 @@ type ruleFile struct {
 type ruleGroup struct {
 	Name        string `yaml:"name"`
 	Interval    string `yaml:"interval"`
-	QueryOffset string `yaml:"query_offset"`
+	QueryOffset string `yaml:"query_offset,omitempty"`
 	Rules       []rule `yaml:"rules"`
 }
 
@@ -43,8 +54,8 @@ type annotations struct {
 }
 
 // PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is
-// evaluated once an interval, offset behind the clock. Alerts lead to their pages below runbooks, a URL that ends with
-// a slash.
+// evaluated once an interval, offset behind the clock; an offset of 0 is left out, for those that do not know the
+// field. Alerts lead to their pages below runbooks, a URL that ends with a slash.
 func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
 	return rules(interval, offset, 1, runbooks)
 }
@@ -56,7 +67,11 @@ func ScaledRules(interval, offset time.Duration, scale float64) []byte {
 }
 
 func rules(interval, offset time.Duration, scale float64, runbooks string) []byte {
-	group := ruleGroup{Name: GroupName, Interval: duration(interval), QueryOffset: duration(offset)}
+	group := ruleGroup{Name: GroupName, Interval: duration(interval)}
+	needs := needsOldest
+	if offset > 0 {
+		group.QueryOffset, needs = duration(offset), needsOffset
+	}
 	for _, r := range recordings {
 		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: scaledWindows(r.Expr, scale)})
 	}
@@ -74,7 +89,7 @@ func rules(interval, offset time.Duration, scale float64, runbooks string) []byt
 			a.RunbookURL(runbooks)}
 		group.Rules = append(group.Rules, r)
 	}
-	return marshal(written, ruleFile{[]ruleGroup{group}})
+	return marshal(written+needs, ruleFile{[]ruleGroup{group}})
 }
 
 // window is a range, or an offset, in an expression.

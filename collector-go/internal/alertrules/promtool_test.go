@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,30 @@ func TestRulesPassPromtool(t *testing.T) {
 			assert.NoError(t, err, string(out))
 		})
 	}
+}
+
+// The rules for an older Prometheus load into the oldest one that is named, Debian's, and are the same but for the
+// offset; those for a newer one do not load there, which is why there are two.
+func TestRulesLoadIntoTheOldestPrometheusThatIsNamed(t *testing.T) {
+	unpack := exec.CommandContext(t.Context(), "../../../.ci/server", "prometheus")
+	dir, err := unpack.Output()
+	require.NoError(t, err)
+	promtool := filepath.Join(strings.TrimSpace(string(dir)), "usr", "bin", "promtool")
+	version, err := exec.CommandContext(t.Context(), promtool, "--version").CombinedOutput()
+	require.NoError(t, err, string(version))
+	require.Contains(t, string(version), "version "+alertrules.OldestKnown)
+	check := func(offset time.Duration) (string, error) {
+		file := filepath.Join(t.TempDir(), "rules.yaml")
+		require.NoError(t, os.WriteFile(file, alertrules.PrometheusRules(alertrules.Interval, offset,
+			alertrules.Runbooks), 0o600))
+		out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", file).CombinedOutput()
+		return string(out), err
+	}
+	out, err := check(0)
+	require.NoError(t, err, out)
+	out, err = check(alertrules.QueryOffset)
+	require.Error(t, err)
+	assert.Contains(t, out, "query_offset")
 }
 
 // withRulesItNeeds is a copy of a file of unit tests that evaluates the rules which it names, and what they are made

@@ -57,6 +57,7 @@ const (
 	gcShare         = "topology_worker:bullet_worker_gc_seconds:deriv5m"
 	heapRatio       = "topology_worker:bullet_worker_heap_used_ratio:min5m"
 	restarts        = "topology_worker:bullet_worker_restarts:increase15m"
+	allRestarted    = "topology:bullet_worker_restarts:all_increase15m"
 	droppedSamples  = "topology_reason:bullet_metrics_collection_dropped_samples:increase10m"
 	rejectedSamples = "topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m"
 	clockSkew       = "topology:bullet_metrics_worker_clock_ahead_seconds:worst"
@@ -143,6 +144,8 @@ var recordings = []Recording{
 	{gcShare, `sum by (topology, worker) (deriv(bullet_worker_gc_seconds_total[5m])) > -Inf` + orGone},
 	{heapRatio, `min by (topology, worker) (min_over_time(bullet_worker_heap_used_bytes[5m])) / max by (topology, worker) (bullet_worker_heap_limit_bytes) > -Inf` + orGone},
 	{restarts, `max by (topology, worker) (bullet_worker_restarts_total) - min by (topology, worker) (min_over_time(bullet_worker_restarts_total[15m])) > -Inf` + orGone},
+	{allRestarted, fmt.Sprintf("max by (topology) (%s) and on (topology) count by (topology) (%[1]s > 0) > 1 and on (topology) count by (topology) (%[1]s > 0) >= on (topology) %s",
+		restarts, workersCount)},
 	{lagOfWorker, `sum by (topology, worker) (bullet_source_lag_records) / sum by (topology, worker) (deriv(bullet_source_records_total[5m])) > -Inf`},
 	{lagOf, `sum by (topology) (bullet_source_lag_records) / sum by (topology) (deriv(bullet_source_records_total[5m])) > -Inf`},
 	{lagRaised, ofRaised(lagOfWorker, lagOf, lagLimit, sourceGone)},

@@ -65,9 +65,10 @@ var alerts = []Alert{
 	{
 		Name: "BulletWorkerRestarted", Severity: Warning,
 		Value: restarts, Limit: 0, Unit: Number,
-		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker,
-		Summary:     "Worker {worker} of {topology} restarted {value} times in 15 minutes",
-		Description: "The process of worker {worker} of {topology} restarted {value} times in the last 15 minutes. What it held is lost, its queries too unless Bullet replays them.",
+		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker, Together: allRestarted,
+		Summary: "{{ if $labels.worker }}Worker {worker}{{ else }}Each worker{{ end }} of {topology} restarted{{ if not $labels.worker }}, up to{{ end }} {value} times in 15 minutes",
+		Description: "{{ if $labels.worker }}The process of worker {worker} of {topology} restarted {value} times in the last 15 minutes. What it held is lost, its queries too unless Bullet replays them." +
+			"{{ else }}The processes of all workers of {topology} restarted in the last 15 minutes, up to {value} times each: somebody restarted or rebalanced it, or they have one cause. What they held is lost, queries too unless Bullet replays them.{{ end }}",
 	},
 	{
 		Name: "BulletSourceFallingBehind", Severity: Critical,

@@ -107,7 +107,8 @@ func (a *api) routes() []route {
 
 // graph leads to the page with what an alert's link asks as Prometheus writes it (g0.expr); the page reads it.
 func graph(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, "/#"+r.URL.Query().Encode(), http.StatusFound)
+	w.Header().Set("Location", "./#"+r.URL.Query().Encode()) // relative: a proxy may serve all below a path
+	w.WriteHeader(http.StatusFound)
 }
 
 // serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for

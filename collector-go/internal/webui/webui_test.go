@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -88,6 +89,43 @@ func TestModulesArePreloaded(t *testing.T) {
 	modules, err := fs.Glob(embedded, "static/js/*.js")
 	require.NoError(t, err)
 	for _, m := range modules {
-		assert.Contains(t, string(index), `"/page`+strings.TrimPrefix(m, "static")+`"`)
+		assert.Contains(t, string(index), `"page`+strings.TrimPrefix(m, "static")+`"`)
 	}
+}
+
+// Behind a proxy that serves the collector below a path and takes the path off, the page finds its parts: no address in
+// it begins at the root.
+func TestThePageWorksBelowAPath(t *testing.T) {
+	h, err := Handler()
+	require.NoError(t, err)
+	proxied := http.StripPrefix("/metrics-of/bullet", h)
+	get := func(target string) (int, string) {
+		w := httptest.NewRecorder()
+		proxied.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		return w.Code, w.Body.String()
+	}
+	base, err := url.Parse("http://collector/metrics-of/bullet/")
+	require.NoError(t, err)
+	code, index := get(base.Path)
+	require.Equal(t, http.StatusOK, code)
+	links := regexp.MustCompile(`(?:href|src)="([^"#]+)"`).FindAllStringSubmatch(index, -1)
+	require.Greater(t, len(links), 30)
+	for _, link := range links {
+		to, err := base.Parse(link[1])
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(to.Path, base.Path), "%s leads out of the path", link[1])
+		if strings.HasPrefix(link[1], "page/") {
+			code, _ := get(to.Path)
+			assert.Equal(t, http.StatusOK, code, link[1])
+		}
+	}
+	fromRoot := regexp.MustCompile(`(fetch|href|src|import)[^\n]{0,10}['"` + "`" + `]/[a-z-]`)
+	require.NoError(t, fs.WalkDir(embedded, "static/js", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := embedded.ReadFile(name)
+		assert.NotRegexp(t, fromRoot, string(text), name)
+		return err
+	}))
 }

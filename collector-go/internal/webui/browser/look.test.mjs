@@ -90,7 +90,7 @@ for (const [name, base, figure, cause, advice] of [
     'slow-filter',
     'full',
     'latency',
-    /FilterBolt is busy 9\d% of its time since \d\d:\d\d UTC \(3\d% before\)/,
+    /FilterBolt is busy 9\d% of its time since \d\d:\d\d \(3\d% before\)/,
     /bullet\.topology\.filter\.bolt\.parallelism/,
   ],
   [
@@ -112,7 +112,7 @@ for (const [name, base, figure, cause, advice] of [
     'was-away',
     'away',
     'workers',
-    /The collector did not run from \d\d:\d\d UTC to \d\d:\d\d UTC: of that time only what the plugin held is known/,
+    /The collector did not run from \d\d:\d\d to \d\d:\d\d: of that time only what the plugin held is known/,
     /why the collector was down/,
   ],
 ]) {

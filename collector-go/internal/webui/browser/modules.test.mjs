@@ -13,7 +13,7 @@ import { held } from '../static/js/placement.js';
 import { chosen, defaults, format, moment, parse, sliceOf } from '../static/js/state.js';
 import { bandsAndMarks } from '../static/js/timeline.js';
 import { webAddress } from '../static/js/dom.js';
-import { duration, plain, units } from '../static/js/units.js';
+import { duration, plain, spoken, units, zoneOf } from '../static/js/units.js';
 
 test('a state comes back from its hash', () => {
   for (const part of [
@@ -406,4 +406,57 @@ test('a diagnosis is moments on the figures that moved', () => {
     ],
   );
   assert.deepEqual(momentsOf(null), []);
+});
+
+test('a collector that does not answer leaves nothing green', () => {
+  const calm = { alarms: [], condition: 'running', alive: true, okSince: 0, judged: true, now: 100 };
+  assert.equal(stateOf(calm).kind, 'ok');
+  const lost = { at: Date.parse('2026-11-21T15:51:00Z') / 1000, words: 'the collector does not answer' };
+  const away = stateOf({ ...calm, lost });
+  assert.equal(away.kind, 'unknown');
+  assert.match(away.text, /^Not known since \d\d:\d\d:\d\d: the collector does not answer$/);
+  assert.equal(stateOf({ ...calm, lost, alarms: [alarm('A', 'critical')] }).kind, 'unknown', 'nor red');
+});
+
+const alarm = (name, severity, began = 1, state = 'firing') => ({
+  state,
+  activeAt: new Date(began * 1000).toISOString(),
+  labels: { alertname: name, severity, topology: 't' },
+  annotations: { summary: `${name} is 418ms` },
+});
+
+test('what is not known comes before what was measured last, and that is in the past', () => {
+  const alarms = alarmsOf(
+    [
+      alarm('BulletFilterLatencyMeanHigh', 'critical', 1),
+      alarm('BulletMetricsCollectorBlind', 'critical', 9),
+      alarm('BulletClockSkew', 'critical', 5),
+      alarm('BulletClockSkew', 'warning', 0),
+    ],
+    't',
+  );
+  assert.deepEqual(
+    alarms.map((a) => a.labels.alertname + a.labels.severity[0]),
+    ['BulletClockSkewc', 'BulletMetricsCollectorBlindc', 'BulletFilterLatencyMeanHighc', 'BulletClockSkeww'],
+  );
+  const held = { held: true, summary: 'Filter latency of t was 418ms', last_bad: '2026-11-21T15:51:00Z' };
+  const now = Date.parse('2026-11-21T16:11:00Z') / 1000;
+  const state = stateOf({ alarms: [alarm('BulletFilterLatencyMeanHigh', 'critical')], evidence: held, now });
+  assert.equal(state.kind, 'firing');
+  assert.match(state.text, /^Filter latency of t was 418ms \(last measured \d\d:\d\d, 20 min ago\)$/);
+});
+
+test('times and durations in a sentence are written as everywhere on the page', () => {
+  const at = Date.parse('2026-11-21T15:51:00Z') / 1000;
+  assert.match(
+    spoken('busy 97% since 2026-11-21T15:51:00Z (30% before)', at),
+    /^busy 97% since \d\d:\d\d \(30% before\)$/,
+  );
+  assert.match(spoken('since 2026-11-20T15:51:00.000Z', at + 86400), /^since 2026-11-2\d \d\d:\d\d$/);
+  assert.equal(spoken('latency of a-5m is 430ms, above 200 ms', at), 'latency of a-5m is 430 ms, above 200 ms');
+  assert.equal(spoken('at least 2h 0m 3s behind (1.5s)', at), 'at least 2 h 0 min 3 s behind (1.5 s)');
+  assert.equal(zoneOf('UTC', 0), 'UTC');
+  assert.equal(zoneOf('Europe/Berlin', -60), 'Europe/Berlin (UTC+1)');
+  assert.equal(zoneOf('Asia/Kolkata', -330), 'Asia/Kolkata (UTC+5:30)');
+  assert.equal(zoneOf('America/New_York', 300), 'America/New_York (UTC−5)');
 });

@@ -333,7 +333,21 @@ test('before a topology has reported, the page shows what to do', async (t) => {
   const page = await open(t, { base: collectors.empty, hash: '', shown: false, expected: ['404'] });
   await page.getByText('No topology has reported yet').waitFor();
   assert.match(await page.locator('#snippet').textContent(), /BulletMetricsConsumer/);
+  const { 'grpc.listen': listen } = (await (await fetch(`${collectors.empty}/api/v1/status/flags`)).json()).data;
+  await page.locator('#snippet', { hasText: `- "${listen}"` }).waitFor();
+  assert.match(listen, /^127\.0\.0\.1:[1-9]\d+$/);
+  await page.locator('#copy').click();
+  await page.locator('#copied', { hasText: /Copied|Selected/ }).waitFor();
   await page.getByText('runs.dir is not set').waitFor();
+  let askedForRuns = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith('/api/v1/runs')) askedForRuns++;
+  });
+  await page.evaluate(() => {
+    globalThis.bulletPage.page.slowAt = 0;
+  });
+  await page.waitForFunction(() => globalThis.bulletPage.page.slowAt > 0);
+  assert.equal(askedForRuns, 0, 'a collector without runs is not asked again');
   await picture(page, 'empty');
 });
 
@@ -367,4 +381,21 @@ test('without a store, and without a collector, it shows that', async (t) => {
   await page.selectOption('#range', '6h');
   await page.locator('#status.problem', { hasText: 'does not answer' }).waitFor();
   await picture(page, 'unreachable');
+});
+
+test('a collector that does not answer leaves nothing green, and is found again', async (t) => {
+  const page = await open(t, { hash: madeUp, expected: ['net::ERR_FAILED', 'Failed to load resource'] });
+  await page.waitForFunction(() => document.querySelector('#alerts-body .note'));
+  await page.route('**/api/**', (route) => route.abort());
+  await page.locator('#state .sentence.unknown', { hasText: 'Not known since' }).waitFor();
+  assert.match(
+    await page.locator('#state').textContent(),
+    /Not known since \d\d:\d\d:\d\d: the collector does not answer/,
+  );
+  assert.equal(await page.locator('#live').textContent(), 'No answer');
+  assert.match(await page.locator('#alerts-body').textContent(), /Not known: the collector does not answer\./);
+  assert.doesNotMatch(await page.locator('main').textContent(), /rules are evaluated/);
+  await page.unroute('**/api/**');
+  await page.locator('#state .sentence:not(.unknown)').waitFor();
+  assert.equal(await page.locator('#live').textContent(), 'Live');
 });

@@ -58,3 +58,17 @@ test('data older than the range leads there, without errors and empty figures', 
     'and there it is',
   );
 });
+
+test('all times are of one zone, which the page names', async (t) => {
+  const page = await open(t, { hash: '#topology=slow-filter', timezoneId: 'Asia/Tokyo' });
+  assert.equal(await page.locator('#zone').textContent(), 'Times: Asia/Tokyo (UTC+9)');
+  await page.locator('#cause').waitFor();
+  const first = await page.locator('#first, #look').allTextContents();
+  assert.doesNotMatch(first.join(' '), /UTC|\d{4}-\d\d-\d\dT/);
+  const { cause } = await page.evaluate(async () => {
+    const answer = await fetch('api/v1/why?alert=BulletFilterLatencyMeanHigh&topology=slow-filter');
+    return (await answer.json()).data;
+  });
+  const since = new Date(Date.parse(cause.since) + 9 * 3600_000).toISOString().slice(11, 16);
+  assert.match(await page.locator('#cause').textContent(), new RegExp(`since ${since}`));
+});

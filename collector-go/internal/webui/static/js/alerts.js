@@ -3,7 +3,7 @@ import { ask, outdated } from './api.js';
 import { explained, isMoving } from './diagnosis.js';
 import { clip, el, fill, link } from './dom.js';
 import { alarmsOf, watchdog } from './order.js';
-import { plain, whenever } from './units.js';
+import { plain, spoken, whenever } from './units.js';
 
 const most = 50; // alerts shown
 const mostOpen = 3; // diagnoses that are asked for without a click
@@ -23,16 +23,23 @@ export class Alerts {
   /** show takes all alerts, and asks for what is open. */
   show(all, topology) {
     this.topology = topology;
+    this.lost = false;
     this.judged = all.some((a) => a.labels.alertname === watchdog && a.state === 'firing');
     this.alarms = alarmsOf(all, topology);
     this.elsewhere = all.filter((a) => a.labels.alertname !== watchdog).length - this.alarms.length;
     this.draw();
     return Promise.all(
       this.alarms
-        .filter((a) => this.isOpen(a))
+        .filter((a, i) => i === 0 || this.isOpen(a)) // the first one's evidence is in the page's first line
         .slice(0, most)
         .map((a) => this.diagnose(a)),
     );
+  }
+
+  /** lose is for a collector that does not answer: whether rules are evaluated is not known. */
+  lose() {
+    this.lost = true;
+    this.draw();
   }
 
   draw() {
@@ -49,9 +56,11 @@ export class Alerts {
         [
           here.length ? '' : 'No alert fires or is pending for this topology.',
           this.elsewhere ? `${this.elsewhere} of other topologies.` : '',
-          this.judged
-            ? 'The watchdog fires, as it should: rules are evaluated.'
-            : 'The watchdog does not fire: the rules that come with the program are off (rules.builtin), not evaluated yet, or not evaluated.',
+          this.lost
+            ? 'Not known: the collector does not answer.'
+            : this.judged
+              ? 'The watchdog fires, as it should: rules are evaluated.'
+              : 'The watchdog does not fire: the rules that come with the program are off (rules.builtin), not evaluated yet, or not evaluated.',
         ]
           .filter(Boolean)
           .join(' '),
@@ -83,7 +92,7 @@ export class Alerts {
         el('bdi', {}, clip(a.labels.alertname, 120)),
         a.labels.severity ? el('span', { class: 'severity' }, clip(a.labels.severity, 40)) : null,
       ),
-      el('p', {}, el('bdi', {}, clip(a.annotations.summary ?? '', 500))),
+      el('p', {}, el('bdi', {}, clip(spoken(a.annotations.summary ?? ''), 500))),
       el('div', { class: 'why' }, ...this.explanation(a)),
       el(
         'p',
@@ -92,7 +101,7 @@ export class Alerts {
         ' ',
         a.annotations.runbook_url ? link(a.annotations.runbook_url, 'Runbook: what to do') : null,
       ),
-      a.annotations.description ? el('p', {}, el('bdi', {}, clip(a.annotations.description, 1000))) : null,
+      a.annotations.description ? el('p', {}, el('bdi', {}, clip(spoken(a.annotations.description), 1000))) : null,
       el(
         'p',
         { class: 'note' },
@@ -146,6 +155,12 @@ export class Alerts {
       if (known?.answer) return known.answer;
     }
     return null;
+  }
+
+  /** evidence is what the diagnosis knows of the first alert itself; null before it came. */
+  get evidence() {
+    const [first] = this.alarms;
+    return (first && this.answers.get(keyOf(first))?.answer?.alert) ?? null;
   }
 
   forget() {

@@ -28,10 +28,11 @@ export async function ask(name, path, parameters = {}, whole = false) {
 }
 
 async function get(path, parameters, signal) {
+  const address = path.replace(/^\//, ''); // below the page's own path: a proxy may have put one before it
   const form = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value != null));
   let response;
   try {
-    response = await fetch(form.size ? `${path}?${form}` : path, { signal, credentials: 'same-origin' });
+    response = await fetch(form.size ? `${address}?${form}` : address, { signal, credentials: 'same-origin' });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError('The collector does not answer. Does it run, and can this machine reach it?', 'unreachable', 0);

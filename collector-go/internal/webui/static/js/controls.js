@@ -96,6 +96,12 @@ export class Controls {
     this.live.textContent = live ? 'Live' : 'Paused';
   }
 
+  /** answering shows whether the collector does: what it does not answer is not live. */
+  answering(does) {
+    const live = this.live.getAttribute('aria-pressed') === 'true';
+    this.live.textContent = does ? (live ? 'Live' : 'Paused') : 'No answer';
+  }
+
   /** show writes a state into the controls; ended has, by name, how topologies that do not run ended. */
   show(state, topologies, ended = new Map()) {
     const names = topologies.includes(state.topology) || !state.topology ? topologies : [...topologies, state.topology];

@@ -1,7 +1,7 @@
 // What /api/v1/why answers, in words and as moments on the figures: the figures that moved, then events, then what
 // limited the topology.
 import { clip, el } from './dom.js';
-import { clock, duration, plain } from './units.js';
+import { clock, duration, plain, spoken } from './units.js';
 
 const manyMissing = 12; // figures: then nothing was collected
 const mostMoments = 12; // on the figures
@@ -40,7 +40,7 @@ export function explained(answer, linkTo) {
           el(
             'a',
             { href: linkTo(moment(answer.cause.since, answer.cause.figure)) },
-            el('bdi', {}, clip(answer.cause.text, 300)),
+            el('bdi', {}, clip(spoken(answer.cause.text), 300)),
           ),
           '. ',
           el('bdi', {}, clip(answer.cause.advice, 400)),
@@ -62,12 +62,14 @@ export function explained(answer, linkTo) {
               {},
               el('a', { href: linkTo(moment(e.time)) }, clock(Date.parse(e.time) / 1000)),
               `, ${duration(e.seconds_before)} before: `,
-              el('bdi', {}, clip([e.title, e.text].filter(Boolean).join(': '), 600)),
+              el('bdi', {}, clip(spoken([e.title, e.text].filter(Boolean).join(': ')), 600)),
             ),
           ),
         )
       : el('p', {}, 'None that are known: no setting changed, no worker started, no step of an experiment.'),
-    answer.limit ? el('p', {}, el('b', {}, 'What limited it: '), el('bdi', {}, clip(answer.limit, 600)), '.') : null,
+    answer.limit
+      ? el('p', {}, el('b', {}, 'What limited it: '), el('bdi', {}, clip(spoken(answer.limit), 600)), '.')
+      : null,
     answer.missing.length
       ? el(
           'p',
@@ -75,7 +77,7 @@ export function explained(answer, linkTo) {
           `Without a sample, so that nothing is known of${answer.missing.length > manyMissing ? ` ${answer.missing.length} figures: nothing was collected` : `: ${clip(answer.missing.join('; '), 600)}`}.`,
         )
       : null,
-    ...answer.notes.map((n) => el('p', { class: 'note' }, `${clip(n, 600)}.`)),
+    ...answer.notes.map((n) => el('p', { class: 'note' }, `${clip(spoken(n), 600)}.`)),
   ].filter(Boolean);
 }
 

@@ -17,7 +17,7 @@ import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
 import { Tiles } from './tiles.js';
 import { mostAnnotations, showChanges } from './timeline.js';
 import { knownTopologies } from './topologies.js';
-import { clock } from './units.js';
+import { clock, zoneOf } from './units.js';
 
 const refreshEvery = 10_000; // ms
 const slowEvery = 60_000; // ms: what is heavy to answer and changes slowly
@@ -38,6 +38,9 @@ const page = {
   okSince: null,
   reached: null,
   loading: null,
+  answeredAt: null, // when the collector last did, s
+  lost: null, // {at, words} while it does not
+  withoutRuns: false, // it has no directory of runs
 };
 const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
@@ -175,9 +178,10 @@ async function refresh() {
   try {
     page.topologies = await knownTopologies();
   } catch (error) {
-    if (!outdated(error)) say(error.message, true);
+    if (!outdated(error)) lose(error);
     return;
   }
+  find();
   const { topologies, state } = page;
   const several = topologies.length > 1;
   if (!state.topology && topologies.length === 1) state.topology = topologies[0].name;
@@ -190,6 +194,7 @@ async function refresh() {
   board.applyUnits(state);
   const some = Boolean(state.topology);
   at('empty').hidden = topologies.length > 0 || some;
+  if (!at('empty').hidden) showAddress();
   at('overview').hidden = some || !several;
   at('all').hidden = !some || !several;
   at('chooser').hidden = !some;
@@ -200,6 +205,26 @@ async function refresh() {
   if (slow) page.slowAt = Date.now();
   await Promise.all([showAlerts(), some && showFigures(), slow && listRuns()]);
   if (some && slow) await Promise.all([showCollection(), showSharing()]);
+}
+
+// What the page shows of now is not known while the collector does not answer: no state, no live, no rules.
+function lose(error) {
+  page.lost ??= {
+    at: page.answeredAt ?? now(),
+    words: error.status === 0 ? 'the collector does not answer' : clip(error.message, 200),
+  };
+  say(error.message, true);
+  controls.answering(false);
+  alerts.lose();
+  if (page.state.topology) showState();
+  else at('overview').hidden = true;
+}
+
+function find() {
+  page.answeredAt = now();
+  if (!page.lost) return;
+  page.lost = null;
+  controls.answering(true);
 }
 
 // On a slow machine a refresh comes while the figures of the one before are still asked for: these go first, or none
@@ -222,7 +247,7 @@ async function loadFigures() {
   if (!(await board.show(state, findAnnotations))) return;
   const { grid } = board;
   at('figures-note').textContent = board.note();
-  tiles.show(board.byName, known?.worker_count ?? 0);
+  tiles.show(board.byName, (known?.worker_count ?? 0) + (known?.lost_workers?.length ?? 0));
   await Promise.all([showAway(state), map.load(state.topology, grid)]);
   if (page.state !== state || board.grid !== grid) return;
   if (!board.failed)
@@ -287,16 +312,22 @@ async function findAnnotations(grid) {
 
 async function showAlerts() {
   if (page.state.query != null) return;
-  await part('alerts', '/api/v1/alerts', {}, async (data) => {
-    if (!page.state.topology) {
-      showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
-      return;
-    }
-    const diagnosed = alerts.show(data.alerts, page.state.topology);
-    await findOkSince();
-    showState();
-    await diagnosed;
-  });
+  let data;
+  try {
+    data = await ask('alerts', '/api/v1/alerts');
+  } catch (error) {
+    if (!outdated(error)) lose(error);
+    return;
+  }
+  find();
+  if (!page.state.topology) {
+    showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
+    return;
+  }
+  const diagnosed = alerts.show(data.alerts, page.state.topology);
+  await findOkSince();
+  showState();
+  await diagnosed;
 }
 
 // Since when all is well is asked when the page is opened, and again when an alert has ended.
@@ -324,6 +355,8 @@ function showState() {
     okSince: page.okSince?.at ?? null,
     firstSeen: known ? Date.parse(known.first_seen) / 1000 : null,
     now: now(),
+    lost: page.lost,
+    evidence: alerts.evidence,
   });
   const { diagnosis } = alerts;
   fill(at('state'), sentence(state, topology, state.kind === 'firing' ? diagnosis?.cause : null));
@@ -342,7 +375,19 @@ function showState() {
   board.mark(momentsOf(diagnosis));
 }
 
-const listRuns = () => part('runs', '/api/v1/runs', {}, (data) => showRuns(at('runs-body'), data));
+// A collector without a directory of runs is not asked for them again.
+async function listRuns() {
+  if (page.withoutRuns) return;
+  await part(
+    'runs',
+    '/api/v1/runs',
+    {},
+    (data) => showRuns(at('runs-body'), data),
+    () => {
+      page.withoutRuns = true;
+    },
+  );
+}
 const showCollection = () =>
   board.grid &&
   !board.isEmpty &&
@@ -361,17 +406,38 @@ async function showSharing() {
 }
 
 /** part requests one of the page's lists, and shows in its place what went wrong. */
-async function part(name, path, parameters, put) {
+async function part(name, path, parameters, put, none = () => {}) {
   try {
     await put(await ask(name, path, parameters));
   } catch (error) {
     if (outdated(error)) return;
+    if (error.status === 404) none();
     fill(
       at(`${name}-body`),
       el('p', { class: error.status === 404 ? 'note' : 'problem' }, clip(error.message ?? String(error), 500)),
     );
   }
 }
+
+// The address that workers are to send to is the one that the collector listens on; where it listens on all, the host
+// by which this page was reached.
+async function showAddress() {
+  const settings = await ask('settings', '/api/v1/status/flags').catch(() => ({}));
+  const listen = /^(.*):(\d+)$/.exec(settings['grpc.listen'] ?? '');
+  if (!listen) return;
+  const everywhere = ['', '0.0.0.0', '[::]'].includes(listen[1]);
+  const address = `${everywhere ? location.hostname : listen[1]}:${listen[2]}`;
+  at('snippet').textContent = at('snippet').textContent.replace(/"[^"]+:\d+"/, `"${address}"`);
+}
+
+at('copy').addEventListener('click', async () => {
+  const copied = await navigator.clipboard?.writeText(at('snippet').textContent).then(
+    () => true,
+    () => false,
+  );
+  if (!copied) getSelection().selectAllChildren(at('snippet')); // over plain HTTP a page may not write the clipboard
+  at('copied').textContent = copied ? 'Copied.' : 'Selected: copy it with the keyboard.';
+});
 
 function say(words, trouble = false) {
   at('status').textContent = clip(words, 500);
@@ -402,6 +468,9 @@ setInterval(() => {
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden && !page.paused) refresh();
 });
+
+at('zone').textContent =
+  `Times: ${zoneOf(Intl.DateTimeFormat().resolvedOptions().timeZone, new Date().getTimezoneOffset())}`;
 
 // For the page's tests: what the charts hold.
 globalThis.bulletPage = { figures: board.figures, page, board, map, box };

@@ -34,9 +34,17 @@ export function orderFor(alert) {
 
 /** severities in their order. */
 const severities = ['critical', 'page', 'warning', 'info'];
-const rank = (a) => (a.state === 'firing' ? 0 : 10) + (severities.indexOf(a.labels.severity) + 1 || 9);
+// What says that nothing is known goes before what was known last.
+const ofWhatIsKnown = ['BulletClockSkew', 'BulletMetricsCollectorBlind'];
+const rank = (a) =>
+  (a.state === 'firing' ? 0 : 10) +
+  (severities.indexOf(a.labels.severity) + 1 || 9) -
+  (ofWhatIsKnown.includes(a.labels.alertname) ? 0.5 : 0);
 
-/** bySeverity orders alerts: what fires before what waits, the critical first, then the one that began first. */
+/**
+ * bySeverity orders alerts: what fires before what waits, the critical first, of these what says that nothing is known,
+ * then the one that began first.
+ */
 export const bySeverity = (a, b) =>
   rank(a) - rank(b) ||
   Date.parse(a.activeAt) - Date.parse(b.activeAt) ||

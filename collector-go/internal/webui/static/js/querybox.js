@@ -177,7 +177,7 @@ export class QueryBox {
             'p',
             { class: 'warning' },
             'No series matches in this time. Take another time, or fewer labels; ',
-            el('a', { href: '/api/v1/metadata' }, 'which metrics there are'),
+            el('a', { href: 'api/v1/metadata' }, 'which metrics there are'),
             '.',
           ),
     );

@@ -30,7 +30,9 @@ export function showRuns(box, list) {
       verdict(r),
       r.trials ?? '–',
       el('bdi', {}, clip(r.capacity.join('; '), 300) || '–'),
-      r.report ? el('a', { href: r.report }, el('bdi', {}, `Report of ${clip(r.name, 80)}`)) : 'none yet',
+      r.report
+        ? el('a', { href: r.report.replace(/^\//, '') }, el('bdi', {}, `Report of ${clip(r.name, 80)}`))
+        : 'none yet',
     ]);
   fill(
     box,

@@ -1,18 +1,31 @@
 // The topology's state in a sentence. Pure, but for what it is shown in.
 import { el, clip } from './dom.js';
-import { clock, duration, whenever } from './units.js';
+import { clock, duration, spoken, whenever } from './units.js';
 
 /**
  * stateOf is how a topology is by its alerts: the kind (firing, pending, ended, unknown, ok), the sentence, and the
- * alert that it is about.
+ * alert that it is about. `lost` is since when the collector does not answer, and how it failed; `evidence` is what the
+ * diagnosis knows of the worst alert.
  */
-export function stateOf({ alarms, condition, alive, okSince, firstSeen, now, judged, elsewhere }) {
+export function stateOf({
+  alarms,
+  condition,
+  alive,
+  okSince,
+  firstSeen,
+  now,
+  judged,
+  elsewhere,
+  lost = null,
+  evidence = null,
+}) {
+  if (lost) return { kind: 'unknown', text: `Not known since ${clock(lost.at)}: ${lost.words}` };
   const [worst] = alarms;
   if (worst?.state === 'firing')
     return {
       kind: 'firing',
       alert: worst,
-      text: worst.annotations.summary || worst.labels.alertname,
+      text: evidence?.held ? heldText(evidence, now) : worst.annotations.summary || worst.labels.alertname,
       more: alarms.length - 1,
     };
   if (condition && condition !== 'running') return { kind: 'ended', text: `This topology does not run: ${condition}` };
@@ -28,6 +41,13 @@ export function stateOf({ alarms, condition, alive, okSince, firstSeen, now, jud
   if (!judged)
     return { kind: 'unknown', text: 'No alert fires, but the watchdog does not either: rules are not evaluated' };
   return { kind: 'ok', text: since(okSince ?? firstSeen, now) };
+}
+
+// An alert that stands for what was measured last.
+function heldText(evidence, now) {
+  const last = Date.parse(evidence.last_bad) / 1000;
+  const at = now - last < 86400 ? clock(last).slice(0, 5) : whenever(last).slice(0, 16);
+  return `${evidence.summary || evidence.name} (last measured ${at}, ${duration(now - last)} ago)`;
 }
 
 // No alert for a day is as far as anybody looks back.
@@ -51,9 +71,9 @@ export function sentence(state, topology, cause) {
       ' ',
       el('span', { class: 'unseen' }, `${words[state.kind]}: `),
       ...(state.text.includes(topology) ? [] : [el('bdi', {}, clip(topology, 60)), ': ']),
-      el('b', {}, el('bdi', {}, clip(state.text, 300))),
+      el('b', {}, el('bdi', {}, clip(spoken(state.text), 300))),
     ),
-    cause ? el('p', { id: 'cause' }, el('b', {}, 'Cause: '), el('bdi', {}, clip(cause.text, 300)), '.') : null,
+    cause ? el('p', { id: 'cause' }, el('b', {}, 'Cause: '), el('bdi', {}, clip(spoken(cause.text), 300)), '.') : null,
     cause ? el('p', { id: 'advice' }, el('b', {}, 'Do: '), el('bdi', {}, clip(cause.advice, 300)), '.') : null,
     state.alert
       ? el(

@@ -1,7 +1,7 @@
 // Annotations on the time axis: steps of experiments as bands, changes and restarts as marks. Pure, but for what is
 // shown as a list.
 import { clip, el, fill, table } from './dom.js';
-import { duration, whenever } from './units.js';
+import { duration, spoken, whenever } from './units.js';
 
 // How many annotations are asked for, the newest, and how many of these are listed.
 export const mostAnnotations = 300;
@@ -38,7 +38,7 @@ export function showChanges(box, annotations, linkTo) {
       el('a', { href: linkTo({ at: Math.round(Date.parse(a.time) / 1000) }) }, whenever(Date.parse(a.time) / 1000)),
       lasted(a),
       el('bdi', {}, clip(a.title, 200)),
-      el('bdi', {}, clip(a.text, 600)),
+      el('bdi', {}, clip(spoken(a.text), 600)),
       el('bdi', {}, clip(a.tags.join(', '), 200)),
     ]);
   fill(

@@ -52,6 +52,26 @@ export function duration(seconds) {
 const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const dayFormat = new Intl.DateTimeFormat('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' });
 
+/** zoneOf names a zone, of which the clock is behind UTC by so many minutes now. */
+export function zoneOf(name, behindMinutes) {
+  const off = Math.abs(behindMinutes);
+  if (!off) return name;
+  const minutes = off % 60 ? `:${String(off % 60).padStart(2, '0')}` : '';
+  return `${name} (UTC${behindMinutes < 0 ? '+' : '−'}${Math.floor(off / 60)}${minutes})`;
+}
+
+const written = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
+const lasting = /(^|[\s(])(\d+(?:\.\d+)?)(ms|s|m|h|d)(?=$|[\s,.;:)])/g;
+
+/** spoken is a sentence of the API with its times in the reader's zone, and its durations as the page writes them. */
+export const spoken = (sentence, now = Date.now() / 1000) =>
+  sentence
+    .replace(written, (time) => {
+      const at = Date.parse(time) / 1000;
+      return Math.abs(now - at) < 43_200 ? clock(at).slice(0, 5) : whenever(at).slice(0, 16);
+    })
+    .replace(lasting, (_, before, number, unit) => `${before}${number} ${unit === 'm' ? 'min' : unit}`);
+
 /** clock and whenever write a time (seconds since 1970) in the reader's own zone. */
 export const clock = (s) => clockFormat.format(new Date(s * 1000));
 export const whenever = (s) => `${dayFormat.format(new Date(s * 1000))} ${clock(s)}`;
