@@ -31,7 +31,8 @@ type run struct {
 	workers map[place]*worker
 	tasks   map[int32]*task
 	wave    *wave // nil while the assignment rests
-	crowded bool  // no worker was found that could make room, and none has left since
+	leavers leavers
+	crowded bool // no worker was found that could make room, and none has left since
 
 	forgotten bool // made room: who holds it looks again
 }
@@ -196,26 +197,18 @@ func (r *run) worker(at place, s *state) *worker {
 	}
 	w := &worker{place: at}
 	r.workers[at] = w
+	r.leavers.add(w)
 	return w
 }
 
 // forgetWorker makes room: the one that left first.
 func (r *run) forgetWorker() bool {
-	var oldest *worker
-	for _, w := range r.workers {
-		if !w.present && w.tasks == 0 && (oldest == nil || w.before(oldest)) {
-			oldest = w
-		}
-	}
+	oldest := r.leavers.next(r.workers)
 	if oldest != nil {
 		oldest.forgotten = true
 		delete(r.workers, oldest.place)
 	}
 	return oldest != nil
-}
-
-func (w *worker) before(other *worker) bool {
-	return cmp.Or(cmp.Compare(w.leftMs, other.leftMs), comparePlaces(w.place, other.place)) < 0
 }
 
 // place notes that a task reported from a worker. The latest report decides where it is.
@@ -261,6 +254,7 @@ func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 		from.vacatedBy = from.pid
 		r.leave(from, at, s)
 	}
+	r.leavers.add(from)
 }
 
 // describeWorker takes what a producer knows of a worker: its process, and where tasks reported last.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -70,4 +71,37 @@ func applyTicks(b *testing.B, s *state, batch *journal.Batch, at func(now int64)
 		s.apply(&journal.Tick{TimeMs: now})
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*samples), "ns/sample")
+}
+
+// Batches of 4,096 workers each that nobody has heard of before: without tasks, as many have one that moves from batch
+// to batch, and as other processes at the same places.
+func BenchmarkNewWorkers(b *testing.B) {
+	for name, describe := range map[string]func(batch, i int) *bulletmetricsv1.WorkerInfo{
+		"bare": func(batch, i int) *bulletmetricsv1.WorkerInfo {
+			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d-%d", batch, i), Port: 6700}
+		},
+		"tasks": func(batch, i int) *bulletmetricsv1.WorkerInfo {
+			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d-%d", batch, i), Port: 6700, Tasks: []int32{int32(i)},
+				TaskTimesMs: []int64{t0 + int64(batch)}}
+		},
+		"processes": func(batch, i int) *bulletmetricsv1.WorkerInfo {
+			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d", i), Port: 6700, Pid: uint64(batch + 1),
+				StartTimeMs: t0 + int64(batch)}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			o := DefaultOptions("x")
+			s := newState(o.Limits, o.Times)
+			s.apply(&journal.ProducerDefined{ID: 1, Topology: "t", TopologyID: "t-1-1799999990", Host: "w", Port: 6700, Task: 5})
+			for batch := 0; b.Loop(); batch++ {
+				notes := &bulletmetricsv1.Batch{}
+				for i := range o.Limits.Workers {
+					notes.Workers = append(notes.Workers, describe(batch, i))
+				}
+				now := t0 + int64(batch)*1000
+				s.apply(&journal.Batch{Producer: 1, Sequence: uint64(batch + 1), SentMs: now, ReceivedMs: now, Notes: notes})
+				s.apply(&journal.Tick{TimeMs: now})
+			}
+		})
+	}
 }

@@ -60,6 +60,7 @@ func (r *run) join(w *worker, at int64, s *state) {
 
 func (r *run) leave(w *worker, at int64, s *state) {
 	w.present, w.leftMs = false, at
+	r.leavers.add(w)
 	r.crowded = false
 	r.changing(at, s).presence(w.place, true)
 }
