@@ -1,8 +1,11 @@
 package grid
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,6 +179,32 @@ func TestDamagedPage(t *testing.T) {
 	require.NoError(t, err)
 	_, err = found[0].Reader.Runs(found[0].Ref, 0, farthestMs, nil)
 	require.ErrorContains(t, err, partName(3), "and the part names what is missing")
+}
+
+// Whoever reads a damaged page reports it: the log has file and time once, and the figure rises once, before any merge.
+func TestAQueryReportsADamagedPage(t *testing.T) {
+	p := three(t)
+	p.spoil(t, partName(2), flip(20))
+	log := &bytes.Buffer{}
+	p.options.Logger = slog.New(slog.NewTextHandler(log, nil))
+	s := p.open(t)
+	require.Zero(t, testutil.ToFloat64(s.figures.damaged.WithLabelValues("page")))
+	for range 3 {
+		q, err := s.Querier(0, farthestMs)
+		require.NoError(t, err)
+		set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "task", "0"))
+		for set.Next() {
+			for it := set.At().Iterator(nil); it.Next() != 0; {
+			}
+		}
+		require.NoError(t, set.Err())
+		require.NotEmpty(t, set.Warnings())
+		require.NoError(t, q.Close())
+	}
+	assert.Equal(t, 1.0, testutil.ToFloat64(s.figures.damaged.WithLabelValues("page")))
+	assert.Equal(t, 1, strings.Count(log.String(), "a part is damaged"))
+	assert.Contains(t, log.String(), filepath.Join(dir, partName(2)))
+	assert.Contains(t, log.String(), "from="+time.UnixMilli(today+1_000_000).UTC().Format("2006-01-02T15:04:05"))
 }
 
 // What is repaired holds all that can be read, and is whole.

@@ -216,7 +216,7 @@ func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) e
 	if err := s.fs.Rename(name+disk.AsideSuffix, name); err != nil {
 		return nil, fmt.Errorf("grid store: write %s: %w", name, errors.Join(err, s.fs.Remove(name+disk.AsideSuffix)))
 	}
-	opened, err := part.Open(s.fs, name)
+	opened, err := s.openPart(name)
 	if err != nil {
 		return nil, fmt.Errorf("grid store: read back %s: %w", name, errors.Join(err, s.fs.Remove(name)))
 	}

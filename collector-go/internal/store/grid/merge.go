@@ -156,7 +156,6 @@ func (s *Store) list(merged *piece, gone map[uint64]string) error {
 // spare keeps parts out of merges of which one is damaged: what is whole in it answers as it is.
 func (s *Store) spare(group []*piece, damage *run.DamageError) {
 	s.log.Error("grid store: a part is damaged and is not merged with others; run bullet-metrics fsck", "error", damage)
-	s.figures.damaged.WithLabelValues("page").Inc()
 	at := slices.IndexFunc(group, func(p *piece) bool { return p.Name() == damage.File })
 	for i, p := range group {
 		p.damaged = p.damaged || at < 0 || i == at

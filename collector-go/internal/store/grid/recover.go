@@ -9,7 +9,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
@@ -172,7 +171,7 @@ func (s *Store) keepOne(older []uint64) {
 func (s *Store) openListed(sure bool) (changed bool, err error) {
 	for _, e := range s.manifest.parts {
 		name := s.path(partName(e.number))
-		opened, err := part.Open(s.fs, name)
+		opened, err := s.openPart(name)
 		var damage *run.DamageError
 		switch {
 		case err == nil:
@@ -216,7 +215,7 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 			s.remove(partName(number))
 			continue
 		}
-		opened, err := part.Open(s.fs, s.path(partName(number)))
+		opened, err := s.openPart(s.path(partName(number)))
 		var damage *run.DamageError
 		switch {
 		case errors.As(err, &damage):

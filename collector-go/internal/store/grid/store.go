@@ -55,6 +55,7 @@ type Store struct {
 	order    order
 	texts    part.Cache
 	shortage disk.Shortage
+	met      damageMet
 	// lingering is the size of parts that are no longer listed and still read.
 	lingering atomic.Int64
 

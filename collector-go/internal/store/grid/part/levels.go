@@ -410,8 +410,8 @@ func (p *Part) levelDamage(err error, page uint64) error {
 	if !isDamage(err) {
 		return fmt.Errorf("part %s: %w", p.name, err)
 	}
-	return &run.DamageError{File: p.name, What: fmt.Sprintf("index (level page %d)", page), Labels: "nothing",
-		ToMs: -1, Err: err}
+	return p.noted(&run.DamageError{File: p.name, What: fmt.Sprintf("index (level page %d)", page), Labels: "nothing",
+		ToMs: -1, Err: err})
 }
 
 // windows decodes one column of a level.

@@ -49,6 +49,8 @@ type opened struct {
 	footer footer
 	close  sync.Once
 	closed error
+
+	onDamage func(*run.DamageError) // may be nil
 }
 
 // cache keeps the value read last for each remainder of its number.
@@ -155,7 +157,19 @@ func (p *Part) damage(err error, what, of string, fromMs, toMs int64) error {
 	if !isDamage(err) {
 		return fmt.Errorf("part %s: %w", p.name, err)
 	}
-	return &run.DamageError{File: p.name, What: what, Labels: of, FromMs: fromMs, ToMs: toMs, Err: err}
+	return p.noted(&run.DamageError{File: p.name, What: what, Labels: of, FromMs: fromMs, ToMs: toMs, Err: err})
+}
+
+// OnDamage has a function called with each damage that any reader meets from now on, as often as it is met. It is to be
+// called before the part is read.
+func (p *Part) OnDamage(note func(*run.DamageError)) { p.onDamage = note }
+
+func (p *Part) noted(d *run.DamageError) *run.DamageError {
+	if p.onDamage != nil {
+		copied := *d // its reader may name the series
+		p.onDamage(&copied)
+	}
+	return d
 }
 
 // entry is where page or block number i is.
