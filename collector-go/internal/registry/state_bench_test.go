@@ -81,8 +81,8 @@ func BenchmarkNewWorkers(b *testing.B) {
 			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d-%d", batch, i), Port: 6700}
 		},
 		"tasks": func(batch, i int) *bulletmetricsv1.WorkerInfo {
-			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d-%d", batch, i), Port: 6700, Tasks: []int32{int32(i)},
-				TaskTimesMs: []int64{t0 + int64(batch)}}
+			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d-%d", batch, i), Port: 6700,
+				Tasks: []int32{int32(i)}, TaskTimesMs: []int64{t0 + int64(batch)}}
 		},
 		"processes": func(batch, i int) *bulletmetricsv1.WorkerInfo {
 			return &bulletmetricsv1.WorkerInfo{Host: fmt.Sprintf("h-%d", i), Port: 6700, Pid: uint64(batch + 1),
@@ -92,14 +92,16 @@ func BenchmarkNewWorkers(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			o := DefaultOptions("x")
 			s := newState(o.Limits, o.Times)
-			s.apply(&journal.ProducerDefined{ID: 1, Topology: "t", TopologyID: "t-1-1799999990", Host: "w", Port: 6700, Task: 5})
+			s.apply(&journal.ProducerDefined{ID: 1, Topology: "t", TopologyID: "t-1-1799999990", Host: "w", Port: 6700,
+				Task: 5})
 			for batch := 0; b.Loop(); batch++ {
 				notes := &bulletmetricsv1.Batch{}
 				for i := range o.Limits.Workers {
 					notes.Workers = append(notes.Workers, describe(batch, i))
 				}
 				now := t0 + int64(batch)*1000
-				s.apply(&journal.Batch{Producer: 1, Sequence: uint64(batch + 1), SentMs: now, ReceivedMs: now, Notes: notes})
+				s.apply(&journal.Batch{Producer: 1, Sequence: uint64(batch + 1), SentMs: now, ReceivedMs: now,
+					Notes: notes})
 				s.apply(&journal.Tick{TimeMs: now})
 			}
 		})
