@@ -27,7 +27,7 @@ func madeFrom(name string) (from []string) {
 	}
 	for _, end := range []string{"_min", "_max"} {
 		if cut, found := strings.CutSuffix(stem, end); found {
-			from = append(from, cut+unit)
+			from = append(from, cut+unit, cut) // the latter where its unit stands before _total
 		}
 	}
 	if cut, found := strings.CutSuffix(name, "_negative_total"); found {

@@ -332,9 +332,15 @@ func (s *State) reread(t *topology) {
 		s.settle(e, Verdict{Outcome: Dormant})
 		s.unfile(id, e)
 	}
-	t.storm, s.made = t.known.releases(), made{}
-	for _, id := range t.series {
-		s.file(id, s.entries.get(id))
+	s.refile(t)
+	for i, id := range t.series {
+		t.known.old = t.known.old || all[i].awake && s.template(s.entries.get(id)).old
+	}
+	if t.known.releases() != t.storm {
+		for _, id := range t.series {
+			s.unfile(id, s.entries.get(id))
+		}
+		s.refile(t)
 	}
 	mark := len(s.changes)
 	for i, id := range t.series {
@@ -357,5 +363,13 @@ func (s *State) reread(t *topology) {
 		if e := s.entries.get(id); e.outcome == Stored {
 			s.announce(id, e)
 		}
+	}
+}
+
+// refile files all series of a topology by what is known of it now.
+func (s *State) refile(t *topology) {
+	t.storm, s.made = t.known.releases(), made{}
+	for _, id := range t.series {
+		s.file(id, s.entries.get(id))
 	}
 }

@@ -128,7 +128,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		out = newOutput()
 		out.lastMs = s.clockMs
 		s.outputs[rule.Series.Labels] = out
-	case s.attached(out.owner) || out.owner.kind != in.kind:
+	case s.attached(out.owner) || out.owner.kind != in.kind && out.hasRef: // what was never written has no kind yet
 		in.refused = RefusedCollision
 		return in
 	case out.owner.id == id && sameRule(&out.owner.rule, &rule):
