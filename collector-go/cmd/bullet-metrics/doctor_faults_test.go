@@ -203,7 +203,7 @@ func TestDoctorLooksIntoAJar(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.NoError(t, file.Close())
 	out, err := program("doctor", "--jar", path, "--collector", "none")
-	assert.ErrorContains(t, err, "1 of 18 checks failed")
+	assert.ErrorContains(t, err, "1 of 19 checks failed")
 	assert.True(t, strings.HasPrefix(out, "FAIL     jar "), out)
 	assert.Contains(t, out, pluginnames.SamplerClass)
 }

@@ -1,9 +1,15 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
 const documentHead = `# Canonical metrics
@@ -43,6 +49,7 @@ func metricsDocument() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", namesOf(m), m.unit(), kindOf(m),
 			strings.Join(m.allLabels(), ", "), m.description(), strings.Join(from[m.name], "<br>"))
 	}
+	writeUpdates(&b)
 	b.WriteString("\n## Left out\n\nBeside what the worker's sampler overrules (marked * above) and the longer of two intervals, each only where what makes it redundant is stored, of the same task (of the same worker for Storm's `__system`); alone, it is stored under its own name:\n\n")
 	b.WriteString("| source | of Storm | beside | reason | why |\n|---|---|---|---|---|\n")
 	for _, l := range leftOutSources {
@@ -109,4 +116,39 @@ func nameInTable(name, key string) string {
 		name += " → " + strings.ReplaceAll(key, `\/`, "/")
 	}
 	return "`" + strings.ReplaceAll(name, "|", `\|`) + "`"
+}
+
+// writeUpdates writes how each of Storm's gauges comes to its value.
+func writeUpdates(b *strings.Builder) {
+	b.WriteString("\n## How Storm updates its gauges\n\nRead from the source of Storm 1.0.0 to 2.8.8. A gauge that is held keeps its value until it is set again, " +
+		"however long that takes: it says nothing of what came after that. One that is sampled is set by sampled tuples alone (topology.stats.sample.rate).\n\n")
+	b.WriteString("| gauge | set | over | held | sampled |\n|---|---|---|---|---|\n")
+	for i := range metrics {
+		if u, known := UpdateOf(metrics[i].name); known {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", metrics[i].name, u.Set, cmp.Or(u.Over, "the moment"),
+				yes(u.Held), yes(u.Sampled))
+		}
+	}
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+// Each of Storm's gauges says how it is updated, and nothing else does.
+func TestEachOfStormsGaugesSaysHowItIsUpdated(t *testing.T) {
+	for i := range metrics {
+		m := &metrics[i]
+		foreign := m.kind == metric.KindGauge && strings.HasPrefix(m.name, "storm_") ||
+			m.name == "bullet_source_partition_lag_records"
+		u, known := UpdateOf(m.name)
+		assert.Equal(t, foreign, known, m.name)
+		assert.Equal(t, m.is(sampled) && foreign, u.Sampled, m.name)
+	}
+	for name := range updates {
+		assert.NotNil(t, byName[name], name)
+	}
 }

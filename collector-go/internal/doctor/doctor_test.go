@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
@@ -51,7 +52,8 @@ func TestAllIsWell(t *testing.T) {
 		assert.NotEmpty(t, found.Says)
 	}
 	assert.Equal(t, []string{"jar", "settings", "registration", "v2 tick", "retain limit", "interval", "files",
-		"address", "tls", "submitted", "logs", "skew", "first batch", "restarts", "cpu", "heap", "gc", "latency"}, names)
+		"address", "tls", "submitted", "logs", "skew", "first batch", "restarts", "cpu", "heap", "gc", "latency",
+		"names"}, names)
 }
 
 func restarted(worker string, times int) func(*Facts) {
@@ -516,4 +518,24 @@ func TestWhatIsWaitedFor(t *testing.T) {
 		}
 		assert.Equal(t, c.waits, Examine(f).Waits(), name)
 	}
+}
+
+// What is not stored is named: a metric of the topology's own that is lost is a failure, what others say too is none.
+func TestNamesOfWhatIsNotStored(t *testing.T) {
+	f := well()
+	f.Collector.NotStored = []catalog.NotStored{
+		{Component: "Bolt", Metric: "storm_depth_max", Reason: catalog.ReasonOwnName, Beside: "depth_max"},
+		{Component: "Bolt", Metric: "hits.m1_rate", Reason: catalog.ReasonDerived, Beside: "hits.count"}}
+	f.Collector.NotStoredMore = 3
+	found := names(f)
+	assert.Equal(t, OK, found.Status)
+	assert.Equal(t, "every metric of the topology's own is stored; not made: storm_depth_max, since depth_max is the topology's own; 4 metrics repeat what is stored: hits.m1_rate and 3 more",
+		found.Says)
+
+	f.Collector.NotStored = append(f.Collector.NotStored, catalog.NotStored{Component: "Bolt", Metric: "server.cost",
+		Reason: catalog.ReasonCollision, Beside: "server_cost", Lost: true})
+	found = names(f)
+	assert.Equal(t, Fail, found.Status)
+	assert.Contains(t, found.Says, "not stored: server.cost of Bolt: server_cost is stored under that name; not made: ")
+	assert.Contains(t, found.Fix, "rename one of the two")
 }

@@ -5,6 +5,7 @@ package doctor
 import (
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
@@ -128,6 +129,9 @@ type Collector struct {
 	// newest start; zero where that is not known.
 	Restarts    map[string]int
 	RestartedAt time.Time
+	// NotStored are the topology's metrics that are not stored, by name, and NotStoredMore how many more there are.
+	NotStored     []catalog.NotStored
+	NotStoredMore int
 	// Seen is when the newest slice of each kind ended, and from how many workers; for those that have one.
 	Seen map[Kind]Sight
 	Now  time.Time

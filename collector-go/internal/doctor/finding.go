@@ -51,6 +51,7 @@ func Examine(f Facts) Report {
 	for _, k := range Kinds {
 		add(string(k.Kind), seen(f, k.Kind))
 	}
+	add("names", names(f))
 	return r
 }
 

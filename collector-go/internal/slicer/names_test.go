@@ -57,8 +57,8 @@ func imitation(r *rand.Rand) metric.Raw {
 	return raw
 }
 
-// Whatever a topology calls its metrics, each number that it sends is in a series that has no other number, or its metric
-// is listed by name among what is not stored; and a component's numbers stay its own.
+// Whatever a topology calls its metrics, each number that it sends is in a series that has no other number, or its
+// metric is listed by name among what is not stored; and a component's numbers stay its own.
 func TestNoNameReplacesAnother(t *testing.T) {
 	for seed := range uint64(10_000) {
 		if !t.Run("", func(t *testing.T) { imitate(t, seed) }) {

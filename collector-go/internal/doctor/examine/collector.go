@@ -84,8 +84,23 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return err
 	}
 	c.Found = t.facts()
+	a.notStored(ctx, c)
 	return errors.Join(a.skews(ctx, c, &t), a.refusals(ctx, c), a.restarts(ctx, c), a.sights(ctx, c),
 		a.unreached(ctx, c))
+}
+
+// notStored asks which metrics are not stored. A collector of before December 2026 does not report it, and one that
+// collected nothing just now has no answer.
+func (a caller) notStored(ctx context.Context, c *doctor.Collector) {
+	var whole struct {
+		NotStored     []catalog.NotStored `json:"not_stored"`
+		NotStoredMore int                 `json:"not_stored_more"`
+	}
+	until := c.Now.Add(c.Ahead())
+	asked := url.Values{"start": {until.Add(-doctor.Lookback).Format(time.RFC3339)}, "end": {until.Format(time.RFC3339)}}
+	if a.client.Get(ctx, "/api/v1/collection/"+url.PathEscape(c.Topology)+"?"+asked.Encode(), &whole) == nil {
+		c.NotStored, c.NotStoredMore = whole.NotStored, whole.NotStoredMore
+	}
 }
 
 // slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.

@@ -26,7 +26,42 @@ export function showHealth(box, whole) {
     ),
     intervalLine(whole),
     rows.length ? details(rows) : null,
+    notStored(whole),
     workersLine(whole),
+  );
+}
+
+// The metrics that are not stored, by the names that the topology gives them: a metric of its own that is lost is shown
+// at once, what repeats another is folded.
+function notStored(whole) {
+  const names = whole.not_stored ?? [];
+  const more = whole.not_stored_more ?? 0;
+  if (!names.length) return null;
+  const lost = names.filter((n) => n.lost).length;
+  const count = names.length + more;
+  return el(
+    'details',
+    lost ? { open: '' } : {},
+    el(
+      'summary',
+      {},
+      lost
+        ? `${lost} metric${lost === 1 ? '' : 's'} of the topology's own not stored, ${count - lost} redundant`
+        : `${count} metric${count === 1 ? '' : 's'} not stored, since others say the same`,
+    ),
+    table(
+      'Metrics that are not stored',
+      ['Component', 'Metric', 'Reason', 'Stored instead'],
+      names.slice(0, mostRows).map((n) => [
+        el('bdi', {}, clip(n.component, 80)),
+        el('bdi', {}, clip(n.metric, 100)),
+        n.reason,
+        el('bdi', {}, clip(n.beside, 100)),
+      ]),
+    ),
+    count > mostRows
+      ? el('p', { class: 'note' }, `${count - mostRows} further names: /api/v1/collection has ${more ? 'some' : 'all'}.`)
+      : null,
   );
 }
 

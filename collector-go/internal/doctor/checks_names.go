@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+)
+
+// mostNames is how many names one finding lists.
+const mostNames = 8
+
+// names fails for a topology's own metric that is not stored, since another has its name here. What others say as well
+// is listed by name.
+func names(f Facts) Finding {
+	if before := firstBatch(f); before.Status != OK {
+		return afterFirstBatch(before)
+	}
+	var lost, made, repeated []string
+	for _, n := range f.Collector.NotStored {
+		switch {
+		case n.Lost:
+			lost = append(lost, fmt.Sprintf("%s of %s: %s is stored under that name", n.Metric, n.Component, n.Beside))
+		case n.Reason == catalog.ReasonOwnName:
+			made = append(made, fmt.Sprintf("%s, since %s is the topology's own", n.Metric, n.Beside))
+		default:
+			repeated = append(repeated, n.Metric)
+		}
+	}
+	var says []string
+	if len(made) > 0 {
+		says = append(says, "not made: "+listed(made, 0))
+	}
+	if len(repeated) > 0 {
+		says = append(says, fmt.Sprintf("%d metrics repeat what is stored: %s", len(repeated)+f.Collector.NotStoredMore,
+			listed(repeated, f.Collector.NotStoredMore)))
+	}
+	if len(lost) > 0 {
+		return fail("not stored: "+strings.Join(append([]string{listed(lost, 0)}, says...), "; "),
+			"rename one of the two in the topology; /api/v1/collection/"+f.Collector.Topology+" lists all under not_stored")
+	}
+	return ok(strings.Join(append([]string{"every metric of the topology's own is stored"}, says...), "; "))
+}
+
+// listed are the first of some names, and how many more there are.
+func listed(names []string, more int) string {
+	if n := len(names) - mostNames; n > 0 {
+		names, more = names[:mostNames], more+n
+	}
+	text := strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
