@@ -211,7 +211,7 @@ func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
 		assert.Contains(t, text, map[bool]string{true: "It needs Prometheus 2.53", false: "It needs Prometheus 2.42"}[offset])
 	}
 	for version, says := range map[string]string{"2.41": "the rules need 2.42 or later", "2": "write MAJOR.MINOR",
-		"": "write MAJOR.MINOR", "new": "write MAJOR.MINOR", "-1.2": "write MAJOR.MINOR"} {
+		"": "the value is empty", "new": "write MAJOR.MINOR", "-1.2": "write MAJOR.MINOR"} {
 		_, err := rules(version)
 		require.ErrorContains(t, err, says, version)
 		assert.Equal(t, exit.Usage, exitCode(err), version)
