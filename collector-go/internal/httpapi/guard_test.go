@@ -111,8 +111,8 @@ func TestALinkLeadsToPagesAlone(t *testing.T) {
 func TestALinkOfPrometheusLeadsToItsQuery(t *testing.T) {
 	h, _ := allRoutes(t, nil)
 	for asked, want := range map[string]string{
-		"g0.expr=up+%3E+1&g0.tab=1":          "/#g0.expr=up+%3E+1&g0.tab=1",
-		"g0.expr=a%7Bb%3D~%22x//..//y%22%7D": "/#g0.expr=a%7Bb%3D~%22x%2F%2F..%2F%2Fy%22%7D",
+		"g0.expr=up+%3E+1&g0.tab=1":          "./#g0.expr=up+%3E+1&g0.tab=1",
+		"g0.expr=a%7Bb%3D~%22x//..//y%22%7D": "./#g0.expr=a%7Bb%3D~%22x%2F%2F..%2F%2Fy%22%7D",
 		"":                                   "./#",
 	} {
 		answer := responseTo(h, httptest.NewRequest(http.MethodGet, "http://localhost/graph?"+asked, nil))
