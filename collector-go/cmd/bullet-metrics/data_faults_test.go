@@ -253,7 +253,7 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 			dir := t.TempDir()
 			data := filepath.Join(dir, "data")
 			start, _ := stoppedCollector(t, dir)
-			says, code := checkedServe(t, dir)
+			says, _ := checkedServe(t, dir)
 			require.NotContains(t, says, "WRONG", "before")
 			require.NoError(t, c.change(t, data))
 			before := contents(t, data)
@@ -262,7 +262,7 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 			for _, want := range c.says {
 				assert.ErrorContains(t, err, want)
 			}
-			says, code = checkedServe(t, dir)
+			says, code := checkedServe(t, dir)
 			assert.Equal(t, exit.Usage, code)
 			found, code := fsck(t, data)
 			assert.Equal(t, exit.Failed, code)

@@ -12,7 +12,7 @@ import (
 var (
 	libraryLine    = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 	libraryUnknown = regexp.MustCompile(`^field (.*) not found in type .*$`)
-	libraryKind    = regexp.MustCompile("(?s)^cannot unmarshal !!([a-z]+).* into (\\S+)$")
+	libraryKind    = regexp.MustCompile(`(?s)^cannot unmarshal !!([a-z]+).* into (\S+)$`)
 )
 
 // LibraryFaults are the faults of a file in one of Prometheus' formats, in plain words and each with file and line. A

@@ -158,7 +158,10 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
     .locator('#health-body')
     .getByText(/Not complete\. .*missing/)
     .waitFor();
-  await page.locator('#health-body').getByText(/metrics not stored, since others say the same/).click();
+  await page
+    .locator('#health-body')
+    .getByText(/metrics not stored, since others say the same/)
+    .click();
   await page.locator('#health-body').getByText('doHeartbeat-calls.m1_rate').waitFor();
 });
 

@@ -52,15 +52,21 @@ function notStored(whole) {
     table(
       'Metrics that are not stored',
       ['Component', 'Metric', 'Reason', 'Stored instead'],
-      names.slice(0, mostRows).map((n) => [
-        el('bdi', {}, clip(n.component, 80)),
-        el('bdi', {}, clip(n.metric, 100)),
-        n.reason,
-        el('bdi', {}, clip(n.beside, 100)),
-      ]),
+      names
+        .slice(0, mostRows)
+        .map((n) => [
+          el('bdi', {}, clip(n.component, 80)),
+          el('bdi', {}, clip(n.metric, 100)),
+          n.reason,
+          el('bdi', {}, clip(n.beside, 100)),
+        ]),
     ),
     count > mostRows
-      ? el('p', { class: 'note' }, `${count - mostRows} further names: /api/v1/collection has ${more ? 'some' : 'all'}.`)
+      ? el(
+          'p',
+          { class: 'note' },
+          `${count - mostRows} further names: /api/v1/collection has ${more ? 'some' : 'all'}.`,
+        )
       : null,
   );
 }
