@@ -17,8 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 )
 
-// shownValue is how much of a value a message repeats, bytes.
-const shownValue = 60
+// shownValue is how much of a value a message repeats, bytes: enough for most paths.
+const shownValue = 240
 
 // mostBytes of a value are more than a path may have; the longest query has as many in a file.
 const mostBytes = 64 << 10

@@ -62,7 +62,7 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	for want, line := range map[string][]string{
 		"takes one directory":   {"tune", "report"},
 		"takes two directories": {"tune", "compare", sampleRun},
-		"must be at least 0":    {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
+		"at least 0":            {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
 		"is none of":            {"tune", "compare", sampleRun, sampleRun, "--output", "xml"},
 	} {
 		_, err := program(line...)

@@ -225,16 +225,16 @@ func TestWrongUsageOfTune(t *testing.T) {
 		says string
 	}{
 		"no input": {[]string{"analyze", "queries"}, "--input is missing"},
-		"unknown form": {[]string{"analyze", "queries", "--input", "x", "--output", "xml"},
+		"unknown form": {[]string{"analyze", "queries", "--input", plain, "--output", "xml"},
 			"none of table, json, markdown"},
-		"limit without unit": {[]string{"analyze", "queries", "--input", "x", "--limit", "200"},
-			"--help lists the flags"},
-		"limit of nothing": {[]string{"analyze", "queries", "--input", "x", "--limit", "0s"}, "positive time"},
-		"tolerance":        {[]string{"analyze", "concurrency", "--input", "x", "--tolerance", "1"}, "tolerance"},
-		"confidence":       {[]string{"analyze", "data", "--input", "x", "--confidence", "95"}, "such as 0.95"},
-		"machine": {[]string{"analyze", "resources", "--input", "x", "--cores-per-machine", "0"},
+		"limit without unit": {[]string{"analyze", "queries", "--input", plain, "--limit", "200"},
+			"write a duration such as 30s or 5m"},
+		"limit of nothing": {[]string{"analyze", "queries", "--input", plain, "--limit", "0s"}, "positive time"},
+		"tolerance":        {[]string{"analyze", "concurrency", "--input", plain, "--tolerance", "1"}, "tolerance"},
+		"confidence":       {[]string{"analyze", "data", "--input", plain, "--confidence", "95"}, "such as 0.95"},
+		"machine": {[]string{"analyze", "resources", "--input", plain, "--cores-per-machine", "0"},
 			"cores per machine"},
-		"cpu word": {[]string{"analyze", "resources", "--input", "x", "--cpu", "some"},
+		"cpu word": {[]string{"analyze", "resources", "--input", plain, "--cpu", "some"},
 			"neither total nor each"},
 		"cpu unsaid": {[]string{"analyze", "resources", "--input", plain}, "--cpu each"},
 		"cpu said otherwise": {[]string{"analyze", "resources", "--input", documents + "resources-test1-3.csv",
@@ -242,7 +242,7 @@ func TestWrongUsageOfTune(t *testing.T) {
 		"misspelled analysis": {[]string{"analyze", "querys"}, `did you mean "queries"`},
 		"unknown command":     {[]string{"conjure"}, "tune --help lists them"},
 		"an argument":         {[]string{"analyze", "data", "file.csv"}, "takes no argument"},
-		"size without load":   {[]string{"size", "--from", "x"}, "--records-per-s is missing"},
+		"size without load":   {[]string{"size", "--from", plain}, "--records-per-s is missing"},
 		"size without files":  {[]string{"size", "--records-per-s", "1", "--queries", "1"}, "--from is missing"},
 		"size without a grid": {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from",
 			documents + "data-scaling-test6.csv"}, "no table of filter bolts by queries"},
@@ -270,11 +270,14 @@ func TestWrongUsageOfTune(t *testing.T) {
 	assert.Equal(t, 2.0, at(t, got, "totals", "cpu_cores"))
 }
 
-func TestAFileThatCannotBeJudgedIsAFailure(t *testing.T) {
+func TestAFileThatIsAbsentIsWrongUsage(t *testing.T) {
 	_, err := tune(t, "analyze", "data", "--input", filepath.Join(t.TempDir(), "absent.csv"))
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exit.Usage, code(err))
 	assert.ErrorContains(t, err, "absent.csv")
-	_, err = tune(t, "analyze", "data", "--input", t.TempDir())
+}
+
+func TestAFileThatCannotBeJudgedIsAFailure(t *testing.T) {
+	_, err := tune(t, "analyze", "data", "--input", t.TempDir())
 	assert.Equal(t, exit.Failed, code(err))
 	assert.ErrorContains(t, err, "is not a run directory")
 }
