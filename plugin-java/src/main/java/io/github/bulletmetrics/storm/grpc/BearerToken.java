@@ -13,6 +13,7 @@ final class BearerToken extends CallCredentials {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization",
             Metadata.ASCII_STRING_MARSHALLER);
     private static final long MAX_BYTES = 16_384;
+    private static final String BYTE_ORDER_MARK = "\ufeff";
 
     private final String token;
 
@@ -21,17 +22,38 @@ final class BearerToken extends CallCredentials {
     }
 
     /**
-     * Reads a token, without the white space around it.
+     * Reads the only line of a token file. A byte order mark, white space around the token and empty lines are
+     * ignored.
      *
-     * @throws IOException when the file cannot be read, or holds no token.
+     * @throws IOException when the file cannot be read, or holds no token; the message does not repeat what it holds.
      */
     static BearerToken read(File file) throws IOException {
+        if (file.isDirectory()) {
+            throw new IOException("the token file " + file + " is a directory; name a file in it");
+        }
         if (file.length() > MAX_BYTES) {
             throw new IOException("the token file " + file + " has more than " + MAX_BYTES + " bytes");
         }
-        String token = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8).trim();
+        String text = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8);
+        String[] lines = (text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text).split("\\r\\n|\\r|\\n");
+        String token = "";
+        for (int i = 0; i < lines.length; i++) {
+            String line = lines[i].trim();
+            if (line.isEmpty()) {
+                continue;
+            }
+            if (!token.isEmpty()) {
+                throw new IOException("the token file " + file + ":" + (i + 1)
+                        + ": a second line; write the token alone, on one line");
+            }
+            token = line;
+        }
+        if (token.isEmpty()) {
+            throw new IOException("the token file " + file + " is empty; write the token into it, on one line");
+        }
         if (!token.matches("[\\x21-\\x7e]+")) {
-            throw new IOException("the token file " + file + " must hold one line of ASCII without spaces");
+            throw new IOException("the token file " + file
+                    + ": a token has only printable ASCII characters and no space; write nothing but the token");
         }
         return new BearerToken(token);
     }

@@ -113,6 +113,45 @@ class GrpcTransportTest {
     }
 
     @Test
+    void aTokenMayHaveAByteOrderMarkAndAnyLineEnds() throws Exception {
+        start();
+        String[] files = {"s3cret\n", "s3cret\r\n", "s3cret", "\ufeffs3cret\r\n", "\r\n  s3cret \r\n\r\n"};
+        for (String text : files) {
+            File token = Files.writeString(directory.resolve("token"), text).toFile();
+            stream = open(new Security(false, null, null, null, token));
+            assertThat(heard.response().hasOpened()).isTrue();
+            stream.cancel("the test has seen it");
+            heard.end();
+        }
+        assertThat(collector.authorizations()).hasSize(files.length).containsOnly("Bearer s3cret");
+    }
+
+    @Test
+    void aTokenFileWithoutAUsableTokenIsNamedWithWhatIsWrongAndNotPrinted() throws Exception {
+        start();
+        assertTokenRefused("", " is empty; write the token into it, on one line");
+        assertTokenRefused("\ufeff\r\n \n", " is empty; write the token into it, on one line");
+        assertTokenRefused("s3cret\nother\n", ":2: a second line; write the token alone, on one line");
+        assertTokenRefused("s3cret\r\n\r\nother", ":3: a second line; write the token alone, on one line");
+        assertTokenRefused("s3cret\rother", ":2: a second line; write the token alone, on one line");
+        assertTokenRefused("s3 cret", ": a token has only printable ASCII characters and no space");
+        assertTokenRefused("s3cr\u00e9t", ": a token has only printable ASCII characters and no space");
+        assertTokenRefused("s\u00003\u0000c\u0000", ": a token has only printable ASCII characters and no space");
+        assertTokenRefused("x".repeat(16_385), " has more than 16384 bytes");
+        File folder = Files.createDirectory(directory.resolve("folder")).toFile();
+        stream = open(new Security(false, null, null, null, folder));
+        assertThat(heard.end().message()).contains(folder + " is a directory");
+        assertThat(collector.authorizations()).isEmpty();
+    }
+
+    private void assertTokenRefused(String text, String wrong) throws Exception {
+        File token = Files.writeString(directory.resolve("token"), text).toFile();
+        stream = open(new Security(false, null, null, null, token));
+        assertThat(heard.end().message()).startsWith(StreamEnd.NOT_BEGUN).contains(token + wrong)
+                .doesNotContain("s3cr");
+    }
+
+    @Test
     void theWayAStreamEndedIsUnderstood() throws Exception {
         start();
         assertEndsAs(StreamEnd.Kind.NOT_UNDERSTOOD, Status.INVALID_ARGUMENT.withDescription("batch.epoch"));
