@@ -25,7 +25,8 @@ import java.util.function.Consumer;
  * <p>A number is one sample; a map is one for each number in it, at any depth up to {@link #MAX_DEPTH}; a pack of the
  * worker's sampler is its samples, at their own times; a pack of the latency hook is its distributions. Nulls are
  * skipped; anything else is counted as {@link DropReason#DROP_REASON_UNSUPPORTED_VALUE}. NaN and infinities are passed
- * on: the collector refuses and counts them.
+ * on: the collector refuses and counts them. An entry of a map that cannot be read is skipped and counted as
+ * {@link DropReason#DROP_REASON_INTERNAL}, and the other entries are kept.
  *
  * <p>Use: {@link #begin}, {@link #add} for every data point, {@link #end}. Never throws for what a data point holds,
  * never waits, and allocates nothing per number once it knows the series. One thread at a time.
@@ -69,7 +70,7 @@ public final class Flattener {
      * @param losses where drops are counted.
      * @param workers receives every worker's process and tasks.
      * @param maxNames how many sources, metrics and map keys are held at most.
-     * @param failures receives each data point that could not be read, which is counted too.
+     * @param failures receives each data point or entry that could not be read, which is counted too.
      */
     public Flattener(SampleQueue queue, Losses losses, Workers workers, int maxNames, Consumer<Throwable> failures) {
         this.queue = queue;
@@ -107,14 +108,16 @@ public final class Flattener {
 
     /** Flattens one data point. */
     public void add(String name, Object value) {
-        int mark = tick.size();
         try {
             dataPoint(name, value);
-        } catch (RuntimeException | LinkageError | StackOverflowError unreadable) {
-            tick.truncate(mark);
-            failed++;
-            failures.accept(unreadable);
+        } catch (Throwable unreadable) {
+            failed(unreadable);
         }
+    }
+
+    private void failed(Throwable unreadable) {
+        failed++;
+        failures.accept(unreadable);
     }
 
     /** Shows the sender what was queued, and counts what was not. */
@@ -126,8 +129,7 @@ public final class Flattener {
         try {
             numbers();
         } catch (RuntimeException | LinkageError unforeseen) {
-            failed++;
-            failures.accept(unforeseen);
+            failed(unforeseen);
         }
         queue.publish();
         if (unsupported + overLimit + failed + refused > 0) {
@@ -205,38 +207,51 @@ public final class Flattener {
         refused += samples;
     }
 
-    /** Reads a map that another thread may be writing: as often as it takes to see it whole, within reason. */
+    /**
+     * Reads a map that another thread may be writing. A read that a change interrupts is discarded and repeated; the
+     * last one keeps what it has read.
+     */
     private void readMap(Name name, Map<?, ?> map) {
         int mark = tick.size();
         long unsupportedBefore = unsupported;
         long overLimitBefore = overLimit;
+        long failedBefore = failed;
         long refusedBefore = refused;
-        for (int read = 1;; read++) {
+        for (int read = 1; read < MAX_READS; read++) {
             try {
-                map(name, map, 1);
+                map(name, map, 1, false);
                 return;
             } catch (ConcurrentModificationException changed) {
                 tick.truncate(mark);
                 unsupported = unsupportedBefore;
                 overLimit = overLimitBefore;
+                failed = failedBefore;
                 refused = refusedBefore;
-                if (read == MAX_READS) {
-                    throw changed;
+            }
+        }
+        map(name, map, 1, true);
+    }
+
+    private void map(Name name, Map<?, ?> map, int depth, boolean last) {
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+            try {
+                entry(name, entry.getKey(), entry.getValue(), depth, last);
+            } catch (Throwable unreadable) {
+                if (unreadable instanceof ConcurrentModificationException && !last) {
+                    throw (ConcurrentModificationException) unreadable;
                 }
+                failed(unreadable);
             }
         }
     }
 
-    private void map(Name name, Map<?, ?> map, int depth) {
-        for (Map.Entry<?, ?> entry : map.entrySet()) {
-            Object value = entry.getValue();
-            if (value instanceof Number) {
-                number(key(name, entry.getKey()), (Number) value);
-            } else if (value instanceof Map && depth < MAX_DEPTH) {
-                map(key(name, entry.getKey()), (Map<?, ?>) value, depth + 1);
-            } else if (value != null) {
-                unsupported++;
-            }
+    private void entry(Name map, Object key, Object value, int depth, boolean last) {
+        if (value instanceof Number) {
+            number(key(map, key), (Number) value);
+        } else if (value instanceof Map && depth < MAX_DEPTH) {
+            map(key(map, key), (Map<?, ?>) value, depth + 1, last);
+        } else if (value != null) {
+            unsupported++;
         }
     }
 

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 class FlattenerTest {
@@ -205,17 +206,92 @@ class FlattenerTest {
     }
 
     @Test
-    void aMapThatNeverHoldsStillIsCountedAndLeavesNoHalf() {
+    void aMapThatChangesInEachReadKeepsWhatWasReadLastAndIsCounted() {
         flattener.begin("host", 6700, "FilterBolt", 7, 1_700_000_000, 10, 0);
         flattener.add("before", 1);
         flattener.add("m", new Unruly(Integer.MAX_VALUE));
         flattener.add("after", 2);
         flattener.end();
-        assertThat(samples()).containsExactly("before[]=1.0", "after[]=2.0");
+        assertThat(samples()).containsExactly("before[]=1.0", "m[a]=1.0", "after[]=2.0");
         assertThat(losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(1);
         assertThat(failures).singleElement().isInstanceOf(ConcurrentModificationException.class);
         assertThat(losses.takeGaps()).singleElement()
                 .satisfies(gap -> assertThat(gap.getStartTimeMs()).isEqualTo(1_700_000_000_000L));
+    }
+
+    @Test
+    void aNestedMapThatChangesInEachReadKeepsTheRestOfTheOuterMap() {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        map.put("before", 1);
+        map.put("nested", new Unruly(Integer.MAX_VALUE));
+        map.put("after", 2);
+        flatten(Map.of("m", map));
+        assertThat(samples()).containsExactly("m[before]=1.0", "m[nested, a]=1.0", "m[after]=2.0");
+        assertThat(losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(1);
+    }
+
+    @Test
+    void aBadEntryOfAMapIsSkippedAndCountedAndTheRestIsKept() {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        map.put("first", 1);
+        map.put(new Key(() -> {
+            throw new IllegalStateException("no text");
+        }), 2);
+        map.put(new Key(() -> {
+            throw new ConcurrentModificationException("a key that changes");
+        }), 3);
+        map.put(new Key(() -> null), 4);
+        map.put(new Key(() -> {
+            throw new AssertionError("not an exception");
+        }), 4);
+        map.put("fails", new BadNumber());
+        map.put("nested", mapOf(new Key(() -> {
+            throw new StackOverflowError();
+        }), 5, "x", 6));
+        map.put("text", "7");
+        map.put("list", List.of(8));
+        map.put("", 9);
+        map.put("nan", Double.NaN);
+        map.put("last", 10);
+        flatten(Map.of("m", map));
+        assertThat(samples()).containsExactly("m[first]=1.0", "m[nested, x]=6.0", "m[]=9.0", "m[nan]=NaN",
+                "m[last]=10.0");
+        assertThat(losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(6);
+        assertThat(losses.total(DropReason.DROP_REASON_UNSUPPORTED_VALUE)).isEqualTo(2);
+    }
+
+    @Test
+    void aMapWhoseIteratorFailsKeepsWhatWasReadAndIsCounted() {
+        flatten(Map.of("m", new java.util.AbstractMap<String, Integer>() {
+            @Override
+            public Set<Entry<String, Integer>> entrySet() {
+                java.util.Iterator<Integer> numbers = List.of(1, 2).iterator();
+                return new java.util.AbstractSet<>() {
+                    @Override
+                    public java.util.Iterator<Entry<String, Integer>> iterator() {
+                        return new java.util.Iterator<>() {
+                            @Override
+                            public boolean hasNext() {
+                                return true;
+                            }
+
+                            @Override
+                            public Entry<String, Integer> next() {
+                                Integer number = numbers.next();
+                                return Map.entry("k" + number, number);
+                            }
+                        };
+                    }
+
+                    @Override
+                    public int size() {
+                        return 2;
+                    }
+                };
+            }
+        }));
+        assertThat(samples()).containsExactly("m[k1]=1.0", "m[k2]=2.0");
+        assertThat(losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(1);
     }
 
     @Test
@@ -396,6 +472,52 @@ class FlattenerTest {
             samples.add(definition.getName() + definition.getKeyList() + "=" + sample.value());
         }
         return samples;
+    }
+
+    private static Map<Object, Object> mapOf(Object key, Object value, Object otherKey, Object otherValue) {
+        Map<Object, Object> map = new LinkedHashMap<>();
+        map.put(key, value);
+        map.put(otherKey, otherValue);
+        return map;
+    }
+
+    /** A key whose text is what the given supplier returns or throws. */
+    private static final class Key {
+        private final Supplier<String> text;
+
+        Key(Supplier<String> text) {
+            this.text = text;
+        }
+
+        @Override
+        public String toString() {
+            return text.get();
+        }
+    }
+
+    /** A number that fails when it is read. */
+    private static final class BadNumber extends Number {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public int intValue() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public long longValue() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public float floatValue() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public double doubleValue() {
+            throw new UnsupportedOperationException();
+        }
     }
 
     /** A map that is changed by another thread during its first readings. */
