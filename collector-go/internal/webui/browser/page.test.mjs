@@ -158,11 +158,23 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
     .locator('#health-body')
     .getByText(/Not complete\. .*missing/)
     .waitFor();
-  await page
-    .locator('#health-body')
-    .getByText(/metrics not stored, since others say the same/)
-    .click();
-  await page.locator('#health-body').getByText('doHeartbeat-calls.m1_rate').waitFor();
+});
+
+test('metrics that are not stored are listed by name', async (t) => {
+  const page = await open(t);
+  await page.route('**/api/v1/collection**', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.data.not_stored = [
+      { component: '__system', metric: 'calls.m1_rate', reason: 'derived', beside: 'calls.count', lost: false },
+      { component: 'FilterBolt', metric: 'depth_max', reason: 'duplicate', beside: 'depth', lost: true },
+    ];
+    await route.fulfill({ response, json: answer });
+  });
+  await page.reload();
+  const shown = page.locator('#health-body');
+  await shown.getByText("1 metric of the topology's own not stored, 1 redundant").waitFor();
+  await shown.getByText('depth_max').waitFor();
 });
 
 test('which components share a worker, and which workers a host', async (t) => {
