@@ -93,7 +93,8 @@ func TestATopologyMovesBetweenCollectorsOverThanos(t *testing.T) {
 	staying.awaitAcknowledged(sent)
 	until := last.Add(-time.Minute)
 	require.Eventually(t, func() bool {
-		return strings.Contains(one.ask(fmt.Sprintf("count(timestamp({topology=%q}) >= %d)", carriedTopology, until.Unix())),
+		return strings.Contains(one.ask(fmt.Sprintf("count(timestamp(bullet_worker_heap_used_bytes{topology=%q} @ %d) >= %d)",
+			carriedTopology, last.Unix(), until.Unix())),
 			"value")
 	}, time.Minute, 100*time.Millisecond)
 	ring.Await()
@@ -145,7 +146,8 @@ func everySlice(t *testing.T, api string, from, until time.Time) map[string]map[
 	all := map[string]map[string]string{}
 	for _, s := range answer.Data.Result {
 		switch s.Metric["__name__"] {
-		case catalog.CollectionSkew, catalog.CollectionSkewLeast, catalog.CollectionSkewMost:
+		case catalog.CollectionSkew, catalog.CollectionSkewLeast, catalog.CollectionSkewMost,
+			"bullet_metrics_worker_clock_ahead_seconds":
 			continue
 		}
 		series := map[string]string{}

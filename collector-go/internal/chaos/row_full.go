@@ -59,6 +59,9 @@ const (
 	takenBehind = 300
 )
 
+// hasOldData reports whether a try has some that retention may drop where room is missing.
+func hasOldData(try int) bool { return try%5 == 1 }
+
 // playFullDisk is one try.
 func playFullDisk(ctx context.Context, g *Ground, try int) (o Outcome, err error) {
 	d, err := mountSmall(g, try)
@@ -67,7 +70,7 @@ func playFullDisk(ctx context.Context, g *Ground, try int) (o Outcome, err error
 	}
 	defer func() { err = errors.Join(err, d.unmount()) }()
 	random := g.Random(try)
-	d.oldData, d.whileFull = try%5 == 1, []string{"", "kill", "stop"}[random.IntN(3)]
+	d.oldData, d.whileFull = hasOldData(try), []string{"", "kill", "stop"}[random.IntN(3)]
 	if d.oldData {
 		d.whileFull = "kill"
 	}
@@ -100,7 +103,7 @@ func playFullDisk(ctx context.Context, g *Ground, try int) (o Outcome, err error
 type smallDisk struct {
 	dir       string
 	c         *Collector
-	oldData   bool   // there is some that retention may drop where room is missing
+	oldData   bool   // see hasOldData
 	whileFull string // how the collector is ended while not a byte is free; "" for not at all
 	broken    []string
 }
@@ -110,7 +113,11 @@ func mountSmall(g *Ground, try int) (*smallDisk, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := fmt.Sprintf("size=%dk", 16<<10+4*g.Random(try).IntN(8<<10))
+	kib := 16<<10 + 4*g.Random(try).IntN(8<<10)
+	if hasOldData(try) {
+		kib = 32 << 10 // old data of keepOld can make a twentieth of it
+	}
+	options := fmt.Sprintf("size=%dk", kib)
 	if err := syscall.Mount("chaos", dir, "tmpfs", 0, options); err != nil {
 		return nil, fmt.Errorf("mounting a tmpfs: %w", err)
 	}
@@ -205,7 +212,7 @@ func (l *Ledger) awaitMore(ctx context.Context, batches uint64) error {
 // keepOld fills parts with samples of yesterday, of which the store may drop what is further back than two partitions.
 func (d *smallDisk) keepOld(ctx context.Context, old *Ledger) error {
 	old.Produce(ctx, d.c.GRPC(), ProducerOptions{Topology: "old", From: time.Now().Add(-23 * time.Hour), Batches: 7200,
-		Series: 50})
+		Series: 110})
 	if o, err := old.Verify(ctx, d.c.HTTP()); err != nil {
 		return err
 	} else if o.Lost+o.Doubled > 0 {
@@ -214,7 +221,35 @@ func (d *smallDisk) keepOld(ctx context.Context, old *Ledger) error {
 	if err := d.c.Stop(); err != nil { // what is in memory is written
 		return err
 	}
+	if err := d.enoughIsOld(); err != nil {
+		return err
+	}
 	return d.c.Again(ctx)
+}
+
+// enoughIsOld checks that the old parts take more than the twentieth of the disk that must be free: slices go only
+// where they make the room that is missing.
+func (d *smallDisk) enoughIsOld() error {
+	parts, err := filepath.Glob(filepath.Join(d.dir, "data", "grid", "*.part"))
+	if err != nil {
+		return err
+	}
+	old := int64(0)
+	for _, part := range parts {
+		about, err := os.Stat(part)
+		if err != nil {
+			return err
+		}
+		old += about.Size()
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(d.dir, &disk); err != nil {
+		return err
+	}
+	if must := int64(disk.Blocks) * disk.Bsize / 20; old <= must {
+		return fmt.Errorf("old data of %d bytes cannot make the %d bytes that must be free", old, must)
+	}
+	return nil
 }
 
 func (d *smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
