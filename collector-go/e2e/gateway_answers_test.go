@@ -163,11 +163,13 @@ func TestCountsAgainstTheRealGateway(t *testing.T) {
 		"too long a BQL": {"SELECT * FROM STREAM(1000, TIME) WHERE a = '" + strings.Repeat("x", 1<<16) + "'", "413"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			counts, errors, code := loadCounts(t, append(open, "--url", gateway, "--query", c.query)...)
+			file := filepath.Join(t.TempDir(), "query.bql") // the program takes no flag as long as one of these
+			require.NoError(t, os.WriteFile(file, []byte(c.query), 0o644))
+			counts, errors, code := loadCounts(t, append(open, "--url", gateway, "--query", "@"+file)...)
 			assert.Equal(t, none, counts, errors)
 			assert.Contains(t, errors, c.words)
 			assert.Equal(t, missed, code)
-			returned, failed, said := canaryCounts(t, gateway, c.query)
+			returned, failed, said := canaryCounts(t, gateway, "@"+file)
 			assert.Zero(t, returned)
 			assert.Positive(t, failed)
 			assert.Contains(t, said, c.words)
