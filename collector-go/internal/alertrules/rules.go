@@ -52,8 +52,8 @@ var alerts = []Alert{
 		Name: "BulletGCShareHigh", Severity: Warning,
 		Value: gcShare, Limit: 0.1, Unit: Ratio,
 		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker,
-		Summary:     "Worker {worker} of {topology} spends {value} of its time in garbage collection",
-		Description: "Worker {worker} of {topology} spent {value} of the last 5 minutes in garbage collection, all its collectors together; the limit is 10%.",
+		Summary:     "Worker {worker} of {topology} spends {value} of its time in garbage collection pauses",
+		Description: "Worker {worker} of {topology} spent {value} of the last 5 minutes in garbage collection pauses, all its collectors together; the limit is 10%.",
 	},
 	{
 		Name: "BulletHeapNearLimit", Severity: Warning,

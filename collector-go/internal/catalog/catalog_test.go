@@ -113,7 +113,7 @@ func TestTableIsSound(t *testing.T) {
 	for _, tab := range []*table{fromSampler, fromHook, fromStorm} {
 		for _, r := range tab.rows() {
 			for _, name := range slices.Concat(r.name.labels, r.key.labels, labelNames(r.fixed)) {
-				assert.Contains(t, r.metric.allLabels(), name, "%s: label of %s", r.source.name, r.metric.name)
+				assert.Contains(t, r.metric.allLabels(), tidy(name, "").name, "%s: label of %s", r.source.name, r.metric.name)
 			}
 			assert.Positive(t, r.perUnit, r.source.name)
 			if r.temporality != metric.TemporalityUnknown {

@@ -211,6 +211,9 @@ func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	}
 	source := -1
 	for i, l := range said {
+		if l.name == cycles && !isConcurrent(l.value) {
+			return nil, false
+		}
 		if values := closed[l.name]; values != "" && !strings.Contains(values, " "+l.value+" ") && i >= len(r.fixed) {
 			return nil, false
 		}
@@ -277,8 +280,8 @@ func leftOut(raw *metric.Raw, how reading) (yields []yield) {
 // tidy gives a label's value the form that it has whichever version said it.
 func tidy(name, value string) label {
 	switch name {
-	case "collector":
-		value = collectorName(value)
+	case "collector", cycles:
+		name, value = "collector", collectorName(value)
 	case "peer":
 		value = peerName(value)
 	}
@@ -349,4 +352,16 @@ func words(text string) string {
 		b.WriteByte(text[i])
 	}
 	return b.String()
+}
+
+// cycles is the placeholder of a collector that states the time of concurrent cycles.
+const cycles = "cycles"
+
+// isConcurrent reports whether a collector states the time of concurrent cycles, in which the worker goes on. OpenJDK names
+// such a collector "... Cycles" and the one of its pauses "... Pauses" (Shenandoah, ZGC from JDK 17 on); Azul names them
+// "GPGC New" and "GPGC New Pauses". All others state pauses: G1 Concurrent GC, ConcurrentMarkSweep and the ZGC of JDK 11
+// too, despite their names. An unknown collector counts as pauses, so that its alert is not lost.
+func isConcurrent(collector string) bool {
+	return strings.HasSuffix(collector, "Cycles") ||
+		strings.HasPrefix(collector, "GPGC") && !strings.HasSuffix(collector, "Pauses")
 }

@@ -3,7 +3,8 @@ package catalog
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 
 // source is a row of the table from what Storm, Bullet or our sampler calls a number to what we call it. In name and
-// key, "{label}" takes the text in its place for that label of the metric.
+// key, "{label}" takes the text in its place for that label of the metric. "{cycles}" takes the name of a collector that
+// states the time of concurrent cycles, for the label collector; its rows come before those of "{collector}".
 type source struct {
 	name        string // as metric.Raw has it
 	key         string // path into a map, joined by "/" (a slash within a key is `\/`); "" for a plain number
@@ -45,6 +46,8 @@ var samplerSources = []source{
 	{"heap.used_bytes", "", "bullet_worker_heap_used_bytes", "", instant, one, "sampler", always},
 	{"heap.committed_bytes", "", "bullet_worker_heap_committed_bytes", "", instant, one, "sampler", always},
 	{"heap.limit_bytes", "", "bullet_worker_heap_limit_bytes", "", instant, one, "sampler", always},
+	{"gc.time_ms", "{cycles}", "bullet_worker_gc_concurrent_seconds_total", "", cumulative, ms, "sampler", always},
+	{"gc.count", "{cycles}", "bullet_worker_gc_concurrent_cycles_total", "", cumulative, one, "sampler", always},
 	{"gc.time_ms", "{collector}", "bullet_worker_gc_seconds_total", "", cumulative, ms, "sampler", always},
 	{"gc.count", "{collector}", "bullet_worker_gc_collections_total", "", cumulative, one, "sampler", always},
 	{"host.cpu_ms", "{mode}", "bullet_host_cpu_seconds_total", "", cumulative, ms, "sampler", always},
@@ -233,6 +236,10 @@ var stormSources = []source{
 	{"memory/heap", "committedBytes", "bullet_worker_heap_committed_bytes", "", instant, one, "1.0 to 2.1",
 		unlessSampler},
 	{"memory/heap", "maxBytes", "bullet_worker_heap_limit_bytes", "", instant, one, "1.0 to 2.1", unlessSampler},
+	{"GC.{cycles}.time", "", "bullet_worker_gc_concurrent_seconds_total", "", cumulative, ms, "2.2 on", unlessSampler},
+	{"GC.{cycles}.count", "", "bullet_worker_gc_concurrent_cycles_total", "", cumulative, one, "2.2 on", unlessSampler},
+	{"GC/{cycles}", "timeMs", "bullet_worker_gc_concurrent_seconds_total", "", delta, ms, "1.0 to 2.1", unlessSampler},
+	{"GC/{cycles}", "count", "bullet_worker_gc_concurrent_cycles_total", "", delta, one, "1.0 to 2.1", unlessSampler},
 	{"GC.{collector}.time", "", "bullet_worker_gc_seconds_total", "", cumulative, ms, "2.2 on", unlessSampler},
 	{"GC.{collector}.count", "", "bullet_worker_gc_collections_total", "", cumulative, one, "2.2 on", unlessSampler},
 	{"GC/{collector}", "timeMs", "bullet_worker_gc_seconds_total", "", delta, ms, "1.0 to 2.1", unlessSampler},

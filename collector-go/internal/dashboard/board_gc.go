@@ -7,12 +7,12 @@ var collection = Board{
 	Variables:   []Variable{topology, worker, reporting},
 	Rows: []Row{
 		{"What does collection take?", []Panel{
-			{Kind: Lines, Title: "Share of time, by worker and collector", Unit: Share, Limit: 0.1,
-				Description: "Seconds in collections a second of time; the line, 10%, is where BulletGCShareHigh fires. A concurrent collector's cycles are in it as its own name.",
+			{Kind: Lines, Title: "Share of time in pauses, by worker and collector", Unit: Share, Limit: 0.1,
+				Description: "Seconds that collections paused the worker, a second of time; the line, 10%, is where BulletGCShareHigh fires.",
 				Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`,
 					"{{worker}} {{collector}}")},
 			{Kind: Lines, Title: "Share of CPU time, by worker", Unit: Share,
-				Description: "Seconds in collections over CPU seconds of the process. A collection runs on several cores at a time, so that it takes more of the CPU than this shows.",
+				Description: "Seconds in pauses over CPU seconds of the process. A collection runs on several cores at a time, so that it takes more of the CPU than this shows.",
 				Queries: one(gcTime+
 					` / sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`,
 					"{{worker}}")},
@@ -23,8 +23,14 @@ var collection = Board{
 				Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_collections_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`,
 					"{{worker}} {{collector}}")},
 			{Kind: Lines, Title: "Mean length of one", Unit: Seconds,
-				Description: "Seconds in collections over their number. Where there was none, there is no line.",
+				Description: "Seconds in pauses over the number of collections. Where there was none, there is no line.",
 				Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval])) / (sum by (worker, collector) (rate(bullet_worker_gc_collections_total{topology="$topology",worker=~"$worker"}[$__rate_interval])) > 0)`,
+					"{{worker}} {{collector}}")},
+		}},
+		{"What runs beside the worker?", []Panel{
+			{Kind: Lines, Title: "Share of time in concurrent cycles, by worker and collector", Unit: Share, Width: 24,
+				Description: "Seconds in concurrent cycles a second of time (ZGC, Shenandoah). The worker goes on meanwhile: they take CPU, and no time from its tasks unless it waits for memory.",
+				Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_concurrent_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`,
 					"{{worker}} {{collector}}")},
 		}},
 		{"Does the heap come down?", []Panel{

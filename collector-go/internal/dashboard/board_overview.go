@@ -25,8 +25,8 @@ var overview = Board{
 				Description: "Share of its time that the busiest bolt's busiest task spends executing." + sampledNote +
 					" A click leads to the queues.",
 				Queries: one("max("+strings.ReplaceAll(capacity, chosen, ofTopology)+")", "busiest")},
-			{Kind: Number, Title: "Garbage collection, worst worker", Unit: Share, Limit: 0.1, Leads: "gc",
-				Description: "Share of its time that the worst worker spends in collections; red from 10% on. A click leads to garbage collection.",
+			{Kind: Number, Title: "Garbage collection pauses, worst worker", Unit: Share, Limit: 0.1, Leads: "gc",
+				Description: "Share of its time that collections pause the worst worker; red from 10% on. A click leads to garbage collection.",
 				Queries:     one("max("+allGC+")", "worst")},
 			{Kind: Number, Title: "Newest sample", Unit: Seconds, Limit: 120, Leads: "collector",
 				Description: "How long ago the end of the topology's newest slice is; red from two minutes on. A click leads to the collector.",

@@ -121,8 +121,8 @@ func collections(a *Answer) *Cause {
 	if c == nil || c.After < muchGC {
 		return nil
 	}
-	return &Cause{"gc", fmt.Sprintf("Garbage collection %s %s of the worst worker's time since %s (%s before)",
-		a.verb("takes", "took"), percent(c.After), minute(c.Since), percent(c.Before)),
+	return &Cause{"gc", fmt.Sprintf("Garbage collection pauses %s %s of the worst worker's time since %s (%s before)",
+		a.verb("take", "took"), percent(c.After), minute(c.Since), percent(c.Before)),
 		"Give the workers a larger heap (topology.worker.childopts -Xmx), or run fewer queries with windows", c.Since}
 }
 

@@ -30,7 +30,7 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 		"collections, which make the bolt look busy too": {"Slow", stored{
 			"bullet_filter_latency_mean_second": latency, "storm_capacity_ratio": level(0.31, 0.9, since),
 			"bullet_worker_gc_seconds_total": level(0.01, 0.42, since),
-		}, "Garbage collection takes 42% of the worst worker's time since 2026-11-21T11:56:00Z (1% before)", "larger heap", "gc"},
+		}, "Garbage collection pauses take 42% of the worst worker's time since 2026-11-21T11:56:00Z (1% before)", "larger heap", "gc"},
 		"a slow source": {"Slow", stored{
 			"bullet_filter_latency_mean_second": latency, "bullet_source_records_total": level(500, 60, since),
 			"bullet_source_lag_records": level(0, 7000, since),

@@ -54,7 +54,7 @@ var figures = []figure{
 	{"CPU of all workers", "cpu", "cores", "sum(rate(bullet_worker_cpu_seconds_total{}[W]))", 0.1, ""},
 	{"CPU of the busiest worker", "cpu", "cores", "max(sum by (worker) (rate(bullet_worker_cpu_seconds_total{}[W])))",
 		0.1, ""},
-	{"time in garbage collection, worst worker", "gc", "ratio",
+	{"time in garbage collection pauses, worst worker", "gc", "ratio",
 		"max(sum by (worker) (rate(bullet_worker_gc_seconds_total{}[W])))", 0.02,
 		"a larger heap for the workers, or fewer queries with windows"},
 	{"heap in use of its limit, worst worker", "heap", "ratio",

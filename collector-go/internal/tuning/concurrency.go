@@ -24,7 +24,7 @@ const (
 )
 
 // GCIsWallTime states what figures of garbage collection are made of.
-const GCIsWallTime = "GC time is wall time, as the JVM states it, and not CPU: a pause in which several threads collect uses more CPU than it lasts, and a concurrent phase counts while the worker goes on"
+const GCIsWallTime = "GC time is wall time, as the JVM states it, and not CPU: a pause in which several threads collect uses more CPU than it lasts. It is that of pauses alone: a collector's concurrent work, beside which the worker goes on, is in CPU and not here"
 
 // msPerCore is what one core that is busy all the time spends in a minute.
 const msPerCore = 60_000

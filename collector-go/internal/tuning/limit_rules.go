@@ -107,7 +107,7 @@ func gcRule(e Evidence) LimiterFinding {
 	}
 	numbers := []Number{{"share of time", g.ShareOfTime, "ratio"}, {"share of CPU", g.ShareOfCPU, "ratio"},
 		{"heap in use of its limit", g.HeapUsedMost, "ratio"}}
-	says := "garbage collection took " + shareText(g.ShareOfTime) + " of the time"
+	says := "garbage collection pauses took " + shareText(g.ShareOfTime) + " of the time"
 	if g.Worker != "" {
 		says += " in worker " + g.Worker
 	}

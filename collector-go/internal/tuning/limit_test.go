@@ -110,7 +110,7 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 		}, []tuning.Limiter{tuning.LimitedByBoltCPU}, "ResultBolt was 95% busy", true},
 		"GC": {func(e *tuning.Evidence) { e.GC.ShareOfTime, e.GC.ShareOfCPU, e.GC.HeapUsedMost = 0.25, 0.4, 0.97 },
 			[]tuning.Limiter{tuning.LimitedByGC},
-			"garbage collection took 25% of the time in worker h:6700, 40% of its CPU, with 97% of the heap in use",
+			"garbage collection pauses took 25% of the time in worker h:6700, 40% of its CPU, with 97% of the heap in use",
 			true},
 		"a killed worker": {func(e *tuning.Evidence) { e.Workers.Restarts = 1 },
 			[]tuning.Limiter{tuning.LimitedByRestart}, "a worker was started again in the step: what it held was lost",

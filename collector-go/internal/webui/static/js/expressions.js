@@ -133,7 +133,7 @@ export const figures = [
   },
   {
     name: 'gc',
-    title: 'Time in garbage collection (Figure 4)',
+    title: 'Time in garbage collection pauses (Figure 4)',
     unit: 'ms',
     byWorker: true,
     metric: 'bullet_worker_gc_seconds_total',
