@@ -3,8 +3,8 @@ package catalog
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 
 // source is a row of the table from what Storm, Bullet or our sampler calls a number to what we call it. In name and
-// key, "{label}" takes the text in its place for that label of the metric. "{cycles}" takes the name of a collector that
-// states the time of concurrent cycles, for the label collector; its rows come before those of "{collector}".
+// key, "{label}" takes the text in its place for that label of the metric. "{cycles}" takes the name of a collector
+// that states the time of concurrent cycles, for the label collector; its rows come before those of "{collector}".
 type source struct {
 	name        string // as metric.Raw has it
 	key         string // path into a map, joined by "/" (a slash within a key is `\/`); "" for a plain number
