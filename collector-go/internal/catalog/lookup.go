@@ -358,8 +358,8 @@ func words(text string) string {
 const cycles = "cycles"
 
 // isConcurrent reports whether a collector states the time of concurrent cycles, in which the worker goes on. OpenJDK
-// names such a collector "... Cycles" and the one of its pauses "... Pauses" (Shenandoah, ZGC from JDK 17 on); Azul names
-// them "GPGC New" and "GPGC New Pauses". All others state pauses: G1 Concurrent GC, ConcurrentMarkSweep and the ZGC of
+// names such a collector "... Cycles" and the one of its pauses "... Pauses" (Shenandoah, ZGC from JDK 17 on). Azul has
+// "GPGC New" and "GPGC New Pauses". All others state pauses: G1 Concurrent GC, ConcurrentMarkSweep and the ZGC of
 // JDK 11 too, despite their names. An unknown collector counts as pauses, so that its alert is not lost.
 func isConcurrent(collector string) bool {
 	return strings.HasSuffix(collector, "Cycles") ||
