@@ -99,6 +99,13 @@ func isTooLarge(err error) bool {
 	return errors.As(err, &limit)
 }
 
+// isTimeout reports whether a query's time ran out while the store read for it.
+func isTimeout(err error) bool {
+	var storage promql.ErrStorage
+	return errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &storage) && errors.Is(storage.Err, context.DeadlineExceeded)
+}
+
 // failed classifies the error that a query or the store returned.
 func failed(err error) *apiError {
 	var canceled promql.ErrQueryCanceled
@@ -109,7 +116,7 @@ func failed(err error) *apiError {
 		return &apiError{errorExecution, err}
 	case errors.As(err, &canceled):
 		return &apiError{errorCanceled, err}
-	case errors.As(err, &timeout):
+	case errors.As(err, &timeout), isTimeout(err):
 		return &apiError{errorTimeout, err}
 	case errors.Is(err, query.ErrNoStore), errors.As(err, &storage) && errors.Is(storage.Err, query.ErrNoStore):
 		return &apiError{errorUnavailable, query.ErrNoStore}

@@ -44,7 +44,7 @@ func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	}
 	found, err := a.newest(r, selectors)
 	switch {
-	case errors.Is(err, query.ErrNoStore):
+	case errors.Is(err, query.ErrNoStore), isTimeout(err):
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	case isTooLarge(err):

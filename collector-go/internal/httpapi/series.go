@@ -106,7 +106,7 @@ func (s *selection) words(ctx context.Context, ask func(context.Context, *storag
 	for _, matchers := range selectors {
 		found, w, err := ask(ctx, &storage.LabelHints{Limit: hintLimit(s.limit)}, matchers...)
 		if err != nil {
-			return answer{err: &apiError{errorExecution, err}, warnings: warnings, done: s.close}
+			return answer{err: failed(err), warnings: warnings, done: s.close}
 		}
 		warnings.Merge(w)
 		all = append(all, found...)
