@@ -23,7 +23,13 @@ func keepPrivate(dataDir string, logger *slog.Logger) error {
 	syscall.Umask(syscall.Umask(othersBits) | othersBits)
 	tightened := 0
 	for _, name := range ownDirs {
-		err := filepath.WalkDir(filepath.Join(dataDir, name), func(path string, entry fs.DirEntry, err error) error {
+		root, err := filepath.EvalSymlinks(filepath.Join(dataDir, name)) // on another disk, for some
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // whoever opens it reports a link that leads nowhere
+		} else if err != nil {
+			return fmt.Errorf("data_dir: %w", err)
+		}
+		err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
