@@ -152,6 +152,7 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 
 	// As the first end, those that waited get their threads: nothing is lost.
 	for tally.Result().Returned < held {
+		require.Zero(t, tally.Result().Failed, "%v", tally.Result().Errors)
 		server.await(t, server.changed, "the answers")
 	}
 	client.Close()

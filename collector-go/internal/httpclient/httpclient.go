@@ -56,7 +56,8 @@ type Options struct {
 	Connect time.Duration
 	// MostBytes bounds an answer; 0 for 64 MiB.
 	MostBytes int64
-	// Pages admits answers in HTML: of a caller that only wants to know whether something answers.
+	// Pages admits answers that are called HTML: for a caller that only wants to know whether something answers, or
+	// that judges the body itself.
 	Pages bool
 }
 

@@ -28,7 +28,11 @@ func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 				o := desk{quick(), target, time.Second, t.Context()}.ask(0, "p", start{now, now})
 				assert.Equal(t, form.End, string(o.End), o.Error)
 				assert.Equal(t, form.Refused, o.Refused)
-				assert.Contains(t, o.Error, form.Words)
+				words := form.Words
+				if target == Submitter(drpc) && form.Name == "a login page" {
+					words = "it is not JSON: \"<!DOCTYPE html>" // Storm's server calls every answer HTML
+				}
+				assert.Contains(t, o.Error, words)
 				assert.Less(t, len(o.Error), 1000)
 				tally := NewTally()
 				tally.Add(o)
@@ -42,6 +46,19 @@ func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Storm's DRPC server calls every answer text/html: Bullet's, in such a call, counts as returned.
+func TestAnAnswerOverDRPCThatIsCalledHTMLCounts(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`{"records":[],"meta":{}}`))
+	}))
+	defer server.Close()
+	drpc := NewDRPC(server.URL, "f", 1, PlainBQL)
+	defer drpc.Close()
+	_, err := drpc.Query(t.Context(), "q")
+	assert.NoError(t, err)
 }
 
 // Both targets tell that they have no room from that a query failed.

@@ -31,7 +31,8 @@ type DRPC struct {
 // NewDRPC returns a client of the DRPC server whose HTTP port is at address, "host:port" or a URL. Up to connections
 // queries share its connections.
 func NewDRPC(address, function string, connections int, encode Encode) *DRPC {
-	return &DRPC{gateway: *NewGateway(address, connections), path: "/drpc/" + url.PathEscape(function), encode: encode}
+	// Storm's DRPC server calls every answer text/html. Whether it is one of Bullet is seen by its body.
+	return &DRPC{gateway: *newGateway(address, connections, true), path: "/drpc/" + url.PathEscape(function), encode: encode}
 }
 
 // Close releases idle connections.

@@ -42,8 +42,12 @@ const gatewayExample = "127.0.0.1:9901"
 // NewGateway returns a client of the gateway at an address, HOST:PORT or a URL, whose user and password are sent as
 // basic authentication. Up to connections queries share its connections. How long an exchange may take is for its
 // context to say: a query lives as long as it likes.
-func NewGateway(at string, connections int) *Gateway {
-	options := httpclient.Options{Connect: controlTimeout, Connections: max(1, connections), MostBytes: maxAnswerBytes}
+func NewGateway(at string, connections int) *Gateway { return newGateway(at, connections, false) }
+
+// newGateway admits answers whose Content-Type is HTML where pages is set.
+func newGateway(at string, connections int, pages bool) *Gateway {
+	options := httpclient.Options{Connect: controlTimeout, Connections: max(1, connections), MostBytes: maxAnswerBytes,
+		Pages: pages}
 	u, err := address.URL(at).Parse(Address(gatewayExample))
 	if err != nil {
 		return &Gateway{invalid: fmt.Errorf("the gateway's address %w", err), http: httpclient.Plain(options)}
