@@ -152,8 +152,8 @@ func aheadOfJournal(dir string, end func(dir string) (journal.Position, error)) 
 	return all
 }
 
-// refuseFaulty is why a collector must not start on a data directory; nothing in it has been changed. Of one that
-// another collector writes to the journal's lock reports that.
+// refuseFaulty returns why a collector must not start on a data directory. It changes nothing there, and does not look
+// at a directory that another collector writes to: opening the journal reports that by its lock.
 func refuseFaulty(dir string) error {
 	if (disk.System{}).Holder(journal.LockFile(filepath.Join(dir, "journal"))) != "" {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 )
 
-// Paths in a file of http_config are relative to that file, whoever reads it: each caller reaches a server whose
-// authority, user and password are in files beside it.
+// Paths in a file of http_config are relative to that file for each of its callers: each one
+// reaches a server whose authority, user and password are in files beside it.
 func TestPathsInAnHTTPConfigAreRelativeToItsFile(t *testing.T) {
 	var seen string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

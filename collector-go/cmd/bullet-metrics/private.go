@@ -25,7 +25,7 @@ func keepPrivate(dataDir string, logger *slog.Logger) error {
 	for _, name := range ownDirs {
 		root, err := filepath.EvalSymlinks(filepath.Join(dataDir, name)) // on another disk, for some
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // whoever opens it reports a link that leads nowhere
+			continue // opening it later reports a link that leads nowhere
 		} else if err != nil {
 			return fmt.Errorf("data_dir: %w", err)
 		}

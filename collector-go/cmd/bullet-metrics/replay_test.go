@@ -396,6 +396,43 @@ func TestOddNumbersAndLines(t *testing.T) {
 	assert.Equal(t, "c/d", ask(t, dir, "storm_mine")[0].Metric["key"])
 }
 
+// A worker's clock that is set back while its process goes on is no restart: totals end where the process counted to,
+// whatever was counted while time repeated. Taking the fall for a restart gave 2,011,900 tuples for 20 s, and 4,026,000
+// for 300 s.
+func TestAClockSetBackCountsNothingTwice(t *testing.T) {
+	const start, reports, setBackAt, interval = 1_795_200_000, 90, 30, 10
+	for back, repeated := range map[int]uint64{0: 0, 5: 0, 20: 4, 300: 60} {
+		t.Run(fmt.Sprint(back, " s"), func(t *testing.T) {
+			lines := []string{`{"event":"prepare","stormId":"probe-1-1795199990","workerPort":6700,"task":99}`}
+			for i := range reports {
+				now, ts := start+interval*i, start+interval*i
+				if i >= setBackAt {
+					ts -= back
+				}
+				for _, report := range []string{
+					fmt.Sprintf(`"component":"HttpBolt","task":5,"name":"__execute-count-KafkaSpout:default","value":%d`,
+						1_000_000+100*i),
+					fmt.Sprintf(`"component":"__system","task":-1,"name":"GC.G1-Young-Generation.time","value":%d`,
+						500_000+50*i),
+				} {
+					lines = append(lines, fmt.Sprintf(`{"now":%d020,"ts":%d,"interval":%d,"host":"w1","port":6700,%s}`,
+						now, ts, interval, report))
+				}
+			}
+			file, dir := filepath.Join(t.TempDir(), "back.jsonl"), t.TempDir()
+			require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644))
+			assert.Equal(t, repeated, replayInto(t, dir, file).Refused["repeated_time"])
+			for metric, want := range map[string]float64{"storm_executed_total": 1_008_900,
+				"bullet_worker_gc_seconds_total": 504.45} {
+				found := ask(t, dir, metric)
+				require.Len(t, found, 1, metric)
+				assert.InDelta(t, want, number(t, found[0].Value[1]), 1e-9, metric)
+			}
+			assert.Empty(t, ask(t, dir, "max_over_time(bullet_worker_restarts_total[1h]) > 0"))
+		})
+	}
+}
+
 // Until 2.2 Storm's skipped time is the increment, from 2.3 the total: the maps beside it show which.
 func TestOneNameOfTwoMeanings(t *testing.T) {
 	const at = 1_795_199_760

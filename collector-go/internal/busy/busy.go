@@ -7,7 +7,7 @@
 //   - Up to 2.2, the tuples that were executed times the mean time that one took.
 //   - From 2.3 on, the gauge __capacity. Storm computes it when it executes a tuple that it samples (one in twenty),
 //     over the ten minutes before, and leaves it as it is until the next one: a task that stopped executing keeps its
-//     last value for ever (BoltExecutorStats.calculateCapacity).
+//     last value indefinitely (BoltExecutorStats.calculateCapacity).
 //
 // So a share is known only where the task executed enough tuples in the time, where it does not exceed 1 by more than
 // its error, and where the workers' CPU allows it (Covered). Otherwise it is not known.

@@ -29,7 +29,7 @@ func TestThePageAsksByTheSameDefinition(t *testing.T) {
 	assert.Equal(t, want, string(got))
 }
 
-// Storm's gauge alone is no busy share: whoever wants one asks by the definition.
+// Storm's gauge alone is no busy share: all code that needs one uses the definition.
 func TestNobodyElseAsksForStormsGauge(t *testing.T) {
 	for _, dir := range []string{"../webui/static/js", "../dashboard", "../diagnosis", "../alertrules"} {
 		files, err := filepath.Glob(dir + "/*.*")

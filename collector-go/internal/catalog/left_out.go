@@ -11,7 +11,7 @@ import (
 
 // NotStored is a metric of a topology's component that is not stored, by the name that its source gives it.
 type NotStored struct {
-	// Component is that of whoever sends it.
+	// Component is the component that sends it.
 	Component string `json:"component"`
 	// Metric is the source's name, with the path into a map behind it; of what is made here from another metric, its
 	// name here.
@@ -125,7 +125,7 @@ func sourceName(raw *metric.Raw) string {
 	return raw.Name + " → " + strings.ReplaceAll(raw.Key, metric.KeySeparator, "/")
 }
 
-// NotStoredChanged are the topologies of which NotStored may give another answer than when this was asked last.
+// NotStoredChanged returns the topologies whose NotStored may have changed since the last call.
 func (s *State) NotStoredChanged() []string {
 	changed := slices.Sorted(maps.Keys(s.restated))
 	clear(s.restated)

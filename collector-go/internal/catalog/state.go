@@ -65,7 +65,7 @@ type State struct {
 	topologies map[string]*topology
 	counts     Counts
 	changes    []Change
-	restated   map[string]bool // topologies of which NotStored may give another answer than before
+	restated   map[string]bool // topologies whose NotStored may have changed
 }
 
 // made are the labels that were made last: a series that is new is stored at once.

@@ -14,7 +14,7 @@ const (
 // Bounds are by how much a clock is ahead of the collector's, in milliseconds: at least LeastMs and at most MostMs.
 type Bounds struct{ LeastMs, MostMs int64 }
 
-// Unbounded are the bounds of a clock of which nothing is known.
+// Unbounded are the bounds of a clock about which nothing is known yet.
 var Unbounded = Bounds{Never, Forever}
 
 // And are the bounds that hold where both do.

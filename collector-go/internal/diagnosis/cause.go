@@ -212,8 +212,8 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 	return nil, nil
 }
 
-// minute is a time within a sentence. It is data, RFC 3339, so that whoever shows the sentence writes all its times in
-// one zone.
+// minute is a time within a sentence. It is written as RFC 3339, so that the page and the command line can show all
+// times in one zone.
 func minute(t time.Time) string { return t.UTC().Truncate(time.Minute).Format(time.RFC3339) }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*share)) }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// ErrNewer means that a newer version of the program wrote a file. That is no damage: whoever meets it changes nothing
+// ErrNewer means that a newer version of the program wrote a file. That is no damage: its reader changes nothing
 // and names the file, since the newer program can read what is there.
 var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
 

@@ -36,7 +36,7 @@ func sparse(t *testing.T, dir string) {
 	}
 }
 
-// One run has one figure for each thing, whoever states it: its report, or a comparison with another.
+// A report and a comparison state the same value for the same figure of a run.
 func TestReportAndCompareGiveTheSameFigures(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "little")
 	tellAll(t, dir, "as it is", littleHeap, littleHeap.again(1), littleHeap.again(2))

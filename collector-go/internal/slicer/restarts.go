@@ -87,7 +87,7 @@ const (
 	sayStarted
 )
 
-// about is what is known by byMs about a fall of which no start lies between the two values.
+// about returns what the reported starts, as known by byMs, say about a fall between whose values no start lies.
 func (x *starts) about(f *fallen, byMs int64) say {
 	knownMs := byMs - x.packMs
 	if !x.reported(knownMs) {

@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// damageMet is what readers of parts have met: each place is logged and counted once, whoever reads it and how often.
+// damageMet holds the damaged places that readers of parts found. Each is logged and counted once, however often it is
+// read.
 type damageMet struct {
 	sync.Mutex
 	places map[string]bool
@@ -18,7 +19,7 @@ type damageMet struct {
 // them.
 const maxPlaces = 1000
 
-// openPart opens a part whose damage is reported, whoever meets it: a query, a rule or a merge.
+// openPart opens a part. Each of its readers, be it a query, a rule or a merge, reports the damage that it finds.
 func (s *Store) openPart(name string) (*part.Part, error) {
 	p, err := part.Open(s.fs, name)
 	if err == nil {

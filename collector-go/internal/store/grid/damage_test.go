@@ -181,7 +181,8 @@ func TestDamagedPage(t *testing.T) {
 	require.ErrorContains(t, err, partName(3), "and the part names what is missing")
 }
 
-// Whoever reads a damaged page reports it: the log has file and time once, and the figure rises once, before any merge.
+// A query that reads a damaged page reports it: the log has file and time once, and the figure rises once, before any
+// merge.
 func TestAQueryReportsADamagedPage(t *testing.T) {
 	p := three(t)
 	p.spoil(t, partName(2), flip(20))
