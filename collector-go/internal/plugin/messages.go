@@ -71,7 +71,7 @@ var Messages = []Message{
 		Means: "whoever listens on the way can send in the topology's name",
 		Fix: "give the collector a certificate (grpc.tls.cert_file), set " + Collector +
 			"tls.enabled: true, and submit again; then change the token"},
-	{Text: "A data point could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.",
+	{Text: "A data point, or an entry of its map, could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.",
 		Means:  "a metric was not what its name promises, or changed while it was read",
 		Fix:    "mend the metric that the exception below the line comes from; bullet_metrics_producer_dropped_samples_total{reason=\"internal\"} has how many",
 		Causes: []Cause{{"sent a pack of version", oneRelease}}},
