@@ -62,7 +62,7 @@ async function load({ base = collectors.full, hash = recorded, shown = true, ...
   const complaints = [];
   page.on('console', (m) => ['error', 'warning'].includes(m.type()) && complaints.push(m.text()));
   page.on('pageerror', (e) => complaints.push(e.stack));
-  page.on('request', (r) => new URL(r.url()).origin === base || complaints.push(`asked elsewhere: ${r.url()}`));
+  page.on('request', (r) => r.url().startsWith(`${base}/`) || complaints.push(`asked elsewhere: ${r.url()}`));
   await page.addInitScript(() =>
     addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)),
   );

@@ -1,5 +1,7 @@
 // The page's figures, lists and choices in the system's Chromium over real collectors (cmd/bullet-metrics/page_test.go
 // starts them).
+import { once } from 'node:events';
+import { createServer, request as send } from 'node:http';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { again, api, ask, collectors, data, figuresShown, madeUp, open, picture } from './harness.mjs';
@@ -158,6 +160,27 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
     .locator('#health-body')
     .getByText(/Not complete\. .*missing/)
     .waitFor();
+});
+
+test('below a path of a proxy nothing is asked from the root', async (t) => {
+  const to = new URL(collectors.full);
+  const proxy = createServer((request, response) => {
+    const { method, headers, url } = request;
+    const path = url.startsWith('/bullet/') ? url.slice('/bullet'.length) : '/not-below-the-path';
+    const asked = send({ hostname: to.hostname, port: to.port, path, method, headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(asked);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const page = await open(t, { base: `http://127.0.0.1:${proxy.address().port}/bullet` });
+  await page.locator('#map-body .box[data-component="FilterBolt"]').waitFor(); // open complains of what lies elsewhere
 });
 
 test('metrics that are not stored are listed by name', async (t) => {
