@@ -97,7 +97,7 @@ for (const [name, base, figure, cause, advice] of [
     'slow-gc',
     'full',
     'latency',
-    /Garbage collection takes \d\d% of the worst worker's time since .* \(1% before\)/,
+    /Garbage collection pauses take \d\d% of the worst worker's time since .* \(1% before\)/,
     /larger heap/,
   ],
   [
