@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 )
 
@@ -33,17 +34,8 @@ const awayRules = `groups:
 func wasAway(t *testing.T) *running {
 	c := settings(t.TempDir())
 	c.Embedded.RetentionTime, c.Rules.BuiltIn, c.Rules.Interval = 0, false, time.Second
-	own := rulesengine.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler),
-		prometheus.NewRegistry())
-	app := own.Appender(context.Background())
-	name := labels.FromStrings("__name__", "bullet_metrics_build_info", "job", "bullet-metrics", "instance",
-		c.HTTP.Listen)
-	for at := time.Now().Add(-history); at.Before(time.Now().Add(-9 * time.Minute)); at = at.Add(15 * time.Second) {
-		_, err := app.Append(0, name, at.UnixMilli(), 1)
-		require.NoError(t, err)
-	}
-	require.NoError(t, app.Commit())
-	require.NoError(t, own.Close())
+	recorded(t, c, time.Now().Add(-history), time.Now().Add(-9*time.Minute), 1, "__name__", "bullet_metrics_build_info",
+		"job", "bullet-metrics", "instance", c.HTTP.Listen)
 	rules := filepath.Join(t.TempDir(), "rules.yml")
 	require.NoError(t, os.WriteFile(rules, []byte(awayRules), 0o644))
 	c.Rules.Files = []string{rules}
@@ -52,4 +44,17 @@ func wasAway(t *testing.T) *running {
 	r.sendFrom("host-0", back.name, back.batch(time.Now().Truncate(reading).Add(-9*time.Minute-history), 0,
 		int(history/reading)))
 	return r
+}
+
+// recorded keeps a value of a series each 15 s from a time to another, as the rules of a collector did that ran then.
+func recorded(t *testing.T, c config.Config, from, to time.Time, value float64, series ...string) {
+	own := rulesengine.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler),
+		prometheus.NewRegistry())
+	app := own.Appender(context.Background())
+	for at := from; at.Before(to); at = at.Add(15 * time.Second) {
+		_, err := app.Append(0, labels.FromStrings(series...), at.UnixMilli(), value)
+		require.NoError(t, err)
+	}
+	require.NoError(t, app.Commit())
+	require.NoError(t, own.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,11 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 )
 
 // What the wire may bring where a page expects a name.
@@ -64,6 +67,13 @@ func TestPageInABrowser(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "rules.yml")
 	require.NoError(t, os.WriteFile(rules, []byte(firing+burningRules), 0o644))
 	c.Rules.Files = []string{rules}
+	for _, a := range alertrules.Alerts() {
+		if a.Name == "BulletFilterLatencyMeanHigh" { // what its rule recorded before the collector began again
+			series, lost := []string{"__name__", a.Value, "topology", lostSlow().name}, time.Now().Add(-lostSlow().since)
+			recorded(t, c, lost.Add(-10*time.Minute), lost, lostSlow().lostLatencyMs/1000, series...)
+			recorded(t, c, lost, lost.Add(time.Second), math.Float64frombits(value.StaleNaN), series...)
+		}
+	}
 	full := startCollector(t, c)
 	full.sendHostile(time.Now().Truncate(10 * time.Second))
 	full.reportStates()

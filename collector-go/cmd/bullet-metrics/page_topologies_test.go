@@ -23,11 +23,14 @@ type burning struct {
 	// What a figure is worth before and since.
 	latencyMs, busy, recordsPerSecond, lag, gcShare, held, queueFull [2]float64
 	lost                                                             bool // whether the third worker is
+	// lostLatencyMs and lostBusy are of the third worker before it was lost, where they differ from the others'.
+	lostLatencyMs, lostBusy float64
 }
+
+func same(v float64) [2]float64 { return [2]float64{v, v} }
 
 // healthy is how all of them were.
 func healthy(name string) burning {
-	same := func(v float64) [2]float64 { return [2]float64{v, v} }
 	return burning{name: name, since: 4 * time.Minute, latencyMs: same(12), busy: same(0.31),
 		recordsPerSecond: same(500), lag: same(40), gcShare: same(0.01), held: same(0.02), queueFull: same(0.03)}
 }
@@ -40,7 +43,14 @@ func states() []burning {
 	gc.latencyMs[1], gc.gcShare[1], gc.busy[1] = 420, 0.42, 0.82
 	source.latencyMs[1], source.recordsPerSecond[1], source.busy[1], source.lag[1] = 900, 60, 0.05, 12_000
 	worker.latencyMs[1], worker.busy[1], worker.lost = 260, 0.9, true
-	return []burning{healthy("well"), filter, gc, source, worker}
+	return []burning{healthy("well"), filter, gc, source, worker, lostSlow()}
+}
+
+// lostSlow is healthy since its slow worker was lost.
+func lostSlow() burning {
+	lost := healthy("lost-slow")
+	lost.since, lost.lost, lost.lostLatencyMs, lost.lostBusy = 20*time.Minute, true, 418, 0.97
+	return lost
 }
 
 // reported is what goes into one batch: the readings from one to another of a topology that began at a time.
@@ -82,11 +92,13 @@ func (b burning) batch(began time.Time, from, to int) *pb.Batch {
 	gauge, cumulative, unsaid := pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE,
 		pb.Temporality_TEMPORALITY_UNSPECIFIED
 	number, sampled := pb.Shape_SHAPE_NUMBER, pb.Shape_SHAPE_SAMPLER
-	same := func(v float64) [2]float64 { return [2]float64{v, v} }
 	for w := range 3 {
-		until := to
+		until, latencyMs, busy := to, b.latencyMs, b.busy
 		if w == 2 && b.lost {
 			until = changed
+		}
+		if w == 2 && b.lostLatencyMs > 0 {
+			latencyMs, busy = same(b.lostLatencyMs), same(b.lostBusy)
 		}
 		sample := func(name string, key []string, kind pb.Temporality, value func(int) float64) {
 			r.define(w, "__system", name, -1, key, kind, sampled, until, value)
@@ -94,13 +106,13 @@ func (b burning) batch(began time.Time, from, to int) *pb.Batch {
 		put := func(component, name string, task int, value func(int) float64) {
 			r.define(w, component, name, task+w, nil, unsaid, number, until, value)
 		}
-		sample("cpu.user_ms", nil, cumulative, total(b.busy, 1000))
+		sample("cpu.user_ms", nil, cumulative, total(busy, 1000))
 		sample("heap.used_bytes", nil, gauge, level(same(300), 1<<20))
 		sample("heap.limit_bytes", nil, gauge, func(int) float64 { return 1 << 30 })
 		sample("gc.time_ms", []string{"G1 Young"}, cumulative, total(b.gcShare, 1000))
-		put("FilterBolt", "bullet_filter_latency", 10, level(b.latencyMs, 1))
-		put("FilterBolt", "__capacity", 10, level(b.busy, 1))
-		put("FilterBolt", "receive-queue-sojourn_time_ms", 10, level(b.latencyMs, 0.6))
+		put("FilterBolt", "bullet_filter_latency", 10, level(latencyMs, 1))
+		put("FilterBolt", "__capacity", 10, level(busy, 1))
+		put("FilterBolt", "receive-queue-sojourn_time_ms", 10, level(latencyMs, 0.6))
 		put("FilterBolt", "receive-queue-pct_full", 10, level(b.queueFull, 1))
 		put("FilterBolt", "receive-queue-population", 10, level(b.queueFull, 1000))
 		put("FilterBolt", "__execute-count-DataSource:default", 10, total(b.recordsPerSecond, 1.0/3))
@@ -173,6 +185,13 @@ func (r *running) reportStates() {
 const burningRules = `
       - alert: BulletFilterLatencyMeanHigh
         expr: max by (topology) (bullet_filter_latency_mean_seconds{topology=~"slow-.*"}) > 0.2
+        labels: {severity: critical}
+        annotations:
+          summary: 'Filter latency of {{ $labels.topology }} is {{ $value | humanizeDuration }} in Bullet’s mean, above 200 ms'
+          description: The limit is 200 ms.
+          runbook_url: https://example.org/runbooks/BulletFilterLatencyMeanHigh
+      - alert: BulletFilterLatencyMeanHigh
+        expr: max by (topology) (last_over_time(bullet_filter_latency_mean_seconds{topology="lost-slow"}[1h])) > 0.2
         labels: {severity: critical}
         annotations:
           summary: 'Filter latency of {{ $labels.topology }} is {{ $value | humanizeDuration }} in Bullet’s mean, above 200 ms'

@@ -83,12 +83,23 @@ func (col *collector) lastBad(ctx context.Context, a diagnosis.Alert, now time.T
 	if i < 0 {
 		return last, false
 	}
-	from := now.Add(-24 * time.Hour)
-	if began := a.Began.Add(-time.Minute); began.After(from) {
-		from = began
+	// What raised it is older than the alert where rules were evaluated late: the collector was restarted meanwhile.
+	for _, from := range []time.Time{a.Began.Add(-time.Minute), now.Add(-time.Hour), now.Add(-24 * time.Hour)} {
+		if last, known = col.lastBeyond(ctx, rules[i].Beyond(), a, from, now); known {
+			return last, true
+		}
 	}
-	step := max(alertrules.Interval, (now.Sub(from) / 1000).Truncate(time.Second))
-	lines, err := ranges{col.engine}.Range(ctx, rules[i].Beyond(), from, now, step)
+	return last, false
+}
+
+// lastBeyond is the last time in [from, to] at which an expression had a value of what the alert is about.
+func (col *collector) lastBeyond(ctx context.Context, expression string, a diagnosis.Alert, from, to time.Time) (
+	last time.Time, known bool) {
+	if earliest := to.Add(-24 * time.Hour); from.Before(earliest) {
+		from = earliest
+	}
+	step := max(alertrules.Interval, (to.Sub(from) / 1000).Truncate(time.Second))
+	lines, err := ranges{col.engine}.Range(ctx, expression, from, to, step)
 	if err != nil {
 		return last, false
 	}

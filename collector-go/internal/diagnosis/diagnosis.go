@@ -133,6 +133,10 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	a.weigh(ctx, p, q.Now)
 	if a.At.IsZero() {
 		a.At = alert.Began
+		// Rules that were evaluated late found an alert that is held from before: what ended its measuring counts too.
+		if last := a.Alert.LastBad; last != nil && last.Add(q.Window/3).Before(a.At) {
+			a.At = last.Add(q.Window / 3)
+		}
 	}
 	a.Since, a.From = a.At.Add(-q.Window), a.At.Add(-3*q.Window)
 	a.Annotations = annotations(ctx, p, alert.Topology, a.Since, a.At)

@@ -15,7 +15,11 @@ const questions = {
   ],
   records: [(t, w) => `sum(deriv(bullet_source_records_total{topology="${t}"}[${w + 10}s]))`],
   lag: [(t, w) => `sum(avg_over_time(bullet_source_lag_records{topology="${t}"}[${w}s]))`],
-  busy: [(t, w) => `100 * max(avg_over_time(storm_capacity_ratio{topology="${t}",component="FilterBolt"}[${w}s]))`],
+  // over two minutes and an interval at least, since the busy share needs that many tuples
+  busy: [
+    (t, w) =>
+      `100 * max(avg_over_time(storm_capacity_ratio{topology="${t}",component="FilterBolt"}[${Math.max(w, 120) + 10}s]))`,
+  ],
   workers: [
     (t, w) => `count(count by (worker) (present_over_time(bullet_worker_heap_used_bytes{topology="${t}"}[${w}s])))`,
   ],
@@ -149,6 +153,19 @@ for (const [name, base, figure, cause, advice] of [
     );
   });
 }
+
+test('a slow worker that was lost 20 minutes ago: its alert is in the past, and the lost worker is the cause', async (t) => {
+  const page = await open(t, { hash: topology('lost-slow'), width: 1440 });
+  await page.locator('#cause').waitFor();
+  assert.match(
+    await page.locator('#state').textContent(),
+    /Filter latency of lost-slow was 426.4 ms .* \(last measured \d\d:\d\d, (19|20) min( \d+ s)? ago\)/,
+  );
+  assert.match(await page.locator('#cause').textContent(), /A worker is lost: 2 report since .*, 3 did before/);
+  const workers = page.locator('#tile-workers');
+  assert.match(await workers.textContent(), /2.*of 3/);
+  assert.match(await workers.getAttribute('class'), /\bbad\b/);
+});
 
 test('on a phone the alert is at most six tab stops away', async (t) => {
   const page = await open(t, { hash: topology('slow-filter'), width: 390, height: 844 });
