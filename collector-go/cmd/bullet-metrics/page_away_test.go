@@ -34,7 +34,7 @@ const awayRules = `groups:
 func wasAway(t *testing.T) *running {
 	c := settings(t.TempDir())
 	c.Embedded.RetentionTime, c.Rules.BuiltIn, c.Rules.Interval = 0, false, time.Second
-	recorded(t, c, time.Now().Add(-history), time.Now().Add(-9*time.Minute), 1, "__name__", "bullet_metrics_build_info",
+	keptByRules(t, c, time.Now().Add(-history), time.Now().Add(-9*time.Minute), 1, "__name__", "bullet_metrics_build_info",
 		"job", "bullet-metrics", "instance", c.HTTP.Listen)
 	rules := filepath.Join(t.TempDir(), "rules.yml")
 	require.NoError(t, os.WriteFile(rules, []byte(awayRules), 0o644))
@@ -46,8 +46,9 @@ func wasAway(t *testing.T) *running {
 	return r
 }
 
-// recorded keeps a value of a series each 15 s from a time to another, as the rules of a collector did that ran then.
-func recorded(t *testing.T, c config.Config, from, to time.Time, value float64, series ...string) {
+// keptByRules keeps a value of a series each 15 s from a time to another, as the rules of a collector did that ran
+// then.
+func keptByRules(t *testing.T, c config.Config, from, to time.Time, value float64, series ...string) {
 	own := rulesengine.OpenResults(filepath.Join(c.DataDir, "rules"), 24*time.Hour, slog.New(slog.DiscardHandler),
 		prometheus.NewRegistry())
 	app := own.Appender(context.Background())

@@ -70,8 +70,8 @@ func TestPageInABrowser(t *testing.T) {
 	for _, a := range alertrules.Alerts() {
 		if a.Name == "BulletFilterLatencyMeanHigh" { // what its rule recorded before the collector began again
 			series, lost := []string{"__name__", a.Value, "topology", lostSlow().name}, time.Now().Add(-lostSlow().since)
-			recorded(t, c, lost.Add(-10*time.Minute), lost, lostSlow().lostLatencyMs/1000, series...)
-			recorded(t, c, lost, lost.Add(time.Second), math.Float64frombits(value.StaleNaN), series...)
+			keptByRules(t, c, lost.Add(-10*time.Minute), lost, lostSlow().lostLatencyMs/1000, series...)
+			keptByRules(t, c, lost, lost.Add(time.Second), math.Float64frombits(value.StaleNaN), series...)
 		}
 	}
 	full := startCollector(t, c)
