@@ -60,6 +60,12 @@ const gaugesOfAWorker = 5
 // plug opens a stream of a topology that carries these workers, whose clocks may be off. It returns when its series are
 // acknowledged.
 func (r *running) plug(topology string, number byte, workers []string, off ...time.Duration) *plugin {
+	return r.plugEvery(10*time.Second, topology, number, workers, off...)
+}
+
+// plugEvery is plug for workers that report once an interval.
+func (r *running) plugEvery(interval time.Duration, topology string, number byte, workers []string,
+	off ...time.Duration) *plugin {
 	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
@@ -84,7 +90,8 @@ func (r *running) plug(topology string, number byte, workers []string, off ...ti
 			id := uint32(w*gaugesOfAWorker+g) + 1
 			b.Series = append(b.Series, &pb.SeriesDefinition{Id: id, Host: worker, Port: 6700, Component: "__system",
 				Task: -1, Name: fmt.Sprintf("gauge.%d", g),
-				IntervalMs: 10_000, Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER})
+				IntervalMs: uint32(interval.Milliseconds()), Temporality: pb.Temporality_TEMPORALITY_GAUGE,
+				Shape: pb.Shape_SHAPE_NUMBER})
 			b.Layouts[0].SeriesIds = append(b.Layouts[0].SeriesIds, id)
 		}
 	}
@@ -353,6 +360,23 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 	}
 }
 
+type clockAlert struct {
+	Labels, Annotations map[string]string
+	State               string
+}
+
+// clockAlerts are the alerts of skew in a state.
+func (r *running) clockAlerts(state string) (all []clockAlert) {
+	var answer struct{ Data struct{ Alerts []clockAlert } }
+	require.NoError(r.t, json.Unmarshal(get(r.t, r, "/api/v1/alerts"), &answer))
+	for _, a := range answer.Data.Alerts {
+		if a.Labels["alertname"] == "BulletClockSkew" && a.State == state {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // A topology whose clocks are minutes or hours off is named at once: by one critical alert, by the doctor and in the
 // list of topologies, each with what is blind meanwhile; and what was collected of it is found. The rules are those
 // that come with the program, twenty times as fast; of the topology beside it nobody hears.
@@ -373,20 +397,7 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 			p.tick(now.Add(time.Duration(i-30)*10*time.Second+by), 1)
 		}
 	}
-	type alert struct {
-		Labels, Annotations map[string]string
-		State               string
-	}
-	firing := func() (all []alert) {
-		var answer struct{ Data struct{ Alerts []alert } }
-		require.NoError(t, json.Unmarshal(get(t, r, "/api/v1/alerts"), &answer))
-		for _, a := range answer.Data.Alerts {
-			if a.Labels["alertname"] == "BulletClockSkew" && a.State == "firing" {
-				all = append(all, a)
-			}
-		}
-		return all
-	}
+	firing := func() []clockAlert { return r.clockAlerts("firing") }
 	require.Eventually(t, func() bool { return len(firing()) == len(off)-1 }, time.Minute, 100*time.Millisecond,
 		"one alert for each topology that is off: %v", firing)
 	for _, a := range firing() {
@@ -426,5 +437,56 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 			return answer.Data.Samples > 0
 		}, time.Minute, 100*time.Millisecond, name)
 		assert.Len(t, answer.Data.Workers, 2, name)
+	}
+}
+
+// A clock that is set back while its worker runs is named at once, by an alert and by the doctor, though it may be
+// right since: no sender on its host bounds it. The rules are those that come with the program, twenty times as fast;
+// of the topology beside it nobody hears.
+func TestAClockSetBackIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules.yaml")
+	require.NoError(t, os.WriteFile(rules, alertrules.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	c := settings(filepath.Join(dir, "data"))
+	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files = false, time.Second, []string{rules}
+	r := startCollector(t, c)
+
+	steps := map[string]time.Duration{"none": 0, "back-3s": 3 * time.Second, "back-20s": 20 * time.Second,
+		"back-300s": 300 * time.Second, "back-1h": time.Hour}
+	now := time.Now().Truncate(time.Second)
+	for name, step := range steps {
+		p := r.plugEvery(time.Second, name, byte(len(name)), []string{name + "-host", name + "-other"})
+		for i := range 60 {
+			p.tick(now.Add(time.Duration(i-60)*time.Second), 1)
+		}
+		for i := range 3 {
+			p.tick(now.Add(time.Duration(i)*time.Second-step), 1)
+		}
+	}
+	require.Eventually(t, func() bool { return len(r.clockAlerts("firing")) == len(steps)-1 }, time.Minute,
+		100*time.Millisecond, "one alert for each topology of which a clock was set back: %v", r.clockAlerts)
+	for _, a := range r.clockAlerts("firing") {
+		name := a.Labels["topology"]
+		step := steps[name]
+		require.NotZero(t, step, "%v", a)
+		assert.Equal(t, map[bool]string{true: "critical", false: "warning"}[step > time.Minute], a.Labels["severity"])
+		assert.Equal(t, "set_back", a.Labels["cause"])
+		assert.Contains(t, a.Annotations["summary"], "A clock of "+name+" was set back by at least ")
+		assert.Contains(t, a.Annotations["description"], "slew the clock of: "+name+"-host:")
+	}
+	for name, step := range steps {
+		out, _ := program("doctor", "--collector", r.col.httpListener.Addr().String(), "--topology", name, "--output",
+			"json")
+		var report doctor.Report
+		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
+		for _, found := range report.Findings {
+			switch {
+			case found.Check == "skew" && step == 0:
+				assert.Equal(t, doctor.OK, found.Status, "%+v", found)
+			case found.Check == "skew":
+				assert.Equal(t, doctor.Fail, found.Status, "%s: %+v", name, found)
+				assert.Contains(t, found.Says, fmt.Sprintf("was set back by at least %s in the last", step))
+			}
+		}
 	}
 }

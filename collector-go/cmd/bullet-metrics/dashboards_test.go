@@ -110,6 +110,7 @@ var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_inge
 	"bullet_metrics_ingest_topology_rejected_samples_total",
 	"bullet_metrics_embedded_slices_rejected_total", "bullet_metrics_embedded_damaged_total",
 	"bullet_metrics_worker_tasks", "bullet_metrics_worker_clock_ahead_seconds",
+	"bullet_metrics_worker_clock_set_back_seconds",
 	"bullet_metrics_topology_ended_timestamp_seconds",
 	"bullet_metrics_client_stopped_timestamp_seconds"}
 

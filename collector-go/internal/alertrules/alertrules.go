@@ -48,6 +48,9 @@ type Alert struct {
 	Bare bool
 	// Below means that values under the limit are bad; otherwise those above are.
 	Below bool
+	// Also is an expression that finds what is bad too, in topologies where the alert finds nothing else. None of its
+	// values is held.
+	Also string
 	// BothSides means that values further from zero than the limit are bad, above and below.
 	BothSides bool
 	Limit     float64
@@ -95,6 +98,9 @@ func (a Alert) expr() string {
 	whole := a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
 	if a.Together != "" {
 		whole = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, whole)
+	}
+	if a.Also != "" {
+		whole += "\nor on (topology)\n" + a.Also
 	}
 	return whole
 }

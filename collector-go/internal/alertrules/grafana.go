@@ -1,6 +1,7 @@
 package alertrules
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -110,6 +111,10 @@ func (a Alert) GrafanaExpr() string {
 		return a.Grafana
 	case a.Raised != "":
 		return spelledOut(exprOf(a.Raised))
+	}
+	if a.Also != "" {
+		return fmt.Sprintf("(%s)\nor on (topology)\n%s\nor on (topology)\n%s", a.bad(spelledOut(a.Value)), a.Also,
+			spelledOut(exprOf(a.Value)))
 	}
 	return spelledOut(exprOf(a.Value))
 }

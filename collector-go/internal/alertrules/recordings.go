@@ -14,6 +14,7 @@ const (
 	ended       = "bullet_metrics_topology_ended_timestamp_seconds"
 	killed      = ended + `{how="killed"}`
 	clockAhead  = "bullet_metrics_worker_clock_ahead_seconds"
+	clockBack   = "bullet_metrics_worker_clock_set_back_seconds"
 
 	// A client that measures from outside, such as the canary, said that it ends: since then it is not missed.
 	clientStopped = "bullet_metrics_client_stopped_timestamp_seconds"
@@ -178,6 +179,10 @@ func spelledOut(expression string) string {
 	return expression
 }
 
+// setBack finds topologies of which a worker's clock was set back, with the most by which one was. A clock that is
+// right since is no longer off, but what it reports is refused until it has passed the newest time that it had shown.
+var setBack = fmt.Sprintf(`label_replace(max by (topology) (%s), "cause", "set_back", "", "")`, clockBack)
+
 // brokenFiles finds the ports of which a file cannot be used, with the number of collectors that cannot.
 const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
 
@@ -185,19 +190,21 @@ const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
 // filter latency of workers that report and either filter records or stand above the limit with what they said last,
 // and the queries of clients that raised an alert and are silent. A topology that was killed is no loss, nor one of
 // which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere, nor what
-// reports by a clock that is behind, of which BulletClockSkew warns.
+// reports by a clock that is behind or was set back, of which BulletClockSkew warns.
 var blind = fmt.Sprintf(`(
   last_over_time(%s[1d]) unless %[1]s
 )
 unless on (topology) %[2]s
 unless on (topology) (time() - %[3]s{how="stopped"} > %[4]d)
 unless on (topology) %[11]s < -%[13]d
+unless on (topology) %[14]s > %[13]d
 or
 (
   last_over_time(%[5]s[1d]) unless %[5]s
   and on (topology) %[1]s
   unless on (topology, worker) %[6]s
   unless on (topology, worker) %[12]s < -%[13]d
+  unless on (topology, worker) %[14]s > %[13]d
 )
 or
 %[7]s
@@ -209,7 +216,7 @@ or
 %[10]s`, workersCount, killed, ended, stoppedLasts, workersPresent, gone, blindOf("bullet_filter_latency_mean_seconds", meanRaised), blindOf("bullet_filter_latency_seconds", p99Raised),
 	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit),
 	blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit),
-	clockSkew, clockAhead, blindFrom)
+	clockSkew, clockAhead, blindFrom, clockBack)
 
 // blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics
 // consumer's worker starts again, are missed by their heap and in its time: where its slices end without a gap's

@@ -1,6 +1,9 @@
 package alertrules
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // What rules wait for: a slice that is complete is in the store a tick, a slice's width and the lateness after its end.
 const (
@@ -15,6 +18,12 @@ const (
 )
 
 const day = 24 * time.Hour
+
+// clocksOff lists, in Prometheus' templates, the five workers of a topology whose clocks are off the most by a metric.
+func clocksOff(by string, limit float64) string {
+	return fmt.Sprintf(`{{ range $i, $w := query (printf "sort_desc(max by (worker) (abs(%s{ topology=%%q})) > %g)" $labels.topology) }}{{ if lt $i 5 }} {{ $w.Labels.worker }} ({{ humanizeDuration $w.Value }}){{ end }}{{ end }}`,
+		by, limit)
+}
 
 // clockSide is in which direction the clock of BulletClockSkew is off.
 const clockSide = "{{ if lt {raw} 0.0 }}behind{{ else }}ahead of{{ end }}"
@@ -133,13 +142,15 @@ var alerts = []Alert{
 		// One for a topology, though each worker has a clock: the cause is mostly one, and what is wrong is the
 		// topology's.
 		Name: "BulletClockSkew", Severity: Warning, CriticalBeyond: blindFrom,
-		Value: clockSkew, BothSides: true, Limit: skewLimit, Unit: Seconds,
+		Value: clockSkew, Also: setBack, BothSides: true, Limit: skewLimit, Unit: Seconds,
 		For: 15 * time.Second, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
-		Summary: "A clock of {topology} is at least {size} " + clockSide + " the collector's{{ if lt {raw} -60.0 }}: alerts about {topology} are blind{{ end }}",
-		Description: "A worker's clock in {topology} is at least {size} " + clockSide + " the collector's, whatever time samples and answers took on their way; the limit is 500 ms. Latencies between hosts are wrong by as much." +
+		Summary: "A clock of {topology} {{ if $labels.cause }}was set back by at least {size}{{ else }}is at least {size} " + clockSide + " the collector's{{ end }}{{ if or (lt {raw} -60.0) (and $labels.cause (gt {raw} 60.0)) }}: alerts about {topology} are blind{{ end }}",
+		Description: "{{ if $labels.cause }}A worker's clock in {topology} was set back by at least {size}. What the worker reports is refused (repeated_time) until its clock has passed the newest time that it had shown, and is missing in every figure. What totals such as CPU seconds count meanwhile is found in the first slice after that; what Storm counts for each interval is lost." +
+			"{{ if gt {raw} 60.0 }} Meanwhile no other alert about {topology} can be trusted to fire.{{ end }}" +
+			"{{ else }}A worker's clock in {topology} is at least {size} " + clockSide + " the collector's, whatever time samples and answers took on their way; the limit is 500 ms. Latencies between hosts are wrong by as much." +
 			"{{ if lt {raw} -60.0 }} Rules are evaluated at the collector's time, and what such a worker reports lies before the minutes that they look at: meanwhile no other alert about {topology} can be trusted to fire, and its figures are found at its own time.{{ end }}" +
-			"{{ if gt {raw} 60.0 }} What such a worker reports reaches the rules only when the collector's clock comes to it: other alerts about {topology} come later by as much. Samples that are more than 10 minutes ahead are refused.{{ end }}",
-		More: ` Set the clock of:{{ range $i, $w := query (printf "sort_desc(abs(bullet_metrics_worker_clock_ahead_seconds{ topology=%q}) > 0.5)" $labels.topology) }}{{ if lt $i 5 }} {{ $w.Labels.worker }} ({{ humanizeDuration $w.Value }}){{ end }}{{ end }}.`,
+			"{{ if gt {raw} 60.0 }} What such a worker reports reaches the rules only when the collector's clock comes to it: other alerts about {topology} come later by as much. Samples that are more than 10 minutes ahead are refused.{{ end }}{{ end }}",
+		More: ` {{ if $labels.cause }}Let the time service slew the clock of:` + clocksOff(clockBack, 0) + `{{ else }}Set the clock of:` + clocksOff(clockAhead, skewLimit) + `{{ end }}.`,
 	},
 	{
 		Name: "BulletMetricsWatchdog", Severity: None,

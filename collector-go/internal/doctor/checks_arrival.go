@@ -25,11 +25,13 @@ func skew(f Facts) Finding {
 		}
 	}
 	limit := catalog.CollectionSkewLimit.Seconds()
-	back, samples := most(f.Collector.SetBack)
+	back, by := most(f.Collector.SetBackBy)
+	if back == "" {
+		back, _ = most(f.Collector.SetBack)
+	}
 	switch {
 	case back != "":
-		return fail(fmt.Sprintf("the clock of %s was set back in the last %s: %d samples of a time that it had shown before were refused (repeated_time)",
-			back, Lookback, samples), "let the time service slew the clock (chronyd, ntpd -x) and step it at boot only")
+		return fail(setBack(back, by, f.Collector.SetBack[back]), "let the time service slew the clock (chronyd, ntpd -x) and step it at boot only")
 	case at == "" && f.fresh():
 		return waiting(f.awaited())
 	case at == "":
@@ -45,6 +47,19 @@ func skew(f Facts) Finding {
 			at, worst.Least))
 	}
 	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
+}
+
+// setBack states that a worker's clock was set back; by how much, and how many samples were refused, where it is known.
+func setBack(worker string, by time.Duration, samples int) string {
+	says, refused := fmt.Sprintf("the clock of %s was set back", worker), "samples"
+	if by > 0 {
+		says += fmt.Sprintf(" by at least %s", by)
+	}
+	if samples > 0 {
+		refused = fmt.Sprintf("%d samples", samples)
+	}
+	return fmt.Sprintf("%s in the last %s: %s of a time that it had shown before were refused (repeated_time)", says,
+		Lookback, refused)
 }
 
 // offByMuch is from when on a clock hides a topology from alerts: they are evaluated at the collector's time and look
@@ -137,7 +152,7 @@ func (f Facts) ended() Finding {
 }
 
 // most is the worker with the greatest count, the first by name of several; "" where none counts.
-func most(counts map[string]int) (at string, n int) {
+func most[N int | time.Duration](counts map[string]N) (at string, n N) {
 	for worker, count := range counts {
 		if count > n || count == n && worker < at {
 			at, n = worker, count

@@ -433,7 +433,12 @@ func TestEachCheck(t *testing.T) {
 		{"two hours behind, nothing yet", "cpu", []func(*Facts){clockAhead(-2 * time.Hour), noSlices}, Unknown, "see skew"},
 		{"set back", "skew",
 			[]func(*Facts){func(f *Facts) { f.Collector.SetBack = map[string]int{"h:6701": 12} }}, Fail,
-			"clock of h:6701 was set back in the last"},
+			"clock of h:6701 was set back in the last 10m0s: 12 samples of a time"},
+		{"set back just now", "skew",
+			[]func(*Facts){func(f *Facts) {
+				f.Collector.SetBackBy = map[string]time.Duration{"h:6700": 3 * time.Second, "h:6701": 20 * time.Second}
+			}}, Fail,
+			"clock of h:6701 was set back by at least 20s in the last 10m0s: samples of a time"},
 		{"registered twice", "first batch",
 			[]func(*Facts){func(f *Facts) { f.Collector.Twice = map[string]int{"h:6700": 7} }}, Fail,
 			"7 samples of h:6700 came twice"},

@@ -125,6 +125,9 @@ type Collector struct {
 	// SetBack are samples that were refused within Lookback since their worker's clock had shown their time before, by
 	// worker; Twice those that came from two senders, or under one name twice.
 	SetBack, Twice map[string]int
+	// SetBackBy is by how much the clock of a worker was set back within Lookback, at the least. It is known before the
+	// slices that count what was refused are closed.
+	SetBackBy map[string]time.Duration
 	// Restarts are how often each worker was seen started again within Lookback; of those that were. RestartedAt is the
 	// newest start; zero where that is not known.
 	Restarts    map[string]int

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
@@ -16,7 +17,8 @@ type figures struct {
 	described descriptions
 	books     atomic.Pointer[books]
 	notStored atomic.Pointer[map[string]NotStored] // by topology
-	nowMs     func() int64                         // the journal's
+	stepsBack atomic.Pointer[map[metric.Worker]slicer.StepBack]
+	nowMs     func() int64 // the journal's
 	// givenMs is up to when the store has been given everything, by the journal's ticks; 0: not known yet
 	givenMs  atomic.Int64
 	failures prometheus.Counter
@@ -78,6 +80,7 @@ func newFigures(o Options, nowMs func() int64) *figures {
 		0.00001)
 	f.books.Store(&books{})
 	f.notStored.Store(&map[string]NotStored{})
+	f.stepsBack.Store(&map[metric.Worker]slicer.StepBack{})
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
 	}
@@ -100,6 +103,8 @@ func (f *figures) publish(p *pipeline, position journal.Position) {
 		b.drops[key] = n
 	}
 	f.books.Store(b)
+	stepsBack := p.slicer.StepsBack(f.nowMs())
+	f.stepsBack.Store(&stepsBack)
 	if changed := p.catalog.NotStoredChanged(); len(changed) > 0 {
 		all := maps.Clone(*f.notStored.Load())
 		for _, topology := range changed {
@@ -145,7 +150,7 @@ func (p *pipeline) books() map[fate]uint64 {
 }
 
 // descriptions are those of one store's readings: of one name, distinguished by the store.
-type descriptions struct{ samples, position, behind, drops, unknown *prometheus.Desc }
+type descriptions struct{ samples, position, behind, drops, unknown, setBack *prometheus.Desc }
 
 func newDescriptions(store string) descriptions {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
@@ -164,13 +169,16 @@ func newDescriptions(store string) descriptions {
 			"topology", "reason"),
 		unknown: describe("bullet_metrics_feed_unknown_series",
 			"Series stored under their own name, since the catalogue has none for them."),
+		setBack: describe("bullet_metrics_worker_clock_set_back_seconds",
+			"By how much a worker's clock was set back at least, while its samples repeat a time that it had shown before and are refused (repeated_time), and for two minutes after the last of them. Its samples are at the collector's time.",
+			"topology", "worker"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.behind,
-		f.described.drops, f.described.unknown} {
+		f.described.drops, f.described.unknown, f.described.setBack} {
 		out <- d
 	}
 }
@@ -193,5 +201,9 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	for key, n := range b.drops {
 		out <- prometheus.MustNewConstMetric(f.described.drops, prometheus.CounterValue, float64(n),
 			key.topology, key.reason)
+	}
+	for worker, step := range *f.stepsBack.Load() {
+		out <- prometheus.MustNewConstMetric(f.described.setBack, prometheus.GaugeValue, float64(step.ByMs)/1000,
+			worker.Topology, worker.String())
 	}
 }

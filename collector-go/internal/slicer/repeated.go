@@ -1,5 +1,12 @@
 package slicer
 
+import (
+	"maps"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
 // A worker's clock may be set back while it runs. Then event time occurs twice: the samples of the second time would
 // mix with those of the first, in slices that stand for one stretch of time. So the second time is refused, as
 // RefusedRepeated, until the clock has passed the newest time that it had reported.
@@ -176,4 +183,34 @@ func (s *Slicer) onceEach(in *input, readings []reading) []reading {
 		kept = append(kept, x)
 	}
 	return kept
+}
+
+// StepBack is that a worker's clock was set back while it ran.
+type StepBack struct {
+	// ByMs is by how much at least: a sample is made an interval after the one before it.
+	ByMs int64
+	// RefusedMs is when the newest sample came that was refused for it, by the collector's clock.
+	RefusedMs int64
+}
+
+// stepBackKnownMs is how long after the newest refused sample a step counts: long enough for rules to see it. Samples
+// that are refused later belong to another step.
+const stepBackKnownMs = 2 * clockbound.WindowMs
+
+func (s *Slicer) noteStepBack(w metric.Worker, byMs int64) {
+	step := s.stepsBack[w]
+	if s.batch.receivedMs-step.RefusedMs > stepBackKnownMs {
+		step = StepBack{}
+	}
+	s.stepsBack[w] = StepBack{max(step.ByMs, byMs), max(step.RefusedMs, s.batch.receivedMs)}
+}
+
+// StepsBack are the workers of which samples were refused as RefusedRepeated in the last two minutes, by the
+// collector's clock. What the slicer writes of them lies at their own time, where no rule looks meanwhile. No snapshot
+// has them.
+func (s *Slicer) StepsBack(nowMs int64) map[metric.Worker]StepBack {
+	maps.DeleteFunc(s.stepsBack, func(_ metric.Worker, step StepBack) bool {
+		return nowMs-step.RefusedMs > stepBackKnownMs
+	})
+	return maps.Clone(s.stepsBack)
 }

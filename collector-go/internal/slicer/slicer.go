@@ -33,6 +33,7 @@ type Slicer struct {
 	outputs    map[labels.Labels]*output
 	topologies map[string][]*info           // what describes a topology, by its name
 	clocks     map[string]*clockbound.Clock // by host
+	stepsBack  map[metric.Worker]StepBack
 	nextRef    slice.Ref
 	sweepMs    int64 // the clock's time of the last sweep
 
@@ -68,6 +69,7 @@ func New(o Options) (*Slicer, error) {
 		outputs:    make(map[labels.Labels]*output),
 		topologies: make(map[string][]*info),
 		clocks:     make(map[string]*clockbound.Clock),
+		stepsBack:  make(map[metric.Worker]StepBack),
 		counts:     Counts{Refused: make(map[Reason]uint64)},
 	}, nil
 }
@@ -184,6 +186,7 @@ func (s *Slicer) tooLate(in *input, timeMs int64) {
 func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 	if reason == RefusedRepeated {
 		in.track.source.again.note(timeMs, reachedMs)
+		s.noteStepBack(in.track.source.worker, reachedMs+in.track.intervalMs-timeMs)
 	}
 	s.refuse(in, reason)
 }

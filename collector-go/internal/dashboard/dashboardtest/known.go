@@ -16,7 +16,7 @@ func Known() map[string]Metric {
 	maps.Copy(known, own)
 	// whoever evaluates rules
 	known["ALERTS"] = Metric{Type: "gauge",
-		Labels: strings.Fields("alertname alertstate severity topology worker class metric reason port")}
+		Labels: strings.Fields("alertname alertstate severity topology worker class cause metric reason port")}
 	return known
 }
 
@@ -51,6 +51,7 @@ var own = map[string]Metric{
 	"bullet_metrics_port_closed":                            gauge("port"),
 	"bullet_metrics_worker_tasks":                           gauge("topology", "worker", "component"),
 	"bullet_metrics_worker_clock_ahead_seconds":             gauge("topology", "worker"),
+	"bullet_metrics_worker_clock_set_back_seconds":          gauge("store", "topology", "worker"),
 	"bullet_metrics_topology_ended_timestamp_seconds":       gauge("topology", "how"),
 	"bullet_metrics_client_stopped_timestamp_seconds":       gauge("topology", "worker"),
 	"bullet_metrics_ingest_surplus_definitions_total":       counter(),

@@ -258,7 +258,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// refusals asks for the samples that were refused beside another of their time.
+// refusals asks for the samples that were refused beside another of their time, and for clocks that were set back.
 func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 	for reason, of := range map[string]*map[string]int{"repeated_time": &c.SetBack, "duplicate": &c.Twice} {
 		series := fmt.Sprintf("%s{topology=%q,reason=%q}[%s]", catalog.CollectionWorkerRefused, c.Topology, reason,
@@ -274,7 +274,14 @@ func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 			(*of)[string(sample.Metric["worker"])] = int(sample.Value)
 		}
 	}
-	return nil
+	found, err := a.client.Vector(ctx, fmt.Sprintf(
+		"max by (worker) (max_over_time(bullet_metrics_worker_clock_set_back_seconds{topology=%q}[%s]))", c.Topology,
+		model.Duration(doctor.Lookback)), c.Now)
+	c.SetBackBy = map[string]time.Duration{}
+	for _, sample := range found {
+		c.SetBackBy[string(sample.Metric["worker"])] = time.Duration(float64(sample.Value) * float64(time.Second))
+	}
+	return err
 }
 
 // skews asks how far the workers' clocks are off: as the registry knows it now, or else the newest that a slice has,
