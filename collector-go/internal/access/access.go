@@ -23,6 +23,8 @@ const (
 type Need struct {
 	Scope    Scope
 	Topology string
+	// All is for what concerns every topology, as a reload does: who may write only for some may not.
+	All bool
 }
 
 // Peer is what is known of who calls.

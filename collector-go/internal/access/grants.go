@@ -47,6 +47,8 @@ func (g grant) refusal(n Need, name string) *Refusal {
 		return refuse(BadScope, "the %s may not %s here", name, n.Scope)
 	case n.Scope == Write && n.Topology != "" && len(g.topologies) > 0 && !slices.Contains(g.topologies, n.Topology):
 		return refuse(BadTopology, "the %s is not for topology %.40q", name, n.Topology)
+	case n.All && len(g.topologies) > 0:
+		return refuse(BadTopology, "the %s is for some topologies only, and this concerns all", name)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +34,8 @@ type Guard struct {
 	log       *slog.Logger
 	refusals  *refusals
 	passwords *passwords
-	protocols []string
+	protocols []string // at the start, as is encrypted: a port that is open keeps them
+	encrypted bool
 
 	mu       sync.Mutex
 	looked   time.Time
@@ -57,21 +59,69 @@ func Open(o Options) (*Guard, error) {
 	g := &Guard{o: o, log: o.Logger, passwords: newPasswords(), changed: make(chan struct{})}
 	g.identity.make = o.read
 	g.pair.make = func(files contents) (pair, error) { return readPair(files, g.identity.is.tls) }
-	if g.identity.look(o.Now()); g.identity.fault != nil {
-		return nil, cmp.Or(o.faults(), g.identity.fault)
+	read, err := g.Read()
+	if err != nil {
+		return nil, err
 	}
-	if g.pair.look(o.Now()); g.pair.fault != nil {
-		return nil, g.pair.fault
-	}
-	g.protocols = protocolsOf(o.Port, g.identity.is.http2)
-	if g.identity.is.tls.IsEnabled() {
-		if _, err := g.identity.is.config(g.pair.is, g.protocols); err != nil {
-			return nil, err
-		}
-	}
+	read.Use()
+	g.protocols, g.encrypted = protocolsOf(o.Port, read.identity.http2), read.identity.tls.IsEnabled()
 	g.refusals = newRefusals(o)
 	g.figures(o.Registerer)
 	return g, nil
+}
+
+// Files are what the files of a port say now. They are in force once Use is called.
+type Files struct {
+	guard      *Guard
+	identity   *identity
+	pair       pair
+	ofIdentity contents
+	ofPair     contents
+}
+
+// Read reads the files and changes nothing; the error names all that is wrong in them.
+func (g *Guard) Read() (*Files, error) {
+	r := &Files{guard: g, ofIdentity: contents{}, ofPair: contents{}}
+	var err error
+	if r.identity, err = g.o.read(r.ofIdentity); err != nil {
+		return nil, cmp.Or(g.o.faults(), err)
+	}
+	if r.pair, err = readPair(r.ofPair, r.identity.tls); err != nil {
+		return nil, err
+	}
+	if r.identity.tls.IsEnabled() {
+		_, err = r.identity.config(r.pair, protocolsOf(g.o.Port, r.identity.http2))
+	}
+	return r, err
+}
+
+// NeedsRestart reports that the files turn TLS or HTTP/2 on or off, which a port that is open does not.
+func (r *Files) NeedsRestart() bool {
+	return r.identity.tls.IsEnabled() != r.guard.encrypted ||
+		!slices.Equal(protocolsOf(r.guard.o.Port, r.identity.http2), r.guard.protocols)
+}
+
+// Use puts what was read in force: whoever it does not let in is refused from now on, and open streams are judged
+// again.
+func (r *Files) Use() {
+	g := r.guard
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looked = g.o.Now()
+	if !g.closed && g.identity.has(r.ofIdentity) && g.pair.has(r.ofPair) {
+		return // a limiter of requests and sessions of TLS go on
+	}
+	g.identity.take(r.identity, r.ofIdentity)
+	g.pair.take(r.pair, r.ofPair)
+	g.closed = false
+	g.announce()
+}
+
+// announce has everybody who waits for it judge again.
+func (g *Guard) announce() {
+	g.config = nil
+	close(g.changed)
+	g.changed = make(chan struct{})
 }
 
 func protocolsOf(port string, http2 bool) []string {
@@ -163,9 +213,7 @@ func (g *Guard) look(now time.Time) {
 	}
 	broken := g.identity.fault != nil || g.pair.fault != nil
 	if news {
-		g.config = nil
-		close(g.changed)
-		g.changed = make(chan struct{})
+		g.announce()
 	}
 	switch {
 	case broken && (news || now.Sub(g.said) >= repeatEvery):

@@ -91,7 +91,7 @@ func withTokens(t *testing.T, lines ...string) func(string, *Options) {
 
 func TestTokens(t *testing.T) {
 	d := newDesk(t, withTokens(t, "reader read", "writer write", "ofA write A", "gone none"))
-	read, writeA, writeB := Need{Scope: Read}, Need{Write, "A"}, Need{Write, "B"}
+	read, writeA, writeB := Need{Scope: Read}, Need{Scope: Write, Topology: "A"}, Need{Scope: Write, Topology: "B"}
 	assert.Equal(t, "token b9300677", d.requireAdmitted(bearer("writer"), writeB).Name)
 	d.requireAdmitted(bearer("ofA"), writeA)
 	d.requireAdmitted(bearer("reader"), read)
@@ -121,13 +121,13 @@ func requireClosed(t *testing.T, changed <-chan struct{}) {
 func TestRevocation(t *testing.T) {
 	d := newDesk(t, withTokens(t, "old write", "kept write"))
 	changed := d.Changed()
-	d.requireAdmitted(bearer("old"), Need{Write, "A"})
+	d.requireAdmitted(bearer("old"), Need{Scope: Write, Topology: "A"})
 	accesstest.TokenFile(t, d.tokens(), "new write", "kept write")
 	d.later(lookEvery)
 	requireClosed(t, changed)
-	d.requireRefused(bearer("old"), Need{Write, "A"}, Unknown, "not known")
-	d.requireAdmitted(bearer("kept"), Need{Write, "A"})
-	d.requireAdmitted(bearer("new"), Need{Write, "A"})
+	d.requireRefused(bearer("old"), Need{Scope: Write, Topology: "A"}, Unknown, "not known")
+	d.requireAdmitted(bearer("kept"), Need{Scope: Write, Topology: "A"})
+	d.requireAdmitted(bearer("new"), Need{Scope: Write, Topology: "A"})
 }
 
 // C4: a file that broke or vanished is said loudly, and when that lasts nobody is let in; once it is repaired, all are.
@@ -144,7 +144,7 @@ func TestAFileThatBroke(t *testing.T) {
 			require.NoError(t, brk(d.tokens()))
 			changed := d.Changed()
 			d.later(lookEvery)
-			d.requireAdmitted(bearer("good"), Need{Write, "A"}) // somebody may be writing it just now
+			d.requireAdmitted(bearer("good"), Need{Scope: Write, Topology: "A"}) // somebody may be writing it just now
 			require.ErrorContains(t, d.Broken(), "still uses the previous content of its files")
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
@@ -153,7 +153,7 @@ func TestAFileThatBroke(t *testing.T) {
 			changed = d.Changed()
 			d.later(patience)
 			requireClosed(t, changed)
-			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot determine who may enter")
+			d.requireRefused(bearer("good"), Need{Scope: Write, Topology: "A"}, Closed, "cannot determine who may enter")
 			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
 			require.Contains(t, d.log.String(), "nobody is let in")
 			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
@@ -169,7 +169,7 @@ bullet_metrics_security_files_broken{port="grpc"} 1
 			require.Equal(t, lines+10, strings.Count(d.log.String(), "level=ERROR"), "once a minute")
 			require.NoError(t, os.WriteFile(d.tokens(), good, 0o600))
 			d.later(lookEvery)
-			d.requireAdmitted(bearer("good"), Need{Write, "A"})
+			d.requireAdmitted(bearer("good"), Need{Scope: Write, Topology: "A"})
 			require.NoError(t, d.Broken())
 		})
 	}
@@ -286,16 +286,16 @@ func TestCertificates(t *testing.T) {
 		require.NoError(t, err)
 		return Peer{Address: "10.0.0.1:1", TLS: &state, Authorization: header}
 	}
-	caller := d.requireAdmitted(peer(plugin), Need{Write, "A"})
+	caller := d.requireAdmitted(peer(plugin), Need{Scope: Write, Topology: "A"})
 	assert.Equal(t, "certificate plugin", caller.Name)
 	assert.WithinDuration(t, hour, caller.Until, time.Second)
-	d.requireRefused(peer(plugin), Need{Write, "B"}, BadTopology, "certificate plugin is not for topology")
-	d.requireRefused(peer(plugin, "Bearer any"), Need{Write, "B"}, BadTopology, "token")
-	d.requireRefused(peer(plugin, "Bearer wrong"), Need{Write, "A"}, Unknown, "not known")
-	d.requireRefused(peer(leaked), Need{Write, "A"}, Certificate, "may do nothing")
-	d.requireRefused(peer(leaked, "Bearer any"), Need{Write, "A"}, Certificate, "may do nothing")
-	d.requireRefused(peer(nobody), Need{Write, "A"}, Missing, "no line of the token file is about the certificate")
-	d.requireAdmitted(peer(nobody, "Bearer any"), Need{Write, "A"})
+	d.requireRefused(peer(plugin), Need{Scope: Write, Topology: "B"}, BadTopology, "certificate plugin is not for topology")
+	d.requireRefused(peer(plugin, "Bearer any"), Need{Scope: Write, Topology: "B"}, BadTopology, "token")
+	d.requireRefused(peer(plugin, "Bearer wrong"), Need{Scope: Write, Topology: "A"}, Unknown, "not known")
+	d.requireRefused(peer(leaked), Need{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(leaked, "Bearer any"), Need{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(nobody), Need{Scope: Write, Topology: "A"}, Missing, "no line of the token file is about the certificate")
+	d.requireAdmitted(peer(nobody, "Bearer any"), Need{Scope: Write, Topology: "A"})
 
 	for name, c := range map[string]struct {
 		config *tls.Config
@@ -321,11 +321,11 @@ func TestCertificates(t *testing.T) {
 	// time over.
 	open := peer(plugin)
 	d.clock = time.Now().Add(2 * time.Hour)
-	d.requireRefused(open, Need{Write, "A"}, Certificate, "no longer, good")
+	d.requireRefused(open, Need{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
 	d.clock = time.Now()
 	require.NoError(t, os.Rename(foreign.File(t.TempDir()), filepath.Join(d.dir, "ours.ca")))
 	d.later(lookEvery)
-	d.requireRefused(open, Need{Write, "A"}, Certificate, "no longer, good")
+	d.requireRefused(open, Need{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
 	_, err := d.handshake(client(plugin))
 	require.Error(t, err)
 }
@@ -352,10 +352,10 @@ func TestTheOwnCertificateRotates(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, d.Broken(), "server.key")
 	assert.Contains(t, d.log.String(), "the port's certificate cannot be used")
-	d.requireAdmitted(bearer("a"), Need{Write, "A"})
+	d.requireAdmitted(bearer("a"), Need{Scope: Write, Topology: "A"})
 	accesstest.TokenFile(t, d.tokens(), "b write")
 	d.later(lookEvery)
-	d.requireRefused(bearer("a"), Need{Write, "A"}, Unknown, "")
+	d.requireRefused(bearer("a"), Need{Scope: Write, Topology: "A"}, Unknown, "")
 	// Who may enter is as before; who is the server nobody can see.
 	require.NoError(t, os.Remove(d.tokens()))
 	d.later(10 * time.Second)
@@ -371,13 +371,13 @@ func TestUsers(t *testing.T) {
 		require.NoError(t, os.WriteFile(o.WebConfigFile, []byte(users), 0o600))
 		withTokens(t, "user:editor read,write A", "token read")(dir, o)
 	})
-	read, write := Need{Scope: Read}, Need{Write, "A"}
+	read, write := Need{Scope: Read}, Need{Scope: Write, Topology: "A"}
 	for range 2 { // the second time it is known
 		assert.Equal(t, "user viewer", d.requireAdmitted(basic("viewer", "password"), read).Name)
 	}
 	d.requireRefused(basic("viewer", "password"), write, BadScope, "may not write")
 	d.requireAdmitted(basic("editor", "password"), write)
-	d.requireRefused(basic("editor", "password"), Need{Write, "B"}, BadTopology, "")
+	d.requireRefused(basic("editor", "password"), Need{Scope: Write, Topology: "B"}, BadTopology, "")
 	d.requireAdmitted(bearer("token"), read)
 	d.requireRefused(basic("viewer", "wrong"), read, Unknown, "wrong")
 	d.requireRefused(basic("nobody", "password"), read, Unknown, "wrong")
@@ -416,7 +416,7 @@ func TestPasswordsOfOneAddressDoNotHoldUpOthers(t *testing.T) {
 func TestOpenPortsAskNobody(t *testing.T) {
 	d := newDesk(t, func(_ string, o *Options) { o.Port = HTTP })
 	assert.Equal(t, "address 10.0.0.1", d.requireAdmitted(bearer("whatever"), Need{Scope: Read}).Name)
-	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Write, "A"})
+	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Scope: Write, Topology: "A"})
 	assert.False(t, d.Guarded())
 
 	d = newDesk(t, func(dir string, o *Options) {
@@ -424,18 +424,18 @@ func TestOpenPortsAskNobody(t *testing.T) {
 		o.WriteTokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "a write A")
 	})
 	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Scope: Read})
-	d.requireRefused(Peer{Address: "10.0.0.1:1"}, Need{Write, "A"}, Missing, "")
-	d.requireAdmitted(bearer("a"), Need{Write, "A"})
-	d.requireRefused(bearer("a"), Need{Write, "B"}, BadTopology, "")
+	d.requireRefused(Peer{Address: "10.0.0.1:1"}, Need{Scope: Write, Topology: "A"}, Missing, "")
+	d.requireAdmitted(bearer("a"), Need{Scope: Write, Topology: "A"})
+	d.requireRefused(bearer("a"), Need{Scope: Write, Topology: "B"}, BadTopology, "")
 }
 
 // A flood is counted in full and logged in few lines, and what another address does is logged in the midst of it.
 func TestTheLogOfAFlood(t *testing.T) {
 	d := newDesk(t, withTokens(t, "a write"))
 	for i := range 1000 {
-		d.requireRefused(Peer{Address: fmt.Sprintf("10.0.0.1:%d", i)}, Need{Write, "A"}, Missing, "")
+		d.requireRefused(Peer{Address: fmt.Sprintf("10.0.0.1:%d", i)}, Need{Scope: Write, Topology: "A"}, Missing, "")
 	}
-	d.requireRefused(Peer{Address: "10.0.0.2:7"}, Need{Write, "A"}, Missing, "")
+	d.requireRefused(Peer{Address: "10.0.0.2:7"}, Need{Scope: Write, Topology: "A"}, Missing, "")
 	assert.Equal(t, 2, strings.Count(d.log.String(), "turned away"))
 	assert.Contains(t, d.log.String(),
 		"peer=10.0.0.2:7 reason=missing detail=\"no token: send the header \\\"authorization: Bearer <token>\\\"\" unsaid=999")
@@ -462,4 +462,81 @@ func TestRateLimit(t *testing.T) {
 	d.clock = d.clock.Add(time.Second)
 	require.NoError(t, d.Pace("10.0.0.1:1"))
 	assert.Equal(t, map[string]string{"X-Frame-Options": "deny"}, d.Headers())
+}
+
+// What a reload reads is in force at once, whole or not at all; what the next look would find is the same.
+func TestAReloadIsInForceAtOnce(t *testing.T) {
+	d := newDesk(t, func(dir string, o *Options) {
+		o.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "old write", "both write")
+	})
+	file, changed := filepath.Join(d.dir, "tokens"), d.Changed()
+	admitted := func(token string) bool {
+		_, err := d.Admit(bearer(token), Need{Scope: Write})
+		return err == nil
+	}
+	read, err := d.Read()
+	require.NoError(t, err)
+	read.Use()
+	select {
+	case <-changed:
+		assert.Fail(t, "nothing changed, and streams are to be judged again")
+	default:
+	}
+	accesstest.TokenFile(t, file, "both write", "new write")
+	read, err = d.Read()
+	require.NoError(t, err)
+	assert.True(t, admitted("old"), "it is read, but not in force")
+	assert.False(t, admitted("new"))
+	read.Use()
+	<-changed
+	assert.False(t, admitted("old"))
+	assert.True(t, admitted("both"))
+	assert.True(t, admitted("new"))
+
+	require.NoError(t, os.WriteFile(file, []byte("nonsense\n"), 0o600))
+	_, err = d.Read()
+	require.ErrorContains(t, err, file+":1: ")
+	assert.True(t, admitted("new"))
+	d.later(2 * patience)
+	assert.False(t, admitted("new"), "a port whose file stays broken is closed")
+	accesstest.TokenFile(t, file, "new write")
+	read, err = d.Read()
+	require.NoError(t, err)
+	read.Use()
+	assert.True(t, admitted("new"), "and opens with the reload")
+	assert.NoError(t, d.Broken())
+}
+
+// A port keeps TLS as it was opened with it: what says otherwise needs a restart.
+func TestAReloadThatTurnsTLSOnNeedsARestart(t *testing.T) {
+	var web string
+	d := newDesk(t, func(dir string, o *Options) {
+		web = filepath.Join(dir, "web.yml")
+		require.NoError(t, os.WriteFile(web, []byte("basic_auth_users: {a: "+accesstest.PasswordHash+"}\n"), 0o600))
+		o.Port, o.WebConfigFile = HTTP, web
+		accesstest.NewAuthority(t, "ours").Issue(dir, "server", time.Now().Add(time.Hour))
+	})
+	for text, want := range map[string]bool{"": false,
+		"tls_server_config: {cert_file: server.crt, key_file: server.key}\n": true,
+		"http_server_config: {http2: false}\n":                               true} {
+		require.NoError(t, os.WriteFile(web, []byte("basic_auth_users: {a: "+accesstest.PasswordHash+"}\n"+text), 0o600))
+		read, err := d.Read()
+		require.NoError(t, err, text)
+		assert.Equal(t, want, read.NeedsRestart(), text)
+	}
+}
+
+// What concerns all topologies is for who may write for all.
+func TestWhoMayWriteForSomeTopologiesMayNotForAll(t *testing.T) {
+	d := newDesk(t, func(dir string, o *Options) {
+		o.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "all write", "some write A", "reads read")
+	})
+	for token, want := range map[string]string{"all": "", "some": "some topologies only", "reads": "may not write"} {
+		_, err := d.Admit(bearer(token), Need{Scope: Write, All: true})
+		if want == "" {
+			assert.NoError(t, err, token)
+		} else {
+			assert.ErrorContains(t, err, want, token)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package access
 
 import (
 	"bytes"
+	"maps"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
@@ -57,6 +58,14 @@ func (w *watched[T]) look(now time.Time) (news bool) {
 		w.fault = err
 		return news
 	}
-	w.is, w.from, w.fault = made, read, nil
+	w.take(made, read)
 	return true
+}
+
+// take puts in force what was made of files.
+func (w *watched[T]) take(made T, from contents) { w.is, w.from, w.fault = made, from, nil }
+
+// has reports whether the value in force is made of these files.
+func (w *watched[T]) has(files contents) bool {
+	return w.fault == nil && w.from != nil && maps.EqualFunc(w.from, files, bytes.Equal)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
@@ -12,15 +13,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
-// loader gives the rule manager files that are in memory.
+// loader gives the rule manager files that are in memory. It has no lock: Evaluator.mu is held while the manager loads.
 type loader struct {
 	files  map[string][]byte
 	parser parser.Parser
 	logger *slog.Logger
 }
 
-func newLoader(files []File, p parser.Parser, logger *slog.Logger) loader {
-	l := loader{files: map[string][]byte{}, parser: p, logger: logger}
+func newLoader(files []File, p parser.Parser, logger *slog.Logger) *loader {
+	l := &loader{files: map[string][]byte{}, parser: p, logger: logger}
 	for _, f := range files {
 		l.files[f.Name] = f.Text
 	}
@@ -28,7 +29,7 @@ func newLoader(files []File, p parser.Parser, logger *slog.Logger) loader {
 }
 
 // Load parses one file; every error names file and line.
-func (l loader) Load(name string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
 	var second yamlfile.SecondDocument
 	if err := yamlfile.OneDocument(l.files[name]); errors.As(err, &second) { // rulefmt would not say that it drops it
 		return nil, []error{fmt.Errorf("%s:%d: %w", name, second.Line, err)}
@@ -41,23 +42,25 @@ func (l loader) Load(name string, ignoreUnknown bool, scheme model.ValidationSch
 }
 
 // Parse reads a rule's expression.
-func (l loader) Parse(query string) (parser.Expr, error) { return l.parser.ParseExpr(query) }
+func (l *loader) Parse(query string) (parser.Expr, error) { return l.parser.ParseExpr(query) }
 
 // Check parses files as New does; the error names file and line of every rule that cannot be.
 func Check(files []File, p parser.Parser) error {
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
-	return newLoader(files, p, slog.New(slog.DiscardHandler)).check(names)
+	_, err := newLoader(files, p, slog.New(slog.DiscardHandler)).check(files)
+	return err
 }
 
-// check parses every file.
-func (l loader) check(names []string) error {
+// check parses every file and returns their names.
+func (l *loader) check(files []File) (names []string, err error) {
 	var all []error
-	for _, name := range names {
-		_, errs := l.Load(name, false, model.UTF8Validation)
+	for _, f := range files {
+		if slices.Contains(names, f.Name) {
+			all = append(all, fmt.Errorf("alerting: rule file %s is named twice", f.Name))
+			continue
+		}
+		names = append(names, f.Name)
+		_, errs := l.Load(f.Name, false, model.UTF8Validation)
 		all = append(all, errs...)
 	}
-	return errors.Join(all...)
+	return names, errors.Join(all...)
 }

@@ -77,13 +77,6 @@ func (o Options) Validate() error {
 	case o.ExternalURL == nil:
 		return errors.New("alerting: the collector's own URL is required")
 	}
-	seen := map[string]bool{}
-	for _, f := range o.Files {
-		if seen[f.Name] {
-			return fmt.Errorf("alerting: rule file %s is named twice", f.Name)
-		}
-		seen[f.Name] = true
-	}
 	for _, u := range o.Alertmanagers {
 		if err := checkURL(u); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/notifier"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/rules"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
@@ -21,11 +23,18 @@ import (
 // Evaluator evaluates rules on the clock and notifies Alertmanagers.
 type Evaluator struct {
 	options  Options
-	names    []string // of the files
 	rules    *rules.Manager
+	parser   parser.Parser
 	notifier *notifier.Manager
 	targets  map[string][]*targetgroup.Group
 	logger   *slog.Logger
+
+	// mu is held while the manager loads rules, since it takes one set at a time, and from the first load until the
+	// groups run, since the manager would wait for a group that does not run yet to stop.
+	mu      sync.Mutex
+	names   []string // of the files
+	files   *loader  // what the manager loads
+	started bool     // the manager has loaded the files
 }
 
 // New returns an evaluator that asks engine and keeps what rules give in results; engine must see the results too, so
@@ -35,20 +44,17 @@ func New(engine *query.Engine, results *Results, options Options) (*Evaluator, e
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Evaluator{options: options, logger: quieted(options.Logger)}
-	for _, f := range options.Files {
-		e.names = append(e.names, f.Name)
-	}
-	files := newLoader(options.Files, engine.Parser(), e.logger)
-	if err := files.check(e.names); err != nil {
+	e := &Evaluator{options: options, logger: quieted(options.Logger), parser: engine.Parser()}
+	e.files = newLoader(options.Files, e.parser, e.logger)
+	var err error
+	if e.names, err = e.files.check(options.Files); err != nil {
 		return nil, err
 	}
-	var err error
 	if e.notifier, e.targets, err = newNotifier(options, e.logger); err != nil {
 		return nil, err
 	}
 	e.rules = rules.NewManager(&rules.ManagerOptions{
-		NameValidationScheme: model.UTF8Validation, Parser: engine.Parser(), GroupLoader: files,
+		NameValidationScheme: model.UTF8Validation, Parser: e.parser, GroupLoader: e.files,
 		Appendable: results, Queryable: engine.Queryable(), QueryFunc: ask(engine),
 		NotifyFunc:             rules.SendAlerts(e.notifier, strings.TrimSuffix(options.ExternalURL.String(), "/")),
 		ExternalURL:            options.ExternalURL,
@@ -96,23 +102,65 @@ func ask(engine *query.Engine) rules.QueryFunc {
 // active again (those for which it is still so), which takes one evaluation of every rule and waits for no interval. It
 // runs once.
 func (e *Evaluator) Run(ctx context.Context, restored func()) error {
-	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(),
-		nil); err != nil {
-		return fmt.Errorf("alerting: %w", err) // New has checked the files
-	}
-	targets := make(chan map[string][]*targetgroup.Group, 1)
-	targets <- e.targets
 	sent, evaluated := make(chan struct{}), make(chan struct{})
-	go func() { defer close(sent); e.notifier.Run(targets) }()
-	e.awaitAlertmanagers(ctx)
-	e.restore(ctx)
-	restored()
-	go func() { defer close(evaluated); e.rules.Run() }()
+	if err := e.start(ctx, sent, evaluated, restored); err != nil {
+		return err
+	}
 	<-ctx.Done()
 	e.rules.Stop()
 	<-evaluated
 	e.notifier.Stop()
 	<-sent
+	return nil
+}
+
+// start loads the rules, restores the alerts and lets the groups run. No rules are loaded anew meanwhile.
+func (e *Evaluator) start(ctx context.Context, sent, evaluated chan struct{}, restored func()) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.load(); err != nil {
+		return err // New has checked the files
+	}
+	e.started = true
+	targets := make(chan map[string][]*targetgroup.Group, 1)
+	targets <- e.targets
+	go func() { defer close(sent); e.notifier.Run(targets) }()
+	e.awaitAlertmanagers(ctx)
+	e.restore(ctx)
+	restored()
+	go func() { defer close(evaluated); e.rules.Run() }()
+	return nil
+}
+
+// Reload replaces the rules by those of files, all or none: where a file has a fault, the error names its line, and the
+// rules of before go on. A rule that is in the same file and group as before, with the same name and labels, keeps its
+// alerts and since when they are active. Reload waits for a start that is under way, and is safe for concurrent use.
+func (e *Evaluator) Reload(files []File) error {
+	fresh := newLoader(files, e.parser, e.logger)
+	names, err := fresh.check(files)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	oldNames, oldFiles := e.names, e.files.files
+	e.names, e.files.files = names, fresh.files
+	if !e.started {
+		return nil
+	}
+	if err := e.load(); err != nil {
+		e.names, e.files.files = oldNames, oldFiles
+		return err
+	}
+	return nil
+}
+
+// load has the manager take the files; it keeps what it has where they have a fault.
+func (e *Evaluator) load() error {
+	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(),
+		nil); err != nil {
+		return fmt.Errorf("alerting: %w", err)
+	}
 	return nil
 }
 

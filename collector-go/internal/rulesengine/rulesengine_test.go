@@ -233,6 +233,7 @@ func TestRulesThatCannotBeNameFileLineAndReason(t *testing.T) {
 		_, err := New(p.engine, p.results, p.options(t.TempDir(), text))
 		assert.ErrorContains(t, err, want)
 	}
+	assert.ErrorContains(t, Check([]File{{"a.yml", nil}, {"a.yml", nil}}, p.engine.Parser()), "a.yml is named twice")
 }
 
 func TestOptionsThatCannotBe(t *testing.T) {
@@ -240,7 +241,6 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		"a directory":              func(o *Options) { o.Dir = "" },
 		"interval 1ms is below 1s": func(o *Options) { o.Interval = time.Millisecond },
 		"at least one alert":       func(o *Options) { o.QueueCapacity = 0 },
-		"a.yml is named twice":     func(o *Options) { o.Files = []File{{"a.yml", nil}, {"a.yml", nil}} },
 		`"ftp://h" is not the URL`: func(o *Options) { o.Alertmanagers = []*url.URL{{Scheme: "ftp", Host: "h"}} },
 		"times must be positive":   func(o *Options) { o.Retention = 0 },
 	} {
