@@ -62,6 +62,8 @@ type collector struct {
 	others    *elsewhere.Reader    // what is known, here and to other collectors over that engine
 	engine    *query.Engine
 	rules     *rulesengine.Evaluator
+	builtIn   rulesengine.File // the program's own rules
+	reloads   *reloads
 	own       *rulesengine.Own // the collector's own metrics
 	killings  *killings        // nil where no Nimbus is known
 	ingest    *ingest.Server
@@ -83,6 +85,7 @@ type collector struct {
 	page       task // httpapi
 	prof       task // Go's profiles
 	storm      task // what Nimbus killed
+	reloading  task // at signals
 }
 
 // task is a goroutine that somebody waits for.
@@ -111,6 +114,7 @@ func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus
 	if err = col.openData(c, figures); err != nil {
 		return nil, err
 	}
+	col.reloads = newReloads(col, c, figures)
 	if err = col.openServers(c, figures); err != nil {
 		return nil, err
 	}
@@ -232,7 +236,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering := httpapi.DefaultOptions()
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures,
 		metadata{}, col.unready
-	answering.Loaded = col.loaded
+	answering.Loaded, answering.Reloader = col.loaded, col.reloads
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger,
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
@@ -431,6 +435,7 @@ func (col *collector) makeRoom(ctx context.Context) error {
 // close lets no more in, brings what was taken into the store, and closes everything, within ctx. What does not get
 // there in time is in the journal, and the next start brings it.
 func (col *collector) close(ctx context.Context) error {
+	col.reloading.end(ctx)
 	col.door.end(ctx)
 	col.clock.end(ctx)
 	col.releaser.end(ctx)

@@ -43,17 +43,14 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	if c.Embedded.RetentionTime > 0 {
 		judging.Retention = c.Embedded.RetentionTime
 	}
-	if judging.Files, err = ruleFiles(c.Rules.Files); err != nil {
-		return err
-	}
 	if err = callees(c, col.readers.TLS() != nil, &judging); err != nil {
 		return err
 	}
-	if c.Rules.BuiltIn {
-		runbooks := judging.ExternalURL.JoinPath("runbooks").String() + "/"
-		ours := rulesengine.File{Name: builtInRules, Text: alertrules.PrometheusRules(judging.Interval,
-			judging.QueryOffset, runbooks)}
-		judging.Files = append([]rulesengine.File{ours}, judging.Files...)
+	runbooks := judging.ExternalURL.JoinPath("runbooks").String() + "/"
+	col.builtIn = rulesengine.File{Name: builtInRules, Text: alertrules.PrometheusRules(judging.Interval,
+		judging.QueryOffset, runbooks)}
+	if judging.Files, err = col.ruleFiles(c.Rules); err != nil {
+		return err
 	}
 	col.results = rulesengine.OpenResults(dir, judging.Retention, col.logger, figures)
 	if col.engine, err = query.New(query.Join(readable, col.results, timeline.New(col.others, time.Now)),
@@ -108,6 +105,15 @@ func queryOffset(c config.Config) time.Duration {
 		offset += delivery
 	}
 	return offset
+}
+
+// ruleFiles are the program's rules, where they are wanted, and the operator's.
+func (col *collector) ruleFiles(r config.Rules) (all []rulesengine.File, err error) {
+	if r.BuiltIn {
+		all = append(all, col.builtIn)
+	}
+	others, err := ruleFiles(r.Files)
+	return append(all, others...), err
 }
 
 // ruleFiles reads the operator's rules.

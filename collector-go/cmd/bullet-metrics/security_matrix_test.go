@@ -197,6 +197,7 @@ var httpActions = []action{
 	requests("API", http.MethodGet, "/api/v1/query?query=1", "/api/v1/topologies", "/api/v1/annotations",
 		"/api/v1/alerts", "/api/v1/rules"),
 	annotate("A"), annotate("B"),
+	requests("`/-/reload`", http.MethodPost, "/-/reload"),
 	requests("`/metrics`, `/federate`", http.MethodGet, "/metrics", "/federate?match[]=up"),
 	requests("`/-/healthy`, `/-/ready`", http.MethodGet, "/-/healthy", "/-/ready"),
 	{"anything else", func(t *testing.T, m *matrix, c caller) string {
@@ -335,7 +336,7 @@ func openTable(t *testing.T) string {
 	defer r.close()
 	port, profiles := r.col.httpListener.Addr().String(), r.col.profiling.Addr().String()
 	var b strings.Builder
-	b.WriteString("| who | `Export` | page | API | annotate | `/metrics`, `/federate` | `/-/healthy`, `/-/ready` | profiles (`pprof`) |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| who | `Export` | page | API | annotate | `/-/reload` | `/metrics`, `/federate` | `/-/healthy`, `/-/ready` | profiles (`pprof`) |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		name, host string
 		headers    map[string]string
@@ -379,7 +380,8 @@ func openTable(t *testing.T) string {
 		healthy, ready := try(port, "GET", "/-/healthy", ""), try(port, "GET", "/-/ready", "")
 		require.Equal(t, []string{metrics, healthy}, []string{federate, ready})
 		answers = append(answers, try(port, "GET", "/", ""), try(port, "GET", "/api/v1/query?query=1", ""),
-			try(port, "POST", "/api/v1/annotations", `{"topology":"t","title":"x"}`), metrics, healthy,
+			try(port, "POST", "/api/v1/annotations", `{"topology":"t","title":"x"}`), try(port, "POST", "/-/reload", ""),
+			metrics, healthy,
 			try(profiles, "GET", "/debug/pprof/goroutine?debug=1", ""))
 		fmt.Fprintf(&b, "| %s | %s |\n", c.name, strings.Join(answers, " | "))
 	}

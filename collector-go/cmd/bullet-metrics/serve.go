@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +29,9 @@ func newServeCommand() *cobra.Command {
 It takes samples from Storm plugins over gRPC, acknowledges them once they are on disk, cuts them into time slices, keeps these
 and answers PromQL over HTTP. SIGTERM lets it drain and close.
 
+SIGHUP, or POST /-/reload, reads the rules, the token files and the web configuration again, all of them or, where one has a fault, none.
+The log and the answer name the changed settings that need a restart.
+
 --check starts nothing. It looks at the settings and at every file that they name, takes each address for a moment, calls the stores, the
 Alertmanagers and Nimbus, and compares the disk with the bounds; it prints all that it found, and ends with 2 where a setting or a file is
 wrong, with 1 where something cannot be reached or had, and with 0 otherwise.
@@ -45,18 +50,18 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
   bullet-metrics serve --config /etc/bullet-metrics.yaml --log-level debug`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lines, err := readSettings(cmd, file, &c)
-			disk := fitDisk(&c, func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) })
+			read := func() (configured, error) { return readSettings(cmd, file, c.Clone()) }
+			now, err := read()
 			if check {
-				return checkServe(cmd.Context(), c, lines, err, cmd.OutOrStdout())
+				return checkServe(cmd.Context(), now.Config, now.lines, err, cmd.OutOrStdout())
 			}
 			if err != nil {
 				return usageError{err}
 			}
-			logger := secretsOf(c).logger(newLogger(c.Log))
-			logger.Info("bounds on disk", "journal.max_bytes", c.Journal.MaxBytes, "store.embedded.retention_bytes",
-				c.Embedded.RetentionBytes, "disk", disk)
-			return lines.Locate(serve(cmd.Context(), c, logger))
+			logger := secretsOf(now.Config).logger(newLogger(now.Log))
+			logger.Info("bounds on disk", "journal.max_bytes", now.Journal.MaxBytes, "store.embedded.retention_bytes",
+				now.Embedded.RetentionBytes, "disk", now.disk)
+			return now.lines.Locate(serve(cmd.Context(), now.Config, read, logger))
 		},
 	}
 	command.Flags().Var(pathname.Of(&file, ""), "config", "YAML file of settings; flags win over it")
@@ -67,13 +72,17 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 	return command
 }
 
-// readSettings fills c from the file, where there is one, and returns all that is wrong with the whole.
-func readSettings(cmd *cobra.Command, file string, c *config.Config) (lines config.Lines, err error) {
+// readSettings fills c, which has what the flags say, from the file, where there is one, and returns all that is wrong
+// with the whole.
+func readSettings(cmd *cobra.Command, file string, c config.Config) (read configured, err error) {
+	var lines config.Lines
 	if file != "" {
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }
-		lines, err = config.LoadFile(file, config.Settings(c), given)
+		lines, err = config.LoadFile(file, config.Settings(&c), given)
 	}
-	return lines, secretsOf(*c).hideError(errors.Join(err, lines.Locate(c.Validate())))
+	err = secretsOf(c).hideError(errors.Join(err, lines.Locate(c.Validate())))
+	disk := fitDisk(&c, func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) })
+	return configured{c, lines, disk}, err
 }
 
 // flagOf is the flag of a setting's key.
@@ -100,16 +109,22 @@ func newLogger(c config.Log) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }
 
-// serve runs a collector until ctx is done, then closes it within the time that the settings give.
-func serve(ctx context.Context, c config.Config, logger *slog.Logger) error {
+// serve runs a collector until ctx is done, then closes it within the time that the settings give. At SIGHUP it reloads
+// what read then has.
+func serve(ctx context.Context, c config.Config, read func() (configured, error), logger *slog.Logger) error {
 	defer tendGarbage()()
+	hangups := make(chan os.Signal, 1) // before anything else: the signal ends no start
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	col, err := openCollector(c, logger)
 	if err != nil {
 		return err
 	}
 	logger.Info("collector is up", "version", version, "grpc", col.grpcListener.Addr(), "http", col.httpListener.Addr(),
 		"data", c.DataDir)
+	col.reloads.read = read
 	failed := col.start()
+	col.run(&col.reloading, func(ctx context.Context) error { return col.reloads.run(ctx, hangups) })
 	var cause error
 	select {
 	case <-ctx.Done():

@@ -194,7 +194,7 @@ func TestServeEndsWhenAsked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	started := &signalOnUp{up: make(chan struct{})}
-	go func() { ended <- serve(ctx, settings(t.TempDir()), slog.New(slog.NewTextHandler(started, nil))) }()
+	go func() { ended <- serve(ctx, settings(t.TempDir()), nil, slog.New(slog.NewTextHandler(started, nil))) }()
 	<-started.up
 	cancel()
 	assert.NoError(t, <-ended)

@@ -152,7 +152,7 @@ func TestAlerts(t *testing.T) {
 		switch r.Alert { // what is the collector's own
 		case "BulletMetricsSecurityFilesBroken":
 			of = "port"
-		case "BulletMetricsHistoryDeleted":
+		case "BulletMetricsHistoryDeleted", "BulletMetricsReloadFailed":
 			of = "instance"
 		}
 		assert.Contains(t, r.Annotations["summary"], "{{ $labels."+of+" }}", r.Alert)

@@ -112,6 +112,12 @@ const refused = `sum by (topology, reason) (
   rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])
 )`
 
+// reloadFailed is for how long a collector goes by what it read last, where its last reload failed; 0 elsewhere.
+const reloadFailed = `max by (instance) (
+  (time() - bullet_metrics_config_last_reload_success_timestamp_seconds)
+  * (1 - bullet_metrics_config_last_reload_successful)
+)`
+
 // deletedForRoom is how many slices of history went in an hour since the disk was full.
 const deletedForRoom = `sum by (instance) (increase(bullet_metrics_embedded_slices_expired_total{bound="free"}[1h]))`
 

@@ -132,6 +132,14 @@ var alerts = []Alert{
 		Description: "An access file of the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. Without a usable access file nobody is let in any more; the collector's log and /-/ready name the file.",
 	},
 	{
+		// Somebody who mends a file tries more than once.
+		Name: "BulletMetricsReloadFailed", Severity: Warning,
+		Value: reloadFailed + " > 0", Bare: true, Unit: Seconds, Grafana: reloadFailed,
+		For: 5 * time.Minute, Keep: 2 * time.Minute,
+		Summary:     "Collector {instance} could not reload its rules and access files",
+		Description: "The last reload of collector {instance} failed, and it goes by the rules and settings of {value} ago. It may not start with the files as they are now. The collector's log names the file and the line.",
+	},
+	{
 		Name: "BulletMetricsHistoryDeleted", Severity: Critical,
 		Value: deletedForRoom + " > 0", Bare: true, Unit: Number, Grafana: deletedForRoom,
 		For: 0, Keep: 5 * time.Minute,

@@ -40,7 +40,7 @@ func allRoutes(t *testing.T, guard *access.Guard) (http.Handler, []*http.Request
 	w := startReported(t)
 	var made []*http.Request
 	h := w.handler(func(o *Options) {
-		o.Guard, o.Page, o.Runs, o.Why = guard, http.NotFoundHandler(), nil, nil
+		o.Guard, o.Page, o.Runs, o.Why, o.Reloader = guard, http.NotFoundHandler(), nil, nil, &reloader{}
 		for _, r := range newAPI(*o).routes() {
 			method, path, _ := strings.Cut(r.pattern, " ")
 			made = append(made, httptest.NewRequest(method, "http://localhost"+strings.NewReplacer("{name}", "x", "{$}",
@@ -127,8 +127,8 @@ func TestEveryRouteAsksWho(t *testing.T) {
 	h, routes := allRoutes(t, guardOf(t, access.Options{TokenFile: tokens}))
 	for _, r := range routes {
 		what := r.Method + " " + r.URL.Path
-		open := strings.HasPrefix(r.URL.Path, "/-/")
-		writes := r.Method == http.MethodPost && r.URL.Path == "/api/v1/annotations"
+		open := r.URL.Path == "/-/healthy" || r.URL.Path == "/-/ready"
+		writes := r.Method == http.MethodPost && r.URL.Path == "/api/v1/annotations" || r.URL.Path == "/-/reload"
 		for token, turnedAway := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized,
 			"reader": http.StatusForbidden, "writer": http.StatusForbidden} {
 			code := responseTo(h, r, "Authorization", map[bool]string{true: "Bearer " + token}[token != ""]).StatusCode

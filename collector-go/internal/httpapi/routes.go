@@ -86,6 +86,10 @@ func (a *api) routes() []route {
 			route{"GET /page/", access.Read, a.options.Page},
 			route{"GET /graph", access.Read, http.HandlerFunc(graph)})
 	}
+	if a.options.Reloader != nil {
+		routes = append(routes, route{"POST /-/reload", access.Write, a.wholePage(a.reload)},
+			route{"PUT /-/reload", access.Write, a.wholePage(a.reload)})
+	}
 	if a.options.Runbooks != nil {
 		routes = append(routes, route{"GET /runbooks/{page...}", access.Read,
 			http.StripPrefix("/runbooks", a.options.Runbooks)})

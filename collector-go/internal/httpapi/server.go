@@ -49,7 +49,8 @@ type Options struct {
 	Registry *registry.Registry  // nil: no topologies and no annotations
 	// Elsewhere also has what other collectors over the same engine know; nil: what Registry has.
 	Elsewhere *elsewhere.Reader
-	Rules     Rules // nil: no rules, no alerts
+	Rules     Rules    // nil: no rules, no alerts
+	Reloader  Reloader // nil: nothing is read again
 	// NotStored are the metrics of a topology that are not stored, and how many more there are; nil: unknown.
 	NotStored func(topology string) ([]collection.NotStored, int)
 	// Why returns what changed before an alert; nil: unavailable.

@@ -86,8 +86,12 @@ func (a *api) runtimeInfo(request) answer {
 	if err != nil {
 		return answer{err: &apiError{errorInternal, fmt.Errorf("error getting hostname: %w", err)}}
 	}
+	successful, configured := true, a.started
+	if a.options.Reloader != nil {
+		successful, configured = a.options.Reloader.LastReload()
+	}
 	return answer{data: runtimeInfo{
-		StartTime: a.started, LastConfigTime: a.started, ReloadConfigSuccess: true,
+		StartTime: a.started, LastConfigTime: configured, ReloadConfigSuccess: successful,
 		ServerTime: a.now().UTC(), CWD: directory, Hostname: host,
 		GoroutineCount: runtime.NumGoroutine(), GOMAXPROCS: runtime.GOMAXPROCS(0), GOMEMLIMIT: debug.SetMemoryLimit(-1),
 		GOGC: os.Getenv("GOGC"), GODEBUG: os.Getenv("GODEBUG"), StorageRetention: a.options.StorageRetention,

@@ -79,12 +79,12 @@ func TestAReloadWithAFaultChangesNothing(t *testing.T) {
 	assert.Equal(t, was, e.RuleGroups())
 	assert.Equal(t, before.ActiveAt, e.alertsNow()["Slow"].ActiveAt)
 	last := was[0].GetLastEvaluation()
-	require.Eventually(t, func() bool { return was[0].GetLastEvaluation().After(last) }, time.Minute, 5*time.Millisecond,
-		"the rules of before are evaluated on")
+	require.Eventually(t, func() bool { return was[0].GetLastEvaluation().After(last) }, time.Minute,
+		5*time.Millisecond, "the rules of before are still evaluated")
 	assert.ErrorContains(t, e.Reload([]File{{"a.yml", nil}, {"a.yml", nil}}), "a.yml is named twice")
 }
 
-// Rules that are loaded anew before the evaluator runs, or while it restores alerts, are those that it then evaluates.
+// Rules that are reloaded before the evaluator runs, or while it restores alerts, are those that it then evaluates.
 func TestAReloadBeforeAndDuringTheStart(t *testing.T) {
 	dir := t.TempDir()
 	p := newPlace(t, dir)

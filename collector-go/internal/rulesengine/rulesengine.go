@@ -114,7 +114,7 @@ func (e *Evaluator) Run(ctx context.Context, restored func()) error {
 	return nil
 }
 
-// start loads the rules, restores the alerts and lets the groups run. No rules are loaded anew meanwhile.
+// start loads the rules, restores the alerts and lets the groups run. Reload waits meanwhile.
 func (e *Evaluator) start(ctx context.Context, sent, evaluated chan struct{}, restored func()) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

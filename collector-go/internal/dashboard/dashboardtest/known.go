@@ -39,6 +39,9 @@ func in(unit string, m Metric) Metric {
 }
 
 var own = map[string]Metric{
+	"bullet_metrics_config_last_reload_successful":                gauge(),
+	"bullet_metrics_config_last_reload_success_timestamp_seconds": gauge(),
+
 	"bullet_metrics_build_info":                             gauge("version", "goversion"),
 	"bullet_metrics_ingest_streams":                         gauge(),
 	"bullet_metrics_ingest_connections":                     gauge(),

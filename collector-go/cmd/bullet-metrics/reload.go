@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+)
+
+// configured is what the flags and the configuration file say.
+type configured struct {
+	config.Config
+	lines config.Lines
+	disk  int64 // size of the data directory's disk, bytes; 0 where it is unknown
+}
+
+// reloads reads again, while a collector runs, what it can take then: the files of rules and which these are, and the
+// files about who may enter. All of it is checked before any of it is applied, as is the rest of the settings: a file
+// with which the collector would not start is a fault, and a setting that only a start takes is named.
+type reloads struct {
+	col     *collector
+	read    func() (configured, error) // the settings as they are now
+	started map[string]string          // the settings as the collector was started with them
+
+	one    sync.Mutex // reload at a time
+	failed atomic.Bool
+	at     atomic.Pointer[time.Time] // of the last that succeeded
+}
+
+// reloadable are the settings that a reload takes. Files about who may enter are read again by their names at the
+// start.
+var reloadable = []string{"rules.builtin", "rules.files"}
+
+// newReloads makes the reloads of a collector that was started with c, which it takes to be what the settings say until
+// read is set.
+func newReloads(col *collector, c config.Config, figures prometheus.Registerer) *reloads {
+	r := &reloads{col: col, started: settingValues(c),
+		read: func() (configured, error) { return configured{Config: c}, nil }}
+	now := time.Now()
+	r.at.Store(&now)
+	figures.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_config_last_reload_successful",
+			Help: "1 where the last reload of rules and access files succeeded, or there was none yet; 0 where it failed, and what was in force before still is."},
+			func() float64 { return map[bool]float64{false: 1}[r.failed.Load()] }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "bullet_metrics_config_last_reload_success_timestamp_seconds",
+			Help: "When rules and access files were last reloaded successfully, or read at the start, since the Unix epoch."},
+			func() float64 { return float64(r.at.Load().UnixMilli()) / 1000 }))
+	return r
+}
+
+// settingValues are the settings' values by their keys. An http_config_file is read at the start alone, so that its
+// value here has the file's content too: a reload names it when that changed.
+func settingValues(c config.Config) map[string]string {
+	all := c.Values()
+	for key, path := range all {
+		if strings.HasSuffix(key, ".http_config_file") && path != "" {
+			text, _ := textfile.Read(path, textfile.Most) // where it cannot be read, the check of the settings fails
+			all[key] += "\x00" + string(text)
+		}
+	}
+	return all
+}
+
+// Reload implements httpapi.Reloader.
+func (r *reloads) Reload() (needRestart []string, err error) {
+	r.one.Lock()
+	defer r.one.Unlock()
+	needRestart, err = r.reload()
+	r.failed.Store(err != nil)
+	if err != nil {
+		r.col.logger.Error("reload failed; rules and access files stay as they were", "error", err)
+		return nil, err
+	}
+	now := time.Now()
+	r.at.Store(&now)
+	r.col.logger.Info("reloaded rules and access files")
+	if len(needRestart) > 0 {
+		r.col.logger.Warn("settings changed that need a restart", "settings", strings.Join(needRestart, ", "))
+	}
+	return needRestart, nil
+}
+
+func (r *reloads) reload() ([]string, error) {
+	c, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	private := secretsOf(c.Config)
+	senders, ofSenders := r.col.senders.Read()
+	readers, ofReaders := r.col.readers.Read()
+	if err := errors.Join(ofSenders, ofReaders, checkNamed(c.Config)); err != nil {
+		return nil, private.hideError(c.lines.Locate(err))
+	}
+	if r.col.rules != nil {
+		files, err := r.col.ruleFiles(c.Rules)
+		if err == nil {
+			err = r.col.rules.Reload(files) // the last that may fail
+		}
+		if err != nil {
+			return nil, private.hideError(c.lines.Locate(err))
+		}
+	}
+	senders.Use()
+	readers.Use()
+	needRestart := changed(r.started, settingValues(c.Config))
+	if readers.NeedsRestart() {
+		needRestart = append(needRestart, "http.web_config_file (TLS or HTTP/2 was turned on or off)")
+	}
+	return needRestart, nil
+}
+
+// changed are the keys of settings that differ and that no reload takes.
+func changed(before, after map[string]string) (keys []string) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if before[key] != after[key] && !slices.Contains(reloadable, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// LastReload implements httpapi.Reloader.
+func (r *reloads) LastReload() (successful bool, at time.Time) {
+	return !r.failed.Load(), r.at.Load().UTC()
+}
+
+// run reloads at every signal until ctx ends.
+func (r *reloads) run(ctx context.Context, signals <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-signals:
+			_, _ = r.Reload() // which logs
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A file that is read again gives what it says then, and flags win over it as before.
+func TestAFileThatIsReadAgain(t *testing.T) {
+	c := Default()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	AddFlags(flags, &c)
+	require.NoError(t, flags.Parse([]string{"--journal-max-bytes", "1GiB", "--store-remote-write-url", "b=http://flag"}))
+	asked, file := c.Clone(), filepath.Join(t.TempDir(), "c.yaml")
+	read := func(text string) Config {
+		t.Helper()
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		again := asked.Clone()
+		_, err := LoadFile(file, Settings(&again), func(s Setting) bool { return flags.Changed(s.Flag()) })
+		require.NoError(t, err)
+		return again
+	}
+	changed := func(before, after Config) (keys []string) {
+		old, now := before.Values(), after.Values()
+		for key := range now {
+			if old[key] != now[key] {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		return keys
+	}
+	first := read("slice.width: 20s\nstore.remote_write.a.url: http://a\nrules.files: [x.yml]\n")
+	assert.Equal(t, "http://flag", first.Stores["remote_write"]["b"].URL)
+	assert.Empty(t, changed(first, read("rules: {files: [x.yml]}\nslice.width: 20s\nstore.remote_write.a.url: http://a")))
+	assert.Equal(t, []string{"http.listen", "rules.files", "slice.width"}, changed(first,
+		read("store.remote_write.a.url: http://a\nrules.files: [y.yml]\nhttp.listen: 127.0.0.1:1\njournal.max_bytes: 7")))
+	assert.Equal(t, []string{"rules.files", "slice.width", "store.remote_write.a.timeout"}, changed(first,
+		read("store.remote_write.a: {url: http://a, timeout: 1s}\nstore.remote_write.b.url: http://file")))
+	removed := read("slice.width: 20s\nrules.files: [x.yml]")
+	assert.NotContains(t, removed.Values(), "store.remote_write.a.url")
+	assert.Equal(t, "http://a", first.Values()["store.remote_write.a.url"], "what was read first is as it was")
+}
