@@ -183,6 +183,7 @@ func madeUp() *inventory {
 		v.distribution(of("bullet_query_first_result_latency_seconds", "component", "JoinBolt", "task", task)...)
 		v.series(rising(1), of("bullet_latency_hook_left_out_total", "component", "JoinBolt", "task", task, "reason",
 			"unseen")...)
+		v.series(rising(0.5), of("bullet_execute_seconds_total", "component", "FilterBolt", "task", task)...)
 		v.series(rising(18_000), of("bullet_source_bytes_total", "component", "DataSource", "task", task)...)
 		v.series(rising(40), of("bullet_source_partition_lag_records", "component", "kafka", "task", task, "topic",
 			"clicks", "partition", fmt.Sprint(i))...)

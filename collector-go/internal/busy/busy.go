@@ -2,12 +2,14 @@
 // page, Grafana, the diagnosis, alerts' causes and the evidence of an experiment all go by this definition. Start with
 // Query, which is the definition as PromQL.
 //
-// Storm has two sources for it, and neither is believed without evidence.
+// It has three sources, and none is believed without evidence.
 //
-//   - Up to 2.2, the tuples that were executed times the mean time that one took.
-//   - From 2.3 on, the gauge __capacity. Storm computes it when it executes a tuple that it samples (one in twenty),
-//     over the ten minutes before, and leaves it as it is until the next one: a task that stopped executing keeps its
-//     last value indefinitely (BoltExecutorStats.calculateCapacity).
+//   - The plugin's latency hook, on every Storm: how long the task spent in execute(), estimated from the tuples that
+//     Storm times (one in twenty). Where the hook reports, nothing else is used.
+//   - Up to Storm 2.2, the tuples that were executed times the mean time that one took.
+//   - From Storm 2.3 on, the gauge __capacity. Storm computes it when it executes a tuple that it samples, over the ten
+//     minutes before, and leaves it as it is until the next one: a task that stopped executing keeps its last value
+//     indefinitely (BoltExecutorStats.calculateCapacity).
 //
 // So a share is known only where the task executed enough tuples in the time, where it does not exceed 1 by more than
 // its error, and where the workers' CPU allows it (Covered). Otherwise it is not known.
@@ -53,14 +55,22 @@ const gaugeError = 0.1
 const ofTask = "(topology, worker, component, task) "
 
 // definition is the share of each task. TOPOLOGY and COMPONENTS stand for matchers, [W] for the time.
-var definition = fmt.Sprintf("clamp_max((("+
-	"avg_over_time(storm_capacity_ratio{TOPOLOGY,COMPONENTS}[W]) unless on "+ofTask+
-	"(%[1]v * avg_over_time(storm_capacity_ratio{TOPOLOGY,COMPONENTS,component=~%[2]q}[W]) > on (topology, worker) group_left () "+
-	"sum by (topology, worker) (rate(bullet_worker_cpu_seconds_total{TOPOLOGY}[W])))) or "+
+var definition = fmt.Sprintf("clamp_max(("+
+	withinCPU("rate(bullet_execute_seconds_total")+" or ("+
+	withinCPU("avg_over_time(storm_capacity_ratio")+" or "+
 	"(sum by "+ofTask+"(rate(storm_executed_total{TOPOLOGY,COMPONENTS}[W]) * storm_execute_latency_seconds{TOPOLOGY,COMPONENTS}) "+
-	"unless on (topology) storm_capacity_ratio{TOPOLOGY})) <= %[3]v, 1) and on "+ofTask+
+	"unless on (topology) storm_capacity_ratio{TOPOLOGY})) unless on "+ofTask+
+	"rate(bullet_execute_seconds_total{TOPOLOGY,COMPONENTS}[W])) <= %[3]v, 1) and on "+ofTask+
 	"(sum by "+ofTask+"(increase(storm_executed_total{TOPOLOGY,COMPONENTS}[W])) >= %[4]v)",
 	Covered, strings.Join(computing, "|"), 1+gaugeError, LeastSamples/SampleRate)
+
+// withinCPU is an expression over the time without the computing bolts for whose shares their worker used too little
+// CPU. It begins with a function and a metric's name.
+func withinCPU(expression string) string {
+	return expression + "{TOPOLOGY,COMPONENTS}[W]) unless on " + ofTask +
+		"(%[1]v * " + expression + "{TOPOLOGY,COMPONENTS,component=~%[2]q}[W]) > on (topology, worker) group_left () " +
+		"sum by (topology, worker) (rate(bullet_worker_cpu_seconds_total{TOPOLOGY}[W])))"
+}
 
 // Query is PromQL for the busy share of each task, with the labels topology, worker, component and task. topology and
 // components are matchers of labels, such as `topology="bullet"` and `component!~"__.*"`; an empty topology is all.

@@ -95,6 +95,8 @@ var stormSources = []source{
 		"canary", always},
 	{"bullet-metrics.latency-hook", "{reason}", "bullet_latency_hook_left_out_total", "", cumulative, one,
 		"our latency hook", always},
+	{"bullet-metrics.execute", "ms", "bullet_execute_seconds_total", "", cumulative, ms, "our latency hook", always},
+	{"bullet-metrics.execute", "samples", "bullet_execute_samples_total", "", cumulative, one, "our latency hook", always},
 	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record sources", always},
 	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record sources", always},
 	{"bullet_source_lag", "", "bullet_source_lag_records", "", instant, one, "our record sources", always},

@@ -65,8 +65,8 @@ var flow = Board{
 		}},
 		{"How long does a tuple take?", []Panel{
 			{Kind: Lines, Title: "Execute latency", Unit: Seconds, Width: 8,
-				Description: "Storm's mean time in execute(), of the component's slowest task, until Storm 2.2. " +
-					threeSamples + sampledNote, Queries: one(executeTime, "{{component}}")},
+				Description: "Mean time in execute(), of the component's slowest task. " +
+					threeSamples + sampledNote, Queries: []Query{{hookTime, "{{component}}"}, {stormTime, "{{component}}"}}},
 			{Kind: Lines, Title: "Process latency", Unit: Seconds, Width: 8,
 				Description: "Storm's mean time from a tuple's arrival to its acknowledgement, of the component's slowest task." + sampledNote,
 				Queries: one(`max by (component) (storm_process_latency_seconds{topology="$topology",component=~"$component"})`,

@@ -19,10 +19,15 @@ const (
 	// boltWait leaves out who executes nothing: spouts.
 	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents +
 		" and on (component) count by (component) (storm_execute_latency_seconds" + ofComponents
-	// executeTime leaves out topologies of Storm 2.3 and later, by the capacity that they have.
-	executeTime = "max by (component) (storm_execute_latency_seconds" + ofComponents +
-		" unless on () count(storm_capacity_ratio" + ofTopology + ")"
-	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and says nothing."
+	// hookTime is a tuple's mean time in execute() by the latency hook, and stormTime by Storm until 2.2, which has no
+	// capacity, where no hook is.
+	hookTime = "max by (component) (sum by (component, task) (rate(bullet_execute_seconds_total" + chosen +
+		"[$__rate_interval])) / sum by (component, task) (rate(storm_executed_total" + chosen +
+		"[$__rate_interval])))"
+	stormTime = "max by (component) (storm_execute_latency_seconds" + ofComponents +
+		" unless on () count(storm_capacity_ratio" + ofTopology + ") unless on (component) rate(bullet_execute_seconds_total" +
+		chosen + "[$__rate_interval])"
+	threeSamples = "By the plugin's latency hook; without it by Storm until 2.2, and empty later, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and says nothing."
 )
 
 // capacity is the busy share of each task.
@@ -44,8 +49,9 @@ var queues = Board{
 		}},
 		{"Does a tuple wait or is it worked on?", []Panel{
 			{Kind: Lines, Title: "Wait in the receive queue, and time in execute()", Unit: Seconds, Width: 24,
-				Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it says little, and of a spout, to which acks come, nothing. Until Storm 2.2 beside it Storm's mean time in execute(), of the slowest task; later Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and is left out." + sampledNote,
-				Queries:     []Query{{boltWait, "{{component}} waits"}, {executeTime, "{{component}} executes"}}},
+				Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it says little, and of a spout, to which acks come, nothing. Beside it the mean time in execute() of the slowest task. " + threeSamples + sampledNote,
+				Queries: []Query{{boltWait, "{{component}} waits"}, {hookTime, "{{component}} executes"},
+					{stormTime, "{{component}} executes"}}},
 		}},
 		{"What waits, and what does not fit?", []Panel{
 			{Kind: Lines, Title: "Receive queue: tuples waiting", Unit: Count,

@@ -23,13 +23,15 @@ const (
 	capacityMetric    = "storm_capacity_ratio"
 	executedMetric    = "storm_executed_total"
 	executeTimeMetric = "storm_execute_latency_seconds"
-	queueFullMetric   = "storm_receive_queue_full_ratio"
-	skippedMetric     = "storm_skipped_seconds_total"
-	completeMetric    = "storm_complete_latency_seconds"
-	recordsMetric     = "bullet_source_records_total"
-	bytesMetric       = "bullet_source_bytes_total"
-	lagMetric         = "bullet_source_lag_records"
-	emittedMetric     = "storm_emitted_total"
+	// executeTotalMetric is the latency hook's, on every Storm.
+	executeTotalMetric = "bullet_execute_seconds_total"
+	queueFullMetric    = "storm_receive_queue_full_ratio"
+	skippedMetric      = "storm_skipped_seconds_total"
+	completeMetric     = "storm_complete_latency_seconds"
+	recordsMetric      = "bullet_source_records_total"
+	bytesMetric        = "bullet_source_bytes_total"
+	lagMetric          = "bullet_source_lag_records"
+	emittedMetric      = "storm_emitted_total"
 )
 
 // ownComponents leaves Storm's own bolts out.

@@ -34,6 +34,7 @@ func placeOf(labels map[string]string) taskOn {
 // execution is what is known of a task's executions in a worker.
 type execution struct {
 	executed, times []Series // by stream
+	spent           []Series // the latency hook's total
 	capacity        rundir.Slices
 	started         int64 // when the worker was, ms; 0 where that is not known
 }
@@ -55,6 +56,11 @@ func (g *evidence) taskExecutions() map[taskOn]*execution {
 		all[at].executed = append(all[at].executed, s)
 	}
 	maps.DeleteFunc(all, func(_ taskOn, x *execution) bool { return !(g.Increases(slicesIn(x.executed)) > 0) })
+	for _, s := range g.read(executeTotalMetric, ownComponents) {
+		if x := all[placeOf(s.Labels)]; x != nil {
+			x.spent = append(x.spent, s)
+		}
+	}
 	capacities := g.since(since, capacityMetric, ownComponents)
 	for _, s := range capacities {
 		if x := all[placeOf(s.Labels)]; x != nil {
@@ -98,9 +104,13 @@ func (g *evidence) busyByComponent() map[string]busyTasks {
 	return by
 }
 
-// busy is for how long the task executed in a span, in seconds, and the error of that, at two standard errors: from
-// Storm's capacity where it has one (2.3 on), else from counts and mean latencies.
+// busy is for how long the task executed in a span, in seconds, and the error of that, at two standard errors: from the
+// latency hook's total where the plugin reports one, else from Storm's capacity (2.3 on) or its counts and mean
+// latencies.
 func (x *execution) busy(span rundir.Span) (seconds, within tuning.Figure) {
+	if len(x.spent) > 0 {
+		return span.Increases(slicesIn(x.spent)), 0
+	}
 	if len(x.capacity.TimesMs) == 0 {
 		return x.counted(span), 0
 	}

@@ -223,6 +223,24 @@ func resultBolt(c *stored, executed, capacity func(float64) float64) Topology {
 	return t
 }
 
+// The latency hook measures the span itself, so that no window need be undone; its samples bound the error as Storm's.
+func TestTheHooksTotalIsTheBusyShare(t *testing.T) {
+	all := collected()
+	topology := resultBolt(all, rising(200), func(t float64) float64 { return 0.4 + 0.1*math.Sin(t/50) })
+	all.put(executeTotalMetric, rising(0.6), "worker", "h:6700", "component", "ResultBolt", "task", "7")
+	of := stretchAt(50, 0)
+	of.To = of.From.Add(time.Minute)
+	e, err := GatherEvidence(t.Context(), all, topology, of)
+	require.NoError(t, err)
+	assert.InDelta(t, 0.6, float64(e.Bolts[1].BusyMost), 1e-6, e.Bolts[1].BusyUnknown)
+
+	all.series[executeTotalMetric] = nil
+	all.put(executeTotalMetric, rising(1.5), "worker", "h:6700", "component", "ResultBolt", "task", "7")
+	e, err = GatherEvidence(t.Context(), all, topology, of)
+	require.NoError(t, err)
+	assert.Equal(t, "of task 7: Storm's figures come to 150% of its time, which cannot be", e.Bolts[1].BusyUnknown)
+}
+
 // Storm's capacity does not decay: of a task that executes nothing, or few tuples, it says nothing.
 func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -71,7 +71,7 @@ const (
 
 // Why a figure of tuples is not known.
 const (
-	threeSamples = "execute time not known: from Storm 2.3 on its figure is the mean of the last three tuples that it sampled, in whole milliseconds, and its capacity is made of the same"
+	threeSamples = "execute time not known: from Storm 2.3 on its figure is the mean of the last three tuples that it sampled, in whole milliseconds, and its capacity is made of the same; the plugin's latency hook measures it (bullet.topology.metrics.collector.latency.enabled)"
 	tooFewTimed  = "execute time not known: too few tuples, or too short ones, for Storm's sample in whole milliseconds"
 	toASpout     = "queue wait not known: to a spout come acks, and Storm's figure is made from their number and rate"
 	tooFewCame   = "queue wait not known: fewer than 1,000 tuples came"
@@ -91,8 +91,10 @@ func (g *sharing) executions() {
 	executed := g.read(executedMetric, notOfSystem)
 	capacities := g.read(capacityMetric, notOfSystem) // that of 2.3 on
 	times := g.executeTimes(notOfSystem)
+	totals := byLabel(g.read(executeTotalMetric, notOfSystem), "component")
 	for component, series := range byLabel(executed, "component") {
 		var tuples, timed, spent tuning.Figure
+		hooked := len(totals[component]) > 0
 		slices := 0
 		for _, s := range series {
 			if n := g.Increase(s.Slices); n.Known() {
@@ -108,15 +110,18 @@ func (g *sharing) executions() {
 		if component == "" || tuples == 0 {
 			continue
 		}
+		if hooked {
+			timed, spent = tuples, g.Increases(slicesIn(totals[component]))
+		}
 		f := g.flow(component)
 		f.TuplesPerSecond = tuples / tuning.Figure(g.Seconds())
 		switch {
 		case timed == 0:
-		case len(capacities) > 0:
+		case len(capacities) > 0 && !hooked:
 			g.because(component, threeSamples)
 		case slices < tuning.LeastSlices:
 			g.because(component, "execute time not known: "+tooFewSlices)
-		case timed < leastTuples || spent < leastSeconds:
+		case timed < leastTuples || !(spent >= leastSeconds):
 			g.because(component, tooFewTimed)
 		default:
 			f.ExecuteMs = 1000 * spent / timed

@@ -79,6 +79,31 @@ func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	assert.False(t, filter.ExecuteMs.Known(), "%v", filter)
 	assert.InDelta(t, 1000, float64(filter.TuplesPerSecond), 1e-9)
 	assert.Contains(t, filter.Note, "the last three tuples")
+	assert.Contains(t, filter.Note, "bullet.topology.metrics.collector.latency.enabled")
+}
+
+// The latency hook's total is of all tuples that Storm timed, so that a mean is known on every Storm; and of too few
+// tuples it is not.
+func TestTheHooksTotalIsAnExecuteTime(t *testing.T) {
+	c := &stored{series: map[string][]Series{}}
+	for component, perSecond := range map[string]float64{"FilterBolt": 1000, "JoinBolt": 1} {
+		for _, task := range []string{"3", "4"} {
+			for _, source := range []string{"DataSource", "TickSpout"} {
+				c.put(executedMetric, rising(perSecond/2), "component", component, "task", task, "source", source,
+					"stream", "default")
+			}
+			c.put(executeTotalMetric, rising(map[string]float64{"3": 0.1, "4": 0.3}[task]), "component", component,
+				"task", task)
+			c.put(capacityMetric, always(0.4), "component", component, "task", task)
+		}
+	}
+	s := sharingAt(t, c)
+	filter := flowOf(t, s, "FilterBolt")
+	assert.InDelta(t, 0.2, float64(filter.ExecuteMs), 1e-9, "0.4 s of 2,000 tuples")
+	assert.Empty(t, filter.Note)
+	join := flowOf(t, s, "JoinBolt")
+	assert.False(t, join.ExecuteMs.Known(), "%v", join)
+	assert.Contains(t, join.Note, "too few tuples")
 }
 
 // What Storm sampled of an older topology shows nothing of few tuples, nor of so short ones that it saw hardly a

@@ -27,6 +27,9 @@ func TestABusyShareIsKnownOnlyWithExecutionsAndCPU(t *testing.T) {
 	gauge := func(component, value string) string {
 		return series(component, "", "storm_capacity_ratio", value+"x30")
 	}
+	hook := func(component, values string) string {
+		return series(component, "", "bullet_execute_seconds_total", values)
+	}
 	for name, c := range map[string]struct {
 		load string
 		want float64 // below 0: not known
@@ -41,6 +44,15 @@ func TestABusyShareIsKnownOnlyWithExecutionsAndCPU(t *testing.T) {
 		"a bolt that may wait":        {gauge("ResultBolt", "0.921") + executed("ResultBolt", "0+3000x30") + cpu("0+0.4x30"), 0.921},
 		"full, within Storm's error":  {gauge("FilterBolt", "1.04") + executed("FilterBolt", "0+3000x30") + cpu("0+11x30"), 1},
 		"more than there is time for": {gauge("OwnBolt", "1.4") + executed("OwnBolt", "0+3000x30"), -1},
+		"the hook, before the gauge": {gauge("FilterBolt", "0.5") + executed("FilterBolt", "0+1000x30") + cpu("0+9x30") +
+			hook("FilterBolt", "0+7x30"), 0.7},
+		"the hook, before Storm 2.2's times": {executed("FilterBolt", "0+4000x30") + series("FilterBolt",
+			`,source="s",stream="d"`, "storm_execute_latency_seconds", "0.002x30") + hook("FilterBolt", "0+7x30"), 0.7},
+		"the hook, too few samples": {executed("OwnBolt", "0+20x30") + hook("OwnBolt", "0+7x30"), -1},
+		"the hook, more than the worker's CPU": {gauge("FilterBolt", "0.1") + executed("FilterBolt", "0+1000x30") +
+			cpu("0+5x30") + hook("FilterBolt", "0+7x30"), -1},
+		"the hook, more than there is time for": {gauge("OwnBolt", "0.1") + executed("OwnBolt", "0+1000x30") +
+			hook("OwnBolt", "0+12x30"), -1},
 		"Storm 2.2": {executed("FilterBolt", "0+4000x30") + series("FilterBolt", `,source="s",stream="d"`,
 			"storm_execute_latency_seconds", "0.002x30"), 0.8},
 		"Storm 2.2, too few samples": {executed("FilterBolt", "0+20x30") + series("FilterBolt", `,source="s",stream="d"`,

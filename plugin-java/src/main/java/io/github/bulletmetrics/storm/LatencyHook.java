@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures latencies in Bullet's own bolts, for {@code topology.auto.task.hooks}: of records in FilterBolt, of queries
- * in JoinBolt. In every other component it does nothing.
+ * Measures, for {@code topology.auto.task.hooks}, how long every bolt takes to execute tuples, and the latencies of
+ * records in FilterBolt and of queries in JoinBolt. In spouts and in Storm's own components it does nothing.
  *
  * <p>Storm makes one a task. An exception here would end the worker, so whatever goes wrong ends the measuring in this
  * task instead, is counted and said once. Storm calls {@link #prepare} before the task's executor begins and all else
@@ -24,7 +24,9 @@ public class LatencyHook extends BaseTaskHook {
     static final String COUNTS_METRIC = "bullet-metrics.latency-hook";
     private static final int DEFAULT_INTERVAL_SECONDS = 60;
 
-    /** Null where there is nothing to measure, or nothing any more. */
+    /** Null where nothing is measured, or no longer. */
+    private ExecuteTimes times;
+    /** Null where no latencies are measured, or no longer. */
     private LatencyProbe probe;
     private boolean failed;
 
@@ -36,9 +38,15 @@ public class LatencyHook extends BaseTaskHook {
     @SuppressWarnings("rawtypes") // The signature of Storm 1.x, whose erasure is that of 2.x.
     public void prepare(Map conf, TopologyContext context) {
         try {
-            LatencyProbe measures = probeOf(context.getThisComponentId());
+            String component = context.getThisComponentId();
+            int interval = intervalSeconds(conf);
+            if (!component.startsWith("__") && context.getRawTopology().get_bolts().containsKey(component)) {
+                ExecuteTimes executions = new ExecuteTimes(conf);
+                context.registerMetric(ExecuteTimes.METRIC, this::executeTotals, interval);
+                times = executions;
+            }
+            LatencyProbe measures = probeOf(component);
             if (measures != null) {
-                int interval = intervalSeconds(conf);
                 context.registerMetric(Flattener.LATENCY_METRIC, this::pack, interval);
                 context.registerMetric(COUNTS_METRIC, this::counts, interval);
                 probe = measures;
@@ -64,10 +72,13 @@ public class LatencyHook extends BaseTaskHook {
 
     @Override
     public void boltExecute(BoltExecuteInfo info) {
-        LatencyProbe to = probe;
+        ExecuteTimes to = times;
         if (to != null) {
             try {
-                to.executed(info.tuple);
+                to.executed(info.executeLatencyMs);
+                if (probe != null) {
+                    probe.executed(info.tuple);
+                }
             } catch (Throwable wrong) {
                 giveUp(wrong);
             }
@@ -99,6 +110,16 @@ public class LatencyHook extends BaseTaskHook {
         }
     }
 
+    /** What {@link ExecuteTimes} has; null, no data point, after a failure. */
+    private Object executeTotals() {
+        try {
+            return times == null ? null : times.totals();
+        } catch (Throwable wrong) {
+            giveUp(wrong);
+            return null;
+        }
+    }
+
     /** What could not be measured, since the task's start; of types that Kryo knows on every Storm. */
     private Object counts() {
         try {
@@ -115,6 +136,7 @@ public class LatencyHook extends BaseTaskHook {
     }
 
     private void giveUp(Throwable why) {
+        times = null;
         probe = null;
         failed = true;
         try {

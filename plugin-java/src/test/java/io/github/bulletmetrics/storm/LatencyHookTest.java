@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.storm.generated.Bolt;
 import org.apache.storm.generated.StormTopology;
 import org.apache.storm.hooks.info.BoltExecuteInfo;
 import org.apache.storm.hooks.info.EmitInfo;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class LatencyHookTest {
     private static final Map<Integer, String> TASKS = Map.of(1, "DataSource", 2, "QuerySpout", 3, "TickSpout", 4,
             "ReplayBolt", 5, "FilterBolt",
-            6, "JoinBolt", 7, "LoopBolt", 70_000, "DataSource");
+            6, "JoinBolt", 7, "LoopBolt", 8, "__acker", 70_000, "DataSource");
     private final Map<Integer, Map<Integer, Map<String, IMetric>>> registered = new HashMap<>();
     private LatencyHook hook;
 
@@ -126,8 +127,29 @@ class LatencyHookTest {
     }
 
     @Test
-    void inAnyOtherComponentNothingIsRegisteredAndNothingDone() {
-        for (int task : new int[] {1, 2, 3, 4, 7}) {
+    void everyBoltsExecuteTimeIsThatOfTheTuplesThatStormTimed() {
+        for (int task : new int[] {4, 5, 6, 7}) {
+            hookOf(task);
+            hook.boltExecute(timed(null));
+            hook.boltExecute(timed(-1L));
+            hook.boltExecute(timed(7L));
+            hook.boltExecute(timed(0L));
+            assertThat(value("bullet-metrics.execute")).isExactlyInstanceOf(HashMap.class)
+                    .isEqualTo(Map.of("ms", 140L, "samples", 2L));
+        }
+        registered.clear();
+        hook = new LatencyHook();
+        hook.prepare(Map.of("topology.stats.sample.rate", 0.3), context(7, false));
+        hook.boltExecute(timed(7L));
+        assertThat(value("bullet-metrics.execute")).as("Storm takes one of each three then")
+                .isEqualTo(Map.of("ms", 21L, "samples", 1L));
+        hook.boltExecute(null);
+        assertThat(value("bullet-metrics.execute")).as("no data point").isNull();
+    }
+
+    @Test
+    void inSpoutsAndStormsOwnComponentsNothingIsRegisteredAndNothingDone() {
+        for (int task : new int[] {1, 2, 3, 8}) {
             hookOf(task);
             hook.boltExecute(null);
             hook.emit(null);
@@ -185,7 +207,11 @@ class LatencyHookTest {
 
     private TopologyContext context(int task, boolean begun) {
         Map<String, Map<String, Fields>> fields = new HashMap<>();
-        StormTopology topology = new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>());
+        Map<String, Bolt> bolts = new HashMap<>();
+        for (String bolt : List.of("ReplayBolt", "FilterBolt", "JoinBolt", "LoopBolt", "__acker")) {
+            bolts.put(bolt, new Bolt());
+        }
+        StormTopology topology = new StormTopology(new HashMap<>(), bolts, new HashMap<>());
         return new TopologyContext(topology, new HashMap<>(), TASKS, new HashMap<>(), fields, "bullet-1-1700000000", "",
                 "", task, 6700,
                 Collections.singletonList(task), new HashMap<>(), new HashMap<>(), new HashMap<>(), registered,
@@ -194,6 +220,10 @@ class LatencyHookTest {
 
     private BoltExecuteInfo executed(int fromTask, String stream, Object... values) {
         return new BoltExecuteInfo(tuple(fromTask, stream, values), 5, null);
+    }
+
+    private BoltExecuteInfo timed(Long tookMs) {
+        return new BoltExecuteInfo(tuple(1, "default", "record", 1L), 5, tookMs);
     }
 
     private Tuple tuple(int fromTask, String stream, Object... values) {

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.storm.generated.Bolt;
 import org.apache.storm.generated.StormTopology;
 import org.apache.storm.hooks.ITaskHook;
 import org.apache.storm.task.TopologyContext;
@@ -28,8 +29,9 @@ final class HookedTask {
         tasks.put(SOURCE_TASK, "DataSource");
         tasks.put(TASK, component);
         Map<String, Fields> streams = Collections.singletonMap("default", new Fields("record", "timestamp"));
-        context = new TopologyContext(new StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>()),
-                new HashMap<>(), tasks, new HashMap<>(),
+        StormTopology topology = new StormTopology(new HashMap<>(),
+                new HashMap<>(Collections.singletonMap(component, new Bolt())), new HashMap<>());
+        context = new TopologyContext(topology, new HashMap<>(), tasks, new HashMap<>(),
                 Collections.singletonMap("DataSource", streams), new HashMap<>(), "bullet-1-1700000000", "", "", TASK,
                 6700, Arrays.asList(TASK),
                 new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new AtomicBoolean(false), null);

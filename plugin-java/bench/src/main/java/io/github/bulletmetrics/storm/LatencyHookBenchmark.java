@@ -2,6 +2,7 @@ package io.github.bulletmetrics.storm;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.concurrent.TimeUnit;
 import org.apache.storm.hooks.BaseTaskHook;
 import org.apache.storm.hooks.info.BoltAckInfo;
@@ -30,9 +31,13 @@ public class LatencyHookBenchmark {
     private final LatencyHook elsewhere = new LatencyHook();
     private final HookedTask filter = new HookedTask("FilterBolt", inFilter);
     private final HookedTask other = new HookedTask("ResultBolt", elsewhere);
+    private final LatencyHook inAcker = new LatencyHook();
+    private final HookedTask acker = new HookedTask("__acker", inAcker);
     private final HookedTask idle = new HookedTask("FilterBolt", new Keeping());
     private final List<Tuple> records = filter.records();
-    private final BoltExecuteInfo[] infos = records.stream().map(tuple -> new BoltExecuteInfo(tuple, 5, null))
+    /** Storm times one in 20. */
+    private final BoltExecuteInfo[] infos = IntStream.range(0, records.size())
+            .mapToObj(i -> new BoltExecuteInfo(records.get(i), 5, i % 20 == 0 ? 1L : -1L))
             .toArray(BoltExecuteInfo[]::new);
     private final List<Integer> outTasks = Collections.singletonList(6);
     private int next;
@@ -68,10 +73,16 @@ public class LatencyHookBenchmark {
         inFilter.boltExecute(infos[next()]);
     }
 
-    /** The hook's own work on a tuple in any other component. */
+    /** The hook's own work on a tuple in any other bolt: the execute time, of one in 20. */
     @Benchmark
     public void tupleElsewhere() {
         elsewhere.boltExecute(infos[next()]);
+    }
+
+    /** The hook's own work on a tuple where it measures nothing. */
+    @Benchmark
+    public void tupleInAcker() {
+        inAcker.boltExecute(infos[next()]);
     }
 
     /** The clock alone, which is in recordInFilterBolt. */

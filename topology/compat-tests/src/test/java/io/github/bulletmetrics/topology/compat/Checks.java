@@ -26,6 +26,8 @@ final class Checks {
     /** The system counts user and system time in steps of 10 ms. */
     private static final double CPU_STEP_SECONDS = 0.02;
     private static final double LONGEST_LATENCY_SECONDS = 2;
+    /** Of the mean of 400 times in whole milliseconds, at four standard errors. */
+    private static final double SAMPLED_ERROR_SECONDS = 0.0001;
 
     private Checks() {
     }
@@ -125,7 +127,7 @@ final class Checks {
 
     /**
      * Storm's means lie between what a record takes at least and what nothing here takes; our distributions have every
-     * record and query.
+     * record and query. Every tuple is sampled here, so the hook times as many as Storm counts.
      */
     static Cell latencies(Run run) throws IOException, InterruptedException {
         double least = run.setup().whole() ? 0 : SmallBolts.EXECUTE_MS / 1000.0;
@@ -140,6 +142,14 @@ final class Checks {
         StringBuilder says = new StringBuilder(String.format(Locale.ROOT,
                 "execute %.1f, process %.1f, complete %.1f ms", execute * 1000, process * 1000,
             complete * 1000));
+        if (run.setup().hasHook()) {
+            String ofFilter = "{%s,component=\"FilterBolt\"}";
+            double samples = run.sum("bullet_execute_samples_total" + ofFilter);
+            double mean = run.sum("bullet_execute_seconds_total" + ofFilter) / samples;
+            ok &= samples == run.sum("storm_executed_total" + ofFilter) && sane(least - SAMPLED_ERROR_SECONDS, mean);
+            says.append(String.format(Locale.ROOT, "; by the hook execute %.2f ms of %.0f tuples", mean * 1000,
+                    samples));
+        }
         if (run.setup().hasHook() && run.setup().bullet().hasFilterLatency()) {
             double p99 = run.sum("histogram_quantile(0.99, sum(last_over_time(bullet_filter_latency_seconds{%s}" + EVER
                     + ")))");

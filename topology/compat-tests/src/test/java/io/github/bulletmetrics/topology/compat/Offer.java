@@ -21,7 +21,7 @@ record Offer(Pattern names, Predicate<Setup> by, String reason) {
         new Offer("bullet_(batched_queries|active_replays|created_replays)(_.*)?", bulletFrom(1, 0, 0),
         "Bullet replays queries from 1.0.0 on"),
         new Offer("bullet_(filter_latency|query_engine_latency|query_created_latency|query_first_result_latency)_(seconds|negative_total)"
-            + "|bullet_latency_hook_left_out_total", Setup::hasHook,
+            + "|bullet_latency_hook_left_out_total|bullet_execute_(seconds|samples)_total", Setup::hasHook,
             "our latency hook, which is for Bullet's bolts: not in a topology without Bullet"),
         new Offer("storm_send_queue_.*", before(2, 0, 0), "Storm 2 has no send queues"),
         new Offer("storm_skipped_calls_total", before(2, 0, 0),
