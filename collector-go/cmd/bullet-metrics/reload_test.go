@@ -17,7 +17,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	grpcmetadata "google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
 )
 
@@ -210,7 +216,9 @@ func TestAReloadNamesTheSettingsThatNeedARestart(t *testing.T) {
 	assert.Equal(t, http.StatusOK, code)
 	const restart = "alertmanager.http_config_file, grpc.token_file, slice.width"
 	assert.Contains(t, body, "Restart it for settings that changed: "+restart+"\n")
-	assert.Equal(t, 1, p.log.count(`level=WARN msg="settings changed that need a restart" settings="`+restart+`"`))
+	p.await("the log", func() bool {
+		return p.log.count(`level=WARN msg="settings changed that need a restart" settings="`+restart+`"`) == 1
+	})
 	p.awaitAlert("Added")
 	p.write("collector.yaml", settings("rules.files: [a.yml]\nrules.buitlin: true\nslice.width: 7s\n"))
 	code, body = reload()
@@ -250,6 +258,38 @@ func TestAReloadRefusesARevokedTokenAtOnce(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, may("old"))
 	assert.Equal(t, http.StatusOK, may("new"))
 	p.await("the rules", func() bool { return p.activeSince("new")["After"] != "" })
+}
+
+// A sender that is connected loses its stream with its token; one whose token stays goes on.
+func TestAReloadEndsTheStreamOfARevokedToken(t *testing.T) {
+	c := settings(t.TempDir())
+	c.GRPC.TokenFile = accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "old write", "kept write")
+	r := startCollector(t, c)
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer connection.Close()
+	streams := map[string]grpc.BidiStreamingClient[pb.ExportRequest, pb.ExportResponse]{}
+	for _, token := range []string{"old", "kept"} {
+		ctx := grpcmetadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
+		stream, err := pb.NewIngestServiceClient(connection).Export(ctx)
+		require.NoError(t, err)
+		require.NoError(t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: token,
+			TopologyId: token + "-1", Host: "h", Port: 6700, Task: 3}}}))
+		_, err = stream.Recv()
+		require.NoError(t, err, token)
+		streams[token] = stream
+	}
+	accesstest.TokenFile(t, c.GRPC.TokenFile, "kept write")
+	_, err = r.col.reloads.Reload()
+	require.NoError(t, err)
+	_, err = streams["old"].Recv()
+	assert.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
+	require.NoError(t, streams["kept"].Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{
+		Batch: minute(1, time.Now())}}))
+	answer, err := streams["kept"].Recv()
+	require.NoError(t, err)
+	assert.NotNil(t, answer.GetAcknowledgement())
 }
 
 // Queries, evaluations and reloads at the same time: for the race detector.
