@@ -43,7 +43,7 @@ func newGrafanaExportCommand() *cobra.Command {
   prometheus/bullet-metrics.rules.yaml         the alerts, for Prometheus to evaluate
 
 The dashboards and Grafana's alerts need Grafana 12, the rules Prometheus ` + alertrules.OffsetSince + `; --prometheus-version ` + alertrules.OldestKnown + ` writes rules that an older one, or
-vmalert, takes too.
+vmalert (tried with ` + alertrules.Vmalert + `), takes too.
 
 Let one of the two evaluate the alerts, not both. Files of these names are written over; others are left alone.`,
 		Example: `  bullet-metrics grafana export --dir grafana

@@ -16,10 +16,12 @@ const written = "# Written by the table in collector-go/internal/alertrules; a t
 const (
 	OffsetSince = "2.53"
 	OldestKnown = "2.42" // keep_firing_for
+	// Vmalert is the version of VictoriaMetrics' vmalert that was tried: it loads the rules without query_offset.
+	Vmalert = "1.150"
 )
 
 const (
-	needsOffset = "# It needs Prometheus " + OffsetSince + ", which knows query_offset. For older ones, and for vmalert: bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
+	needsOffset = "# It needs Prometheus " + OffsetSince + ", which knows query_offset. For older ones, and for vmalert (tried with " + Vmalert + "): bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
 	needsOldest = "# It needs Prometheus " + OldestKnown + ", which knows keep_firing_for. Without query_offset rules look at the newest 41 s too, which are not there yet.\n"
 )
 

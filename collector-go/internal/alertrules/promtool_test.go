@@ -5,6 +5,7 @@ package alertrules_test
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,14 +27,19 @@ import (
 const committed = "../../../dashboards/prometheus"
 
 func buildPromtool(t *testing.T) string {
+	return build(t, "prometheus", "github.com/prometheus/prometheus/cmd/promtool")
+}
+
+// build builds a program of a module in collector-go/tools.
+func build(t *testing.T, module, program string) string {
 	into, err := filepath.Abs("../../../build/tools")
 	require.NoError(t, err)
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
-		into+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/promtool")
-	build.Dir = "../../tools/prometheus"
+		into+string(filepath.Separator), program)
+	build.Dir = filepath.Join("../../tools", module)
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
-	return filepath.Join(into, "promtool")
+	return filepath.Join(into, path.Base(program))
 }
 
 func TestRulesPassPromtool(t *testing.T) {
@@ -63,16 +69,37 @@ func TestRulesLoadIntoTheOldestPrometheusThatIsNamed(t *testing.T) {
 	version, err := exec.CommandContext(t.Context(), promtool, "--version").CombinedOutput()
 	require.NoError(t, err, string(version))
 	require.Contains(t, string(version), "version "+alertrules.OldestKnown)
-	check := func(offset time.Duration) (string, error) {
+	onlyWithoutOffset(t, func(file string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), promtool, "check", "rules", file)
+	})
+}
+
+// vmalert loads the same rules. It is built in the version that the files name; older ones could not be tried.
+func TestRulesWithoutAnOffsetLoadIntoVmalert(t *testing.T) {
+	vmalert := build(t, "peers/victoria", "github.com/VictoriaMetrics/VictoriaMetrics/app/vmalert")
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "github.com/VictoriaMetrics/VictoriaMetrics")
+	list.Dir = "../../tools/peers/victoria"
+	version, err := list.Output()
+	require.NoError(t, err)
+	require.Contains(t, string(version), " v"+alertrules.Vmalert+".")
+	onlyWithoutOffset(t, func(file string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), vmalert, "-dryRun", "-rule="+file)
+	})
+}
+
+// onlyWithoutOffset runs a check of rule files: one without query_offset passes, one with it is refused for that.
+func onlyWithoutOffset(t *testing.T, check func(file string) *exec.Cmd) {
+	t.Helper()
+	run := func(offset time.Duration) (string, error) {
 		file := filepath.Join(t.TempDir(), "rules.yaml")
 		require.NoError(t, os.WriteFile(file, alertrules.PrometheusRules(alertrules.Interval, offset,
 			alertrules.Runbooks), 0o600))
-		out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", file).CombinedOutput()
+		out, err := check(file).CombinedOutput()
 		return string(out), err
 	}
-	out, err := check(0)
+	out, err := run(0)
 	require.NoError(t, err, out)
-	out, err = check(alertrules.QueryOffset)
+	out, err = run(alertrules.QueryOffset)
 	require.Error(t, err)
 	assert.Contains(t, out, "query_offset")
 }
