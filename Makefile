@@ -353,10 +353,10 @@ fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, on
 	@$(run) $(mvn) --quiet -pl plugin-java -am -Dtest='*PackTest' -Dsurefire.failIfNoSpecifiedTests=false -Dseed.first=$$(date +%s%N) test
 
 .PHONY: compat
-compat: build ## Run the plugin on every Storm of topology/storms (8 minutes); STORMS="1.0 2.8" for some
+compat: build ## Run the plugin on every Storm of topology/storms (8 minutes); STORMS="1.0 2.8" for some; JAVA_HOMES=DIR:DIR for some of them on other Java versions too
 	@echo "fetching the class paths of Storm"
 	@$(run) $(mvn) --quiet -Pcompat -DskipTests package
-	@$(run) java -Drepository=$$PWD -cp topology/compat-tests/target/test-classes:build/bullet-topology.jar \
+	@$(run) java -Drepository=$$PWD -Djava.homes=$(JAVA_HOMES) -cp topology/compat-tests/target/test-classes:build/bullet-topology.jar \
 	  io.github.bulletmetrics.topology.compat.CompatMain out/compat docs/compatibility-matrix.md $(STORMS)
 
 .PHONY: bench-parts
@@ -430,6 +430,7 @@ bench-plugin: build ## Measure that the plugin does no harm: its budget, hostile
 	@$(run) java $(noharm).noharm.Hostile build/bullet-metrics topology/captures
 	@$(run) java $(noharm).noharm.Ratios build/bullet-metrics topology/captures $(storm1)/target/lib
 	@$(run) java $(noharm).hooks.HookCost
+	@$(run) java $(noharm).HookCalls
 
 .PHONY: clean
 clean: ## Remove what was built and written

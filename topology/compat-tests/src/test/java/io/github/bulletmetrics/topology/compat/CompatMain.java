@@ -29,7 +29,8 @@ public final class CompatMain {
             System.exit(2);
         }
         List<String> lines = Arrays.asList(arguments).subList(2, arguments.length);
-        List<Setup> setups = Setup.ALL.stream().filter(setup -> lines.isEmpty() || lines.contains(setup.line()))
+        List<Setup> setups = Setup.on(Jdk.others(System.getProperty("java.homes", ""))).stream()
+                .filter(setup -> lines.isEmpty() || lines.contains(setup.line()))
                 .toList();
         if (setups.isEmpty()) {
             System.err.println("no such Storm: there are " + Setup.ALL.stream().map(Setup::line).distinct().toList());

@@ -35,7 +35,7 @@ final class MatrixPage {
     }
 
     private static List<String> header() {
-        List<String> header = new ArrayList<>(List.of("Storm", "what runs"));
+        List<String> header = new ArrayList<>(List.of("Storm", "Java", "what runs"));
         for (Column column : Column.values()) {
             header.add(column.title());
         }
@@ -44,7 +44,8 @@ final class MatrixPage {
     }
 
     private List<String> line(Setup setup, Map<Column, Cell> cells) {
-        List<String> line = new ArrayList<>(List.of(setup.storm(), setup.runs()));
+        List<String> line = new ArrayList<>(List.of(setup.storm(), String.valueOf(setup.java().feature()),
+                setup.runs()));
         for (Column column : Column.values()) {
             line.add(cells.containsKey(column) ? cells.get(column).mark() : "✗");
         }
@@ -60,7 +61,8 @@ final class MatrixPage {
         matrix.rows().forEach((setup, cells) -> row(page, line(setup, cells)));
         page.append("\n## The numbers behind the ticks\n");
         matrix.rows().forEach((setup, cells) -> {
-            page.append("\n**Storm ").append(setup.storm()).append(", ").append(setup.runs()).append("**\n\n");
+            page.append("\n**Storm ").append(setup.storm()).append(", Java ").append(setup.java().feature())
+                    .append(", ").append(setup.runs()).append("**\n\n");
             for (Column column : Column.values()) {
                 Cell cell = cells.getOrDefault(column, Cell.of(false, "not looked at"));
                 page.append("- ").append(cell.mark()).append(' ').append(column.title()).append(": ")

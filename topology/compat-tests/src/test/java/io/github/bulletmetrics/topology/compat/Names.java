@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 /** The canonical names that came from each row, beside each other. */
 final class Names {
     /** Only where they happen. */
-    private static final Set<String> EVENTS = Set.of("storm_failed_total");
+    private static final Set<String> EVENTS = Set.of("storm_failed_total", "bullet_annotation_active");
 
     private final Map<Setup, Set<String>> found;
     /** Without events. */

@@ -15,9 +15,10 @@ import java.util.stream.Stream;
  * @param line the Storm's folder in {@code topology/storms}.
  * @param whole whether the whole Bullet topology runs, and not {@link SmallTopology}.
  * @param bullet whose metrics are registered, and by whose signature.
+ * @param java what it runs on.
  */
-record Setup(String line, boolean whole, Registration registration, BulletRelease bullet) {
-    /** All of {@code make compat}, oldest first. */
+record Setup(String line, boolean whole, Registration registration, BulletRelease bullet, Jdk java) {
+    /** All of {@code make compat} on its own Java, oldest first. */
     static final List<Setup> ALL = List.of(
         new Setup("1.0", false, Registration.EARLY, new BulletRelease("0.3.1")),
         new Setup("1.0", false, Registration.EARLY, new BulletRelease("0.4.3")),
@@ -32,9 +33,27 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
     /** Those of {@code make test}: the small topology on the oldest and on the newest Storm. */
     static final List<Setup> OLD_AND_NEW = List.of(small(ALL.get(0).line), small(ALL.get(ALL.size() - 1).line));
 
+    /** The Storms that run on other Java versions too: the one of Bullet's own builds, and the newest. */
+    private static final List<String> ON_OTHERS = List.of("2.2", "2.8");
+
+    /** Java's Subject.getSubject, which the Nimbus of 2.2 calls, throws UnsupportedOperationException from then on. */
+    private static final int NO_SUBJECT_SINCE = 24;
+
     private static final Path REPOSITORY = Path.of(System.getProperty("repository", ".")).toAbsolutePath().normalize();
     private static final Path TOPOLOGY = REPOSITORY.resolve("topology");
     private static final Pattern STORM_JAR = Pattern.compile("storm-(?:core|client)-([\\d.]+)\\.jar");
+
+    Setup(String line, boolean whole, Registration registration, BulletRelease bullet) {
+        this(line, whole, registration, bullet, Jdk.OWN);
+    }
+
+    /** All of {@code make compat}: {@link #ALL}, and some of them on other Java versions. */
+    static List<Setup> on(List<Jdk> others) {
+        return Stream.concat(ALL.stream(), others.stream().flatMap(jdk -> ALL.stream()
+                .filter(setup -> ON_OTHERS.contains(setup.line) && setup.registration == Registration.LATE)
+                .filter(setup -> jdk.feature() < NO_SUBJECT_SINCE || !setup.line.equals("2.2"))
+                .map(setup -> new Setup(setup.line, setup.whole, setup.registration, setup.bullet, jdk)))).toList();
+    }
 
     /** The last row of a Storm on which {@link SmallTopology} runs. */
     private static Setup small(String line) {
@@ -75,7 +94,8 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
 
     /** The topology's name, in which Storm takes no dots. */
     String topology() {
-        return ((whole ? "bullet-" : "small-") + storm() + "-" + bullet.version()).replace('.', '_');
+        return ((whole ? "bullet-" : "small-") + storm() + "-" + bullet.version() + "-java" + java.feature())
+                .replace('.', '_');
     }
 
     /** What runs, for people. */

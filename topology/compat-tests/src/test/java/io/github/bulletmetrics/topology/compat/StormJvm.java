@@ -35,7 +35,7 @@ final class StormJvm implements AutoCloseable {
         temporary = Files.createTempDirectory(folder, "tmp-");
         log = Files.createTempFile(folder, setup.topology() + "-", ".log");
         List<String> command =
-                new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                new ArrayList<>(List.of(setup.java().program(),
                 "-XX:+UseG1GC",
             "-Xmx" + HEAP_MIB + "m", "-XX:TieredStopAtLevel=1", "-Dlog4j.configurationFile=log4j2-compat.xml",
             "-Djava.io.tmpdir=" + temporary));
