@@ -105,7 +105,7 @@ func (col *collector) lastBeyond(ctx context.Context, expression string, a diagn
 	}
 	for _, line := range lines {
 		of := func(label string) bool { return line.Labels[label] == "" || line.Labels[label] == a.Labels[label] }
-		if n := len(line.TimesMs); n > 0 && of("topology") && of("worker") && of("class") {
+		if n := len(line.TimesMs); n > 0 && of("topology") && of("worker") && of("class") && of("cause") {
 			if at := time.UnixMilli(line.TimesMs[n-1]); at.After(last) {
 				last = at
 			}

@@ -99,10 +99,7 @@ func (a Alert) expr() string {
 	if a.Together != "" {
 		whole = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, whole)
 	}
-	if a.Also != "" {
-		whole += "\nor on (topology)\n" + a.Also
-	}
-	return whole
+	return a.orAlso(whole)
 }
 
 // Beyond is an expression that finds the alert's value where what is measured is bad, and nothing that is held from
@@ -111,7 +108,15 @@ func (a Alert) Beyond() string {
 	if a.Bare || a.Hold == 0 {
 		return ""
 	}
-	return a.bad(a.Value)
+	return a.orAlso(a.bad(a.Value))
+}
+
+// orAlso adds what is bad too.
+func (a Alert) orAlso(expression string) string {
+	if a.Also == "" {
+		return expression
+	}
+	return expression + "\nor on (topology)\n" + a.Also
 }
 
 func (a Alert) worst() string {

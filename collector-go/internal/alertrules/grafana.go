@@ -113,7 +113,7 @@ func (a Alert) GrafanaExpr() string {
 		return spelledOut(exprOf(a.Raised))
 	}
 	if a.Also != "" {
-		return fmt.Sprintf("(%s)\nor on (topology)\n%s\nor on (topology)\n%s", a.bad(spelledOut(a.Value)), a.Also,
+		return fmt.Sprintf("%s\nor on (topology)\n%s", a.orAlso("("+a.bad(spelledOut(a.Value))+")"),
 			spelledOut(exprOf(a.Value)))
 	}
 	return spelledOut(exprOf(a.Value))

@@ -152,11 +152,17 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 			"FilterBolt is busy 97% of its time since 2026-11-21T11:55:00Z (30% before)", false},
 		"a clock": {"BulletClockSkew", Run{State: "running", Workers: 2, ClockAhead: -10 * time.Minute}, time.Time{},
 			"A worker's clock in bullet is 10m0s behind the collector's", false},
+		"a clock that was set back": {"BulletClockSkew", Run{State: "running", Workers: 2}, time.Time{},
+			"A worker's clock in bullet was set back while it ran; samples of a time that it had shown before are refused",
+			false},
 		"refused samples, and nothing is known": {"BulletMetricsRefusing", Run{State: "running", Workers: 2}, time.Time{},
 			"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alert := slow
+			if strings.HasSuffix(name, "set back") {
+				alert.Labels = map[string]string{"topology": "bullet", "cause": "set_back"}
+			}
 			alert.Name, alert.Summary = c.alert, "Filter latency of bullet is 418ms in Bullet's mean, above 200 ms"
 			p := ports(stored{"storm_capacity_ratio": level(0.30, 0.97, noon.Add(-5*time.Minute))}, alert)
 			p.Run = func(context.Context, string) *Run { return &c.run }

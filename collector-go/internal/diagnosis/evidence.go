@@ -118,6 +118,12 @@ func (r *Run) senders() string {
 
 // clockOff is the cause of an alert about clocks.
 func clockOff(a *Answer) *Cause {
+	if a.Alert.Labels["cause"] == "set_back" {
+		return &Cause{"workers", fmt.Sprintf(
+			"A worker's clock in %s was set back while it ran; samples of a time that it had shown before are refused",
+			a.Alert.Topology),
+			"Let the time service slew the clock (chronyd, ntpd -x) and step it at boot only", a.Alert.Began}
+	}
 	if a.run == nil || a.run.ClockAhead == 0 {
 		return nil
 	}
