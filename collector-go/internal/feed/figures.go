@@ -170,7 +170,7 @@ func newDescriptions(store string) descriptions {
 		unknown: describe("bullet_metrics_feed_unknown_series",
 			"Series stored under their own name, since the catalogue has none for them."),
 		setBack: describe("bullet_metrics_worker_clock_set_back_seconds",
-			"By how much a worker's clock was set back at least, while its samples repeat a time that it had shown before and are refused (repeated_time), and for two minutes after the last of them. Its samples are at the collector's time.",
+			"By how much a worker's clock was set back at least, to within an interval of what it reports, while its samples repeat a time that it had shown before and are refused (repeated_time), and for two minutes after the last of them. Its samples are at the collector's time.",
 			"topology", "worker"),
 	}
 }

@@ -187,7 +187,8 @@ func (s *Slicer) onceEach(in *input, readings []reading) []reading {
 
 // StepBack is that a worker's clock was set back while it ran.
 type StepBack struct {
-	// ByMs is by how much at least: a sample is made an interval after the one before it.
+	// ByMs is by how much at least: a sample was made after the one that has a newer time, or the same. The clock was
+	// set back by as much more as lay between the two, which is an interval where a series is regular.
 	ByMs int64
 	// RefusedMs is when the newest sample came that was refused for it, by the collector's clock.
 	RefusedMs int64

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// A clock that is set back is known with the first sample that is refused for it, by how far it was set, and for two
-// minutes after the last one, by the collector's clock.
+// A clock that is set back is known with the first sample that is refused for it, by how far it was set at least, and
+// for two minutes after the last one, by the collector's clock.
 func TestAStepBackIsKnownAtTheCollectorsTime(t *testing.T) {
 	for _, c := range []struct{ interval, step int64 }{{1, 3}, {1, 20}, {1, 3600}, {10, 10}, {10, 20}, {10, 300},
 		{10, 3600}, {60, 300}} {
@@ -32,11 +32,11 @@ func TestAStepBackIsKnownAtTheCollectorsTime(t *testing.T) {
 			if c.interval == 1 { // two samples of one whole second may both be right
 				refused--
 			}
-			var last int64
+			by, last := max(1000*(c.step-c.interval), 1), int64(0)
 			for range refused {
 				report(-c.step)
 				last = 1000 * now
-				require.Equal(t, map[metric.Worker]StepBack{p.worker("w:1"): {ByMs: 1000 * c.step, RefusedMs: last}},
+				require.Equal(t, map[metric.Worker]StepBack{p.worker("w:1"): {by, last}},
 					p.slicer.StepsBack(last))
 			}
 			report(-c.step) // as late as the newest time that it had shown, or later

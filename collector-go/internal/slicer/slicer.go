@@ -186,7 +186,7 @@ func (s *Slicer) tooLate(in *input, timeMs int64) {
 func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 	if reason == RefusedRepeated {
 		in.track.source.again.note(timeMs, reachedMs)
-		s.noteStepBack(in.track.source.worker, reachedMs+in.track.intervalMs-timeMs)
+		s.noteStepBack(in.track.source.worker, max(reachedMs-timeMs, 1))
 	}
 	s.refuse(in, reason)
 }
