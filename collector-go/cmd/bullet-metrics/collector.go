@@ -168,7 +168,8 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		log.GatherInterval = journal.Gather
 	}
 	log.MakeRoomAfter = c.Disk.MakeRoomAfter
-	log.MaxSeries = max(log.MaxSeries, 2*c.Limits.SeriesPerTopology)
+	log.MaxSeries = mostSeries(c)
+	log.QueueBytes = bounded(log.QueueBytes, c.Memory.QueueBytes)
 	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
 		return err
 	}
@@ -199,6 +200,19 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	return err
 }
 
+// mostSeries is how many series all topologies may have together.
+func mostSeries(c config.Config) int {
+	return bounded(max(journal.DefaultOptions().MaxSeries, 2*c.Limits.SeriesPerTopology), c.Memory.Series)
+}
+
+// bounded is a part's own bound, or less where so much fits into memory; 0 is not known.
+func bounded[T int | int64](own, fits T) T {
+	if fits == 0 {
+		return own
+	}
+	return min(own, fits)
+}
+
 // openEmbedded opens the store inside the collector and its feed.
 func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry) (err error) {
 	col.storeDir = filepath.Join(c.DataDir, gridDir)
@@ -207,6 +221,7 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
+	feeding.Catalog.MaxSeries = bounded(feeding.Catalog.MaxSeries, 2*c.Memory.Series)
 	feeding.Lost = func(err error) bool { return errors.Is(err, grid.ErrClosed) } // the next start replays the journal
 	var sink feed.Store = col.store
 	if col.replay != nil {
@@ -220,6 +235,8 @@ func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
 	o.WidthMs, o.LatenessMs, o.Widths = c.Slice.Width.Milliseconds(), c.Slice.Lateness.Milliseconds(),
 		map[string]int64{}
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = c.Limits.OpenSamples, c.Limits.OpenSamplesPerTopology
+	// Series that were forgotten to admit others stay for a while, and so do those of collection health.
+	o.MaxSeries = bounded(o.MaxSeries, 2*c.Memory.Series)
 	for name, width := range c.Slice.WidthByMetric {
 		o.Widths[name] = width.Milliseconds()
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Go's collector lets the heap grow by as much again as lives in it: a small heap is collected all the time, a large
@@ -42,10 +44,8 @@ func roomPercent(liveBytes uint64, bytesPerS float64) int {
 // tendGarbage sets how far the heap may grow, by what lives in it, until stop is called. Who sets GOGC or GOMEMLIMIT
 // has the say.
 func tendGarbage() (stop func()) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		if bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); is {
-			debug.SetMemoryLimit(int64(limitPart * float64(bytes)))
-		}
+	if bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); is && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(limitPart * float64(bytes)))
 	}
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -127,6 +127,22 @@ func (a *allocation) take(bytes uint64, now time.Time) {
 		a.perS = max(present, present+(a.perS-present)*math.Exp(-took.Seconds()/settlesIn.Seconds()))
 	}
 	a.bytes, a.at = bytes, now
+}
+
+// mostHeap is how large the Go heap may get, bytes: GOMEMLIMIT, or else a part of what the control group or the machine
+// allows; 0 where that is not known.
+func mostHeap() int64 {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return debug.SetMemoryLimit(-1)
+	}
+	bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup")
+	var machine unix.Sysinfo_t
+	if unix.Sysinfo(&machine) == nil {
+		if all := int64(machine.Totalram) * int64(machine.Unit); !is || all < bytes {
+			bytes = all
+		}
+	}
+	return int64(limitPart * float64(bytes))
 }
 
 // memoryLimit is how much memory the process may have by its control group, of version 2 or 1, or by one above it;

@@ -22,6 +22,9 @@ type configured struct {
 	config.Config
 	lines config.Lines
 	disk  int64 // size of the data directory's disk, bytes; 0 where it is unknown
+	heap  int64 // how large the Go heap may get, bytes; 0 where it is unknown
+	// tooLarge are warnings about bounds that were set and do not fit into memory.
+	tooLarge []string
 }
 
 // reloads reads again, while a collector runs, what it can take then: the files of rules and which these are, and the

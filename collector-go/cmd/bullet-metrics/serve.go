@@ -37,7 +37,7 @@ Alertmanagers and Nimbus, and compares the disk with the bounds; it prints all t
 wrong, with 1 where something cannot be reached or had, and with 0 otherwise.
 
 Every setting is a flag and, with dots, a key of the file of --config: slice.width is --slice-width. Bounds on disk that are not set are a
-tenth of the data directory's disk at most.
+tenth of the data directory's disk at most, and bounds in memory what fits into the control group's limit (or GOMEMLIMIT).
 
 A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin with # are skipped. WHO is the SHA-256 of a token in hex
 (printf %s "$TOKEN" | sha256sum), cert:NAME or user:NAME; SCOPES is read, write or read,write; without a TOPOLOGY all are meant:
@@ -53,7 +53,7 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 			read := func() (configured, error) { return readSettings(cmd, file, c.Clone()) }
 			now, err := read()
 			if check {
-				return checkServe(cmd.Context(), now.Config, now.lines, err, cmd.OutOrStdout())
+				return checkServe(cmd.Context(), now.Config, now.lines, err, now.tooLarge, cmd.OutOrStdout())
 			}
 			if err != nil {
 				return usageError{err}
@@ -61,6 +61,13 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 			logger := secretsOf(now.Config).logger(newLogger(now.Log))
 			logger.Info("bounds on disk", "journal.max_bytes", now.Journal.MaxBytes, "store.embedded.retention_bytes",
 				now.Embedded.RetentionBytes, "disk", now.disk)
+			logger.Info("bounds in memory", "heap", now.heap, "series", mostSeries(now.Config),
+				"limits.series_per_topology", now.Limits.SeriesPerTopology,
+				"limits.open_samples", now.Limits.OpenSamples, "limits.streams", now.Limits.Streams,
+				"limits.batch_bytes", now.Limits.BatchBytes, "query.max_samples", now.Query.MaxSamples)
+			for _, warning := range now.tooLarge {
+				logger.Warn(warning)
+			}
 			return now.lines.Locate(serve(cmd.Context(), now.Config, read, logger))
 		},
 	}
@@ -81,8 +88,10 @@ func readSettings(cmd *cobra.Command, file string, c config.Config) (read config
 		lines, err = config.LoadFile(file, config.Settings(&c), given)
 	}
 	err = secretsOf(c).hideError(errors.Join(err, lines.Locate(c.Validate())))
-	disk := fitDisk(&c, func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) })
-	return configured{c, lines, disk}, err
+	given := func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) }
+	disk := fitDisk(&c, given)
+	heap, tooLarge := fitMemory(&c, given)
+	return configured{c, lines, disk, heap, tooLarge}, err
 }
 
 // flagOf is the flag of a setting's key.
@@ -97,6 +106,15 @@ func fitDisk(c *config.Config, given func(key string) bool) int64 {
 	}
 	c.FitDisk(int64(size), given)
 	return int64(size)
+}
+
+// fitMemory lowers the bounds that nobody has set to what fits into memory, and returns how large the Go heap may get,
+// and a warning for each bound that was set and does not fit.
+func fitMemory(c *config.Config, given func(key string) bool) (heap int64, warnings []string) {
+	if heap = mostHeap(); heap > 0 {
+		warnings = c.FitMemory(heap, given)
+	}
+	return heap, warnings
 }
 
 func newLogger(c config.Log) *slog.Logger {

@@ -67,8 +67,12 @@ func (f checkFailed) ExitCode() int {
 
 // checkServe looks at everything that a collector of these settings needs, and prints it, the worst first. ofSettings
 // is what is wrong with the settings themselves: what could be read of them is looked at all the same.
-func checkServe(ctx context.Context, c config.Config, lines config.Lines, ofSettings error, out io.Writer) error {
+func checkServe(ctx context.Context, c config.Config, lines config.Lines, ofSettings error, tooLarge []string,
+	out io.Writer) error {
 	all := allWrong(ofSettings)
+	for _, warning := range tooLarge {
+		all = append(all, looked{away, warning})
+	}
 	if ofSettings == nil {
 		all = append(all, looked{fine, "settings"})
 	}

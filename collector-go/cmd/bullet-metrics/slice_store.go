@@ -40,7 +40,8 @@ func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry
 	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime,
 		c.Embedded.RetentionBytes, logger, figures
 	keep.MakeRoomAfter = c.Disk.MakeRoomAfter
-	keep.MaxSeries = max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology)
+	keep.MaxSeries = bounded(max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology), 2*c.Memory.Series)
+	keep.HeadBytes = bounded(keep.HeadBytes, c.Memory.HeadBytes)
 	if err := convert(context.Background(), c.DataDir, keep, logger); err != nil {
 		return nil, err
 	}

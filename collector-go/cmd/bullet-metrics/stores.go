@@ -136,6 +136,7 @@ func (col *collector) openForward(c config.Config, kind forward.Kind, name strin
 	col.network = append(col.network, opened)
 	feeding := feed.DefaultOptions(name, filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
+	feeding.Catalog.MaxSeries = bounded(feeding.Catalog.MaxSeries, 2*c.Memory.Series)
 	if n.Required {
 		feeding.Handover = col.desk
 	}

@@ -60,6 +60,7 @@ func (c *Collector) Launch() error {
 	}
 	command := exec.Command(line[0], line[1:]...)
 	command.Stdout, command.Stderr = log, log
+	command.Env = append(os.Environ(), c.settings.Environment...)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting the collector: %w", err)

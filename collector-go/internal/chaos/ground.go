@@ -37,6 +37,8 @@ type Settings struct {
 	GRPC, HTTP string
 	// Flags are added behind the ground's own, and so win over them.
 	Flags []string
+	// Environment is added to the process's own, each NAME=VALUE.
+	Environment []string
 	// Namespace is a network namespace to start it in; "" for none.
 	Namespace string
 }

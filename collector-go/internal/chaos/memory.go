@@ -13,13 +13,16 @@ func (c *Collector) ForgetPeak() error {
 }
 
 // PeakBytes is the most memory that the process has had since ForgetPeak, as the kernel knows it.
-func (c *Collector) PeakBytes() (int64, error) {
+func (c *Collector) PeakBytes() (int64, error) { return c.statusBytes("VmHWM") }
+
+// statusBytes is a field of the process's status.
+func (c *Collector) statusBytes(field string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Pid()))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, is := strings.CutPrefix(line, "VmHWM:"); is {
+		if rest, is := strings.CutPrefix(line, field+":"); is {
 			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 			return kib << 10, err
 		}

@@ -38,7 +38,7 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 		return o, err
 	}
 	attack := &cardinalityAttack{sets: tries, pace: g.Duration(cardinalityTime, 0)}
-	took, err := attack.play(ctx, c.GRPC())
+	took, err := attack.play(ctx, c.GRPC(), 1)
 	if err != nil {
 		return o, err
 	}
@@ -90,6 +90,15 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 		fmt.Sprintf("%d label sets in %.1f s: %d taken, %d counted as beyond the limit; %d MiB at most; killed, ready again after %.1f s, and answering %.1f s later",
 			tries, took.Seconds(), attack.taken, attack.rejected, peak>>20, c.ReadyAfter().Seconds(),
 			answers.Seconds()))
+	c.Kill()
+	for _, little := range littleMemory {
+		in, err := playLittleMemory(ctx, g, min(tries, little.sets), little.limit)
+		if err != nil {
+			return o, err
+		}
+		in.Tries = 0 // of the same row
+		o.Add(in)
+	}
 	return o, nil
 }
 
@@ -113,7 +122,8 @@ type cardinalityAttack struct {
 	taken, rejected int64
 }
 
-func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Duration, error) {
+// play sends all label sets so many times.
+func (a *cardinalityAttack) play(ctx context.Context, address string, rounds int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	connection, err := grpc.NewClient("passthrough:///"+address,
@@ -127,11 +137,11 @@ func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Dura
 		return 0, err
 	}
 	begun := time.Now()
-	for first := 0; first < a.sets; first += setsOfABatch {
+	for sequence, sent := uint64(1), 0; sent < rounds*a.sets; sequence++ {
+		first := sent % a.sets
 		n := min(setsOfABatch, a.sets-first)
 		b := zeroSamples(n)
-		b.Epoch, b.Sequence = []byte("wide-wide-wide-w"), uint64(first/setsOfABatch)+1
-		b.OldestHeldSequence = b.Sequence
+		b.Epoch, b.Sequence, b.OldestHeldSequence = []byte("wide-wide-wide-w"), sequence, sequence
 		for i := range n {
 			id := uint32(first+i) + 1
 			b.Samples.SeriesIds[i] = id
@@ -141,8 +151,9 @@ func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Dura
 		if err := a.send(ctx, stream, b, n); err != nil {
 			return 0, err
 		}
+		sent += n
 		if err := wait(ctx, time.Until(
-			begun.Add(time.Duration(float64(a.pace)*float64(first+n)/float64(a.sets))))); err != nil {
+			begun.Add(time.Duration(float64(a.pace)*float64(sent)/float64(a.sets))))); err != nil {
 			return 0, err
 		}
 	}

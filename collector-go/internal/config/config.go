@@ -31,6 +31,7 @@ type Config struct {
 	Alertmanager Alertmanager
 	Nimbus       Nimbus
 	Limits       Limits
+	Memory       Memory // no setting: see FitMemory
 	Runs         Runs
 	Log          Log
 	Pprof        string // address of Go's profiles; "" for none

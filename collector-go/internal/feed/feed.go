@@ -120,6 +120,7 @@ type Feed struct {
 	position journal.Position // of the last entry applied
 	ticks    int              // since the last checkpoint
 	waiting  int              // ticks since the last hand-over
+	offered  journal.Position // of the last hand-over
 	resumed  journal.Position // the store's cursor at the start: a hand-over ends there
 	tickMs   int64            // of the last tick
 
@@ -382,13 +383,16 @@ func (f *Feed) apply(entry journal.Entry) {
 }
 
 // full reports whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that
-// nothing that the store has already comes with something that it has not.
+// nothing that the store has already comes with something that it has not. It ends with a segment, too: a store that is
+// away while the journal is full then gives up what was cut from the oldest segment, and nothing else.
 func (f *Feed) full() bool {
 	switch {
 	case f.pipeline.closed().Len() >= f.options.FlushSlices, f.position == f.resumed:
 		return true
 	case f.waiting == 0:
 		return false
+	case f.position.Segment() != f.offered.Segment():
+		return true
 	}
 	return f.waiting >= f.options.CatchUpTicks || !f.behind()
 }
@@ -410,7 +414,7 @@ const (
 func (f *Feed) flush(ctx context.Context) error {
 	f.pipeline.payGaps()
 	closed := f.pipeline.closed()
-	f.waiting = 0
+	f.waiting, f.offered = 0, f.position
 	f.figures.pending.Set(float64(closed.Len()))
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		begun := time.Now()

@@ -120,6 +120,38 @@ func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	require.Positive(t, testutil.ToFloat64(f.figures.slices.WithLabelValues("expired", "")))
 }
 
+// A feed that catches up while its store is away hands over no more at once than what was cut from one segment, so that
+// only that is given up when the journal needs the oldest segment's room.
+func TestAStoreThatIsAwayLosesTheOldestSegmentOnly(t *testing.T) {
+	small := journal.DefaultOptions()
+	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
+	w := newWorldIn(t, small)
+	for is := false; !is; _, is = w.journal.NearlyFull() {
+		w.second()
+	}
+	store := newInstant()
+	store.down.Store(true)
+	retention := NewRetention(w.journal.Release)
+	o := options(t.TempDir())
+	o.CheckpointTicks, o.CatchUpTicks, o.FlushSlices = 1e9, 1e9, 1e9
+	f, err := New(w.journal, store, retention, o)
+	require.NoError(t, err)
+	retention.MayLag(f)
+	r := &running{f, func() {}, make(chan error, 1)}
+	go func() { r.done <- f.Run(t.Context()) }()
+	for range 2 { // the first skips the segment, the second finds the feed offering what it cut from the next
+		require.Eventually(t, func() bool { return testutil.ToFloat64(f.figures.failures) > 0 }, 10e9, 1e6)
+		require.NoError(t, retention.Relieve(t.Context(), w.journal.NearlyFull))
+	}
+	store.down.Store(false)
+	r.awaitEnd(t, w)
+	require.NoError(t, w.journal.Close())
+	require.NoError(t, <-r.done)
+	expired := testutil.ToFloat64(f.figures.slices.WithLabelValues("expired", ""))
+	assert.Positive(t, expired)
+	assert.Less(t, expired, float64(len(store.slices()))/3, "one of eight segments had to go")
+}
+
 // A store that is down for longer than the journal has room for neither stops the door nor another store, also over
 // restarts. When it is back it goes on with what the journal still has: what it missed is counted to the sample, shown
 // as a gap, and no counter falls.

@@ -61,7 +61,7 @@ func BenchmarkAppend(b *testing.B) {
 				if _, err := j.Append(&sent, done); err != nil {
 					b.Fatal(err)
 				}
-				if j.Durable().segment() > 20 {
+				if j.Durable().Segment() > 20 {
 					require.NoError(b, j.Release(j.Durable()))
 				}
 			}

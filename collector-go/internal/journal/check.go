@@ -131,7 +131,7 @@ func Check(dir string, fs disk.FS) (Report, error) {
 	c := &check{j: j}
 	for _, s := range found {
 		if s.missing != 0 {
-			c.find(Finding{Segment: segmentName(s.missing.segment()), To: s.missing.offset(), Missing: true})
+			c.find(Finding{Segment: segmentName(s.missing.Segment()), To: s.missing.offset(), Missing: true})
 		}
 		if err := c.segment(s); err != nil {
 			return c.report, err

@@ -11,11 +11,12 @@ func positionOf(number uint32, offset int64) Position {
 	return Position(uint64(number)<<32 | uint64(offset))
 }
 
-func (p Position) segment() uint32 { return uint32(p >> 32) }
+// Segment is the number of the segment that the place is in.
+func (p Position) Segment() uint32 { return uint32(p >> 32) }
 func (p Position) offset() int64   { return int64(uint32(p)) }
 
 // String names segment and offset, for logs.
-func (p Position) String() string { return fmt.Sprintf("%d:%d", p.segment(), p.offset()) }
+func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Segment(), p.offset()) }
 
 const segmentSuffix = ".segment"
 

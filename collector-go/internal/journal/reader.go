@@ -50,7 +50,7 @@ func (j *Journal) Reader(from Position) (*Reader, error) {
 	if from < j.before {
 		return nil, fmt.Errorf("%w: %v is before the oldest, %v", ErrExpired, from, j.before)
 	}
-	if from.segment() > j.newest {
+	if from.Segment() > j.newest {
 		return nil, fmt.Errorf("%w: %v, the newest segment of %s is %d", ErrAhead, from, j.dir, j.newest)
 	}
 	r := newReader(j, from)
@@ -472,8 +472,8 @@ func (j *Journal) stepFrom(r *Reader) step {
 		switch {
 		case s.number == r.number && s.end > r.scan.end:
 			return step{segment: s, offset: r.scan.off}
-		case s.number <= r.number || s.number < r.at.segment():
-		case !r.complete || s.number > r.at.segment():
+		case s.number <= r.number || s.number < r.at.Segment():
+		case !r.complete || s.number > r.at.Segment():
 			return step{segment: s, offset: magicBytes}
 		case s.endPosition() > r.at: // left the memory, and has no file
 			return step{segment: s, offset: r.at.offset()}

@@ -56,10 +56,10 @@ func (j *Journal) findSegments() ([]segment, error) {
 		if err != nil {
 			return nil, err
 		}
-		ends[previous.segment()] = previous.offset()
+		ends[previous.Segment()] = previous.offset()
 		if i == 0 {
 			j.before = previous
-		} else if n := previous.segment(); n > found[i-1].number {
+		} else if n := previous.Segment(); n > found[i-1].number {
 			found[i].missing = previous
 			j.figures.damaged.Inc()
 			j.log.Error("journal segment is missing; what it held is lost, unless its file can be put back before the next start",
