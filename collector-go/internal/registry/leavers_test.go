@@ -55,6 +55,24 @@ func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 	}
 }
 
+// A wave that never rests holds no more places than a run can have workers before it and after it.
+func TestAWaveOfEndlessWorkersIsBounded(t *testing.T) {
+	o := DefaultOptions("x")
+	o.Limits.Workers = 8
+	s := newState(o.Limits, o.Times)
+	s.clockMs = t0
+	r := newRun("t", "t-1", t0)
+	r.changing(t0, s)
+	for i := range 100 {
+		w := r.worker(place{fmt.Sprintf("h%d", i), 6700}, s)
+		require.NotNil(t, w)
+		r.join(w, t0+int64(i), s)
+		r.leave(w, t0+int64(i), s)
+	}
+	assert.Len(t, r.wave.was, 2*o.Limits.Workers)
+	assert.EqualValues(t, 100-8, s.dropped["workers"])
+}
+
 // What a sender's notes cost is bounded, as is what they may name: 40,960 workers that nobody has heard of take no
 // longer than as many that are known. It was 18 s.
 func TestNewWorkersAreCheap(t *testing.T) {

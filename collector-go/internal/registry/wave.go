@@ -12,9 +12,9 @@ import (
 
 // wave gathers the changes of an assignment until it rests: a rebalance is one change, not one for every task.
 type wave struct {
-	atMs            int64 // when the first change happened; event time
-	beganMs, lastMs int64 // by the collector's clock
-	was             map[place]bool
+	atMs            int64          // when the first change happened; event time
+	beganMs, lastMs int64          // by the collector's clock
+	was             map[place]bool // of twice as many places as a run has workers: all may leave, and as many join
 	before          map[int32]place
 }
 
@@ -24,8 +24,10 @@ func (w *wave) from(task int32, where place) {
 	}
 }
 
-func (w *wave) presence(of place, was bool) {
-	if _, changed := w.was[of]; !changed {
+// presence notes whether a worker was there before the wave. Places beyond the limit are left out: each of them took
+// the place of another worker, which is counted there.
+func (w *wave) presence(of place, was bool, limit int) {
+	if _, changed := w.was[of]; !changed && len(w.was) < 2*limit {
 		w.was[of] = was
 	}
 }
@@ -54,7 +56,7 @@ func (r *run) join(w *worker, at int64, s *state) {
 	}
 	w.present, w.lastMs, w.heardMs = true, max(w.lastMs, at), s.clockMs
 	if r.wave != nil || s.clockMs-r.firstMs > s.times.Startup.Milliseconds() {
-		r.changing(at, s).presence(w.place, false)
+		r.changing(at, s).presence(w.place, false, s.limits.Workers)
 	}
 }
 
@@ -62,7 +64,7 @@ func (r *run) leave(w *worker, at int64, s *state) {
 	w.present, w.leftMs = false, at
 	r.leavers.add(w)
 	r.crowded = false
-	r.changing(at, s).presence(w.place, true)
+	r.changing(at, s).presence(w.place, true, s.limits.Workers)
 }
 
 // silenceMs is how long a worker may be silent while others are heard.
