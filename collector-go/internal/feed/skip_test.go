@@ -121,7 +121,7 @@ func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 }
 
 // A feed that catches up while its store is away hands over no more at once than what was cut from one segment, so that
-// only that is given up when the journal needs the oldest segment's room.
+// only that is abandoned when the journal needs the oldest segment's room.
 func TestAStoreThatIsAwayLosesTheOldestSegmentOnly(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
