@@ -2,9 +2,9 @@ package config
 
 import "fmt"
 
-// What the parts of a collector take of the Go heap. A series takes 1.6 kB once it is known (docs/benchmarks/profile.md)
-// and up to twice as much while it is defined, in messages and in checkpoints; each further store has a slicer of its
-// own.
+// What the parts of a collector take of the Go heap. A series takes 1.6 kB once it is known
+// (docs/benchmarks/profile.md), and more while it is defined, for messages and checkpoints. Each further store has a
+// slicer of its own.
 const (
 	baseHeap       = 32 << 20 // of a collector that has no series
 	seriesHeap     = 4 << 10  // one series, with one store
@@ -14,7 +14,7 @@ const (
 	leastSeries    = 2_000
 	leastSamples   = 100_000
 	leastStreams   = 32
-	leastBatch     = 1 << 20 // what a sender takes for granted before it is told
+	leastBatch     = 1 << 20 // what a sender assumes before it knows the limit
 	leastQueue     = 4 << 20
 	leastHead      = 4 << 20
 )

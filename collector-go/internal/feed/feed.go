@@ -384,7 +384,7 @@ func (f *Feed) apply(entry journal.Entry) {
 
 // full reports whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that
 // nothing that the store has already comes with something that it has not. It ends with a segment, too: a store that is
-// away while the journal is full then gives up what was cut from the oldest segment, and nothing else.
+// away while the journal is full then loses what was cut from the oldest segment, and nothing else.
 func (f *Feed) full() bool {
 	switch {
 	case f.pipeline.closed().Len() >= f.options.FlushSlices, f.position == f.resumed:

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"errors"
 	"net"
 	"sync"
 )
@@ -13,7 +14,9 @@ type Listener struct {
 	refused func(peer string, why error)
 }
 
-// Listen puts a listener in front of l. refused is called with each connection that is closed at once.
+// Listen puts a listener in front of l. refused is called with each connection that is closed at once, and, with no
+// peer, when none can be accepted, as where the process has no descriptors left: servers try that again by themselves
+// and log it where nobody looks.
 func Listen(l net.Listener, places *Places, refused func(peer string, why error)) *Listener {
 	return &Listener{Listener: l, places: places, refused: refused}
 }
@@ -23,6 +26,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		connection, err := l.Listener.Accept()
 		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				l.refused("", err)
+			}
 			return nil, err
 		}
 		peer := connection.RemoteAddr().String()

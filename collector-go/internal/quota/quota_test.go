@@ -2,6 +2,7 @@ package quota
 
 import (
 	"net"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -152,4 +153,28 @@ func TestAnAddressHasItsShareOfConnections(t *testing.T) {
 	require.Equal(t, 4, places.Taken())
 	require.NoError(t, inner.Close())
 	<-ended
+}
+
+// failing is a listener that cannot accept.
+type failing struct {
+	net.Listener
+	err error
+}
+
+func (f failing) Accept() (net.Conn, error) { return nil, f.err }
+
+func TestConnectionsThatCannotBeAcceptedAreReported(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want []error
+	}{{syscall.EMFILE, []error{syscall.EMFILE}}, {net.ErrClosed, nil}} {
+		var said []error
+		l := Listen(failing{err: c.err}, New(1), func(peer string, why error) {
+			assert.Empty(t, peer)
+			said = append(said, why)
+		})
+		_, err := l.Accept()
+		require.ErrorIs(t, err, c.err)
+		assert.Equal(t, c.want, said)
+	}
 }
