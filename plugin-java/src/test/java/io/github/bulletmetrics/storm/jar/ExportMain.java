@@ -92,14 +92,14 @@ public final class ExportMain {
         return new org.apache.storm.generated.StormTopology(new HashMap<>(), new HashMap<>(), new HashMap<>());
     }
 
-    private static Map<String, Object> conf() {
+    static Map<String, Object> conf() {
         Map<String, Object> conf = new HashMap<>();
         conf.put("topology.name", "bullet");
         conf.put("storm.local.hostname", "consumer-host");
         return conf;
     }
 
-    private static TopologyContext context() {
+    static TopologyContext context() {
         return new TopologyContext(topology(), conf(), new HashMap<>(), new HashMap<>(), new HashMap<>(),
                 "bullet-1-1700000000", "", "", 9, 6700,
                 Collections.singletonList(9), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), null);

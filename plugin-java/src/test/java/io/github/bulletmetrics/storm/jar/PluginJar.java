@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -43,16 +44,30 @@ final class PluginJar {
      * The same with parts of this JVM's class path beside the jar and Storm: those whose path has one of these texts.
      */
     static String run(Class<?> main, List<String> beside, BooleanSupplier until, String... arguments) throws Exception {
+        return run(main, beside, Map.of(), until, arguments);
+    }
+
+    /** Runs a class that ends by itself, in a JVM with these variables in its environment. */
+    static String run(Class<?> main, Map<String, String> environment, String... arguments) throws Exception {
+        return run(main, List.of(), environment, () -> false, arguments);
+    }
+
+    private static String run(Class<?> main, List<String> beside, Map<String, String> environment,
+            BooleanSupplier until, String... arguments) throws Exception {
         List<String> command =
                 new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m",
                 "-cp",
                 classPath(main, beside), main.getName()));
         command.addAll(Arrays.asList(arguments));
         Path output = Files.createTempFile("plugin-jar", ".log");
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+        builder.environment().putAll(environment);
+        Process process = builder.start();
         await().atMost(Duration.ofSeconds(PATIENCE_SECONDS)).until(() -> until.getAsBoolean() || !process.isAlive());
-        try (OutputStream in = process.getOutputStream()) {
-            in.write('\n');
+        if (process.isAlive()) {
+            try (OutputStream in = process.getOutputStream()) {
+                in.write('\n');
+            }
         }
         boolean ended = process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS);
         process.destroyForcibly().waitFor();

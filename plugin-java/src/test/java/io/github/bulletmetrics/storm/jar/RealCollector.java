@@ -2,11 +2,15 @@ package io.github.bulletmetrics.storm.jar;
 
 import static org.awaitility.Awaitility.await;
 
+import com.google.gson.JsonArray;
+import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,6 +24,7 @@ import java.util.regex.Pattern;
 final class RealCollector implements AutoCloseable {
     private static final Pattern UP = Pattern.compile("collector is up.* grpc=(\\S+) http=(\\S+)");
 
+    private final HttpClient client = HttpClient.newHttpClient();
     private final Process process;
     private final Path log;
     private final String grpc;
@@ -55,11 +60,21 @@ final class RealCollector implements AutoCloseable {
 
     /** One of its own figures; 0 where it has none of that name. */
     double figure(String name) throws IOException, InterruptedException {
-        HttpResponse<String> metrics = HttpClient.newHttpClient()
-                .send(HttpRequest.newBuilder(URI.create("http://" + http + "/metrics")).build(),
-                HttpResponse.BodyHandlers.ofString());
-        Matcher line = Pattern.compile("(?m)^" + Pattern.quote(name) + " (\\S+)$").matcher(metrics.body());
+        Matcher line = Pattern.compile("(?m)^" + Pattern.quote(name) + " (\\S+)$").matcher(get("/metrics"));
         return line.find() ? Double.parseDouble(line.group(1)) : 0;
+    }
+
+    /** The sum of the newest values, of the last hour, of a metric's series; 0 where it has none. */
+    double sum(String metric) throws IOException, InterruptedException {
+        JsonArray found = JsonParser.parseString(get("/api/v1/query?query=" + URLEncoder.encode(
+                "sum(last_over_time(" + metric + "[1h]))", StandardCharsets.UTF_8))).getAsJsonObject()
+                .getAsJsonObject("data").getAsJsonArray("result");
+        return found.isEmpty() ? 0 : found.get(0).getAsJsonObject().getAsJsonArray("value").get(1).getAsDouble();
+    }
+
+    private String get(String path) throws IOException, InterruptedException {
+        return client.send(HttpRequest.newBuilder(URI.create("http://" + http + path)).build(),
+                HttpResponse.BodyHandlers.ofString()).body();
     }
 
     String log() throws IOException {
