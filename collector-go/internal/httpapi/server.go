@@ -196,7 +196,8 @@ func (s *Server) shutDown() error {
 func (s *Server) figures() {
 	s.refused = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "bullet_metrics_http_refused_connections_total",
-		Help: "Connections closed at once: there were enough, or their address had its share.",
+		Help: "Connections closed at once since there were enough or their address had its share, and " +
+			"attempts to accept one that failed.",
 	})
 	if r := s.options.Registerer; r != nil {
 		r.MustRegister(s.refused,

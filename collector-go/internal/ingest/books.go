@@ -88,7 +88,8 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		streamEnds: counters("stream_ends_total", "Streams that ended, by gRPC status code.",
 			"code"),
 		connectionsRefused: counter("refused_connections_total",
-			"Connections closed at once: there were enough, or their address had its share."),
+			"Connections closed at once since there were enough or their address had its share, and attempts to "+
+				"accept one that failed."),
 		connectionsSlow: counter("slow_connections_total",
 			"Connections cut in the middle of a message, since the rest of it did not come."),
 		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",

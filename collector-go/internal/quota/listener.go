@@ -2,8 +2,10 @@ package quota
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"sync"
+	"syscall"
 )
 
 // Listener takes connections while there is a place for their address and closes the others at once: a flood costs no
@@ -26,10 +28,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		connection, err := l.Listener.Accept()
 		if err != nil {
-			if !errors.Is(err, net.ErrClosed) {
+			switch {
+			case errors.Is(err, syscall.EMFILE):
+				l.refused("", fmt.Errorf("%w: raise the limit of open files (ulimit -n, LimitNOFILE of systemd)", err))
+			case !errors.Is(err, net.ErrClosed):
 				l.refused("", err)
 			}
-			return nil, err
+			return nil, err // as it was: net/http goes on after a net.Error that is temporary
 		}
 		peer := connection.RemoteAddr().String()
 		release, err := l.places.Take(Address(peer))
