@@ -46,7 +46,8 @@ func playLittleMemory(ctx context.Context, g *Ground, sets int, limit int64) (o 
 	if counted == 0 || int64(counted) != attack.rejected {
 		o.Broken = append(o.Broken, fmt.Sprintf("%d samples were refused, %.0f are counted", attack.rejected, counted))
 	}
-	if _, err := c.awaitCount(ctx, "wide", attack.taken); err != nil {
+	series := attack.taken / memoryRounds
+	if _, err := c.awaitCount(ctx, "wide", series); err != nil {
 		return o, err
 	}
 	peak, err := c.heldAtMost()
@@ -63,7 +64,7 @@ func playLittleMemory(ctx context.Context, g *Ground, sets int, limit int64) (o 
 	if _, err := c.awaitAnswers(ctx); err != nil {
 		return o, err
 	}
-	stored, err := c.awaitCount(ctx, "wide", attack.taken)
+	stored, err := c.awaitCount(ctx, "wide", series)
 	if err != nil {
 		return o, err
 	}
@@ -75,8 +76,8 @@ func playLittleMemory(ctx context.Context, g *Ground, sets int, limit int64) (o 
 		o.Broken = append(o.Broken, fmt.Sprintf("started again it took %d MiB of memory, at most %d", again>>20, limit>>20))
 	}
 	o.Tries, o.Acknowledged = 1, attack.taken
-	o.Lost = max(0, attack.taken-stored)
-	o.Doubled = max(0, stored-attack.taken)
+	o.Lost = max(0, series-stored)
+	o.Doubled = max(0, stored-series)
 	o.Measured = append(o.Measured, fmt.Sprintf("%d series with the defaults in %d MiB: %d samples taken, %d refused, %.1f s; %d MiB at most, %d after a kill",
 		sets, limit>>20, attack.taken, attack.rejected, took.Seconds(), peak>>20, again>>20))
 	return o, nil
@@ -93,10 +94,10 @@ func (c *Collector) heldAtMost() (int64, error) {
 	return peak - files, err
 }
 
-// awaitCount waits until so many samples of a topology are stored, a slice each, and returns how many are.
+// awaitCount waits until so many series of a topology are stored, and returns how many are.
 func (c *Collector) awaitCount(ctx context.Context, topology string, want int64) (int64, error) {
 	limit := time.Now().Add(answerLimit)
-	query := url.Values{"query": {fmt.Sprintf(`sum(count_over_time({topology=%q,__name__=~".*wide.*"}[10m]))`, topology)}}
+	query := url.Values{"query": {fmt.Sprintf(`count(count_over_time({topology=%q,__name__=~".*wide.*"}[10m]))`, topology)}}
 	for {
 		body, err := c.Get(ctx, "/api/v1/query?"+query.Encode())
 		if err != nil {
