@@ -1,7 +1,6 @@
 package io.github.bulletmetrics.storm.sampler;
 
 import java.io.IOException;
-import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryMXBean;
 import java.lang.management.MemoryUsage;
@@ -18,24 +17,23 @@ final class ProcessReader {
     private final Cpu cpu = Cpu.ofThisMachine();
     private final long[] cpuMs = new long[2];
     private final MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
-    private final List<GarbageCollectorMXBean> collectors = new ArrayList<>();
+    private final List<Collector> collectors;
     private final HostCpu host = HostCpu.ofThisMachine();
     private long hostTurn = Long.MIN_VALUE;
 
     ProcessReader() {
-        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
-            if (collectors.size() < MAX_COLLECTORS) {
-                collectors.add(collector);
-            }
-        }
+        RuntimeMXBean runtime = ManagementFactory.getRuntimeMXBean();
+        List<Collector> all = Collector.of(ManagementFactory.getGarbageCollectorMXBeans(),
+                () -> JvmCounters.ofProcess(pid(runtime.getName()), runtime.getStartTime()));
+        collectors = all.subList(0, Math.min(all.size(), MAX_COLLECTORS));
     }
 
     /** What stays the same as long as the process lives. */
     SamplePack.Process process() {
         RuntimeMXBean runtime = ManagementFactory.getRuntimeMXBean();
         List<String> names = new ArrayList<>();
-        for (GarbageCollectorMXBean collector : collectors) {
-            names.add(collector.getName());
+        for (Collector collector : collectors) {
+            names.add(collector.name());
         }
         return new SamplePack.Process(cpu.mode(), pid(runtime.getName()), runtime.getStartTime(), names, host != null);
     }
@@ -49,8 +47,8 @@ final class ProcessReader {
         row[SamplePack.HEAP_COMMITTED] = heap.getCommitted();
         row[SamplePack.HEAP_LIMIT] = heap.getMax() >= 0 ? heap.getMax() : Runtime.getRuntime().maxMemory();
         for (int i = 0; i < collectors.size(); i++) {
-            row[SamplePack.gcCount(i)] = collectors.get(i).getCollectionCount();
-            row[SamplePack.gcTime(i)] = collectors.get(i).getCollectionTime();
+            row[SamplePack.gcCount(i)] = collectors.get(i).count();
+            row[SamplePack.gcTime(i)] = collectors.get(i).timeMs();
         }
         if (host != null) {
             readHost(row, SamplePack.host(collectors.size()), System.currentTimeMillis());

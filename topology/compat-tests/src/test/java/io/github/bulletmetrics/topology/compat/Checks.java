@@ -31,7 +31,8 @@ final class Checks {
 
     /** The pauses of concurrent cycles, of which there need be none. */
     private static final String G1_CYCLES = "G1 Concurrent GC";
-    private static final int G1_CYCLES_SINCE = 20;
+    /** From a bean since JDK 20, before from the JVM's counters, which JDK 8 does not have. */
+    private static final int G1_CYCLES_SINCE = 11;
 
     private Checks() {
     }
