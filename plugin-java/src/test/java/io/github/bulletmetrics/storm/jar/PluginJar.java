@@ -80,7 +80,7 @@ final class PluginJar {
         return printed;
     }
 
-    private static String classPath(Class<?> main, List<String> beside) throws Exception {
+    static String classPath(Class<?> main, List<String> beside) throws Exception {
         List<String> parts = new ArrayList<>(List.of(path().toString()));
         for (String part : System.getProperty("java.class.path").split(File.pathSeparator)) {
             if (part.contains(File.separator + "org" + File.separator + "apache" + File.separator + "storm"
