@@ -15,8 +15,8 @@ import java.util.function.LongSupplier;
  * HotSpot's own counters of this process, which {@code jstat} reads too. HotSpot keeps them in the file
  * {@code /tmp/hsperfdata_USER/PID} unless {@code -XX:-UsePerfData} or {@code -XX:+PerfDisableSharedMem} is set.
  *
- * <p>The file is read and not mapped: a process that reads a mapped file after another truncated it dies. It is not read
- * through a channel either, because an interrupt of the thread would close the channel.
+ * <p>The file is read and not mapped: a process that reads a mapped file after another truncated it dies. It is not
+ * read through a channel either, because an interrupt of the thread would close the channel.
  */
 final class JvmCounters implements Closeable {
     private static final File TEMPORARY = new File("/tmp");
@@ -82,7 +82,7 @@ final class JvmCounters implements Closeable {
         return ofProcess(TEMPORARY, pid, startTimeMs);
     }
 
-    /** Any user's directory may be ours: the system property {@code user.name} is not always the name that HotSpot uses. */
+    /** Any user's directory may be ours: {@code user.name} is not always the name that HotSpot uses. */
     static JvmCounters ofProcess(File temporary, long pid, long startTimeMs) {
         File[] directories = temporary.listFiles((parent, name) -> name.startsWith(DIRECTORY_PREFIX));
         for (File directory : directories == null ? new File[0] : directories) {
