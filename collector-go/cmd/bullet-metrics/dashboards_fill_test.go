@@ -207,6 +207,8 @@ func madeUp() *inventory {
 	}
 	v.series(always(-0.75), model.MetricNameLabel, "bullet_metrics_worker_clock_ahead_seconds", "topology", "bullet",
 		"worker", "127.0.0.1:10001", "job", "bullet-metrics", "instance", "collector:9320")
+	v.series(always(20), model.MetricNameLabel, "bullet_metrics_worker_clock_set_back_seconds", "topology", "bullet",
+		"worker", "127.0.0.1:10001", "store", "embedded", "job", "bullet-metrics", "instance", "collector:9320")
 	for i, class := range []string{"RAW", "GROUP"} {
 		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "worker",
 			"canary:0", "class", class)
