@@ -72,16 +72,15 @@ public class LatencyHook extends BaseTaskHook {
 
     @Override
     public void boltExecute(BoltExecuteInfo info) {
-        ExecuteTimes to = times;
-        if (to != null) {
-            try {
-                to.executed(info.executeLatencyMs);
-                if (probe != null) {
-                    probe.executed(info.tuple);
-                }
-            } catch (Throwable wrong) {
-                giveUp(wrong);
+        try {
+            if (times != null) {
+                times.executed(info.executeLatencyMs);
             }
+            if (probe != null) {
+                probe.executed(info.tuple);
+            }
+        } catch (Throwable wrong) {
+            giveUp(wrong);
         }
     }
 
