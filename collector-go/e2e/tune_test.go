@@ -31,10 +31,10 @@ topology:
     topology.builtin.metrics.bucket.size.secs: 5
     topology.v2.metrics.tick.interval.seconds: 5
     bullet.topology.metrics.built.in.emit.interval.mapping: {bullet_active_queries: 5, default: 5}
-steps: {values: [0, 5], start_up: 10s, warm_up: 0s, sustain: 5s, inconclusive_repeats: 0}
+steps: {values: [0, 5], start_up: 10s, warm_up: 0s, sustain: %s, inconclusive_repeats: 0}
 load: {records_per_second: 100, duration: 3s, matching_per_second: 4}
 launch:
-  local: {workers: 2, worker_heap: 384MiB}
+  local: {workers: 2, worker_heap: 384MiB%s}
   slice_width: 5s
   slice_lateness: 2s
 `
@@ -46,7 +46,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	file, runs, out := filepath.Join(dir, "shortest.yaml"), filepath.Join(dir, "runs"),
 		filepath.Join(dir, "runs", "run")
 	conf := filepath.Join(root(t), "topology/bullet-topology/conf/bullet_settings.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(shortest, conf)), 0o644))
+	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(shortest, conf, "5s", "")), 0o644))
 
 	first := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
 	first.awaitLine(t, "trial 1, 0 queries: ")
@@ -87,6 +87,30 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "launched again")
+}
+
+// The same experiment with records that come through a Kafka broker: what the producer makes is what the topology reads.
+func TestATuneRunThroughKafka(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, runs, out := filepath.Join(dir, "kafka.yaml"), filepath.Join(dir, "runs"), filepath.Join(dir, "runs", "run")
+	conf := filepath.Join(root(t), "topology/bullet-topology/conf/bullet_settings_kafka.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(shortest, conf, "30s", ", kafka: {partitions: 2}")),
+		0o644))
+
+	run := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
+	code := run.end(t)
+	run.assertNothingRuns(t)
+	whole, err := rundir.Read(out)
+	require.NoError(t, err, strings.Join(run.seen, "\n"))
+	require.NotNil(t, whole.Result)
+	assert.Equal(t, whole.Result.ExitCode, code)
+	require.Len(t, whole.Trials[0].Steps, 2)
+	for _, step := range whole.Trials[0].Steps {
+		assert.NotEmpty(t, step.Verdict)
+		assert.InDelta(t, 100, float64(step.RecordsPerSecond), 10, "read through the broker, by the stored counter")
+	}
+	assert.Positive(t, whole.Trials[0].Steps[1].Clients.Returned)
 }
 
 // written is a step as its run's directory has it.
