@@ -89,7 +89,8 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	assert.Contains(t, string(page), "launched again")
 }
 
-// The same experiment with records that come through a Kafka broker: what the producer makes is what the topology reads.
+// The same experiment with records that come through a Kafka broker: what the producer makes is what the topology
+// reads.
 func TestATuneRunThroughKafka(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
