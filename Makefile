@@ -29,6 +29,9 @@ demo: build ## Measure a real Bullet topology on a local Storm cluster; report i
 # How long one experiment may begin further steps, and when it is interrupted because it hangs.
 TUNE_LIMIT ?= 20m
 TUNE_HANGS ?= 25m
+# Which tests, and of which form: TUNE_TESTS='3 4 5 6 7' TUNE_FORM=kafka-small for records that come through Kafka.
+TUNE_TESTS ?= 1 2 3 4 5 6 7
+TUNE_FORM ?= small
 
 .PHONY: demo-scale
 demo-scale: build ## Show one topology on two collectors over a Thanos of three receivers: a receiver and a collector are killed, and nobody sees a gap (4 minutes; Thanos is built the first time)
@@ -36,11 +39,11 @@ demo-scale: build ## Show one topology on two collectors over a Thanos of three 
 
 .PHONY: tune-all
 tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster, one after the other, each with its report in out/tune
-	@$(run) worst=0; for n in 1 2 3 4 5 6 7; do \
-	  code=0; timeout --foreground --signal=INT --kill-after=3m $(TUNE_HANGS) build/bullet-metrics tune run topology/experiments/test$$n-small.yaml --time-limit $(TUNE_LIMIT) || code=$$?; \
-	  echo "tune-all: test$$n-small ended with exit code $$code"; \
+	@$(run) worst=0; for n in $(TUNE_TESTS); do \
+	  code=0; timeout --foreground --signal=INT --kill-after=3m $(TUNE_HANGS) build/bullet-metrics tune run topology/experiments/test$$n-$(TUNE_FORM).yaml --time-limit $(TUNE_LIMIT) || code=$$?; \
+	  echo "tune-all: test$$n-$(TUNE_FORM) ended with exit code $$code"; \
 	  [ $$code -ne 130 ] || exit 130; [ $$code -eq 0 ] || worst=$$code; done; \
-	build/bullet-metrics tune list --last 7; exit $$worst
+	build/bullet-metrics tune list --last $(words $(TUNE_TESTS)); exit $$worst
 
 .PHONY: test
 test: test-proto build ## Run every test of every part
