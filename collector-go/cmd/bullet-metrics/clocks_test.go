@@ -414,19 +414,7 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 		assert.Contains(t, a.Annotations["description"], "Set the clock of: "+a.Labels["topology"]+"-host:")
 	}
 	for name, by := range off {
-		out, _ := program("doctor", "--collector", r.col.httpListener.Addr().String(), "--topology", name, "--output",
-			"json")
-		var report doctor.Report
-		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
-		for _, found := range report.Findings {
-			switch {
-			case found.Check == "skew" && by == 0:
-				assert.Equal(t, doctor.OK, found.Status, "%+v", found)
-			case found.Check == "skew":
-				assert.Equal(t, doctor.Fail, found.Status, "%s: %+v", name, found)
-				assert.Contains(t, found.Says, map[bool]string{true: "are blind", false: "come later"}[by < 0])
-			}
-		}
+		r.requireSkew(name, by != 0, map[bool]string{true: "are blind", false: "come later"}[by < 0])
 		if by > 0 {
 			continue // its slices are still to come
 		}
@@ -475,18 +463,20 @@ func TestAClockSetBackIsNamed(t *testing.T) {
 		assert.Contains(t, a.Annotations["description"], "slew the clock of: "+name+"-host:")
 	}
 	for name, step := range steps {
-		out, _ := program("doctor", "--collector", r.col.httpListener.Addr().String(), "--topology", name, "--output",
-			"json")
-		var report doctor.Report
-		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
-		for _, found := range report.Findings {
-			switch {
-			case found.Check == "skew" && step == 0:
-				assert.Equal(t, doctor.OK, found.Status, "%+v", found)
-			case found.Check == "skew":
-				assert.Equal(t, doctor.Fail, found.Status, "%s: %+v", name, found)
-				assert.Contains(t, found.Says, fmt.Sprintf("was set back by at least %s in the last", step-time.Second))
-			}
-		}
+		r.requireSkew(name, step != 0, fmt.Sprintf("was set back by at least %s in the last", step-time.Second))
 	}
+}
+
+// requireSkew holds what doctor says of a topology's clocks.
+func (r *running) requireSkew(topology string, off bool, says string) {
+	r.t.Helper()
+	findings, _ := r.examine(topology) // the error is that there are findings
+	found, known := findings["skew"]
+	require.True(r.t, known, "%s: %v", topology, findings)
+	if !off {
+		assert.Equal(r.t, doctor.OK, found.Status, "%+v", found)
+		return
+	}
+	assert.Equal(r.t, doctor.Fail, found.Status, "%s: %+v", topology, found)
+	assert.Contains(r.t, found.Says, says)
 }

@@ -27,9 +27,9 @@ type configured struct {
 	tooLarge []string
 }
 
-// reloads reads again, while a collector runs, what it can take then: the files of rules and which these are, and the
-// files about who may enter. All of it is checked before any of it is applied, as is the rest of the settings: a file
-// with which the collector would not start is a fault, and a setting that only a start takes is named.
+// reloads reloads, in a running collector, the rule files, the list of rule files, and the access files (tokens,
+// certificates, the web configuration). Everything is checked before anything is applied, the rest of the settings too:
+// a file with which the collector would not start is a fault. Changed settings that need a restart are named.
 type reloads struct {
 	col     *collector
 	read    func() (configured, error) // the settings as they are now
@@ -40,12 +40,11 @@ type reloads struct {
 	at     atomic.Pointer[time.Time] // of the last that succeeded
 }
 
-// reloadable are the settings that a reload takes. Files about who may enter are read again by their names at the
+// reloadable are the settings that a reload applies. Access files are read again under the names that they had at the
 // start.
 var reloadable = []string{"rules.builtin", "rules.files"}
 
-// newReloads makes the reloads of a collector that was started with c, which it takes to be what the settings say until
-// read is set.
+// newReloads returns the reloads of a collector that was started with c. Until read is set, a reload uses c again.
 func newReloads(col *collector, c config.Config, figures prometheus.Registerer) *reloads {
 	r := &reloads{col: col, started: settingValues(c),
 		read: func() (configured, error) { return configured{Config: c}, nil }}

@@ -101,7 +101,7 @@ func (r *Files) NeedsRestart() bool {
 		!slices.Equal(protocolsOf(r.guard.o.Port, r.identity.http2), r.guard.protocols)
 }
 
-// Use puts what was read in force: whoever it does not let in is refused from now on, and open streams are judged
+// Use applies what was read. Callers that it does not allow are refused from now on, and open streams are checked
 // again.
 func (r *Files) Use() {
 	g := r.guard
@@ -117,7 +117,7 @@ func (r *Files) Use() {
 	g.announce()
 }
 
-// announce has everybody who waits for it judge again.
+// announce makes everything that waits for a change check its caller again.
 func (g *Guard) announce() {
 	g.config = nil
 	close(g.changed)

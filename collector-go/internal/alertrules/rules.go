@@ -132,7 +132,7 @@ var alerts = []Alert{
 		Description: "An access file of the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. Without a usable access file nobody is let in any more; the collector's log and /-/ready name the file.",
 	},
 	{
-		// Somebody who mends a file tries more than once.
+		// A person who repairs a file may need several attempts.
 		Name: "BulletMetricsReloadFailed", Severity: Warning,
 		Value: reloadFailed + " > 0", Bare: true, Unit: Seconds, Grafana: reloadFailed,
 		For: 5 * time.Minute, Keep: 2 * time.Minute,

@@ -39,15 +39,21 @@ func awaitAlert(t *testing.T, e *Evaluator, name string) (found rules.Alert) {
 	return found
 }
 
-func TestAReloadKeepsTheAlertsOfRulesThatStay(t *testing.T) {
+// runsSlowAlert is an evaluator of slowAlert that runs until the test ends, and its alert, which is pending.
+func runsSlowAlert(t *testing.T) (*Evaluator, rules.Alert) {
+	t.Helper()
 	dir := t.TempDir()
 	p := newPlace(t, dir)
-	defer p.close(t)
+	t.Cleanup(func() { p.close(t) })
 	p.latency(t, 0.25)
 	e, err := New(p.engine, p.results, p.options(dir, slowAlert))
 	require.NoError(t, err)
-	defer run(t, e)()
-	before := awaitAlert(t, e, "Slow")
+	t.Cleanup(run(t, e))
+	return e, awaitAlert(t, e, "Slow")
+}
+
+func TestAReloadKeepsTheAlertsOfRulesThatStay(t *testing.T) {
+	e, before := runsSlowAlert(t)
 
 	added := slowAlert + "  - {alert: New, expr: bullet_filter_latency_mean_seconds > 0.1}\n"
 	require.NoError(t, e.Reload([]File{{"test.yml", []byte(added)}, {"other.yml", []byte(
@@ -65,15 +71,9 @@ func TestAReloadKeepsTheAlertsOfRulesThatStay(t *testing.T) {
 
 // One of two files is broken: neither is taken.
 func TestAReloadWithAFaultChangesNothing(t *testing.T) {
-	dir := t.TempDir()
-	p := newPlace(t, dir)
-	defer p.close(t)
-	p.latency(t, 0.25)
-	e, err := New(p.engine, p.results, p.options(dir, slowAlert))
-	require.NoError(t, err)
-	defer run(t, e)()
-	before, was := awaitAlert(t, e, "Slow"), e.RuleGroups()
-	err = e.Reload([]File{{"test.yml", []byte("groups: []")},
+	e, before := runsSlowAlert(t)
+	was := e.RuleGroups()
+	err := e.Reload([]File{{"test.yml", []byte("groups: []")},
 		{"other.yml", []byte("groups:\n- name: g\n  rules:\n  - alert: A\n    expr: sum(")}})
 	require.ErrorContains(t, err, `other.yml: 5:11: group "g", rule 1, "A"`)
 	assert.Equal(t, was, e.RuleGroups())
@@ -104,14 +104,8 @@ func TestAReloadBeforeAndDuringTheStart(t *testing.T) {
 
 // Queries, evaluations and reloads at the same time: for the race detector.
 func TestReloadsWhileRulesAreEvaluatedAndAskedFor(t *testing.T) {
-	dir := t.TempDir()
-	p := newPlace(t, dir)
-	defer p.close(t)
-	p.latency(t, 0.25)
-	e, err := New(p.engine, p.results, p.options(dir, slowAlert))
-	require.NoError(t, err)
-	defer run(t, e)()
-	before, done := awaitAlert(t, e, "Slow"), make(chan error)
+	e, before := runsSlowAlert(t)
+	done := make(chan error)
 	for client := range 3 {
 		go func() {
 			var err error

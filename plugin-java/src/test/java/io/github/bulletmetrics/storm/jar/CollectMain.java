@@ -65,7 +65,7 @@ public final class CollectMain {
             if (next != null) {
                 return SamplePack.read(next);
             }
-            Thread.sleep(10);
+            Thread.sleep(10); // Storm asks at an interval, too: the sampler has no event to wait for.
         }
     }
 
