@@ -269,25 +269,28 @@ func TestAReloadEndsTheStreamOfARevokedToken(t *testing.T) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	defer connection.Close()
-	streams := map[string]grpc.BidiStreamingClient[pb.ExportRequest, pb.ExportResponse]{}
-	for _, token := range []string{"old", "kept"} {
+	open := func(token string) (grpc.BidiStreamingClient[pb.ExportRequest, pb.ExportResponse], error) {
 		ctx := grpcmetadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
 		stream, err := pb.NewIngestServiceClient(connection).Export(ctx)
 		require.NoError(t, err)
 		require.NoError(t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: token,
 			TopologyId: token + "-1", Host: "h", Port: 6700, Task: 3}}}))
 		_, err = stream.Recv()
-		require.NoError(t, err, token)
-		streams[token] = stream
+		return stream, err
 	}
+	old, err := open("old")
+	require.NoError(t, err)
+	kept, err := open("kept")
+	require.NoError(t, err)
 	accesstest.TokenFile(t, c.GRPC.TokenFile, "kept write")
 	_, err = r.col.reloads.Reload()
 	require.NoError(t, err)
-	_, err = streams["old"].Recv()
+	_, err = open("old") // at once: the files are also read each second
 	assert.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
-	require.NoError(t, streams["kept"].Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{
-		Batch: minute(1, time.Now())}}))
-	answer, err := streams["kept"].Recv()
+	_, err = old.Recv()
+	assert.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
+	require.NoError(t, kept.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: minute(1, time.Now())}}))
+	answer, err := kept.Recv()
 	require.NoError(t, err)
 	assert.NotNil(t, answer.GetAcknowledgement())
 }

@@ -143,16 +143,11 @@ func (e *Evaluator) Reload(files []File) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	oldNames, oldFiles := e.names, e.files.files
 	e.names, e.files.files = names, fresh.files
 	if !e.started {
-		return nil
+		return nil // the start loads them
 	}
-	if err := e.load(); err != nil {
-		e.names, e.files.files = oldNames, oldFiles
-		return err
-	}
-	return nil
+	return e.load()
 }
 
 // load has the manager take the files; it keeps what it has where they have a fault.
