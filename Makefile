@@ -35,7 +35,7 @@ TUNE_FORM ?= small
 
 .PHONY: demo-scale
 demo-scale: build ## Show one topology on two collectors over a Thanos of three receivers: a receiver and a collector are killed, and nobody sees a gap (4 minutes; Thanos is built the first time)
-	@$(run) cd collector-go && go test -tags 'e2e stores' -count=1 -v -timeout 20m -run '^TestDemoScale$$' ./e2e
+	@$(run) cd collector-go && go test -tags 'e2e stores' -count=1 -v -timeout 20m -run '^TestDemoScale$$' ./testing/e2e
 
 .PHONY: tune-all
 tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster, one after the other, each with its report in out/tune
@@ -129,7 +129,7 @@ test-release: build build/before-$(before_version) ## Make the release of this c
 	@rm -rf build/test-release; for n in 1 2; do git clone --quiet . build/test-release/$$n; $(MAKE) -C build/test-release/$$n release >/dev/null; done
 	@$(run) export DIST=$$PWD/build/test-release/1/dist AGAIN=$$PWD/build/test-release/2/dist BEFORE=$$PWD/build/before-$(before_version); \
 	  (cd collector-go/tools/release && CGO_ENABLED=0 go vet . && CGO_ENABLED=0 go test -count=1 -timeout 20m .); \
-	  cd collector-go && go test -c -tags release -o ../build/packages.test ./e2e/packages && cd e2e/packages && unshare --mount --propagation private ../../../build/packages.test -test.timeout 20m
+	  cd collector-go && go test -c -tags release -o ../build/packages.test ./testing/e2e/packages && cd testing/e2e/packages && unshare --mount --propagation private ../../../build/packages.test -test.timeout 20m
 	@rm -rf build/test-release; echo "release passed"
 
 # Which program is asked: a release's, such as that of its tarball.
@@ -138,7 +138,7 @@ PROGRAM ?= build/bullet-metrics
 .PHONY: golden-data
 golden-data: build/tools/go.stamp ## Keep a release's schema, and a data directory of its program (PROGRAM=BINARY), of which every later one must answer each sample
 	@$(run) cd proto && buf build --exclude-source-info --output releases/$$(cat ../VERSION).binpb
-	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
+	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./testing/releasetest
 
 # --- generated code --------------------------------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bull
 
 .PHONY: test-client
 test-client: toolchain build/bullet-metrics build/python/stamp ## Test a client in Python, written from the schema alone: its ledger against a collector that is killed again and again
-	@$(run) cd collector-go && go test -tags client -count=1 -timeout 20m ./e2e/otherclient
+	@$(run) cd collector-go && go test -tags client -count=1 -timeout 20m ./testing/e2e/otherclient
 
 # All that lock or count what goroutines share, where none is named: RACE_PACKAGES='./internal/feed ./internal/ingest'.
 RACE_PACKAGES ?=
@@ -225,7 +225,7 @@ build/tools/influxd: | build/toolchain.env
 
 .PHONY: test-stores
 test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server (Prometheus, Thanos, VictoriaMetrics, InfluxDB 1 and 2), a collector behind nginx, and two collectors over Thanos, with one topology and with one each
-	@$(run) cd collector-go && go test -tags stores -timeout 40m ./internal/store/servertest/... -rapid.checks=10
+	@$(run) cd collector-go && go test -tags stores -timeout 40m ./testing/servertest/... -rapid.checks=10
 	@$(run) cd collector-go && go test -tags stores -count=1 -timeout 10m -run 'ReverseProxy|Thanos' ./cmd/bullet-metrics
 
 .PHONY: test-topology
@@ -239,13 +239,13 @@ on_cluster := go test -tags e2e -count=1 -parallel 2 -v
 
 .PHONY: test-cluster
 test-cluster: build ## Test everything together on a real cluster, alone on the machine
-	@$(run) cd collector-go && $(on_cluster) -timeout 60m ./e2e
+	@$(run) cd collector-go && $(on_cluster) -timeout 60m ./testing/e2e
 
 .PHONY: test-long
 test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy spaces, predictions of 1,000 made-up topologies; on a real cluster a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names, a topology that moves between collectors
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -run NoisySpaces ./internal/optimize
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -timeout 60m -run IntervalsHoldTheTruth ./internal/predict
-	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./e2e
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./testing/e2e
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -tags stores -count=1 -v -timeout 20m -run OverThanos ./cmd/bullet-metrics
 	@$(MAKE) demo-scale
 
@@ -285,7 +285,7 @@ test-page: toolchain collector-go/internal/webui/node_modules/.package-lock.json
 
 .PHONY: test-chaos
 test-chaos: build/bullet-metrics ## Play a few of each fault of docs/reliability.md against the built program, and measure a little of it as make bench does
-	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 30m -run '^(TestAFewOfEach|TestOursAndTheFloorAreMeasured)$$' ./internal/chaos ./cmd/bench
+	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 30m -run '^(TestAFewOfEach|TestOursAndTheFloorAreMeasured)$$' ./testing/chaos ./testing/cmd/bench
 
 # Which rows of docs/reliability.md are played, how much of each, and what tries draw from.
 ROWS ?=
@@ -295,7 +295,7 @@ CHAOS_SEED ?= 1
 .PHONY: chaos
 chaos: build ## Play every fault of docs/reliability.md at full count (hours, going on where it was ended; CHAOS_SCALE=0.01 for 20 minutes, ROWS=1,5 for some again, CHAOS_SEED=n)
 	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package # what row 20 measures the plugin with
-	@$(run) (cd collector-go && go build -o ../build/chaos ./cmd/chaos) && build/chaos --scale $(CHAOS_SCALE) --seed $(CHAOS_SEED) --rows '$(ROWS)'
+	@$(run) (cd collector-go && go build -o ../build/chaos ./testing/cmd/chaos) && build/chaos --scale $(CHAOS_SCALE) --seed $(CHAOS_SEED) --rows '$(ROWS)'
 
 # --- checks ----------------------------------------------------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ tags := e2e,prometheus,stores,dashboards,page,client,chaos,golden,release
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code, the table of imports and known vulnerabilities
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./testing/archtest
 	@$(MAKE) check-page
 	@$(MAKE) check-vulnerabilities
 	@echo "check passed"
@@ -413,7 +413,7 @@ bench-peers: toolchain ## Build what make bench measures the collector beside (V
 	  $(MAKE) $$peer || echo "bench-peers: $$peer cannot be built; its goals will name it as missing" >&2; done
 
 build/bench: $(go_sources) collector-go/internal/bench/recorded.csv | build/toolchain.env
-	@$(run) cd collector-go && go build -o ../$@ ./cmd/bench
+	@$(run) cd collector-go && go build -o ../$@ ./testing/cmd/bench
 
 # Scenarios or numbers of goals to measure again, all that is missing where it is empty; how much of each set; where CPU profiles of ours go.
 BENCH ?=
@@ -431,8 +431,8 @@ bench-docs: build/bench ## Write what make bench measured last into docs/benchma
 
 .PHONY: bench-alerts
 bench-alerts: build ## Measure how late alerts are, with the settings and rules as they come (twenty minutes)
-	@$(run) cd collector-go && export BULLET_METRICS_BENCH_ALERTS=1; go test -tags e2e -count=1 -timeout 30m -v -run TestDelayOfAlerts ./e2e && \
-	  go test -tags e2e -count=1 -timeout 30m -v -run 'TestRunningTopology/(filter_slowed|topologies_killed)' ./e2e
+	@$(run) cd collector-go && export BULLET_METRICS_BENCH_ALERTS=1; go test -tags e2e -count=1 -timeout 30m -v -run TestDelayOfAlerts ./testing/e2e && \
+	  go test -tags e2e -count=1 -timeout 30m -v -run 'TestRunningTopology/(filter_slowed|topologies_killed)' ./testing/e2e
 
 # The plugin is measured as it ships; its own classes come before those that the benchmarks' jar has of it.
 # How long to measure each case, s; each program's own time where it is empty.

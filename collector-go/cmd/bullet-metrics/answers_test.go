@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/bullettest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bullettest"
 )
 
 const ownQuery = "SELECT * FROM STREAM(1000, TIME) LIMIT 1"

@@ -24,8 +24,8 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/servertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
 )
 
 // These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API, by a real

@@ -24,10 +24,10 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
 )
 
 // repeated is a capture twice, the second time later: that of Storm 1.2 has one report of each figure, from which no

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks/blockstest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/blockstest"
 )
 
 // What a collector of the first edition kept is what one of today answers with, slice by slice, and the journal is read

@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks/blockstest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/blockstest"
 )
 
 // exportStart is a full two hours, so that blocks begin there.

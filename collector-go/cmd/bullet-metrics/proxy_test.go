@@ -27,7 +27,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
 // The page's file of nginx, with other addresses and certificates, in front of a collector: who has a token reads and

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/releasetest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/releasetest"
 )
 
 // This program goes on with what a collector of each release left when it was killed: every sample that was stored or

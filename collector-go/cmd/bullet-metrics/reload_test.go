@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
 // process is a collector that runs as a program of its own.

@@ -24,7 +24,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/servertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
 )
 
 // Two collectors, each a process of its own, before a Thanos of three receivers that each keep everything. A topology

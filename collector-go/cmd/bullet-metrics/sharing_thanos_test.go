@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/servertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
 )
 
 // Two collectors share what they know through a real Thanos, of which each writes to another receiver.

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
 // desk is a guard with a clock and a log of the test's own.

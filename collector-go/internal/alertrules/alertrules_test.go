@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
 )
 
 func rules(t *testing.T) rulefmt.RuleGroup {

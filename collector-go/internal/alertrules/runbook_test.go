@@ -14,7 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
 )
 
 const runbooks = "../../../docs/runbooks"

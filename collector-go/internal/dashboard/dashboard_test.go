@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
 )
 
 var update = flag.Bool("update", false, "rewrite dashboards/testdata/refused.txt")

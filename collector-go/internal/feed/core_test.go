@@ -15,11 +15,11 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
 var (

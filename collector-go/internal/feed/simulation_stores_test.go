@@ -10,7 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
 // strand is a feed that runs only while the simulation has it resumed: up to where it would wait.

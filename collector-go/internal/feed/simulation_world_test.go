@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
 // simulated is a world: what happens in it happens at its time, one thing after another, by one random source.

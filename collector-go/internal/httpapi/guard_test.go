@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
 func guardOf(t *testing.T, o access.Options) *access.Guard {

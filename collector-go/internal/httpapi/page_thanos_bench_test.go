@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	write "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/servertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
 )
 
 // BenchmarkPageThroughThanos asks what stands behind the page's figures of a day of 500 workers in slices of a minute:

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
 // reloader counts, and answers what a test wants.

@@ -24,7 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
 // TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, by a kill and by a loss

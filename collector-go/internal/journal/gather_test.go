@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
 // The interval is an hour: what is durable before is so because it came first, because plenty waited, or because the

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/bullettest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bullettest"
 )
 
 // An answer counts as returned only if it is Bullet's to the query. Everything else failed, with the server's words and

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine/alertmanagertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
 )
 
 func TestARealAlertmanagerHearsAnAlertAndItsEnd(t *testing.T) {

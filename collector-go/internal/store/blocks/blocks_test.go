@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks/blockstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/blockstest"
 )
 
 // firstEdition is the store of a data directory of the first edition.

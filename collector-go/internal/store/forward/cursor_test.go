@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
 // A process dies at each call of writing its cursor in turn, the next one reads what it finds, and the machine loses

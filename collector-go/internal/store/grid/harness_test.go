@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
 var _ storage.Queryable = (*Store)(nil)

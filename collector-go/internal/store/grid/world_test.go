@@ -16,7 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
 // world is a journal with what closed from it, the store that is fed from it, and what that has to hold: a plain map.

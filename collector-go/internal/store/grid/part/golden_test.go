@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
 var update = flag.Bool("update", false, "write the golden part of this version again")

@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
 // counting is a part that counts how often its levels were read, of which each that failEach divides fails.

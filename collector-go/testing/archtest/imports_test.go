@@ -1,0 +1,234 @@
+// Package house holds the rules of the house as tests: which package may import which.
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/bullet-metrics/bullet-metrics/collector-go/"
+
+// allowed is the staircase: what each package of ours may import of ours, test code apart. A package that is missing
+// here fails the test, so that a new room is given its place before it is furnished. ROOM/* are the rooms in a room
+// that have no line of their own.
+var allowed = map[string][]string{
+	"gen/bulletmetrics/v1": {},
+	"internal/varint":      {},
+	"internal/format":      {},
+	"internal/metric":      {"internal/varint", "internal/format"},
+	"internal/slice":       {"internal/metric"},
+	"internal/disk":        {},
+	"internal/yamlfile":    {},
+	"internal/address":     {},
+	"internal/pathname":    {},
+	"internal/textfile":    {"internal/pathname"},
+	"internal/httpclient":  {"internal/address", "internal/textfile"},
+	"internal/block":       {},
+	"internal/journal": {"internal/varint", "internal/disk", "internal/format", "internal/block", "internal/metric",
+		"gen/bulletmetrics/v1"},
+	"internal/handover": {"internal/journal"},
+	"internal/ingest": {"internal/access", "internal/framepool", "internal/quota", "internal/block",
+		"internal/handover", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
+	"internal/catalog":    {"internal/metric", "gen/bulletmetrics/v1"},
+	"internal/clockbound": {},
+	"internal/slicer":     {"internal/block", "internal/clockbound", "internal/slice", "internal/metric"},
+	"internal/checkpoint": {"internal/disk", "internal/format", "internal/journal"},
+	"internal/feed": {"internal/varint", "internal/block", "internal/checkpoint", "internal/disk",
+		"internal/format", "internal/handover", "internal/journal", "internal/catalog", "internal/slicer", "internal/slice", "internal/metric",
+		"gen/bulletmetrics/v1"},
+	"internal/nimbus": {},
+	"internal/registry": {"internal/checkpoint", "internal/clockbound", "internal/disk", "internal/journal", "internal/metric",
+		"gen/bulletmetrics/v1"},
+	"internal/store/grid": {"internal/disk", "internal/format", "internal/slice", "internal/metric", "internal/store/grid/run",
+		"internal/store/grid/part", "internal/store/grid/read"},
+	"internal/store/grid/part": {"internal/varint", "internal/disk", "internal/format", "internal/store/grid/run",
+		"internal/store/grid/column"},
+	"internal/store/grid/read":   {"internal/store/grid/run", "internal/query/plan"},
+	"internal/store/grid/run":    {},
+	"internal/store/grid/column": {},
+	"internal/store/blocks":      {},
+	"internal/store/classic":     {},
+	"internal/store/forward": {"internal/address", "internal/httpclient", "internal/disk", "internal/format",
+		"internal/slice"},
+	// a store on the network
+	"internal/store/*":      {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"},
+	"internal/quota":        {},
+	"internal/access":       {"internal/textfile", "internal/quota", "internal/yamlfile"},
+	"internal/query":        {"internal/query/plan", "internal/quota"},
+	"internal/query/plan":   {},
+	"internal/query/remote": {"internal/query/plan"},
+	"internal/rulesengine":  {"internal/httpclient", "internal/yamlfile", "internal/query", "internal/disk"},
+	"internal/busy":         {},
+	"internal/diagnosis":    {"internal/busy"},
+	"internal/webui":        {},
+	"internal/runbook":      {},
+	"internal/runlist":      {"internal/rundir"},
+	"internal/httpapi": {"internal/textfile", "internal/access", "internal/quota", "internal/query", "internal/registry",
+		"internal/elsewhere", "internal/journal", "internal/diagnosis", "internal/collection", "internal/runlist"},
+	"internal/collection": {"internal/catalog"},
+	"internal/capture":    {"internal/textfile", "internal/metric"},
+	"internal/replay": {"internal/block", "internal/capture", "internal/ingest", "internal/journal",
+		"internal/metric", "gen/bulletmetrics/v1"},
+	// whose kinds of stores have settings of their own
+	"internal/config":   {"internal/address", "internal/pathname", "internal/textfile", "internal/yamlfile", "internal/store/forward"},
+	"internal/tuning":   {"internal/busy"},
+	"internal/optimize": {"internal/tuning"},
+	"internal/predict": {"internal/tuning", "internal/rundir", "internal/csvtable", "internal/yamlfile",
+		"internal/chart", "internal/document"},
+	"internal/study": {"internal/pathname", "internal/textfile", "internal/optimize", "internal/tuning", "internal/yamlfile", "internal/chart",
+		"internal/document"},
+	"internal/trials": {"internal/textfile", "internal/optimize", "internal/study", "internal/spec", "internal/rundir",
+		"internal/plugin", "internal/disk", "internal/tuning", "internal/yamlfile"},
+	"internal/client":      {"internal/address", "internal/httpclient", "internal/textfile"},
+	"internal/load":        {"internal/address", "internal/client", "internal/httpclient", "internal/textfile"},
+	"internal/load/hosts":  {"internal/load"},
+	"internal/recordtrace": {"internal/load", "internal/tuning"},
+	"internal/sender":      {"internal/address", "internal/textfile", "internal/block", "gen/bulletmetrics/v1"},
+	"internal/bench":       {"internal/block", "internal/httpclient", "internal/sender", "gen/bulletmetrics/v1"},
+	"testing/bench/answer": {"internal/bench"},
+	"testing/bench/floor":  {"internal/bench", "internal/framepool"},
+	"internal/framepool":   {},
+	"testing/bench/goal":   {},
+	"testing/bench/peer":   {"internal/bench"},
+	"internal/canary":      {"internal/load", "internal/sender", "gen/bulletmetrics/v1"},
+	"internal/stack":       {"internal/address", "internal/httpclient", "internal/disk"},
+	"internal/plugin":      {},
+	"internal/snippet":     {"internal/address", "internal/plugin"},
+	"internal/doctor":      {"internal/plugin", "internal/catalog", "internal/yamlfile"},
+	"internal/doctor/examine": {"internal/textfile", "internal/client", "internal/doctor", "internal/catalog", "internal/nimbus",
+		"internal/plugin", "internal/yamlfile"},
+	"internal/csvtable": {"internal/textfile", "internal/tuning"},
+	"internal/rundir":   {"internal/disk", "internal/tuning", "internal/collection"},
+	"internal/spec":     {"internal/address", "internal/pathname", "internal/textfile", "internal/tuning", "internal/rundir", "internal/yamlfile"},
+	"internal/chart":    {},
+	"internal/document": {"internal/chart"},
+	"internal/compare":  {"internal/tuning"},
+	"internal/report": {"internal/tuning", "internal/rundir", "internal/collection", "internal/chart",
+		"internal/document", "internal/compare"},
+	"internal/experiment": {"internal/busy", "internal/textfile", "internal/client", "internal/tuning", "internal/load", "internal/recordtrace",
+		"internal/stack", "internal/rundir", "internal/collection", "internal/yamlfile"},
+	"internal/timeline":   {"internal/registry"},
+	"internal/elsewhere":  {"internal/registry", "internal/slice", "internal/metric"},
+	"internal/dashboard":  {"internal/busy"},
+	"internal/alertrules": {"internal/catalog"},
+	"internal/exit":       {},
+	"internal/campaign": {"internal/textfile", "internal/exit", "internal/experiment", "internal/load", "internal/load/hosts", "internal/stack",
+		"internal/report", "internal/rundir", "internal/tuning"},
+	"testing/archtest":  {},
+	"internal/bom":      {},
+	"internal/advisory": {},
+	// it stays outside of the program that it tries
+	"testing/chaos": {"internal/block", "internal/sender", "gen/bulletmetrics/v1"},
+}
+
+// pure packages take time and input as values: no clock of their own, no I/O, no goroutine. What they may not import
+// says so.
+var pure = map[string][]string{
+	"internal/slicer":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/busy":     {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/tuning":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/optimize": {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context", "time"},
+
+	"internal/catalog": {"os", "net", "io/fs", "net/http", "log/slog", "context"},
+	"internal/slice":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+
+	"internal/store/grid/column": {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+
+	"testing/bench/answer": {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+
+	"internal/metric":     {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/snippet":    {"internal/address", "os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/doctor":     {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/dashboard":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/alertrules": {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists ours, as the go command sees them.
+func packages(t *testing.T) []listed {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	require.NoError(t, err)
+	var all []listed
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p listed
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			require.Greater(t, len(all), 5, "go list found too little to judge")
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "e2e") {
+			continue // the program joins everything
+		}
+		may, placed := allowed[name]
+		if strings.HasSuffix(name, "test") && !placed {
+			continue // suites that tests share
+		}
+		if !placed {
+			may, placed = allowed[path.Dir(name)+"/*"]
+		}
+		if !assert.True(t, placed, "%s has no place in the table of imports", name) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if ours, found := strings.CutPrefix(imported, module); found {
+				assert.Contains(t, may, ours, "%s must not import %s", name, ours)
+			}
+		}
+	}
+}
+
+func TestPurePackagesTouchNoWorld(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, forbidden := range pure[strings.TrimPrefix(p.ImportPath, module)] {
+			assert.NotContains(t, p.Imports, forbidden, "%s is pure", p.ImportPath)
+		}
+	}
+}
+
+// The engine and the wire have one room each.
+func TestLibrariesHaveOneRoom(t *testing.T) {
+	rooms := map[string][]string{
+		"github.com/prometheus/prometheus/tsdb":  {"internal/store/blocks", "internal/rulesengine"},
+		"github.com/prometheus/prometheus/rules": {"internal/rulesengine", "internal/httpapi"},
+		// its values and errors are what an engine elsewhere answers
+		"github.com/prometheus/prometheus/promql": {"internal/query", "internal/query/remote", "internal/httpapi",
+			"internal/rulesengine"},
+		"google.golang.org/grpc": {"internal/ingest", "internal/sender", "internal/bench",
+			"testing/bench/floor", "testing/bench/peer", "testing/chaos", "gen/bulletmetrics/v1"},
+		"gonum.org/v1/plot": {"internal/chart"},
+	}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(name, "cmd/") || strings.HasSuffix(name, "test") {
+			continue
+		}
+		for library, may := range rooms {
+			for _, path := range p.Imports {
+				if path == library {
+					assert.Contains(t, may, name, "%s imports %s", name, library)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package house
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// opensFiles are calls that read a file as it is.
+var opensFiles = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|tls\.LoadX509KeyPair|LoadHTTPConfigFile)\(`)
+
+// ownFiles are the packages and files that read what the program itself, the kernel or a test has written, which is no
+// text of somebody else's.
+var ownFiles = []string{
+	"cmd/bom/", "testing/cmd/bench/", "tools/", "internal/bench/", "internal/bom/", "testing/chaos/",
+	"testing/accesstest/", "testing/servertest/",
+	"internal/textfile/", "internal/disk/", "internal/stack/", "internal/rundir/", "internal/store/blocks/edition.go",
+	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups
+	"internal/campaign/trial.go", "internal/campaign/local.go", "internal/report/outcomes.go", "internal/trials/",
+	"internal/experiment/manifest.go", // /proc and /sys
+	"internal/doctor/examine/way.go",  // whether a file can be opened
+}
+
+// A text file that somebody gives to the program is read by package textfile, so that byte order marks, line ends and
+// UTF-16 are treated alike everywhere.
+func TestTextFilesAreReadInOnePlace(t *testing.T) {
+	used := map[string]bool{}
+	eachSource(t, []string{".go"}, func(file, source string) {
+		name := strings.TrimPrefix(file, "../../../collector-go/")
+		if strings.HasSuffix(name, "_test.go") || !opensFiles.MatchString(source) {
+			return
+		}
+		for _, own := range ownFiles {
+			if strings.HasPrefix(name, own) {
+				used[own] = true
+				return
+			}
+		}
+		assert.Fail(t, "a file is opened outside of package textfile", "%s: %s", name, opensFiles.FindString(source))
+	})
+	for _, own := range ownFiles {
+		assert.True(t, used[own], "%s opens no file any more: remove it here", own)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/goal"
+)
+
+// Whatever a goal is judged by is measured by some scenario, which names that goal; and all scenarios are for a goal.
+func TestEveryGoalHasItsScenarios(t *testing.T) {
+	for _, quick := range []bool{false, true} {
+		s := &session{quick: quick, scale: 1, seed: 1}
+		var all goal.Pieces
+		goals, names := map[int]bool{}, map[string]bool{}
+		for _, sc := range s.scenarios() {
+			assert.False(t, names[sc.name], "%s is there twice", sc.name)
+			assert.NotEmpty(t, sc.scale, sc.name)
+			names[sc.name] = true
+			for _, g := range sc.goals {
+				goals[g] = true
+			}
+			assert.Equal(t, goal.Ours, sc.subjects[0].name, sc.name)
+			for _, sub := range sc.subjects {
+				all = all.Put(goal.Piece{Scenario: sc.name, Subject: sub.name, Round: 1,
+					Values: map[string]float64{"": 1}})
+			}
+		}
+		assert.Len(t, goals, 10)
+		for _, g := range goal.Judge(all) {
+			for _, m := range g.Missing {
+				assert.NotContains(t, m, "was not measured", "goal %d", g.ID)
+			}
+		}
+	}
+}
+
+func TestScenariosAreChosenByNameOrGoal(t *testing.T) {
+	all := (&session{scale: 1}).scenarios()
+	names := func(wanted ...string) string {
+		chosen, err := choose(all, wanted)
+		require.NoError(t, err)
+		var out []string
+		for _, sc := range chosen {
+			out = append(out, sc.name)
+		}
+		return strings.Join(out, " ")
+	}
+	assert.Equal(t, "sustained-1s sustained-10s", names("3"))
+	assert.Equal(t, "own-slice paced stages", names("6", "own-slice"))
+	chosen, err := choose(all, nil)
+	require.NoError(t, err)
+	assert.Len(t, chosen, len(all))
+	_, err = choose(all, []string{"own-slice", "11"})
+	assert.ErrorContains(t, err, `"11"`)
+}
+
+func TestRoundsBeginByTurns(t *testing.T) {
+	all := []subject{{name: "a"}, {name: "b"}}
+	assert.Equal(t, "a", inTurn(all, 1)[0].name)
+	assert.Equal(t, "b", inTurn(all, 2)[0].name)
+	assert.Equal(t, "a", all[0].name, "what was given is as it was")
+}
+
+func TestJMHsResultIsRead(t *testing.T) {
+	got, err := consumed(
+		[]byte(`[{"secondaryMetrics":{"ticks":{"score":2},"allCpuNs":{"score":6000},"allBytes":{"score":8000},"cpuNs":{"score":4000},"bytes":{"score":2000},"calls":{"score":260}}}]`))
+	require.NoError(t, err)
+	assert.Equal(t, figures{"cpu_us_per_tick": 30, "allocated_kb_per_tick": 40, "caller_cpu_us_per_tick": 20,
+		"caller_allocated_kb_per_tick": 10, "calls_per_tick": 1300}, got)
+	for _, wrong := range []string{`[]`, `[{}]`, `{`} {
+		_, err := consumed([]byte(wrong))
+		assert.Error(t, err, wrong)
+	}
+}

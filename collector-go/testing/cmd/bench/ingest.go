@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/floor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/goal"
+)
+
+// rowsBack is how far back rows begin: what is older than a day is not taken, and the run takes time itself.
+const rowsBack = 22 * time.Hour
+
+func (s *session) ownSlice(name, what string, recorded bool) scenario {
+	full, quick := 480, 120
+	if recorded {
+		full, quick = 240, 60
+	}
+	sh := shape{hosts: 4000, metrics: 10, steps: s.sized(full, quick, 12), step: 10 * time.Second,
+		width: 10 * time.Second, streams: 4, perMessage: 1000, recorded: recorded, back: rowsBack}
+	return scenario{name, what, []int{1}, sh.String(),
+		[]subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh), s.intoPeer("questdb", sh),
+			s.intoPeer("prometheus", sh)}}
+}
+
+func (s *session) sixtyToOne() scenario {
+	minutes := s.sized(120, 12, 2)
+	sh := shape{hosts: 4000, metrics: 10, steps: 60 * minutes, step: time.Second, width: time.Minute, streams: 4,
+		perMessage: 1000, back: rowsBack}
+	return scenario{goal.SixtyToOne, "1 s rows into slices of 60 s", []int{2}, sh.String(),
+		[]subject{{goal.Ours, s.intoOurs(sh)}, {goal.Floor8, s.intoFloor(sh, 8)}, {goal.Floor12, s.intoFloor(sh, 12)}}}
+}
+
+func (s *session) smallMessages() scenario {
+	sh := shape{hosts: 500, metrics: 100, steps: 10 * s.sized(36, 6, 2), step: time.Second, width: 10 * time.Second,
+		streams: 500, perMessage: 1, back: rowsBack}
+	return scenario{goal.SmallMessages, "500 streams, 100 samples a message, as fast as they are taken", []int{4},
+		sh.String(),
+		[]subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh), s.intoPeer("otelcol", sh)}}
+}
+
+// sustained is rows for minutes, the clients on the same machine.
+func (s *session) sustained(name string, step, width, full time.Duration) scenario {
+	duration := time.Duration(s.sized(int(full.Seconds()), 20, 2)) * time.Second
+	return scenario{name, fmt.Sprintf("rows every %s into slices of %s from 4 clients on the same machine", step,
+		width), []int{3},
+		fmt.Sprintf("4,000 hosts x 10 metrics for %s of the clock, or until a day's window is used up", duration),
+		[]subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
+			o := bench.Ingest{Seed: s.seed, Hosts: 4000, Metrics: 10, RowsPerBatch: 1000, InFlight: 4, Step: step,
+				Width: width, Duration: duration, WorkerSamples: 100, Program: s.program, Dir: dir}
+			r, err := o.Measure(ctx, 4)
+			if err != nil {
+				return nil, err
+			}
+			out := figures{"rows_per_s": r.RowsPerS, "acknowledged_rows_per_s": r.AckedRowsPerS,
+				"sent_for_s": r.Seconds, "rows": float64(r.Rows), "cpu_s": r.CPUSeconds,
+				"samples_per_cpu_second": r.SamplesPerCPUSecond, "ack_p99_ms": r.Ack.P99,
+				"rejected": float64(r.Rejected), "rss_mib": r.ServerMiB, "wire_bytes_per_sample": r.WireBytes,
+				"journal_bytes_per_sample": r.Journal,
+				"journal_bound_mib":        float64(config.Default().Journal.MaxBytes >> 20)}
+			if r.Disk != nil && r.Written != nil {
+				out["disk_bytes_per_sample"], out["written_bytes_per_sample"] = *r.Disk, *r.Written
+				out["store_mib"] = *r.Disk * float64(r.Samples) / (1 << 20)
+			}
+			return out, nil
+		}}}}
+}
+
+// intoFloor is a load into the floor program, which is this one.
+func (s *session) intoFloor(sh shape, sampleBytes int) measurement {
+	return func(ctx context.Context, dir string) (figures, error) {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		wire, err := bench.FreeAddress()
+		if err != nil {
+			return nil, err
+		}
+		web, err := bench.FreeAddress()
+		if err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return nil, err
+		}
+		load := floor.Load{Streams: sh.streams, PerMessage: sh.perMessage, Steps: sh.steps,
+			StepsASlice: int(sh.width / sh.step), SampleBytes: sampleBytes, InFlight: 64}
+		p, err := bench.Start(ctx, program, []string{floorCommand, "--listen", wire, "--http", web, "--log",
+			filepath.Join(dir, "data"),
+			"--series", strconv.Itoa(sh.hosts * sh.metrics), "--slices", strconv.Itoa(load.Slices())}, "http://"+web,
+			"/ready", filepath.Join(dir, "log"))
+		if err != nil {
+			return nil, err
+		}
+		started = append(started, p)
+		begun := time.Now()
+		sum, sent, err := floor.Send(ctx, wire, sh.rows(s.seed), load)
+		if err != nil {
+			return nil, err
+		}
+		took := time.Since(begun)
+		cpu, err := p.CPU(ctx)
+		if err != nil {
+			return nil, err
+		}
+		body, err := bench.NewServer("http://"+web, httpclient.Plain(httpclient.Options{})).Get(ctx, "/sums")
+		if err != nil {
+			return nil, err
+		}
+		var got floor.Sums
+		if err := json.Unmarshal(body, &got); err != nil {
+			return nil, err
+		}
+		if got.Samples != sh.samples() || !bench.Same(got.Sum, sum, sh.recorded) {
+			return nil, errors.New("the floor has not what was sent")
+		}
+		cpu -= p.Begun
+		all := float64(sh.samples())
+		return figures{"samples_per_cpu_second": all / cpu.Seconds(), "cpu_s": cpu.Seconds(),
+			"acknowledged_after_s": took.Seconds(), "message_bytes_per_sample": float64(sent) / all}, nil
+	}
+}

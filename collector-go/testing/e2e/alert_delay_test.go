@@ -1,0 +1,181 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
+)
+
+// The causes: as many topologies as there are phases of tick, slice and evaluation to be tried, spread over the time in
+// which all repeat.
+const (
+	causes       = 24
+	phasesRepeat = 30 * time.Second // slices of 10 s, evaluations each 15 s
+	reported     = 10 * time.Second // Bullet's own interval
+	warmUp       = 45 * time.Second
+	recordsASec  = 100
+	fastSeconds  = 0.005
+	slowSeconds  = 0.75
+	delayGoal    = 90 * time.Second // and the alert's "for"
+)
+
+// How late alerts are with the settings and rules as they come: from the first slowed record, and from the last sample,
+// to what a real Alertmanager notifies people. It takes ten minutes, so that make bench-alerts alone runs it. What the
+// plugin would send of a topology each 10 s is made up here, the collector and all behind it is real.
+func TestDelayOfAlerts(t *testing.T) {
+	if !inFullTime() {
+		t.Skip("make bench-alerts runs it")
+	}
+	manager := alertmanagertest.Start(t)
+	address := serve(t, manager.URL)
+	base := time.Now().Add(warmUp)
+	var all []*slowing
+	for i := range causes {
+		all = append(all, slow(t, address, fmt.Sprintf("topology-%02d", i), time.Duration(i*7%causes)*reported/causes,
+			base.Add(time.Duration(i)*phasesRepeat/causes)))
+	}
+	began := func(s *slowing) time.Time { return s.cause }
+	measureDelays(t, manager, meanAlert, all, began)
+	measureDelays(t, manager, p99Alert, all, began)
+
+	base = time.Now()
+	var silencers sync.WaitGroup
+	for i, s := range all {
+		silencers.Go(func() {
+			<-time.After(time.Until(base.Add(time.Duration(i) * phasesRepeat / causes)))
+			s.silence()
+		})
+	}
+	silencers.Wait()
+	measureDelays(t, manager, blindAlert, all, func(s *slowing) time.Time { return s.last })
+	for _, a := range manager.Notifications() {
+		assert.Equal(t, "firing", a.Status, "%v", a.Labels)
+	}
+}
+
+// serve runs a collector with the settings as they come, but for where it listens and whom it notifies.
+func serve(t *testing.T, manager string) (grpc string) {
+	t.Helper()
+	grpc, http := freeAddress(t), freeAddress(t)
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", t.TempDir(),
+		"--grpc-listen", grpc, "--http-listen", http,
+		"--alertmanager-urls", manager)
+	cmd.Stderr = t.Output()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		assert.NoError(t, cmd.Wait())
+	})
+	require.Eventually(t, func() bool { return isReady(http) }, time.Minute, 20*time.Millisecond)
+	return grpc
+}
+
+// slowing is a topology whose records are slow from its cause on.
+type slowing struct {
+	topology    string
+	phase       time.Duration // of its reports in Bullet's interval
+	cause, last time.Time
+	stop        context.CancelFunc
+	running     sync.WaitGroup
+	fast, slow  uint64
+}
+
+// slow runs a topology until it is silenced.
+func slow(t *testing.T, address, topology string, phase time.Duration, cause time.Time) *slowing {
+	t.Helper()
+	out, err := sender.New(sender.DefaultOptions(address, topology, "host", "FilterBolt"))
+	require.NoError(t, err)
+	s := &slowing{topology: topology, phase: phase, cause: cause}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
+	s.running.Go(func() { assert.NoError(t, out.Run(ctx)) })
+	s.running.Go(func() {
+		for at := time.Now().Truncate(reported).Add(reported + phase); ; at = at.Add(reported) {
+			select {
+			case <-time.After(time.Until(at)):
+				out.Offer(s.report(at))
+				s.last = at
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	t.Cleanup(s.silence)
+	return s
+}
+
+// silence ends the topology's samples; it may be called twice.
+func (s *slowing) silence() {
+	s.stop()
+	s.running.Wait()
+}
+
+// report is what there is to tell of the interval that ended at a time: Bullet's mean, the hook's histogram, the heap.
+func (s *slowing) report(at time.Time) []sender.Sample {
+	slowed := min(max(at.Sub(s.cause), 0), reported).Seconds()
+	mean := (slowed*slowSeconds + (reported.Seconds()-slowed)*fastSeconds) / reported.Seconds()
+	s.slow += uint64(slowed * recordsASec)
+	s.fast += uint64((reported.Seconds() - slowed) * recordsASec)
+	// Of schema 0, bucket -7 ends at 8 ms and bucket 0 at 1 s.
+	histogram := &pb.HistogramSample{ZeroThreshold: 0.0005, Count: s.fast + s.slow, Sum: float64(s.fast)*fastSeconds +
+		float64(s.slow)*slowSeconds,
+		PositiveSpans:  []*pb.BucketSpan{{Offset: -7, Length: 1}, {Offset: 6, Length: 1}},
+		PositiveCounts: []uint64{s.fast, s.slow}}
+	return []sender.Sample{
+		{Series: sender.Series{Name: "bullet_filter_latency", Interval: reported}, Time: at, Value: mean * 1000},
+		{Series: sender.Series{Name: "bullet_filter_latency_seconds", Interval: reported, Histogram: true,
+			Cumulative: true}, Time: at, Histogram: histogram},
+		{Series: sender.Series{Name: "memory.heap.used", Interval: reported}, Time: at, Value: 100 << 20},
+	}
+}
+
+// measureDelays waits until each topology's alert was notified, and prints how long after its beginning.
+func measureDelays(t *testing.T, manager *alertmanagertest.Alertmanager, name string, all []*slowing,
+	began func(*slowing) time.Time) {
+	t.Helper()
+	heard := map[string]alertmanagertest.Alert{}
+	require.Eventually(t, func() bool {
+		for _, a := range manager.Notifications() {
+			if _, before := heard[a.Labels["topology"]]; a.Name() == name && !before {
+				heard[a.Labels["topology"]] = a
+			}
+		}
+		return len(heard) == len(all)
+	}, 10*time.Minute, 100*time.Millisecond, name)
+	i := slices.IndexFunc(alertrules.Alerts(), func(a alertrules.Alert) bool { return a.Name == name })
+	lasts := alertrules.Alerts()[i].For
+	var delays []time.Duration
+	for _, s := range all {
+		delay := heard[s.topology].Heard.Sub(began(s))
+		delays = append(delays, delay)
+		sinceReport := began(s).Sub(began(s).Truncate(reported).Add(s.phase - reported))
+		t.Logf("%s, %s: from %4.1f s into a report's interval and %4.1f s into a slice, notified after %5.1f s",
+			name, s.topology,
+			(sinceReport % reported).Seconds(), began(s).Sub(began(s).Truncate(sliceWidth)).Seconds(), delay.Seconds())
+	}
+	slices.Sort(delays)
+	load, _ := os.ReadFile("/proc/loadavg")
+	t.Logf("%s: %d causes, notified after %.1f s at best, %.1f s in the middle, %.1f s at worst, \"for\" of %.0f s in it; load %s",
+		name, len(delays),
+		delays[0].Seconds(), delays[len(delays)/2].Seconds(), delays[len(delays)-1].Seconds(), lasts.Seconds(), load)
+	if name != blindAlert {
+		assert.LessOrEqual(t, delays[len(delays)-1], delayGoal+lasts, name)
+	}
+}
