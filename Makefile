@@ -99,7 +99,7 @@ page_packages := pkg:npm/uplot@$(shell sed -nE 's/^uPlot ([0-9.]+) .*/\1/p' coll
   $(shell sed -nE 's/^(pkg:npm[^ ]+) .*/\1/p' collector-go/internal/webui/static/vendor/editor/LICENSES)
 
 build/bom: $(go_sources) | build/toolchain.env
-	@$(run) cd collector-go && go build -o ../$@ ./cmd/bom
+	@$(run) cd collector-go && go build -o ../$@ ./tools/cmd/bom
 
 .PHONY: sbom
 sbom: build build/bom ## Write what the program, the plugin's jar and the topology's are made of into out/sbom (CycloneDX)

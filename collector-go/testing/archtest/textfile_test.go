@@ -14,7 +14,7 @@ var opensFiles = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|tls\.LoadX5
 // ownFiles are the packages and files that read what the program itself, the kernel or a test has written, which is no
 // text of somebody else's.
 var ownFiles = []string{
-	"cmd/bom/", "testing/cmd/bench/", "tools/", "internal/bench/", "internal/bom/", "testing/chaos/",
+	"tools/cmd/bom/", "testing/cmd/bench/", "tools/", "internal/bench/", "tools/bom/", "testing/chaos/",
 	"testing/accesstest/", "testing/servertest/",
 	"internal/textfile/", "internal/disk/", "internal/stack/", "internal/rundir/", "internal/store/blocks/edition.go",
 	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups

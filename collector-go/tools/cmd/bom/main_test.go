@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bom"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/tools/bom"
 )
 
 // jar writes the bill of a jar with one good library and one that may be bad.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/advisory"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bom"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/tools/advisory"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/tools/bom"
 )
 
 const lookUpTimeout = 20 * time.Second
