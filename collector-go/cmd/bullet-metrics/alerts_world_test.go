@@ -28,7 +28,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
 // asking are the flags of commands that ask a running collector over HTTP.

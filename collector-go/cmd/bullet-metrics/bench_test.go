@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // asProgram is the environment in which the tests' binary is the program itself, for commands that start it.

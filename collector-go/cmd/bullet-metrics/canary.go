@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/canary"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
 // canaryOptions are the command's flags.

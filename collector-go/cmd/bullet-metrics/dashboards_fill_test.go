@@ -23,7 +23,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"

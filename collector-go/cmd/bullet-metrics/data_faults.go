@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"

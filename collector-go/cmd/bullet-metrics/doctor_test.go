@@ -15,7 +15,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 

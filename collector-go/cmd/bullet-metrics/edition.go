@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"

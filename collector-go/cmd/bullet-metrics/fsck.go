@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )

@@ -18,7 +18,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 var updateDashboards = flag.Bool("update-dashboards", false, "rewrite dashboards/")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // version is set by the linker: that of the file VERSION in a release, and VERSION-dev+COMMIT at the desk.

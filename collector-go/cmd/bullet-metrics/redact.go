@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
 // secrets are texts that are not to be said: what comes after the question mark in a store's URL, such as ?token=.

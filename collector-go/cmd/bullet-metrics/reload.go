@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // configured is what the flags and the configuration file say.

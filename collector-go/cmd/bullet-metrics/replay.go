@@ -21,11 +21,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // replayed is what is printed of a replay. Points are the sum of Stored, Refused and LeftOut.

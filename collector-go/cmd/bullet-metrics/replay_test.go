@@ -20,7 +20,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/capture"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 var updateReplays = flag.Bool("update-replays", false, "rewrite testdata/replay")

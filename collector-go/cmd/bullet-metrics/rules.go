@@ -14,11 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
 func newServeCommand() *cobra.Command {

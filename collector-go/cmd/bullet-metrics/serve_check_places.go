@@ -17,12 +17,12 @@ import (
 
 	commonconfig "github.com/prometheus/common/config"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"

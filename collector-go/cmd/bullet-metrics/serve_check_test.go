@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // checkedServe is what serve --check prints of a file of settings, and how it ends.

@@ -24,7 +24,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // running is a collector of the test's own, on ports of its own.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // interrupted is the end of a run that somebody stopped.

@@ -17,10 +17,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 	// each kind of store registers itself
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // networkStore is a store on the network with the feed that fills it. What becomes of it concerns no other store.

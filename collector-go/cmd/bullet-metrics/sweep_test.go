@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
 var updateSweep = flag.Bool("update-sweep", false, "write testdata/sweep.txt")

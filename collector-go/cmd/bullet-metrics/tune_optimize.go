@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"

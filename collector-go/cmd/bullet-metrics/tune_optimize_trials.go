@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine

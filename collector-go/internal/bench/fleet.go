@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
 // Load is how rows are sent.

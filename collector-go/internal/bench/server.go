@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
 // Server is what is measured, by what it answers over HTTP.

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/hosts"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // CommandOptions are a cluster that is there, and how it is made to run a topology.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 

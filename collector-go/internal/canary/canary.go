@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
 // Options say what is asked how often.

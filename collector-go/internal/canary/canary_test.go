@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,8 +10,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
 // The metrics, as the catalogue knows them.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // line is a line of a capture as it is written: a data point, or an event.

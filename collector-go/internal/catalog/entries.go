@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // entry is what is kept of a series, in 24 bytes; the rule is made again when it is asked for.

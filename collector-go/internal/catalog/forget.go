@@ -3,7 +3,7 @@ package catalog
 import (
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // Forget drops series of which no sample will come under their ids again, and returns the verdicts on others that

@@ -1,6 +1,6 @@
 package catalog
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
 // Description is what Prometheus' metadata endpoint says of a metric.
 type Description struct {

@@ -1,6 +1,6 @@
 package catalog
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
 // scope names whose figure a metric is, and so which labels it has beside its own.
 type scope uint8

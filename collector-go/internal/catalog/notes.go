@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // TopologyInfo is the constant series that names which run of which software a topology is. An info series holds 1.

@@ -3,7 +3,7 @@ package catalog
 import (
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // systemComponent is Storm's own component of a worker (org.apache.storm.Constants.SYSTEM_COMPONENT_ID). The figures

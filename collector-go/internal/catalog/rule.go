@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // Reasons for which samples are left out (another series has the same value) or refused (they are of no use).

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // magic and version of docs/formats/checkpoint.md. Version 1 has nothing of what a topology states.

@@ -1,6 +1,6 @@
 package catalog
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
 // source is a row of the table from what Storm, Bullet or our sampler calls a number to what we call it. In name and
 // key, "{label}" takes the text in its place for that label of the metric. "{cycles}" takes the name of a collector

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
 // Config is everything that an operator can set. The keys are those of the YAML file; docs/configuration.md is made

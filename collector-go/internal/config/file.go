@@ -9,8 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // LoadFile reads a YAML file into the settings, except those of the keys for which given reports that a flag was set.

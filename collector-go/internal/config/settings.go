@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
 // Setting is one key of the file, which is also a flag: "slice.width" is --slice-width.

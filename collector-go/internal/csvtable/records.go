@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 func read(path string) ([]byte, error) {

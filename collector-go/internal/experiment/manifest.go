@@ -13,10 +13,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 func (p *Proc) kernel() string {

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/handover"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 const stateVersion = 1

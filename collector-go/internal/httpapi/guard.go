@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
 // admit returns who calls, if the caller may do what it is about to; without a guard everybody may.

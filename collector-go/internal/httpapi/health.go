@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
 func healthy(w http.ResponseWriter, _ *http.Request) {

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
 // Local refuses what a browser sends for a page of somebody else's, whatever is asked for: requests that call this

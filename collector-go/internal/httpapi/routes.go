@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/prometheus/util/httputil"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
 // New returns the handler alone: the routes behind the bounds that hold for every request.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // admission is a batch on its way through the door. It is used again for the next one of its sender.

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 func TestDefinitionsAreChecked(t *testing.T) {

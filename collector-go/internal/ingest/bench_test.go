@@ -7,7 +7,7 @@ import (
 	"time"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // BenchmarkAcknowledge sends batches of one stream with a full window over loopback, to a journal on the disk of the

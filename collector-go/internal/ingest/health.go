@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
 // boundedHealth is grpc.health.v1, which everybody may ask: watching holds a connection, so that it is bounded by

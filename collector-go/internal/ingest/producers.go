@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
 // producers knows who is connected. The journal receives every stream that opens, and that a producer is gone when its

@@ -11,7 +11,7 @@ import (
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 // appendBatch appends the payload of a batch record, of kind kindOf. tail is its histograms and notes (see encodeTail).

@@ -3,8 +3,8 @@ package journal
 import (
 	"encoding/binary"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 const minSeriesBytes = 13

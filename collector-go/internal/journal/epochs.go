@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 const (

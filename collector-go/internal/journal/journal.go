@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 const lockName = "LOCK"

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 // encodeMark is the record of a *Connected, *Disconnected, *Moved, *Tick or *Started.

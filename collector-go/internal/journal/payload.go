@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 var errPayload = errors.New("payload does not match its record")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // replay takes a record into the state, as Open does with those of the newest segment. An error means that the record

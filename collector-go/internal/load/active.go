@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 )
 
 // CollectorActivity asks a collector's PromQL, or any Prometheus, how many queries a topology ran:

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // PartRun is what one client did of a run that several clients ask: its part's outcomes, one a line of JSON, between a

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // Settings of Storm that the model knows. Bullet hands on what stands behind custom.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
 // clientKey is the context's key of who asks.

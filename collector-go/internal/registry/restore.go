@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // restoreState reads what snapshot wrote. Producers and sources are not part of it: the journal names them again to

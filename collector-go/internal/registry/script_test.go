@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 var update = flag.Bool("update", false, "write what scripts and golden files should say")

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // The state in a checkpoint is a part of docs/formats/registry.md, which describes every field in its order.

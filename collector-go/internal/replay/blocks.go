@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // maxLayouts bounds the layouts of one sender; samples of any other go as columns.

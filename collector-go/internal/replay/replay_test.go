@@ -14,7 +14,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // played is what captures become in the journal, an entry a line; "tick a..b" stands for a run of them.

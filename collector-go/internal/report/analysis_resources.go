@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 

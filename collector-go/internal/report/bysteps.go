@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
 // grid is a table on its way that has a column for each of some steps, and a row for each of what was found in any of

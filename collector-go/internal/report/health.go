@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
 // The states of a collection.

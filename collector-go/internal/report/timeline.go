@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/notifier"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
 // newNotifier is Prometheus' own sender to the Alertmanagers of the options; it sends once run is called.

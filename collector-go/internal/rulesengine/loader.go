@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // loader gives the rule manager files that are in memory. It has no lock: Evaluator.mu is held while the manager loads.

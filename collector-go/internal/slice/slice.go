@@ -5,7 +5,7 @@ package slice
 import (
 	"github.com/prometheus/prometheus/model/histogram"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // Ref names an output series within one feed; refs are dense, from 0, and the same after a replay of the same journal.

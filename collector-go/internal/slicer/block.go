@@ -3,7 +3,7 @@ package slicer
 import (
 	"math"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // AddBlock takes the samples of a block, of which values are those of the cells that hold one, in the order of the

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // maxClocks bounds the hosts whose clocks are known; further ones are bounded by the workers' own samples alone.

@@ -3,7 +3,7 @@ package slicer
 import (
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // distributionState is what a distribution needs from one slice to the next.

@@ -3,7 +3,7 @@ package slicer
 import (
 	"math"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // column is what one series has in a slice, in order of time, and what is known of it as a whole.

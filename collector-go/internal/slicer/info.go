@@ -3,7 +3,7 @@ package slicer
 import (
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 

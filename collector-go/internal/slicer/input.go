@@ -3,7 +3,7 @@ package slicer
 import (
 	"github.com/prometheus/prometheus/model/histogram"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // input is a raw series in its place.

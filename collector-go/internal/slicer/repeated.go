@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/clockbound"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // A worker's clock may be set back while it runs. Then event time occurs twice: the samples of the second time would

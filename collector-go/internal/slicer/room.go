@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // room is what one topology's open samples take, and what describes it.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // BenchmarkSlicer is the way of samples through the slicer, closing included: workers with a sampler (1 s in packs of

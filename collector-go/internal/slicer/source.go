@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // source is a worker: what a watermark belongs to.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // maxFileBytes bounds an experiment's file.

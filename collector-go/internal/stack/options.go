@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
 // Options say where the parts are and how they run.

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
 // Limits of how long a part may take to come up or to stop. They end what hangs; a machine that others have most of is

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 // ErrBusy states that another run holds the directory.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // maxFileBytes bounds a file.

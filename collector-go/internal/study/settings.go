@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // Settings are what may be tried: in the file of a search, or in a space as data.

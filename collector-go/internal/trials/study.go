@@ -14,14 +14,14 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // Study is a search whose trials are run: its file, what may be tried, and the experiment by which a trial is.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 // SectorBytes is what is written whole or not at all.

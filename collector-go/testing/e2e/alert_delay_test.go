@@ -19,7 +19,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
 )
 

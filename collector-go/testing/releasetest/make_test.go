@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
 // TestMakeGoldenData writes the data directory of the release that PROGRAM is, and what it answers of it.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
 // readings are how many a release was sent, one a second; slices of the first of them were stored before those after

@@ -24,7 +24,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
 //go:embed testdata

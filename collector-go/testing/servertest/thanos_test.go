@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 )
 
 // Whatever a file of settings says, it is read or refused with its name.

@@ -13,8 +13,8 @@ import (
 	"unicode"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
 )
 
 // Bounds of a look at a port.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/common/config"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
 // Receiver is where a store is and how it knows us.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )

@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // manifest is what the store consists of: docs/formats/grid.md, "The directory".

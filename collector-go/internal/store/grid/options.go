@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 // Options are a store's settings. DefaultOptions gives each a value that fits a cluster of some thousand workers.

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/floor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/goal"
 )

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
 // profileSeconds is how long one of the CPU profiles lasts that follow each other while a server is measured.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/tools/advisory"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/tools/bom"
 )

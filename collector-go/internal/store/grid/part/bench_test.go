@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 

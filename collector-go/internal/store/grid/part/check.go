@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the

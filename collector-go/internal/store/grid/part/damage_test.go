@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"hash/crc32"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 const (

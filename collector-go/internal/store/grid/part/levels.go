@@ -8,9 +8,9 @@ import (
 
 	"github.com/prometheus/prometheus/model/value"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/column"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // levelSlices is how many slices the windows of a level must hold on average, or the level is not kept: it would cost

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // manyBlocks is how many series blocks are rather narrowed down by trying all values of a label than read.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/column"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // piece is where a column is, and of which places.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // maxFileBytes bounds a file of ours: 10,000 lines of tokens.

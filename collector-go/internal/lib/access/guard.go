@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
 const (

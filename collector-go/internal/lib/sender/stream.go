@@ -15,7 +15,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // answerLimit is how long the collector may take to acknowledge a batch.

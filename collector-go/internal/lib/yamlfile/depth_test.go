@@ -20,7 +20,7 @@ func TestWhatNestsTooDeepIsRefused(t *testing.T) {
 }
 
 func TestOurOwnFilesAreTaken(t *testing.T) {
-	files, err := filepath.Glob("../../../topology/*/*.yaml")
+	files, err := filepath.Glob("../../../../topology/*/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, path := range files {

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // defaultWeb holds the defaults of a web configuration file.

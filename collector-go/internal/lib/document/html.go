@@ -5,7 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
 //go:embed document.html.tmpl

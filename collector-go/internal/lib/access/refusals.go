@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
 // What is logged of those who are turned away: one line of an address and a reason each quiet time, and so many of all.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
 // Document is a report, or the part of one that can stand alone. Its first screen is the verdict, why, the figure that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
 // Options say where samples go and whose they are.

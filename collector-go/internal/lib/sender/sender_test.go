@@ -20,10 +20,10 @@ import (
 	"go.uber.org/goleak"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

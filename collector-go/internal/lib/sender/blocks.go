@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // maxLayouts bounds the layouts of a sender; samples of any other stay columns.

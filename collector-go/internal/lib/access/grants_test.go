@@ -113,7 +113,7 @@ func TestBothAllow(t *testing.T) {
 
 // The file on the page is one.
 func TestThePagesTokenFile(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/security.md")
+	page, err := os.ReadFile("../../../../docs/security.md")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), "```\n# Storm's plugin")
 	require.True(t, found)

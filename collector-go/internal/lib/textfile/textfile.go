@@ -15,7 +15,7 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
 // Most bytes of a file of settings, rules, queries or tokens, which people write by hand.
