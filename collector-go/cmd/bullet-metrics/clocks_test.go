@@ -24,7 +24,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
 // What is promised of clocks and backlogs, and where it is tried:

@@ -26,7 +26,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
@@ -35,6 +34,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runlist"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/webui"
 )

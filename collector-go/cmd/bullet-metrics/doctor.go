@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor/examine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/snippet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor/examine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/snippet"
 )
 
 // usualCollector is asked where nobody names one; noCollector asks none.

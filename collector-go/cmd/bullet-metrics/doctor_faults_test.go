@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // The page's example is what the program prints.

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 
 // killings reports to the registry the topologies that Nimbus had and has killed, so that nobody is alerted by their

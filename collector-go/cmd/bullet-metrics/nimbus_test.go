@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 
 type annotations struct {

@@ -23,9 +23,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 
 // soon is how long before its end a certificate is spoken of.

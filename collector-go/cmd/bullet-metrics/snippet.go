@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/snippet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/snippet"
 )
 
 // snippetFlags are what a snippet is asked for, as typed.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/snippet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/snippet"
 )
 
 // The page's examples are what the program prints.

@@ -1,6 +1,6 @@
 package dashboard
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 
 const (
 	chosen       = `{topology="$topology",component=~"$component"}`

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
 // figure is one that is looked at for a change.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
 // A busy share needs executions, and never exceeds what there was time and CPU for.

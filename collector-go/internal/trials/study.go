@@ -17,9 +17,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )

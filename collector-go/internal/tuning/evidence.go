@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
 // Evidence is what is known of a step beside whether it met its goals: what may have limited it. Figures are over the

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
 // Bounds from which on something counts as a limit.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/busy"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
 // filterRule looks at the filter bolts' executors.

@@ -19,8 +19,8 @@ var ownFiles = []string{
 	"internal/lib/textfile/", "internal/lib/disk/", "internal/stack/", "internal/rundir/", "internal/store/blocks/edition.go",
 	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups
 	"internal/campaign/trial.go", "internal/campaign/local.go", "internal/report/outcomes.go", "internal/trials/",
-	"internal/experiment/manifest.go", // /proc and /sys
-	"internal/doctor/examine/way.go",  // whether a file can be opened
+	"internal/experiment/manifest.go",      // /proc and /sys
+	"internal/storm/doctor/examine/way.go", // whether a file can be opened
 }
 
 // A text file that somebody gives to the program is read by package textfile, so that byte order marks, line ends and

@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
 // A newcomer's machine: the collector from the .deb, a Storm cluster whose storm.yaml has what `storm snippet` prints

@@ -1,4 +1,4 @@
-// Made by `go test ./internal/busy -update`; that package says what busy means.
+// Made by `go test ./internal/storm/busy -update`; that package says what busy means.
 
 /** busyShare is PromQL for the busy share of each task: what is not known has no series. */
 export const busyShare = (topology, components, window) =>

@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
 // Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's

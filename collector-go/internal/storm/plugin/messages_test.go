@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const pluginSource = "../../../plugin-java/src/main/java"
+const pluginSource = "../../../../plugin-java/src/main/java"
 
 var (
 	logCall = regexp.MustCompile(`\b(?:LOG|log)\.(info|warn|error)\(`)
@@ -73,7 +73,7 @@ func TestCausesAreThoseOfThePlugin(t *testing.T) {
 	}
 	const storm = pluginSource + "/io/github/bulletmetrics/storm/"
 	source := read(storm+"send/OutageLog.java") + read(storm+"sampler/SamplePack.java") +
-		read(storm+"latency/LatencyPack.java") + read("../../../proto/bulletmetrics/v1/service.proto")
+		read(storm+"latency/LatencyPack.java") + read("../../../../proto/bulletmetrics/v1/service.proto")
 	parts := map[string]bool{}
 	for _, m := range Messages {
 		for _, c := range m.Causes {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // startTime is how long workers may take from a submission to the first batch: Supervisors fetch the jar, and workers

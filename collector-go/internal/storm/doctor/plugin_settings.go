@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // argument reads the argument of a registration as the plugin does (plugin-java's Argument): a map of settings, or a

@@ -12,9 +12,9 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // Bounds of a look at a port.

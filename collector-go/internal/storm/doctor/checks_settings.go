@@ -9,7 +9,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // settings judges the file as such: whether it can be read, and whether a name in it is one of ours, misspelt.

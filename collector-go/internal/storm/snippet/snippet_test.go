@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
-const pluginSources = "../../../plugin-java/src/main/java/"
+const pluginSources = "../../../../plugin-java/src/main/java/"
 
 func version(t *testing.T, text string) Version {
 	v, err := ParseVersion(text)

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its

@@ -15,8 +15,8 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 func jarOf(t *testing.T, entries ...string) string {

@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).

@@ -7,7 +7,7 @@ import (
 	"net"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // What the plugin's register() sets.

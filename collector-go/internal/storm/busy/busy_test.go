@@ -13,11 +13,11 @@ import (
 
 var update = flag.Bool("update", false, "write the page's copy of the definition")
 
-const pageCopy = "../webui/static/js/busy.js"
+const pageCopy = "../../webui/static/js/busy.js"
 
 // The page asks by the same definition.
 func TestThePageAsksByTheSameDefinition(t *testing.T) {
-	want := "// Made by `go test ./internal/busy -update`; that package says what busy means.\n\n" +
+	want := "// Made by `go test ./internal/storm/busy -update`; that package says what busy means.\n\n" +
 		"/** busyShare is PromQL for the busy share of each task: what is not known has no series. */\n" +
 		"export const busyShare = (topology, components, window) =>\n  `" +
 		Query("${topology}", "${components}", "${window}") + "`;\n"
@@ -31,7 +31,7 @@ func TestThePageAsksByTheSameDefinition(t *testing.T) {
 
 // Storm's gauge alone is no busy share: all code that needs one uses the definition.
 func TestNobodyElseAsksForStormsGauge(t *testing.T) {
-	for _, dir := range []string{"../webui/static/js", "../dashboard", "../diagnosis", "../alertrules"} {
+	for _, dir := range []string{"../../webui/static/js", "../../dashboard", "../../diagnosis", "../../alertrules"} {
 		files, err := filepath.Glob(dir + "/*.*")
 		require.NoError(t, err)
 		require.NotEmpty(t, files, dir)

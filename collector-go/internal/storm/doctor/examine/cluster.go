@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
 // foreign are packages that the topology may have in another version; multi-release jars hold them under

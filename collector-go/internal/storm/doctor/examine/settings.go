@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
 // faultPlace is how an error of the YAML library begins.

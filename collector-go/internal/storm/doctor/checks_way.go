@@ -5,7 +5,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 // arrives reports that batches come, whatever else there is to say of the way.

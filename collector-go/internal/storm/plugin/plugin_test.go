@@ -11,7 +11,7 @@ import (
 
 // The settings are those that the plugin's source declares.
 func TestTheCollectorSettingsAreThePlugins(t *testing.T) {
-	source, err := os.ReadFile("../../../plugin-java/src/main/java/io/github/bulletmetrics/storm/Settings.java")
+	source, err := os.ReadFile("../../../../plugin-java/src/main/java/io/github/bulletmetrics/storm/Settings.java")
 	require.NoError(t, err)
 	var declared []string
 	for _, m := range regexp.MustCompile(`= PREFIX \+ "([a-z.]+)"`).FindAllStringSubmatch(string(source), -1) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 
 func skew(f Facts) Finding {
