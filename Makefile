@@ -210,7 +210,7 @@ build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bull
 test-client: toolchain build/bullet-metrics build/python/stamp ## Test a client in Python, written from the schema alone: its ledger against a collector that is killed again and again
 	@$(run) cd collector-go && go test -tags client -count=1 -timeout 20m ./testing/e2e/otherclient
 
-# All that lock or count what goroutines share, where none is named: RACE_PACKAGES='./internal/feed ./internal/ingest'.
+# All that lock or count what goroutines share, where none is named: RACE_PACKAGES='./internal/collector/feed ./internal/collector/ingest'.
 RACE_PACKAGES ?=
 
 .PHONY: test-race

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
 // sampled is a batch of series that each have a value every 10 s, up to end; values gives that of a series at a place

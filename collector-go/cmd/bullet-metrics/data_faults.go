@@ -9,14 +9,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // dataFault is a reason for which a collector does not start on a data directory. Its error names the file and what to

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
-	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
 // checked is what fsck prints.

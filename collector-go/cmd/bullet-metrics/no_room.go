@@ -5,7 +5,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 )
 
 // unlessFull is what went wrong as something was closed, unless only room on the disk was missing: that is no failure,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 )
 
 // A collector that is stopped while the disk is full ends with 0, since the journal has what was acknowledged; with

@@ -17,15 +17,15 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/replay"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
 // replayed is what is printed of a replay. Points are the sum of Stored, Refused and LeftOut.

@@ -11,11 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/promql"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 )
 
 // sharing brings annotations to a store on the network, for other collectors whose queries go to the same engine. It

@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // sliceStore is the store inside the collector, as the program sees it: slices go in through a feed, and PromQL reads

@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	commonconfig "github.com/prometheus/common/config"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 	// each kind of store registers itself
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx"
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
-	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
-	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
 // networkStore is a store on the network with the feed that fills it. What becomes of it concerns no other store.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
 // What the collector knows of those that it does not hear (its own figures, on /metrics): where tasks are reported

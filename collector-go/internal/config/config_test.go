@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx" // two kinds of stores
-	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx" // two kinds of stores
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
 )
 
 func never(Setting) bool { return false }

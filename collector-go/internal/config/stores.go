@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/common/config"
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
 // Store is one on the network.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
 // The two series of an annotation. Their labels are topology, kind, title and text, MaxTextBytes of each; no id is one.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
 // Engine evaluates PromQL at a moment; what it gives are the series of a vector, or of a range.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
 // Topologies of others are those of which the engine has a sample of the last day, by five minutes; while one reports,

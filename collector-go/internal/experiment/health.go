@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
 // Whatever takes PromQL refuses what is nested too deep, in milliseconds and by the name of the setting.

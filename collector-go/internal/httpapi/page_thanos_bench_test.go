@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	write "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
-	write "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
 )
 

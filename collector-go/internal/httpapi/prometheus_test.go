@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/blocks"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 )
 
 // These tests hold our answers against a real Prometheus of our library's version: `go test -tags prometheus`. They

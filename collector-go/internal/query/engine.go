@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
 // Options are the engine's limits.

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
 // joined is a store that is read with what lies beside it.

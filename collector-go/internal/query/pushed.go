@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
 // pushed is a query that the store's own engine evaluates, unless some of what it names lies beside the store.

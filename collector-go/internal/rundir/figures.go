@@ -3,7 +3,7 @@ package rundir
 import (
 	"path/filepath"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 )
 
 // Figures is run.json: all series of a trial, and what was read from the collector once it had ended. Its steps are in

@@ -16,7 +16,7 @@ var opensFiles = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|tls\.LoadX5
 var ownFiles = []string{
 	"tools/cmd/bom/", "testing/cmd/bench/", "tools/", "internal/bench/", "tools/bom/", "testing/chaos/",
 	"testing/accesstest/", "testing/servertest/",
-	"internal/lib/textfile/", "internal/lib/disk/", "internal/stack/", "internal/rundir/", "internal/store/blocks/edition.go",
+	"internal/lib/textfile/", "internal/lib/disk/", "internal/stack/", "internal/rundir/", "internal/collector/store/blocks/edition.go",
 	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups
 	"internal/campaign/trial.go", "internal/campaign/local.go", "internal/report/outcomes.go", "internal/trials/",
 	"internal/experiment/manifest.go",      // /proc and /sys

@@ -18,7 +18,7 @@ import (
 // property is a test of a package that plays histories, each made by its seed, against the code itself: for faults that
 // only a disk in memory can play ten thousand times.
 type property struct {
-	pkg, test string // "./internal/feed", "TestWhateverHappens"
+	pkg, test string // "./internal/collector/feed", "TestWhateverHappens"
 	// first and count are the flags for the first seed and for how many; counting from it.
 	first, count string
 	// atOnce is how many a process plays.

@@ -86,7 +86,7 @@ func playOwnClock(ctx context.Context, g *Ground, tries int) (o Outcome, err err
 	return o, nil
 }
 
-var ownClock = property{pkg: "./internal/feed", test: "TestStepsOfTheCollectorsClock", first: "arrival.first",
+var ownClock = property{pkg: "./internal/collector/feed", test: "TestStepsOfTheCollectorsClock", first: "arrival.first",
 	count: "arrival.seeds", atOnce: 50}
 
 // stepping is what producers whose clocks step have sent, and what was said to it.

@@ -9,7 +9,7 @@ func order() Row {
 	return Row{Number: 10, Fault: "order of arrival", Full: 2000, Try: playOrder}
 }
 
-var arrivals = property{pkg: "./internal/feed", test: "TestAnyOrder", first: "arrival.first",
+var arrivals = property{pkg: "./internal/collector/feed", test: "TestAnyOrder", first: "arrival.first",
 	count: "arrival.seeds", atOnce: 50}
 
 func playOrder(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {

@@ -11,7 +11,7 @@ import (
 
 // crash is row 2: the machine or the process ends at every call of the disk, and before every acknowledgement.
 func crash() Row {
-	p := property{pkg: "./internal/feed", test: "TestCrashAtEveryPoint", first: "crash.first",
+	p := property{pkg: "./internal/collector/feed", test: "TestCrashAtEveryPoint", first: "crash.first",
 		count: "crash.seeds", atOnce: 1}
 	p.each = []string{"create", "write", "sync", "rename", "remove", "syncdir", "acknowledge"}
 	return p.row(Row{Number: 2, Fault: "crash at a point", Full: 50}, "write", "sync", "create", "rename", "remove",
@@ -20,7 +20,7 @@ func crash() Row {
 
 // powerLoss is row 3.
 func powerLoss() Row {
-	p := property{pkg: "./internal/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds",
+	p := property{pkg: "./internal/collector/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds",
 		atOnce: 500}
 	return p.row(Row{Number: 3, Fault: "power loss", Full: 10_000}, "power_losses", "kills", "restarts",
 		"refused_batches", "late")
@@ -28,14 +28,14 @@ func powerLoss() Row {
 
 // damagedTail is row 4.
 func damagedTail() Row {
-	p := property{pkg: "./internal/journal", test: "TestDamagedTail", first: "journal.first", count: "journal.cases",
+	p := property{pkg: "./internal/collector/journal", test: "TestDamagedTail", first: "journal.first", count: "journal.cases",
 		atOnce: 250}
 	return p.row(Row{Number: 4, Fault: "damaged tail", Full: 5000}, "cases")
 }
 
 // inputOutput is row 6.
 func inputOutput() Row {
-	p := property{pkg: "./internal/feed", test: "TestInputOutputErrorAtEveryCall", first: "crash.first",
+	p := property{pkg: "./internal/collector/feed", test: "TestInputOutputErrorAtEveryCall", first: "crash.first",
 		count: "crash.seeds", atOnce: 1}
 	p.each = []string{"create", "write", "sync", "rename", "remove", "syncdir", "not_ready", "sealed_segments"}
 	return p.row(Row{Number: 6, Fault: "I/O errors", Full: 50}, "write", "sync", "create", "rename", "remove",
@@ -45,7 +45,7 @@ func inputOutput() Row {
 // everything is the row behind the table's: producers, network, journal, feeds and stores in one goroutine under one
 // seed, and any of the faults at any time.
 func everything() Row {
-	p := property{pkg: "./internal/feed", test: "TestSimulation", first: "sim.first", count: "sim.seeds", atOnce: 250}
+	p := property{pkg: "./internal/collector/feed", test: "TestSimulation", first: "sim.first", count: "sim.seeds", atOnce: 250}
 	return p.row(Row{Number: 25, Fault: "all at once", Full: 20_000}, "kills", "power_losses", "disk_errors", "fills",
 		"cuts", "partitions", "clock_steps", "store_away", "duplicates", "late",
 		"expired", "forgotten")

@@ -52,8 +52,8 @@ var inheritances = []inheritance{
 	{name: "a directory of the first edition",
 		path: "testing/blockstest/testdata/data-first-edition.tar.gz", slices: firstEditionSlices,
 		digest: firstEditionDigest},
-	{name: "a journal of version 1", path: "internal/journal/testdata/v1", read: 20},
-	{name: "a journal of version 2", path: "internal/journal/testdata/v2", read: 46},
+	{name: "a journal of version 1", path: "internal/collector/journal/testdata/v1", read: 20},
+	{name: "a journal of version 2", path: "internal/collector/journal/testdata/v2", read: 46},
 }
 
 const (

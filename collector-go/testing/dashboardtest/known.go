@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
 // Known are the metrics that an expression may name: the catalogue's, the collector's own, and those of annotations.
@@ -87,7 +87,8 @@ var own = map[string]Metric{
 	"go_memstats_heap_inuse_bytes":                          in("bytes", gauge()),
 }
 
-// annotations are series that the collector makes of annotations when it is asked for them (internal/timeline).
+// annotations are series that the collector makes of annotations when it is asked for them
+// (internal/collector/timeline).
 func init() {
 	own["bullet_annotation_active"] = Metric{Type: "gauge", Labels: strings.Fields("topology kind title text tags")}
 	own["bullet_annotation_start_seconds"] = Metric{Type: "gauge", Unit: "seconds",

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
 // NewAgedWorld invents series whose slices are in spans, which ascend. What ends in them comes on time, minutes to

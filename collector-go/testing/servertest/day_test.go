@@ -18,13 +18,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 

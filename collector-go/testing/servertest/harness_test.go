@@ -16,10 +16,10 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 

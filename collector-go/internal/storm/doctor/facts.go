@@ -5,7 +5,7 @@ package doctor
 import (
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 )
 

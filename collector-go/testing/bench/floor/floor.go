@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/mem"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/framepool"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/framepool"
 )
 
 // A message is a header of 32 bytes, little-endian: sequence, first series, samples, bytes a sample (8 or 12), slice,

@@ -1,0 +1,240 @@
+// Package checkpoint keeps what a reader of the journal knows at a place of it, in files that are whole or not there.
+// It never knows what the state means.
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+)
+
+// The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for
+// long then replays more, not less.
+const maxCheckpoints = 64
+
+// ErrNone means that a reader starts from the journal's oldest entry.
+var ErrNone = errors.New("no checkpoint at or before the cursor")
+
+// Files are those of one reader's directory, "checkpoint-<position>", each the reader's whole state right after the
+// journal entry at that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
+type Files struct {
+	dir       string
+	fs        disk.FS
+	positions []journal.Position // ascending
+}
+
+const (
+	prefix       = "checkpoint-"
+	magic        = "BMCK"
+	headerLength = len(magic) + 4 // and the CRC32C of what follows
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Open makes the directory if need be, and lists what is in it. fs is nil for the operating system's.
+func Open(dir string, fs disk.FS) (*Files, error) {
+	c := &Files{dir: dir, fs: orSystem(fs)}
+	if err := c.fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
+	}
+	// What a process that was killed had written may be here and not yet durable: then a loss of power would take it
+	// back when the one before it is gone.
+	if err := c.fs.SyncDir(dir); err != nil {
+		return nil, fmt.Errorf("sync the directory of checkpoints: %w", err)
+	}
+	names, err := c.fs.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the checkpoints: %w", err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, disk.AsideSuffix) { // left by a crash in the middle of Save
+			_ = c.fs.Remove(filepath.Join(dir, name))
+			continue
+		}
+		digits, ours := strings.CutPrefix(name, prefix)
+		if position, err := strconv.ParseUint(digits, 10, 64); ours && err == nil {
+			c.positions = append(c.positions, journal.Position(position))
+		}
+	}
+	sort.Slice(c.positions, func(i, j int) bool { return c.positions[i] < c.positions[j] })
+	return c, nil
+}
+
+func orSystem(fs disk.FS) disk.FS {
+	if fs == nil {
+		return disk.System{}
+	}
+	return fs
+}
+
+func (c *Files) path(p journal.Position) string {
+	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", prefix, p))
+}
+
+// Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One
+// that cannot is named to unusable and passed over: the one before it only means a longer replay. A format.ErrNewer is
+// returned with the file's name: an older checkpoint in its place would lose what the newer program knew.
+func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
+	unusable func(path string, err error)) (journal.Position, error) {
+	for i := len(c.positions) - 1; i >= 0; i-- {
+		p := c.positions[i]
+		if p > limit {
+			continue
+		}
+		state, err := read(c.fs, c.path(p))
+		if err == nil {
+			err = restore(state)
+		}
+		if err == nil {
+			return p, nil
+		}
+		if errors.Is(err, format.ErrNewer) {
+			return 0, fmt.Errorf("%s: %w", c.path(p), err)
+		}
+		unusable(c.path(p), err)
+	}
+	return 0, ErrNone
+}
+
+func read(fs disk.FS, path string) ([]byte, error) {
+	data, err := disk.ReadFile(fs, path)
+	if err != nil {
+		return nil, err
+	}
+	return decode(data)
+}
+
+// decode returns the state in a file's bytes.
+func decode(data []byte) ([]byte, error) {
+	if len(data) < headerLength || string(data[:len(magic)]) != magic {
+		return nil, errors.New("not a checkpoint")
+	}
+	state := data[headerLength:]
+	if crc32.Checksum(state, castagnoli) != binary.LittleEndian.Uint32(data[len(magic):]) {
+		return nil, errors.New("its checksum does not fit")
+	}
+	return state, nil
+}
+
+// Save writes the state at p, of parts that follow each other, aside, syncs it, and gives it its name.
+func (c *Files) Save(p journal.Position, state ...[]byte) error {
+	sum := uint32(0)
+	for _, part := range state {
+		sum = crc32.Update(sum, castagnoli, part)
+	}
+	parts := append([][]byte{binary.LittleEndian.AppendUint32([]byte(magic), sum)}, state...)
+	if err := disk.WriteAside(c.fs, c.dir, c.path(p), parts...); err != nil {
+		return fmt.Errorf("save the checkpoint: %w", err)
+	}
+	if n := len(c.positions); n == 0 || c.positions[n-1] < p {
+		c.positions = append(c.positions, p)
+	}
+	return nil
+}
+
+// Prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or
+// before the cursor. It returns the oldest position kept, 0 while there is none to start from.
+func (c *Files) Prune(cursor journal.Position) journal.Position {
+	first := 0
+	for i, p := range c.positions {
+		if p <= cursor {
+			first = i
+		}
+	}
+	c.remove(func(i int) bool { return i < first })
+	if len(c.positions) > maxCheckpoints {
+		c.remove(func(i int) bool { return i%2 == 1 && i < len(c.positions)-1 })
+	}
+	if len(c.positions) == 0 || c.positions[0] > cursor {
+		return 0
+	}
+	return c.positions[0]
+}
+
+// Keep deletes all but the newest n, and returns the oldest position kept, 0 while there is none.
+func (c *Files) Keep(n int) journal.Position {
+	first := len(c.positions) - n
+	c.remove(func(i int) bool { return i < first })
+	if len(c.positions) == 0 {
+		return 0
+	}
+	return c.positions[0]
+}
+
+func (c *Files) remove(unwanted func(int) bool) {
+	kept := c.positions[:0:0]
+	for i, p := range c.positions {
+		// One that cannot be deleted is tried again after the next start.
+		if unwanted(i) && c.fs.Remove(c.path(p)) == nil {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	c.positions = kept
+}
+
+// Discard forgets every checkpoint after p: they belong to a journal that is no more.
+func (c *Files) Discard(p journal.Position) {
+	c.remove(func(i int) bool { return c.positions[i] > p })
+}
+
+// CheckVersion has check look at the version of the newest checkpoint in a directory, and changes nothing. It returns a
+// format.ErrNewer with the file's name; a file that is damaged or not there is of no version.
+func CheckVersion(dir string, fs disk.FS, check func(state io.ReaderAt) error) error {
+	fs = orSystem(fs)
+	names, err := fs.ReadDir(dir)
+	if err != nil {
+		return nil // opening it reports that
+	}
+	newest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) && !strings.HasSuffix(name, disk.AsideSuffix) {
+			newest = max(newest, name)
+		}
+	}
+	path := filepath.Join(dir, newest)
+	f, err := fs.Open(path)
+	if newest == "" || err != nil {
+		return nil
+	}
+	defer f.Close()
+	newer := check(io.NewSectionReader(f, int64(headerLength), math.MaxInt64-int64(headerLength)))
+	if !errors.Is(newer, format.ErrNewer) {
+		return nil
+	}
+	if _, damage := read(fs, path); damage != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, newer)
+}
+
+// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged. fs is nil for the
+// operating system's.
+func Check(dir string, fs disk.FS, report func(file string, damage error)) error {
+	fs = orSystem(fs)
+	names, err := fs.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the checkpoints: %w", err)
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, disk.AsideSuffix) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if _, err := read(fs, path); err != nil {
+			report(path, err)
+		}
+	}
+	return nil
+}

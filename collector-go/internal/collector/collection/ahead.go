@@ -1,0 +1,53 @@
+package collection
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+)
+
+// ReadByClocks is Read where the clocks of some workers are off, by worker. What they sent is stored at their own time:
+// of a worker that has nothing in the time asked for, what came then is read at its own time.
+func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time.Time,
+	ahead map[string]time.Duration) (*Collection, error) {
+	whole, err := Read(ctx, ask, topology, start, end)
+	if err != nil {
+		return nil, err
+	}
+	missed := map[time.Duration][]string{}
+	for worker, by := range ahead {
+		by = by.Round(catalog.CollectionPeriod)
+		if by != 0 && !slices.ContainsFunc(whole.Workers, func(w Worker) bool { return w.Worker == worker }) {
+			missed[by] = append(missed[by], worker)
+		}
+	}
+	for _, by := range slices.Sorted(maps.Keys(missed)) {
+		r := newReading(ctx, ask, topology, start.Add(by), end.Add(by))
+		r.only = ",worker=~" + strconv.Quote(alternatives(missed[by]))
+		part, err := r.read()
+		if err != nil {
+			return nil, err
+		}
+		if len(part.Workers) > 0 {
+			joined := part.Join(whole)
+			joined.Start, joined.End = whole.Start, whole.End
+			whole = joined
+		}
+	}
+	return whole, nil
+}
+
+func alternatives(names []string) string {
+	slices.Sort(names)
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = regexp.QuoteMeta(name)
+	}
+	return strings.Join(quoted, "|")
+}

@@ -1,0 +1,324 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+)
+
+// Value is one of an instant query's answers. Those of a range selector are many of a series, each at its time.
+type Value struct {
+	Labels labels.Labels
+	Value  float64
+	TimeMs int64
+}
+
+// Ask answers an expression of PromQL at a time. A series' newest value counts for as long as holds, or as the engine
+// has it where that is 0.
+type Ask func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]Value, error)
+
+// maxBefore is how far before the start a total is looked for from which it rose; one that is not there rose from 0.
+const maxBefore = time.Hour
+
+// Read asks how what a topology sent came in (start, end].
+func Read(ctx context.Context, ask Ask, topology string, start, end time.Time) (*Collection, error) {
+	return newReading(ctx, ask, topology, start, end).read()
+}
+
+func newReading(ctx context.Context, ask Ask, topology string, start, end time.Time) *reading {
+	return &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{},
+		metrics: map[[2]string]*Metric{},
+		out: Collection{SkewLimitSeconds: catalog.CollectionSkewLimit.Seconds(), Topology: topology, Start: text(start),
+			End: text(end), Dropped: map[string]uint64{}, IntervalSeconds: map[string]float64{}, Workers: []Worker{},
+			NotStored: []NotStored{}}}
+}
+
+func (r *reading) read() (*Collection, error) {
+	for _, part := range []func() error{r.intervals, r.sums, r.counts, r.seen, r.ofWorkers, r.drops} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range r.order {
+		w := r.workers[key[0]]
+		w.Metrics = append(w.Metrics, *r.metrics[key])
+	}
+	for _, name := range r.workerOrder {
+		r.out.Workers = append(r.out.Workers, *r.workers[name])
+	}
+	r.out.finish()
+	return &r.out, nil
+}
+
+func text(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// reading is an answer that is being put together.
+type reading struct {
+	ctx        context.Context
+	ask        Ask
+	topology   string
+	only       string // matcher of the workers that are read; "" for all
+	start, end time.Time
+
+	workers     map[string]*Worker
+	workerOrder []string
+	metrics     map[[2]string]*Metric // by worker and metric
+	order       [][2]string
+	out         Collection
+}
+
+func (r *reading) worker(name string) *Worker {
+	if r.workers[name] == nil {
+		r.workers[name] = &Worker{Worker: name, Metrics: []Metric{}}
+		r.workerOrder = append(r.workerOrder, name)
+	}
+	return r.workers[name]
+}
+
+func key(ls labels.Labels) [2]string { return [2]string{ls.Get("worker"), ls.Get("metric")} }
+
+func (r *reading) metric(ls labels.Labels) *Metric {
+	key := key(ls)
+	if r.metrics[key] == nil {
+		r.worker(key[0])
+		r.metrics[key] = &Metric{Metric: key[1]}
+		if interval, known := r.out.IntervalSeconds[key[1]]; known {
+			r.metrics[key].IntervalSeconds = &interval
+		}
+		r.order = append(r.order, key)
+	}
+	return r.metrics[key]
+}
+
+// selector names a metric of the topology; more are matchers.
+func (r *reading) selector(name, more string) string {
+	if name != catalog.CollectionInterval { // a topology's, not a worker's
+		more += r.only
+	}
+	return fmt.Sprintf("%s{topology=%s%s}", name, strconv.Quote(r.topology), more)
+}
+
+// within is a range selector of the time asked for.
+func (r *reading) within(name, more string) string {
+	return fmt.Sprintf("%s[%dms]", r.selector(name, more), r.end.Sub(r.start).Milliseconds())
+}
+
+// over evaluates a function of what is stored in the time.
+func (r *reading) over(function, name, more string, take func(labels.Labels, float64)) error {
+	values, err := r.ask(r.ctx, fmt.Sprintf(function, r.within(name, more)), r.end, 0)
+	for _, v := range values {
+		take(v.Labels, v.Value)
+	}
+	return err
+}
+
+// rise is by how much a total rose in the time.
+func (r *reading) rise(name, more string, take func(labels.Labels, uint64)) error {
+	before := map[uint64]float64{}
+	values, err := r.ask(r.ctx, fmt.Sprintf("last_over_time(%s[%s])", r.selector(name, more), maxBefore), r.start, 0)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		before[v.Labels.Hash()] = v.Value
+	}
+	return r.over("last_over_time(%s)", name, more, func(ls labels.Labels, total float64) {
+		take(ls, rose(before[ls.Hash()], total))
+	})
+}
+
+// rose is by how much a total rose, in whole samples.
+func rose(from, to float64) uint64 {
+	if to <= from {
+		return 0
+	}
+	return uint64(math.Round(to - from))
+}
+
+// grew is by how much a total that the slicer writes grew in the time. Such a one has a value before each rise, also
+// where it begins, and begins again behind a marker.
+func (r *reading) grew(name string, take func(labels.Labels, uint64)) error {
+	from := map[uint64]float64{}
+	for _, q := range []struct {
+		expr string
+		at   time.Time
+	}{{fmt.Sprintf("min_over_time(%s)", r.within(name, "")), r.end}, {r.selector(name, ""), r.start}} {
+		values, err := r.ask(r.ctx, q.expr, q.at, 0)
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			from[unnamed(v.Labels)] = v.Value
+		}
+	}
+	return r.over("last_over_time(%s)", name, "", func(ls labels.Labels, total float64) {
+		take(ls, rose(from[unnamed(ls)], total))
+	})
+}
+
+func unnamed(ls labels.Labels) uint64 {
+	return labels.NewBuilder(ls).Del(model.MetricNameLabel).Labels().Hash()
+}
+
+// intervals reads how often the metrics are reported: what is stored of it holds up to the next value.
+func (r *reading) intervals() error {
+	if err := r.over("max by (metric) (last_over_time(%s))", catalog.CollectionInterval, "", r.interval); err != nil {
+		return err
+	}
+	held, err := r.ask(r.ctx, "max by (metric) ("+r.selector(catalog.CollectionInterval, "")+")", r.end,
+		catalog.CollectionHolds)
+	for _, v := range held {
+		r.interval(v.Labels, v.Value)
+	}
+	return err
+}
+
+func (r *reading) interval(ls labels.Labels, seconds float64) {
+	r.out.IntervalSeconds[ls.Get("metric")] = seconds
+}
+
+// sums reads what is counted of each worker.
+func (r *reading) sums() error {
+	for name, take := range map[string]func(*Counts, string, uint64){
+		catalog.CollectionWorkerSamples: func(c *Counts, _ string, n uint64) { c.Samples = n },
+		catalog.CollectionWorkerMissing: func(c *Counts, _ string, n uint64) { c.Missing = n },
+		catalog.CollectionWorkerLate:    func(c *Counts, _ string, n uint64) { c.Late = n },
+		catalog.CollectionWorkerRefused: (*Counts).refuse,
+	} {
+		if err := r.grew(name, func(ls labels.Labels, n uint64) {
+			take(&r.worker(ls.Get("worker")).Counts, ls.Get("reason"), n)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counts reads what is counted of the metrics with which something was wrong.
+func (r *reading) counts() error {
+	for name, take := range map[string]func(*Counts, string, uint64){
+		catalog.CollectionMissing: func(c *Counts, _ string, n uint64) { c.Missing = n },
+		catalog.CollectionLate:    func(c *Counts, _ string, n uint64) { c.Late = n },
+		catalog.CollectionRefused: (*Counts).refuse,
+	} {
+		if err := r.grew(name, func(ls labels.Labels, n uint64) {
+			if n > 0 {
+				take(&r.metric(ls).Counts, ls.Get("reason"), n)
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seen reads how far apart the samples were of the metrics with which something was wrong, and how many came meanwhile.
+func (r *reading) seen() error {
+	troubled, err := r.ask(r.ctx, "count by (worker) (last_over_time("+r.within(catalog.CollectionSeen, "")+"))",
+		r.end, 0)
+	if err != nil {
+		return err
+	}
+	for _, v := range troubled { // one at a time: where much is wrong there are as many values as periods
+		if err := r.seenOf(v.Labels.Get("worker")); err != nil {
+			return err
+		}
+	}
+	return r.grew(catalog.CollectionSamples, func(ls labels.Labels, n uint64) {
+		if m := r.metrics[key(ls)]; m != nil {
+			m.Samples = n
+		}
+	})
+}
+
+func (r *reading) seenOf(worker string) error {
+	of := ",worker=" + strconv.Quote(worker)
+	values, err := r.ask(r.ctx, r.within(catalog.CollectionSeen, of), r.end, 0)
+	if err != nil {
+		return err
+	}
+	comes := map[[2]string]int64{} // the newest period with samples
+	samples, err := r.ask(r.ctx, r.within(catalog.CollectionSamples, of), r.end, 0)
+	if err != nil {
+		return err
+	}
+	for _, v := range samples {
+		comes[key(v.Labels)] = v.TimeMs
+	}
+	for len(values) > 0 {
+		of := key(values[0].Labels)
+		n := slices.IndexFunc(values, func(v Value) bool { return key(v.Labels) != of })
+		if n < 0 {
+			n = len(values)
+		}
+		r.took(values[:n], comes[of])
+		values = values[n:]
+	}
+	return nil
+}
+
+// took takes what was seen of one metric, in order of time, of which samples were stored up to comesMs. In what is not
+// stored all was well.
+func (r *reading) took(values []Value, comesMs int64) {
+	ls := values[0].Labels
+	silent := values[len(values)-1].TimeMs > comesMs
+	interval, known := r.out.IntervalSeconds[ls.Get("metric")]
+	off := func(v Value) bool { return known && (v.Value > 1.5*interval || v.Value < 0.5*interval) }
+	if r.metrics[key(ls)] == nil && !silent && !slices.ContainsFunc(values, off) {
+		return // all is well again since before the start
+	}
+	m := r.metric(ls)
+	m.Silent = silent
+	var apart []float64
+	for _, v := range values {
+		apart = append(apart, v.Value)
+	}
+	if known {
+		periods := int(r.end.Sub(r.start) / catalog.CollectionPeriod)
+		apart = append(apart, slices.Repeat([]float64{interval}, max(0, periods-len(apart)))...)
+	}
+	slices.Sort(apart)
+	n := len(apart)
+	median := (apart[(n-1)/2] + apart[n/2]) / 2
+	m.SeenMedianSeconds, m.SeenMaxSeconds = &median, &apart[n-1]
+}
+
+func (r *reading) ofWorkers() error {
+	err := r.over("quantile_over_time(0.5, %s)", catalog.CollectionSkew, "", func(ls labels.Labels, v float64) {
+		r.worker(ls.Get("worker")).SkewSeconds = &v
+	})
+	if err != nil {
+		return err
+	}
+	err = r.over("max_over_time(%s)", catalog.CollectionWorkerRatio, "", func(ls labels.Labels, v float64) {
+		r.worker(ls.Get("worker")).IntervalSeenRatio = &v
+	})
+	if err != nil {
+		return err
+	}
+	return r.rise(restartsMetric, "", func(ls labels.Labels, n uint64) { r.worker(ls.Get("worker")).Restarts = n })
+}
+
+const (
+	restartsMetric     = "bullet_worker_restarts_total"
+	stormDroppedMetric = "storm_receive_queue_dropped_messages_total"
+	ofConsumers        = `,component=~"__metrics.*"`
+)
+
+func (r *reading) drops() error {
+	err := r.rise(catalog.CollectionDropped, "", func(ls labels.Labels, n uint64) {
+		r.out.Dropped[ls.Get("reason")] += n
+	})
+	if err != nil {
+		return err
+	}
+	return r.rise(stormDroppedMetric, ofConsumers, func(_ labels.Labels, n uint64) { r.out.StormDropped += n })
+}

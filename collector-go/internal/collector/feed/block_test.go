@@ -1,0 +1,173 @@
+package feed
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// apart are entries of a journal without its files: what a pipeline is given.
+func apart(t *testing.T, raws ...metric.Raw) *pipeline {
+	p, err := newPipeline(DefaultOptions("memory", ""))
+	require.NoError(t, err)
+	p.apply(&journal.ProducerDefined{ID: 1, Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700})
+	p.apply(&journal.Connected{Producer: 1})
+	for i, raw := range raws {
+		raw.Worker = metric.Worker{Topology: "t", Host: "h", Port: 6700}
+		p.apply(&journal.SeriesDefined{ID: journal.SeriesID(i), Series: raw})
+	}
+	return p
+}
+
+func sampled(name string) metric.Raw {
+	return metric.Raw{Name: name, Component: "__system", Task: -1, Shape: metric.ShapeSampler,
+		Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: 10_000}
+}
+
+// requireBalance: what was read is the sum of all else.
+func requireBalance(t *testing.T, p *pipeline) map[fate]uint64 {
+	books := p.books()
+	var others uint64
+	for fate, n := range books {
+		if fate.name != "read" {
+			others += n
+		}
+	}
+	require.Equal(t, books[fate{"read", ""}], others, "%v", books)
+	return books
+}
+
+// A pack as a block is what it is as samples: series that the sampler overrules are left out, all of a block's, and the
+// books balance. A batch that others read too is not changed.
+func TestBlocksComeThroughThePipeline(t *testing.T) {
+	storms := metric.Raw{Name: "memory.heap.used", Component: "__system", Task: -1, Shape: metric.ShapeNumber,
+		IntervalMs: 10_000}
+	raws := []metric.Raw{sampled("heap.used_bytes"), storms, sampled("heap.committed_bytes")}
+	blocks, plain := apart(t, raws...), apart(t, raws...)
+	layout := &journal.LayoutDefined{ID: 4, Series: []journal.SeriesID{0, 1, 2}}
+	blocks.apply(layout)
+	values := []float64{1, 2, 3, 10, 11, 12, 5, 6, 7}
+	for sequence := range uint64(20) {
+		first := t0 + int64(sequence)*3000
+		b := block.Block{Columns: 3, Rows: 3, FirstMs: first, StepMs: 1000, Codec: block.Trimmed,
+			Values: block.AppendTrimmed(nil, values)}
+		raw := append([]byte(nil), b.Values...)
+		blocks.apply(&journal.Batch{Producer: 1, Sequence: sequence, ReceivedMs: first,
+			Blocks: []journal.Block{{Layout: 4, Block: b}, {Layout: 9, Block: b}}})
+		require.Equal(t, raw, b.Values)
+		batch := &journal.Batch{Producer: 1, Sequence: sequence, ReceivedMs: first}
+		for column := range 3 {
+			for row := range 3 {
+				batch.IDs = append(batch.IDs, journal.SeriesID(column))
+				batch.TimesMs = append(batch.TimesMs, first+int64(row)*1000)
+				batch.Values = append(batch.Values, values[column*3+row])
+			}
+		}
+		plain.apply(batch)
+	}
+	books, want := requireBalance(t, blocks), requireBalance(t, plain)
+	assert.EqualValues(t, 20*9, books[fate{"refused", "undefined"}], "of a layout that is not known")
+	assert.EqualValues(t, 20*3, books[fate{"left_out", "sampler"}])
+	delete(books, fate{"refused", "undefined"})
+	books[fate{"read", ""}] -= 20 * 9
+	assert.Equal(t, want, books)
+	assert.NotZero(t, want[fate{"in_slices", ""}])
+	assert.Equal(t, plain.closed(), blocks.closed())
+}
+
+// Of two names that become one the second is refused, and the collection's own counter counts it.
+func TestCollidingNamesAreCounted(t *testing.T) {
+	first, second := metric.Raw{Name: "a.x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000},
+		metric.Raw{Name: "a_x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}
+	p := apart(t, first, second)
+	refused := map[slice.Ref]string{}
+	var counted float64
+	for sequence := range uint64(12) {
+		at := t0 + int64(sequence)*10_000
+		p.apply(&journal.Batch{Producer: 1, Sequence: sequence, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{at, at},
+			Values: []float64{1, 2}})
+		for _, d := range p.closed().Definitions {
+			if ls := d.Series.Labels; d.Series.Name() == "bullet_metrics_collection_refused_samples_total" {
+				refused[d.Ref] = ls.Get("metric") + " " + ls.Get("reason")
+			}
+		}
+		for i, ref := range p.closed().Refs {
+			if refused[ref] != "" {
+				counted = max(counted, p.closed().Values[i])
+			}
+		}
+		p.closed().Reset()
+	}
+	books := requireBalance(t, p)
+	assert.EqualValues(t, 12, books[fate{"refused", "collision"}])
+	assert.Positive(t, counted)
+	for _, what := range refused {
+		assert.Equal(t, "storm_a_x collision", what)
+	}
+}
+
+// What the journal forgets goes: its successor under another id is stored, and the first's refs are retired when it is
+// a day old.
+func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
+	p := apart(t, sampled("heap.used_bytes"))
+	p.apply(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{0}})
+	values := block.AppendDoubles(nil, []float64{5})
+	send := func(layout journal.LayoutID, sequence uint64, atMs int64) {
+		p.apply(&journal.Batch{Producer: 1, Sequence: sequence, Blocks: []journal.Block{{Layout: layout,
+			Block: block.Block{Columns: 1, Rows: 1, FirstMs: atMs, Codec: block.Doubles, Values: values}}}})
+	}
+	send(1, 1, t0)
+	p.apply(&journal.Forgotten{Series: []journal.SeriesID{0}, Layouts: []journal.LayoutID{1}})
+	raw := sampled("heap.used_bytes")
+	raw.Worker = metric.Worker{Topology: "t", Host: "h", Port: 6700}
+	p.apply(&journal.SeriesDefined{ID: 7, Series: raw})
+	p.apply(&journal.LayoutDefined{ID: 2, Series: []journal.SeriesID{7}})
+	send(2, 2, t0+90_000)
+	books := requireBalance(t, p)
+	assert.Zero(t, books[fate{"left_out", "repeat"}])
+	assert.EqualValues(t, 1, books[fate{"open", ""}])
+	restored, err := restorePipeline(func() []byte { p.closed().Reset(); return slices.Concat(p.snapshot()...) }(),
+		DefaultOptions("memory", ""))
+	require.NoError(t, err)
+	assert.Equal(t, books, restored.books())
+
+	p.closed().Reset()
+	var refs []slice.Ref
+	for now := t0; now < t0+30*3600*1000 && len(refs) == 0; now += 5000 {
+		p.apply(&journal.Tick{TimeMs: now})
+		refs = append(refs, p.closed().Retired...)
+		p.closed().Reset()
+	}
+	assert.Contains(t, refs, slice.Ref(0), "the heap's mean")
+}
+
+// A restart defines no series that the slicer has forgotten, before a sample of it comes: its worker would be known
+// from then on, and have closed slices that without the restart are open.
+func TestARestartWakesNothing(t *testing.T) {
+	p := apart(t, sampled("heap.used_bytes"), sampled("heap.committed_bytes"))
+	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0},
+		Values: []float64{1, 1}})
+	restarted := func() *pipeline {
+		p.closed().Reset()
+		restored, err := restorePipeline(slices.Concat(p.snapshot()...), DefaultOptions("memory", ""))
+		require.NoError(t, err)
+		require.Equal(t, p.snapshot(), restored.snapshot())
+		return restored
+	}
+	require.EqualValues(t, 2, restarted().slicer.Counts().Series)
+	for now := t0; p.slicer.Counts().Series > 0; now += 5000 {
+		require.Less(t, now, t0+30*3600*1000)
+		p.apply(&journal.Tick{TimeMs: now})
+	}
+	p = restarted()
+	p.apply(&journal.Batch{Producer: 1, Sequence: 2, IDs: []journal.SeriesID{0}, TimesMs: []int64{t0},
+		Values: []float64{1}})
+	require.EqualValues(t, 1, p.books()[fate{"open", ""}])
+}

@@ -1,0 +1,286 @@
+package feed
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// What is known of a topology that its sender carries, as bytes: docs/formats/checkpoint.md.
+const (
+	carriedMagic   = "BMTOPOL"
+	carriedVersion = 1
+	// MaxCarriedBytes is the largest that is handed out or taken, compressed: some 500,000 series.
+	MaxCarriedBytes = 12 << 20
+	// maxUnpackedBytes is the most that one may be when it is unpacked, and maxUnpacking how many times what it is
+	// packed, beyond the first MiB: those of real topologies become 20 times as large. So what a sender can make the
+	// collector unpack is bounded by what it sends.
+	maxUnpackedBytes = 256 << 20
+	maxUnpacking     = 100
+	// farthestBack is how far back a packed state may refer: what packer writes does not refer further.
+	farthestBack = 8 << 20
+	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to
+	// keep.
+	handOutMs = 10_000
+	// mostOfTime is the part of a feed's time that handing out may take: a large topology's state comes less often.
+	mostOfTime = 100
+)
+
+// reach is how far the batches of a carried topology have come.
+type reach struct {
+	epoch    journal.Epoch
+	sequence uint64
+	newer    bool  // than what was handed out
+	nextMs   int64 // of the tick at which it may be again
+}
+
+// reach notes a batch of a topology that its sender carries. One that closes carries it no more.
+func (p *pipeline) reach(b *journal.Batch) {
+	topology := p.slicer.CarriedBy(uint32(b.Producer))
+	if topology == "" {
+		return
+	}
+	if b.Notes.GetClosing() {
+		p.slicer.PutDown(uint32(b.Producer))
+		delete(p.reached, topology)
+		return
+	}
+	r := p.reached[topology]
+	if r == nil || r.epoch != b.Epoch {
+		r = &reach{epoch: b.Epoch}
+		p.reached[topology] = r
+	}
+	r.sequence, r.newer = max(r.sequence, b.Sequence), true
+}
+
+// moved takes a topology whose sender comes from another collector, or to its first.
+func (p *pipeline) moved(e *journal.Moved) {
+	producer, known := p.producers[e.Producer]
+	if !known {
+		return
+	}
+	if r := p.reached[producer.Topology]; e.First && p.slicer.CarriedBy(uint32(e.Producer)) == producer.Topology &&
+		(r == nil || r.epoch == e.Epoch) {
+		return // the collector was started again
+	}
+	p.reached[producer.Topology] = &reach{epoch: e.Epoch, newer: true}
+	if len(e.State) > 0 && p.takeUp(producer.Topology, e) == nil { // the door has looked at it
+		return
+	}
+	if !e.First {
+		p.ledger.moved += uint64(p.slicer.MoveOut(producer.Topology))
+	}
+	p.slicer.Carry(uint32(e.Producer), producer.Topology)
+}
+
+func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
+	c, err := unpackCarried(topology, e.State)
+	if err != nil {
+		return err
+	}
+	if len(c.series) != len(e.Series) {
+		return errors.New("its series are not those that the journal has names for")
+	}
+	here := make(map[uint32]uint32, len(c.series))
+	for i, s := range c.series {
+		here[s.ID] = uint32(e.Series[i])
+	}
+	open, were, err := p.slicer.MoveIn(slicer.Arrival{Topology: topology, Snapshot: c.slices,
+		Series: func(id uint32) uint32 { return here[id] }, Producer: uint32(e.Producer), AtMs: e.TimeMs})
+	if err != nil {
+		return err
+	}
+	p.ledger.read += uint64(open)
+	p.ledger.moved += uint64(were)
+	changes, err := p.catalog.MoveIn(topology, c.names, func(id uint32) uint32 { return here[id] })
+	if err != nil {
+		return err
+	}
+	p.resume(changes)
+	sender := p.ledger.sender(e.Epoch)
+	maps.Copy(sender.last, c.drops)
+	return nil
+}
+
+// carry is what is known of a topology, as its sender gets it; nil where that is too much.
+func (p *pipeline) carry(topology string, r *reach) []byte {
+	data := append([]byte(carriedMagic), carriedVersion)
+	data = appendText(data, topology)
+	for _, part := range [][]byte{p.catalog.SnapshotOf(topology), p.slicer.SnapshotOf(topology)} {
+		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
+	}
+	drops := p.ledger.sender(r.epoch).last
+	data = binary.AppendUvarint(data, uint64(len(drops)))
+	for _, reason := range sortedKeys(drops) {
+		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(reason)), drops[reason])
+	}
+	if len(data) > maxUnpackedBytes {
+		return nil
+	}
+	if data = packer.EncodeAll(data, nil); len(data) > MaxCarriedBytes {
+		return nil
+	}
+	return data
+}
+
+var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+
+// unpacking reads a packed state from its beginning, and stops where that is not what it should be: a sender could else
+// have hundreds of MiB unpacked with a message of some KB.
+type unpacking struct {
+	packed *zstd.Decoder
+	*bufio.Reader
+	left int64 // bytes that may still come
+	err  error
+}
+
+func unpack(packed []byte) (*unpacking, error) {
+	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(farthestBack), zstd.WithDecoderMaxMemory(maxUnpackedBytes))
+	if err != nil {
+		return nil, fmt.Errorf("unpack a topology: %w", err)
+	}
+	return &unpacking{packed: d, Reader: bufio.NewReader(d),
+		left: min(maxUnpackedBytes, maxUnpacking*int64(len(packed))+1<<20)}, nil
+}
+
+// fail keeps the first error.
+func (u *unpacking) fail(err error) {
+	if u.err == nil && err != nil {
+		u.err = fmt.Errorf("unpack a topology: %w", err)
+	}
+}
+
+func (u *unpacking) number() uint64 {
+	if u.err != nil {
+		return 0
+	}
+	n, err := binary.ReadUvarint(u.Reader)
+	u.fail(err)
+	return n
+}
+
+// bytes are the next n.
+func (u *unpacking) bytes(n uint64) []byte {
+	if u.err == nil && n > uint64(u.left) {
+		u.fail(fmt.Errorf("a part of %d bytes is too large for how it is packed: %d may come", n, u.left))
+	}
+	if u.err != nil {
+		return nil
+	}
+	u.left -= int64(n)
+	b := make([]byte, n)
+	_, err := io.ReadFull(u.Reader, b)
+	u.fail(err)
+	return b
+}
+
+// part is bytes behind their number. Its beginning is looked at before the rest is unpacked.
+func (u *unpacking) part(check func(begins []byte) error) []byte {
+	n := u.number()
+	begins, _ := u.Peek(int(min(n, 32))) // what is too short is noticed by who reads on
+	if u.err == nil {
+		u.fail(check(begins))
+	}
+	return u.bytes(n)
+}
+
+// carried is what a sender brings.
+type carried struct {
+	names, slices []byte
+	series        []catalog.Named // by the ids of who wrote it, which rise
+	drops         map[int32]uint64
+}
+
+func unpackCarried(topology string, packed []byte) (carried, error) {
+	u, err := unpack(packed)
+	if err != nil {
+		return carried{}, err
+	}
+	defer u.packed.Close()
+	begins := u.bytes(uint64(len(carriedMagic)))
+	if u.err == nil && string(begins) != carriedMagic {
+		return carried{}, errors.New("what another collector knew of a topology does not begin with " + carriedMagic)
+	}
+	if v := u.bytes(1); u.err == nil && v[0] != carriedVersion {
+		return carried{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
+			v[0], carriedVersion)
+	}
+	name := string(u.part(func([]byte) error { return nil }))
+	c := carried{names: u.part(catalog.CheckVersion), slices: u.part(slicer.CheckVersion), drops: map[int32]uint64{}}
+	for n := u.number(); n > 0 && u.err == nil; n-- {
+		u.left -= 2
+		if u.left < 0 {
+			u.fail(errors.New("it is too large for how it is packed"))
+		}
+		reason := int32(u.number())
+		c.drops[reason] = u.number()
+	}
+	if _, more := u.Peek(1); u.err == nil && !errors.Is(more, io.EOF) {
+		u.fail(errors.Join(errors.New("it does not end where it should"), more))
+	}
+	if u.err != nil {
+		return carried{}, u.err
+	}
+	if name != topology {
+		return carried{}, fmt.Errorf("it is of topology %q", name)
+	}
+	if c.series, err = catalog.Names(c.names); err != nil {
+		return carried{}, err
+	}
+	if slices.ContainsFunc(c.series, func(s catalog.Named) bool { return s.Raw.Topology != topology }) {
+		return carried{}, errors.New("it names another topology")
+	}
+	return c, nil
+}
+
+// Arriving looks at what a sender brings of its topology from another collector, and returns the series that it names,
+// in the order of journal.Moved.Series. The error states why it cannot be taken up.
+func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, error) {
+	c, err := unpackCarried(topology, state)
+	if err != nil {
+		return nil, err
+	}
+	here, series := make(map[uint32]uint32, len(c.series)), make([]metric.Raw, len(c.series))
+	for i, s := range c.series {
+		here[s.ID], series[i] = uint32(i+1), *s.Raw
+	}
+	err = slicer.CheckArrival(slicer.Arrival{Topology: topology, Snapshot: c.slices, Producer: 1,
+		Series: func(id uint32) uint32 { return here[id] }}, o)
+	return series, err
+}
+
+// handOut lays down what senders are to carry, when the store has all that closed.
+func (f *Feed) handOut() {
+	if f.options.Handover == nil {
+		return
+	}
+	for topology, r := range f.pipeline.reached {
+		if !r.newer || f.tickMs < r.nextMs {
+			continue
+		}
+		begun := time.Now()
+		data := f.pipeline.carry(topology, r)
+		r.newer, r.nextMs = false, f.tickMs+max(handOutMs, mostOfTime*time.Since(begun).Milliseconds())
+		if data == nil {
+			f.options.Logger.Error("what is known of a topology is too much for its sender to carry; where this collector is lost, another starts it afresh",
+				"topology", topology, "most_bytes", MaxCarriedBytes)
+		}
+		f.options.Handover.Put(topology, handover.State{Epoch: r.epoch, Sequence: r.sequence, Data: data})
+	}
+	f.options.Handover.Keep(func(topology string) bool { return f.pipeline.reached[topology] != nil })
+}

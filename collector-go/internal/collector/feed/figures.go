@@ -1,0 +1,209 @@
+package feed
+
+import (
+	"maps"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// figures are a feed's own metrics. The books are totals over the journal's life, kept by the checkpoints, so they are
+// read from the pipeline's state, not counted here.
+type figures struct {
+	described descriptions
+	books     atomic.Pointer[books]
+	notStored atomic.Pointer[map[string]NotStored] // by topology
+	stepsBack atomic.Pointer[map[metric.Worker]slicer.StepBack]
+	nowMs     func() int64 // the journal's
+	// givenMs is up to when the store has been given everything, by the journal's ticks; 0: not known yet
+	givenMs  atomic.Int64
+	failures prometheus.Counter
+	expired  prometheus.Counter
+
+	unreadable prometheus.Counter
+	slices     *prometheus.CounterVec
+	pending    prometheus.Gauge
+	extract    prometheus.Histogram // a batch
+	write      prometheus.Histogram // a hand-over
+}
+
+// books is one reading of the feed's side of the books.
+type books struct {
+	position journal.Position
+	samples  map[fate]uint64
+	drops    map[dropKey]uint64
+	unknown  int
+}
+
+// fate is what became of a sample that the feed read; reason is "" where the fate has only one.
+type fate struct{ name, reason string }
+
+func newFigures(o Options, nowMs func() int64) *figures {
+	labels := prometheus.Labels{"store": o.Name}
+	f := &figures{
+		described: newDescriptions(o.Name), nowMs: nowMs,
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
+			Help: "Attempts to read the journal, to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
+		}),
+		expired: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_expired_total", ConstLabels: labels,
+			Help: "Times that the journal had released entries which this store had not been given.",
+		}),
+		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_unreadable_total", ConstLabels: labels,
+			Help: "Parts of the journal that were stepped over since the disk did not give them back; what was in them is missing in the store.",
+		}),
+		slices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_slices_total", ConstLabels: labels,
+			Help: "Slices and gap markers handed to the store since the process started, by what became of them.",
+		}, []string{"fate", "reason"}),
+	}
+	f.pending = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "bullet_metrics_feed_slices_pending", ConstLabels: labels,
+		Help: "Slices and gap markers that are closed and being handed to the store.",
+	})
+	stage := func(name, help string, least float64) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help,
+			ConstLabels: labels,
+			Buckets:     prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1,
+			NativeHistogramMaxBucketNumber: 160})
+	}
+	f.extract = stage("extract_duration_seconds",
+		"Time that decoding a batch of the journal and adding it to its slices took, in seconds.", 0.000001)
+	f.write = stage("write_duration_seconds",
+		"Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.",
+		0.00001)
+	f.books.Store(&books{})
+	f.notStored.Store(&map[string]NotStored{})
+	f.stepsBack.Store(&map[metric.Worker]slicer.StepBack{})
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
+	}
+	return f
+}
+
+func (f *figures) handedOn(slices int, rejected map[string]int) {
+	for reason, n := range rejected {
+		f.slices.WithLabelValues("rejected", reason).Add(float64(n))
+		slices -= n
+	}
+	f.slices.WithLabelValues("delivered", "").Add(float64(slices))
+}
+
+// publish takes a reading for scrapes, which come from other goroutines.
+func (f *figures) publish(p *pipeline, position journal.Position) {
+	b := &books{position: position, samples: p.books(), drops: make(map[dropKey]uint64, len(p.ledger.drops)),
+		unknown: p.catalog.Counts().Unknown}
+	for key, n := range p.ledger.drops {
+		b.drops[key] = n
+	}
+	f.books.Store(b)
+	stepsBack := p.slicer.StepsBack(f.nowMs())
+	f.stepsBack.Store(&stepsBack)
+	if changed := p.catalog.NotStoredChanged(); len(changed) > 0 {
+		all := maps.Clone(*f.notStored.Load())
+		for _, topology := range changed {
+			names, more := p.catalog.NotStored(topology)
+			all[topology] = NotStored{names, more}
+			if len(names) == 0 {
+				delete(all, topology)
+			}
+		}
+		f.notStored.Store(&all)
+	}
+}
+
+// books counts what became of every sample read: read is the sum of all others.
+func (p *pipeline) books() map[fate]uint64 {
+	counts, left := p.slicer.Counts(), p.catalog.Counts()
+	samples := map[fate]uint64{
+		{"read", ""}:                 p.ledger.read,
+		{"in_slices", ""}:            counts.InSlices,
+		{"open", ""}:                 counts.Open,
+		{"late", ""}:                 counts.Late,
+		{"expired", ""}:              p.ledger.expired,
+		{"moved", ""}:                p.ledger.moved,
+		{"refused", "bad_histogram"}: p.ledger.badHistograms,
+	}
+	if p.ledger.unknownLayouts > 0 {
+		samples[fate{"refused", "undefined"}] = p.ledger.unknownLayouts
+	}
+	for reason, n := range counts.Refused {
+		if reason == slicer.Unlimited { // it is no sample of anything
+			samples[fate{"left_out", string(reason)}] += n
+			continue
+		}
+		samples[fate{"refused", string(reason)}] += n
+	}
+	for reason, n := range left.Refused {
+		samples[fate{"refused", reason}] += n
+	}
+	for reason, n := range left.LeftOut {
+		samples[fate{"left_out", reason}] += n
+	}
+	return samples
+}
+
+// descriptions are those of one store's readings: of one name, distinguished by the store.
+type descriptions struct{ samples, position, behind, drops, unknown, setBack *prometheus.Desc }
+
+func newDescriptions(store string) descriptions {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, prometheus.Labels{"store": store})
+	}
+	return descriptions{
+		samples: describe("bullet_metrics_feed_samples",
+			"Samples read from the journal, or open in what another collector had of a topology, by what became of them; read = in_slices + open + late + refused + left_out + expired + moved.",
+			"fate", "reason"),
+		position: describe("bullet_metrics_feed_position",
+			"Journal position up to which the store has been given everything."),
+		behind: describe("bullet_metrics_feed_behind_seconds",
+			"How far what the store has been given is behind the journal's newest entry, in seconds. Of a store elsewhere, what came since and slices that are open are lost with the collector's machine."),
+		drops: describe("bullet_metrics_producer_dropped_samples_total",
+			"Samples that producers dropped before they reached the collector, as they report it.",
+			"topology", "reason"),
+		unknown: describe("bullet_metrics_feed_unknown_series",
+			"Series stored under their own name, since the catalogue has none for them."),
+		setBack: describe("bullet_metrics_worker_clock_set_back_seconds",
+			"By how much a worker's clock was set back at least, to within an interval of what it reports, while its samples repeat a time that it had shown before and are refused (repeated_time), and for two minutes after the last of them. Its samples are at the collector's time.",
+			"topology", "worker"),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (f *figures) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.behind,
+		f.described.drops, f.described.unknown, f.described.setBack} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (f *figures) Collect(out chan<- prometheus.Metric) {
+	b := f.books.Load()
+	gauge := func(d *prometheus.Desc, v uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	gauge(f.described.position, uint64(b.position))
+	gauge(f.described.unknown, uint64(b.unknown))
+	if given := f.givenMs.Load(); given > 0 {
+		behind := float64(max(0, f.nowMs()-given)) / 1000
+		out <- prometheus.MustNewConstMetric(f.described.behind, prometheus.GaugeValue, behind)
+	}
+	for fate, n := range b.samples {
+		gauge(f.described.samples, n, fate.name, fate.reason)
+	}
+	for key, n := range b.drops {
+		out <- prometheus.MustNewConstMetric(f.described.drops, prometheus.CounterValue, float64(n),
+			key.topology, key.reason)
+	}
+	for worker, step := range *f.stepsBack.Load() {
+		out <- prometheus.MustNewConstMetric(f.described.setBack, prometheus.GaugeValue, float64(step.ByMs)/1000,
+			worker.Topology, worker.String())
+	}
+}

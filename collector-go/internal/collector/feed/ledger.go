@@ -1,0 +1,172 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"sort"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
+)
+
+// The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced
+// sends no more.
+const maxSenders = 4096
+
+// ledger is the feed's side of the books: what it read, and what producers say that they dropped. It is part of the
+// checkpoint, so that the books balance over restarts.
+type ledger struct {
+	read          uint64 // samples, histograms included
+	expired       uint64 // of read, samples that the journal released before the feed came to them
+	moved         uint64 // of read, open samples of topologies of which another collector brought more
+	badHistograms uint64
+
+	unknownLayouts uint64    // of read, samples of blocks whose layout the journal's damaged part named
+	senders        []*sender // oldest first
+	drops          map[dropKey]uint64
+	owed           map[slice.Ref]gap // markers of series that lost slices, until they go on
+}
+
+// dropKey is what dropped samples are summed by. The reason is the wire's name, such as "queue_full".
+type dropKey struct{ topology, reason string }
+
+// sender remembers the cumulative counts that one sender start reported last.
+type sender struct {
+	epoch journal.Epoch
+	last  map[int32]uint64 // by wire reason
+}
+
+func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}, owed: map[slice.Ref]gap{}} }
+
+// dropped adds what is new in a sender's cumulative count, and returns it with the reason's name.
+func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string,
+	added uint64) {
+	s := l.sender(epoch)
+	code, name := int32(drop.GetReason()), reasonName(drop.GetReason())
+	if last := s.last[code]; drop.GetTotalSamples() > last {
+		added = drop.GetTotalSamples() - last
+		l.drops[dropKey{topology, name}] += added
+		s.last[code] = drop.GetTotalSamples()
+	}
+	return name, added
+}
+
+func (l *ledger) sender(epoch journal.Epoch) *sender {
+	for i := len(l.senders) - 1; i >= 0; i-- {
+		if l.senders[i].epoch == epoch {
+			return l.senders[i]
+		}
+	}
+	s := &sender{epoch: epoch, last: map[int32]uint64{}}
+	l.senders = append(l.senders, s)
+	if len(l.senders) > maxSenders {
+		l.senders = l.senders[1:]
+	}
+	return s
+}
+
+// reasonName is "queue_full" for DROP_REASON_QUEUE_FULL; a reason of a newer plugin is "unspecified".
+func reasonName(r bulletmetricsv1.DropReason) string {
+	name, known := bulletmetricsv1.DropReason_name[int32(r)]
+	if !known {
+		name = bulletmetricsv1.DropReason_DROP_REASON_UNSPECIFIED.String()
+	}
+	return string(bytes.ToLower([]byte(name[len("DROP_REASON_"):])))
+}
+
+// snapshot is the ledger as bytes, the same for the same ledger.
+func (l *ledger) snapshot() []byte {
+	data := binary.AppendUvarint(nil, l.read)
+	data = binary.AppendUvarint(data, l.badHistograms)
+	data = binary.AppendUvarint(data, uint64(len(l.senders)))
+	for _, s := range l.senders {
+		data = append(data, s.epoch[:]...)
+		data = binary.AppendUvarint(data, uint64(len(s.last)))
+		for _, reason := range sortedKeys(s.last) {
+			data = binary.AppendUvarint(data, uint64(reason))
+			data = binary.AppendUvarint(data, s.last[reason])
+		}
+	}
+	data = binary.AppendUvarint(data, uint64(len(l.drops)))
+	for _, key := range l.dropKeys() {
+		data = appendText(appendText(data, key.topology), key.reason)
+		data = binary.AppendUvarint(data, l.drops[key])
+	}
+	data = binary.AppendUvarint(data, l.expired)
+	data = binary.AppendUvarint(data, uint64(len(l.owed)))
+	for _, ref := range slices.Sorted(maps.Keys(l.owed)) {
+		g, kind := l.owed[ref], uint64(0)
+		if g.distribution {
+			kind = 1
+		}
+		data = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(data, uint64(ref)), uint64(g.endMs)),
+			kind)
+	}
+	return binary.AppendUvarint(binary.AppendUvarint(data, l.unknownLayouts), l.moved)
+}
+
+func (l *ledger) dropKeys() []dropKey {
+	keys := make([]dropKey, 0, len(l.drops))
+	for key := range l.drops {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		return keys[i].topology < keys[j].topology ||
+			(keys[i].topology == keys[j].topology && keys[i].reason < keys[j].reason)
+	})
+	return keys
+}
+
+func sortedKeys(m map[int32]uint64) []int32 {
+	keys := make([]int32, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
+	return keys
+}
+
+func appendText(data []byte, s string) []byte {
+	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
+}
+
+// restoreLedger reads what snapshot wrote.
+func restoreLedger(data []byte) (*ledger, error) {
+	r := varint.Of(data)
+	l := newLedger()
+	l.read, l.badHistograms = r.Uint(), r.Uint()
+	for range r.Count(1) {
+		s := &sender{last: map[int32]uint64{}}
+		copy(s.epoch[:], r.Bytes(len(s.epoch)))
+		for range r.Count(1) {
+			reason := int32(r.Uint())
+			s.last[reason] = r.Uint()
+		}
+		if r.Err() != nil {
+			return nil, r.Err()
+		}
+		l.senders = append(l.senders, s)
+	}
+	for range r.Count(1) {
+		key := dropKey{r.Text(), r.Text()}
+		l.drops[key] = r.Uint()
+	}
+	if r.Len() > 0 { // not in what an older program wrote
+		l.expired = r.Uint()
+		for range r.Count(1) {
+			ref := slice.Ref(r.Uint())
+			l.owed[ref] = gap{int64(r.Uint()), r.Uint() == 1}
+		}
+	}
+	if r.Len() > 0 { // not in what a program before blocks wrote
+		l.unknownLayouts = r.Uint()
+	}
+	if r.Len() > 0 { // not in what a program before carried topologies wrote
+		l.moved = r.Uint()
+	}
+	return l, r.Err()
+}

@@ -1,0 +1,223 @@
+package feed
+
+import (
+	"cmp"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O,
+// so that living on, catching up and recovering are the same.
+type pipeline struct {
+	catalog   *catalog.State
+	slicer    *slicer.Slicer
+	producers map[journal.ProducerID]journal.ProducerDefined
+	ledger    *ledger
+	values    []float64 // of the block at hand
+	reached   map[string]*reach
+}
+
+func newPipeline(o Options) (*pipeline, error) {
+	s, err := slicer.New(o.Slicer)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{
+		catalog:   catalog.NewState(o.Catalog),
+		slicer:    s,
+		producers: map[journal.ProducerID]journal.ProducerDefined{},
+		ledger:    newLedger(),
+		reached:   map[string]*reach{},
+	}, nil
+}
+
+// closed are the slices closed so far; the caller hands them on and resets them.
+func (p *pipeline) closed() *slice.Columns { return p.slicer.Closed() }
+
+// apply takes one entry of the journal.
+func (p *pipeline) apply(entry journal.Entry) {
+	switch e := entry.(type) {
+	case *journal.SeriesDefined:
+		p.change(p.catalog.Define(uint32(e.ID), &e.Series))
+	case *journal.LayoutDefined:
+		p.slicer.DefineLayout(uint32(e.ID), ids(e.Series))
+	case *journal.Forgotten:
+		p.forget(e)
+	case *journal.ProducerDefined:
+		p.producers[e.ID] = *e
+	case *journal.Connected:
+		if producer, known := p.producers[e.Producer]; known {
+			p.change(p.catalog.TopologyStarted(producer.Topology, producer.TopologyID))
+		}
+		p.slicer.Connect(uint32(e.Producer))
+		p.mayDrop(e.Producer)
+	case *journal.Disconnected:
+		p.slicer.Disconnect(uint32(e.Producer))
+	case *journal.Moved:
+		p.moved(e)
+	case *journal.Started:
+		p.slicer.Started()
+	case *journal.Batch:
+		p.batch(e)
+	case *journal.Tick:
+		p.slicer.Tick(e.TimeMs)
+	}
+}
+
+// change applies the catalogue's new decisions.
+func (p *pipeline) change(changes []catalog.Change) {
+	for _, c := range changes {
+		switch c.Verdict.Outcome {
+		case catalog.Stored:
+			p.slicer.Define(c.ID, c.Rule)
+		case catalog.Dormant:
+			p.slicer.Detach(c.ID)
+		default:
+			p.catalog.CountWithdrawn(c.ID, p.slicer.Withdraw(c.ID))
+		}
+	}
+}
+
+func (p *pipeline) batch(b *journal.Batch) {
+	p.ledger.read += uint64(b.Samples())
+	if b.Notes != nil {
+		p.notes(b)
+	}
+	if p.slicer.CarriedBy(uint32(b.Producer)) == "" {
+		p.slicer.PutDownOf(p.producers[b.Producer].Topology)
+	}
+	p.slicer.Passed(uint32(b.Producer), cmp.Or(b.Notes.GetFirstSendTimeMs(), b.SentMs))
+	p.slicer.Epoch(uint32(b.Producer), b.Epoch)
+	p.slicer.Begin(uint32(b.Producer), b.Sequence)
+	p.slicer.Received(b.ReceivedMs)
+	p.clocks(b)
+	for i, id := range b.IDs {
+		if !p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i]) && p.wake(uint32(id)) {
+			p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
+		}
+	}
+	for i := range b.Blocks {
+		p.block(&b.Blocks[i])
+	}
+	for _, sample := range b.Histograms {
+		p.histogram(sample)
+	}
+	p.slicer.End()
+	p.reach(b)
+	if b.Notes.GetClosing() {
+		p.slicer.Ended(uint32(b.Producer))
+	}
+}
+
+// block takes the samples of a block; its values are decoded once, into memory that is used again.
+func (p *pipeline) block(b *journal.Block) {
+	p.values = b.Floats(p.values[:0])
+	if !p.slicer.AddBlock(uint32(b.Layout), &b.Block, p.values, p.wakeSamples) {
+		p.ledger.unknownLayouts += uint64(b.Samples())
+	}
+}
+
+// forget drops what is known by ids that the journal has abandoned. What a forgotten series overruled is stored from
+// then on.
+func (p *pipeline) forget(e *journal.Forgotten) {
+	for _, layout := range e.Layouts {
+		p.slicer.ForgetLayout(uint32(layout))
+	}
+	series := ids(e.Series)
+	for _, id := range series {
+		p.slicer.Detach(id)
+	}
+	p.change(p.catalog.Forget(series))
+	for _, producer := range e.Producers {
+		delete(p.producers, producer)
+	}
+}
+
+// ids are the journal's, as the catalogue and the slicer have them.
+func ids(series []journal.SeriesID) []uint32 {
+	all := make([]uint32, len(series))
+	for i, id := range series {
+		all[i] = uint32(id)
+	}
+	return all
+}
+
+// wake asks the catalogue about a sample whose series the slicer does not hold, and reports whether it does now.
+func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
+
+// wakeSamples is wake for several samples of a series.
+func (p *pipeline) wakeSamples(id uint32, samples int) bool {
+	verdict, changes := p.catalog.JudgeSamples(id, samples)
+	p.change(changes)
+	// a name of the topology's own hides another: its owner should see it
+	if verdict.Reason == catalog.ReasonCollision {
+		if rule, known := p.catalog.Rule(id); known {
+			p.slicer.Refused(rule, slicer.RefusedCollision, samples)
+		}
+	}
+	return verdict.Outcome == catalog.Stored
+}
+
+func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
+	h, err := catalog.Histogram(sample)
+	if err != nil {
+		p.ledger.badHistograms++ // the door refuses these; one here was journaled by an older collector
+		return
+	}
+	id := sample.GetSeriesId()
+	if !p.slicer.AddHistogram(id, sample.GetTimeMs(), h, sample.GetNegativeCount()) && p.wake(id) {
+		p.slicer.AddHistogram(id, sample.GetTimeMs(), h, sample.GetNegativeCount())
+	}
+}
+
+// notes takes what a producer reports beside its samples.
+func (p *pipeline) notes(b *journal.Batch) {
+	producer := p.producers[b.Producer]
+	sender := placeOf(&producer)
+	if info := b.Notes.GetTopology(); info != nil {
+		p.change(p.catalog.Describe(producer.Topology, info.GetId(), catalog.FactsOf(info)))
+		p.slicer.Describe(sender, catalog.TopologyInfo(producer.Topology, info))
+	}
+	for _, info := range b.Notes.GetWorkers() {
+		worker, series := catalog.WorkerInfo(producer.Topology, info)
+		p.slicer.Describe(worker, series)
+	}
+	for _, drop := range b.Notes.GetDrops() {
+		reason, added := p.ledger.dropped(b.Epoch, producer.Topology, drop)
+		p.slicer.Dropped(sender, reason, added)
+	}
+}
+
+// clocks takes what a batch reports about clocks.
+func (p *pipeline) clocks(b *journal.Batch) {
+	producer := p.producers[b.Producer]
+	sender, read := placeOf(&producer), b.Notes.GetClocks()
+	p.slicer.Sent(sender, b.SentMs)
+	p.slicer.Answered(sender, read.GetAcknowledgedTimeMs(), read.GetAcknowledgementSentTimeMs())
+	for _, w := range read.GetWorkers() {
+		p.slicer.HandedOver(metric.Worker{Topology: producer.Topology, Host: w.GetHost(), Port: w.GetPort()}, sender,
+			w.GetHandOverTimeMs(), w.GetTakenTimeMs())
+	}
+}
+
+func placeOf(p *journal.ProducerDefined) metric.Worker {
+	return metric.Worker{Topology: p.Topology, Host: p.Host, Port: p.Port}
+}
+
+// mayDrop lets what a plugin drops be counted from 0, so that the first drop shows as a rise.
+func (p *pipeline) mayDrop(id journal.ProducerID) {
+	producer, known := p.producers[id]
+	if !known {
+		return
+	}
+	for code := range bulletmetricsv1.DropReason_name {
+		if reason := bulletmetricsv1.DropReason(code); reason != bulletmetricsv1.DropReason_DROP_REASON_UNSPECIFIED {
+			p.slicer.Dropped(placeOf(&producer), reasonName(reason), 0)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package feed
+
+import (
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
+)
+
+// link is the way between a plugin's host and the collector's. What is on its way when a direction is blocked comes
+// when it is open again, as TCP sends it again, unless somebody has given the connection up by then.
+type link struct {
+	*simulated
+	delayMs int64 // most that a message takes
+	blocked [2]bool
+	conns   []*conn
+}
+
+// The directions of a link.
+const (
+	up = iota
+	down
+)
+
+// conn is a connection with its stream. Each end learns in its own time that the other is gone.
+type conn struct {
+	*link
+	plugin *plugin
+	lanes  [2]lane
+	cut    bool // nothing on it arrives any more
+
+	// The collector's end.
+	life     *life
+	stream   *ingest.Stepped // nil where there is none
+	heardMs  int64
+	stalled  [][]byte // for which the window has no room
+	closing  bool     // the plugin's end came behind them
+	answered bool     // an answer is due
+}
+
+// lane is one direction of a connection: in order.
+type lane struct {
+	lastMs int64
+	held   []func()
+}
+
+// carry brings something to the other end.
+func (c *conn) carry(direction int, arrive func()) {
+	to := &c.lanes[direction]
+	to.lastMs = max(to.lastMs, c.nowMs+1+c.upTo(c.delayMs))
+	c.at(to.lastMs-c.nowMs, "arrival", func() { c.arrive(direction, arrive) })
+}
+
+func (c *conn) arrive(direction int, arrive func()) {
+	to := &c.lanes[direction]
+	switch {
+	case c.cut:
+	case c.blocked[direction] || len(to.held) > 0:
+		to.held = append(to.held, arrive)
+	default:
+		arrive()
+	}
+}
+
+// block closes directions of a link for a while, or again and again for short ones.
+func (k *link) block(directions [2]bool, ms int64) {
+	k.note("block")
+	k.happen["partitions"]++
+	if directions[up] != directions[down] {
+		k.happen["asymmetric"]++
+	}
+	k.blocked = directions
+	k.at(ms, "unblock", k.open)
+}
+
+// open lets through what waits.
+func (k *link) open() {
+	k.blocked = [2]bool{}
+	for _, c := range k.conns {
+		for direction := range c.lanes {
+			if len(c.lanes[direction].held) > 0 {
+				k.at(1+k.upTo(k.delayMs), "sent again", func() { c.release(direction) })
+			}
+		}
+	}
+}
+
+// release lets what was held in a direction arrive, before what is on its way.
+func (c *conn) release(direction int) {
+	to := &c.lanes[direction]
+	for len(to.held) > 0 && !c.cut && !c.blocked[direction] {
+		next := to.held[0]
+		to.held = to.held[1:]
+		next()
+	}
+}
+
+// flap blocks a link for moments.
+func (k *link) flap(times int) {
+	if times == 0 {
+		return
+	}
+	k.happen["flaps"]++
+	k.block([2]bool{true, true}, 200+k.upTo(3000))
+	k.at(4000+k.upTo(3000), "flap", func() { k.flap(times - 1) })
+}
+
+// reset cuts all connections of a link. What was on its way up may have arrived.
+func (k *link) reset() {
+	k.happen["cuts"]++
+	for _, c := range k.conns {
+		c.at(k.upTo(3), "cut", func() { c.cut = true })
+		c.at(3+k.upTo(2000), "the collector notices", func() { c.closeServer() })
+		c.at(3+k.upTo(2000), "the plugin notices", func() { c.plugin.lost(c, 0) })
+	}
+}
+
+// dial connects: the stream's Open is on its way.
+func (p *plugin) dial() *conn {
+	c := &conn{link: p.link, plugin: p}
+	p.link.conns = append(p.link.conns, c)
+	c.carry(up, c.open)
+	return c
+}
+
+// open is where the Open arrives.
+func (c *conn) open() {
+	c.life = c.simulated.life
+	if c.life == nil {
+		c.carry(down, func() { c.plugin.lost(c, 0) })
+		return
+	}
+	place := c.plugin.place
+	stream, err := c.life.server.Step(&bulletmetricsv1.Open{Topology: place.Topology, TopologyId: place.TopologyID,
+		Host: place.Host, Port: place.Port,
+		Task: place.Task, PluginVersion: "1"}, c.say)
+	if err != nil {
+		c.note("refused stream")
+		c.happen["streams_refused"]++
+		c.carry(down, func() { c.plugin.lost(c, 5000) })
+		return
+	}
+	c.happen["streams"]++
+	c.stream, c.heardMs = stream, c.nowMs
+	c.life.conns = append(c.life.conns, c)
+	c.life.commitSoon()
+	c.keepAlive()
+}
+
+// say carries an answer of the collector.
+func (c *conn) say(response *bulletmetricsv1.ExportResponse) {
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(response)
+	require.NoError(c.t, err)
+	c.note("answer", hashOf(string(encoded), 0))
+	c.carry(down, func() {
+		said := &bulletmetricsv1.ExportResponse{}
+		require.NoError(c.t, proto.Unmarshal(encoded, said))
+		c.plugin.hear(c, said)
+	})
+}
+
+// keepAlive ends a connection that no ping gets through any more.
+func (c *conn) keepAlive() {
+	c.at(5000, "ping", func() {
+		switch {
+		case c.stream == nil:
+		case c.blocked[up] || c.blocked[down]:
+			if c.nowMs-c.heardMs > 25_000 {
+				c.happen["half_open"]++
+				c.closeServer()
+				return
+			}
+			c.keepAlive()
+		default:
+			c.heardMs = c.nowMs
+			c.keepAlive()
+		}
+	})
+}
+
+// send brings an encoded request.
+func (c *conn) send(encoded []byte) {
+	c.carry(up, func() {
+		if c.stream != nil {
+			c.heardMs = c.nowMs
+			c.stalled = append(c.stalled, encoded)
+			c.take()
+		}
+	})
+}
+
+// take lets the door have what has come, as far as its window has room.
+func (c *conn) take() {
+	for len(c.stalled) > 0 && c.stream != nil && c.stream.HasRoom() {
+		next := c.stalled[0]
+		c.stalled = c.stalled[1:]
+		require.NoError(c.t, c.stream.Take(next), "a plugin that keeps to the protocol was cut off")
+		c.answerSoon()
+		c.life.commitSoon()
+	}
+	if c.closing && len(c.stalled) == 0 {
+		c.closeServer()
+	}
+}
+
+// answerSoon lets the stream's goroutine have its turn.
+func (c *conn) answerSoon() {
+	if c.answered || c.stream == nil {
+		return
+	}
+	c.answered = true
+	c.at(c.upTo(3), "answers", func() {
+		c.answered = false
+		if c.stream != nil {
+			require.NoError(c.t, c.stream.Answer())
+			c.take()
+		}
+	})
+}
+
+// finish is the plugin's end of the connection.
+func (c *conn) finish() {
+	c.carry(up, func() {
+		c.closing = true
+		c.take()
+	})
+}
+
+// closeServer ends the stream at the collector.
+func (c *conn) closeServer() {
+	if c.stream == nil {
+		return
+	}
+	c.stream.Close()
+	c.life.commitSoon()
+	c.forget()
+}
+
+func (c *conn) forget() {
+	c.stream, c.stalled = nil, nil
+	c.carry(down, func() { c.plugin.lost(c, 0) })
+}
+
+// lostServer ends the collector's end with its process; where the machine died too nobody is notified.
+func (c *conn) lostServer(silently bool) {
+	if c.stream == nil {
+		return
+	}
+	if silently {
+		c.stream, c.stalled = nil, nil
+		return
+	}
+	c.forget()
+}

@@ -1,0 +1,198 @@
+package feed
+
+import (
+	"flag"
+	"fmt"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+var (
+	simSeed  = flag.Uint64("sim.seed", 0, "TestSimulation with this seed alone")
+	simFirst = flag.Uint64("sim.first", 1, "the first seed of those that TestSimulation plays")
+	simSeeds = flag.Uint64("sim.seeds", 250, "how many worlds TestSimulation plays")
+	simTrace = flag.Bool("sim.trace", false, "TestSimulation prints what happens")
+)
+
+// Plugins, network, door, journal, slicer, cursors and stores in one goroutine, under one seed, by a clock of their
+// own: whatever happens to disk, process, machine, network, clocks and stores, what was acknowledged is in each store
+// once and to the bit, or is counted by name; the books balance; and once the faults are over a fresh batch is
+// acknowledged within 5 s. The same seed gives the same world.
+func TestSimulation(t *testing.T) {
+	first, last := *simFirst, *simFirst+*simSeeds-1
+	if *simSeed != 0 {
+		first, last = *simSeed, *simSeed
+	}
+	all := happenings{}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a fifth of the time else
+	for seed := first; seed <= last; seed++ {
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { simulate(t, seed, all) }) {
+			t.Fatalf("repeat it with: go test ./internal/collector/feed -run TestSimulation -sim.seed=%d (and -sim.trace to see what happens)",
+				seed)
+		}
+	}
+	fmt.Println(all.line())
+	if *simSeed == 0 && *simFirst == 1 && *simSeeds >= 250 { // of other seeds, fewer may have had the rarest of all
+		all.requireMuch(t)
+	}
+}
+
+// The same seed gives the same events at the same times, the same answers, the same bytes on the disk.
+func TestASimulationRepeatsItself(t *testing.T) {
+	for seed := uint64(1); seed <= 12; seed++ {
+		once, twice := happenings{}, happenings{}
+		require.Equal(t, simulate(t, seed, once), simulate(t, seed, twice), "seed %d", seed)
+		require.Equal(t, once, twice)
+	}
+}
+
+func simulate(t *testing.T, seed uint64, all happenings) (digest string) {
+	w := newSimulated(t, seed, *simTrace)
+	w.run(w.upTo(20_000))
+	for range 4 + w.random.IntN(8) {
+		w.turn()
+		w.run(w.upTo(30_000))
+		w.readJournal()
+	}
+	w.heal()
+	w.freshWrite()
+	w.allDelivered()
+	w.finish()
+	w.happen["seeds"] = 1
+	all.add(w.happen)
+	return fmt.Sprintf("%016x after %d calls of the disk", w.trace, w.disk.Calls())
+}
+
+// readJournal lets the ledger see what is durable, and the journal go of it.
+func (w *simulated) readJournal() {
+	if w.life != nil {
+		w.journaled.catchUp(w.life.journal, w.life.retention)
+	}
+}
+
+// freshWrite holds that a sender that comes now is served within 5 s.
+func (w *simulated) freshWrite() {
+	p := w.newPlugin(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "fresh", Port: 6700})
+	p.link.delayMs = 5
+	p.link.simulated = w
+	begun := w.nowMs
+	if w.life.journal.Ready() != nil && w.journalIsLarge() {
+		return // a store was away for too long; it has to catch up first
+	}
+	require.True(w.t, w.until(begun+5000, func() bool { return w.acknowledged[batchName{p.epoch, 1}] > 0 }),
+		"a fresh batch is not acknowledged within 5 s; the journal reports %v", w.life.journal.Ready())
+	w.happen["fresh"]++
+	w.happen[slowestFresh] = int(w.acknowledged[batchName{p.epoch, 1}] - begun)
+}
+
+// journalIsLarge reports whether the journal is at its bound.
+func (w *simulated) journalIsLarge() bool {
+	_, nearlyFull := w.life.journal.NearlyFull()
+	return nearlyFull
+}
+
+// allDelivered lets the world go on until all that plugins hold is acknowledged, and all stores have what was.
+func (w *simulated) allDelivered() {
+	held := func() (n int) {
+		for _, p := range w.plugins {
+			p.gone = true // nothing new
+			n += len(p.held)
+		}
+		return n
+	}
+	limit := w.nowMs + 3_600_000/2
+	for held() > 0 || !w.feedsAreThere() {
+		require.Less(w.t, w.nowMs, limit, "%d batches are held, %v; journal: %v; feeds %v", held(), w.positions(),
+			w.life.journal.Ready(), w.life.journal.Durable())
+		for _, p := range w.plugins {
+			p.step()
+		}
+		w.run(1000)
+		w.readJournal()
+	}
+}
+
+func (w *simulated) positions() (all []uint64) {
+	for _, s := range w.life.feeds {
+		all = append(all, s.feed.Position())
+	}
+	return all
+}
+
+// feedsAreThere reports whether all feeds have what closed up to a second ago.
+func (w *simulated) feedsAreThere() bool {
+	for _, s := range w.life.feeds {
+		if w.clockMs()-s.feed.tickMs > 2500 {
+			return false
+		}
+	}
+	return true
+}
+
+// finish ends the collector, and holds everything against the ledger.
+func (w *simulated) finish() {
+	w.over = true
+	w.stop()
+	w.everythingIsThere()
+	plain, want := w.journaled.plainRun(w.t, w.feedOptions("plain"), 0)
+	w.embedded.flush()
+	w.same("embedded", want, w.embedded.durable)
+	for _, r := range w.receivers {
+		w.same(r.kind.name, r.kept(want), r.has)
+	}
+	w.booksBalance(plain)
+	w.ordered()
+	for _, points := range want {
+		w.happen["slices"] += len(points)
+	}
+	w.happen["samples"], w.happen["acknowledged"] = w.journaled.samples, len(w.acknowledged)
+	w.happen["forgotten"], w.happen["rejected"] = w.journaled.forgotten, w.journaled.turned
+	w.happen["late"] += int(plain.books()[fate{"late", ""}])
+}
+
+// everythingIsThere holds the journal against what plugins were promised.
+func (w *simulated) everythingIsThere() {
+	for name := range w.acknowledged {
+		if w.journaled.batches[name] == 0 {
+			require.Fail(w.t, "a batch was acknowledged and is lost", "%v", name)
+		}
+	}
+	for name, n := range w.journaled.batches {
+		if n != 1 {
+			require.Fail(w.t, "a batch is doubled", "%v is there %d times", name, n)
+		}
+	}
+	require.LessOrEqual(w.t, int(w.journaledBy), w.journaled.samples, "samples that the doors counted as journaled")
+}
+
+// same holds a store against the plain run.
+func (w *simulated) same(store string, want, got slicesByName) {
+	for name, points := range want {
+		for endMs, p := range points {
+			if got[name][endMs] != p {
+				require.Equal(w.t, p, got[name][endMs], "%s: %s at %d", store, name, endMs)
+			}
+		}
+		require.Len(w.t, got[name], len(points), "%s: %s", store, name)
+	}
+	require.Len(w.t, got, len(want), store)
+}
+
+// booksBalance holds each feed's books against what was journaled, and the plain run's.
+func (w *simulated) booksBalance(plain *pipeline) {
+	all := plain.books()
+	for _, s := range w.last.feeds {
+		books := s.feed.Books()
+		require.EqualValues(w.t, w.journaled.samples, books.Read, s.name)
+		require.Equal(w.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+
+			sumOf(books.LeftOut), "%s: %+v", s.name, books)
+		require.Zero(w.t, books.Expired, s.name)
+		require.Equal(w.t, all[fate{"open", ""}], books.Open, s.name)
+		require.Equal(w.t, all[fate{"in_slices", ""}], books.InSlices, s.name)
+		require.Equal(w.t, all[fate{"late", ""}], books.Refused["late"], s.name)
+	}
+}

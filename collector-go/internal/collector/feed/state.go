@@ -1,0 +1,89 @@
+package feed
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
+)
+
+const stateVersion = 1
+
+// snapshot is the pipeline's whole state as bytes, in parts that follow each other: hundreds of megabytes of a large
+// cluster, which are not copied. Nothing may be closed and not yet handed on.
+func (p *pipeline) snapshot() [][]byte {
+	parts := [][]byte{{stateVersion}}
+	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.ledger.snapshot()} {
+		parts = append(parts, binary.AppendUvarint(nil, uint64(len(part))), part)
+	}
+	return parts
+}
+
+// restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every
+// reader.
+func restorePipeline(data []byte, o Options) (*pipeline, error) {
+	if len(data) == 0 || data[0] == 0 {
+		return nil, errors.New("the checkpoint has no version")
+	}
+	if err := format.CheckVersion(uint64(data[0]), stateVersion); err != nil {
+		return nil, err
+	}
+	r := varint.Of(data[1:])
+	names, slicerPart, ledgerPart := r.Sized(), r.Sized(), r.Sized()
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}, reached: map[string]*reach{}}
+	var err error
+	if p.catalog, err = catalog.Restore(names, o.Catalog); err != nil {
+		return nil, fmt.Errorf("restore the catalogue's state: %w", err)
+	}
+	if p.slicer, err = slicer.Restore(slicerPart, o.Slicer); err != nil {
+		return nil, fmt.Errorf("restore the slicer's state: %w", err)
+	}
+	if p.ledger, err = restoreLedger(ledgerPart); err != nil {
+		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
+	}
+	p.resume(p.catalog.Resume())
+	return p, nil
+}
+
+// CheckVersion returns a format.ErrNewer where a newer program wrote the state of a checkpoint, or a part of it.
+func CheckVersion(state io.ReaderAt) error {
+	var b [64]byte
+	n, _ := state.ReadAt(b[:], 0)
+	if n == 0 {
+		return nil
+	}
+	if err := format.CheckVersion(uint64(b[0]), stateVersion); err != nil {
+		return err
+	}
+	at := int64(1)
+	for _, check := range []func([]byte) error{catalog.CheckVersion, slicer.CheckVersion} {
+		n, _ := state.ReadAt(b[:], at)
+		length, size := binary.Uvarint(b[:n])
+		if size <= 0 {
+			return nil
+		}
+		if err := check(b[size:n]); err != nil {
+			return err
+		}
+		at += int64(size) + int64(length)
+	}
+	return nil
+}
+
+// resume applies what a catalogue that was restored would do.
+func (p *pipeline) resume(changes []catalog.Change) {
+	p.change(slices.DeleteFunc(changes, func(c catalog.Change) bool {
+		// its next sample defines it, as without a restart
+		return c.Verdict.Outcome == catalog.Stored && !p.slicer.Defined(c.ID)
+	}))
+}

@@ -1,0 +1,93 @@
+package feed
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
+)
+
+// onMemory is a journal of two minutes on a disk in memory, read from its file alone.
+func onMemory(t *testing.T) (*world, *disktest.Memory) {
+	m, o := disktest.NewMemory(1), journal.DefaultOptions()
+	o.FS, o.RingBytes = m, 0
+	w := newWorldIn(t, o)
+	for range 120 {
+		w.second()
+	}
+	return w, m
+}
+
+// readDamaged feeds what a world's journal holds from a disk whose first segment fails to be read between two offsets,
+// for so many reads.
+func readDamaged(t *testing.T, from, to int64, failures int64) (*memory, *Feed) {
+	w, m := onMemory(t)
+	f, err := New(w.journal, newMemory(), NewRetention(w.journal.Release), options(t.TempDir()))
+	require.NoError(t, err)
+	f.patience = journal.Patience{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: 3 * time.Millisecond}
+	require.NoError(t, w.journal.Close())
+	var left atomic.Int64
+	left.Store(failures)
+	m.SetReadFault(func(name string, off, length int64) error {
+		if strings.HasSuffix(name, ".segment") && off < to && off+length > from && left.Add(-1) >= 0 {
+			return disktest.ErrInputOutput
+		}
+		return nil
+	})
+	require.NoError(t, f.Run(context.Background()))
+	store := f.store.(*memory)
+	store.sync()
+	return store, f
+}
+
+// The disk fails a few reads: every slice comes, as without.
+func TestAJournalThatCannotBeReadIsTriedAgain(t *testing.T) {
+	steady, _ := readDamaged(t, 0, 0, 0)
+	store, f := readDamaged(t, 0, 1<<40, 5)
+	assert.Equal(t, steady.durable, store.durable)
+	assert.Zero(t, testutil.ToFloat64(f.figures.unreadable))
+	assert.Equal(t, 5.0, testutil.ToFloat64(f.figures.failures))
+}
+
+// What the disk never gives back is stepped over and counted; the rest comes, and the books balance over what was read.
+func TestWhatStaysUnreadableIsSteppedOver(t *testing.T) {
+	steady, whole := readDamaged(t, 0, 0, 0)
+	store, f := readDamaged(t, 8000, 9000, 1<<40)
+	assert.Positive(t, testutil.ToFloat64(f.figures.unreadable))
+	books, all := f.pipeline.books(), whole.pipeline.books()
+	read := fate{"read", ""}
+	assert.Less(t, books[read], all[read])
+	assert.Greater(t, books[read], all[read]/2)
+	requireBalance(t, f.pipeline)
+	assert.Less(t, len(store.durable), len(steady.durable)+20)
+	assert.Greater(t, len(store.durable), len(steady.durable)/2)
+}
+
+// A segment whose file is gone while the collector runs is stepped over too.
+func TestASegmentThatIsGoneIsSteppedOver(t *testing.T) {
+	o := journal.DefaultOptions()
+	m := disktest.NewMemory(1)
+	o.FS, o.RingBytes, o.SegmentBytes = m, 0, 4<<10
+	w := newWorldIn(t, o)
+	for range 120 {
+		w.second()
+	}
+	f, err := New(w.journal, newMemory(), NewRetention(w.journal.Release), options(t.TempDir()))
+	require.NoError(t, err)
+	f.patience = journal.Patience{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: 3 * time.Millisecond}
+	require.NoError(t, m.Remove(filepath.Join(w.dir, "0000000002.segment")))
+	require.NoError(t, w.journal.Close())
+	require.NoError(t, f.Run(context.Background()))
+	assert.Equal(t, 1.0, testutil.ToFloat64(f.figures.unreadable))
+	requireBalance(t, f.pipeline)
+	assert.Greater(t, f.pipeline.books()[fate{"read", ""}], uint64(100))
+}

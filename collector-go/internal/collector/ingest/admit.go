@@ -1,0 +1,252 @@
+package ingest
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+)
+
+// admission is a batch on its way through the door. It is used again for the next one of its sender.
+type admission struct {
+	generation generation
+	batch      *journal.Batch // what goes to the journal, which keeps it
+	received   int            // samples in the batch, histograms included
+	rejected   *tally         // nil where nothing is
+	allowed    timeRange
+	blocks     []block.Block // checked, as they came
+	ids        []uint32      // of the batch's histograms, by the stream's numbers
+}
+
+// tally counts rejected samples by reason, with the first example of each.
+type tally struct {
+	samples [maxReason + 1]uint64
+	example [maxReason + 1]string
+}
+
+const maxReason = int(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM)
+
+// reject counts a sample, and returns where an example of the reason is to be put; nil where there is one.
+func (a *admission) reject(reason pb.RejectionReason) (example *string) {
+	if a.rejected == nil {
+		a.rejected = &tally{}
+	}
+	a.rejected.samples[reason]++
+	if a.rejected.samples[reason] > 1 {
+		return nil
+	}
+	return &a.rejected.example[reason]
+}
+
+// messages are the tally as the sender receives it.
+func (t *tally) messages(sequence uint64) []*pb.Rejection {
+	if t == nil {
+		return nil
+	}
+	var list []*pb.Rejection
+	for reason, n := range t.samples {
+		if n > 0 {
+			list = append(list, &pb.Rejection{Sequence: sequence, Reason: pb.RejectionReason(reason), Samples: n,
+				Example: t.example[reason]})
+		}
+	}
+	return list
+}
+
+// checkBatch returns an error that names what in a batch breaks the protocol, which ends the stream.
+func checkBatch(b *pb.Batch) error {
+	columns := b.GetSamples()
+	ids, times, values := len(columns.GetSeriesIds()), len(columns.GetTimeOffsetsMs()), len(columns.GetValues())
+	switch {
+	case len(b.GetEpoch()) != len(journal.Epoch{}):
+		return fmt.Errorf("batch.epoch has %d bytes, must have %d", len(b.GetEpoch()), len(journal.Epoch{}))
+	case b.GetSequence() == 0 || b.GetSequence() > math.MaxInt64:
+		return fmt.Errorf("batch.sequence is %d: sequences start at 1", b.GetSequence())
+	case b.GetOldestHeldSequence() == 0 || b.GetOldestHeldSequence() > b.GetSequence():
+		return fmt.Errorf("batch.oldest_held_sequence is %d, must be from 1 to batch.sequence, %d",
+			b.GetOldestHeldSequence(), b.GetSequence())
+	case ids != times || ids != values:
+		return fmt.Errorf("batch.samples has %d series_ids, %d time_offsets_ms and %d values: columns must be of equal length",
+			ids, times, values)
+	}
+	return nil
+}
+
+// check holds a batch to the protocol and takes its definitions, which count even where the batch is not taken: the
+// sender need not repeat them. The error is one that ends the stream.
+func (a *admission) check(b *pb.Batch, t *table) (err error) {
+	if err := checkBatch(b); err != nil {
+		return err
+	}
+	if err := t.add(b.GetSeries()); err != nil {
+		return err
+	}
+	if err := t.addLayouts(b.GetLayouts()); err != nil {
+		return err
+	}
+	a.blocks, err = t.checkBlocks(a.blocks[:0], b.GetBlocks())
+	return err
+}
+
+// admit sorts a checked batch's samples into those that go to the journal and those that are rejected. The error is
+// journal.ErrForgotten, of a layout's series.
+func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
+	a.restore()
+	a.batch = newBatch(len(a.blocks))
+	a.batch.Epoch, a.batch.Sequence = a.generation.epoch(journal.Epoch(b.GetEpoch())), b.GetSequence()
+	a.batch.SentMs, a.batch.ReceivedMs, a.batch.Notes = b.GetSendTimeMs(), now.UnixMilli(), notesOf(b)
+	a.received, a.rejected, a.allowed = len(b.GetSamples().GetValues())+len(b.GetHistograms()), nil, allowed
+	t.retryLimited(now)
+	a.admitColumns(b.GetSamples(), t)
+	a.admitHistograms(b.GetHistograms(), t)
+	return a.admitBlocks(b.GetBlocks(), a.blocks, t)
+}
+
+// samples is how many a checked batch has.
+func (a *admission) samples(b *pb.Batch) int {
+	n := len(b.GetSamples().GetValues()) + len(b.GetHistograms())
+	for i := range a.blocks {
+		n += a.blocks[i].Samples()
+	}
+	return n
+}
+
+// newBatch is one with room for so many blocks, in one piece where it is the usual one.
+func newBatch(blocks int) *journal.Batch {
+	if blocks != 1 {
+		return &journal.Batch{Blocks: make([]journal.Block, 0, blocks)}
+	}
+	with := &struct {
+		journal.Batch
+		block [1]journal.Block
+	}{}
+	with.Blocks = with.block[:0]
+	return &with.Batch
+}
+
+// release forgets a batch.
+func (a *admission) release() {
+	clear(a.blocks)
+	a.batch, a.rejected, a.ids = nil, nil, a.ids[:0]
+}
+
+// notesOf is what a batch holds beside samples; nil where that is nothing.
+func notesOf(b *pb.Batch) *pb.Batch {
+	if len(b.GetDrops())+len(b.GetGaps())+len(b.GetWorkers())+len(b.GetAnnotations()) == 0 && b.GetTopology() == nil &&
+		b.GetClocks() == nil && !b.GetClosing() && b.GetFirstSendTimeMs() == 0 {
+		return nil
+	}
+	return &pb.Batch{Drops: b.GetDrops(), Gaps: b.GetGaps(), Topology: b.GetTopology(), Workers: b.GetWorkers(),
+		Annotations: b.GetAnnotations(), Clocks: b.GetClocks(), Closing: b.GetClosing(),
+		FirstSendTimeMs: b.GetFirstSendTimeMs()}
+}
+
+// admitColumns takes samples; where all are good, as nearly always, their values stay where they are.
+func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
+	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(),
+		columns.GetValues()
+	if len(ids) == 0 {
+		return
+	}
+	out, whole := a.batch, true
+	out.IDs, out.TimesMs = make([]journal.SeriesID, 0, len(ids)), make([]int64, 0, len(ids))
+	for i, value := range values {
+		s, timeMs := t.slots.get(ids[i]), addSaturating(base, offsets[i])
+		switch good := a.admitSample(ids[i], s, timeMs, value, t); {
+		case good:
+			out.IDs, out.TimesMs = append(out.IDs, s.id), append(out.TimesMs, timeMs)
+			if !whole {
+				out.Values = append(out.Values, value)
+			}
+		case whole:
+			whole = false
+			out.Values = append(make([]float64, 0, len(values)), values[:i]...)
+		}
+	}
+	if whole {
+		out.Values = values
+	}
+}
+
+func (a *admission) admitSample(id uint32, s slot, timeMs int64, value float64, t *table) bool {
+	if s.kind() == number && timeMs <= a.allowed.newestMs && timeMs >= a.allowed.oldestMs && finite(value) {
+		return true
+	}
+	switch {
+	case !a.admitPlace(id, s, timeMs, t):
+	case !finite(value):
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER); example != nil {
+			*example = fmt.Sprintf("%.40q at %d ms is %v", t.name(s), timeMs, value)
+		}
+	default:
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM); example != nil {
+			*example = fmt.Sprintf("%.40q is a series of histograms and got a number", t.name(s))
+		}
+	}
+	return false
+}
+
+// admitPlace looks at a sample's series and time.
+func (a *admission) admitPlace(id uint32, s slot, timeMs int64, t *table) bool {
+	switch {
+	case s.kind() != number && s.kind() != histogram:
+		if example := a.reject(t.refusal(s)); example != nil {
+			*example = t.refusalExample(id, s)
+		}
+	case timeMs > a.allowed.newestMs:
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_FUTURE); example != nil {
+			*example = fmt.Sprintf("%.40q at %d ms is %d ms ahead of what is taken", t.name(s), timeMs,
+				timeMs-a.allowed.newestMs)
+		}
+	case timeMs < a.allowed.oldestMs:
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_TOO_OLD); example != nil {
+			*example = fmt.Sprintf("%.40q at %d ms: the oldest that is taken is at %d ms", t.name(s), timeMs,
+				a.allowed.oldestMs)
+		}
+	default:
+		return true
+	}
+	return false
+}
+
+func (a *admission) admitHistograms(histograms []*pb.HistogramSample, t *table) {
+	for _, h := range histograms {
+		id := h.GetSeriesId()
+		s := t.slots.get(id)
+		if !a.admitPlace(id, s, h.GetTimeMs(), t) {
+			continue
+		}
+		if err := checkHistogram(h, s.kind() == histogram); err != nil {
+			if example := a.reject(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM); example != nil {
+				*example = fmt.Sprintf("%.40q: %v", t.name(s), err)
+			}
+			continue
+		}
+		h.SeriesId = uint32(s.id)
+		a.ids = append(a.ids, id)
+		a.batch.Histograms = append(a.batch.Histograms, h)
+	}
+}
+
+// restore gives the histograms that were admitted back the stream's numbers, where a batch is admitted again.
+func (a *admission) restore() {
+	for i, id := range a.ids {
+		a.batch.Histograms[i].SeriesId = id
+	}
+	a.ids = a.ids[:0]
+}
+
+// addSaturating adds without wrapping round.
+func addSaturating(a, b int64) int64 {
+	sum := a + b
+	switch {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	}
+	return sum
+}

@@ -1,0 +1,245 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// Carriage lets senders carry what is known of their topologies from one collector to another (docs/decisions/0018).
+type Carriage struct {
+	// Desk is where a feed lays that down.
+	Desk *handover.Desk
+	// Arriving looks at what a sender brings of its topology, and returns the series that it names, in the order of
+	// journal.Moved.Series.
+	Arriving func(topology string, state []byte) ([]metric.Raw, error)
+	// MaxBytes is the most that a sender may bring.
+	MaxBytes int
+}
+
+// maxStatePart is how much of a state is sent in one message.
+const maxStatePart = 256 << 10
+
+// generation is which collector of a sender's epoch it is: 0 and 1 are the first.
+type generation uint64
+
+// epoch is the one under which the journal has a generation's batches: what was sent to this collector before the
+// sender went to another, and comes again from there, is no duplicate.
+func (g generation) epoch(of journal.Epoch) journal.Epoch {
+	if g > 1 {
+		last := of[8:]
+		binary.BigEndian.PutUint64(last, binary.BigEndian.Uint64(last)^uint64(g))
+	}
+	return of
+}
+
+func checkGeneration(o *pb.Open) error {
+	switch n := len(o.GetEpoch()); {
+	case n != 0 && n != len(journal.Epoch{}):
+		return fmt.Errorf("open.epoch has %d bytes, must have %d, or none", n, len(journal.Epoch{}))
+	case (n == 0) != (o.GetGeneration() == 0):
+		return errors.New("open.generation and open.epoch belong together: give both or neither")
+	}
+	return nil
+}
+
+// carriage is a stream's part in what its sender carries.
+type carriage struct {
+	sent       []byte // the epoch, as on the wire
+	epoch      journal.Epoch
+	taken      uint64 // last batch of it in the journal
+	changed    <-chan struct{}
+	leave      func()
+	handedOut  uint64 // sequence of the newest state that went out
+	handedBack bool   // one went out
+
+	// Under stream.mu.
+	awaits bool // the sender's state is still to come
+	parts  []byte
+}
+
+// board lets a stream's sender carry its topology, where it can and may.
+func (s *stream) board(open *pb.Open) error {
+	c := s.server.o.Carriage
+	if c == nil || open.GetGeneration() == 0 {
+		return nil
+	}
+	topology := open.GetTopology()
+	if err := s.server.carriers.enter(topology, open.GetTask(), s); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	x := &carriage{sent: open.GetEpoch()}
+	s.admission.generation = generation(open.GetGeneration())
+	x.epoch = s.admission.generation.epoch(journal.Epoch(open.GetEpoch()))
+	var known bool
+	x.taken, known = s.server.journal.Taken(topology, x.epoch)
+	x.awaits = !known && open.GetGeneration() > 1
+	// The journal may know the epoch from batches of before this collector handed out anything.
+	if open.GetGeneration() == 1 && s.server.carriers.begins(topology, x.epoch) {
+		if err := s.server.moved(s.producer, &journal.Moved{Epoch: x.epoch, First: true}); err != nil {
+			s.server.carriers.leave(topology, s)
+			return err
+		}
+		s.server.carriers.begun(topology, x.epoch)
+	}
+	x.changed, x.leave = c.Desk.Watch(topology)
+	s.carriage = x
+	return nil
+}
+
+// alight is the end of board.
+func (s *stream) alight() {
+	if s.carriage != nil {
+		s.carriage.leave()
+		s.server.carriers.leave(s.producer.place.Topology, s)
+	}
+}
+
+// moved lets the journal know of a sender's new generation.
+func (s *Server) moved(p *producer, m *journal.Moved) error {
+	for renewals := 0; ; renewals++ {
+		m.Producer, m.TimeMs = p.name(), s.o.Now().UnixMilli()
+		err := s.journal.Mark(m)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, journal.ErrForgotten) && renewals < mostRenewals:
+			if err := s.producers.renew(p); err != nil {
+				return status.Error(codes.Internal, err.Error())
+			}
+		case errors.Is(err, journal.ErrClosed):
+			return errClosing
+		case errors.Is(err, journal.ErrFull):
+			return refuse(time.Second, "%v", err)
+		default:
+			return status.Error(codes.Internal, err.Error())
+		}
+	}
+}
+
+// arrive takes a part of the sender's state, and, when it is whole, takes the topology up.
+func (s *stream) arrive(part *pb.State) error {
+	x := s.carriage
+	if string(part.GetEpoch()) != string(x.sent) {
+		return broken(codes.InvalidArgument, errors.New("state.epoch is not open.epoch"))
+	}
+	if len(x.parts)+len(part.GetData()) > s.server.o.Carriage.MaxBytes {
+		return broken(codes.InvalidArgument, fmt.Errorf("a state may have %d bytes at most",
+			s.server.o.Carriage.MaxBytes))
+	}
+	x.parts = append(x.parts, part.GetData()...)
+	if !part.GetLast() {
+		return nil
+	}
+	state := x.parts
+	x.awaits, x.parts = false, nil
+	m := &journal.Moved{Epoch: x.epoch, State: state}
+	if len(state) > 0 {
+		topology := s.producer.place.Topology
+		s.server.arriving.Lock() // each takes memory while it is looked at
+		series, err := s.server.o.Carriage.Arriving(topology, state)
+		s.server.arriving.Unlock()
+		if err != nil {
+			return broken(codes.InvalidArgument, fmt.Errorf("state: %w", err))
+		}
+		if m.Series, err = s.server.define(nil, series); err != nil {
+			return &brokenError{refuse(time.Minute, "there is no room for the %d series of the topology that moves here: %v",
+				len(series), err)}
+		}
+	}
+	if err := s.server.moved(s.producer, m); err != nil {
+		return &brokenError{err}
+	}
+	return nil
+}
+
+// handOut sends the newest state of the topology, if it is of this generation.
+func (s *stream) handOut() error {
+	x := s.carriage
+	state, there := s.server.o.Carriage.Desk.Newest(s.producer.place.Topology)
+	if !there || state.Epoch != x.epoch || x.handedBack && state.Sequence <= x.handedOut {
+		return nil
+	}
+	x.handedOut, x.handedBack = state.Sequence, true
+	for data := state.Data; ; {
+		n := min(len(data), maxStatePart)
+		part := &pb.State{Epoch: x.sent, Sequence: state.Sequence, Data: data[:n], Last: n == len(data)}
+		data = data[n:]
+		err := s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_State{State: part}})
+		if err != nil || part.Last {
+			return err
+		}
+	}
+}
+
+// stateChanged holds a token when there may be a state to hand out; nil, for ever, where the sender carries none.
+func (s *stream) stateChanged() <-chan struct{} {
+	if s.carriage == nil {
+		return nil
+	}
+	return s.carriage.changed
+}
+
+// carriers are the streams whose senders carry their topologies, one task of each topology.
+type carriers struct {
+	mu    sync.Mutex
+	task  map[string]carrier
+	first map[string]journal.Epoch // of which this process has journaled that their sender carries it, by topology
+}
+
+// begins reports whether that is still to be journaled of a sender whose first collector this is.
+func (c *carriers) begins(topology string, epoch journal.Epoch) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.first[topology] != epoch
+}
+
+func (c *carriers) begun(topology string, epoch journal.Epoch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first == nil || len(c.first) >= maxFirst {
+		c.first = map[string]journal.Epoch{}
+	}
+	c.first[topology] = epoch
+}
+
+// maxFirst bounds what is kept of topologies that went; one that is forgotten is journaled once more.
+const maxFirst = 1024
+
+type carrier struct {
+	task   int32
+	stream *stream // the newest
+}
+
+// enter notes a stream; a further task of a topology is refused.
+func (c *carriers) enter(topology string, task int32, of *stream) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other, is := c.task[topology]; is && other.task != task {
+		return fmt.Errorf("topology %q has two tasks of the metrics consumer, %d and %d: where a collector acknowledges what is forwarded (grpc.acknowledge) it may have one; set bullet.topology.metrics.collector.parallelism to 1",
+			topology, other.task, task)
+	}
+	if c.task == nil {
+		c.task = map[string]carrier{}
+	}
+	c.task[topology] = carrier{task, of}
+	return nil
+}
+
+func (c *carriers) leave(topology string, of *stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.task[topology].stream == of {
+		delete(c.task, topology)
+	}
+}

@@ -1,0 +1,267 @@
+// Package ingest is the collector's door: it takes batches from senders over gRPC, keeps to its limits, and hands what
+// it admits to the journal; a batch is acknowledged when the journal has made it durable. It knows the wire and the
+// limits. It does not know what a metric means, and keeps nothing that a sender must not lose.
+package ingest
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
+)
+
+// Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many
+// streams at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in
+// the order of the calls, and everything that was queued behind a batch that failed fails with it.
+type Journal interface {
+	SeriesOf(topology string) int
+	DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID
+	DefineLayout([]journal.SeriesID) (journal.LayoutID, error)
+	SeriesRoom() int
+	ForgetIdle(topology string) (series int)
+	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
+	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
+	Mark(journal.Entry) error
+	Taken(topology string, epoch journal.Epoch) (sequence uint64, known bool)
+}
+
+// Server is the service. It is safe for concurrent use.
+type Server struct {
+	pb.UnimplementedIngestServiceServer
+
+	journal     Journal
+	o           Options
+	log         *slog.Logger
+	ledger      *ledger
+	clock       *clock
+	producers   *producers
+	rates       *rates
+	carriers    carriers
+	arriving    sync.Mutex
+	connections *quota.Places
+	complain    complaints
+	bookings    sync.Pool // of *booking
+
+	defining sync.Mutex    // seeing how much room there is and defining series is one step, so that a limit holds
+	idle     looks         // under defining
+	closing  chan struct{} // closed when streams are to end
+	once     sync.Once
+}
+
+// New makes a service in front of j. It fails when an option is out of range.
+func New(j Journal, o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.MaxStreamSeries <= 0 {
+		o.MaxStreamSeries = o.MaxTopologySeries
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	connections := quota.New(o.MaxConnections)
+	s := &Server{journal: j, o: o, log: o.Logger, connections: connections,
+		ledger: newLedger(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
+	s.rates = newRates(o.MaxTopologySamplesPerSecond)
+	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
+	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, places: quota.New(o.MaxStreams),
+		online: map[journal.ProducerID]*producer{}}
+	return s, nil
+}
+
+// Books are the samples that came, by what became of them.
+func (s *Server) Books() Books { return s.ledger.snapshot() }
+
+// Shutdown makes every stream end with UNAVAILABLE once its batches are acknowledged. Serve does it by itself.
+func (s *Server) Shutdown() { s.once.Do(func() { close(s.closing) }) }
+
+// Export implements the service: one sender's stream. See proto/bulletmetrics/v1/service.proto.
+func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
+	err := s.export(g)
+	code := status.Code(err)
+	s.ledger.streamEnds.WithLabelValues(code.String()).Inc()
+	if code == codes.InvalidArgument || code == codes.Internal {
+		if unsaid, ok := s.complain.mayComplain(s.o.Now()); ok {
+			s.log.Warn("stream broke the protocol and was ended", "err", err, "unsaid", unsaid)
+		}
+	}
+	return err
+}
+
+func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
+	entry, err := s.newEntry(g.Context())
+	if err != nil {
+		return err
+	}
+	open, err := s.awaitOpen(g)
+	if err != nil {
+		return err
+	}
+	if err := entry.narrow(open.GetTopology()); err != nil {
+		return err
+	}
+	release, err := s.producers.places.Take(entry.keys(open.GetTopology())...)
+	if err != nil {
+		s.note(entry.peer.Address, err)
+		return refuse(time.Second, "no stream is free: %v", err)
+	}
+	defer release()
+	p, err := s.connect(open)
+	if err != nil {
+		return err
+	}
+	defer s.disconnect(p)
+	of := newStream(s, g, p, open.GetTopology(), entry)
+	if err := of.board(open); err != nil {
+		return err
+	}
+	defer of.alight()
+	return of.run()
+}
+
+// awaitOpen is the first message. Its goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
+func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
+	timer := time.NewTimer(s.o.OpenTimeout)
+	defer timer.Stop()
+	type first struct {
+		in  *incoming
+		err error
+	}
+	came := make(chan first, 1)
+	go func() {
+		in := &incoming{}
+		err := in.receive(g)
+		came <- first{in, err}
+	}()
+	select {
+	case m := <-came:
+		if m.err != nil {
+			return nil, m.err
+		}
+		if m.in.request.GetOpen() == nil {
+			return nil, status.Error(codes.InvalidArgument,
+				"the first request of a stream must be an Open; this is none, or cannot be decoded")
+		}
+		if err := checkOpen(m.in.request.GetOpen()); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		return m.in.request.GetOpen(), nil
+	case <-timer.C:
+		return nil, status.Errorf(codes.InvalidArgument, "no Open came within %v", s.o.OpenTimeout)
+	case <-s.closing:
+		return nil, errClosing
+	case <-g.Context().Done():
+		return nil, status.FromContextError(g.Context().Err()).Err()
+	}
+}
+
+// errClosing is how streams end when the collector does.
+var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
+
+func (s *Server) connect(open *pb.Open) (*producer, error) {
+	p, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(),
+		TopologyID: open.GetTopologyId(),
+		Host:       open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
+	switch {
+	case errors.Is(err, journal.ErrClosed):
+		return nil, errClosing
+	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):
+		return nil, refuse(5*time.Second, "%v", err)
+	case err != nil:
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return p, nil
+}
+
+func (s *Server) disconnect(p *producer) {
+	if err := s.producers.disconnect(p); err != nil && !errors.Is(err, journal.ErrClosed) {
+		s.log.Warn("journal did not take the end of a stream", "producer", p.name(), "err", err)
+	}
+}
+
+// refuse is RESOURCE_EXHAUSTED with when to come again.
+func refuse(retry time.Duration, format string, args ...any) error {
+	st := status.Newf(codes.ResourceExhausted, format, args...)
+	if detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retry)}); err == nil {
+		st = detailed
+	}
+	return st.Err()
+}
+
+// define implements definer: the journal's names for series of one topology, within its limit.
+func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal.SeriesID, err error) {
+	if len(series) == 0 {
+		return to, nil
+	}
+	topology, first := series[0].Topology, len(to)
+	s.defining.Lock()
+	defer s.defining.Unlock()
+	to = s.journal.DefineAll(to, series, s.mayDefine(topology))
+	for i := range series {
+		if to[first+i] != 0 {
+			continue
+		}
+		if err = s.room(topology); err != nil {
+			return to, err // there may be a name for one that follows, which is known
+		}
+		rest := s.journal.DefineAll(nil, series[i:], s.mayDefine(topology))
+		to = append(to[:first+i], rest...)
+		if rest[0] == 0 {
+			return to, journal.ErrSeriesLimit
+		}
+	}
+	return to, nil
+}
+
+// defineLayout implements definer.
+func (s *Server) defineLayout(series []journal.SeriesID) (journal.LayoutID, error) {
+	return s.journal.DefineLayout(series)
+}
+
+// surplus implements definer.
+func (s *Server) surplus(n int) { s.ledger.surplus.Add(float64(n)) }
+
+// Bounds of the layouts of one stream: each series in a few of them, a few dozen for each worker.
+const (
+	maxStreamLayouts       = 1 << 16
+	maxStreamLayoutColumns = 4 << 20
+)
+
+func (s *Server) tableLimits() tableLimits {
+	return tableLimits{series: s.o.MaxStreamSeries, layouts: maxStreamLayouts, layoutColumns: maxStreamLayoutColumns}
+}
+
+// complaints keeps a flood of bad streams out of the log.
+type complaints struct {
+	mu     sync.Mutex
+	last   time.Time
+	unsaid int
+}
+
+const complainEvery = 10 * time.Second
+
+// mayComplain reports whether it is time to log again, and how many times it was not since.
+func (c *complaints) mayComplain(now time.Time) (unsaid int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.last.IsZero() && now.Sub(c.last) < complainEvery {
+		c.unsaid++
+		return 0, false
+	}
+	unsaid, c.unsaid, c.last = c.unsaid, 0, now
+	return unsaid, true
+}

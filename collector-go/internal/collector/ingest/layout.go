@@ -1,0 +1,112 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+)
+
+// layouts are those that a stream defined, by their ids.
+type layouts struct {
+	byID    map[uint32]*layout
+	listed  int      // columns of all of them
+	columns []uint32 // memory of a look
+}
+
+// layout is one as the stream named it, and as the journal knows it.
+type layout struct {
+	columns int
+	packed  []byte // the series' ids, each as the difference to the one before: about as large as they came
+	// whole is the journal's layout where every series is good; else 0.
+	whole journal.LayoutID
+	// part is the journal's layout of the columns that kept has, where some series are not good; else 0.
+	part journal.LayoutID
+	kept []int32
+}
+
+var errLayouts = errors.New("the stream has defined as many layouts as one may")
+
+func (l *layouts) get(id uint32) *layout { return l.byID[id] }
+
+// forget drops the journal's names.
+func (l *layout) forget() { l.whole, l.part, l.kept = 0, 0, nil }
+
+func pack(ids []uint32) []byte {
+	packed := make([]byte, 0, len(ids))
+	before := int64(0)
+	for _, id := range ids {
+		packed = binary.AppendVarint(packed, int64(id)-before)
+		before = int64(id)
+	}
+	return packed
+}
+
+// unpack appends the ids of the stream, a column each.
+func (l *layout) unpack(to []uint32) []uint32 {
+	rest, before := l.packed, int64(0)
+	for len(rest) > 0 {
+		difference, n := binary.Varint(rest)
+		rest = rest[n:]
+		before += difference
+		to = append(to, uint32(before))
+	}
+	return to
+}
+
+// addLayouts takes definitions. The error is one that ends the stream; with errLayouts a new one can go on.
+func (t *table) addLayouts(definitions []*pb.Layout) error {
+	for _, d := range definitions {
+		if err := t.addLayout(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) addLayout(d *pb.Layout) error {
+	if err := checkLayout(d); err != nil {
+		return err
+	}
+	packed := pack(d.GetSeriesIds())
+	if before := t.layouts.get(d.GetId()); before != nil {
+		if string(before.packed) != string(packed) {
+			return fmt.Errorf("batch.layouts.id %d is defined again with other series", d.GetId())
+		}
+		return nil
+	}
+	if len(t.layouts.byID) >= t.limits.layouts || t.layouts.listed+len(d.GetSeriesIds()) > t.limits.layoutColumns {
+		return fmt.Errorf("%w: %d layouts, %d series in all: open a new stream and define those that are in use",
+			errLayouts, t.limits.layouts,
+			t.limits.layoutColumns)
+	}
+	if t.layouts.byID == nil {
+		t.layouts.byID = map[uint32]*layout{}
+	}
+	t.layouts.listed += len(d.GetSeriesIds())
+	t.layouts.byID[d.GetId()] = &layout{columns: len(d.GetSeriesIds()), packed: packed}
+	return nil
+}
+
+// checkLayout returns an error that names what is wrong with a layout.
+func checkLayout(d *pb.Layout) error {
+	ids := d.GetSeriesIds()
+	switch {
+	case d.GetId() == 0:
+		return errors.New("batch.layouts.id is 0: ids start at 1")
+	case len(ids) == 0 || len(ids) > block.MaxColumns:
+		return fmt.Errorf("batch.layouts.id %d has %d series_ids, from 1 to %d are allowed", d.GetId(), len(ids),
+			block.MaxColumns)
+	}
+	sorted := slices.Sorted(slices.Values(ids))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			return fmt.Errorf("batch.layouts.id %d lists the series id %d twice", d.GetId(), sorted[i])
+		}
+	}
+	return nil
+}

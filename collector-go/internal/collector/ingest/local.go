@@ -1,0 +1,92 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// maxLocalWait is how long a sender of the collector's own process waits for a journal that takes nothing.
+const maxLocalWait = time.Minute
+
+// Local is a sender in the collector's own process: the same door, limits and books as a stream's, without a wire. It
+// is for one goroutine.
+type Local struct {
+	server    *Server
+	producer  *producer
+	table     *table
+	admission admission
+	answers   *answers
+	epoch     journal.Epoch
+	sequence  uint64
+}
+
+// Local opens a sender of that epoch.
+func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
+	if err := checkOpen(open); err != nil {
+		return nil, err
+	}
+	p, err := s.connect(open)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %s", status.Convert(err).Message())
+	}
+	return &Local{server: s, producer: p, epoch: epoch, answers: newAnswers(),
+		table: newTable(open.GetTopology(), s.tableLimits(), s)}, nil
+}
+
+// Send takes a batch, whose epoch and sequence it sets, and returns when it is durable. rejected is what the door
+// turned away. Where the journal takes nothing it waits, for a minute at most.
+func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection, err error) {
+	l.sequence++
+	b.Epoch, b.Sequence, b.OldestHeldSequence = l.epoch[:], l.sequence, l.sequence
+	defer l.admission.release()
+	if err := l.admission.check(b, l.table); err != nil {
+		return nil, err
+	}
+	now := l.server.o.Now()
+	l.producer.sent(b.GetSendTimeMs(), now)
+	ctx, cancel := context.WithTimeout(ctx, maxLocalWait)
+	defer cancel()
+	for {
+		tally, err := l.hand(b, now)
+		if err == nil {
+			return tally.messages(l.sequence), nil
+		}
+		if !errors.Is(err, journal.ErrFull) {
+			return nil, err
+		}
+		select {
+		case <-time.After(time.Duration(retryAfterMs(err)) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// hand gives a batch to the journal and waits for the disk.
+func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
+	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newBooking(l.server, l.answers),
+		arrived)
+	if err != nil {
+		l.admission.restore()
+		return nil, err
+	}
+	<-l.answers.signal
+	if err := l.answers.take()[0]; err != nil {
+		l.admission.restore()
+		return nil, err
+	}
+	return rejected, nil
+}
+
+// Close ends the sender.
+func (l *Local) Close() { l.server.disconnect(l.producer) }
+
+// ReasonName is a reason for which the door turns samples away, as the figures have it, such as "not_a_number".
+func ReasonName(reason pb.RejectionReason) string { return reasonLabel(reason) }

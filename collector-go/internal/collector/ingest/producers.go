@@ -1,0 +1,162 @@
+package ingest
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
+)
+
+// producers knows who is connected. The journal receives every stream that opens, and that a producer is gone when its
+// last stream has ended: a new stream often begins before the collector has noticed the end of the old.
+type producers struct {
+	journal Journal
+	ledger  *ledger
+	now     func() time.Time
+	places  *quota.Places // of streams
+
+	mu      sync.Mutex
+	streams int
+	online  map[journal.ProducerID]*producer
+}
+
+// producer is one that is connected.
+type producer struct {
+	place  journal.ProducerDefined
+	ledger *ledger
+	id     atomic.Uint32
+
+	streams int // under producers.mu
+
+	mu        sync.Mutex
+	skew      skew
+	published time.Time
+	gauge     prometheus.Gauge // nil until there is something to show
+}
+
+// name is the journal's.
+func (p *producer) name() journal.ProducerID { return journal.ProducerID(p.id.Load()) }
+
+func (p *producer) worker() metric.Worker {
+	return metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port}
+}
+
+// connect notes a stream that was admitted.
+func (p *producers) connect(place journal.ProducerDefined) (connected *producer, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id, err := p.journal.DefineProducer(place)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
+		return nil, err
+	}
+	connected = p.online[id]
+	if connected == nil {
+		connected = &producer{place: place, ledger: p.ledger}
+		connected.id.Store(uint32(id))
+		p.online[id] = connected
+	}
+	connected.streams++
+	p.streams++
+	p.ledger.streams.Set(float64(p.streams))
+	return connected, nil
+}
+
+// renew defines a producer again that the journal may have forgotten, silent as it was for a day.
+func (p *producers) renew(o *producer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := o.name()
+	id, err := p.journal.DefineProducer(o.place)
+	if err != nil || id == before {
+		return err
+	}
+	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
+		return err
+	}
+	delete(p.online, before)
+	o.id.Store(uint32(id))
+	p.online[id] = o
+	return nil
+}
+
+// disconnect notes a stream's end.
+func (p *producers) disconnect(gone *producer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.streams--
+	p.ledger.streams.Set(float64(p.streams))
+	if gone.streams--; gone.streams > 0 {
+		return nil
+	}
+	if p.online[gone.name()] == gone {
+		delete(p.online, gone.name())
+	}
+	if w := gone.worker(); !p.anyOf(w) {
+		p.ledger.skew.DeleteLabelValues(w.Topology, w.String())
+	}
+	return p.journal.Mark(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
+}
+
+// anyOf reports whether a worker has another producer.
+func (p *producers) anyOf(w metric.Worker) bool {
+	for _, other := range p.online {
+		if other.worker() == w {
+			return true
+		}
+	}
+	return false
+}
+
+// publishEvery is how often a producer's skew is shown at most.
+const publishEvery = time.Second
+
+// sent notes when, by its own clock, a producer sent a batch that came now.
+func (p *producer) sent(sentMs int64, now time.Time) {
+	if sentMs == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ahead := p.skew.observe(now, now.Sub(time.UnixMilli(sentMs)))
+	if p.gauge == nil {
+		w := p.worker()
+		p.gauge = p.ledger.skew.WithLabelValues(w.Topology, w.String())
+	} else if since := now.Sub(p.published); since >= 0 && since < publishEvery {
+		return
+	}
+	p.published = now
+	p.gauge.Set(ahead.Seconds())
+}
+
+const skewWindow = time.Minute
+
+// skew is the least difference between two clocks over the last one to two minutes: what is above the least is time in
+// transit.
+type skew struct {
+	begun            time.Time
+	current, earlier time.Duration
+	hasEarlier       bool
+}
+
+func (s *skew) observe(now time.Time, difference time.Duration) time.Duration {
+	switch {
+	case s.begun.IsZero():
+		s.begun, s.current = now, difference
+	case now.Sub(s.begun) >= skewWindow:
+		s.begun, s.earlier, s.current, s.hasEarlier = now, s.current, difference, true
+	default:
+		s.current = min(s.current, difference)
+	}
+	if s.hasEarlier {
+		return min(s.current, s.earlier)
+	}
+	return s.current
+}

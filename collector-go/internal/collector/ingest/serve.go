@@ -1,0 +1,108 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/framepool"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
+)
+
+const (
+	maxHeaderBytes  = 16 << 10
+	requestOverhead = 64 // of an ExportRequest over its Batch
+	// flow control; fixed, so that gRPC does not grow it by its own estimate; it is widened by quarters
+	streamBuffer     = 512 << 10
+	connectionBuffer = 4 << 20         // of all streams; gRPC widens it as bytes come, so that it holds no memory
+	readBuffer       = 64 << 10        // of a connection: four frames a read
+	leastPing        = 5 * time.Second // between a client's own pings
+)
+
+// Serve takes connections from l until ctx ends, then ends the streams, each with UNAVAILABLE after its batches are
+// acknowledged, and returns nil within Options.DrainTimeout. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	g, alive := s.grpcServer()
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(quota.Listen(l, s.connections, s.refused)) }()
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	if s.o.Guard != nil {
+		looking.Go(func() { s.o.Guard.Run(watching) })
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("ingest: serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	alive.Shutdown()
+	s.Shutdown()
+	timer := time.AfterFunc(s.o.DrainTimeout, g.Stop)
+	defer timer.Stop()
+	g.GracefulStop()
+	<-served
+	return nil
+}
+
+// grpcServer is the service with all limits of the transport, and grpc.health.v1 beside it.
+func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
+	o := s.o
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(o.MaxBatchBytes + requestOverhead),
+		grpc.MaxConcurrentStreams(o.MaxStreamsPerConnection),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.ConnectionTimeout(o.HandshakeTimeout),
+		grpc.InitialWindowSize(streamBuffer),
+		grpc.InitialConnWindowSize(connectionBuffer),
+		grpc.ReadBufferSize(readBuffer),
+		experimental.BufferPool(&framepool.Pool{}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: o.MaxIdle, Time: o.PingAfter, Timeout: o.PingTimeout}),
+	}
+	transport := insecure.NewCredentials()
+	if o.Guard != nil {
+		if config := o.Guard.TLS(); config != nil {
+			transport = handshakes{credentials.NewTLS(config), o.Guard}
+		}
+	}
+	g := grpc.NewServer(append(options, grpc.Creds(paced{transport, pace{o.MessageGrace, leastRate, s.slow}}))...)
+	pb.RegisterIngestServiceServer(g, s)
+	alive := health.NewServer()
+	grpc_health_v1.RegisterHealthServer(g, &boundedHealth{alive, s, quota.New(o.MaxWatches)})
+	return g, alive
+}
+
+// refused is called with connections beyond the limit, or beyond an address' share.
+func (s *Server) refused(peer string, why error) {
+	s.ledger.connectionsRefused.Inc()
+	s.note(peer, fmt.Errorf("connection: %w", why))
+}
+
+// slow is called with connections that are closed because their sender does not go on.
+func (s *Server) slow(peer string, why error) {
+	s.ledger.connectionsSlow.Inc()
+	s.note(peer, fmt.Errorf("connection cut: %w", why))
+}
+
+// note counts and logs who found no place, or lost it.
+func (s *Server) note(peer string, why error) {
+	if s.o.Guard != nil {
+		s.o.Guard.Note(access.Places, peer, why.Error())
+	}
+}

@@ -1,0 +1,450 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// stream is one sender's, from Opened on. One goroutine takes what comes; the handler's own passes on what the journal
+// answers.
+type stream struct {
+	server   *Server
+	grpc     grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]
+	producer *producer
+	answers  *answers
+	entry    *entry
+
+	// Of the goroutine that takes.
+	table     *table
+	admission admission
+	carriage  *carriage // nil where its sender carries no state
+
+	mu     sync.Mutex // held while a batch is taken
+	window window
+	epoch  []byte // of the first batch; all others must have it too
+	full   []*pb.Full
+	room   chan struct{} // holds a token when the window may have room again
+	closed bool          // nothing is taken any more
+}
+
+func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string,
+	e *entry) *stream {
+	return &stream{server: s, grpc: g, producer: p, entry: e, answers: newAnswers(), room: make(chan struct{}, 1),
+		table: newTable(topology, s.tableLimits(), s)}
+}
+
+// answers are the journal's, in order, on their way from its goroutine to the stream's.
+type answers struct {
+	mu     sync.Mutex
+	list   []error
+	spare  []error
+	signal chan struct{} // holds a token when there is something to say
+}
+
+func newAnswers() *answers { return &answers{signal: make(chan struct{}, 1)} }
+
+func (a *answers) put(err error) {
+	a.mu.Lock()
+	a.list = append(a.list, err)
+	a.mu.Unlock()
+	a.wake()
+}
+
+func (a *answers) wake() { signal(a.signal) }
+
+// signal puts a token where there is none.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// take hands out the list, which is valid until the next call but one.
+func (a *answers) take() []error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := a.list
+	a.list, a.spare = a.spare[:0], list
+	return list
+}
+
+// run answers Open, then takes batches until the sender, the collector or an error ends the stream.
+func (s *stream) run() error {
+	if err := s.greet(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	stopped := make(chan struct{})
+	defer s.close(stopped)
+	go func() { ended <- s.receive(stopped) }()
+	changed, over := s.entry.changed(), s.entry.ends()
+	for {
+		select {
+		case err := <-ended:
+			return s.end(err)
+		case <-s.answers.signal:
+			if err := s.answer(); err != nil {
+				return err
+			}
+		case <-s.stateChanged():
+			if err := s.handOut(); err != nil {
+				return err
+			}
+		case <-changed:
+			changed = s.entry.changed() // before the look, so that no change is missed
+			if err := s.entry.check(); err != nil {
+				return err
+			}
+			over = s.entry.ends()
+		case <-over:
+			if err := s.entry.check(); err != nil {
+				return err
+			}
+			over = s.entry.ends()
+		case <-s.server.closing:
+			return s.end(errClosing)
+		case <-s.grpc.Context().Done():
+			return status.FromContextError(s.grpc.Context().Err()).Err()
+		}
+	}
+}
+
+// greet answers Open.
+func (s *stream) greet() error {
+	o := s.server.o
+	opened := &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}
+	if x := s.carriage; x != nil {
+		opened.GivesStates, opened.WantsState, opened.TakenSequence = true, x.awaits, x.taken
+	}
+	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: opened}})
+}
+
+// receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC
+// then ends RecvMsg.
+func (s *stream) receive(stopped <-chan struct{}) error {
+	in := &incoming{}
+	for {
+		if err := in.receive(s.grpc); err != nil {
+			return err
+		}
+		if err := s.await(stopped); err != nil {
+			return err
+		}
+		if err := s.take(in); err != nil {
+			return err
+		}
+		in.forget() // the next one may be long in coming
+	}
+}
+
+// errStopped ends a goroutine whose stream has ended.
+var errStopped = errors.New("the stream has ended")
+
+// await returns when the window has room: the sender has to wait for answers.
+func (s *stream) await(stopped <-chan struct{}) error {
+	for {
+		if s.hasRoom() {
+			return nil
+		}
+		select {
+		case <-s.room:
+		case <-stopped:
+			return errStopped
+		}
+	}
+}
+
+// hasRoom reports whether the window has room for a batch.
+func (s *stream) hasRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.window.flights) < s.server.o.Window
+}
+
+// close lets nothing more be taken: what a stream brought is in the journal before the mark of its end.
+func (s *stream) close(stopped chan struct{}) {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	close(stopped)
+}
+
+// end sends what is still due, and returns the stream's status: last, or success where that is the sender's own end of
+// the stream. It waits for the journal's answers to what is under way, but where the sender broke the protocol.
+func (s *stream) end(last error) error {
+	s.mu.Lock()
+	s.closed = true
+	flights := len(s.window.flights)
+	s.mu.Unlock()
+	var broken *brokenError
+	if errors.As(last, &broken) {
+		return broken.status
+	}
+	for flights > 0 {
+		select {
+		case <-s.answers.signal:
+			if err := s.answer(); err != nil {
+				return err
+			}
+		case <-s.grpc.Context().Done():
+			return status.FromContextError(s.grpc.Context().Err()).Err()
+		}
+		s.mu.Lock()
+		flights = len(s.window.flights)
+		s.mu.Unlock()
+	}
+	if err := s.answer(); err != nil {
+		return err
+	}
+	if errors.Is(last, io.EOF) {
+		return nil
+	}
+	return last
+}
+
+// brokenError is the status of a stream that ends at once.
+type brokenError struct{ status error }
+
+func (e *brokenError) Error() string { return e.status.Error() }
+
+func broken(code codes.Code, err error) error { return &brokenError{status.Error(code, err.Error())} }
+
+// take looks at one request.
+func (s *stream) take(in *incoming) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errStopped
+	}
+	begun := time.Now().Add(-in.decoded) // less what the batch waited for room in between
+	if in.refused != nil && !errors.Is(in.refused, errWire) {
+		return broken(codes.InvalidArgument, in.refused)
+	}
+	if x := s.carriage; x != nil && x.awaits && in.request.GetState() != nil {
+		return s.arrive(in.request.GetState())
+	}
+	b := in.request.GetBatch()
+	if x := s.carriage; b != nil && x != nil && (x.awaits || string(b.GetEpoch()) != string(x.sent)) {
+		return broken(codes.InvalidArgument, errors.New("a Batch came before the State that was wanted, or of another epoch than open.epoch"))
+	}
+	if b == nil {
+		return broken(codes.InvalidArgument,
+			errors.New("a request after Open must be a Batch; this is none, or cannot be decoded"))
+	}
+	if err := s.check(b); errors.Is(err, errLayouts) {
+		return &brokenError{refuse(time.Second, "%v", err)}
+	} else if err != nil {
+		return broken(codes.InvalidArgument, err)
+	}
+	now := s.server.o.Now()
+	s.producer.sent(b.GetSendTimeMs(), now)
+	if !s.window.takes(b.GetSequence(), b.GetOldestHeldSequence()) {
+		s.server.ledger.skipped.Inc()
+		return nil
+	}
+	return s.hand(b, now, begun)
+}
+
+// check holds a batch to the protocol and takes its definitions.
+func (s *stream) check(b *pb.Batch) error {
+	if err := s.admission.check(b, s.table); err != nil {
+		return err
+	}
+	if s.epoch == nil {
+		s.epoch = bytes.Clone(b.GetEpoch()) // b's is the message's
+	}
+	if string(s.epoch) != string(b.GetEpoch()) {
+		return errors.New("batch.epoch changed within the stream: a new epoch needs a new stream")
+	}
+	return nil
+}
+
+// hand passes a batch to the journal, less what is rejected, or answers Full.
+// begun is when decoding it would have begun, had the batch not waited since.
+func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
+	defer s.admission.release()
+	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
+	if err := s.server.rates.take(topology, samples, arrived); err != nil {
+		s.server.ledger.overRate(topology)
+		s.sayFull(sequence, err)
+		return nil
+	}
+	booking := newBooking(s.server, s.answers)
+	rejected, err := s.server.admitAndAppend(&s.admission, b, s.table, s.producer, booking, arrived)
+	if err != nil {
+		s.server.rates.giveBack(topology, samples)
+	}
+	switch {
+	case err == nil:
+		s.window.launch(sequence, rejected.messages(sequence))
+		s.server.ledger.accept.Observe(time.Since(begun).Seconds())
+		return nil
+	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):
+		s.sayFull(sequence, err)
+		return nil
+	case errors.Is(err, journal.ErrClosed):
+		return errClosing
+	case errors.Is(err, journal.ErrTooLarge):
+		return broken(codes.InvalidArgument, err)
+	}
+	return broken(codes.Internal, err)
+}
+
+// mostRenewals bounds how often a batch is admitted again because the journal has forgotten what it refers to.
+const mostRenewals = 3
+
+// admitAndAppend admits a checked batch and gives it to the journal. Where the journal has forgotten what the batch
+// refers to, it is defined again.
+func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, booking *booking, arrived time.Time) (
+	*tally, error) {
+	for renewals := 0; ; renewals++ {
+		err := a.admit(b, t, s.clock.allowed(arrived), arrived)
+		if err == nil {
+			a.batch.Producer = p.name()
+			booking.admitted(a, p.place.Topology, arrived)
+			rejected := a.rejected
+			var duplicate bool
+			if duplicate, err = s.journal.Append(a.batch, booking.done); err == nil {
+				booking.handed(duplicate)
+				return rejected, nil
+			}
+		}
+		if !errors.Is(err, journal.ErrForgotten) || renewals == mostRenewals {
+			return nil, err
+		}
+		a.restore()
+		t.renewAll(b)
+		if err := s.producers.renew(p); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// booking enters a batch into the books when the journal has answered, even where the stream is gone by then. The
+// answer may come before Append has returned; whichever is second enters it. It is used again.
+type booking struct {
+	server    *Server
+	answers   *answers
+	done      func(error)
+	topology  string
+	received  int
+	rejected  *tally
+	arrived   time.Time
+	parts     atomic.Int32
+	duplicate bool
+	err       error
+}
+
+func newBooking(s *Server, answers *answers) *booking {
+	b, _ := s.bookings.Get().(*booking)
+	if b == nil {
+		b = &booking{}
+		b.done = b.answered
+	}
+	b.server, b.answers = s, answers
+	return b
+}
+
+func (b *booking) admitted(a *admission, topology string, arrived time.Time) {
+	b.topology = topology
+	b.received, b.rejected, b.arrived = a.received, a.rejected, arrived
+}
+
+func (b *booking) handed(duplicate bool) {
+	b.duplicate = duplicate
+	b.enter()
+}
+
+func (b *booking) answered(err error) {
+	b.err = err
+	answers := b.answers
+	b.enter()
+	answers.put(err)
+}
+
+// enter books when both parts are there; the booking is then another batch's.
+func (b *booking) enter() {
+	if b.parts.Add(1) < 2 {
+		return
+	}
+	if b.err == nil {
+		b.server.ledger.enter(b.topology, b.received, b.rejected, b.duplicate, b.server.o.Now().Sub(b.arrived))
+	}
+	again := &b.server.bookings
+	b.parts.Store(0)
+	b.server, b.answers, b.rejected, b.err, b.duplicate = nil, nil, nil, nil, false
+	again.Put(b)
+}
+
+// sayFull sends the sender back to a batch, unless it has been sent back further.
+func (s *stream) sayFull(sequence uint64, reason error) {
+	s.server.ledger.full.Inc()
+	if s.window.refuse(sequence) {
+		s.full = append(s.full, &pb.Full{Epoch: s.epoch, Sequence: sequence, RetryAfterMs: retryAfterMs(reason)})
+		s.answers.wake()
+	}
+}
+
+func retryAfterMs(err error) uint32 {
+	var full *journal.FullError
+	var beyond *rateError
+	switch {
+	case errors.As(err, &full):
+		return uint32(max(full.RetryAfter.Milliseconds(), 1))
+	case errors.As(err, &beyond):
+		return uint32(max(beyond.wait.Milliseconds(), 1))
+	}
+	return 1000
+}
+
+// answer passes on what the journal has said since the last time, as few messages as it takes.
+func (s *stream) answer() error {
+	full, acknowledgement, err := s.land()
+	if err != nil {
+		return err
+	}
+	for _, f := range full {
+		if err := s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Full{Full: f}}); err != nil {
+			return err
+		}
+	}
+	if acknowledgement == nil {
+		return nil
+	}
+	acknowledgement.SentTimeMs = s.server.o.Now().UnixMilli()
+	return s.grpc.Send(&pb.ExportResponse{
+		Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: acknowledgement}})
+}
+
+// land takes the journal's answers, and returns what is to be said.
+func (s *stream) land() (full []*pb.Full, acknowledgement *pb.Acknowledgement, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, err := range s.answers.take() {
+		if errors.Is(err, journal.ErrClosed) {
+			return nil, nil, errClosing
+		}
+		if sequence, notify := s.window.land(err == nil); notify {
+			s.server.ledger.full.Inc()
+			s.full = append(s.full, &pb.Full{Epoch: s.epoch, Sequence: sequence, RetryAfterMs: retryAfterMs(err)})
+		}
+	}
+	signal(s.room)
+	full, s.full = s.full, nil
+	if sequence, rejections, ok := s.window.acknowledgement(); ok {
+		acknowledgement = &pb.Acknowledgement{Epoch: s.epoch, Sequence: sequence, Rejections: rejections}
+	}
+	return full, acknowledgement, nil
+}

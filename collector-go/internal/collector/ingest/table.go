@@ -1,0 +1,371 @@
+package ingest
+
+import (
+	"fmt"
+	"iter"
+	"time"
+	"unique"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// definer gives series and layouts their names in the journal.
+type definer interface {
+	// define appends the names of series; 0 for those for which a limit leaves no room, and then why.
+	define(to []journal.SeriesID, series []metric.Raw) ([]journal.SeriesID, error)
+	// defineLayout fails when a limit is reached.
+	defineLayout([]journal.SeriesID) (journal.LayoutID, error)
+	// surplus counts definitions beyond a stream's limit, which are not kept.
+	surplus(n int)
+}
+
+// table is what the ids of one stream mean. It dies with the stream, and is for one goroutine.
+type table struct {
+	definer definer
+	limits  tableLimits
+
+	slots   slots
+	names   names
+	layouts layouts
+	// examples say what is wrong with the first bad definitions; the others are counted without one.
+	examples []string
+	// limited is how many series the topology had no room for, whyLimited why, and retry when to ask again.
+	limited    int
+	whyLimited string
+	retry      time.Time
+
+	unresolved unresolved
+}
+
+// unresolved are series that the stream has named and that have no name of the journal's yet: it gives a message's at
+// once.
+type unresolved struct {
+	ids    []uint32 // the stream's
+	places []int    // in names
+	series []metric.Raw
+	named  []journal.SeriesID // memory
+}
+
+// maxUnresolved bounds how many wait: others may be waiting for the journal meanwhile.
+const maxUnresolved = 4096
+
+// tableLimits bound what one stream may define.
+type tableLimits struct {
+	series        int
+	layouts       int
+	layoutColumns int // the series that layouts list, each as often as it is listed
+}
+
+// maxExamples bounds what is remembered of bad definitions.
+const maxExamples = 64
+
+func newTable(topology string, limits tableLimits, d definer) *table {
+	return &table{definer: d, limits: limits, names: names{topology: topology}}
+}
+
+// slot is what an id stands for. It is eight bytes, so that a look-up for each sample stays in the cache.
+type slot struct {
+	id  journal.SeriesID
+	row uint32 // place in names times kinds, plus its kind
+}
+
+// kind is what may be done with samples of an id.
+type kind uint32
+
+const (
+	undefined kind = iota
+	number
+	histogram
+	limited // good, but its topology has its series
+	bad
+	kinds
+)
+
+func newSlot(id journal.SeriesID, row int, k kind) slot {
+	return slot{id: id, row: uint32(row)*uint32(kinds) + uint32(k)}
+}
+
+func (s slot) kind() kind { return kind(s.row % uint32(kinds)) }
+func (s slot) place() int { return int(s.row / uint32(kinds)) }
+
+// slots are an array as far as ids are dense, as those of a sender that counts from 1 are, and a map beyond.
+type slots struct {
+	dense  []slot
+	sparse map[uint32]slot
+	known  int
+}
+
+const sparseSlack = 256
+
+func (s *slots) get(id uint32) slot {
+	if int(id) < len(s.dense) && s.dense[id].row != 0 {
+		return s.dense[id]
+	}
+	if s.sparse == nil {
+		return slot{}
+	}
+	return s.sparse[id]
+}
+
+// put sets what an id stands for. The array grows to at most twice the ids that are known, whatever ids a sender
+// chooses.
+func (s *slots) put(id uint32, to slot) {
+	if s.get(id).row == 0 {
+		s.known++
+	}
+	if _, elsewhere := s.sparse[id]; elsewhere || int64(id) >= int64(2*(s.known+sparseSlack)) {
+		if s.sparse == nil {
+			s.sparse = map[uint32]slot{}
+		}
+		s.sparse[id] = to
+		return
+	}
+	for int(id) >= len(s.dense) {
+		s.dense = append(s.dense, slot{})
+	}
+	s.dense[id] = to
+}
+
+// of are the ids of a kind.
+func (s *slots) of(k kind) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for id, at := range s.dense {
+			if at.kind() == k && !yield(uint32(id)) {
+				return
+			}
+		}
+		for id, at := range s.sparse {
+			if at.kind() == k && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// add takes definitions. The error is one that ends the stream.
+func (t *table) add(definitions []*pb.SeriesDefinition) error {
+	defer t.resolveAll() // those before a bad one too
+	for _, d := range definitions {
+		if err := t.addOne(d); err != nil {
+			return err
+		}
+		if len(t.unresolved.ids) >= maxUnresolved {
+			t.resolveAll()
+		}
+	}
+	return nil
+}
+
+func (t *table) addOne(d *pb.SeriesDefinition) error {
+	if d.GetId() == 0 {
+		return fmt.Errorf("batch.series.id is 0 for %.40q: ids start at 1", d.GetName())
+	}
+	before := t.slots.get(d.GetId())
+	if before.kind() == undefined && t.slots.known >= t.limits.series {
+		t.definer.surplus(1) // it is not kept; its samples are rejected for the limit: see refusal
+		return nil
+	}
+	raw, err := rawSeries(t.names.topology, d)
+	if err != nil {
+		if before.kind() != undefined && before.kind() != bad {
+			return t.redefined(d)
+		}
+		if before.kind() == undefined {
+			t.slots.put(d.GetId(), newSlot(0, t.keepExample(err), bad))
+		}
+		return nil
+	}
+	switch before.kind() {
+	case undefined:
+		t.await(d.GetId(), raw, t.names.add(raw))
+	case bad:
+		return t.redefined(d)
+	default:
+		if t.names.get(before.place()) != raw {
+			return t.redefined(d)
+		}
+		if before.kind() == limited {
+			t.await(d.GetId(), raw, before.place())
+		}
+	}
+	return nil
+}
+
+func (t *table) redefined(d *pb.SeriesDefinition) error {
+	return fmt.Errorf("batch.series.id %d is defined again with another meaning, as %.40q", d.GetId(), d.GetName())
+}
+
+func (t *table) keepExample(err error) int {
+	if len(t.examples) >= maxExamples {
+		return maxExamples
+	}
+	t.examples = append(t.examples, err.Error())
+	return len(t.examples) - 1
+}
+
+// await lets a series be resolved with others; until then there is no room for it.
+func (t *table) await(id uint32, raw metric.Raw, place int) {
+	if t.slots.get(id).kind() != limited {
+		t.limited++
+		t.slots.put(id, newSlot(0, place, limited))
+	}
+	u := &t.unresolved
+	u.ids, u.places, u.series = append(u.ids, id), append(u.places, place), append(u.series, raw)
+}
+
+// resolveAll finds the journal's names for the series that wait for one. full reports that there was no room for one of
+// them.
+func (t *table) resolveAll() (full bool) {
+	u := &t.unresolved
+	if len(u.ids) == 0 {
+		return false
+	}
+	var err error
+	if u.named, err = t.definer.define(u.named[:0], u.series); err != nil {
+		t.whyLimited = err.Error()
+	}
+	for i, name := range u.named {
+		if name == 0 || t.slots.get(u.ids[i]).kind() != limited {
+			continue // it has no room; or it came twice
+		}
+		t.limited--
+		k := number
+		if u.series[i].Shape == metric.ShapeHistogram {
+			k = histogram
+		}
+		t.slots.put(u.ids[i], newSlot(name, u.places[i], k))
+	}
+	clear(u.series)
+	u.ids, u.places, u.series = u.ids[:0], u.places[:0], u.series[:0]
+	return err != nil
+}
+
+// renew lets a series be defined again under whatever id the journal has for it now.
+func (t *table) renew(id uint32) {
+	s := t.slots.get(id)
+	if k := s.kind(); k == number || k == histogram {
+		t.limited++
+		t.slots.put(id, newSlot(0, s.place(), limited))
+	} else if k != limited {
+		return
+	}
+	t.await(id, t.names.get(s.place()), s.place())
+}
+
+// retryEvery is how often a stream asks for room for the series that had none.
+const retryEvery = 10 * time.Second
+
+// retryLimited asks again for the series that their topology had no room for, until there is none.
+func (t *table) retryLimited(now time.Time) {
+	if t.limited == 0 || now.Before(t.retry) {
+		return
+	}
+	t.retry = now.Add(retryEvery)
+	for id := range t.slots.of(limited) {
+		t.renew(id)
+		if len(t.unresolved.ids) >= maxUnresolved && t.resolveAll() {
+			return
+		}
+	}
+	t.resolveAll()
+}
+
+// renewAll is renew for all that a batch uses, its layouts included: the journal has forgotten some of it.
+func (t *table) renewAll(b *pb.Batch) {
+	for _, id := range b.GetSamples().GetSeriesIds() {
+		t.renew(id)
+	}
+	for _, h := range b.GetHistograms() {
+		t.renew(h.GetSeriesId())
+	}
+	for _, of := range b.GetBlocks() {
+		if l := t.layouts.get(of.GetLayoutId()); l != nil {
+			t.layouts.columns = l.unpack(t.layouts.columns[:0])
+			for _, id := range t.layouts.columns {
+				t.renew(id)
+			}
+			l.forget()
+		}
+	}
+	t.resolveAll()
+}
+
+// refusal is why samples of an id that is no good series are rejected.
+func (t *table) refusal(s slot) pb.RejectionReason {
+	switch {
+	case s.kind() == bad:
+		return pb.RejectionReason_REJECTION_REASON_BAD_SERIES
+	case s.kind() == limited, t.slots.known >= t.limits.series:
+		return pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT
+	}
+	return pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES
+}
+
+// refusalExample is refusal in words.
+func (t *table) refusalExample(id uint32, s slot) string {
+	switch {
+	case s.kind() == limited:
+		raw := t.names.get(s.place())
+		return fmt.Sprintf("%.40q of %v: %s", raw.Name, raw.Worker, t.whyLimited)
+	case s.kind() == bad && s.place() < len(t.examples):
+		return t.examples[s.place()]
+	case s.kind() == bad:
+		return fmt.Sprintf("id %d has a definition that is not taken", id)
+	case t.slots.known >= t.limits.series:
+		return fmt.Sprintf("id %d: a stream may define %d series", id, t.limits.series)
+	}
+	return fmt.Sprintf("id %d was not defined on this stream", id)
+}
+
+// name is a series' name, for examples.
+func (t *table) name(s slot) string { return t.names.get(s.place()).Name }
+
+// names are the series that a stream defined, kept small for when the journal forgets them: their texts are shared with
+// all that interns the same ones, as the journal does.
+type names struct {
+	topology string
+	rows     []nameRow
+	newest   metric.Raw // most texts of a series are those of the one before
+}
+
+type nameRow struct {
+	host, component, name, key unique.Handle[string]
+	port                       uint32
+	task                       int32
+	intervalMs, packSpanMs     uint32
+	shape, temporality         uint8
+}
+
+func (n *names) add(r metric.Raw) (place int) {
+	row := nameRow{port: r.Port, task: r.Task, intervalMs: uint32(r.IntervalMs), packSpanMs: uint32(r.PackSpanMs),
+		shape: uint8(r.Shape), temporality: uint8(r.Temporality)}
+	var before nameRow
+	if len(n.rows) > 0 {
+		before = n.rows[len(n.rows)-1]
+	}
+	row.host = shared(r.Host, n.newest.Host, before.host)
+	row.component = shared(r.Component, n.newest.Component, before.component)
+	row.name = shared(r.Name, n.newest.Name, before.name)
+	row.key = shared(r.Key, n.newest.Key, before.key)
+	n.rows, n.newest = append(n.rows, row), r
+	return len(n.rows) - 1
+}
+
+// shared is the handle of a text, given that of the one before.
+func shared(text, newest string, before unique.Handle[string]) unique.Handle[string] {
+	if text == newest && before != (unique.Handle[string]{}) {
+		return before
+	}
+	return unique.Make(text)
+}
+
+func (n *names) get(place int) metric.Raw {
+	r := &n.rows[place]
+	return metric.Raw{Worker: metric.Worker{Topology: n.topology, Host: r.host.Value(), Port: r.port},
+		Component: r.component.Value(),
+		Task:      r.task, Name: r.name.Value(), Key: r.key.Value(), Shape: metric.Shape(r.shape),
+		Temporality: metric.Temporality(r.temporality),
+		IntervalMs:  int64(r.intervalMs), PackSpanMs: int64(r.packSpanMs)}
+}

@@ -1,0 +1,242 @@
+package registry
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// Annotation is a mark on the time axis of a topology.
+type Annotation struct {
+	// ID is the setter's own; the registry's begin with "auto-", other collectors' with SharedPrefix.
+	ID       string
+	Topology string
+	// TimeMs is when it begins, EndMs when it ends, 0 for a moment or a step that is still open; ms since the Unix
+	// epoch.
+	TimeMs, EndMs int64
+	Title, Text   string
+	Tags          []string
+	// Origin is who set it.
+	Origin Origin
+}
+
+// Origin of an annotation.
+type Origin uint8
+
+const (
+	// OfRegistry made it from a difference that it saw.
+	OfRegistry Origin = iota + 1
+	// OfStream: a producer sent it.
+	OfStream
+	// OfAPI: set through Annotate.
+	OfAPI
+	// OfEngine: another collector's, read from the engine that both write to. No registry has one.
+	OfEngine
+)
+
+// String is the word of the HTTP API.
+func (o Origin) String() string {
+	return [...]string{OfRegistry: "registry", OfStream: "stream", OfAPI: "api", OfEngine: "engine"}[o]
+}
+
+// The bounds of an annotation, in bytes and pieces.
+const (
+	MaxIDBytes    = 128
+	MaxTitleBytes = 256
+	MaxTextBytes  = 16 << 10
+	MaxTags       = 16
+	MaxTagBytes   = 64
+
+	autoPrefix = "auto-"
+	// SharedPrefix is how ids of other collectors' annotations begin.
+	SharedPrefix = "shared-"
+)
+
+// Step is the first tag of a step of an experiment: without an end it lasts until now.
+const Step = "step"
+
+// Kind is the first tag, such as "step" or "config"; "other" where there is none.
+func (a *Annotation) Kind() string {
+	if len(a.Tags) == 0 {
+		return "other"
+	}
+	return a.Tags[0]
+}
+
+// Open reports whether it is a step that has not ended.
+func (a *Annotation) Open() bool { return a.EndMs == 0 && a.Kind() == Step }
+
+// lastMs is until when it lasts.
+func (a *Annotation) lastMs() int64 {
+	if a.Open() {
+		return math.MaxInt64
+	}
+	return max(a.TimeMs, a.EndMs)
+}
+
+func (a *Annotation) bytes() int {
+	n := len(a.ID) + len(a.Topology) + len(a.Title) + len(a.Text)
+	for _, tag := range a.Tags {
+		n += len(tag)
+	}
+	return n
+}
+
+// compare orders by time, then as they came.
+func compare(a, b *Annotation) int {
+	return cmp.Or(cmp.Compare(a.TimeMs, b.TimeMs), strings.Compare(a.Topology, b.Topology), strings.Compare(a.ID, b.ID))
+}
+
+type annotationKey struct{ topology, id string }
+
+// annotations are annotations by time, bounded.
+type annotations struct {
+	sorted []*Annotation
+	byID   map[annotationKey]*Annotation
+	bytes  int
+	of     map[string]holding // by topology
+	at     *journal.Position  // of the entry at hand
+	// changed has which entry set or changed an annotation last; not of those that a checkpoint had.
+	changed map[annotationKey]journal.Position
+}
+
+// holding is how much a topology has of what all may have.
+type holding struct{ pieces, bytes int }
+
+func newAnnotations(at *journal.Position) *annotations {
+	return &annotations{byID: map[annotationKey]*Annotation{}, of: map[string]holding{}, at: at,
+		changed: map[annotationKey]journal.Position{}}
+}
+
+// count adds to what there is, and to what the annotation's topology has of it.
+func (m *annotations) count(a *Annotation, pieces int) {
+	bytes := pieces * a.bytes()
+	m.bytes += bytes
+	has := m.of[a.Topology]
+	if has.pieces, has.bytes = has.pieces+pieces, has.bytes+bytes; has.pieces == 0 {
+		delete(m.of, a.Topology)
+		return
+	}
+	m.of[a.Topology] = has
+}
+
+// put adds an annotation, or changes the one that has its id: what is empty in it stays as it was.
+func (m *annotations) put(a Annotation) {
+	key := annotationKey{a.Topology, a.ID}
+	if old := m.byID[key]; old != nil {
+		a = old.changed(a)
+		m.take(old)
+	}
+	kept := &a
+	i, _ := slices.BinarySearchFunc(m.sorted, kept, compare)
+	m.sorted = slices.Insert(m.sorted, i, kept)
+	m.byID[key], m.changed[key] = kept, *m.at
+	m.count(kept, 1)
+}
+
+func (a *Annotation) changed(by Annotation) Annotation {
+	now := *a
+	now.TimeMs, now.EndMs = cmp.Or(by.TimeMs, a.TimeMs), cmp.Or(by.EndMs, a.EndMs)
+	now.Title, now.Text, now.Origin = cmp.Or(by.Title, a.Title), cmp.Or(by.Text, a.Text), by.Origin
+	if len(by.Tags) > 0 {
+		now.Tags = by.Tags
+	}
+	return now
+}
+
+func (m *annotations) take(a *Annotation) {
+	i, found := slices.BinarySearchFunc(m.sorted, a, compare)
+	if !found {
+		panic("registry: an annotation is not where its time is")
+	}
+	m.sorted = slices.Delete(m.sorted, i, i+1)
+	delete(m.byID, annotationKey{a.Topology, a.ID})
+	delete(m.changed, annotationKey{a.Topology, a.ID})
+	m.count(a, -1)
+}
+
+// bound drops what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that
+// has most: one that sets many makes room for itself, and not at the cost of others.
+func (m *annotations) bound(before int64, l Limits, dropped func(reason string, n int)) {
+	for len(m.sorted) > 0 {
+		oldest := m.sorted[0]
+		switch {
+		case max(oldest.TimeMs, oldest.EndMs) < before:
+			dropped("annotation_age", 1)
+		case len(m.sorted) > l.Annotations:
+			oldest = m.oldestOfMost(func(h holding) int { return h.pieces })
+			dropped("annotation_count", 1)
+		case m.bytes > l.AnnotationBytes:
+			oldest = m.oldestOfMost(func(h holding) int { return h.bytes })
+			dropped("annotation_bytes", 1)
+		default:
+			return
+		}
+		m.take(oldest)
+	}
+}
+
+// oldestOfMost is the oldest annotation of the topology that has most; of several the first by name.
+func (m *annotations) oldestOfMost(by func(holding) int) *Annotation {
+	most, held := "", -1
+	for topology, has := range m.of {
+		if n := by(has); n > held || n == held && topology < most {
+			most, held = topology, n
+		}
+	}
+	return m.sorted[slices.IndexFunc(m.sorted, func(a *Annotation) bool { return a.Topology == most })]
+}
+
+// within brings a producer's annotation within the bounds.
+func (a Annotation) within(topologyBytes int) Annotation {
+	a.ID, a.Topology, a.Title, a.Text = clip(a.ID, MaxIDBytes), clip(a.Topology, topologyBytes),
+		clip(a.Title, MaxTitleBytes), clip(a.Text, MaxTextBytes)
+	a.Tags = slices.Clone(a.Tags[:min(len(a.Tags), MaxTags)])
+	for i, tag := range a.Tags {
+		a.Tags[i] = clip(tag, MaxTagBytes)
+	}
+	return a
+}
+
+// problem returns what is wrong with an annotation that a client sets; "" where nothing is.
+func (a Annotation) problem(topologyBytes int) string {
+	for _, f := range []struct {
+		name, value string
+		most        int
+	}{{"id", a.ID, MaxIDBytes}, {"topology", a.Topology, topologyBytes}, {"title", a.Title, MaxTitleBytes},
+		{"text", a.Text, MaxTextBytes},
+		{"tags", longest(a.Tags), MaxTagBytes}} {
+		switch {
+		case len(f.value) > f.most:
+			return f.name + " is too long: " + number(float64(len(f.value))) + " bytes, at most " +
+				number(float64(f.most))
+		case !utf8.ValidString(f.value):
+			return f.name + " is not UTF-8"
+		}
+	}
+	switch {
+	case a.Topology == "":
+		return "topology is missing: name the topology that it is about"
+	case strings.HasPrefix(a.ID, autoPrefix):
+		return "id begins with \"" + autoPrefix + "\", which is for the collector's own: choose another"
+	case strings.HasPrefix(a.ID, SharedPrefix):
+		return "id begins with \"" + SharedPrefix +
+			"\": another collector has that annotation; change it there, by the id that it has there"
+	case len(a.Tags) > MaxTags:
+		return "tags are too many, at most " + number(MaxTags)
+	case a.EndMs != 0 && a.TimeMs != 0 && a.EndMs < a.TimeMs:
+		return "end_time is before time"
+	}
+	return ""
+}
+
+func longest(tags []string) string {
+	if len(tags) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(tags, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+}

@@ -1,0 +1,209 @@
+// Package registry keeps what topologies are: their versions, settings, components and resources, which task runs in
+// which worker process and since when, and the annotations on their time axis, those included that it makes itself from
+// what changes. It reads all of it from the journal, and never knows what a sample's number means.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// name is the registry's among the readers of the journal.
+const name = "registry"
+
+// keptCheckpoints is one more than is needed, for the day on which the newest is damaged.
+const keptCheckpoints = 2
+
+// Retention is what the journal is kept for. feed.Retention is one.
+type Retention interface {
+	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before
+	// upTo, for a checkpoint soon; it does not block, and is for any goroutine.
+	Join(reader string, hurry func(upTo journal.Position))
+	// Need states that a reader no longer needs what is before p; 0 that it needs all.
+	Need(reader string, p journal.Position) error
+}
+
+// Registry is safe for concurrent use; Run is called once.
+type Registry struct {
+	options     Options
+	journal     *journal.Journal
+	retention   Retention
+	checkpoints *checkpoint.Files
+	position    journal.Position // of the last entry applied; Run's own
+	ticks       int              // since the last checkpoint; Run's own
+	patience    journal.Patience
+	figures     *figures
+
+	applied atomic.Uint64 // position, for Position
+	hurried atomic.Bool   // a checkpoint is asked for
+
+	mu       sync.Mutex
+	state    *state
+	restored journal.Position // of the checkpoint
+	writer   *writer
+}
+
+// New restores the newest checkpoint. It starts nothing: Run does. It fails when a newer version wrote the checkpoint:
+// going on would lose what that version knew.
+func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	saved, err := checkpoint.Open(o.Dir, o.FS)
+	if err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	r := &Registry{options: o, journal: j, retention: retention, checkpoints: saved, state: newState(o.Limits, o.Times),
+		patience: journal.DefaultPatience()}
+	r.figures = newFigures(r, o.Registerer)
+	r.writer = newWriter()
+	retention.Join(name, r.hurry)
+	if err := r.restore(); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	return r, nil
+}
+
+// restore takes up the newest checkpoint that can be used, or else what the journal still holds.
+func (r *Registry) restore() error {
+	unusable := 0
+	r.checkpoints.Discard(r.journal.Durable())
+	position, err := r.checkpoints.Newest(r.journal.Durable(), func(state []byte) error {
+		restored, err := restoreState(state, r.options.Limits, r.options.Times)
+		if err == nil {
+			r.state = restored
+		}
+		return err
+	}, func(path string, err error) {
+		unusable++
+		r.options.Logger.Warn("a checkpoint of the registry is unusable; using the one before it, with a longer replay",
+			"file", path, "error", err)
+	})
+	r.position, r.restored, r.state.position = position, position, position
+	r.applied.Store(uint64(position))
+	if errors.Is(err, checkpoint.ErrNone) {
+		if unusable > 0 {
+			r.options.Logger.Error("no usable checkpoint of the registry: topologies and annotations from before the journal's oldest entry are gone",
+				"directory", r.options.Dir)
+		}
+		return nil
+	}
+	return err
+}
+
+// Run takes in what the journal gets until the journal is closed and read to its end; then it saves a last checkpoint.
+// It ends early, without one, when ctx is done. Both return nil.
+func (r *Registry) Run(ctx context.Context) error {
+	reader, err := r.openReader()
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	defer reader.Close()
+	for {
+		position, entry, err := reader.Next(ctx)
+		switch {
+		case errors.Is(err, journal.ErrClosed):
+			r.checkpoint()
+			return nil
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case errors.Is(err, journal.ErrRead):
+			r.endure(ctx, reader, err)
+		case err != nil:
+			return fmt.Errorf("registry: read the journal: %w", err)
+		default:
+			r.patience.Succeeded()
+			r.take(position, entry)
+		}
+	}
+}
+
+// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
+// not give back: changes that were reported in there are not seen.
+func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
+	if !r.patience.Failing() {
+		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
+			"giving_up_after", r.patience.GiveUp, "error", failure)
+	}
+	r.figures.readFailures.Inc()
+	delay, stepOver := r.patience.Failed()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return
+	}
+	if stepOver {
+		reader.StepOver()
+		r.figures.unreadable.Inc()
+		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after",
+			r.position, "error", failure)
+	}
+}
+
+// openReader starts from the registry's place, or, where the journal has released it, from what there is, and logs
+// that.
+func (r *Registry) openReader() (*journal.Reader, error) {
+	reader, err := r.journal.Reader(r.position)
+	if !errors.Is(err, journal.ErrExpired) {
+		return reader, err
+	}
+	r.options.Logger.Error("the journal no longer has entries that the registry still needed; their changes are lost",
+		"from", r.position,
+		"to", r.journal.Oldest())
+	return r.journal.Reader(0)
+}
+
+func (r *Registry) take(position journal.Position, entry journal.Entry) {
+	r.mu.Lock()
+	r.state.position = position
+	r.state.apply(entry)
+	if batch, ok := entry.(*journal.Batch); ok {
+		r.writer.applied(batch)
+	}
+	r.mu.Unlock()
+	r.position = position
+	r.applied.Store(uint64(position))
+	if _, tick := entry.(*journal.Tick); tick {
+		if r.ticks++; r.hurried.Swap(false) || r.ticks >= r.options.CheckpointTicks {
+			r.ticks = 0
+			r.checkpoint()
+		}
+	}
+}
+
+// hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the
+// journal can release what lies before the second one that it asks for.
+func (r *Registry) hurry(upTo journal.Position) {
+	if r.applied.Load() >= uint64(upTo) {
+		r.hurried.Store(true)
+	}
+}
+
+// Position is the journal position up to which entries are in what the registry answers.
+func (r *Registry) Position() uint64 { return r.applied.Load() }
+
+// checkpoint saves the state, and releases what a restart would never read. A failure to save costs a longer replay,
+// and the journal is kept for that.
+func (r *Registry) checkpoint() {
+	r.mu.Lock()
+	state := r.state.snapshot()
+	r.mu.Unlock()
+	if err := r.checkpoints.Save(r.position, state); err != nil {
+		r.figures.failures.Inc()
+		r.options.Logger.Warn("saving a checkpoint of the registry failed; a restart will replay more", "directory",
+			filepath.Clean(r.options.Dir), "error", err)
+	}
+	if err := r.retention.Need(name, r.checkpoints.Keep(keptCheckpoints)); err != nil {
+		r.options.Logger.Warn("deleting old journal segments failed", "error", err)
+	}
+}

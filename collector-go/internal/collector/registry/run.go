@@ -1,0 +1,304 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// run is a topology under one of Storm's ids: one submission.
+type run struct {
+	topology, id string
+	submittedMs  int64 // as the id has it; 0 where it has none
+	firstMs      int64 // when it was heard first and last, by the collector's clock
+	heardMs      int64
+	// hearingSinceMs is since when it is heard without a break: nobody's silence counts from before.
+	hearingSinceMs int64
+	// stoppedMs is when a producer said that it was being closed, by the collector's clock; 0 where something was heard
+	// since.
+	stoppedMs int64
+
+	info    *info // nil until reported
+	source  journal.ProducerID
+	senders map[journal.ProducerID]*sender
+	workers map[place]*worker
+	tasks   map[int32]*task
+	wave    *wave // nil while the assignment rests
+	leavers leavers
+	crowded bool // no worker was found that could make room, and none has left since
+
+	forgotten bool // made room: who holds it looks again
+}
+
+// sender is a producer as one run knows it: a task of the metrics consumer.
+type sender struct {
+	place
+	task      int32
+	connected bool
+	heardMs   int64
+	digest    uint64 // of what it reported; 0 before
+	forgotten bool   // made room: who holds it looks again
+}
+
+// worker is a place at which the topology runs, or ran.
+type worker struct {
+	place
+	pid       uint64 // 0 where that is not known
+	startMs   int64  // when that process started
+	sinceMs   int64  // when the registry learnt of the process; event time, as the two below
+	firstMs   int64
+	lastMs    int64
+	heardMs   int64 // when it was heard last, by the collector's clock
+	reportMs  int64 // the shortest interval at which it reports
+	restarts  uint64
+	tasks     int
+	present   bool
+	leftMs    int64
+	vacatedBy uint64   // the pid when its last task moved away; 0 otherwise
+	moved     []string // components of which a task was reported from elsewhere after it had been here, ascending
+	forgotten bool     // made room: who holds it looks again
+}
+
+// task is where a task of the topology runs.
+type task struct {
+	component string // "" until one of its samples came
+	worker    *worker
+	sinceMs   int64 // event time
+	lastMs    int64
+}
+
+func newRun(topology, id string, nowMs int64) *run {
+	return &run{topology: topology, id: id, submittedMs: submittedMs(id), firstMs: nowMs, heardMs: nowMs,
+		hearingSinceMs: nowMs,
+		senders:        map[journal.ProducerID]*sender{}, workers: map[place]*worker{}, tasks: map[int32]*task{}}
+}
+
+// submittedMs reads the submission's time from Storm's id, "name-n-seconds".
+func submittedMs(id string) int64 {
+	seconds, err := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
+	if err != nil || seconds < 1_000_000_000 || seconds > 99_999_999_999 {
+		return 0
+	}
+	return seconds * 1000
+}
+
+func (r *run) beganMs() int64 { return cmp.Or(r.submittedMs, r.firstMs) }
+
+func (r *run) anyConnected() bool {
+	for _, s := range r.senders {
+		if s.connected {
+			return true
+		}
+	}
+	return false
+}
+
+// disputed reports whether another sender, which is still there, reported otherwise.
+func (r *run) disputed(by journal.ProducerID) bool {
+	source := r.senders[r.source]
+	return r.source != by && source != nil && source.connected
+}
+
+// sender is the producer's place in the run; nil where there are too many.
+func (r *run) sender(p *producer, s *state) *sender {
+	if p.sender == nil || p.senderOf != r || p.sender.forgotten {
+		p.sender, p.senderOf = r.findSender(p, s), r
+	}
+	return p.sender
+}
+
+func (r *run) findSender(p *producer, s *state) *sender {
+	if known := r.senders[p.ID]; known != nil {
+		return known
+	}
+	if len(r.senders) == s.limits.Producers {
+		s.drop("producers", 1)
+		if !r.forgetSender() {
+			return nil
+		}
+	}
+	known := &sender{place: place{p.Host, p.Port}, task: p.Task}
+	r.senders[p.ID] = known
+	return known
+}
+
+// forgetSender makes room: the one heard longest ago of those that are not connected.
+func (r *run) forgetSender() bool {
+	var oldest journal.ProducerID
+	found := false
+	for _, id := range slices.Sorted(maps.Keys(r.senders)) {
+		if s := r.senders[id]; !s.connected && (!found || s.heardMs < r.senders[oldest].heardMs) {
+			oldest, found = id, true
+		}
+	}
+	if found {
+		r.senders[oldest].forgotten = true
+		delete(r.senders, oldest)
+	}
+	return found
+}
+
+// hear notes that a batch came, and so that its producer lives: a task like any other, though it reports nothing of
+// itself.
+func (r *run) hear(b *journal.Batch, p *producer, s *state) {
+	if b.ReceivedMs-r.heardMs > s.times.Silence.Milliseconds() {
+		r.hearingSinceMs = b.ReceivedMs
+	}
+	r.heardMs, r.stoppedMs = b.ReceivedMs, 0
+	if b.Notes.GetClosing() {
+		r.stoppedMs = b.ReceivedMs
+	}
+	if sender := r.sender(p, s); sender != nil {
+		sender.connected, sender.heardMs = true, b.ReceivedMs
+	}
+	p.self.newestMs = b.SentMs
+	r.saw(&p.self, b.ReceivedMs, s)
+}
+
+// saw takes the newest report of a task, or, for task -1, of a worker. Clocks that are ahead count as the collector's.
+func (r *run) saw(src *source, receivedMs int64, s *state) {
+	if src.run != r || src.worker == nil || src.worker.forgotten {
+		src.run, src.worker = r, r.worker(src.place, s)
+	}
+	w, at := src.worker, min(src.newestMs, receivedMs)
+	if w == nil {
+		return
+	}
+	if src.reportMs > 0 && (w.reportMs == 0 || src.reportMs < w.reportMs) {
+		w.reportMs = src.reportMs
+	}
+	if src.task >= 0 {
+		r.place(src.task, src.component, w, at, s)
+	} else if !w.present && at > w.leftMs {
+		r.join(w, at, s)
+	}
+	if w.present && at >= w.leftMs {
+		w.lastMs, w.heardMs = max(w.lastMs, at), receivedMs
+	}
+}
+
+// worker is the one at a place, known or new; nil where there are too many.
+func (r *run) worker(at place, s *state) *worker {
+	if w := r.workers[at]; w != nil {
+		return w
+	}
+	if len(r.workers) == s.limits.Workers {
+		s.drop("workers", 1)
+		if r.crowded = r.crowded || !r.forgetWorker(); r.crowded {
+			return nil
+		}
+	}
+	w := &worker{place: at}
+	r.workers[at] = w
+	r.leavers.add(w)
+	return w
+}
+
+// forgetWorker makes room: the one that left first.
+func (r *run) forgetWorker() bool {
+	oldest := r.leavers.next(r.workers)
+	if oldest != nil {
+		oldest.forgotten = true
+		delete(r.workers, oldest.place)
+	}
+	return oldest != nil
+}
+
+// place notes that a task reported from a worker. The latest report decides where it is.
+func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
+	t := r.tasks[id]
+	switch {
+	case t == nil && len(r.tasks) == s.limits.Tasks:
+		s.drop("tasks", 1)
+		return
+	case t == nil:
+		t = &task{worker: w, sinceMs: at, lastMs: at}
+		r.tasks[id] = t
+		w.tasks++
+	case t.worker == w:
+		t.lastMs = max(t.lastMs, at)
+	case at <= t.lastMs:
+		return // a late report from where it was
+	default:
+		r.move(id, t, w, at, s)
+	}
+	if component != "" {
+		t.component = component
+	}
+	if !w.present {
+		r.join(w, at, s)
+	}
+}
+
+func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
+	from := t.worker
+	r.changing(at, s).from(id, from.place)
+	from.movedFrom(r.componentOf(id, t))
+	if !to.present {
+		r.join(to, at, s)
+	}
+	t.worker, t.sinceMs, t.lastMs = to, at, at
+	to.tasks++
+	if from.tasks--; from.tasks > 0 {
+		return
+	}
+	r.crowded = false
+	if from.present {
+		from.vacatedBy = from.pid
+		r.leave(from, at, s)
+	}
+	r.leavers.add(from)
+}
+
+// describeWorker takes what a producer knows of a worker: its process, and where tasks reported last.
+func (r *run) describeWorker(info *bulletmetricsv1.WorkerInfo, receivedMs int64, s *state) {
+	w := r.worker(place{clip(info.GetHost(), s.limits.TextBytes), info.GetPort()}, s)
+	if w == nil {
+		return
+	}
+	times := info.GetTaskTimesMs()
+	for i, id := range info.GetTasks() {
+		switch {
+		case id < 0:
+		case i < len(times):
+			r.place(id, "", w, min(times[i], receivedMs), s)
+		case r.tasks[id] == nil: // an older plugin: better than nothing
+			r.place(id, "", w, receivedMs, s)
+		}
+	}
+	r.process(w, info.GetPid(), info.GetStartTimeMs(), receivedMs, s)
+}
+
+// process takes which process a worker is. What started earlier than the known one was reported late.
+func (r *run) process(w *worker, pid uint64, startMs, receivedMs int64, s *state) {
+	if pid == 0 || (pid == w.pid && startMs == w.startMs) || startMs < w.startMs {
+		return
+	}
+	if w.pid != 0 && w.vacatedBy != w.pid {
+		w.restarts++
+		s.annotate(r.topology, cmp.Or(min(startMs, receivedMs), receivedMs), change{
+			title: fmt.Sprintf("Worker %s restarted", w.place),
+			lines: []string{"- " + processLine(w.pid, w.startMs), "+ " + processLine(pid, startMs)},
+			tags:  []string{"restart"},
+		})
+	}
+	w.pid, w.startMs, w.sinceMs, w.vacatedBy = pid, startMs, receivedMs, 0
+}
+
+func processLine(pid uint64, startMs int64) string {
+	if startMs == 0 {
+		return fmt.Sprintf("pid %d", pid)
+	}
+	return fmt.Sprintf("pid %d, started %s", pid, timeText(startMs))
+}
+
+func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func sortedNames(m map[string]*topology) []string { return slices.Sorted(maps.Keys(m)) }

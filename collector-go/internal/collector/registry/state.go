@@ -1,0 +1,353 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// state is the registry without its files: journal entries go in. It has no clock and does no I/O, so that living on,
+// catching up and recovering are the same.
+type state struct {
+	limits Limits
+	times  Times
+
+	clockMs int64 // the collector's, as the journal has it
+	// the same, but that no tick counts for more than longestTick: a step of the clock makes nothing old
+	ageClockMs int64
+	topologies map[string]*topology
+	position   journal.Position // of the entry at hand
+	set        *annotations     // annotations of producers and clients
+	made       *annotations     // the registry's own
+	nextMade   uint64
+	dropped    map[string]uint64 // what did not fit, by reason, since the journal's beginning
+
+	// What the journal names again to every reader.
+	producers map[journal.ProducerID]*producer
+	sources   *sources
+
+	clients map[clientKey]*client
+	clocks  map[string]*clock // by host
+}
+
+// topology is what has been submitted under one name.
+type topology struct {
+	name string
+	runs []*run // in the order of submission; the last is the current one
+}
+
+// producer is one of the journal's, with the run that it belongs to.
+type producer struct {
+	journal.ProducerDefined
+	run  *run
+	self source // as which it reports that it lives
+
+	// What the run senderOf knows it as.
+	sender   *sender
+	senderOf *run
+}
+
+// external reports whether the producer is a client that measures a topology from outside, such as the canary: it sends
+// from port 0, where no worker listens. It is no worker and no submission.
+func (p *producer) external() bool { return p.Port == 0 }
+
+func newState(l Limits, t Times) *state {
+	s := &state{
+		limits: l, times: t, topologies: map[string]*topology{}, dropped: map[string]uint64{},
+		producers: map[journal.ProducerID]*producer{}, sources: newSources(), clients: map[clientKey]*client{},
+		clocks: map[string]*clock{},
+	}
+	s.set, s.made = newAnnotations(&s.position), newAnnotations(&s.position)
+	return s
+}
+
+func (s *state) drop(reason string, n int) { s.dropped[reason] += uint64(n) }
+
+// apply takes one entry of the journal.
+func (s *state) apply(entry journal.Entry) {
+	switch e := entry.(type) {
+	case *journal.SeriesDefined:
+		s.sources.define(e)
+	case *journal.LayoutDefined:
+		s.sources.layOut(e)
+	case *journal.Forgotten:
+		s.sources.forget(e)
+		for _, id := range e.Producers {
+			delete(s.producers, id)
+		}
+	case *journal.ProducerDefined:
+		s.producers[e.ID] = &producer{ProducerDefined: *e, self: source{place: place{e.Host, e.Port}, task: e.Task}}
+	case *journal.Connected:
+		s.clockMs = e.TimeMs
+		s.connected(e)
+	case *journal.Disconnected:
+		s.clockMs = e.TimeMs
+		s.disconnected(e)
+	case *journal.Started:
+		s.clockMs = e.TimeMs
+		s.started()
+	case *journal.Batch:
+		s.clockMs = e.ReceivedMs
+		s.batch(e)
+	case *journal.Tick:
+		s.clockMs = e.TimeMs
+		s.age()
+		s.tick()
+	}
+}
+
+// longestTick is how much one tick may count for, ms.
+const longestTick = 5_000
+
+// age moves the clock by which annotations grow old. It may be behind, by the time that the collector was down.
+func (s *state) age() {
+	if s.ageClockMs == 0 {
+		s.ageClockMs = s.clockMs
+	}
+	s.ageClockMs = min(s.clockMs, s.ageClockMs+longestTick)
+}
+
+func (s *state) connected(e *journal.Connected) {
+	if p := s.producers[e.Producer]; p != nil && p.Topology != "" && !p.external() {
+		r := s.runOf(p)
+		if !r.anyConnected() {
+			r.hearingSinceMs = e.TimeMs
+		}
+		if sender := r.sender(p, s); sender != nil {
+			sender.connected = true
+		}
+	}
+}
+
+func (s *state) disconnected(e *journal.Disconnected) {
+	p := s.producers[e.Producer]
+	if p == nil || s.topologies[p.Topology] == nil {
+		return
+	}
+	for _, r := range s.topologies[p.Topology].runs {
+		if sender := r.senders[e.Producer]; sender != nil {
+			sender.connected = false
+		}
+	}
+}
+
+func (s *state) started() {
+	for _, t := range s.topologies {
+		for _, r := range t.runs {
+			for _, sender := range r.senders {
+				sender.connected = false
+			}
+		}
+	}
+}
+
+// batch takes what a producer sent: samples first, since notes are about what reports.
+func (s *state) batch(b *journal.Batch) {
+	p := s.producers[b.Producer]
+	if p == nil {
+		return
+	}
+	if p.Topology == "" { // of Annotate
+		s.annotations(b.Notes.GetAnnotations(), "", OfAPI)
+		return
+	}
+	s.clocksOf(b, p.Host)
+	if p.external() {
+		s.hearClient(p, b.Notes.GetClosing())
+		s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
+		return
+	}
+	r := s.runOf(p)
+	r.hear(b, p, s)
+	for _, seen := range s.sources.seenIn(b) {
+		r.saw(seen, b.ReceivedMs, s)
+	}
+	for _, worker := range b.Notes.GetWorkers() {
+		r.describeWorker(worker, b.ReceivedMs, s)
+	}
+	if topology := b.Notes.GetTopology(); topology != nil {
+		s.describe(p, newInfo(topology, s.limits, s.drop))
+	}
+	s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
+}
+
+// annotations takes those that somebody set; on a stream they are about its topology.
+func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, origin Origin) {
+	for _, one := range all {
+		a := Annotation{ID: one.GetId(), Topology: cmp.Or(topology, one.GetTopology()), TimeMs: one.GetTimeMs(),
+			EndMs: one.GetEndTimeMs(),
+			Title: one.GetTitle(), Text: one.GetText(), Tags: one.GetTags(), Origin: origin}.within(s.limits.TextBytes)
+		if a.ID == "" || strings.HasPrefix(a.ID, autoPrefix) {
+			a.ID = fmt.Sprintf("%s%d", autoPrefix, s.nextMade)
+			s.nextMade++
+		}
+		s.set.put(a)
+	}
+	if len(all) > 0 {
+		s.bound()
+	}
+}
+
+// annotate adds one of the registry's own.
+func (s *state) annotate(topology string, timeMs int64, c change) {
+	text := strings.Join(c.lines, "\n")
+	s.made.put(Annotation{ID: fmt.Sprintf("%s%d", autoPrefix, s.nextMade), Topology: topology, TimeMs: timeMs,
+		Title: c.title, Text: text, Tags: c.tags,
+		Origin: OfRegistry}.within(s.limits.TextBytes))
+	s.nextMade++
+	s.bound()
+}
+
+func (s *state) bound() {
+	before := s.ageClockMs - s.limits.AnnotationAge.Milliseconds()
+	s.set.bound(before, s.limits, s.drop)
+	s.made.bound(before, s.limits, s.drop)
+}
+
+// tick looks for what has fallen silent, and for assignments that have settled.
+func (s *state) tick() {
+	for _, name := range sortedNames(s.topologies) {
+		r := s.topologies[name].current()
+		r.leaveSilent(s)
+		r.settle(s)
+	}
+	s.forgetClocks()
+	s.bound()
+}
+
+func (t *topology) current() *run { return t.runs[len(t.runs)-1] }
+
+// runOf is the run that a producer belongs to; one that is new is annotated.
+func (s *state) runOf(p *producer) *run {
+	if p.run != nil && !p.run.forgotten {
+		return p.run
+	}
+	t := s.topology(p.Topology)
+	i := slices.IndexFunc(t.runs, func(r *run) bool { return r.id == p.TopologyID })
+	if i < 0 {
+		i = s.begin(t, newRun(p.Topology, p.TopologyID, s.clockMs))
+	}
+	p.run = t.runs[i]
+	return p.run
+}
+
+// topology is the one of a name; another makes room for one that is new.
+func (s *state) topology(name string) *topology {
+	if t := s.topologies[name]; t != nil {
+		return t
+	}
+	if len(s.topologies) == s.limits.Topologies {
+		s.dropTopology(s.leastMissed())
+	}
+	t := &topology{name: name}
+	s.topologies[name] = t
+	return t
+}
+
+// leastMissed is the topology that makes room: of those that nobody is connected for the one that was heard longest
+// ago, and where all are connected the one that came last, so that whoever makes up names is not kept at the cost of
+// those that were there.
+func (s *state) leastMissed() string {
+	return slices.MinFunc(sortedNames(s.topologies), func(a, b string) int {
+		one, other := s.topologies[a].current(), s.topologies[b].current()
+		switch {
+		case one.anyConnected() && other.anyConnected():
+			return cmp.Compare(other.hearingSinceMs, one.hearingSinceMs)
+		case one.anyConnected():
+			return 1
+		case other.anyConnected():
+			return -1
+		}
+		return cmp.Compare(one.heardMs, other.heardMs)
+	})
+}
+
+func (s *state) dropTopology(name string) {
+	for _, r := range s.topologies[name].runs {
+		r.forgotten = true
+	}
+	delete(s.topologies, name)
+	s.drop("topologies", 1)
+}
+
+// begin puts a run where its submission belongs, and returns that place.
+func (s *state) begin(t *topology, r *run) int {
+	i := len(t.runs)
+	for i > 0 && t.runs[i-1].beganMs() > r.beganMs() {
+		i--
+	}
+	if i == len(t.runs) {
+		s.annotateSubmission(t, r)
+	}
+	t.runs = slices.Insert(t.runs, i, r)
+	if len(t.runs) > s.limits.Runs {
+		// A producer that outlived eight submissions is heard no more than the run that it belongs to.
+		drop := 0
+		if i == 0 {
+			drop = 1
+		}
+		t.runs[drop].forgotten = true
+		t.runs = slices.Delete(t.runs, drop, drop+1)
+		s.drop("runs", 1)
+		i = slices.Index(t.runs, r)
+	}
+	return i
+}
+
+func (s *state) annotateSubmission(t *topology, r *run) {
+	c := change{title: fmt.Sprintf("Topology %s submitted", t.name), tags: []string{"submitted"},
+		lines: []string{"+ id " + r.id}}
+	if len(t.runs) > 0 {
+		before := t.current()
+		before.wave = nil
+		c.title, c.lines = c.title+" again", []string{"- id " + before.id, "+ id " + r.id}
+	}
+	s.annotate(t.name, r.beganMs(), c)
+}
+
+// describe takes a producer's description of its topology. Producers on different machines may see different versions
+// of Java; what each reports is compared to what it reported before, so that their differences are no changes.
+func (s *state) describe(p *producer, in *info) {
+	r := s.runOf(p)
+	sender := r.sender(p, s)
+	digest := in.digest()
+	if sender == nil || sender.digest == digest {
+		return
+	}
+	sender.digest = digest
+	switch {
+	case r.info == nil:
+		if before := s.infoBefore(r); before != nil {
+			s.annotateAll(r.topology, r.beganMs(), difference(before, in))
+		}
+	case r.info.digest() == digest || r.disputed(p.ID):
+		return
+	default:
+		s.annotateAll(r.topology, s.clockMs, difference(r.info, in))
+	}
+	r.info, r.source = in, p.ID
+}
+
+func (s *state) annotateAll(topology string, timeMs int64, changes []change) {
+	for _, c := range changes {
+		s.annotate(topology, timeMs, c)
+	}
+}
+
+// infoBefore is what the topology was before a run that is its newest; nil where that is not known.
+func (s *state) infoBefore(r *run) *info {
+	runs := s.topologies[r.topology].runs
+	if runs[len(runs)-1] != r {
+		return nil
+	}
+	for i := len(runs) - 2; i >= 0; i-- {
+		if runs[i].info != nil {
+			return runs[i].info
+		}
+	}
+	return nil
+}

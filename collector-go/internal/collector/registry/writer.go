@@ -1,0 +1,142 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// InvalidError is what is wrong with an annotation, for the client to correct.
+type InvalidError struct{ Reason string }
+
+func (e *InvalidError) Error() string { return e.Reason }
+
+// writer is the registry's own sender of annotations: an epoch of its own distinguishes its batches from others.
+// Guarded by the registry's mutex.
+type writer struct {
+	epoch    journal.Epoch
+	sequence uint64
+	waiting  map[uint64]chan struct{} // closed once the batch of that sequence is applied
+}
+
+func newWriter() *writer {
+	w := &writer{waiting: map[uint64]chan struct{}{}}
+	_, _ = rand.Read(w.epoch[:]) // never fails: crypto/rand
+	return w
+}
+
+func (w *writer) applied(b *journal.Batch) {
+	if b.Epoch == w.epoch && w.waiting[b.Sequence] != nil {
+		close(w.waiting[b.Sequence])
+		delete(w.waiting, b.Sequence)
+	}
+}
+
+// Annotate sets an annotation: one whose id is known takes the place of the one before, and what it leaves empty stays
+// as it was, so that an open step is closed by its id and an end. Without an id it gets a random one, without a time
+// the present. It returns when the annotation is on disk and can be read, and gives it as it stands then. An
+// *InvalidError is the client's fault; journal.ErrFull and journal.ErrClosed are not, and nothing was set. When ctx
+// ends first the annotation may or may not be set: setting it again under the same id makes sure.
+func (r *Registry) Annotate(ctx context.Context, a Annotation) (Annotation, error) {
+	if a.ID == "" {
+		a.ID = randomID()
+	}
+	if problem := a.problem(r.options.Limits.TextBytes); problem != "" {
+		return Annotation{}, &InvalidError{problem}
+	}
+	if known, ok := r.annotation(a.Topology, a.ID); ok {
+		merged := known.changed(a)
+		if problem := merged.problem(r.options.Limits.TextBytes); problem != "" {
+			return Annotation{}, &InvalidError{problem}
+		}
+	} else if a.Title == "" {
+		return Annotation{}, &InvalidError{"title is missing, and there is no annotation of this id that has one"}
+	} else {
+		a.TimeMs = cmp.Or(a.TimeMs, r.options.Now().UnixMilli())
+	}
+	if err := r.write(ctx, a); err != nil {
+		return Annotation{}, err
+	}
+	if set, ok := r.annotation(a.Topology, a.ID); ok {
+		return set, nil
+	}
+	return Annotation{}, &InvalidError{"it is older than annotations are kept, or than all of as many as are kept"}
+}
+
+func randomID() string {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // never fails: crypto/rand
+	return hex.EncodeToString(id[:])
+}
+
+func (r *Registry) annotation(topology, id string) (Annotation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.state.set.byID[annotationKey{topology, id}]; a != nil {
+		return *a, true
+	}
+	return Annotation{}, false
+}
+
+// write journals an annotation and waits until it is durable and applied.
+func (r *Registry) write(ctx context.Context, a Annotation) error {
+	// A producer without a topology is nobody else: the door takes none.
+	producer, err := r.journal.DefineProducer(journal.ProducerDefined{Host: name, Task: -1})
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	sequence, applied := r.reserve()
+	nowMs := r.options.Now().UnixMilli()
+	durable := make(chan error, 1)
+	_, err = r.journal.Append(&journal.Batch{
+		Producer: producer, Epoch: r.writer.epoch, Sequence: sequence, SentMs: nowMs, ReceivedMs: nowMs,
+		Notes: &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{{
+			Id: a.ID, Topology: a.Topology, TimeMs: a.TimeMs, EndTimeMs: a.EndMs, Title: a.Title, Text: a.Text,
+			Tags: a.Tags,
+		}}},
+	}, func(err error) { durable <- err })
+	if err == nil {
+		err = waitFor(ctx, durable)
+	}
+	if err != nil {
+		r.release(sequence)
+		return fmt.Errorf("registry: set an annotation: %w", err)
+	}
+	select {
+	case <-applied:
+		return nil
+	case <-ctx.Done():
+		r.release(sequence)
+		return fmt.Errorf("registry: the annotation is on disk but cannot be read yet: %w", ctx.Err())
+	}
+}
+
+func waitFor(ctx context.Context, done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errors.Join(errors.New("not known to be on disk yet; set it again under the same id"), ctx.Err())
+	}
+}
+
+func (r *Registry) reserve() (sequence uint64, applied chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writer.sequence++
+	applied = make(chan struct{})
+	r.writer.waiting[r.writer.sequence] = applied
+	return r.writer.sequence, applied
+}
+
+func (r *Registry) release(sequence uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.writer.waiting, sequence)
+}

@@ -1,0 +1,205 @@
+package replay
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/capture"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// File is one capture on its way.
+type File struct {
+	name   string
+	reader *capture.Reader
+	point  *capture.Point // the next; nil at the end
+	nowMs  int64          // the capture's clock at that point
+
+	sender      *ingest.Local // nil until the first batch
+	prepare     *capture.Prepare
+	topology    string // the sender's
+	topologyID  string
+	storm       string                // release of Storm; "" where nobody says
+	ids         map[metric.Raw]uint32 // the sender's, by series without worker's topology
+	layouts     layouts               // the sender's
+	described   bool                  // the topology's description was sent
+	unsupported uint64                // of this sender
+}
+
+// NewFile is a capture of that name that is read from r.
+func NewFile(name string, r io.Reader) *File {
+	return &File{name: name, reader: capture.NewReader(name, r)}
+}
+
+// advance goes to the next data point, over malformed lines.
+func (p *Player) advance(f *File) error {
+	for {
+		point, err := f.reader.Next()
+		var malformed *capture.LineError
+		switch {
+		case errors.As(err, &malformed):
+			if p.outcome.Unread++; len(p.outcome.Malformed) < maxMalformed {
+				p.outcome.Malformed = append(p.outcome.Malformed, err)
+			}
+			continue
+		case errors.Is(err, io.EOF):
+			f.point = nil
+			return nil
+		case err != nil:
+			return err
+		}
+		f.point = point
+		f.nowMs = f.clock(point)
+		return nil
+	}
+}
+
+// clock is the consumer's clock at a data point. Where a line does not say it shows the newest event's time.
+func (f *File) clock(point *capture.Point) int64 {
+	if point.NowMs > 0 {
+		return point.NowMs
+	}
+	return max(f.nowMs, point.TimeMs, 1)
+}
+
+// open makes the sender for a data point, a new one where a consumer started again.
+func (p *Player) open(f *File, point *capture.Point, files []*File) error {
+	if f.sender != nil && f.prepare == point.Prepare {
+		return nil
+	}
+	f.close()
+	f.prepare, f.topology, f.topologyID = point.Prepare, filepath.Base(f.name), ""
+	port, task := point.Port, int32(0)
+	if at := point.Prepare; at != nil && at.TopologyID != "" {
+		f.topology, f.topologyID, port, task = at.Topology(), at.TopologyID, at.Port, at.Task
+	}
+	f.storm = p.Storm
+	if at := point.Prepare; at != nil && at.Storm != "" {
+		f.storm = at.Storm
+	}
+	p.settleName(f, files)
+	host := point.Host
+	if host == "" {
+		host = "unknown"
+	}
+	var epoch journal.Epoch
+	_, _ = rand.Read(epoch[:]) // never fails (crypto/rand)
+	var err error
+	f.sender, err = p.door.Local(&pb.Open{Topology: f.topology, TopologyId: f.topologyID, Host: host, Port: port,
+		Task: task}, epoch)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	f.ids, f.layouts, f.described, f.unsupported = map[metric.Raw]uint32{}, layouts{}, false, 0
+	p.outcome.Topologies[f.topology] = true
+	return nil
+}
+
+// settleName gives a capture its file's name as its topology's where the collector has samples of another run of its
+// topology from the same time on, in another capture or from before: one collector has one run of a topology at a time.
+func (p *Player) settleName(f *File, files []*File) {
+	if !p.taken(f, f.topology, files) {
+		return
+	}
+	said := f.topology
+	f.topology = filepath.Base(f.name)
+	for n := 2; p.taken(f, f.topology, files); n++ {
+		f.topology = fmt.Sprintf("%s#%d", filepath.Base(f.name), n)
+	}
+	p.log.Warn("another run of this topology has samples of the same time or later; this one is stored under another name",
+		"file", f.name, "topology", said, "stored_as", f.topology)
+}
+
+// taken reports whether another run has a topology's name from now on. A capture that does not say its run is taken for
+// the one that was played before under the same name, but for one that is being played.
+func (p *Player) taken(f *File, name string, files []*File) bool {
+	for _, other := range files {
+		if other != f && other.sender != nil && other.topology == name &&
+			(other.topologyID != f.topologyID || f.topologyID == "") {
+			return true
+		}
+	}
+	for _, run := range p.Earlier[name] {
+		if f.topologyID != "" && run.ID != f.topologyID && run.LastMs >= p.clock.ms.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *File) close() {
+	if f.sender != nil {
+		f.sender.Close()
+		f.sender = nil
+	}
+}
+
+// batch is what a capture has in one second.
+type batch struct {
+	series  []metric.Raw // without topology; an entry a sample
+	timesMs []int64
+	values  []float64
+
+	unsupported uint64
+}
+
+func (b *batch) samples() int { return len(b.values) }
+
+// add takes the capture's next data point into a batch.
+func (f *File) add(b *batch) {
+	p := f.point
+	b.unsupported += uint64(p.Unsupported)
+	for _, s := range p.Samples {
+		b.series = append(b.series, metric.Raw{Worker: metric.Worker{Host: p.Host, Port: p.Port},
+			Component: p.Component, Task: p.Task,
+			Name: p.Name, Key: s.Key, Shape: s.Shape, IntervalMs: p.IntervalMs})
+		b.timesMs = append(b.timesMs, p.TimeMs)
+		b.values = append(b.values, s.Value)
+	}
+}
+
+// finish is the batch as the plugin would send it: new series and layouts defined, its topology described once, drops
+// as a running total.
+func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
+	out := &pb.Batch{SendTimeMs: nowMs, Samples: &pb.SampleColumns{}}
+	if len(b.timesMs) > 0 {
+		out.Samples.BaseTimeMs = b.timesMs[0]
+	}
+	ids := make([]uint32, len(b.series))
+	for i := range b.series {
+		id, known := f.ids[b.series[i]]
+		if !known {
+			id = uint32(len(f.ids) + 1)
+			f.ids[b.series[i]] = id
+			out.Series = append(out.Series, definition(id, &b.series[i]))
+		}
+		ids[i] = id
+	}
+	f.layouts.fill(out, b, ids)
+	if b.unsupported > 0 {
+		f.unsupported += b.unsupported
+		out.Drops = []*pb.Drop{{Reason: pb.DropReason_DROP_REASON_UNSUPPORTED_VALUE, TotalSamples: f.unsupported}}
+	}
+	if !f.described && (f.topologyID != "" || f.storm != "") {
+		f.described = true
+		out.Topology = &pb.TopologyInfo{Name: f.topology, Id: f.topologyID, StormVersion: f.storm}
+	}
+	return out
+}
+
+func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
+	d := &pb.SeriesDefinition{Id: id, Host: raw.Host, Port: raw.Port, Component: raw.Component, Task: raw.Task,
+		Name:       raw.Name,
+		IntervalMs: uint32(raw.IntervalMs), Shape: pb.Shape(raw.Shape)}
+	if raw.Shape == metric.ShapeMap {
+		d.Key = strings.Split(raw.Key, metric.KeySeparator)
+	}
+	return d
+}

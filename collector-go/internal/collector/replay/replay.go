@@ -1,0 +1,175 @@
+// Package replay plays captures into a collector as if they had come by gRPC: data points go through the door, with its
+// limits and books, into the journal, and the clock enters as the journal's ticks. It owns the order of several
+// captures, their clock and the names of their topologies. It does not know what a metric means, nor what becomes of a
+// sample behind the journal.
+package replay
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+)
+
+// Clock is a collector's clock while it replays: it stands where the captures are. It is safe for concurrent use.
+type Clock struct{ ms atomic.Int64 }
+
+// Now is the time that the clock shows.
+func (c *Clock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
+
+// Marks takes the clock's ticks: the journal.
+type Marks interface {
+	Mark(journal.Entry) error
+}
+
+// Bounds of a replay.
+const (
+	tickMs = 1000
+	// maxQuietMs is how much of a time without data points passes in ticks: longer than the slicer keeps the slices of
+	// a worker that nobody speaks for (an hour). The clock jumps over the rest.
+	maxQuietMs = 2 * 3_600_000
+	// maxBatchSamples bounds a batch, as the plugin does.
+	maxBatchSamples = 10_000
+)
+
+// Outcome is what became of captures at the door.
+type Outcome struct {
+	Points      uint64            // numbers after flattening
+	Refused     map[string]uint64 // of these, those that the door turned away, by reason
+	Unsupported uint64            // values that are no numbers; not among the points
+	Malformed   []error           // the first lines that could not be read
+	Unread      int               // how many there were
+	Topologies  map[string]bool   // names under which samples came
+}
+
+// maxMalformed bounds the lines that are named.
+const maxMalformed = 10
+
+// Run is a run of a topology that the collector has samples of.
+type Run struct {
+	ID     string // Storm's
+	LastMs int64  // when it was heard of last
+}
+
+// Player plays captures through one door. It is for one goroutine.
+type Player struct {
+	// Earlier are the runs that the collector had before, by the topology's name; may be nil.
+	Earlier map[string][]Run
+	// Storm is the release of Storm of captures that do not state it; "" lets it be guessed from what they have.
+	Storm string
+
+	door    *ingest.Server // its clock is clock
+	marks   Marks
+	clock   *Clock
+	log     *slog.Logger
+	outcome Outcome
+}
+
+// New plays into a door whose clock (ingest.Options.Now) is clock's Now, and whose journal is marks.
+func New(door *ingest.Server, marks Marks, clock *Clock, log *slog.Logger) *Player {
+	return &Player{door: door, marks: marks, clock: clock, log: log,
+		outcome: Outcome{Refused: map[string]uint64{}, Topologies: map[string]bool{}}}
+}
+
+// Play plays captures side by side, in the order of their clocks, until all are read, and returns what became of them
+// at the door. A malformed line is skipped and reported in the outcome; an error ends the replay where it is, with what
+// was played before it stored.
+func (p *Player) Play(ctx context.Context, files ...*File) (Outcome, error) {
+	if err := p.play(ctx, files); err != nil {
+		return p.outcome, err
+	}
+	return p.outcome, nil
+}
+
+func (p *Player) play(ctx context.Context, files []*File) error {
+	for _, f := range files {
+		if err := p.advance(f); err != nil {
+			return err
+		}
+	}
+	for {
+		f := next(files)
+		if f == nil {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := p.second(ctx, f, files); err != nil {
+			return err
+		}
+	}
+}
+
+// next is the capture whose next data point came first.
+func next(files []*File) *File {
+	var first *File
+	for _, f := range files {
+		if f.point != nil && (first == nil || f.nowMs < first.nowMs) {
+			first = f
+		}
+	}
+	return first
+}
+
+// second plays what a capture has in the second of its next data point.
+func (p *Player) second(ctx context.Context, f *File, files []*File) error {
+	b := &batch{}
+	start, prepare := f.nowMs/tickMs, f.point.Prepare
+	var lastMs int64
+	first := *f.point
+	for f.point != nil && f.nowMs/tickMs == start && f.point.Prepare == prepare && b.samples() < maxBatchSamples {
+		lastMs = f.nowMs
+		f.add(b)
+		p.outcome.Points += uint64(len(f.point.Samples))
+		p.outcome.Unsupported += uint64(f.point.Unsupported)
+		if err := p.advance(f); err != nil {
+			return err
+		}
+	}
+	if err := p.tickTo(lastMs); err != nil {
+		return err
+	}
+	if err := p.open(f, &first, files); err != nil {
+		return err
+	}
+	rejections, err := f.sender.Send(ctx, f.finish(b, lastMs))
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	for _, r := range rejections {
+		p.outcome.Refused[ingest.ReasonName(r.GetReason())] += r.GetSamples()
+	}
+	if f.point == nil {
+		f.close()
+	}
+	return nil
+}
+
+// tickTo lets the clock run up to a time. Where it goes back, as the clock of a capture's host may, so does ours.
+func (p *Player) tickTo(ms int64) error {
+	was := p.clock.ms.Load()
+	if was == 0 {
+		p.clock.ms.Store(ms)
+		return p.mark(&journal.Started{TimeMs: ms})
+	}
+	for at := max(was/tickMs, (ms-maxQuietMs)/tickMs) + 1; at <= ms/tickMs; at++ {
+		p.clock.ms.Store(at * tickMs)
+		if err := p.mark(&journal.Tick{TimeMs: at * tickMs}); err != nil {
+			return err
+		}
+	}
+	p.clock.ms.Store(ms)
+	return nil
+}
+
+func (p *Player) mark(e journal.Entry) error {
+	if err := p.marks.Mark(e); err != nil {
+		return fmt.Errorf("write the clock into the journal: %w", err)
+	}
+	return nil
+}

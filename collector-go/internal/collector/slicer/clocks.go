@@ -1,0 +1,94 @@
+package slicer
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// maxClocks bounds the hosts whose clocks are known; further ones are bounded by the workers' own samples alone.
+const maxClocks = 65_536
+
+// observe notes a bound of a host's clock, learnt from the batch at hand.
+func (s *Slicer) observe(host string, b clockbound.Bounds) {
+	if s.batch.receivedMs == 0 || s.options.Health.PeriodMs == 0 {
+		return
+	}
+	c := s.clocks[host]
+	if c == nil {
+		if len(s.clocks) >= maxClocks {
+			return
+		}
+		s.aloneOn(host)
+		c = clockbound.New(s.batch.receivedMs)
+		s.clocks[host] = c
+	}
+	c.Observe(b, s.batch.receivedMs)
+}
+
+// Sent records when the current batch was sent, by the clock of the worker that sent it. Call it after Received.
+func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
+	if sentMs > 0 {
+		s.observe(sender.Host, clockbound.Sent(sentMs, s.batch.receivedMs))
+	}
+}
+
+// Answered records when an answer of the collector reached a sender, by the sender's clock, and when the collector sent
+// it, by the collector's.
+func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
+	if cameMs > 0 && sentMs > 0 && sentMs <= s.batch.receivedMs {
+		s.observe(sender.Host, clockbound.Answered(cameMs, sentMs))
+	}
+}
+
+// HandedOver records when a worker handed over a report, by its own clock, and when the sender received it, by the
+// sender's.
+func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
+	if handOverMs > 0 {
+		s.observe(w.Host, clockbound.HandedOver(handOverMs, takenMs, s.batch.receivedMs, s.clocks[sender.Host].Known()))
+	}
+}
+
+// clockOf are the bounds of a worker's clock, by its host's and by its freshest sample. Where these contradict each
+// other it has another clock than what else goes by the host's name, and only its own samples count.
+func (s *Slicer) clockOf(src *source) clockbound.Bounds {
+	own := clockbound.Bounds{LeastMs: src.health.aheadMs, MostMs: clockbound.Forever}
+	if all := own.And(s.clocks[src.worker.Host].Known()); !all.Contradict() {
+		return all
+	}
+	return own
+}
+
+// sweepClocks forgets the clocks of hosts that no source is on.
+func (s *Slicer) sweepClocks() {
+	hosts := make(map[string]bool, len(s.clocks))
+	for _, src := range s.sources {
+		hosts[src.worker.Host] = true
+	}
+	maps.DeleteFunc(s.clocks, func(host string, _ *clockbound.Clock) bool { return !hosts[host] })
+}
+
+func (w writer) clocks(clocks map[string]*clockbound.Clock) {
+	w.Uint(uint64(len(clocks)))
+	for _, host := range slices.Sorted(maps.Keys(clocks)) {
+		c := clocks[host]
+		w.String(host)
+		for _, ms := range []int64{c.SinceMs, c.Now.LeastMs, c.Now.MostMs, c.Before.LeastMs, c.Before.MostMs} {
+			w.Int(ms)
+		}
+	}
+}
+
+func (r *reader) clocks() {
+	for range r.Count(1) {
+		host := r.String()
+		if !r.demand(r.s.clocks[host] == nil, "a host has two clocks") {
+			return
+		}
+		r.s.clocks[host] = &clockbound.Clock{SinceMs: r.Int(),
+			Now:    clockbound.Bounds{LeastMs: r.Int(), MostMs: r.Int()},
+			Before: clockbound.Bounds{LeastMs: r.Int(), MostMs: r.Int()}}
+	}
+}

@@ -1,0 +1,107 @@
+package slicer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// reading is what one batch reports about clocks, ms: of a clock that is ahead by so much, with so long a way each way.
+// Since is how long before the batch is sent the answer came that it names; -1 for none.
+type clockReading struct{ ahead, way, since int64 }
+
+// playClock lets a sender's batches come 10 s apart, and returns the bounds of its worker's clock at the end. A sample
+// of it is older than its batch.
+func playClock(t *testing.T, age int64, readings []clockReading) clockbound.Bounds {
+	o := DefaultOptions()
+	o.Health = testHealth(30_000)
+	s, err := New(o)
+	require.NoError(t, err)
+	w := metric.Worker{Topology: "t", Host: "h", Port: 6700}
+	src := s.source(w)
+	for n, r := range readings {
+		at := int64(1_800_000_000_000) + int64(n)*10_000 // by the collector's clock, when it is sent
+		s.Begin(1, uint64(n+1))
+		s.Received(at + r.way)
+		s.Sent(w, at+r.ahead)
+		if r.since >= 0 {
+			s.Answered(w, at-r.since+r.ahead, at-r.since-r.way)
+		}
+		if n%3 == 0 {
+			src.health.aheadMs = never // a period is written
+		}
+		s.touch(src, at+r.ahead-age)
+	}
+	return s.clockOf(src)
+}
+
+// A clock's bounds hold how far it is off, whatever the way took and however old samples were; what is beyond doubt is
+// off by no more than that.
+func TestClocksAreBoundedFromBothSides(t *testing.T) {
+	same := func(n int, r clockReading) (all []clockReading) {
+		for range n {
+			all = append(all, r)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		age         int64
+		readings    []clockReading
+		least, most int64
+		sure        int64
+	}{
+		"one host, samples of Storm's tick cut to seconds": {740, same(5, clockReading{0, 1, 5_000}), -1, 1, 0},
+		"a slow way":                       {740, same(5, clockReading{0, 700, 0}), -700, 700, 0},
+		"ahead by less than the way":       {10, same(5, clockReading{600, 700, 0}), -100, 1300, 0},
+		"ahead":                            {10, same(5, clockReading{600, 2, 0}), 598, 602, 598},
+		"behind":                           {10, same(5, clockReading{-600, 2, 0}), -602, -598, -598},
+		"behind, and nothing was answered": {10, same(5, clockReading{-600, 2, -1}), -602, clockbound.Forever, 0},
+		"the freshest of both ways counts": {10, []clockReading{{0, 900, 0}, {0, 3, 0}, {0, 500, 0}}, -3, 3, 0},
+		"a clock that was just set": {10, append(same(6, clockReading{5_000, 2, 0}), clockReading{0, 2, 0}),
+			-2, 2, 0},
+		"a clock that was set: the newer time": {10,
+			append(same(6, clockReading{5_000, 2, 0}), same(7, clockReading{0, 2, 0})...), -2, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := playClock(t, c.age, c.readings)
+			assert.Equal(t, clockbound.Bounds{LeastMs: c.least, MostMs: c.most}, got)
+			assert.Equal(t, c.sure, got.SureMs())
+		})
+	}
+}
+
+// The workers of a host have one clock; one of a host without a sender is bounded by what it hands over, on one side.
+func TestAHostHasOneClock(t *testing.T) {
+	o := DefaultOptions()
+	o.Health = testHealth(30_000)
+	s, err := New(o)
+	require.NoError(t, err)
+	sender := metric.Worker{Topology: "t", Host: "h", Port: 6700}
+	neighbour, other := metric.Worker{Topology: "t", Host: "h", Port: 6701},
+		metric.Worker{Topology: "t", Host: "g", Port: 6700}
+	const at = int64(1_800_000_000_000)
+	s.Begin(1, 1)
+	s.Received(at)
+	s.Sent(sender, at+1_000-3)
+	s.Answered(sender, at+1_000-500, at-502)
+	s.touch(s.source(neighbour), at+1_000-900)
+	s.HandedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of Storm's way, 590 in the sender's queue
+	s.touch(s.source(other), at+4_000-1_500)
+	assert.Equal(t, clockbound.Bounds{LeastMs: 997, MostMs: 1_002}, s.clockOf(s.source(neighbour)))
+	assert.Equal(t, clockbound.Bounds{LeastMs: 3_000 - 10 + 997, MostMs: clockbound.Forever},
+		s.clockOf(s.source(other)),
+		"the sender's own clock is taken into account")
+
+	// Containers may share a name and no clock: then a worker's own samples count.
+	s.touch(s.source(neighbour), at+9_000)
+	assert.Equal(t, clockbound.Bounds{LeastMs: 9_000, MostMs: clockbound.Forever}, s.clockOf(s.source(neighbour)))
+	s.sweepClocks()
+	assert.Len(t, s.clocks, 2)
+	s.sources = nil
+	s.sweepClocks()
+	assert.Empty(t, s.clocks)
+}

@@ -1,0 +1,295 @@
+package slicer
+
+import (
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+)
+
+// cohort are workers of one layout that are in step: their states are equal, and the same happens to them with every
+// block. The first of them, the leader, goes the way of every worker. The others' open samples stay rows of the blocks
+// that they came in, their states wait, and what is written of the leader is written of them, with their refs and
+// values. As soon as something happens to one of them apart, or to the leader what is not written down for all here,
+// each goes on by itself from the leader's state: nobody outside sees a cohort. It makes of a fleet's blocks what they
+// look like, a few long rows, where else each worker costs a dozen misses of the processor's cache.
+type cohort struct {
+	layout    *layout
+	run       int // the leader's
+	leader    *source
+	followers []follower
+	singly    []int // runs of the layout that are of the leader, and of workers that are not in step
+	since     int   // of the layout's blocks
+
+	least, most []float64 // by slot
+	perUnit     []float64 // by column of the layout; nil where no value is divided
+	sheets      sheets
+	totals      totals
+	before      totals // the slices that close
+
+	refs [][]slice.Ref // of the followers, by what is written under the leader's ref
+	of   map[slice.Ref]written
+}
+
+// follower is a worker and the first of its columns.
+type follower struct {
+	source *source
+	run    int
+	column int
+}
+
+// written is what is written under a ref of the leader.
+type written struct {
+	place int // in refs
+	slot  int // of a gauge; notSample for what is the same of all workers
+	part  int // 0 the mean, 1 the least, 2 the greatest
+}
+
+const notSample = -1
+
+// alone ends the cohort of a source, since something is about to happen to it alone.
+func (s *Slicer) alone(src *source) {
+	if src != nil && src.cohort != nil {
+		s.dissolve(src.cohort)
+	}
+}
+
+// aloneInput is alone for the source of an input.
+func (s *Slicer) aloneInput(in *input) {
+	switch {
+	case len(s.cohorts) == 0:
+	case in.track != nil:
+		s.alone(in.track.source)
+	default:
+		s.alone(s.byWorker[in.rule.Worker])
+	}
+}
+
+// aloneOn is alone for the workers of a host.
+func (s *Slicer) aloneOn(host string) {
+	for _, c := range slices.Clone(s.cohorts) {
+		if c.leader.worker.Host == host ||
+			slices.ContainsFunc(c.followers, func(f follower) bool { return f.source.worker.Host == host }) {
+			s.dissolve(c)
+		}
+	}
+}
+
+// addInStep takes a block's samples of a cohort's workers; values are those of all cells.
+func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
+	t := c.leader.tracks[0]
+	for row := range b.Rows {
+		timeMs := b.TimeMs(row)
+		endMs := t.endOf(timeMs)
+		to := c.sheets.add(endMs, t.row(endMs, timeMs), t.rows, b.Columns,
+			s.batch.origin(timeMs))
+		if b.Rows == 1 {
+			copy(to, values)
+			continue
+		}
+		for column := range to {
+			to[column] = values[column*b.Rows+row]
+		}
+	}
+	s.opened(t, len(c.followers)*len(t.inputs)*b.Rows)
+	// in the order of the layout, since the first who closes a slice speaks for its topology
+	for _, run := range c.singly {
+		s.addRunOf(c.layout, run, b, values)
+	}
+}
+
+// takes reports whether a block has usable samples, in time, for each worker of a cohort, and returns the first of
+// their rows.
+func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
+	t := c.leader.tracks[0]
+	if b.OffsetsMs != nil || b.Rows > 1 && b.StepMs < t.rowMs {
+		return false
+	}
+	r, pages := t.source.room, (b.Rows+t.rows)*(t.columns()+1)
+	if s.pages+pages > s.options.pages(s.options.MaxOpenSamples) ||
+		r.pages+pages > s.options.pages(s.options.MaxTopologyOpenSamples) {
+		return false
+	}
+	for row := range b.Rows {
+		timeMs := b.TimeMs(row)
+		if timeMs <= 0 || timeMs > maxTimeMs {
+			return false
+		}
+		if endMs := t.endOf(timeMs); endMs <= t.closedTo || c.sheets.has(endMs, t.row(endMs, timeMs)) ||
+			timeMs <= t.newestMs && c.sheets.repeats(t, s.batch.origin(timeMs)) {
+			return false
+		}
+	}
+	slots := len(c.least)
+	for i := range c.followers {
+		if !within(values[c.followers[i].column*b.Rows:][:slots*b.Rows], c.least, c.most, b.Rows) {
+			return false
+		}
+	}
+	return within(values[c.layout.column(c.run)*b.Rows:][:slots*b.Rows], c.least, c.most, b.Rows)
+}
+
+// within reports whether all values of some slots, each with so many rows, lie within what each slot takes.
+func within(values, least, most []float64, rows int) bool {
+	if rows == 1 {
+		least, most = least[:len(values)], most[:len(values)]
+		for i, v := range values {
+			if !(v >= least[i] && v <= most[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range least {
+		for _, v := range values[i*rows : (i+1)*rows] {
+			if !(v >= least[i] && v <= most[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// advanceTogether is advance for a cohort.
+func (s *Slicer) advanceTogether(c *cohort) {
+	if !s.moves(c.leader) {
+		return
+	}
+	before := &s.scratch.before
+	before.read(c.leader)
+	from := s.mark(c.leader)
+	s.advanceAlone(c.leader)
+	if s.follow(c, &from) {
+		return
+	}
+	s.scatter(c, before) // the followers' turn comes
+}
+
+// mark is where what is written of a leader begins.
+type mark struct {
+	slices, definitions, retired, histograms int
+	counts                                   Counts
+	refused                                  uint64
+	ended                                    int
+	writers                                  int // of the topology's infos, that are the leader
+	reasons                                  int // that something is counted by, and its series are there or will be
+}
+
+func (s *Slicer) mark(src *source) mark {
+	m := mark{slices: len(s.closed.Refs), definitions: len(s.closed.Definitions), retired: len(s.closed.Retired),
+		histograms: len(s.closed.HistogramRefs),
+		counts:     s.counts, ended: len(src.ended)}
+	for tallies := range src.health.tallies {
+		m.reasons += len(tallies)
+	}
+	m.counts.Refused = nil
+	for _, n := range s.counts.Refused {
+		m.refused += n
+	}
+	for _, in := range src.room.infos {
+		if in.writer == src {
+			m.writers++
+		}
+	}
+	return m
+}
+
+// follow writes for each follower what was written for the leader since a mark. It returns false and changes nothing
+// where more than slices came of it: a definition, a refusal, a late sample.
+func (s *Slicer) follow(c *cohort, from *mark) bool {
+	now := s.mark(c.leader)
+	if now.definitions != from.definitions || now.retired != from.retired || now.histograms != from.histograms ||
+		now.refused != from.refused ||
+		now.counts.Late != from.counts.Late || now.ended != from.ended || now.writers != from.writers ||
+		now.reasons != from.reasons {
+		return false
+	}
+	own, all := s.writeFollowers(c, from)
+	if !all {
+		return false
+	}
+	n := uint64(len(c.followers))
+	s.counts.InSlices += n * (now.counts.InSlices - from.counts.InSlices)
+	s.counts.Slices += n * (now.counts.Slices - from.counts.Slices - uint64(own))
+	s.counts.Markers += n * (now.counts.Markers - from.counts.Markers)
+	t := c.leader.tracks[0]
+	c.totals.follow(c.leader)
+	rows := c.sheets.closeTo(t.closedTo)
+	s.opened(t, -rows*len(c.followers)*len(t.inputs))
+	return true
+}
+
+// again is a slice of the leader that is written of each follower.
+type again struct {
+	written
+	refs   []slice.Ref
+	endMs  int64
+	value  float64
+	values []float64 // by column; nil where value is everybody's
+}
+
+// fold folds what closes up to a time. It returns false and changes nothing where a counter falls.
+func (c *cohort) fold(closedTo int64) bool {
+	c.totals.copyOf(&c.before)
+	for _, x := range c.sheets.open {
+		if x.endMs > closedTo {
+			break
+		}
+		x.fold(len(c.layout.series), c.perUnit)
+		if !c.totals.fold(c, x) {
+			c.totals, c.before = c.before, c.totals
+			return false
+		}
+	}
+	return true
+}
+
+// writeFollowers writes for each follower what was written for the leader, except what the leader wrote about its
+// topology, and returns how many rows those are. It writes nothing, and returns false, where it cannot attribute a row
+// or a counter fell.
+func (s *Slicer) writeFollowers(c *cohort, from *mark) (own int, all bool) {
+	list := s.scratch.again[:0]
+	defer func() { s.scratch.again = list[:0] }()
+	for i := from.slices; i < len(s.closed.Refs); i++ {
+		ref := s.closed.Refs[i]
+		w, known := c.of[ref]
+		switch {
+		case known:
+			list = append(list, again{refs: c.refs[w.place], written: w, endMs: s.closed.EndsMs[i],
+				value: s.closed.Values[i]})
+		case slices.ContainsFunc(c.leader.room.infos, func(in *info) bool { return in.hasRef && in.ref == ref }):
+			own++
+		default:
+			return 0, false
+		}
+	}
+	if !c.fold(c.leader.tracks[0].closedTo) {
+		return 0, false
+	}
+	for i := range list {
+		a := &list[i]
+		if a.slot == notSample || isMarker(a.value) {
+			continue
+		}
+		x := c.sheets.of(a.endMs)
+		a.values = [...][]float64{x.means, x.least, x.greatest}[a.part]
+	}
+	to := &s.closed
+	n := len(list) * len(c.followers)
+	at := len(to.Refs)
+	to.Refs, to.EndsMs, to.Values = slices.Grow(to.Refs, n)[:at+n], slices.Grow(to.EndsMs, n)[:at+n],
+		slices.Grow(to.Values, n)[:at+n]
+	for i := range c.followers {
+		column := c.followers[i].column
+		refs, ends, values := to.Refs[at:at+len(list)], to.EndsMs[at:at+len(list)], to.Values[at:at+len(list)]
+		for j := range list {
+			a := &list[j]
+			refs[j], ends[j], values[j] = a.refs[i], a.endMs, a.value
+			if a.values != nil {
+				values[j] = a.values[column+a.slot]
+			}
+		}
+		at += len(list)
+	}
+	return own, true
+}

@@ -1,0 +1,267 @@
+package slicer
+
+import (
+	"math"
+	"slices"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// quietMs is for how long what is written of a worker as a whole goes on without a sample of it.
+const quietMs = 150_000
+
+// periodEnd is the newest end of a period at or before a time.
+func (s *Slicer) periodEnd(timeMs int64) int64 {
+	period := s.options.Health.PeriodMs
+	if period == 0 || timeMs <= 0 {
+		return 0
+	}
+	return timeMs / period * period
+}
+
+// writeHealth writes a worker's periods up to an end. The worker's narrowest slices are its clock: what wider ones hold
+// is in the period in which they close.
+func (s *Slicer) writeHealth(src *source, endMs int64) {
+	h := &src.health
+	switch {
+	case endMs <= h.writtenTo || s.options.Health.PeriodMs == 0:
+		return
+	case h.writtenTo == 0: // the first slice is about to close: what is before it was never there
+		h.writtenTo = endMs
+		return
+	}
+	h.writtenTo = endMs
+	src.room.writtenMs = max(src.room.writtenMs, endMs)
+	var ratio float64
+	newestMs, comes := h.coming(endMs)
+	stirred := false
+	for i, m := range h.metrics {
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		if f.longestMs > 0 && c.everyMs > 0 {
+			ratio = max(ratio, float64(f.longestMs)/float64(c.everyMs))
+		}
+		if c.goesOn(f, newestMs) {
+			continue
+		}
+		stirred = true
+		s.writeMetric(src, m, comes, newestMs, endMs)
+		m.settle(endMs)
+	}
+	s.writeSums(src, comes, ratio, stirred, endMs)
+	s.writeAheadAndDropped(src, endMs)
+}
+
+// coming is the end of the newest slice with a sample of a worker, and whether there are samples of it at a time.
+func (h *health) coming(endMs int64) (newest int64, comes bool) {
+	for i := range h.metrics {
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		newest = max(newest, f.lastEnd)
+		comes = comes || f.lastEnd > 0 && f.lastEnd+max(quietMs, c.silentMs) >= endMs
+	}
+	return newest, comes
+}
+
+// writeSums writes the sums over a worker's metrics, each period for as long as samples come. Where none of them is
+// stirred, no sum of what was refused is another than in the period before.
+func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool, endMs int64) {
+	h, names := &src.health, &s.options.Health.Names
+	var samples, missing, late uint64
+	for i := range h.metrics {
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		samples, missing, late = samples+f.samples, missing+c.missing, late+c.late
+	}
+	if stirred {
+		h.sumRefused()
+	}
+	value := func(t *healthSeries, name, reason string, kind metric.Kind, v float64) {
+		what := about{worker: &src.worker, name: name, reason: reason, kind: kind}
+		switch {
+		case !comes:
+			s.endSeries(t, what, endMs)
+		case kind == metric.KindGauge || t.live: // periods may be left out, where none of its slices closed in time
+			s.writeValue(t, what, endMs, v)
+		default:
+			s.writeRise(t, what, endMs, v)
+		}
+	}
+	value(&h.samples, names.WorkerSamples, "", metric.KindCounter, float64(samples))
+	value(&h.missing, names.WorkerMissing, "", metric.KindCounter, float64(missing))
+	value(&h.late, names.WorkerLate, "", metric.KindCounter, float64(late))
+	for i := range h.refused {
+		value(&h.refused[i].series, names.WorkerRefused, h.refused[i].reason, metric.KindCounter,
+			float64(h.refused[i].n))
+	}
+	if ratio > 0 || !comes { // 60 s apart, nothing lies between two samples in every other period
+		value(&h.ratio, names.WorkerRatio, "", metric.KindGauge, ratio)
+	}
+}
+
+func (h *health) sumRefused() {
+	for i := range h.refused {
+		h.refused[i].n = 0
+	}
+	for _, m := range h.metrics {
+		for i := range m.refused {
+			add(&h.refused, m.refused[i].reason, m.refused[i].n)
+		}
+	}
+}
+
+func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
+	h, names := &src.health, &s.options.Health.Names
+	ahead, least, most := about{worker: &src.worker, name: names.Ahead, kind: metric.KindGauge},
+		about{worker: &src.worker, name: names.AheadLeast, kind: metric.KindGauge},
+		about{worker: &src.worker, name: names.AheadMost, kind: metric.KindGauge}
+	quiet := endMs-s.options.Health.PeriodMs < src.room.carried.quietMs
+	if quiet {
+		h.aheadMs = never
+	}
+	if h.aheadMs != never {
+		clock := s.clockOf(src)
+		h.aheadMs = never
+		s.writeValue(&h.ahead, ahead, endMs, float64(src.again.skewMs(clock.SureMs(), endMs))/1000)
+		s.writeValue(&h.least, least, endMs, float64(clock.LeastMs)/1000)
+		if clock.MostMs != clockbound.Forever {
+			s.writeValue(&h.most, most, endMs, float64(clock.MostMs)/1000)
+		}
+	}
+	heard := h.ahead.live && (quiet || h.ahead.lastEnd+quietMs >= endMs)
+	if !heard {
+		s.endSeries(&h.ahead, ahead, endMs)
+		s.endSeries(&h.least, least, endMs)
+	}
+	if h.most.live && !quiet && h.most.lastEnd+quietMs < endMs {
+		s.endSeries(&h.most, most, endMs)
+	}
+	for i := range h.drops { // there from the first, so that what it counts shows as a rise
+		d := &h.drops[i]
+		what := about{worker: &src.worker, name: names.Dropped, reason: d.reason, kind: metric.KindCounter}
+		if heard {
+			s.writeValue(&d.series, what, endMs, float64(d.n))
+		} else {
+			s.endSeries(&d.series, what, endMs)
+		}
+	}
+}
+
+const (
+	// refreshMs is how old an interval gets before it is written again, so that whoever looks back finds it. The
+	// metrics of a topology take turns.
+	refreshMs = 3_600_000
+	// tailMs is for how long a metric is described, each period, when nothing is wrong with it any more, so that a rate
+	// is seen to fall to zero.
+	tailMs = 300_000
+)
+
+// writeMetric writes a worker's metric for as long as something is wrong with it, and a little longer: samples are
+// missing, late or refused, come too seldom or too often, or do not come any more.
+func (s *Slicer) writeMetric(src *source, m *metricHealth, comes bool, newestMs, endMs int64) {
+	silent := m.fellSilent(m.flow, newestMs)
+	if m.off(m.longestMs) || m.counts() || silent && !m.silent {
+		m.wrongMs = endMs
+	}
+	m.note(m.flow)
+	m.silent = silent
+	seen := m.seenMs
+	if silent {
+		seen = endMs - m.lastEnd
+	}
+	names := &s.options.Health.Names
+	wrong := comes && m.described(endMs)
+	value := func(t *healthSeries, name, reason string, kind metric.Kind, there bool, v float64) {
+		what := about{worker: &src.worker, name: name, metric: m.name, reason: reason, kind: kind}
+		switch {
+		case !wrong || !there:
+			s.endSeries(t, what, endMs)
+		case name == names.Samples || kind == metric.KindGauge:
+			s.writeValue(t, what, endMs, v)
+		default:
+			s.writeRise(t, what, endMs, v)
+		}
+	}
+	value(&m.samplesSeries, names.Samples, "", metric.KindCounter, !silent && m.samples > 0, float64(m.samples))
+	value(&m.seenSeries, names.Seen, "", metric.KindGauge, seen > 0, float64(seen)/1000)
+	value(&m.missingSeries, names.Missing, "", metric.KindCounter, m.missing > 0, float64(m.missing))
+	value(&m.lateSeries, names.Late, "", metric.KindCounter, m.late > 0, float64(m.late))
+	for i := range m.refused {
+		r := &m.refused[i]
+		value(&r.series, names.Refused, r.reason, metric.KindCounter, r.n > 0, float64(r.n))
+	}
+}
+
+// counts reports whether something was counted that is not written yet.
+func (m *metricHealth) counts() bool {
+	return m.missingSeries.value != float64(m.missing) || m.lateSeries.value != float64(m.late) ||
+		slices.ContainsFunc(m.refused, func(t tally) bool { return t.series.value != float64(t.n) })
+}
+
+// writeRise writes a count; where it has no value in the period before, it writes the previous count there, so that the
+// rise is visible.
+func (s *Slicer) writeRise(t *healthSeries, what about, endMs int64, v float64) {
+	before := endMs - s.options.Health.PeriodMs
+	if v != t.value && t.lastEnd < before && before > 0 && !math.IsNaN(t.value) {
+		s.writeValue(t, what, before, t.value)
+	}
+	s.writeValue(t, what, endMs, v)
+}
+
+// about names what a health series describes; metric and reason are "" where they do not apply.
+type about struct {
+	worker   *metric.Worker // nil where it describes a topology
+	topology string         // then
+	name     string
+	metric   string
+	reason   string
+	kind     metric.Kind
+}
+
+func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64) {
+	if !t.hasRef {
+		t.hasRef, t.ref = true, s.nextRef
+		s.nextRef++
+	}
+	if !t.announced {
+		t.announced = true
+		s.closed.Definitions = append(s.closed.Definitions,
+			slice.Definition{Ref: t.ref, IntervalMs: s.options.Health.PeriodMs,
+				Series: metric.Series{Kind: what.kind, Labels: what.labels()}})
+	}
+	s.write(t.ref, endMs, v)
+	t.live, t.lastEnd, t.value = true, endMs, v
+}
+
+// endSeries marks a series as ended.
+func (s *Slicer) endSeries(t *healthSeries, what about, endMs int64) {
+	if !t.live {
+		return
+	}
+	last := t.value
+	s.writeValue(t, what, endMs, staleNaN)
+	s.counts.Slices--
+	s.counts.Markers++
+	t.live, t.value = false, last
+}
+
+func (a about) labels() labels.Labels {
+	builder := labels.NewScratchBuilder(5)
+	builder.Add(model.MetricNameLabel, a.name)
+	if a.worker != nil {
+		builder.Add("topology", a.worker.Topology)
+		builder.Add(workerLabel, a.worker.String())
+	} else {
+		builder.Add("topology", a.topology)
+	}
+	if a.metric != "" {
+		builder.Add("metric", a.metric)
+	}
+	if a.reason != "" {
+		builder.Add("reason", a.reason)
+	}
+	builder.Sort()
+	return builder.Labels()
+}

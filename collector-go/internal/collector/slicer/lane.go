@@ -1,0 +1,108 @@
+package slicer
+
+import (
+	"math"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+)
+
+// lane is what every slice needs of a series. The lanes of a track lie together in the order of their slots, so that
+// closing a slice reads them one behind the other, and looks at inputs and outputs only where something is out of the
+// ordinary.
+//
+// It is a part of the output, and lies in the slot of the input that owns that. What it has of the input is a copy.
+type lane struct {
+	lastEnd int64 // its newest slice; nothing at or before it is written again
+	lastMs  int64 // the slicer's clock when that was written
+	heardMs int64 // event time of its newest sample in a slice; 0 before the first
+	missed  int64 // what it has missed since, as far as that is counted
+
+	flow    *flow // the input's; nil where its collection health is not reported
+	sinceMs int64 // the input's
+
+	ref       slice.Ref // the first of its refs, which are adjacent
+	limitMs   uint32    // two samples that are less apart miss none between them
+	hasRef    bool
+	announced bool // its definitions were written since the slicer was made or restored
+	live      bool // no marker was written behind it
+	spread    bool // least and greatest are stored beside the mean
+	seated    bool // it lies in the slot of its owner
+	plain     bool // the input is a gauge in canonical units
+}
+
+// tune copies what a lane has of its owner.
+func (x *lane) tune(in *input) {
+	x.sinceMs, x.limitMs, x.flow = in.sinceMs, math.MaxUint32, nil
+	if in.health != nil {
+		x.flow = in.health.flow
+	}
+	if in.steady {
+		x.limitMs = uint32(min((3*in.everyMs+1)/2, math.MaxUint32))
+	}
+	x.plain = in.folding == foldGauge && in.perUnit == 1
+}
+
+// seat gives an input that is in its slot the lane there, and brings what its output has had elsewhere, if it owns
+// that.
+func (t *track) seat(in *input) {
+	t.growLanes()
+	if in.out.owner != in {
+		t.lanes[in.slot].seated = false
+		return
+	}
+	here := &t.lanes[in.slot]
+	in.out.lane.seated = false
+	*here = *in.out.lane
+	here.seated = true
+	here.tune(in)
+	in.out.lane = here
+}
+
+// growLanes makes a lane for each slot. Where they have to move, the outputs are to know.
+func (t *track) growLanes() {
+	if len(t.inputs) <= cap(t.lanes) {
+		t.lanes = t.lanes[:max(len(t.lanes), len(t.inputs))]
+		return
+	}
+	before := t.lanes
+	t.lanes = make([]lane, len(t.inputs), max(len(t.inputs), 2*len(before)))
+	copy(t.lanes, before)
+	for slot := range before {
+		if in := t.inputs[slot]; in != nil && in.out.lane == &before[slot] {
+			in.out.lane = &t.lanes[slot]
+		}
+	}
+}
+
+// inOrder reports whether a slice with such samples is one that follows the one before, and nothing is missing between
+// the two, for a gauge of which nothing is to be said but its values.
+func (x *lane) inOrder(t *track, endMs int64, c *column) bool {
+	if !x.plain || !x.seated || !x.announced || endMs <= x.lastEnd || x.live && x.lastEnd+t.missMs <= endMs-t.widthMs {
+		return false
+	}
+	if x.flow == nil {
+		return true
+	}
+	longestMs := c.longestMs
+	if x.heardMs > x.sinceMs && x.heardMs > 0 {
+		longestMs = max(longestMs, c.firstMs()-x.heardMs)
+	}
+	return c.firstMs() > x.sinceMs && longestMs < int64(x.limitMs)
+}
+
+// follow notes the samples of a slice that is in order: what begin and cameTogether do.
+func (x *lane) follow(clockMs, endMs int64, c *column) {
+	x.lastEnd, x.lastMs, x.live = endMs, clockMs, true
+	f := x.flow
+	if f == nil {
+		return
+	}
+	longestMs := c.longestMs
+	if x.heardMs > x.sinceMs && x.heardMs > 0 {
+		longestMs = max(longestMs, c.firstMs()-x.heardMs)
+	}
+	x.heardMs, x.missed = c.lastMs(), 0
+	f.longestMs = max(f.longestMs, longestMs)
+	f.lastEnd = max(f.lastEnd, endMs)
+	f.samples += uint64(len(c.timesMs))
+}

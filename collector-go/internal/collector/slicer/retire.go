@@ -1,0 +1,59 @@
+package slicer
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+
+// A ref is retired when nothing will be written under it any more; what writes its series after that has another.
+
+// retire ends the refs of an output.
+func (s *Slicer) retire(o *output) {
+	if !o.hasRef {
+		return
+	}
+	for i := range o.parts() {
+		s.closed.Retired = append(s.closed.Retired, o.ref+slice.Ref(i))
+	}
+}
+
+func (s *Slicer) retireInfo(in *info) {
+	if in.hasRef {
+		s.closed.Retired = append(s.closed.Retired, in.ref)
+	}
+}
+
+// retireSource ends the refs of a worker's own series.
+func (s *Slicer) retireSource(src *source) {
+	for _, in := range src.infos {
+		s.retireInfo(in)
+	}
+	for _, in := range src.ended {
+		s.retireInfo(in)
+	}
+	for t := range src.health.each {
+		if t.hasRef {
+			s.closed.Retired = append(s.closed.Retired, t.ref)
+		}
+	}
+}
+
+// each yields the series in which a worker's collection is described.
+func (h *health) each(yield func(*healthSeries) bool) {
+	for _, t := range h.own() {
+		if !yield(t) {
+			return
+		}
+	}
+	for tallies := range h.tallies {
+		for i := range tallies {
+			if !yield(&tallies[i].series) {
+				return
+			}
+		}
+	}
+	for _, m := range h.metrics {
+		for _, t := range m.series() {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}

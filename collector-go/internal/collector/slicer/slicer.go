@@ -1,0 +1,248 @@
+// Package slicer cuts samples into slices of event time. It owns watermarks, open slices, counter offsets and gap
+// markers. It is pure: journal entries go in, closed slices come out, and the same entries give the same slices to the
+// bit. It has no clock, no I/O and no goroutine, and will never know what a metric means or where its slices go.
+//
+// A slice is (start, end], its time is its end, and ends are multiples of its width since the Unix epoch. Time passes
+// for each worker apart (source.go); what is done with the samples of a closed slice is in fold.go and distribution.go.
+package slicer
+
+import (
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// Slicer is the state between two journal entries. It is for one goroutine.
+type Slicer struct {
+	options Options
+
+	clockMs int64 // how long the collector has run, by its ticks; moves only forward
+	tickMs  int64 // the last tick; 0 before the first
+
+	producers  map[uint32]*producer
+	sources    []*source // in the order in which they were first heard of
+	byWorker   map[metric.Worker]*source
+	inputs     inputs
+	layouts    map[uint32]*layout
+	cohorts    []*cohort
+	rooms      map[string]*room // what is open of each topology
+	outputs    map[labels.Labels]*output
+	topologies map[string][]*info           // what describes a topology, by its name
+	clocks     map[string]*clockbound.Clock // by host
+	stepsBack  map[metric.Worker]StepBack
+	nextRef    slice.Ref
+	sweepMs    int64 // the clock's time of the last sweep
+
+	batch   batch
+	open    int // samples in open slices
+	pages   int // what holds them
+	closed  slice.Columns
+	counts  Counts
+	scratch scratch
+}
+
+// batch is the one that is being added.
+type batch struct {
+	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
+	producer   *producer
+	sequence   uint64
+	inBlock    uint64 // 1 while a block's samples are added, else 0
+	receivedMs int64  // 0 where that is not known
+	touched    []*source
+}
+
+// New returns a slicer that has seen nothing.
+func New(o Options) (*Slicer, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("slicer options: %w", err)
+	}
+	return &Slicer{
+		options:    o,
+		producers:  make(map[uint32]*producer),
+		byWorker:   make(map[metric.Worker]*source),
+		layouts:    make(map[uint32]*layout),
+		rooms:      make(map[string]*room),
+		outputs:    make(map[labels.Labels]*output),
+		topologies: make(map[string][]*info),
+		clocks:     make(map[string]*clockbound.Clock),
+		stepsBack:  make(map[metric.Worker]StepBack),
+		counts:     Counts{Refused: make(map[Reason]uint64)},
+	}, nil
+}
+
+// Closed are the slices that were closed since the caller last called Reset on them.
+func (s *Slicer) Closed() *slice.Columns { return &s.closed }
+
+// Started records that the collector started: no producer is connected.
+func (s *Slicer) Started() {
+	for _, p := range s.producers {
+		p.connected = p.room != nil
+	}
+}
+
+// Connect records that a producer opened a stream.
+func (s *Slicer) Connect(id uint32) {
+	if p := s.producer(id); p.room == nil {
+		p.connected, p.connectedMs, p.ended = true, s.clockMs, false
+	}
+}
+
+// Disconnect records that a producer's stream ended.
+func (s *Slicer) Disconnect(id uint32) {
+	if p := s.producer(id); p.room == nil {
+		p.connected = false
+	}
+}
+
+// Epoch records of which process of a producer the following batches are: each numbers its own from 1.
+func (s *Slicer) Epoch(producer uint32, epoch [16]byte) { s.producer(producer).numbers.begin(epoch) }
+
+// Ended records that a producer sent its last batch, in order. What it carried, and nobody else does, goes on by the
+// slicer's clock until it is heard again.
+func (s *Slicer) Ended(producer uint32) { s.producer(producer).ended = true }
+
+// Begin opens a batch; its samples follow in their order, then End.
+func (s *Slicer) Begin(producer uint32, sequence uint64) {
+	p := s.producer(producer)
+	s.switchClocks(p.room)
+	p.sentMs, p.ended = s.clockMs, false
+	s.batch.number++
+	s.batch.producer, s.batch.sequence, s.batch.receivedMs = p, p.numbers.of(sequence), 0
+	s.batch.touched = s.batch.touched[:0]
+}
+
+// Add takes a sample. It returns false, and counts nothing, where the id is not defined.
+func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
+	in := s.inputs.get(id)
+	if in == nil {
+		return false
+	}
+	s.add(in, timeMs, value)
+	return true
+}
+
+func (s *Slicer) add(in *input, timeMs int64, value float64) {
+	s.aloneInput(in)
+	switch {
+	case in.refused != "":
+		s.refuse(in, in.refused)
+	case in.kind == metric.KindDistribution:
+		s.refuse(in, RefusedShape)
+	case !(value >= in.rule.Least && value <= in.rule.Most):
+		s.nonsense(in, value)
+	default:
+		if b := s.place(in, timeMs); b != nil {
+			o := s.batch.origin(timeMs)
+			s.put(in.track, b, sample{timeMs, value, o.order, in.slot, o.producer})
+			s.opened(in.track, 1)
+			if in.rule.RestartsName != "" {
+				in.track.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs, s.clockMs)
+			}
+		}
+	}
+}
+
+// place returns the open bucket of a sample, or counts why there is none.
+func (s *Slicer) place(in *input, timeMs int64) *bucket {
+	t := in.track
+	switch {
+	case timeMs <= 0 || timeMs > maxTimeMs:
+		s.refuse(in, RefusedNonsense)
+		return nil
+	case s.left(t.source.room) <= 0:
+		s.refuse(in, RefusedOpenLimit)
+		return nil
+	}
+	s.touch(t.source, timeMs)
+	if reason, reachedMs := t.repeated(in.slot, s.batch.origin(timeMs)); reason != "" {
+		s.refuseAt(in, timeMs, reachedMs, reason)
+		return nil
+	}
+	if t.hot != nil && t.holds(t.hot, timeMs) {
+		return t.hot
+	}
+	end := t.endOf(timeMs)
+	if end <= t.closedTo {
+		s.tooLate(in, timeMs)
+		return nil
+	}
+	return s.bucket(t, end)
+}
+
+// tooLate counts a sample whose slice is closed. Where the clock of its worker was set back, its time had come before.
+func (s *Slicer) tooLate(in *input, timeMs int64) {
+	if timeMs <= in.track.source.againMs {
+		s.refuseAt(in, timeMs, in.track.source.againMs, RefusedRepeated)
+		return
+	}
+	s.late(in, 1)
+}
+
+// refuseAt refuses a sample whose time had come before, up to a newer one.
+func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
+	if reason == RefusedRepeated {
+		in.track.source.again.note(timeMs, reachedMs)
+		s.noteStepBack(in.track.source.worker, max(reachedMs-timeMs, 1))
+	}
+	s.refuse(in, reason)
+}
+
+// maxTimeMs is the year 5138, beyond which a time is no time.
+const maxTimeMs = 100_000_000_000_000
+
+// End closes what the batch moved its sources past.
+func (s *Slicer) End() {
+	for i := 0; i < len(s.batch.touched); i++ { // a cohort that ends brings more
+		s.advance(s.batch.touched[i])
+	}
+	for _, src := range s.batch.touched {
+		s.writeIntervals(src.room)
+	}
+	s.switchClocks(s.batch.producer.room)
+}
+
+// Tick is the collector's clock. It may step in either direction without harm.
+func (s *Slicer) Tick(nowMs int64) {
+	if s.tickMs != 0 {
+		s.clockMs += min(max(nowMs-s.tickMs, 0), s.options.MaxTickStepMs)
+	}
+	s.tickMs = nowMs
+	for _, src := range s.sources {
+		if !src.room.carried.is {
+			s.advance(src)
+		}
+	}
+	s.writeAllIntervals()
+	if s.clockMs-s.sweepMs >= sweepEveryMs {
+		s.sweepMs = s.clockMs
+		s.sweep()
+	}
+}
+
+// CloseAll closes every open slice and writes the collection's health up to there, as at the end of a replay.
+func (s *Slicer) CloseAll() {
+	s.dissolveAll()
+	for _, src := range s.sources {
+		var newest int64
+		for _, t := range src.tracks {
+			if n := len(t.open); n > 0 {
+				s.closeTo(t, t.open[n-1].endMs)
+			}
+			newest = max(newest, t.closedTo)
+		}
+		if s.options.Health.PeriodMs > 0 {
+			s.writeHealth(src, newest)
+		}
+	}
+	s.writeAllIntervals()
+}
+
+func (s *Slicer) writeAllIntervals() {
+	for _, src := range s.sources {
+		s.writeIntervals(src.room)
+	}
+}

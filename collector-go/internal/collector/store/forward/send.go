@@ -1,0 +1,144 @@
+package forward
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+)
+
+// hand is one hand-over under way. Its points are sent from front to back, so that one number is its progress.
+type hand struct {
+	upTo     uint64
+	len      int
+	points   []Point // in order of time
+	done     int     // points acknowledged or refused
+	unsure   int     // points before it may have been sent already: an attempt failed, or another process made one
+	tooOldMs int64   // the receiver refuses whatever ends at or before it
+	rejected map[string]int
+}
+
+// is reports whether the hand-over under way is of these columns.
+func (h *hand) is(upTo uint64, c *slice.Columns) bool {
+	return h.upTo == upTo && h.len == c.Len() && h.rejected != nil
+}
+
+func (h *hand) begin(upTo uint64, c *slice.Columns, unsure bool) {
+	*h = hand{upTo: upTo, len: c.Len(), points: h.points[:0], rejected: map[string]int{}}
+	for i, ref := range c.Refs {
+		h.points = append(h.points, Point{EndMs: c.EndsMs[i], Ref: ref, Index: int32(i)})
+	}
+	for i, ref := range c.HistogramRefs {
+		h.points = append(h.points, Point{EndMs: c.HistogramEndsMs[i], Ref: ref, Index: int32(i), Histogram: true})
+	}
+	slices.SortStableFunc(h.points, func(a, b Point) int { return cmp.Compare(a.EndMs, b.EndMs) })
+	if unsure {
+		h.unsure = len(h.points)
+	}
+}
+
+func (h *hand) forget() {
+	h.rejected = nil
+	if cap(h.points) > maxSparePoints {
+		h.points = nil
+	}
+}
+
+// maxSparePoints bounds what is kept for the next hand-over: 24 bytes each.
+const maxSparePoints = 1 << 17
+
+// send sends what is left of the hand-over under way.
+func (s *Store) send(ctx context.Context, c *slice.Columns) error {
+	h := &s.pending
+	if h.done == 0 {
+		h.points = slices.DeleteFunc(h.points, func(p Point) bool { return s.hopeless(c, p) })
+		h.unsure = min(h.unsure, len(h.points))
+	}
+	for h.done < len(h.points) {
+		n := min(s.options.MaxSlices, len(h.points)-h.done)
+		if err := s.part(ctx, c, h.points[h.done:h.done+n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hopeless counts a point that need not be tried.
+func (s *Store) hopeless(c *slice.Columns, p Point) bool {
+	reason := undefined
+	if int(p.Ref) < len(s.defined) {
+		reason = s.defined[p.Ref]
+	}
+	if reason == "" {
+		reason = s.protocol.Holds(c, p)
+	}
+	if reason != "" {
+		s.pending.rejected[reason]++
+	}
+	return reason != ""
+}
+
+// part sends points in one request, or, where they are too large or the receiver refuses one of them, in parts from
+// front to back, so that a receiver that wants each series in order has it so.
+func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) error {
+	s.body = s.protocol.Encode(s.body[:0], c, points)
+	if len(s.body) > s.options.MaxBytes && len(points) > 1 {
+		return s.halves(ctx, c, points, len(points)/2)
+	}
+	err := s.post(ctx)
+	var refusal *Refusal
+	switch {
+	case err == nil:
+		s.pending.done += len(points)
+		return nil
+	case !errors.As(err, &refusal):
+		s.pending.unsure = max(s.pending.unsure, s.pending.done+len(points))
+		return fmt.Errorf("forward to %s: %w", s.options.Name, err)
+	case len(points) == 1, refusal.tooOld(points, s.options.Now()) && points[len(points)-1].EndMs <= s.pending.tooOldMs:
+		s.refuse(points, refusal)
+		return nil
+	}
+	return s.halves(ctx, c, points, refusal.cut(points, s.options.Now()))
+}
+
+func (s *Store) post(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	started := s.options.Now()
+	err := s.protocol.Post(ctx, s.body)
+	s.figures.posted(len(s.body), s.options.Now().Sub(started), err)
+	return err
+}
+
+func (s *Store) halves(ctx context.Context, c *slice.Columns, points []Point, cut int) error {
+	if err := s.part(ctx, c, points[:cut]); err != nil {
+		return err
+	}
+	return s.part(ctx, c, points[cut:])
+}
+
+// refuse counts points that the receiver refuses for ever. One that may have been sent before, and is refused for being
+// there or for something newer being there, is taken for stored.
+func (s *Store) refuse(points []Point, refusal *Refusal) {
+	h := &s.pending
+	reason := refusal.reason(points[0], s.options.Now())
+	if reason == TooOld {
+		h.tooOldMs = max(h.tooOldMs, points[len(points)-1].EndMs)
+	}
+	repeated := 0
+	if reason == OutOfOrder || reason == Duplicate {
+		repeated = min(max(h.unsure-h.done, 0), len(points))
+	}
+	s.figures.repeated.Add(float64(repeated))
+	if n := len(points) - repeated; n > 0 {
+		if s.figures.firstRefusal(reason) {
+			s.log.Warn("the receiver refuses slices for ever; they are counted, and the rest goes on",
+				"store", s.options.Name, "reason", reason, "answer", refusal.Error(), "more", "docs/stores/README.md")
+		}
+		h.rejected[reason] += n
+	}
+	h.done += len(points)
+}

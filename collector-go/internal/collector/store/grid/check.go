@@ -1,0 +1,117 @@
+package grid
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+)
+
+// CheckVersions looks at the versions of all manifests and parts in dir and changes nothing. It returns a
+// format.ErrNewer that names the files which a newer program wrote. What cannot be read is of no version.
+func CheckVersions(fs disk.FS, dir string) (err error) {
+	l, unlisted := list(fs, dir)
+	if unlisted != nil {
+		return nil // opening it reports that
+	}
+	for _, sequence := range l.manifests {
+		name := filepath.Join(dir, manifestName(sequence))
+		if _, _, one := readManifest(fs, name, sequence); errors.Is(one, format.ErrNewer) {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, one))
+		}
+	}
+	for _, number := range l.parts {
+		opened, one := part.Open(fs, filepath.Join(dir, partName(number)))
+		if errors.Is(one, format.ErrNewer) {
+			err = errors.Join(err, one)
+		}
+		if one == nil {
+			_ = opened.Close() // it was only read
+		}
+	}
+	return err
+}
+
+// Position is the journal position that the store in dir was fed up to, as it will be when it is opened.
+func Position(fs disk.FS, dir string) (uint64, error) {
+	l, err := list(fs, dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, sequence := range l.manifests {
+		name := filepath.Join(dir, manifestName(sequence))
+		m, damage, err := readManifest(fs, name, sequence)
+		if err != nil {
+			return 0, fmt.Errorf("grid store: read %s: %w", name, err)
+		}
+		if damage == nil {
+			return m.position, nil
+		}
+	}
+	return 0, nil
+}
+
+// Check reads all of a store that nobody has open, changes nothing, and reports what is damaged and what that costs.
+// Damage of a manifest costs no slice that is in a part: it is reported without a range of time (FromMs above ToMs).
+// The error is one of reading, not damage.
+func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
+	locked, err := fs.Lock(filepath.Join(dir, "lock"), fmt.Sprintf("pid %d (check) since %s", os.Getpid(),
+		time.Now().UTC().Format(time.RFC3339)))
+	if err != nil {
+		return fmt.Errorf("grid store: lock %s: %w", dir, err)
+	}
+	defer locked.Close()
+	l, err := list(fs, dir)
+	if err != nil {
+		return err
+	}
+	for _, sequence := range l.manifests {
+		name := filepath.Join(dir, manifestName(sequence))
+		m, damage, err := readManifest(fs, name, sequence)
+		if err != nil {
+			return fmt.Errorf("grid store: read %s: %w", name, err)
+		}
+		if damage == nil {
+			return checkParts(fs, dir, m, report)
+		}
+		report(&run.DamageError{File: name, What: "manifest", FromMs: 0, ToMs: -1, Err: damage})
+	}
+	var m manifest
+	for _, number := range l.parts {
+		m.parts = append(m.parts, entry{number: number, minMs: 0, maxMs: -1})
+	}
+	return checkParts(fs, dir, m, report)
+}
+
+func checkParts(fs disk.FS, dir string, m manifest, report func(*run.DamageError)) error {
+	for _, e := range m.parts {
+		name := filepath.Join(dir, partName(e.number))
+		if err := checkPart(fs, name, e, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPart(fs disk.FS, name string, e entry, report func(*run.DamageError)) error {
+	opened, err := part.Open(fs, name)
+	var damage *run.DamageError
+	switch {
+	case isMissing(err):
+		report(&run.DamageError{File: name, What: "part, which is not there,", FromMs: e.minMs,
+			ToMs: e.maxMs, Err: err})
+		return nil
+	case errors.As(err, &damage):
+		report(&run.DamageError{File: name, What: damage.What, FromMs: e.minMs, ToMs: e.maxMs, Err: damage.Err})
+		return nil
+	case err != nil:
+		return fmt.Errorf("grid store: open %s: %w", name, err)
+	}
+	return errors.Join(opened.Check(report), opened.Close())
+}

@@ -1,0 +1,159 @@
+package grid
+
+import (
+	"math"
+	mathbits "math/bits"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+// holds reports whether a series may have slices within [minMs, maxMs].
+func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
+	if int(id) >= len(c.tips) {
+		return false
+	}
+	for at := c.tips[id].link; at.chunk != 0; at = *c.older(at) {
+		if ch := c.chunks.at(at.chunk); ch.firstMs <= maxMs && ch.lastMs() >= minMs {
+			return true
+		}
+	}
+	return false
+}
+
+// times calls each with the ends of all slices in no order; where a chunk's slices all lie between two multiples of
+// widthMs, with one of them for all.
+func (c *column[T]) times(widthMs int64, each func(endMs int64)) {
+	for at := uint32(1); at < c.chunks.used; at++ {
+		ch := c.chunks.at(at)
+		if floor(ch.firstMs, widthMs) == floor(ch.lastMs(), widthMs) {
+			each(ch.firstMs)
+			continue
+		}
+		for bits := ch.some(); bits != 0; bits &= bits - 1 {
+			each(ch.firstMs + int64(mathbits.TrailingZeros64(bits))*ch.stepMs)
+		}
+	}
+}
+
+// within is those bits of a chunk's places that end within [minMs, maxMs].
+func (c *chunk) within(bits uint64, minMs, maxMs int64) uint64 {
+	if minMs > c.lastMs() || maxMs < c.firstMs {
+		return 0
+	}
+	if minMs > c.firstMs {
+		bits &= ^uint64(0) << ((minMs - c.firstMs + c.stepMs - 1) / c.stepMs)
+	}
+	if maxMs < c.lastMs() {
+		bits &= 1<<((maxMs-c.firstMs)/c.stepMs+1) - 1
+	}
+	return bits
+}
+
+// maxRunPlaces bounds a run that is made of chunks.
+const maxRunPlaces = 8192
+
+// collector makes runs of chunks; its memory may be used again once they are no longer needed.
+type collector[T any] struct {
+	chunks []held
+	values []T
+	bits   []uint64
+}
+
+// held is a series' lane of a chunk, and those of its places that are wanted and hold slices.
+type held struct {
+	*chunk
+	lane uint8
+	bits uint64
+}
+
+func (k *collector[T]) reset() {
+	clear(k.values)
+	clear(k.bits)
+	clear(k.chunks)
+	k.chunks, k.values, k.bits = k.chunks[:0], k.values[:0], k.bits[:0]
+}
+
+// collect calls made for each run of a series' slices within [minMs, maxMs], ascending by its first place.
+func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made func(r run.Run, values []T)) {
+	if int(id) >= len(c.tips) {
+		return
+	}
+	first := len(k.chunks)
+	for at := c.tips[id].link; at.chunk != 0; at = *c.older(at) {
+		ch := c.chunks.at(at.chunk)
+		if bits := ch.within(c.present(ch, at.lane), minMs, maxMs); bits != 0 {
+			k.chunks = append(k.chunks, held{ch, at.lane, bits})
+		}
+	}
+	found := k.chunks[first:]
+	slices.Reverse(found)
+	for len(found) > 0 {
+		n := 1
+		for n < len(found) && n < maxRunPlaces/chunkPlaces && found[n].follows(found[n-1].chunk) {
+			n++
+		}
+		c.join(k, found[:n], made)
+		found = found[n:]
+	}
+}
+
+// follows reports whether a chunk lies right behind another on one grid.
+func (c *chunk) follows(other *chunk) bool {
+	return c.stepMs == other.stepMs && c.firstMs == other.firstMs+chunkPlaces*other.stepMs
+}
+
+// join makes one run of chunks that follow each other.
+func (c *column[T]) join(k *collector[T], chunks []held, made func(r run.Run, values []T)) {
+	skip := mathbits.TrailingZeros64(chunks[0].bits)
+	n := len(chunks)*chunkPlaces - skip - mathbits.LeadingZeros64(chunks[len(chunks)-1].bits)
+	values, bits := k.take(n)
+	holding := 0
+	for i, ch := range chunks {
+		holding += mathbits.OnesCount64(ch.bits)
+		at := i*chunkPlaces - skip // of the chunk's place 0
+		for strip := range ch.strips {
+			here := uint8(ch.bits >> (strip * stripPlaces))
+			if here == 0 {
+				continue
+			}
+			from := at + strip*stripPlaces
+			first, distance := ch.where(strip, ch.lane)
+			if here == math.MaxUint8 && distance == 1 {
+				copy(values[from:from+stripPlaces], c.values.from(first, stripPlaces))
+				continue
+			}
+			for ; here != 0; here &= here - 1 {
+				p := mathbits.TrailingZeros8(here)
+				values[from+p] = *c.values.at(first + uint32(p)*distance)
+			}
+		}
+		if at < 0 {
+			bits[0] |= ch.bits >> skip
+			continue
+		}
+		bits[at/64] |= ch.bits << (at % 64)
+		if over := at % 64; over > 0 && ch.bits>>(64-over) != 0 {
+			bits[at/64+1] |= ch.bits >> (64 - over)
+		}
+	}
+	if holding == n {
+		bits = nil
+	}
+	first := chunks[0]
+	made(run.Run{FirstMs: first.firstMs + int64(skip)*first.stepMs, StepMs: first.stepMs, Present: bits}, values)
+}
+
+// take is memory for n places, zero.
+func (k *collector[T]) take(n int) (values []T, bits []uint64) {
+	k.values = slices.Grow(k.values, n)
+	values = k.values[len(k.values) : len(k.values)+n : len(k.values)+n]
+	k.values = k.values[:len(k.values)+n]
+	words := (n + 63) / 64
+	k.bits = slices.Grow(k.bits, words)
+	bits = k.bits[len(k.bits) : len(k.bits)+words : len(k.bits)+words]
+	k.bits = k.bits[:len(k.bits)+words]
+	clear(values)
+	clear(bits)
+	return values, bits
+}

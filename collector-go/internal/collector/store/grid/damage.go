@@ -1,0 +1,45 @@
+package grid
+
+import (
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+// damageMet holds the damaged places that readers of parts found. Each is logged and counted once, however often it is
+// read.
+type damageMet struct {
+	sync.Mutex
+	places map[string]bool
+}
+
+// maxPlaces bounds the damaged places that are remembered. Further ones are neither logged nor counted: fsck lists
+// them.
+const maxPlaces = 1000
+
+// openPart opens a part. Each of its readers, be it a query, a rule or a merge, reports the damage that it finds.
+func (s *Store) openPart(name string) (*part.Part, error) {
+	p, err := part.Open(s.fs, name)
+	if err == nil {
+		p.OnDamage(s.noteDamage)
+	}
+	return p, err
+}
+
+func (s *Store) noteDamage(d *run.DamageError) {
+	s.met.Lock()
+	defer s.met.Unlock()
+	place := d.File + ": " + d.What
+	if s.met.places[place] || len(s.met.places) >= maxPlaces {
+		return
+	}
+	if s.met.places == nil {
+		s.met.places = map[string]bool{}
+	}
+	s.met.places[place] = true
+	s.figures.damaged.WithLabelValues("page").Inc()
+	s.log.Error("grid store: a part is damaged, and queries over its time lack slices; run bullet-metrics fsck", "file",
+		d.File, "what", d.What, "from", time.UnixMilli(d.FromMs).UTC(), "to", time.UnixMilli(d.ToMs).UTC(), "error", d.Err)
+}

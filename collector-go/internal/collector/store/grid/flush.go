@@ -1,0 +1,261 @@
+package grid
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+)
+
+// bytesASlice is what a slice takes on disk at most, on average; it is how much room is looked for before writing.
+const bytesASlice = 4
+
+// freeze is a head that takes nothing more, and what of it is in parts.
+type freeze struct {
+	*head
+	labels  []labels.Labels  // by id, as they were when it was frozen
+	upTo    uint64           // journal position up to which all was handed over by then
+	written map[int64]*piece // by partition; not published yet
+}
+
+// Flush writes all that was handed over, and moves the cursor there. A store that is fed does so by itself.
+func (s *Store) Flush(ctx context.Context) error {
+	s.lock.RLock()
+	closed := s.closed
+	s.lock.RUnlock()
+	if closed {
+		return ErrClosed
+	}
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	return s.withTurn(ctx, func() error { return s.merge(ctx) })
+}
+
+func (s *Store) flush(ctx context.Context) error { return s.withTurn(ctx, s.write) }
+
+// withTurn does work that writes files, alone.
+func (s *Store) withTurn(ctx context.Context, work func() error) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("grid store: wait for what is being written: %w", ctx.Err())
+	}
+	defer func() { <-s.turn }()
+	return work()
+}
+
+// work writes and merges in the background.
+func (s *Store) work() {
+	err := s.withTurn(context.Background(), func() error {
+		if s.closing.Err() != nil {
+			return nil
+		}
+		if err := s.write(); err != nil {
+			return err
+		}
+		return s.merge(context.Background())
+	})
+	s.lock.Lock()
+	first := err != nil && !s.failing
+	s.working, s.failing = false, err != nil
+	s.lock.Unlock()
+	if first { // what follows is counted
+		s.log.Warn("grid store cannot write; what it holds stays in memory and in the journal, and it tries again",
+			"error", err)
+	}
+}
+
+// write deletes what is expired, and writes all that was handed over; its caller has the turn. A failure leaves
+// everything as it is.
+func (s *Store) write() error {
+	started := time.Now()
+	err := s.writeAll()
+	s.figures.wrote(time.Since(started), err)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.pause = 0
+	if err != nil {
+		s.pause = retryHandOvers
+	}
+	return err
+}
+
+func (s *Store) writeAll() error {
+	if err := s.expire(); err != nil {
+		return err
+	}
+	for {
+		f, fresh := s.freeze()
+		if f == nil {
+			return nil
+		}
+		if err := s.writeFrozen(f); err != nil {
+			return err
+		}
+		if fresh {
+			return nil
+		}
+	}
+}
+
+// freeze is what has to be written: what an earlier attempt left (then fresh is false), or else all that was handed
+// over; nil where there is nothing.
+func (s *Store) freeze() (f *freeze, fresh bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.frozen != nil {
+		return s.frozen, false
+	}
+	s.handovers, s.idle = 0, 0
+	if s.live.slices() == 0 && s.handed <= s.manifest.position {
+		return nil, true
+	}
+	t := s.live.table
+	s.frozen = &freeze{head: s.live, labels: t.labels, upTo: s.handed, written: map[int64]*piece{}}
+	if t.dead > 0 && (t.dead >= len(t.labels)/4 || len(t.labels) >= s.options.MaxSeries) {
+		t = t.renewed(s.options.MaxSeries)
+	}
+	s.live = newHead(t)
+	return s.frozen, true
+}
+
+// writeFrozen writes a part for each partition, and then the manifest that lists them and has the cursor.
+func (s *Store) writeFrozen(f *freeze) error {
+	partitions := f.partitions(s.options.Partition.Milliseconds())
+	if len(partitions) > 0 {
+		if err := s.room(int64(f.slices()) * bytesASlice); err != nil {
+			return err
+		}
+	}
+	order := s.order.of(&s.lock, f.table, f.labels)
+	for _, at := range partitions {
+		if f.written[at] != nil {
+			continue
+		}
+		p, err := s.writePart(f, order, at)
+		if err != nil {
+			return err
+		}
+		f.written[at] = p
+	}
+	if len(partitions) > 0 {
+		if err := s.fs.SyncDir(s.dir); err != nil {
+			return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
+		}
+	}
+	added := slices.SortedFunc(maps.Values(f.written), byAge)
+	m := s.manifest
+	m.position = max(m.position, f.upTo)
+	m.parts = slices.Clone(m.parts)
+	for _, p := range added {
+		p.added = s.sequence + 1
+		m.parts = append(m.parts, p.entry)
+	}
+	if err := s.publish(m); err != nil {
+		return err
+	}
+	s.figures.flushed(added)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.pieces = append(s.pieces, added...)
+	s.frozen = nil
+	return nil
+}
+
+// writePart writes the slices of one partition into a part: aside, synced, renamed.
+func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, error) {
+	toMs := fromMs + s.options.Partition.Milliseconds() - 1
+	return s.makePart(entry{}, &s.texts, func(w *part.Writer) error {
+		var memory reading
+		var runs []run.Run
+		for _, id := range order {
+			memory.reset()
+			runs = f.runs(&memory, id, fromMs, toMs, runs[:0])
+			if len(runs) == 0 {
+				continue
+			}
+			if err := w.Add(f.labels[id], runs); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind. texts may
+// be nil.
+func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) error) (*piece, error) {
+	e.number = s.manifest.next
+	if e.oldest == 0 {
+		e.oldest = e.number
+	}
+	name := s.path(partName(e.number))
+	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
+	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom,
+		Cache: texts})
+	if err != nil {
+		return nil, fmt.Errorf("grid store: %w", err)
+	}
+	if err := fill(w); err != nil {
+		return nil, fmt.Errorf("grid store: write %s: %w", name, errors.Join(err, w.Abandon()))
+	}
+	info, err := w.Finish()
+	if err != nil {
+		return nil, fmt.Errorf("grid store: write %s: %w", name, errors.Join(err, w.Abandon()))
+	}
+	if err := s.fs.Rename(name+disk.AsideSuffix, name); err != nil {
+		return nil, fmt.Errorf("grid store: write %s: %w", name, errors.Join(err, s.fs.Remove(name+disk.AsideSuffix)))
+	}
+	opened, err := s.openPart(name)
+	if err != nil {
+		return nil, fmt.Errorf("grid store: read back %s: %w", name, errors.Join(err, s.fs.Remove(name)))
+	}
+	s.lock.Lock()
+	s.manifest.next++ // a number is used once, also by a part that is never listed
+	s.lock.Unlock()
+	e.minMs, e.maxMs, e.series, e.slices, e.bytes = info.MinMs, info.MaxMs, info.Series, info.Slices, info.Bytes
+	return &piece{entry: e, Part: opened}, nil
+}
+
+// byAge orders pieces by their oldest slices.
+func byAge(a, b *piece) int { return cmp.Compare(a.oldest, b.oldest) }
+
+// publish makes m what the store consists of: written aside, synced, renamed, directory synced. Where that fails, it
+// may yet be what the next start finds; so nothing that it lists may go before another is published.
+func (s *Store) publish(m manifest) error {
+	s.sequence++
+	m.sequence = s.sequence
+	m.next = s.manifest.next
+	name := manifestName(m.sequence)
+	if err := disk.WriteAside(s.fs, s.dir, s.path(name), m.encode()); err != nil {
+		s.stale = append(s.stale, m.sequence)
+		return fmt.Errorf("grid store: publish %s: %w", s.path(name), err)
+	}
+	previous := s.manifest.sequence
+	s.lock.Lock()
+	s.manifest = m
+	s.lock.Unlock()
+	s.durable.Store(m.position)
+	for _, sequence := range s.stale {
+		s.remove(manifestName(sequence))
+		s.remove(manifestName(sequence) + disk.AsideSuffix)
+	}
+	for _, number := range s.unlisted {
+		s.remove(partName(number))
+	}
+	s.stale, s.unlisted = nil, nil
+	if previous > 0 {
+		s.stale = []uint64{previous}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package grid
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+const (
+	// mergeFan parts of one level and partition become one: of ten minutes each, one of an hour, then one of six hours.
+	mergeFan = 6
+	// levelledFrom is how often a part's slices were merged from which on it keeps coarser levels too.
+	levelledFrom = 2
+	// quiet is how many manifests after its last part a partition is taken to be whole: an hour of flushes.
+	quiet = 6
+	// worthwhile is the share of the largest part that the others must have between them to be merged into it, unless
+	// nothing came for a hundred manifests.
+	worthwhile = 8
+)
+
+// mergeable is the next parts to merge, oldest first; nil where there are none. last reports that no more are expected
+// in their partition.
+func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, last bool) {
+	partitions := map[int64][]*piece{}
+	var order []int64
+	for _, p := range all {
+		at := floor(p.minMs, widthMs)
+		if p.damaged || floor(p.maxMs, widthMs) != at {
+			continue
+		}
+		if partitions[at] == nil {
+			order = append(order, at)
+		}
+		partitions[at] = append(partitions[at], p)
+	}
+	for _, at := range order {
+		if group := tier(partitions[at]); group != nil {
+			return group, false
+		}
+		if group := partitions[at]; whole(group, sequence) {
+			return group, true
+		}
+	}
+	return nil, false
+}
+
+// tier is the parts of a level that has enough of them.
+func tier(parts []*piece) []*piece {
+	levels := map[int][]*piece{}
+	for _, p := range parts {
+		levels[p.level] = append(levels[p.level], p)
+	}
+	for _, p := range parts {
+		if len(levels[p.level]) >= mergeFan {
+			return levels[p.level]
+		}
+	}
+	return nil
+}
+
+// whole reports whether all parts of a partition should become one.
+func whole(parts []*piece, sequence uint64) bool {
+	var newest uint64
+	var sum, largest int64
+	for _, p := range parts {
+		newest = max(newest, p.added)
+		sum += p.bytes
+		largest = max(largest, p.bytes)
+	}
+	since := sequence - min(newest, sequence)
+	return len(parts) > 1 && since >= quiet && ((sum-largest)*worthwhile >= largest || since >= 100)
+}
+
+// merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is
+// closed it leaves what it has not finished: the parts stay as they are, and the next merge begins with them.
+func (s *Store) merge(ctx context.Context) error {
+	merging, cancel := context.WithCancel(s.closing)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	for merging.Err() == nil {
+		group, last := mergeable(s.pieces, s.manifest.sequence, s.options.Partition.Milliseconds())
+		if group == nil {
+			return nil
+		}
+		if err := s.mergeInto(merging, group, last); err != nil {
+			if merging.Err() != nil && errors.Is(err, merging.Err()) {
+				return nil
+			}
+			s.figures.mergesFailed.Inc()
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeInto makes one part of several, and publishes it in their place. Where it is not the last of its partition and
+// gets no levels, columns stay as they are until a later merge joins them.
+func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error {
+	e := entry{oldest: group[0].oldest}
+	sources := make([]*part.Part, len(group))
+	gone := map[uint64]string{}
+	var bytes int64
+	for i, p := range group {
+		sources[i] = p.Part
+		gone[p.number] = ""
+		e.level, e.added = max(e.level, p.level), max(e.added, p.added)
+		bytes += p.bytes
+	}
+	e.level++
+	if err := s.room(bytes); err != nil {
+		return fmt.Errorf("merge parts: %w", err)
+	}
+	merge := part.Merge
+	if !last && e.level < levelledFrom {
+		merge = part.Gather
+	}
+	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return merge(ctx, w, sources) })
+	var damage *run.DamageError
+	if errors.As(err, &damage) {
+		s.spare(group, damage)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.list(merged, gone); err != nil {
+		s.unlisted = append(s.unlisted, merged.number)
+		return errors.Join(err, merged.Close())
+	}
+	s.figures.merged.Inc()
+	s.lock.Lock()
+	unread := s.drop(gone)
+	s.pieces = append(s.pieces, merged)
+	slices.SortStableFunc(s.pieces, byAge)
+	s.lock.Unlock()
+	s.sweep(unread)
+	return nil
+}
+
+// list publishes a part in the place of others.
+func (s *Store) list(merged *piece, gone map[uint64]string) error {
+	if err := s.fs.SyncDir(s.dir); err != nil {
+		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
+	}
+	m := s.manifest
+	m.parts = append(m.without(gone), merged.entry)
+	slices.SortStableFunc(m.parts, func(a, b entry) int { return cmp.Compare(a.oldest, b.oldest) })
+	return s.publish(m)
+}
+
+// spare keeps parts out of merges of which one is damaged: what is whole in it answers as it is.
+func (s *Store) spare(group []*piece, damage *run.DamageError) {
+	s.log.Error("grid store: a part is damaged and is not merged with others; run bullet-metrics fsck", "error", damage)
+	at := slices.IndexFunc(group, func(p *piece) bool { return p.Name() == damage.File })
+	for i, p := range group {
+		p.damaged = p.damaged || at < 0 || i == at
+	}
+}

@@ -1,0 +1,232 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
+)
+
+// Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the
+// first of its series. The error is one of reading, not damage.
+func (p *Part) Check(report func(*run.DamageError)) error {
+	c := check{part: p, report: report, pages: map[uint64]*pageDamage{}, chunks: map[uint64]bool{}}
+	var head [headBytes]byte
+	if err := p.read(head[:], 0); err != nil || string(head[:headBytes-1]) != headMagic || head[headBytes-1] == 0 ||
+		head[headBytes-1] > version {
+		if err == nil {
+			err = errContent
+		}
+		if err := c.found(p.damage(err, "head", "nothing", 0, -1)); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func() error{c.series, c.values, c.allPages} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type check struct {
+	part   *Part
+	report func(*run.DamageError)
+	pages  map[uint64]*pageDamage
+	chunks map[uint64]bool // reported
+	last   labels.Labels
+	some   bool
+}
+
+type pageDamage struct {
+	damage run.DamageError
+	series int
+}
+
+// found reports damage, and returns any other error.
+func (c *check) found(err error) error {
+	var damage *run.DamageError
+	if errors.As(err, &damage) {
+		c.report(damage)
+		return nil
+	}
+	return err
+}
+
+// chunk reads a directory chunk, and reports its damage once.
+func (c *check) chunk(entry uint64) (ok bool, err error) {
+	_, err = c.part.entry(entry)
+	if err == nil {
+		return true, nil
+	}
+	if number := entry / chunkEntries; !c.chunks[number] {
+		c.chunks[number] = true
+		return false, c.found(err)
+	}
+	return false, nil
+}
+
+// series reads all series blocks and columns.
+func (c *check) series() error {
+	p := c.part
+	for block := range p.footer.blocks {
+		if ok, err := c.chunk(p.footer.pages + block); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if err := c.found(c.block(block)); err != nil {
+			return err
+		}
+	}
+	for _, number := range sortedKeys(c.pages) {
+		d := c.pages[number]
+		if d.series > 1 {
+			d.damage.Labels = fmt.Sprintf("%s and %d more series", d.damage.Labels, d.series-1)
+		}
+		c.report(&d.damage)
+	}
+	return nil
+}
+
+func (c *check) block(block uint64) error {
+	at := cursor{part: c.part, block: block + 1}
+	if err := at.open(block); err != nil {
+		return err
+	}
+	for i := range c.part.seriesIn(block) {
+		e, _ := c.part.entry(c.part.footer.pages + block)
+		if !at.all.next() {
+			return c.part.blockDamage(errContent, block, e)
+		}
+		l := at.all.labels(&at.build)
+		if c.some && labels.Compare(c.last, l) >= 0 {
+			return c.part.blockDamage(fmt.Errorf("series are not in order: %w", errContent), block, e)
+		}
+		c.last, c.some = l, true
+		if err := c.columns(l, at.places.of(i)); err != nil {
+			return err
+		}
+		if err := c.levels(at.places.levelsOf(i)); err != nil {
+			return err
+		}
+	}
+	if at.all.failed() {
+		e, _ := c.part.entry(c.part.footer.pages + block)
+		return c.part.blockDamage(errContent, block, e)
+	}
+	return nil
+}
+
+// columns decodes the columns of a series, and notes damage by page.
+func (c *check) columns(l labels.Labels, pieces []piece) error {
+	noted := map[uint64]bool{}
+	for i := range pieces {
+		one := &pieces[i]
+		r := run.Run{FirstMs: one.firstMs, StepMs: one.stepMs}
+		err := c.part.column(one, &r)
+		var damage *run.DamageError
+		if err == nil {
+			continue
+		} else if !errors.As(err, &damage) {
+			return err
+		}
+		if c.chunks[one.page/chunkEntries] {
+			continue
+		} else if _, err := c.part.entry(one.page); err != nil {
+			if _, err := c.chunk(one.page); err != nil {
+				return err
+			}
+			continue
+		}
+		d := c.pages[one.page]
+		if d == nil {
+			d = &pageDamage{damage: *damage}
+			d.damage.Labels, d.damage.FromMs, d.damage.ToMs = l.String(), one.firstMs, one.lastMs()
+			c.pages[one.page] = d
+		}
+		d.damage.FromMs, d.damage.ToMs = min(d.damage.FromMs, one.firstMs), max(d.damage.ToMs, one.lastMs())
+		if !noted[one.page] {
+			noted[one.page] = true
+			d.series++
+		}
+	}
+	return nil
+}
+
+// levels decodes the levels of a series, and reports a page of which some cannot be decoded once.
+func (c *check) levels(levels []level) error {
+	for k := range levels {
+		one := &levels[k]
+		_, err := c.part.windows(one, run.LevelsMs[k], false)
+		if err == nil {
+			_, err = c.part.windows(one, run.LevelsMs[k], true)
+		}
+		if err == nil || c.pages[one.page] != nil {
+			continue
+		}
+		if ok, err := c.chunk(one.page); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		err = c.part.levelDamage(err, one.page)
+		var damage *run.DamageError
+		if !errors.As(err, &damage) {
+			return err
+		}
+		c.pages[one.page] = &pageDamage{damage: *damage, series: 1}
+	}
+	return nil
+}
+
+// values reads the index of label values.
+func (c *check) values() error {
+	p := c.part
+	for i := range p.footer.lists + 1 {
+		number := p.footer.pages + p.footer.blocks + i
+		if ok, err := c.chunk(number); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		what := fmt.Sprintf("index (values block %d)", i)
+		var err error
+		if i == p.footer.lists {
+			what = "index (names block)"
+			_, err = p.labelNames()
+		} else {
+			err = p.values(i, func([]byte, varint.Reader) bool { return true })
+		}
+		if err != nil {
+			if err := c.found(p.damage(err, what, "nothing", 0, -1)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// allPages reads the pages that no series led to.
+func (c *check) allPages() error {
+	for number := range c.part.footer.pages {
+		if ok, err := c.chunk(number); err != nil {
+			return err
+		} else if !ok || c.pages[number] != nil {
+			continue
+		}
+		if _, err := c.part.page(number); err != nil {
+			if err := c.found(err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }

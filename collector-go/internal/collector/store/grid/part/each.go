@@ -1,0 +1,161 @@
+package part
+
+import (
+	"bytes"
+	"errors"
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+// Each calls fn for all series in order, with all their runs; fn may keep what it is given. It ends with fn's first
+// error. Damage does not end it: the first *run.DamageError comes after all that could be read. A series of which
+// nothing could be read is left out.
+func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
+	var damage *run.DamageError
+	c := cursor{part: p}
+	for {
+		err := c.next()
+		var known *run.DamageError
+		switch {
+		case errors.Is(err, errEnd):
+			if damage != nil {
+				return damage
+			}
+			return nil
+		case errors.As(err, &known):
+			if damage == nil {
+				damage = known
+			}
+			if len(c.runs) == 0 {
+				continue
+			}
+		case err != nil:
+			return err
+		}
+		if err := fn(c.labels, c.runs); err != nil {
+			return err
+		}
+	}
+}
+
+var errEnd = errors.New("no further series")
+
+// cursor goes through a part's series in order.
+type cursor struct {
+	part   *Part
+	block  uint64 // the next
+	all    *labelReader
+	places *columns
+	i      int
+	build  labels.ScratchBuilder
+	// alike is what another cursor read last; nil: there is no other.
+	alike *alike
+	known []labels.Labels // of the block's series, where alike is not nil
+
+	labels labels.Labels
+	pieces []piece
+	runs   []run.Run
+}
+
+// alike is the labels of a series block that was read last. Parts that are merged mostly have the same series in the
+// same blocks: then they are read once for all.
+type alike struct {
+	encoded []byte
+	labels  []labels.Labels
+}
+
+// next moves to the next series and reads it. After a *run.DamageError runs are those that could be read, and it can be
+// called again; none stands for a block of which no series could be read.
+func (c *cursor) next() error {
+	c.runs = nil
+	if err := c.move(); err != nil {
+		return err
+	}
+	var err error
+	c.runs, err = c.part.runs(c.pieces, math.MinInt64, math.MaxInt64, nil)
+	return c.named(err)
+}
+
+// move moves to the next series, of which it reads labels and where its columns are.
+func (c *cursor) move() error {
+	for c.all == nil && c.known == nil || c.i == c.part.seriesIn(c.block-1) {
+		if c.block == c.part.footer.blocks {
+			return errEnd
+		}
+		c.block++
+		c.i = 0
+		if err := c.open(c.block - 1); err != nil {
+			c.all, c.known = nil, nil
+			return err
+		}
+	}
+	if c.known != nil {
+		c.labels = c.known[c.i]
+	} else if err := c.read(); err != nil {
+		c.all = nil
+		return err
+	}
+	c.pieces = c.places.of(c.i)
+	c.i++
+	return nil
+}
+
+// read reads the labels of the next series of the block.
+func (c *cursor) read() error {
+	if !c.all.next() {
+		e, _ := c.part.entry(c.part.footer.pages + c.block - 1)
+		return c.part.blockDamage(errContent, c.block-1, e)
+	}
+	c.labels = c.all.labels(&c.build)
+	return nil
+}
+
+// named puts the series' labels into what is damaged of it.
+func (c *cursor) named(err error) error {
+	var damage *run.DamageError
+	if errors.As(err, &damage) && damage.Labels == "" {
+		damage.Labels = c.labels.String()
+	}
+	return err
+}
+
+func (c *cursor) open(block uint64) error {
+	b, err := c.part.block(block)
+	if err != nil {
+		return err
+	}
+	if c.places, err = c.part.readColumns(block, b); err != nil {
+		return err
+	}
+	if c.alike != nil {
+		return c.openAlike(block, b)
+	}
+	c.all, err = c.part.readLabels(block, b)
+	return err
+}
+
+// openAlike takes the labels of a block's series from another cursor that has the same, or reads them all.
+func (c *cursor) openAlike(block uint64, b []byte) (err error) {
+	series := c.part.seriesIn(block)
+	encoded, err := labelPart(b, series)
+	if err == nil && bytes.Equal(encoded, c.alike.encoded) && len(c.alike.labels) == series {
+		c.known = c.alike.labels
+		return nil
+	}
+	if c.all, err = c.part.readLabels(block, b); err != nil {
+		return err
+	}
+	known := make([]labels.Labels, 0, series)
+	for range series {
+		if err := c.read(); err != nil {
+			return err
+		}
+		known = append(known, c.labels)
+	}
+	*c.alike = alike{encoded, known}
+	c.known = known
+	return nil
+}

@@ -1,0 +1,152 @@
+package part
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+// MaxRunPlaces bounds the runs that Merge and Join make.
+const MaxRunPlaces = 8192
+
+// maxGap is the most places without a slice that two runs are joined over.
+const maxGap = 512
+
+// Join makes one list of a series' runs of several sources, oldest first, each as run.Reader returns them: where two
+// have a slice of one kind at one time the older's stays, and runs on one grid are joined up to MaxRunPlaces. It
+// changes nothing in what it is given, and what it returns may share it.
+func Join(lists ...[]run.Run) []run.Run {
+	all := make([]run.Run, 0, 2*len(lists))
+	for _, list := range lists {
+		older := len(all)
+		for _, r := range list {
+			if r.Places() == 0 {
+				continue
+			}
+			for i := range all[:older] {
+				without(&r, &all[i])
+			}
+			all = append(all, r)
+		}
+	}
+	// One step, then one phase and one kind after the other, each by time.
+	slices.SortStableFunc(all, func(a, b run.Run) int {
+		return cmp.Or(cmp.Compare(kind(&a), kind(&b)), cmp.Compare(a.StepMs, b.StepMs),
+			cmp.Compare(phase(&a), phase(&b)), cmp.Compare(a.FirstMs, b.FirstMs))
+	})
+	joined := all[:0]
+	for from := 0; from < len(all); {
+		n, places := joinable(all[from:])
+		joined = append(joined, join(all[from:from+n], places))
+		from += n
+	}
+	slices.SortStableFunc(joined, byFirst)
+	return joined
+}
+
+func kind(r *run.Run) int {
+	if r.Values == nil {
+		return 1
+	}
+	return 0
+}
+
+// phase is where the places of a run are within its step.
+func phase(r *run.Run) int64 { return ((r.FirstMs % r.StepMs) + r.StepMs) % r.StepMs }
+
+// without takes from a run the slices at times at which an older one of its kind has some.
+func without(r, older *run.Run) {
+	if kind(r) != kind(older) || r.LastMs() < older.FirstMs || r.FirstMs > older.LastMs() {
+		return
+	}
+	owned := false
+	for i := range r.Places() {
+		ms := r.FirstMs + int64(i)*r.StepMs
+		if ms < older.FirstMs || ms > older.LastMs() || (ms-older.FirstMs)%older.StepMs != 0 || !r.Has(i) {
+			continue
+		}
+		if !older.Has(int((ms - older.FirstMs) / older.StepMs)) {
+			continue
+		}
+		if !owned {
+			owned = true
+			r.Present = allBits(r)
+		}
+		r.Present[i>>6] &^= 1 << (i & 63)
+	}
+}
+
+// allBits is a copy of what is present, also where that is nil.
+func allBits(r *run.Run) []uint64 {
+	bits := make([]uint64, (r.Places()+63)/64)
+	orBits(bits, 0, r.Present, r.Places())
+	return bits
+}
+
+// joinable is how many runs, from the first on, become one, and of how many places.
+func joinable(all []run.Run) (n, places int) {
+	first := &all[0]
+	places = first.Places()
+	for n = 1; n < len(all); n++ {
+		next := &all[n]
+		if kind(next) != kind(first) || next.StepMs != first.StepMs || phase(next) != phase(first) {
+			break
+		}
+		from := (next.FirstMs - first.FirstMs) / first.StepMs
+		if from > int64(places+maxGap) || from+int64(next.Places()) > MaxRunPlaces {
+			break
+		}
+		places = max(places, int(from)+next.Places())
+	}
+	return n, places
+}
+
+// join makes one run of some that hold no two slices at one time.
+func join(all []run.Run, places int) run.Run {
+	first := all[0]
+	if len(all) == 1 {
+		return first
+	}
+	to := run.Run{FirstMs: first.FirstMs, StepMs: first.StepMs}
+	whole := true // nothing is missing, nothing doubled
+	next := 0
+	for i := range all {
+		at := int((all[i].FirstMs - to.FirstMs) / to.StepMs)
+		whole = whole && at == next && all[i].Present == nil
+		next = at + all[i].Places()
+	}
+	if !whole {
+		to.Present = make([]uint64, (places+63)/64)
+	}
+	if first.Values != nil {
+		to.Values = make([]float64, places)
+	} else {
+		to.Histograms = make([]*histogram.Histogram, places)
+	}
+	for i := range all {
+		r := &all[i]
+		at := int((r.FirstMs - to.FirstMs) / to.StepMs)
+		place(to.Values, r.Values, at, r)
+		place(to.Histograms, r.Histograms, at, r)
+		if !whole {
+			orBits(to.Present, at, r.Present, r.Places())
+		}
+	}
+	return to
+}
+
+// place copies what a run holds.
+func place[T any](to, from []T, at int, r *run.Run) {
+	if r.Present == nil {
+		copy(to[min(at, len(to)):], from)
+		return
+	}
+	for i := range from {
+		if r.Has(i) {
+			to[at+i] = from[i]
+		}
+	}
+}

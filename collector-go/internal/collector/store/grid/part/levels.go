@@ -1,0 +1,451 @@
+package part
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/column"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
+)
+
+// levelSlices is how many slices the windows of a level must hold on average, or the level is not kept: it would cost
+// too much beside them.
+const levelSlices = 16
+
+// windows are the least and greatest numbers of a series' windows of one level; number i is of the window that ends at
+// (first+i)*levelMs.
+type windows struct {
+	first          int64
+	least, greater []float64
+	present        []uint64
+	held           int // windows with a number
+	slices         int // numbers
+}
+
+// windowOf is the number of the window in which a slice ends: window n is ((n-1)*levelMs, n*levelMs].
+func windowOf(ms, levelMs int64) int64 {
+	n := ms / levelMs
+	if ms%levelMs > 0 {
+		n++
+	}
+	return n
+}
+
+// foldable reports whether a series may have levels: it has none where it has distributions, or runs in each other.
+func foldable(runs []run.Run) bool {
+	for i := range runs {
+		if r := &runs[i]; r.Values == nil || len(r.Histograms) > 0 || i > 0 && r.FirstMs <= runs[i-1].LastMs() {
+			return false
+		}
+	}
+	return len(runs) > 0
+}
+
+// The shape of a series, beside how many levels it has.
+const (
+	even  = 0x80 // one step from the first slice to the last, none missing, all of them numbers
+	rises = 0x40 // even, and none is less than the one before
+)
+
+// shapeOf is the shape of a series that may have levels.
+func shapeOf(runs []run.Run) byte {
+	shape, last := byte(even|rises), math.Inf(-1)
+	for i := range runs {
+		r := &runs[i]
+		if r.Present != nil || i > 0 && (r.StepMs != runs[0].StepMs || r.FirstMs != runs[i-1].LastMs()+r.StepMs) {
+			return 0
+		}
+		for _, v := range r.Values {
+			if math.IsNaN(v) {
+				return 0
+			}
+			if v < last {
+				shape = even
+			}
+			last = v
+		}
+	}
+	return shape
+}
+
+// fold makes windows of runs; false where they would be too many, or where there is no number.
+func (w *windows) fold(runs []run.Run, levelMs int64) bool {
+	if !w.span(windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)) {
+		return false
+	}
+	for i := range runs {
+		w.foldRun(&runs[i], levelMs)
+	}
+	return w.held > 0
+}
+
+// foldFiner makes windows of those of a finer level, which is as good: what either function takes of them is what it
+// takes of their numbers.
+func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
+	last := finer.first + int64(len(finer.least)) - 1
+	w.span(windowOf(finer.first*finerMs, levelMs), windowOf(last*finerMs, levelMs))
+	for i := range finer.least {
+		if finer.present[i>>6]>>(i&63)&1 == 1 {
+			at := int(windowOf((finer.first+int64(i))*finerMs, levelMs) - w.first)
+			w.take(at, finer.least[i:i+1])
+			w.takeGreatest(at, finer.greater[i])
+		}
+	}
+	w.slices = finer.slices
+}
+
+// span begins with no number in windows from one to another; false where they would be too many.
+func (w *windows) span(first, last int64) bool {
+	w.first, w.held, w.slices = first, 0, 0
+	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
+		return false
+	}
+	places := int(last-first) + 1
+	w.least, w.greater = sized(w.least, places), sized(w.greater, places)
+	w.present = sized(w.present, (places+63)/64)
+	clear(w.present)
+	return true
+}
+
+// maxWindow bounds the numbers of windows, so that their times can be reckoned with.
+const maxWindow = 1 << 40
+
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// foldRun takes the numbers of a run, those of one window after the other.
+func (w *windows) foldRun(r *run.Run, levelMs int64) {
+	for i := 0; i < len(r.Values); {
+		n := windowOf(r.FirstMs+int64(i)*r.StepMs, levelMs)
+		end := int(min((n*levelMs-r.FirstMs)/r.StepMs+1, int64(len(r.Values))))
+		at := int(n - w.first)
+		if r.Present == nil {
+			w.take(at, r.Values[i:end])
+			i = end
+			continue
+		}
+		for ; i < end; i++ {
+			if r.Has(i) {
+				w.take(at, r.Values[i:i+1])
+			}
+		}
+	}
+}
+
+// take takes numbers into a window as min_over_time and max_over_time do: the first of equals, and one that is not a
+// number only while there is no other; so what is folded of windows is what is folded of their numbers, to the bit.
+func (w *windows) take(at int, values []float64) {
+	bit := uint64(1) << (at & 63)
+	some := w.present[at>>6]&bit != 0
+	least, greatest := w.least[at], w.greater[at]
+	for _, v := range values {
+		if math.IsNaN(v) && value.IsStaleNaN(v) {
+			continue
+		}
+		w.slices++
+		if !some {
+			some = true
+			w.present[at>>6] |= bit
+			w.held++
+			least, greatest = v, v
+			continue
+		}
+		if v < least || math.IsNaN(least) {
+			least = v
+		}
+		if v > greatest || math.IsNaN(greatest) {
+			greatest = v
+		}
+	}
+	w.least[at], w.greater[at] = least, greatest
+}
+
+// takeGreatest takes the greatest number of a finer window, of which take was given the least: it is not less.
+func (w *windows) takeGreatest(at int, v float64) {
+	if greatest := w.greater[at]; v > greatest || math.IsNaN(greatest) {
+		w.greater[at] = v
+	}
+}
+
+// cut takes away the windows at both ends that hold no number; there is one that does.
+func (w *windows) cut() (first int64, least, greatest []float64, present []uint64) {
+	places := len(w.least)
+	from, to := 0, places
+	for w.present[from>>6]>>(from&63)&1 == 0 {
+		from++
+	}
+	for w.present[(to-1)>>6]>>((to-1)&63)&1 == 0 {
+		to--
+	}
+	present = w.present
+	if from > 0 {
+		present = copyBits(nil, w.present, from, to)
+	}
+	if w.held == to-from {
+		present = nil
+	}
+	return w.first + int64(from), w.least[from:to], w.greater[from:to], present
+}
+
+// levelWriter makes the levels of a block's series.
+type levelWriter struct {
+	pages   [len(run.LevelsMs)][]byte // a level's columns, the coarsest level first
+	pageMs  [len(run.LevelsMs)][2]int64
+	before  [len(run.LevelsMs)]int64 // first window of the series before
+	index   []byte
+	some    bool
+	windows [len(run.LevelsMs)]windows // of the series
+}
+
+// fold makes the windows of the levels up to one that is likely the finest that is worth its cost, the coarser ones
+// from those of the finer; it returns how many levels those are.
+func (l *levelWriter) fold(runs []run.Run) (levels int) {
+	stepMs := runs[0].StepMs
+	for i := range runs {
+		stepMs = min(stepMs, runs[i].StepMs)
+	}
+	finest := len(run.LevelsMs) - 1
+	for finest > 0 && run.LevelsMs[finest]/levelSlices < stepMs {
+		finest--
+	}
+	for finest >= 0 && !l.windows[finest].fold(runs, run.LevelsMs[finest]) {
+		finest--
+	}
+	for i := finest - 1; i >= 0; i-- {
+		l.windows[i].foldFiner(&l.windows[i+1], run.LevelsMs[i+1], run.LevelsMs[i])
+	}
+	return finest + 1
+}
+
+// add adds a series' levels, from the coarsest on, as long as they are worth their cost.
+func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
+	at := len(l.index)
+	l.index = append(l.index, 0)
+	if !foldable(runs) {
+		return
+	}
+	l.index[at] = shapeOf(runs)
+	folded := l.fold(runs)
+	for i, levelMs := range run.LevelsMs {
+		w := &l.windows[i]
+		if i >= folded && !w.fold(runs, levelMs) || w.slices < levelSlices*w.held {
+			return
+		}
+		first, least, greatest, present := w.cut()
+		page := l.pages[i]
+		start := len(page)
+		page = encoder.Floats(page, least, present)
+		middle := len(page)
+		page = encoder.Floats(page, greatest, present)
+		l.index[at]++
+		l.index = appendVarint(l.index, first-l.before[i])
+		l.index = binary.AppendUvarint(l.index, uint64(len(least)))
+		l.index = binary.AppendUvarint(l.index, uint64(middle-start))
+		l.index = binary.AppendUvarint(l.index, uint64(len(page)-middle))
+		fromMs, toMs := first*levelMs, (first+int64(len(least))-1)*levelMs
+		if start == 0 {
+			l.pageMs[i] = [2]int64{fromMs, toMs}
+		}
+		l.pageMs[i] = [2]int64{min(l.pageMs[i][0], fromMs), max(l.pageMs[i][1], toMs)}
+		l.before[i], l.pages[i], l.some = first, page, true
+	}
+}
+
+func (l *levelWriter) reset() {
+	for i := range l.pages {
+		l.pages[i] = l.pages[i][:0]
+	}
+	l.index, l.some = l.index[:0], false
+	l.before = [len(run.LevelsMs)]int64{}
+}
+
+// endLevels writes the pages of a block's levels behind its other pages, and has the block say where they are.
+func (w *Writer) endLevels() error {
+	l := &w.levels
+	defer l.reset()
+	if !l.some {
+		return nil
+	}
+	if err := w.endPage(); err != nil {
+		return err
+	}
+	w.block.levels = binary.AppendUvarint(w.block.levels[:0], uint64(len(w.pages)))
+	w.block.levels = append(w.block.levels, l.index...)
+	for i, page := range l.pages {
+		if len(page) == 0 {
+			break
+		}
+		w.page, w.pageMs = append(w.page, page...), l.pageMs[i]
+		if err := w.endPage(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// level is where a series' columns of a level are.
+type level struct {
+	first           int64 // window
+	places          int   // 0: the series has no such level
+	page            uint64
+	offset          uint32
+	least, greatest uint32 // lengths
+}
+
+// readLevels reads the entries of the writer's index for a block's series: series i's level k, the coarsest being 0, is
+// number i*len(run.LevelsMs)+k, its shape number i. None are nil.
+func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte, err error) {
+	if len(b) == 0 {
+		return nil, nil, nil
+	}
+	r := varint.Of(b)
+	firstPage := r.Uint()
+	all, shapes = make([]level, series*len(run.LevelsMs)), make([]byte, series)
+	var before [len(run.LevelsMs)]int64
+	var offsets [len(run.LevelsMs)]uint64
+	for i := range series {
+		count := r.Bytes(1)
+		if r.Err() != nil || int(count[0]&^(even|rises)) > len(run.LevelsMs) {
+			return nil, nil, errContent
+		}
+		shapes[i] = count[0] & (even | rises)
+		for k := range int(count[0] &^ (even | rises)) {
+			first := before[k] + r.Int()
+			places, least, greatest := r.Length(column.MaxPlaces), r.Length(maxEntryLength), r.Length(maxEntryLength)
+			end := offsets[k] + uint64(least) + uint64(greatest)
+			if r.Err() != nil || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages ||
+				firstPage+uint64(k) >= pages || end > maxEntryLength {
+				return nil, nil, errContent
+			}
+			all[i*len(run.LevelsMs)+k] = level{first, places, firstPage + uint64(k), uint32(offsets[k]), uint32(least),
+				uint32(greatest)}
+			before[k], offsets[k] = first, end
+		}
+	}
+	if r.Done() != nil {
+		return nil, nil, errContent
+	}
+	return all, shapes, nil
+}
+
+// levelsOf are those of a series of the block, the coarsest first; nil where it has none.
+func (c *columns) levelsOf(i int) []level {
+	if c.levels == nil {
+		return nil
+	}
+	all := c.levels[i*len(run.LevelsMs) : (i+1)*len(run.LevelsMs)]
+	n := 0
+	for n < len(all) && all[n].places > 0 {
+		n++
+	}
+	return all[:n]
+}
+
+// shapeOf is the shape of a series of the block; 0 where that is not known.
+func (c *columns) shapeOf(i int) byte {
+	if c.shapes == nil {
+		return 0
+	}
+	return c.shapes[i]
+}
+
+// Extent implements run.LevelReader.
+func (p *Part) Extent(ref uint32) (run.Extent, error) {
+	c, err := p.columnsFor(ref)
+	if err != nil {
+		return run.Extent{}, err
+	}
+	pieces, levels := c.of(int(ref%seriesInBlock)), c.levelsOf(int(ref%seriesInBlock))
+	e := run.Extent{FirstMs: math.MaxInt64, LastMs: math.MinInt64}
+	for i := range pieces {
+		e.FirstMs, e.LastMs = min(e.FirstMs, pieces[i].firstMs), max(e.LastMs, pieces[i].lastMs())
+	}
+	if len(levels) > 0 {
+		e.FinestMs = run.LevelsMs[len(levels)-1]
+	}
+	if shape := c.shapeOf(int(ref % seriesInBlock)); shape&even != 0 && len(pieces) > 0 {
+		e.StepMs, e.Rises = pieces[0].stepMs, shape&rises != 0
+	}
+	return e, nil
+}
+
+func (p *Part) columnsFor(ref uint32) (*columns, error) {
+	if uint64(ref) >= p.footer.series {
+		return nil, fmt.Errorf("part %s: no series %d", p.name, ref)
+	}
+	return p.columnsOf(uint64(ref) / seriesInBlock)
+}
+
+var errNoLevel = errors.New("the series has no such level")
+
+// Extremes implements run.LevelReader.
+func (p *Part) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (run.Run, error) {
+	c, err := p.columnsFor(ref)
+	if err != nil {
+		return run.Run{}, err
+	}
+	for k, at := range c.levelsOf(int(ref % seriesInBlock)) {
+		if run.LevelsMs[k] == levelMs {
+			r, err := p.windows(&at, levelMs, greatest)
+			if err != nil {
+				return run.Run{}, p.levelDamage(err, at.page)
+			}
+			return cutRun(r, fromMs+1, toMs), nil
+		}
+	}
+	return run.Run{}, fmt.Errorf("part %s: series %d: %w", p.name, ref, errNoLevel)
+}
+
+// levelDamage costs nothing but time: what is in a level is in other pages too.
+func (p *Part) levelDamage(err error, page uint64) error {
+	if !isDamage(err) {
+		return fmt.Errorf("part %s: %w", p.name, err)
+	}
+	return p.noted(&run.DamageError{File: p.name, What: fmt.Sprintf("index (level page %d)", page), Labels: "nothing",
+		ToMs: -1, Err: err})
+}
+
+// windows decodes one column of a level.
+func (p *Part) windows(at *level, levelMs int64, greatest bool) (run.Run, error) {
+	page, err := p.page(at.page)
+	if err != nil {
+		return run.Run{}, err
+	}
+	from, to := uint64(at.offset), uint64(at.offset)+uint64(at.least)
+	if greatest {
+		from, to = to, to+uint64(at.greatest)
+	}
+	if to > uint64(len(page)) {
+		return run.Run{}, errContent
+	}
+	r := run.Run{FirstMs: at.first * levelMs, StepMs: levelMs, Values: make([]float64, at.places)}
+	r.Present, err = column.Floats(page[from:to], r.Values)
+	return r, err
+}
+
+// cutRun is what of a run of numbers is within [minMs, maxMs]; without places where nothing is.
+func cutRun(r run.Run, minMs, maxMs int64) run.Run {
+	from, to := 0, len(r.Values)
+	if minMs > r.FirstMs {
+		from = int(min((minMs-r.FirstMs+r.StepMs-1)/r.StepMs, int64(to)))
+	}
+	if maxMs < r.FirstMs {
+		to = from
+	} else if away := (maxMs-r.FirstMs)/r.StepMs + 1; away < int64(to) {
+		to = max(from, int(away))
+	}
+	r.FirstMs += int64(from) * r.StepMs
+	if r.Values = r.Values[from:to]; r.Present != nil {
+		r.Present = copyBits(nil, r.Present, from, to)
+	}
+	return r
+}

@@ -1,0 +1,284 @@
+// Package part is one immutable file of the grid store: the runs of many series, compressed in columns, with an index
+// of its own that is read where it is needed and never loaded whole. It knows nothing of other files. The format is
+// docs/formats/grid.md.
+package part
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+)
+
+// Info is what a part holds.
+type Info struct {
+	MinMs, MaxMs int64 // ends of the first and last slice; 0 and -1 where there is none
+	Series       int
+	Slices       int64 // markers included
+	Bytes        int64 // of the file
+}
+
+func (f *footer) info() Info {
+	return Info{f.minMs, f.maxMs, int(f.series), int64(f.slices), int64(f.size)}
+}
+
+// Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and
+// run.LevelReader. What it gives out is not tied to the file: it stays valid after Close.
+//
+// It usually holds less than 70 KB: the chunks, pages and places of columns that were read last. What one Select finds
+// is read through caches of its own: queries that read different series at once would take each other's pages.
+type Part struct {
+	*opened
+
+	chunks  cache[[]entry]
+	pages   cache[[]byte]
+	columns cache[*columns]
+	names   cache[[]nameEntry]
+}
+
+// opened is the file.
+type opened struct {
+	name   string
+	file   disk.File
+	footer footer
+	close  sync.Once
+	closed error
+
+	onDamage func(*run.DamageError) // may be nil
+}
+
+// cache keeps the value read last for each remainder of its number.
+type cache[T any] struct {
+	slots [2]atomic.Pointer[cached[T]]
+}
+
+type cached[T any] struct {
+	number uint64
+	value  T
+}
+
+// get is the value of a number, which read makes where it is not kept.
+func (c *cache[T]) get(number uint64, read func(number uint64) (T, error)) (T, error) {
+	slot := &c.slots[number%uint64(len(c.slots))]
+	if kept := slot.Load(); kept != nil && kept.number == number {
+		return kept.value, nil
+	}
+	value, err := read(number)
+	if err == nil {
+		slot.Store(&cached[T]{number, value})
+	}
+	return value, err
+}
+
+// Open reads a part's footer. A footer that cannot be read is a *run.DamageError; a part that a newer program wrote is
+// none, but a format.ErrNewer.
+func Open(fs disk.FS, name string) (*Part, error) {
+	file, err := fs.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open part: %w", err)
+	}
+	p := &Part{opened: &opened{name: name, file: file}}
+	if err := p.readFooter(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return p, nil
+}
+
+func (p *Part) readFooter() error {
+	size, err := p.file.Size()
+	if err != nil {
+		return fmt.Errorf("open part %s: %w", p.name, err)
+	}
+	damaged := func(err error) error {
+		return &run.DamageError{File: p.name, What: "footer", Labels: "all series", Err: err}
+	}
+	if size < footBytes+headBytes {
+		return damaged(errShort)
+	}
+	var b [footBytes]byte
+	if err := p.read(b[:], uint64(size-footBytes)); err != nil {
+		return damaged(err)
+	}
+	var head [headBytes]byte
+	if b[footBytes-1] > version {
+		if err := p.read(head[:], 0); err != nil {
+			return damaged(err)
+		}
+	}
+	p.footer, err = readFooter(b[:], uint64(size), head[headBytes-1])
+	switch {
+	case errors.Is(err, format.ErrNewer):
+		return fmt.Errorf("%s: %w", p.name, err)
+	case err != nil:
+		return damaged(err)
+	}
+	return nil
+}
+
+// Info is the content of the footer.
+func (p *Part) Info() Info { return p.footer.info() }
+
+// Name is the file's.
+func (p *Part) Name() string { return p.name }
+
+// Close releases the file. It may be called twice.
+func (p *Part) Close() error {
+	p.close.Do(func() { p.closed = p.file.Close() })
+	return p.closed
+}
+
+// read fills b from an offset.
+func (p *Part) read(b []byte, offset uint64) error {
+	n, err := p.file.ReadAt(b, int64(offset))
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return errShort
+	}
+	return err
+}
+
+// isDamage reports whether an error of reading is one of what was read. A closed file is not.
+func isDamage(err error) bool { return !errors.Is(err, fs.ErrClosed) }
+
+// damage makes an error of the kind that callers know. What is wrong already keeps its name.
+func (p *Part) damage(err error, what, of string, fromMs, toMs int64) error {
+	var known *run.DamageError
+	if errors.As(err, &known) {
+		return err
+	}
+	if !isDamage(err) {
+		return fmt.Errorf("part %s: %w", p.name, err)
+	}
+	return p.noted(&run.DamageError{File: p.name, What: what, Labels: of, FromMs: fromMs, ToMs: toMs, Err: err})
+}
+
+// OnDamage has a function called with each damage that any reader meets from now on, as often as it is met. It is to be
+// called before the part is read.
+func (p *Part) OnDamage(note func(*run.DamageError)) { p.onDamage = note }
+
+func (p *Part) noted(d *run.DamageError) *run.DamageError {
+	if p.onDamage != nil {
+		copied := *d // its reader may name the series
+		p.onDamage(&copied)
+	}
+	return d
+}
+
+// entry is where page or block number i is.
+func (p *Part) entry(i uint64) (entry, error) {
+	chunk, err := p.chunks.get(i/chunkEntries, p.readChunk)
+	if err != nil {
+		return entry{}, err
+	}
+	return chunk[i%chunkEntries], nil
+}
+
+func (p *Part) readChunk(number uint64) ([]entry, error) {
+	n := min(p.footer.entries()-number*chunkEntries, chunkEntries)
+	b := make([]byte, n*entryBytes+4)
+	err := p.read(b, p.footer.directory+number*chunkBytes)
+	body := b[:n*entryBytes]
+	if err == nil {
+		if sum := b[len(body):]; chunkSum(number, body) != uint32(sum[0])|uint32(sum[1])<<8|uint32(sum[2])<<16|uint32(
+			sum[3])<<24 {
+			err = errChecksum
+		}
+	}
+	if err != nil {
+		return nil, p.damage(err, fmt.Sprintf("index (directory, chunk %d)", number), "some series", p.footer.minMs,
+			p.footer.maxMs)
+	}
+	all := make([]entry, n)
+	for i := range all {
+		all[i] = readEntry(body[i*entryBytes:])
+	}
+	return all, nil
+}
+
+// load reads a page or block and compares its checksum.
+func (p *Part) load(i uint64) ([]byte, entry, error) {
+	e, err := p.entry(i)
+	if err != nil {
+		return nil, e, err
+	}
+	if e.length > maxEntryLength || e.offset > p.footer.size || uint64(e.length) > p.footer.size-e.offset {
+		return nil, e, errContent
+	}
+	b := make([]byte, e.length)
+	if err := p.read(b, e.offset); err != nil {
+		return nil, e, err
+	}
+	if checksum(b) != e.crc {
+		return nil, e, errChecksum
+	}
+	b, err = unwrap(b)
+	return b, e, err
+}
+
+// page is the bytes of a page, which nobody may change.
+func (p *Part) page(number uint64) ([]byte, error) {
+	return p.pages.get(number, func(number uint64) ([]byte, error) {
+		b, e, err := p.load(number)
+		if err != nil {
+			err = p.damage(err, fmt.Sprintf("page %d at %d", number, e.offset), "", e.minMs, e.maxMs)
+		}
+		return b, err
+	})
+}
+
+// block is the bytes of a series block.
+func (p *Part) block(number uint64) ([]byte, error) {
+	b, e, err := p.load(p.footer.pages + number)
+	if err != nil {
+		return nil, p.blockDamage(err, number, e)
+	}
+	return b, nil
+}
+
+func (p *Part) blockDamage(err error, number uint64, e entry) error {
+	what := fmt.Sprintf("index (series block %d at %d)", number, e.offset)
+	of := fmt.Sprintf("series %d to %d", number*seriesInBlock, number*seriesInBlock+uint64(p.seriesIn(number))-1)
+	return p.damage(err, what, of, e.minMs, e.maxMs)
+}
+
+// seriesIn is how many series a block has.
+func (p *Part) seriesIn(block uint64) int {
+	return int(min(p.footer.series-block*seriesInBlock, seriesInBlock))
+}
+
+// columnsOf is where the columns of a block's series are.
+func (p *Part) columnsOf(block uint64) (*columns, error) {
+	return p.columns.get(block, func(block uint64) (*columns, error) {
+		b, err := p.block(block)
+		if err != nil {
+			return nil, err
+		}
+		return p.readColumns(block, b)
+	})
+}
+
+func (p *Part) readColumns(block uint64, b []byte) (*columns, error) {
+	c, err := readColumns(b, p.seriesIn(block), p.footer.pages)
+	if err != nil {
+		e, _ := p.entry(p.footer.pages + block)
+		return nil, p.blockDamage(err, block, e)
+	}
+	return c, nil
+}
+
+func (p *Part) readLabels(block uint64, b []byte) (*labelReader, error) {
+	l, err := readLabels(b, p.seriesIn(block))
+	if err != nil {
+		e, _ := p.entry(p.footer.pages + block)
+		return nil, p.blockDamage(err, block, e)
+	}
+	return l, nil
+}

@@ -1,0 +1,193 @@
+package part
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/column"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+// Runs implements run.Reader.
+func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
+	if uint64(ref) >= p.footer.series {
+		return to, fmt.Errorf("part %s: no series %d", p.name, ref)
+	}
+	c, err := p.columnsOf(uint64(ref) / seriesInBlock)
+	if err != nil {
+		return to, err
+	}
+	to, err = p.runs(c.of(int(ref%seriesInBlock)), minMs, maxMs, to)
+	var damage *run.DamageError
+	if errors.As(err, &damage) && damage.Labels == "" {
+		damage.Labels = fmt.Sprintf("series %d", ref)
+		if l, failed := p.labelsOf(ref); failed == nil {
+			damage.Labels = l.String()
+		}
+	}
+	return to, err
+}
+
+// runs appends what the columns hold within [minMs, maxMs]. Columns that follow on each other become one run. One
+// *run.DamageError, without labels, covers all that is damaged.
+func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
+	var damage *run.DamageError
+	first := len(to)
+	for i := range pieces {
+		c := &pieces[i]
+		if c.lastMs() < minMs || c.firstMs > maxMs {
+			continue
+		}
+		last := (*run.Run)(nil)
+		if len(to) > first && follows(&to[len(to)-1], c) {
+			last = &to[len(to)-1]
+		} else {
+			var values []float64
+			if n := len(to); n < cap(to) && to[:n+1][n].Given {
+				values = to[:n+1][n].Values[:0]
+			}
+			to = append(to, run.Run{FirstMs: c.firstMs, StepMs: c.stepMs})
+			last = &to[len(to)-1]
+			if !c.distributions {
+				last.Values, last.Given = slices.Grow(values, ahead(pieces[i:], maxMs)), true
+			}
+		}
+		err := p.column(c, last)
+		if err == nil {
+			continue
+		}
+		if last.Places() == 0 {
+			to = to[:len(to)-1]
+		}
+		var known *run.DamageError
+		switch {
+		case !errors.As(err, &known):
+			return to, err
+		case damage == nil:
+			damage = &run.DamageError{File: p.name, What: known.What, FromMs: c.firstMs, ToMs: c.lastMs(),
+				Err: known.Err}
+		default:
+			damage.FromMs, damage.ToMs = min(damage.FromMs, c.firstMs), max(damage.ToMs, c.lastMs())
+		}
+	}
+	// Runs that overlap come in the order in which they begin; where one is cut off in front, that is not the order of
+	// the columns.
+	if some := to[first:]; !slices.IsSortedFunc(some, byFirst) {
+		slices.SortStableFunc(some, byFirst)
+	}
+	if damage != nil {
+		return to, damage
+	}
+	return to, nil
+}
+
+func byFirst(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
+
+// follows reports whether a column's places are the next of a run.
+func follows(r *run.Run, c *piece) bool {
+	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs &&
+		(r.Values == nil) == c.distributions &&
+		r.Places()+c.places <= MaxRunPlaces
+}
+
+// ahead is how many places the first column and those that follow on it up to maxMs have, at most MaxRunPlaces.
+func ahead(pieces []piece, maxMs int64) int {
+	n := pieces[0].places
+	for i := 1; i < len(pieces); i++ {
+		a, b := &pieces[i-1], &pieces[i]
+		if b.firstMs > maxMs || b.stepMs != a.stepMs || b.firstMs != a.lastMs()+a.stepMs ||
+			b.distributions != a.distributions ||
+			n+b.places > MaxRunPlaces {
+			break
+		}
+		n += b.places
+	}
+	return n
+}
+
+// column decodes a column behind what a run has. On an error the run is as before.
+func (p *Part) column(c *piece, to *run.Run) error {
+	page, err := p.page(c.page)
+	if err != nil {
+		return err
+	}
+	var present []uint64
+	before := to.Places()
+	if uint64(c.offset)+uint64(c.length) > uint64(len(page)) {
+		err = errContent
+	} else if src := page[c.offset : c.offset+c.length]; c.distributions {
+		all, some, failed := column.Histograms(src, c.places)
+		if present, err = some, failed; err == nil {
+			if before == 0 {
+				to.Histograms = all
+			} else {
+				to.Histograms = append(to.Histograms, all...)
+			}
+		}
+	} else {
+		to.Values = slices.Grow(to.Values, c.places)[:before+c.places]
+		if present, err = column.Floats(src, to.Values[before:]); err != nil {
+			to.Values = to.Values[:before]
+		}
+	}
+	if err != nil {
+		return p.damage(err, fmt.Sprintf("page %d, bytes %d to %d", c.page, c.offset, uint64(c.offset)+
+			uint64(c.length)), "", c.firstMs, c.lastMs())
+	}
+	if present != nil || to.Present != nil {
+		to.Present = appendPresent(to.Present, before, present, c.places)
+	}
+	return nil
+}
+
+// appendPresent joins what is present of so many places, and of so many more; nil: all.
+func appendPresent(all []uint64, before int, more []uint64, places int) []uint64 {
+	if before == 0 {
+		return more
+	}
+	joined := make([]uint64, (before+places+63)/64)
+	orBits(joined, 0, all, before)
+	orBits(joined, before, more, places)
+	return joined
+}
+
+// orBits sets bits from at on; nil: all.
+func orBits(to []uint64, at int, from []uint64, places int) {
+	for i := 0; i < places; i += 64 {
+		word := ^uint64(0)
+		if from != nil {
+			word = from[i>>6]
+		}
+		if left := places - i; left < 64 {
+			word &= 1<<left - 1
+		}
+		to[(at+i)>>6] |= word << ((at + i) & 63)
+		if over := (at + i) & 63; over > 0 && word>>(64-over) != 0 {
+			to[(at+i)>>6+1] |= word >> (64 - over)
+		}
+	}
+}
+
+// labelsOf reads the labels of one series.
+func (p *Part) labelsOf(ref uint32) (labels.Labels, error) {
+	block := uint64(ref) / seriesInBlock
+	b, err := p.block(block)
+	if err != nil {
+		return labels.Labels{}, err
+	}
+	all, err := p.readLabels(block, b)
+	if err != nil {
+		return labels.Labels{}, err
+	}
+	for range ref%seriesInBlock + 1 {
+		if !all.next() {
+			return labels.Labels{}, errContent
+		}
+	}
+	var build labels.ScratchBuilder
+	return all.labels(&build), nil
+}

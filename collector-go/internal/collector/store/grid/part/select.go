@@ -1,0 +1,360 @@
+package part
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
+)
+
+// manyBlocks is how many series blocks are rather narrowed down by trying all values of a label than read.
+const manyBlocks = 128
+
+// Select implements run.Source. A *run.DamageError comes with all series that could be read.
+func (p *Part) Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]run.Found, error) {
+	var found []run.Found
+	var build labels.ScratchBuilder
+	reader := &Part{opened: p.opened}
+	err := p.walk(ctx, minMs, maxMs, matchers, func(ref uint32, l *labelReader) {
+		found = append(found, run.Found{Labels: l.labels(&build), Reader: reader, Ref: ref})
+	})
+	return found, err
+}
+
+// LabelNames implements run.Source. A *run.DamageError comes with all that could be read.
+func (p *Part) LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]string, error) {
+	if len(matchers) == 0 {
+		if names, err := p.labelNames(); err == nil {
+			all := make([]string, len(names))
+			for i, n := range names {
+				all[i] = n.name
+			}
+			return all, nil
+		} else if !isDamage(err) {
+			return nil, err
+		}
+	}
+	return p.collect(ctx, matchers, func(l *labelReader, add func(string)) {
+		for _, pair := range l.now {
+			add(l.texts[pair[0]])
+		}
+	})
+}
+
+// LabelValues implements run.Source. A *run.DamageError comes with all that could be read.
+func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.Matcher) ([]string, error) {
+	if len(matchers) == 0 {
+		var all []string
+		err := p.eachValueOf(name, "", func(value []byte, _ varint.Reader) bool {
+			all = append(all, string(value))
+			return true
+		})
+		if err == nil || !isDamage(err) {
+			return all, err
+		}
+	}
+	return p.collect(ctx, matchers, func(l *labelReader, add func(string)) {
+		for _, pair := range l.now {
+			if l.texts[pair[0]] == name {
+				add(l.texts[pair[1]])
+			}
+		}
+	})
+}
+
+// collect is what of adds for all series that match, sorted.
+func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(l *labelReader, add func(string))) (
+	[]string, error) {
+	known := map[string]bool{}
+	var all []string
+	err := p.walk(ctx, p.footer.minMs, p.footer.maxMs, matchers, func(_ uint32, l *labelReader) {
+		of(l, func(text string) {
+			if !known[text] {
+				text = strings.Clone(text)
+				known[text] = true
+				all = append(all, text)
+			}
+		})
+	})
+	slices.Sort(all)
+	return all, err
+}
+
+// walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. Damage
+// does not end it: the first comes as the error.
+func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher,
+	fn func(ref uint32, l *labelReader)) error {
+	if minMs > maxMs || p.footer.slices == 0 || minMs > p.footer.maxMs || maxMs < p.footer.minMs {
+		return nil
+	}
+	blocks, err := p.candidates(matchers)
+	if err != nil {
+		return err
+	}
+	var damage *run.DamageError
+	for i, word := range blocks {
+		for ; word != 0; word &= word - 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			block := uint64(i)<<6 + uint64(bits.TrailingZeros64(word))
+			err := p.walkBlock(block, minMs, maxMs, matchers, fn)
+			var known *run.DamageError
+			if errors.As(err, &known) {
+				if damage == nil {
+					damage = known
+				}
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	if damage != nil {
+		return damage
+	}
+	return nil
+}
+
+func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Matcher,
+	fn func(ref uint32, l *labelReader)) error {
+	e, err := p.entry(p.footer.pages + block)
+	if err != nil || e.maxMs < minMs || e.minMs > maxMs {
+		return err
+	}
+	b, err := p.block(block)
+	if err != nil {
+		return err
+	}
+	all, err := p.readLabels(block, b)
+	if err != nil {
+		return err
+	}
+	var places *columns // needed only where some series may have none in the time asked for
+	if e.minMs < minMs || e.maxMs > maxMs {
+		if places, err = p.columnsOf(block); err != nil {
+			return err
+		}
+	}
+	match := newMatching(matchers, all.texts)
+	for i := 0; all.next(); i++ {
+		if match.all(all.now) && (places == nil || anyWithin(places.of(i), minMs, maxMs)) {
+			fn(uint32(block*seriesInBlock)+uint32(i), all)
+		}
+	}
+	if all.failed() {
+		return p.blockDamage(errContent, block, e)
+	}
+	return nil
+}
+
+func anyWithin(pieces []piece, minMs, maxMs int64) bool {
+	for i := range pieces {
+		if pieces[i].firstMs <= maxMs && pieces[i].lastMs() >= minMs {
+			return true
+		}
+	}
+	return false
+}
+
+// matching compares the labels of a block's series, each value once.
+type matching []matchingOne
+
+type matchingOne struct {
+	matcher *labels.Matcher
+	name    uint32 // its number; absent where the block does not have it
+	empty   bool   // it matches where the label is absent
+	texts   []string
+	known   []int8 // by number of the value: 1 matches, -1 does not
+}
+
+const absent = ^uint32(0)
+
+func newMatching(matchers []*labels.Matcher, texts []string) matching {
+	all := make(matching, len(matchers))
+	for i, m := range matchers {
+		all[i] = matchingOne{matcher: m, name: absent, empty: m.Matches(""), texts: texts}
+		if at, is := slices.BinarySearch(texts, m.Name); is {
+			all[i].name = uint32(at)
+			all[i].known = make([]int8, len(texts))
+		}
+	}
+	return all
+}
+
+func (m matching) all(now [][2]uint32) bool {
+	for i := range m {
+		if !m[i].is(now) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *matchingOne) is(now [][2]uint32) bool {
+	if m.name == absent {
+		return m.empty
+	}
+	for _, pair := range now {
+		if pair[0] != m.name {
+			continue
+		}
+		if m.known[pair[1]] == 0 {
+			m.known[pair[1]] = -1
+			if m.matcher.Matches(m.texts[pair[1]]) {
+				m.known[pair[1]] = 1
+			}
+		}
+		return m.known[pair[1]] == 1
+	}
+	return m.empty
+}
+
+// candidates are the series blocks that may have series which all matchers match. Where the index of values is damaged,
+// they are more.
+func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
+	set := newBlockSet(p.footer.blocks)
+	set.fill(p.footer.blocks)
+	var costly []*labels.Matcher
+	for _, m := range matchers {
+		if m.Matches("") {
+			continue // a series without the label matches too
+		}
+		values := m.SetMatches()
+		switch {
+		case m.Type == labels.MatchEqual:
+			values = []string{m.Value}
+		case m.Type != labels.MatchRegexp || m.Value == ".+":
+			continue // matches nearly all
+		case len(values) == 0:
+			costly = append(costly, m)
+			continue
+		}
+		with, err := p.blocksOfValues(m.Name, values)
+		if err := set.narrow(with, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range costly {
+		if set.size() <= manyBlocks {
+			break
+		}
+		with, err := p.blocksOfMatching(m)
+		if err := set.narrow(with, err); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// narrow keeps what is in the other set too, unless that could not be found out.
+func (s blockSet) narrow(with blockSet, err error) error {
+	switch {
+	case err == nil:
+		s.intersect(with)
+	case !isDamage(err):
+		return err
+	}
+	return nil
+}
+
+func (s blockSet) size() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
+	set := newBlockSet(p.footer.blocks)
+	for _, want := range values {
+		err := p.eachValueOf(name, want, func(value []byte, spans varint.Reader) bool {
+			if string(value) == want {
+				set.addSpans(spans, p.footer.blocks)
+			}
+			return string(value) < want
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+func (p *Part) blocksOfMatching(m *labels.Matcher) (blockSet, error) {
+	set := newBlockSet(p.footer.blocks)
+	prefix := m.Prefix()
+	err := p.eachValueOf(m.Name, prefix, func(value []byte, spans varint.Reader) bool {
+		if !strings.HasPrefix(string(value), prefix) {
+			return string(value) < prefix
+		}
+		if m.Matches(string(value)) {
+			set.addSpans(spans, p.footer.blocks)
+		}
+		return true
+	})
+	return set, err
+}
+
+func (p *Part) labelNames() ([]nameEntry, error) {
+	return p.names.get(0, func(uint64) ([]nameEntry, error) {
+		b, _, err := p.load(p.footer.entries() - 1)
+		if err != nil {
+			return nil, err
+		}
+		return readNames(b, p.footer.lists)
+	})
+}
+
+// eachValueOf calls fn for the values of a label from one on, and some before it, in order, until fn returns false.
+func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint.Reader) (more bool)) error {
+	names, err := p.labelNames()
+	if err != nil {
+		return err
+	}
+	at := sort.Search(len(names), func(i int) bool { return names[i].name >= name })
+	if at == len(names) || names[at].name != name {
+		return nil
+	}
+	of := names[at]
+	// The last block that begins with a value up to from, or the first.
+	low, high := uint64(0), of.blocks
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		before := false
+		if err := p.values(of.first+middle,
+			func(value []byte, _ varint.Reader) bool { before = string(value) <= from; return false }); err != nil {
+			return err
+		}
+		if before {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	more := true
+	for i := low; i < of.blocks && more; i++ {
+		err := p.values(of.first+i, func(value []byte, spans varint.Reader) bool {
+			more = fn(value, spans)
+			return more
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Part) values(list uint64, fn func(value []byte, spans varint.Reader) bool) error {
+	b, _, err := p.load(p.footer.pages + p.footer.blocks + list)
+	if err != nil {
+		return err
+	}
+	return eachValue(b, fn)
+}

@@ -1,0 +1,402 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/column"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+)
+
+// WriterOptions are a writer's; the zero value has the defaults.
+type WriterOptions struct {
+	// PageBytes is when a page ends: at the first column that reaches it. 0 is DefaultPageBytes.
+	PageBytes int
+	// Levels has the least and greatest numbers of windows kept beside the slices, where they hold enough of them.
+	Levels bool
+	// Cache is used to write labels that an earlier writer wrote; nil: none.
+	Cache *Cache
+}
+
+// DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32
+// bytes of directory are nothing.
+const DefaultPageBytes = 16 << 10
+
+// How long a column gets. Reading a place reads its column.
+const (
+	columnPlaces       = 1024
+	distributionPlaces = 256
+	distributionCells  = 1 << 15 // buckets in all its places
+)
+
+// writeBytes is how much is written at once.
+const writeBytes = 256 << 10
+
+// Writer writes a part, series by series. It is not safe for concurrent use. After an error only Abandon is of use.
+//
+// Besides 256 KiB it holds the index in memory: per series about 20 bytes, per label value about 200.
+type Writer struct {
+	fs       disk.FS
+	file     disk.File
+	name     string
+	o        WriterOptions
+	offset   uint64 // of buffer
+	buffer   []byte
+	encoder  column.Encoder
+	page     []byte
+	pageMs   [2]int64 // first and last place in page
+	pages    []entry
+	block    blockWriter
+	blocks   []byte // series blocks, one behind the other
+	blockAt  []entry
+	levels   levelWriter
+	postings postings
+	pieces   []piece
+	present  []uint64
+	plain    []byte // a block before it is wrapped
+	wrapped  []byte // a page or block after it
+	footer   footer
+	last     labels.Labels
+	cached   bool // the series of the block so far are as in the cache
+}
+
+// Create begins a part in a file that must not exist.
+func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
+	if o.PageBytes == 0 {
+		o.PageBytes = DefaultPageBytes
+	}
+	file, err := fs.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("create part: %w", err)
+	}
+	w := &Writer{fs: fs, file: file, name: name, o: o, footer: footer{minMs: 0, maxMs: -1}, cached: o.Cache != nil}
+	w.buffer = append(append(w.buffer, headMagic...), version)
+	return w, nil
+}
+
+// Add writes a series. Series come in the order of labels.Compare, each once. Runs ascend by FirstMs and are as
+// run.Reader returns them: no two slices of one kind at one time. A series without a slice is left out. Of the runs
+// nothing is kept.
+func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
+	return w.add(l, func() error {
+		for i := range runs {
+			if err := w.addRun(&runs[i]); err != nil {
+				return err
+			}
+		}
+		if w.o.Levels && len(w.pieces) > 0 {
+			w.levels.add(&w.encoder, runs)
+		}
+		return nil
+	})
+}
+
+// add writes a series; columns writes its columns.
+func (w *Writer) add(l labels.Labels, columns func() error) error {
+	cached := w.cached && w.o.Cache.knows(len(w.blockAt), len(w.block.labels), l)
+	inOrder := cached && len(w.block.labels) > 0 // as they were when the cache took them
+	if !inOrder && w.footer.series > 0 && labels.Compare(w.last, l) >= 0 {
+		return fmt.Errorf("part %s: series %s comes behind %s", w.name, l, w.last)
+	}
+	w.pieces = w.pieces[:0]
+	if err := columns(); err != nil {
+		return fmt.Errorf("part %s: series %s: %w", w.name, l, err)
+	}
+	if len(w.pieces) == 0 {
+		return nil
+	}
+	w.block.add(l, w.pieces)
+	if w.o.Cache == nil {
+		w.postings.add(uint64(len(w.blockAt)), l)
+	}
+	w.last, w.cached = l, cached
+	w.footer.series++
+	if len(w.block.labels) == seriesInBlock {
+		return w.endBlock()
+	}
+	return nil
+}
+
+// addRun writes a run in columns.
+func (w *Writer) addRun(r *run.Run) error {
+	places := r.Places()
+	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil &&
+		len(r.Present) < (places+63)/64 {
+		return fmt.Errorf("run of step %d ms, %d numbers, %d distributions and presence of %d words makes no sense",
+			r.StepMs, len(r.Values), len(r.Histograms), len(r.Present))
+	}
+	for from := 0; from < places; {
+		n := min(places-from, columnPlaces)
+		if r.Values == nil {
+			n = distributionsInColumn(r.Histograms[from:min(places, from+distributionPlaces)])
+		}
+		if err := w.addColumn(r, from, from+n); err != nil {
+			return err
+		}
+		from += n
+	}
+	return nil
+}
+
+// distributionsInColumn is how many of them, at least one, a column takes.
+func distributionsInColumn(all []*histogram.Histogram) int {
+	cells := 0
+	for i, h := range all {
+		if h != nil {
+			if cells += len(h.PositiveBuckets) + len(h.NegativeBuckets); cells > distributionCells && i > 0 {
+				return i
+			}
+		}
+	}
+	return len(all)
+}
+
+// addColumn writes the places from one up to another, without those at both ends that hold no slice.
+func (w *Writer) addColumn(r *run.Run, from, to int) error {
+	for from < to && !r.Has(from) {
+		from++
+	}
+	for from < to && !r.Has(to-1) {
+		to--
+	}
+	if from == to {
+		return nil
+	}
+	present, held := w.presence(r, from, to)
+	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, places: to - from,
+		distributions: r.Values == nil,
+		page:          uint64(len(w.pages)), offset: uint32(len(w.page))}
+	var err error
+	if p.distributions {
+		w.page, err = w.encoder.Histograms(w.page, r.Histograms[from:to], present)
+	} else {
+		w.page = w.encoder.Floats(w.page, r.Values[from:to], present)
+	}
+	if err != nil {
+		return err
+	}
+	return w.endColumn(p, held)
+}
+
+// copyColumn writes a column of numbers as another part has it.
+func (w *Writer) copyColumn(p piece, src []byte) error {
+	held, err := column.Held(src, p.places)
+	if err != nil {
+		return err
+	}
+	p.page, p.offset = uint64(len(w.pages)), uint32(len(w.page))
+	w.page = append(w.page, src...)
+	return w.endColumn(p, held)
+}
+
+// endColumn notes a column that is at the end of the page.
+func (w *Writer) endColumn(p piece, held int) error {
+	p.length = uint32(len(w.page)) - p.offset
+	w.pieces = append(w.pieces, p)
+	if p.offset == 0 {
+		w.pageMs = [2]int64{p.firstMs, p.lastMs()}
+	}
+	w.pageMs = [2]int64{min(w.pageMs[0], p.firstMs), max(w.pageMs[1], p.lastMs())}
+	if w.footer.slices == 0 {
+		w.footer.minMs, w.footer.maxMs = p.firstMs, p.lastMs()
+	}
+	w.footer.minMs, w.footer.maxMs = min(w.footer.minMs, p.firstMs), max(w.footer.maxMs, p.lastMs())
+	w.footer.slices += uint64(held)
+	if len(w.page) >= w.o.PageBytes {
+		return w.endPage()
+	}
+	return nil
+}
+
+// presence is the bits of some places, nil where all hold a slice, and how many do.
+func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, held int) {
+	if r.Present == nil {
+		return nil, to - from
+	}
+	w.present = copyBits(w.present[:0], r.Present, from, to)
+	for _, word := range w.present {
+		held += bits.OnesCount64(word)
+	}
+	if held == to-from {
+		return nil, held
+	}
+	return w.present, held
+}
+
+// copyBits appends the bits from one up to another, the first of them lowest.
+func copyBits(dst, all []uint64, from, to int) []uint64 {
+	for ; from < to; from += 64 {
+		word := all[from>>6] >> (from & 63)
+		if next := from>>6 + 1; from&63 > 0 && next < len(all) {
+			word |= all[next] << (64 - from&63)
+		}
+		if left := to - from; left < 64 {
+			word &= 1<<left - 1
+		}
+		dst = append(dst, word)
+	}
+	return dst
+}
+
+func (w *Writer) endPage() error {
+	if len(w.page) == 0 {
+		return nil
+	}
+	w.wrapped = wrap(w.wrapped[:0], w.page)
+	e := entry{crc: checksum(w.wrapped), length: uint32(len(w.wrapped)), minMs: w.pageMs[0], maxMs: w.pageMs[1]}
+	err := w.put(&e, w.wrapped)
+	w.pages = append(w.pages, e)
+	w.page = w.page[:0]
+	return err
+}
+
+func (w *Writer) endBlock() error {
+	if len(w.block.labels) == 0 {
+		return nil
+	}
+	if err := w.endLevels(); err != nil {
+		return err
+	}
+	e := entry{offset: uint64(len(w.blocks)), minMs: w.block.minMs, maxMs: w.block.maxMs}
+	if w.o.Cache == nil {
+		w.plain = appendLabels(w.block.appendColumns(w.plain[:0]), w.block.labels)
+	} else {
+		texts := w.o.Cache.encode(len(w.blockAt), w.block.labels, w.cached)
+		w.plain = append(w.block.appendColumns(w.plain[:0]), texts...)
+		w.cached = true
+	}
+	w.block.reset()
+	w.blocks = wrap(w.blocks, w.plain)
+	b := w.blocks[e.offset:]
+	e.length, e.crc = uint32(len(b)), checksum(b)
+	w.blockAt = append(w.blockAt, e)
+	return nil
+}
+
+// put writes bytes, and notes where.
+func (w *Writer) put(e *entry, b []byte) error {
+	e.offset = w.offset + uint64(len(w.buffer))
+	return w.write(b)
+}
+
+func (w *Writer) write(b []byte) error {
+	w.buffer = append(w.buffer, b...)
+	if len(w.buffer) >= writeBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *Writer) flush() error {
+	if _, err := w.file.WriteAt(w.buffer, int64(w.offset)); err != nil {
+		return fmt.Errorf("write part %s: %w", w.name, err)
+	}
+	w.offset += uint64(len(w.buffer))
+	w.buffer = w.buffer[:0]
+	return nil
+}
+
+// Finish writes index and footer, syncs and closes the file. The caller publishes it: renames it and syncs the
+// directory.
+func (w *Writer) Finish() (Info, error) {
+	if err := w.endBlock(); err != nil {
+		return Info{}, err
+	}
+	if err := w.endPage(); err != nil {
+		return Info{}, err
+	}
+	if err := w.writeIndex(); err != nil {
+		return Info{}, err
+	}
+	if err := w.file.Sync(); err != nil {
+		return Info{}, fmt.Errorf("sync part %s: %w", w.name, err)
+	}
+	file := w.file
+	w.file = nil
+	if err := file.Close(); err != nil {
+		return Info{}, fmt.Errorf("close part %s: %w", w.name, err)
+	}
+	return w.footer.info(), nil
+}
+
+func (w *Writer) writeIndex() error {
+	all := w.pages
+	base := w.offset + uint64(len(w.buffer))
+	for i := range w.blockAt {
+		w.blockAt[i].offset += base
+	}
+	all = append(all, w.blockAt...)
+	if err := w.write(w.blocks); err != nil {
+		return err
+	}
+	lists, names, err := w.index()
+	if err != nil {
+		return err
+	}
+	for _, b := range append(lists, names) {
+		e := entry{length: uint32(len(b)), crc: checksum(b)}
+		if err := w.put(&e, b); err != nil {
+			return err
+		}
+		all = append(all, e)
+	}
+	f := &w.footer
+	f.pages, f.blocks, f.lists = uint64(len(w.pages)), uint64(len(w.blockAt)), uint64(len(lists))
+	f.directory = w.offset + uint64(len(w.buffer))
+	if err := w.write(directory(all)); err != nil {
+		return err
+	}
+	f.size = w.offset + uint64(len(w.buffer)) + footBytes
+	if err := w.write(f.append(nil)); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// index is the values blocks and the names block, as they are kept.
+func (w *Writer) index() (lists [][]byte, names []byte, err error) {
+	if w.o.Cache != nil {
+		return w.o.Cache.index(len(w.blockAt))
+	}
+	names, err = w.postings.write(func(b []byte) error {
+		lists = append(lists, wrap(nil, b))
+		return nil
+	})
+	return lists, wrap(nil, names), err
+}
+
+// directory is the entries in chunks.
+func directory(all []entry) []byte {
+	var dst []byte
+	for number := uint64(0); len(all) > 0; number++ {
+		n := min(len(all), chunkEntries)
+		start := len(dst)
+		for _, e := range all[:n] {
+			dst = e.append(dst)
+		}
+		sum := chunkSum(number, dst[start:])
+		dst = append(dst, byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
+		all = all[n:]
+	}
+	return dst
+}
+
+// Abandon closes and removes the file. It may be called after Finish failed, and after Abandon; after a Finish that did
+// not fail it does nothing.
+func (w *Writer) Abandon() error {
+	if w.fs == nil || w.file == nil && w.footer.size > 0 {
+		return nil
+	}
+	fs, file := w.fs, w.file
+	w.fs, w.file = nil, nil
+	var err error
+	if file != nil {
+		err = file.Close()
+	}
+	return errors.Join(err, fs.Remove(w.name))
+}

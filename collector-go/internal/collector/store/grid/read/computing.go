@@ -1,0 +1,108 @@
+package read
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
+)
+
+// computing gives, instead of the slices of a series, what a function makes of those in each window: at every instant,
+// a gap's marker where there is no result.
+type computing struct {
+	iterator
+	begun   bool
+	windows windows
+	results []float64
+	at      int
+}
+
+func (c *computing) reset(s *series) {
+	c.iterator.reset(s)
+	c.begun, c.results, c.at = false, c.results[:0], -1
+}
+
+// begin computes all windows.
+func (c *computing) begin() {
+	c.begun = true
+	c.windows.spans = c.windows.spans[:0]
+	if c.outlined(); c.err == nil && !c.compute() {
+		c.windows.spans = c.windows.spans[:0]
+		c.iterator.reset(c.series) // which skips no source
+		c.compute()
+	}
+}
+
+// compute reads what is not outlined, and computes; false where what is outlined lies among other slices.
+func (c *computing) compute() bool {
+	if c.start(); c.err != nil || c.series.noSlices {
+		return true
+	}
+	alone := true
+	for i := range c.all {
+		if c.all[i].Histograms != nil {
+			c.err = plan.ErrNotComputed
+			return true
+		}
+		alone = alone && (i == 0 || c.all[i].msOf(c.all[i].first) > c.all[i-1].msOf(c.all[i-1].last))
+	}
+	switch {
+	case alone:
+		function := c.series.windows.Function
+		for i := range c.all {
+			c.windows.addRun(&c.all[i], function == plan.Rate || function == plan.Increase)
+		}
+		if !c.windows.inOrder() {
+			return false
+		}
+	case len(c.skip) > 0:
+		return false
+	default:
+		c.windows.addMerged(&c.iterator)
+	}
+	c.results = c.windows.compute(c.series.windows, c.results)
+	c.end()
+	return true
+}
+
+// Next goes to the next instant.
+func (c *computing) Next() chunkenc.ValueType {
+	if !c.begun {
+		c.begin()
+	}
+	c.at++
+	return c.stands()
+}
+
+// Seek goes to the first instant whose result is not before ms; it stays where it is if that is so already.
+func (c *computing) Seek(ms milliseconds) chunkenc.ValueType {
+	if !c.begun {
+		c.begin()
+	}
+	w := &c.series.windows
+	if c.at = max(c.at, 0); ms > w.FirstMs+w.OffsetMs {
+		c.at = max(c.at, int(min((ms-w.FirstMs-w.OffsetMs+w.StepMs-1)/w.StepMs, math.MaxInt32)))
+	}
+	return c.stands()
+}
+
+func (c *computing) stands() chunkenc.ValueType {
+	if c.at >= len(c.results) {
+		c.at = len(c.results)
+		return chunkenc.ValNone
+	}
+	return chunkenc.ValFloat
+}
+
+// At is the present result.
+func (c *computing) At() (int64, float64) { return c.AtT(), c.results[c.at] }
+
+// AtT is the present instant.
+func (c *computing) AtT() int64 {
+	w := &c.series.windows
+	return w.FirstMs + int64(c.at)*w.StepMs + w.OffsetMs
+}
+
+var stale = math.Float64frombits(value.StaleNaN)

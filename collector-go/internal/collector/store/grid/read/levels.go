@@ -1,0 +1,210 @@
+package read
+
+import (
+	"math"
+	"sync"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
+)
+
+// minStretchMs is how long levels must serve without a break to be read. Slices are decoded by columns of up to 1,024:
+// where some of a column are read anyway the level saves nothing.
+const minStretchMs = 3_600_000
+
+// segment is neighbouring windows of a level: those within (fromMs, toMs].
+type segment struct{ levelMs, fromMs, toMs int64 }
+
+// stretch is segments that follow on each other. None of their windows is cut by an edge of what is asked for.
+type stretch []segment
+
+// stretches finds where levels of at least finestMs can stand for the slices that end within [minMs, maxMs]: between
+// two neighbouring edges of the windows that are asked for, by the coarsest level that fits.
+func stretches(of plan.Windows, minMs, maxMs, finestMs int64) []stretch {
+	var all []stretch
+	var now stretch
+	end := func() {
+		if len(now) > 0 && now[len(now)-1].toMs-now[0].fromMs >= minStretchMs {
+			all = append(all, now)
+		}
+		now = nil
+	}
+	var fill func(fromMs, toMs int64, level int)
+	fill = func(fromMs, toMs int64, level int) {
+		if level == len(run.LevelsMs) || run.LevelsMs[level] < finestMs {
+			return
+		}
+		s := segment{levelMs: run.LevelsMs[level]}
+		s.fromMs, s.toMs = ceilTo(fromMs, s.levelMs), floorTo(toMs, s.levelMs)
+		if s.fromMs >= s.toMs {
+			fill(fromMs, toMs, level+1)
+			return
+		}
+		fill(fromMs, s.fromMs, level+1)
+		switch last := len(now) - 1; {
+		case last < 0:
+			now = append(now, s)
+		case now[last].toMs != s.fromMs:
+			end()
+			now = append(now, s)
+		case now[last].levelMs == s.levelMs:
+			now[last].toMs = s.toMs
+		default:
+			now = append(now, s)
+		}
+		fill(s.toMs, toMs, level+1)
+	}
+	for fromMs := minMs - 1; fromMs < maxMs; {
+		toMs := min(of.EdgeFrom(fromMs+1), maxMs)
+		fill(fromMs, toMs, 0)
+		fromMs = toMs
+	}
+	end()
+	return all
+}
+
+func floorTo(ms, width int64) int64 { return ms - (ms%width+width)%width }
+
+func ceilTo(ms, width int64) int64 { return -floorTo(-ms, width) }
+
+// within is what of a segment a series has slices in.
+func (s segment) within(e run.Extent) segment {
+	s.fromMs = max(s.fromMs, floorTo(e.FirstMs-1, s.levelMs))
+	s.toMs = min(s.toMs, ceilTo(e.LastMs, s.levelMs))
+	return s
+}
+
+// levels knows the stretches of one selector, for each finest level.
+type levels struct {
+	once [len(run.LevelsMs)]sync.Once
+	of   [len(run.LevelsMs)][]stretch
+}
+
+func (w *wanted) stretches(finestMs int64) []stretch {
+	for i, levelMs := range run.LevelsMs {
+		if levelMs == finestMs {
+			w.levels.once[i].Do(func() { w.levels.of[i] = stretches(w.windows, w.minMs, w.maxMs, finestMs) })
+			return w.levels.of[i]
+		}
+	}
+	return nil
+}
+
+// readLevelled reads that of which the least or the greatest number is wanted: by levels where a source has some and no
+// other source has slices of the series in between. Levels are only another way to what the slices say, so where one
+// cannot be read the slices are.
+func (it *iterator) readLevelled() error {
+	found := it.series.found
+	extents := make([]run.Extent, len(found))
+	readers := make([]run.LevelReader, len(found))
+	for i := range found {
+		if reader, has := found[i].Reader.(run.LevelReader); has {
+			if e, err := reader.Extent(found[i].Ref); err == nil {
+				extents[i], readers[i] = e, reader
+				continue
+			}
+		}
+		had := len(it.runs)
+		if err := it.readRuns(i, it.series.minMs, it.series.maxMs); err != nil {
+			return err
+		}
+		extents[i] = extentOf(it.runs[had:])
+	}
+	for i, reader := range readers {
+		if reader == nil {
+			continue
+		}
+		all := it.series.stretches(extents[i].FinestMs)
+		if len(all) == 0 || amongOthers(extents, i) {
+			if err := it.readRuns(i, it.series.minMs, it.series.maxMs); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := it.readLevels(i, reader, extents[i], all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func extentOf(runs []run.Run) run.Extent {
+	e := run.Extent{FirstMs: math.MaxInt64, LastMs: math.MinInt64}
+	for i := range runs {
+		e.FirstMs, e.LastMs = min(e.FirstMs, runs[i].FirstMs), max(e.LastMs, runs[i].LastMs())
+	}
+	return e
+}
+
+// amongOthers reports whether another source may have slices between the first and the last of one.
+func amongOthers(all []run.Extent, of int) bool {
+	for i := range all {
+		if i != of && all[i].FirstMs <= all[of].LastMs && all[i].LastMs >= all[of].FirstMs {
+			return true
+		}
+	}
+	return false
+}
+
+// readLevels reads stretches by their levels, and the slices between them.
+func (it *iterator) readLevels(source int, reader run.LevelReader, e run.Extent, all []stretch) error {
+	nextMs, w := max(it.series.minMs, e.FirstMs), it.series.wanted
+	for _, s := range all {
+		first, last := s[0], s[len(s)-1]
+		if last.toMs < e.FirstMs || first.fromMs >= e.LastMs {
+			continue
+		}
+		had := len(it.runs)
+		if !it.readStretch(source, reader, e, s) {
+			it.forget(had)
+			continue
+		}
+		if err := it.account(had); err != nil {
+			return err
+		}
+		if nextMs <= first.fromMs {
+			if err := it.readRuns(source, nextMs, first.fromMs); err != nil {
+				return err
+			}
+		}
+		nextMs = last.toMs + 1
+	}
+	if lastMs := min(w.maxMs, e.LastMs); nextMs <= lastMs {
+		return it.readRuns(source, nextMs, lastMs)
+	}
+	return nil
+}
+
+// readStretch reads a stretch's windows as runs with a number for each; false where some cannot be read.
+func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent, s stretch) bool {
+	for _, part := range s {
+		part = part.within(e)
+		if part.fromMs >= part.toMs {
+			continue
+		}
+		r, err := reader.Extremes(it.series.found[source].Ref, part.levelMs,
+			it.series.windows.Function == plan.MaxOverTime, part.fromMs, part.toMs)
+		if err != nil {
+			return false
+		}
+		places := r.Places()
+		if places == 0 {
+			continue
+		}
+		if r.LastMs() <= e.LastMs {
+			it.keep(source, r, math.MinInt64, math.MaxInt64)
+			continue
+		}
+		// The last window ends behind the source's last slice, where another source may have some: its number stands at
+		// that slice.
+		last := run.Run{FirstMs: e.LastMs, StepMs: r.StepMs, Values: r.Values[places-1:]}
+		some := r.Has(places - 1)
+		if r.Values = r.Values[:places-1]; places > 1 {
+			it.keep(source, r, math.MinInt64, math.MaxInt64)
+		}
+		if some {
+			it.keep(source, last, math.MinInt64, math.MaxInt64)
+		}
+	}
+	return true
+}

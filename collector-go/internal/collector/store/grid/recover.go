@@ -1,0 +1,237 @@
+package grid
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+)
+
+// listing is what lies in a store's directory.
+type listing struct {
+	manifests []uint64 // sequences, newest first
+	parts     []uint64 // numbers, ascending
+	aside     []string // names of files that were being written
+	damaged   []string // names of files that were set aside
+}
+
+func list(fs disk.FS, dir string) (listing, error) {
+	names, err := fs.ReadDir(dir)
+	if err != nil {
+		return listing{}, fmt.Errorf("grid store: list %s: %w", dir, err)
+	}
+	var l listing
+	for _, name := range names {
+		if n, is := numberIn(name, manifestPrefix, ""); is {
+			l.manifests = append(l.manifests, n)
+		}
+		if n, is := numberIn(name, "", partSuffix); is {
+			l.parts = append(l.parts, n)
+		}
+		if strings.HasSuffix(name, disk.AsideSuffix) {
+			l.aside = append(l.aside, name)
+		}
+		if strings.HasSuffix(name, damagedSuffix) {
+			l.damaged = append(l.damaged, name)
+		}
+	}
+	slices.Sort(l.manifests)
+	slices.Reverse(l.manifests)
+	slices.Sort(l.parts)
+	return l, nil
+}
+
+// maxManifestBytes bounds what is read as a manifest.
+const maxManifestBytes = 256 << 20
+
+// readManifest reads a manifest that may be damaged. That a newer program wrote it is an error, not damage.
+func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return manifest{}, nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return manifest{}, nil, err
+	}
+	if size > maxManifestBytes {
+		return manifest{}, fmt.Errorf("%d bytes are too many", size), nil
+	}
+	data := make([]byte, size)
+	if _, err := f.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
+		return manifest{}, nil, err
+	}
+	m, damage := decodeManifest(data)
+	if errors.Is(damage, format.ErrNewer) {
+		return manifest{}, nil, damage
+	}
+	if damage == nil && m.sequence != sequence {
+		damage = fmt.Errorf("it is manifest %d", m.sequence)
+	}
+	return m, damage, nil
+}
+
+// recover finds what the store consists of, and removes what it does not.
+func (s *Store) recover() error {
+	if err := CheckVersions(s.fs, s.dir); err != nil {
+		return fmt.Errorf("grid store: %w", err)
+	}
+	l, err := list(s.fs, s.dir)
+	if err != nil {
+		return err
+	}
+	base, sure, err := s.newestManifest(l)
+	if err != nil {
+		return err
+	}
+	// What a process that was killed had written may be here and not yet durable: then a loss of power would take back
+	// a cursor that the feed goes by.
+	if err := s.fs.SyncDir(s.dir); err != nil {
+		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
+	}
+	s.manifest = base
+	for i, bound := range bounds {
+		s.figures.expired(bound, base.expired[i])
+	}
+	if len(l.manifests) > 0 {
+		s.sequence = l.manifests[0]
+	}
+	s.manifest.next = max(s.manifest.next, 1)
+	changed, err := s.openListed(sure)
+	if err != nil {
+		return err
+	}
+	adopted, err := s.openUnlisted(l, base, sure)
+	if err != nil {
+		return err
+	}
+	for _, name := range l.aside {
+		s.remove(name)
+	}
+	for _, name := range l.damaged {
+		s.keepAside(name)
+	}
+	s.manifest.parts = nil
+	slices.SortStableFunc(s.pieces, byAge)
+	for _, p := range s.pieces {
+		s.manifest.parts = append(s.manifest.parts, p.entry)
+		s.newestMs = max(s.newestMs, p.maxMs)
+	}
+	s.durable.Store(s.manifest.position)
+	s.handed, s.replayed = s.manifest.position, s.manifest.position
+	if changed || adopted {
+		if err := s.publish(s.manifest); err != nil {
+			s.log.Warn("grid store: what is left of it could not be noted; it will be at the next write", "error", err)
+		}
+	}
+	return nil
+}
+
+// newestManifest is the newest that can be read. sure is false where a newer one cannot: then there may be parts that
+// it does not list. The same holds where there is none at all.
+func (s *Store) newestManifest(l listing) (m manifest, sure bool, err error) {
+	sure = true
+	for i, sequence := range l.manifests {
+		name := s.path(manifestName(sequence))
+		m, damage, err := readManifest(s.fs, name, sequence)
+		if err != nil {
+			return manifest{}, false, fmt.Errorf("grid store: read %s: %w", name, err)
+		}
+		if damage == nil {
+			s.keepOne(l.manifests[i+1:])
+			return m, sure, nil
+		}
+		sure = false
+		s.figures.damaged.WithLabelValues("manifest").Inc()
+		s.log.Error("grid store: a manifest is damaged: the one before it is used with all parts that can be read, and the journal is replayed from there",
+			"file", name, "error", damage)
+		s.setAside(manifestName(sequence))
+	}
+	return manifest{}, false, nil
+}
+
+// keepOne keeps the manifest before the one in use, and removes those before it.
+func (s *Store) keepOne(older []uint64) {
+	for i, sequence := range older {
+		if i == 0 {
+			s.stale = []uint64{sequence}
+			continue
+		}
+		s.remove(manifestName(sequence))
+	}
+}
+
+// openListed opens the parts that the manifest lists. What cannot be opened is named with what it costs, and left out.
+func (s *Store) openListed(sure bool) (changed bool, err error) {
+	for _, e := range s.manifest.parts {
+		name := s.path(partName(e.number))
+		opened, err := s.openPart(name)
+		var damage *run.DamageError
+		switch {
+		case err == nil:
+			s.pieces = append(s.pieces, &piece{entry: e, Part: opened})
+			continue
+		case isMissing(err) && !sure:
+			s.log.Warn("grid store: a part that an older manifest lists is not there; parts that were not listed may have its slices",
+				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs)
+		case isMissing(err):
+			s.figures.damaged.WithLabelValues("missing").Inc()
+			s.log.Error("grid store: a part is not there: it was removed by hand, or for room on a full disk",
+				"file", name,
+				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices)
+		case errors.As(err, &damage):
+			s.figures.damaged.WithLabelValues("part").Inc()
+			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck reports what can be read of it",
+				"file", name,
+				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices, "error", err)
+			s.setAside(partName(e.number))
+		default:
+			return false, fmt.Errorf("grid store: open %s: %w", name, err)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// openUnlisted removes the parts that the manifest does not list. Where a newer manifest was lost, those that are newer
+// than the one in use may have been in it: they are taken in; whatever they hold was handed over once.
+func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool, err error) {
+	listed := map[uint64]bool{}
+	for _, e := range base.parts {
+		listed[e.number] = true
+	}
+	for _, number := range l.parts {
+		s.manifest.next = max(s.manifest.next, number+1)
+		if listed[number] {
+			continue
+		}
+		if sure || number < base.next {
+			s.remove(partName(number))
+			continue
+		}
+		opened, err := s.openPart(s.path(partName(number)))
+		var damage *run.DamageError
+		switch {
+		case errors.As(err, &damage):
+			s.figures.damaged.WithLabelValues("part").Inc()
+			s.log.Error("grid store: a part is damaged and set aside", "file", s.path(partName(number)), "error", err)
+			s.setAside(partName(number))
+			continue
+		case err != nil:
+			return adopted, fmt.Errorf("grid store: open %s: %w", s.path(partName(number)), err)
+		}
+		adopted = true
+		i := opened.Info()
+		s.pieces = append(s.pieces,
+			&piece{Part: opened, entry: entry{number: number, oldest: number, added: base.sequence, minMs: i.MinMs,
+				maxMs:  i.MaxMs,
+				series: i.Series, slices: i.Slices, bytes: i.Bytes}})
+	}
+	return adopted, nil
+}

@@ -1,0 +1,95 @@
+package grid
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+)
+
+// Repair makes a store that nobody has open one without damage, and reports what that costs: a damaged manifest is
+// replaced, a part that cannot be opened is set aside, and a part with damaged pages is written again with all that can
+// be read of it. The damaged files stay under names that end in ".damaged", as long as the store's retention keeps
+// slices. Nothing else goes, whatever the retention.
+func Repair(dir string, o Options, report func(*run.DamageError)) error {
+	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
+	if err := Check(o.filled().FS, dir, report); err != nil {
+		return err
+	}
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	err = s.withTurn(context.Background(), s.repair)
+	return errors.Join(err, s.Close(context.Background()))
+}
+
+func (s *Store) repair() error {
+	for _, p := range append([]*piece(nil), s.pieces...) {
+		whole := true
+		if err := p.Check(func(*run.DamageError) { whole = false }); err != nil {
+			return err
+		}
+		if whole {
+			continue
+		}
+		if err := s.writeAgain(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAgain puts a part in the place of a damaged one that has what can be read of it.
+func (s *Store) writeAgain(p *piece) error {
+	e := entry{oldest: p.oldest, level: p.level, added: p.added}
+	again, err := s.makePart(e, nil, func(w *part.Writer) error {
+		var adding error
+		err := p.Each(func(l labels.Labels, runs []run.Run) error {
+			adding = w.Add(l, runs)
+			return adding
+		})
+		var damage *run.DamageError
+		if adding != nil || !errors.As(err, &damage) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	gone := map[uint64]string{p.number: ""}
+	if err := s.list(again, gone); err != nil {
+		s.unlisted = append(s.unlisted, again.number)
+		return errors.Join(err, again.Close())
+	}
+	s.setAside(partName(p.number))
+	s.lock.Lock()
+	unread := s.drop(gone)
+	s.pieces = append(s.pieces, again)
+	s.lock.Unlock()
+	s.sweep(unread)
+	return nil
+}
+
+// SetPosition makes a store that nobody has open one that was fed up to a journal position: where the journal is no
+// longer the one that fed it. What is in parts stays.
+func SetPosition(dir string, o Options, position uint64) error {
+	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	err = s.withTurn(context.Background(), func() error {
+		m := s.manifest
+		m.position = position
+		return s.publish(m)
+	})
+	s.lock.Lock()
+	s.handed, s.replayed = position, position
+	s.lock.Unlock()
+	return errors.Join(err, s.Close(context.Background()))
+}

@@ -1,0 +1,198 @@
+// Package grid keeps closed slices on this machine: chunks of columns in memory, immutable parts on disk, and a
+// manifest that lists the parts and states up to where in the journal they reach. It keeps no log of its own (the
+// journal is the log), and knows neither journal, slicer nor catalogue. The directory's format is docs/formats/grid.md.
+package grid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+)
+
+var (
+	// ErrNoSpace: memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space,
+	// or lower the retention, and hand the same slices over again: the store goes on by itself.
+	ErrNoSpace = errors.New("grid store: memory is full and the disk takes nothing")
+	// ErrClosed: the store is closed, and of no use until it is opened again.
+	ErrClosed = errors.New("grid store: closed")
+)
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Store is the grid store. Append and Rewind are for one goroutine; all else may be called from any, at any time.
+// Queries hold up nothing but Close.
+type Store struct {
+	dir     string
+	options Options
+	fs      disk.FS
+	log     *slog.Logger
+	figures *figures
+	locked  io.Closer
+	durable atomic.Uint64
+	// closing is done when Close was called: work in the background ends as soon as it can.
+	closing context.Context
+	stop    context.CancelFunc
+
+	// turn is held by who writes files: a channel of one, so that waiting for it can end with a context.
+	turn     chan struct{}
+	workers  sync.WaitGroup
+	sequence uint64   // of the newest manifest that was tried; for whom holds turn, as the six below
+	stale    []uint64 // sequences of manifests that may be on disk beside the published one
+	unlisted []uint64 // numbers of parts that a manifest may list which was not published for certain
+	asides   []asideFile
+	order    order
+	texts    part.Cache
+	shortage disk.Shortage
+	met      damageMet
+	// lingering is the size of parts that are no longer listed and still read.
+	lingering atomic.Int64
+
+	lock      sync.RWMutex // guards all below
+	closed    bool
+	manifest  manifest // as published
+	pieces    []*piece // its parts, by age
+	live      *head    // takes slices
+	frozen    *freeze  // is being written; nil: nothing is
+	newestMs  int64    // end of the newest slice that was handed over or is in a part
+	handed    uint64   // journal position up to which all was handed over
+	replayed  uint64   // what comes with a position up to it is in parts already
+	handovers int      // with slices, since the last freeze
+	idle      int      // without a slice, since the last with one
+	pause     int      // hand-overs until a failed write is tried again
+	working   bool     // a worker is under way
+	failing   bool     // the last work in the background failed
+	readers   int
+	unread    chan struct{} // closed when the last reader ends after close
+}
+
+// Open opens the store in dir, which it makes where it is missing, and locks it. Nothing is in memory: hand over again
+// what closed from journal records at or after Durable.
+func Open(dir string, options Options) (*Store, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	options = options.filled()
+	s := &Store{dir: dir, options: options, fs: options.FS, log: options.Logger, turn: make(chan struct{}, 1)}
+	s.closing, s.stop = context.WithCancel(context.Background())
+	if err := s.fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("grid store: make %s: %w", dir, err)
+	}
+	holder := fmt.Sprintf("pid %d since %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
+	var err error
+	if s.locked, err = s.fs.Lock(s.path("lock"), holder); err != nil {
+		return nil, fmt.Errorf("grid store: lock %s: %w", dir, err)
+	}
+	s.figures = newFigures(s)
+	if err := s.recover(); err != nil {
+		return nil, errors.Join(err, s.closeParts(), s.locked.Close())
+	}
+	s.live = newHead(newTable())
+	s.figures.register(options.Registerer)
+	return s, nil
+}
+
+// Durable is the journal position up to which all that closed is in parts on disk. What closed from records before it
+// never needs to be handed over again. It may be called at any time from any goroutine.
+func (s *Store) Durable() uint64 { return s.durable.Load() }
+
+// Memory is what the slices in memory and the series that they come in for take, bytes.
+func (s *Store) Memory() (slices, series int) {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
+	return s.held(), s.live.table.memory()
+}
+
+// held is what slices take of memory; lock is held.
+func (s *Store) held() int {
+	n := s.live.bytes()
+	if s.frozen != nil {
+		n += s.frozen.bytes()
+	}
+	return n
+}
+
+// maxClose bounds how long Close waits for queries and for a part that is being written.
+const maxClose = 10 * time.Second
+
+// Close writes what is in memory, unless ctx is done, waits for queries under way, and releases the directory. What it
+// could not write is replayed from the journal. It may be called twice.
+func (s *Store) Close(ctx context.Context) error {
+	s.lock.Lock()
+	if s.closed {
+		s.lock.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.unread = make(chan struct{})
+	if s.readers == 0 {
+		close(s.unread)
+	}
+	s.stop()
+	s.lock.Unlock()
+	s.figures.unregister()
+	var flushed error
+	if ctx.Err() == nil {
+		flushed = s.flush(ctx)
+	}
+	limit, cancel := context.WithTimeout(context.Background(), maxClose)
+	defer cancel()
+	if err := s.await(limit); err != nil {
+		return errors.Join(flushed, err)
+	}
+	select {
+	case <-s.unread:
+	default:
+		select {
+		case <-s.unread:
+		case <-ctx.Done():
+			return errors.Join(flushed, s.leftOpen(ctx.Err()))
+		case <-limit.Done():
+			return errors.Join(flushed, s.leftOpen(limit.Err()))
+		}
+	}
+	return errors.Join(flushed, s.closeParts(), s.locked.Close())
+}
+
+func (s *Store) leftOpen(err error) error {
+	return errors.Join(fmt.Errorf("grid store: queries still read it; its files stay open until the process ends: %w",
+		err), s.locked.Close())
+}
+
+// await waits until no worker is under way.
+func (s *Store) await(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		s.workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("grid store: a part is still being written; the directory stays locked until the process ends: %w",
+			ctx.Err())
+	}
+}
+
+func (s *Store) closeParts() (err error) {
+	open := slices.Clone(s.pieces)
+	if s.frozen != nil {
+		open = slices.AppendSeq(open, maps.Values(s.frozen.written))
+	}
+	for _, p := range open {
+		err = errors.Join(err, p.Close())
+	}
+	return err
+}

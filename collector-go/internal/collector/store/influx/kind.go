@@ -1,0 +1,23 @@
+package influx
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+
+func init() {
+	forward.Register(forward.Kind{
+		Name: "influxdb", Address: "an InfluxDB, such as http://localhost:8086", Receiver: "the InfluxDB",
+		Settings: []forward.Setting{
+			{Name: "bucket", Usage: "bucket of an InfluxDB 2, or DATABASE/RETENTION_POLICY of an InfluxDB 1.8 or later"},
+			{Name: "org", Usage: "organisation of an InfluxDB 2"},
+			{Name: "database", Usage: "database of an InfluxDB 1, written to through its /write"},
+			{Name: "retention_policy",
+				Usage: "retention policy of an InfluxDB 1; the database's default where not set"},
+		},
+		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
+			return Options{Receiver: at, Org: own["org"], Bucket: own["bucket"], Database: own["database"],
+				RetentionPolicy: own["retention_policy"]}
+		},
+	})
+}
+
+// Protocol implements forward.Builder.
+func (o Options) Protocol() (forward.Protocol, error) { return New(o) }

@@ -1,0 +1,121 @@
+package influx
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/classic"
+)
+
+// series is what comes before the fields of a series' lines: measurement and tags.
+type series struct {
+	key     []byte
+	count   []byte // of a distribution, as all below
+	sum     []byte
+	buckets [][]byte
+}
+
+func newSeries(l labels.Labels, distribution bool) (series, error) {
+	name := l.Get(model.MetricNameLabel)
+	tags, err := tagText(l)
+	if err != nil {
+		return series{}, err
+	}
+	key := func(suffix, tag string) []byte {
+		return []byte(measurements.Replace(name+suffix) + tags + tag)
+	}
+	if !distribution {
+		return series{key: key("", "")}, nil
+	}
+	s := series{count: key(classic.Count, ""), sum: key(classic.Sum, "")}
+	for _, bound := range classic.Labels {
+		s.buckets = append(s.buckets, key(classic.Bucket, ","+classic.Label+"="+bound))
+	}
+	return s, nil
+}
+
+var (
+	measurements = strings.NewReplacer(",", `\,`, " ", `\ `)
+	tags         = strings.NewReplacer(",", `\,`, "=", `\=`, " ", `\ `)
+)
+
+var errText = errors.New("line protocol has no way to write this text")
+
+// tagText is ",name=value" for each label but the name, in the labels' order, which is the one that InfluxDB likes
+// best.
+func tagText(l labels.Labels) (string, error) {
+	var text strings.Builder
+	var err error
+	l.Range(func(label labels.Label) {
+		switch {
+		case !writable(label.Name) || !writable(label.Value):
+			err = errText
+		case label.Name == model.MetricNameLabel:
+			if strings.HasPrefix(label.Value, "#") {
+				err = errText // a comment
+			}
+		case label.Name == "time" || label.Name == "_field" || label.Name == "_measurement":
+			err = errText // InfluxDB's own
+		default:
+			text.WriteString("," + tags.Replace(label.Name) + "=" + tags.Replace(label.Value))
+		}
+	})
+	return text.String(), err
+}
+
+// writable reports whether line protocol can carry a text: it has no escape for a new line, nor for a backslash before
+// what is escaped.
+func writable(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] < ' ' {
+			return false
+		}
+		if text[i] == '\\' && (i+1 == len(text) || strings.IndexByte(`, =\`, text[i+1]) >= 0) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+func isGap(v float64) bool { return value.IsStaleNaN(v) }
+
+// line appends one line. A gap's marker, for which InfluxDB has no number, is the field "gap".
+func line(to, key []byte, v float64, endMs int64) []byte {
+	to = append(to, key...)
+	if isGap(v) {
+		to = append(to, " gap=true "...)
+	} else {
+		to = append(to, " value="...)
+		to = strconv.AppendFloat(to, v, 'g', -1, 64)
+		to = append(to, ' ')
+	}
+	to = strconv.AppendInt(to, endMs, 10)
+	return append(to, '\n')
+}
+
+// histogram appends the lines of a histogram: count, sum and buckets.
+func (p *Protocol) histogram(to []byte, s *series, h *histogram.Histogram, endMs int64) []byte {
+	gap := math.Float64frombits(value.StaleNaN)
+	if h == nil {
+		to = line(line(to, s.count, gap, endMs), s.sum, gap, endMs)
+		for _, key := range s.buckets {
+			to = line(to, key, gap, endMs)
+		}
+		return to
+	}
+	to = line(line(to, s.count, float64(h.Count), endMs), s.sum, h.Sum, endMs)
+	p.counts = classic.Counts(p.counts[:0], h)
+	for i, key := range s.buckets {
+		to = line(to, key, p.counts[i], endMs)
+	}
+	return to
+}

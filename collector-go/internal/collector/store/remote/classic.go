@@ -1,0 +1,49 @@
+package remote
+
+import (
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/classic"
+)
+
+// classicSeries are the series that a histogram is sent as.
+type classicSeries struct {
+	buckets    [][]prompb.Label
+	count, sum []prompb.Label
+}
+
+func newClassicSeries(l labels.Labels) *classicSeries {
+	name := l.Get(model.MetricNameLabel)
+	s := &classicSeries{
+		count: prompb.FromLabels(named(l, name+classic.Count).Labels(), nil),
+		sum:   prompb.FromLabels(named(l, name+classic.Sum).Labels(), nil),
+	}
+	for _, bound := range classic.Labels {
+		s.buckets = append(s.buckets,
+			prompb.FromLabels(named(l, name+classic.Bucket).Set(classic.Label, bound).Labels(), nil))
+	}
+	return s
+}
+
+// classic writes a histogram as its buckets, count and sum; a gap's marker goes to all of them.
+func (p *Protocol) classic(ref slice.Ref, s *classicSeries, endMs int64, h *histogram.Histogram) {
+	count, sum := staleNaN, staleNaN
+	p.counts = p.counts[:0]
+	if h != nil {
+		count, sum = float64(h.Count), h.Sum
+		p.counts = classic.Counts(p.counts, h)
+	}
+	p.number(key{ref, 1}, s.count, endMs, count)
+	p.number(key{ref, 2}, s.sum, endMs, sum)
+	for i, l := range s.buckets {
+		v := staleNaN
+		if h != nil {
+			v = p.counts[i]
+		}
+		p.number(key{ref, 3 + i}, l, endMs, v)
+	}
+}

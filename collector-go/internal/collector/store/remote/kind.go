@@ -1,0 +1,22 @@
+package remote
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
+
+func init() {
+	forward.Register(forward.Kind{
+		Name:     "remote_write",
+		Address:  "a receiver of Prometheus remote write, such as http://localhost:9090/api/v1/write",
+		Receiver: "the receiver",
+		Settings: []forward.Setting{
+			{Name: "histograms",
+				Usage:   "native, or classic where the receiver has no native histograms; native where not set",
+				Choices: []string{"native", "classic"}},
+		},
+		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
+			return Options{Receiver: at, Classic: own["histograms"] == "classic"}
+		},
+	})
+}
+
+// Protocol implements forward.Builder.
+func (o Options) Protocol() (forward.Protocol, error) { return New(o) }
