@@ -95,8 +95,8 @@ build/java.stamp: $(java_sources) | build/toolchain.env
 	@touch $@
 
 # What the page in the program's browser carries, beside the program's modules.
-page_packages := pkg:npm/uplot@$(shell sed -nE 's/^uPlot ([0-9.]+) .*/\1/p' collector-go/internal/webui/static/vendor/uplot/README.md) \
-  $(shell sed -nE 's/^(pkg:npm[^ ]+) .*/\1/p' collector-go/internal/webui/static/vendor/editor/LICENSES)
+page_packages := pkg:npm/uplot@$(shell sed -nE 's/^uPlot ([0-9.]+) .*/\1/p' collector-go/internal/serve/webui/static/vendor/uplot/README.md) \
+  $(shell sed -nE 's/^(pkg:npm[^ ]+) .*/\1/p' collector-go/internal/serve/webui/static/vendor/editor/LICENSES)
 
 build/bom: $(go_sources) | build/toolchain.env
 	@$(run) cd collector-go && go build -o ../$@ ./tools/cmd/bom
@@ -257,30 +257,30 @@ dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-loc
 .PHONY: test-dashboards
 test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | build/toolchain.env ## Test the dashboards and alert rules against Grafana's types, promtool, a real Prometheus and a real Thanos
 	@cd dashboards/schema && node check.mjs
-	@$(run) cd collector-go && go test -tags dashboards -timeout 30m ./internal/dashboard/... ./internal/alertrules/... \
+	@$(run) cd collector-go && go test -tags dashboards -timeout 30m ./internal/serve/dashboard/... ./internal/serve/alertrules/... \
 	  && go test -tags dashboards -timeout 30m -run 'Dashboard|Grafana' ./cmd/bullet-metrics
 
-collector-go/internal/webui/node_modules/.package-lock.json: collector-go/internal/webui/package-lock.json
+collector-go/internal/serve/webui/node_modules/.package-lock.json: collector-go/internal/serve/webui/package-lock.json
 	@echo "fetching what the page's editor is bundled from, and what drives a browser"
-	@cd collector-go/internal/webui && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
+	@cd collector-go/internal/serve/webui && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
 
-editor := collector-go/internal/webui/static/vendor/editor
+editor := collector-go/internal/serve/webui/static/vendor/editor
 
 .PHONY: editor
-editor: collector-go/internal/webui/node_modules/.package-lock.json ## Bundle the page's editor of PromQL, with the licences of what is in it
-	@node collector-go/internal/webui/editor/build.mjs $(editor)
+editor: collector-go/internal/serve/webui/node_modules/.package-lock.json ## Bundle the page's editor of PromQL, with the licences of what is in it
+	@node collector-go/internal/serve/webui/editor/build.mjs $(editor)
 
 .PHONY: check-page
-check-page: collector-go/internal/webui/node_modules/.package-lock.json ## Check the format of the page's scripts and styles (WRITE=1 mends it), and that its editor is what its entry file and the locked packages come to, byte for byte
-	@cd collector-go/internal/webui && node_modules/.bin/prettier --config .prettierrc.json --log-level warn $(if $(WRITE),--write,--check) 'static/**/*.{js,css}' '{browser,editor}/*.mjs' ../../../dashboards/schema/check.mjs || \
+check-page: collector-go/internal/serve/webui/node_modules/.package-lock.json ## Check the format of the page's scripts and styles (WRITE=1 mends it), and that its editor is what its entry file and the locked packages come to, byte for byte
+	@cd collector-go/internal/serve/webui && node_modules/.bin/prettier --config .prettierrc.json --log-level warn $(if $(WRITE),--write,--check) 'static/**/*.{js,css}' '{browser,editor}/*.mjs' ../../../dashboards/schema/check.mjs || \
 	  { echo "type: make check-page WRITE=1" >&2; exit 1; }
-	@rm -rf build/editor && node collector-go/internal/webui/editor/build.mjs build/editor
-	@diff -rq build/editor $(editor) || { echo "$(editor) is not what collector-go/internal/webui/editor and package-lock.json come to: type make editor" >&2; exit 1; }
+	@rm -rf build/editor && node collector-go/internal/serve/webui/editor/build.mjs build/editor
+	@diff -rq build/editor $(editor) || { echo "$(editor) is not what collector-go/internal/serve/webui/editor and package-lock.json come to: type make editor" >&2; exit 1; }
 
 .PHONY: test-page
-test-page: toolchain collector-go/internal/webui/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png again)
+test-page: toolchain collector-go/internal/serve/webui/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png again)
 	@.ci/chromium
-	@cd collector-go/internal/webui && node --test --test-reporter=dot browser/modules.test.mjs
+	@cd collector-go/internal/serve/webui && node --test --test-reporter=dot browser/modules.test.mjs
 	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics ./internal/report
 
 .PHONY: test-chaos

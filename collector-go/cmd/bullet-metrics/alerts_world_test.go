@@ -25,14 +25,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 )
 
 // alertsWorld is a collector whose time is the test's: journal, feed with catalogue and slicer, grid store, registry

@@ -22,11 +22,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
 )
 

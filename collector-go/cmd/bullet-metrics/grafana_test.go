@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/dashboard"
 )
 
 var updateDashboards = flag.Bool("update-dashboards", false, "rewrite dashboards/")
@@ -52,7 +52,7 @@ func TestCommittedGrafanaFilesAreCurrent(t *testing.T) {
 		require.NoError(t, err)
 		for _, path := range found {
 			assert.True(t, written[path],
-				"%s is written by nothing; the dashboards are in collector-go/internal/dashboard", path)
+				"%s is written by nothing; the dashboards are in collector-go/internal/serve/dashboard", path)
 		}
 	}
 }

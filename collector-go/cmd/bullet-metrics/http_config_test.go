@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 )
 
 // Paths in a file of http_config are relative to that file for each of its callers: each one

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 )
 
 // What the wire may bring where a page expects a name.
@@ -97,7 +97,7 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	node := exec.CommandContext(t.Context(), "node", append([]string{"--test-reporter=spec", "browser/all.mjs"},
 		tests...)...)
-	node.Dir = "../../internal/webui"
+	node.Dir = "../../internal/serve/webui"
 	node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(collectors), "TZ=UTC")
 	node.Stdout, node.Stderr = t.Output(), t.Output()
 	require.NoError(t, node.Run())
@@ -105,7 +105,7 @@ func TestPageInABrowser(t *testing.T) {
 
 // What the page offers for pasting is what the program prints.
 func TestPageHasTheSnippetsLines(t *testing.T) {
-	index, err := os.ReadFile("../../internal/webui/static/index.html")
+	index, err := os.ReadFile("../../internal/serve/webui/static/index.html")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(index), `<pre id="snippet">`)
 	require.True(t, found)

@@ -9,8 +9,8 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 )
 
 // profiles serves Go's profiles of this process under /debug/pprof/ until ctx is done. They show what runs and what is

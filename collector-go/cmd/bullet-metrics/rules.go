@@ -11,15 +11,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/timeline"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 )
 
 // openRules makes what evaluates rules, and the engine, which reads the slices, what rules give and annotations as one.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runbook"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/runbook"
 )
 
 func newRunbookCommand() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 )
 
 // Every alert of a running collector leads to a page that this collector serves, and the command prints the same text.

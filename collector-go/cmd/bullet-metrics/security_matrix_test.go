@@ -191,7 +191,7 @@ func annotate(topology string) action {
 	}}
 }
 
-// httpActions are every class of what the HTTP port answers; internal/httpapi tries every route.
+// httpActions are every class of what the HTTP port answers; internal/serve/httpapi tries every route.
 var httpActions = []action{
 	requests("page", http.MethodGet, "/", "/page/page.css"),
 	requests("API", http.MethodGet, "/api/v1/query?query=1", "/api/v1/topologies", "/api/v1/annotations",

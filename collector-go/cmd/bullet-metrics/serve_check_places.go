@@ -24,7 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 

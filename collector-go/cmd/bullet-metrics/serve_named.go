@@ -9,7 +9,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 )
 
 // checkNamed reads the files and directories that settings name, those about who may enter apart, and returns all that

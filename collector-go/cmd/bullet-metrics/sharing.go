@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/elsewhere"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
 )
 
 // sharing brings annotations to a store on the network, for other collectors whose queries go to the same engine. It

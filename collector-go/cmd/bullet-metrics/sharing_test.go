@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // newEngine is an engine elsewhere: Prometheus' database, which takes remote write at /api/v1/write and answers as we

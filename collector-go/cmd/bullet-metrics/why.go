@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
 )
 
 func newWhyCommand() *cobra.Command {

@@ -37,7 +37,7 @@ func TestPageOfAReport(t *testing.T) {
 	named, err := json.Marshal(pages)
 	require.NoError(t, err)
 	node := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=spec", "browser/report.test.mjs")
-	node.Dir = "../webui"
+	node.Dir = "../serve/webui"
 	node.Env = append(os.Environ(), "REPORT_PAGES="+string(named))
 	out, err := node.CombinedOutput()
 	t.Logf("%s", out)

@@ -16,7 +16,7 @@ func TestAChangeIsTestedByWhatItCanReach(t *testing.T) {
 		"proto/bulletmetrics/v1/data.proto":                             "test-collector test-proto test-client test-plugin",
 		"plugin-java/src/main/java/Sender.java":                         "test-collector test-plugin later: test-cluster later: compat",
 		"dashboards/gc.json":                                            "test-collector test-dashboards",
-		"collector-go/internal/webui/static/app.js":                     "test-collector test-page",
+		"collector-go/internal/serve/webui/static/app.js":               "test-collector test-page",
 		"collector-go/internal/collector/store/grid/grid.go":            "test-collector test-stores test-chaos",
 		"collector-go/internal/collector/journal/journal.go\nREADME.md": "test-collector test-client test-chaos",
 		"collector-go/testing/e2e/kill_test.go":                         "test-collector later: test-cluster",

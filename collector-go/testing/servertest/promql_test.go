@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // expressions makes PromQL that has a meaning over a world.

@@ -19,8 +19,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	write "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
 )
 
 // What a collector hands to a Thanos of three receivers, one of which is killed on the way, is asked through its

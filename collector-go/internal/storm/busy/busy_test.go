@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the page's copy of the definition")
 
-const pageCopy = "../../webui/static/js/busy.js"
+const pageCopy = "../../serve/webui/static/js/busy.js"
 
 // The page asks by the same definition.
 func TestThePageAsksByTheSameDefinition(t *testing.T) {
@@ -31,7 +31,7 @@ func TestThePageAsksByTheSameDefinition(t *testing.T) {
 
 // Storm's gauge alone is no busy share: all code that needs one uses the definition.
 func TestNobodyElseAsksForStormsGauge(t *testing.T) {
-	for _, dir := range []string{"../../webui/static/js", "../../dashboard", "../../diagnosis", "../../alertrules"} {
+	for _, dir := range []string{"../../serve/webui/static/js", "../../serve/dashboard", "../../serve/diagnosis", "../../serve/alertrules"} {
 		files, err := filepath.Glob(dir + "/*.*")
 		require.NoError(t, err)
 		require.NotEmpty(t, files, dir)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )

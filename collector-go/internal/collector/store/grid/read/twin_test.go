@@ -10,7 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/read"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 

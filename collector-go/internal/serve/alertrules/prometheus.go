@@ -1,0 +1,125 @@
+package alertrules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/prometheus/common/model"
+)
+
+const written = "# Written by the table in collector-go/internal/serve/alertrules; a test holds it current. bullet-metrics grafana export writes it too.\n"
+
+// The least Prometheus for the rules: with query_offset, and without it.
+const (
+	OffsetSince = "2.53"
+	OldestKnown = "2.42" // keep_firing_for
+	// Vmalert is the version of VictoriaMetrics' vmalert that was tried: it loads the rules without query_offset.
+	Vmalert = "1.150"
+)
+
+const (
+	needsOffset = "# It needs Prometheus " + OffsetSince + ", which knows query_offset. For older ones, and for vmalert (tried with " + Vmalert + "): bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
+	needsOldest = "# It needs Prometheus " + OldestKnown + ", which knows keep_firing_for. Without query_offset rules look at the newest 41 s too, which are not there yet.\n"
+)
+
+// GroupName is the rule group's.
+const GroupName = "bullet-metrics"
+
+type ruleFile struct {
+	Groups []ruleGroup `yaml:"groups"`
+}
+
+type ruleGroup struct {
+	Name        string `yaml:"name"`
+	Interval    string `yaml:"interval"`
+	QueryOffset string `yaml:"query_offset,omitempty"`
+	Rules       []rule `yaml:"rules"`
+}
+
+type rule struct {
+	Record      string            `yaml:"record,omitempty"`
+	Alert       string            `yaml:"alert,omitempty"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for,omitempty"`
+	Keep        string            `yaml:"keep_firing_for,omitempty"`
+	Labels      map[string]string `yaml:"labels,omitempty"`
+	Annotations annotations       `yaml:"annotations,omitempty"`
+}
+
+type annotations struct {
+	Summary     string `yaml:"summary,omitempty"`
+	Description string `yaml:"description,omitempty"`
+	RunbookURL  string `yaml:"runbook_url,omitempty"`
+}
+
+// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is
+// evaluated once an interval, offset behind the clock; an offset of 0 is left out, for those that do not know the
+// field. Alerts lead to their pages below runbooks, a URL that ends with a slash.
+func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
+	return rules(interval, offset, 1, runbooks)
+}
+
+// ScaledRules are the same rules with every window, for and keep_firing_for of theirs multiplied by scale, to the
+// millisecond: a quarter lets a test see in a minute what takes four. What decides, limits and expressions, stays.
+func ScaledRules(interval, offset time.Duration, scale float64) []byte {
+	return rules(interval, offset, scale, Runbooks)
+}
+
+func rules(interval, offset time.Duration, scale float64, runbooks string) []byte {
+	group := ruleGroup{Name: GroupName, Interval: duration(interval)}
+	needs := needsOldest
+	if offset > 0 {
+		group.QueryOffset, needs = duration(offset), needsOffset
+	}
+	for _, r := range recordings {
+		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: scaledWindows(r.Expr, scale)})
+	}
+	for _, a := range alerts {
+		r := rule{Alert: a.Name, Expr: scaledWindows(a.expr(), scale),
+			Labels: map[string]string{"severity": a.severity(prometheus)}}
+		if a.For > 0 {
+			r.For = duration(scaled(a.For, scale))
+		}
+		if a.Keep > 0 {
+			r.Keep = duration(scaled(a.Keep, scale))
+		}
+		r.Annotations = annotations{a.text(a.Summary, prometheus),
+			strings.TrimSpace(a.text(a.Description, prometheus) + a.More),
+			a.RunbookURL(runbooks)}
+		group.Rules = append(group.Rules, r)
+	}
+	return marshal(written+needs, ruleFile{[]ruleGroup{group}})
+}
+
+// window is a range, or an offset, in an expression.
+var window = regexp.MustCompile(`(\[|offset )([0-9]+[dhms])\b`)
+
+func scaledWindows(expression string, scale float64) string {
+	return window.ReplaceAllStringFunc(expression, func(found string) string {
+		parts := window.FindStringSubmatch(found)
+		d, err := model.ParseDuration(parts[2])
+		if err != nil {
+			panic(fmt.Sprintf("alert: %q: %v", found, err)) // the pattern lets nothing else through
+		}
+		return parts[1] + duration(scaled(time.Duration(d), scale))
+	})
+}
+
+func scaled(d time.Duration, scale float64) time.Duration {
+	return time.Duration(float64(d) * scale).Round(time.Millisecond)
+}
+
+func humanizer(u Unit) string {
+	return map[Unit]string{Seconds: "humanizeDuration", Ratio: "humanizePercentage", Number: "humanize"}[u]
+}
+
+func marshal(head string, v any) []byte {
+	out, err := yaml.MarshalWithOptions(v, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+	if err != nil {
+		panic(fmt.Sprintf("alert: %v", err)) // it holds nothing that YAML cannot say
+	}
+	return []byte(head + strings.TrimLeft(string(out), "\n"))
+}

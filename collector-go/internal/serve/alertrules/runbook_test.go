@@ -1,0 +1,138 @@
+package alertrules_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/dashboard"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
+)
+
+const runbooks = "../../../../docs/runbooks"
+
+// Every alert has its page, and every page its alert; a page has all of its parts.
+func TestEveryAlertHasARunbook(t *testing.T) {
+	found, err := filepath.Glob(filepath.Join(runbooks, "Bullet*.md"))
+	require.NoError(t, err)
+	assert.Len(t, found, len(alertrules.Alerts()))
+	index := read(t, filepath.Join(runbooks, "README.md"))
+	for _, a := range alertrules.Alerts() {
+		page := read(t, filepath.Join(runbooks, a.Runbook()+".md"))
+		assert.Equal(t, "# "+a.Name, strings.SplitN(page, "\n", 2)[0])
+		assert.Contains(t, page, "\nSeverity: "+string(a.Severity)+".\n", a.Name)
+		for _, part := range []string{"Meaning", "Impact", "How to look", "What to change"} {
+			assert.Contains(t, page, "\n## "+part+"\n", a.Name)
+		}
+		assert.Contains(t, index, "["+a.Name+"]("+a.Name+".md)")
+	}
+}
+
+func read(t *testing.T, file string) string {
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
+
+var (
+	linked    = regexp.MustCompile(`\]\(([^)]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	quoted    = regexp.MustCompile(`"([^"]+)"`)
+	board     = regexp.MustCompile("(?i)dashboard `([a-z-]+)`")
+	setting   = regexp.MustCompile("`((?:bullet|topology|supervisor)\\.[a-z0-9.]+)")
+	queryText = regexp.MustCompile("(?s)```promql\n *(.*?)\n *```")
+)
+
+// anchors are where links into a page may lead: its headings, in small letters, with hyphens for spaces.
+func anchors(page string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(page, -1) {
+		all = append(all, strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+	}
+	return all
+}
+
+// Links lead somewhere, dashboards and the panels and rows that are quoted exist, queries are PromQL over metrics that
+// there are, and settings are ones that Bullet, Storm or the plugin have.
+func TestRunbooksAreTrue(t *testing.T) {
+	titles, uids := names()
+	for _, a := range alertrules.Alerts() {
+		file := filepath.Join(runbooks, a.Runbook()+".md")
+		page := read(t, file)
+		for _, m := range linked.FindAllStringSubmatch(page, -1) {
+			path, anchor, _ := strings.Cut(m[1], "#")
+			if assert.FileExists(t, filepath.Join(runbooks, path), "a link of %s", file) && anchor != "" {
+				assert.Contains(t, anchors(read(t, filepath.Join(runbooks, path))), anchor,
+					"a link of %s to %s", file, path)
+			}
+		}
+		for _, m := range board.FindAllStringSubmatch(page, -1) {
+			assert.Contains(t, uids, m[1], file)
+		}
+		look := section(page, "How to look")
+		for _, m := range quoted.FindAllStringSubmatch(queryText.ReplaceAllString(look, ""), -1) {
+			if !slices.Contains(others, m[1]) {
+				assert.Contains(t, titles, m[1], "%s names a panel or a row that there is not", file)
+			}
+		}
+		for _, m := range setting.FindAllStringSubmatch(page, -1) {
+			assert.True(t, settingExists(t, m[1]), "%s names the setting %s, which nothing has", file, m[1])
+		}
+		checkQueries(t, file, page)
+	}
+}
+
+// others are words in quotes that are no panels.
+var others = []string{"timed out", "exit code 20", "exit code 137", "Worker ... restarted"}
+
+func section(page, title string) string {
+	_, rest, _ := strings.Cut(page, "\n## "+title+"\n")
+	part, _, _ := strings.Cut(rest, "\n## ")
+	return part
+}
+
+func names() (titles, uids []string) {
+	for _, b := range dashboard.All() {
+		uids = append(uids, b.UID())
+		for _, row := range b.Rows {
+			titles = append(titles, row.Question)
+			for _, p := range row.Panels {
+				titles = append(titles, p.Title)
+			}
+		}
+	}
+	return titles, uids
+}
+
+func checkQueries(t *testing.T, file, page string) {
+	queries := queryText.FindAllStringSubmatch(page, -1)
+	assert.NotEmpty(t, queries, "%s has no query to look with", file)
+	known := dashboardtest.Known()
+	known["ALERTS"] = dashboardtest.Metric{}
+	for _, m := range queries {
+		e, err := parser.NewParser(parser.Options{}).ParseExpr(m[1])
+		require.NoError(t, err, file)
+		parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
+			if s, is := node.(*parser.VectorSelector); is {
+				assert.Contains(t, known, s.Name, file)
+			}
+			return nil
+		})
+	}
+}
+
+// settingExists looks in testdata/settings.txt, which has those of Bullet 1.3 and of Storm 1.0 to 2.8 that runbooks
+// name; the plugin's own are in its README.
+func settingExists(t *testing.T, name string) bool {
+	if own, is := strings.CutPrefix(name, "bullet.topology.metrics.collector."); is {
+		return strings.Contains(read(t, "../../../../plugin-java/README.md"), "`"+own+"`")
+	}
+	return slices.Contains(strings.Fields(read(t, filepath.Join("testdata", "settings.txt"))), name)
+}

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+)
+
+// answer is what a handler gives back; its words and their order on the wire are Prometheus' (web/api/v1).
+type answer struct {
+	data     any
+	err      *apiError
+	warnings annotations.Annotations
+	done     func() // to be called when the answer is written
+}
+
+// apiError is an error with the type by which a client distinguishes errors.
+type apiError struct {
+	typ string
+	err error
+}
+
+func (e *apiError) Error() string { return e.typ + ": " + e.err.Error() }
+
+// The types of errors.
+const (
+	errorTimeout   = "timeout"
+	errorCanceled  = "canceled"
+	errorExecution = "execution"
+	errorBadData   = "bad_data"
+	errorInternal  = "internal"
+
+	errorNotFound     = "not_found"
+	errorUnavailable  = "unavailable"
+	errorUnauthorized = "unauthorized"
+	errorForbidden    = "forbidden"
+	errorMediaType    = "unsupported_media_type"
+	errorTooMany      = "too_many_requests"
+)
+
+// statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
+const statusClientClosed = 499
+
+func (e *apiError) status() int {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(e.err, &tooLarge):
+		return http.StatusRequestEntityTooLarge
+	case isTooSlow(e.err):
+		return http.StatusRequestTimeout
+	case e.typ == errorBadData:
+		return http.StatusBadRequest
+	case e.typ == errorNotFound:
+		return http.StatusNotFound
+	case e.typ == errorUnauthorized:
+		return http.StatusUnauthorized
+	case e.typ == errorForbidden:
+		return http.StatusForbidden
+	case e.typ == errorTooMany:
+		return http.StatusTooManyRequests
+	case e.typ == errorMediaType:
+		return http.StatusUnsupportedMediaType
+	case e.typ == errorExecution:
+		return http.StatusUnprocessableEntity
+	case e.typ == errorCanceled:
+		return statusClientClosed
+	case e.typ == errorTimeout || e.typ == errorUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+func badData(err error) answer { return answer{err: &apiError{errorBadData, err}} }
+
+func invalidParameter(name string, err error) answer {
+	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
+}
+
+// unparsed returns why a text was not parsed: nobody waited for it any longer, or else otherwise.
+func unparsed(err error, otherwise func(error) answer) answer {
+	switch {
+	case isCanceled(err):
+		return answer{err: &apiError{errorCanceled, err}}
+	case errors.Is(err, context.DeadlineExceeded):
+		return answer{err: &apiError{errorTimeout, err}}
+	}
+	return otherwise(err)
+}
+
+// isTooLarge reports whether a query read more than it may.
+func isTooLarge(err error) bool {
+	var limit *query.LimitError
+	return errors.As(err, &limit)
+}
+
+// isTimeout reports whether a query's time ran out while the store read for it.
+func isTimeout(err error) bool {
+	var storage promql.ErrStorage
+	return errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &storage) && errors.Is(storage.Err, context.DeadlineExceeded)
+}
+
+// failed classifies the error that a query or the store returned.
+func failed(err error) *apiError {
+	var canceled promql.ErrQueryCanceled
+	var timeout promql.ErrQueryTimeout
+	var storage promql.ErrStorage
+	switch {
+	case isTooLarge(err):
+		return &apiError{errorExecution, err}
+	case errors.As(err, &canceled):
+		return &apiError{errorCanceled, err}
+	case errors.As(err, &timeout), isTimeout(err):
+		return &apiError{errorTimeout, err}
+	case errors.Is(err, query.ErrNoStore), errors.As(err, &storage) && errors.Is(storage.Err, query.ErrNoStore):
+		return &apiError{errorUnavailable, query.ErrNoStore}
+	case errors.As(err, &storage):
+		return &apiError{errorInternal, err}
+	case isCanceled(err):
+		return &apiError{errorCanceled, err}
+	}
+	return &apiError{errorExecution, err}
+}
+
+// response is the JSON object around every answer.
+type response struct {
+	Status    string   `json:"status"`
+	Data      any      `json:"data,omitempty"`
+	ErrorType string   `json:"errorType,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+	Infos     []string `json:"infos,omitempty"`
+}
+
+// maxAnnotations is how many warnings, and how many infos, an answer lists.
+const maxAnnotations = 10
+
+func (a *api) write(w http.ResponseWriter, r request, result answer) {
+	if result.data == nil && result.err == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	code, body := http.StatusOK, &response{Status: "success", Data: result.data}
+	if result.err != nil {
+		code = result.err.status()
+		body = &response{Status: "error", Data: result.data, ErrorType: result.err.typ, Error: result.err.err.Error()}
+	} else {
+		body.Warnings, body.Infos = result.warnings.AsStrings(r.FormValue("query"), maxAnnotations, maxAnnotations)
+	}
+	encoded, err := encoding.Marshal(body)
+	if err != nil {
+		a.options.Logger.Error("an answer could not be encoded", "path", r.URL.Path, "error", err)
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if _, err := w.Write(encoded); err != nil {
+		a.options.Logger.Debug("an answer could not be written", "path", r.URL.Path, "error", err)
+	}
+}

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+)
+
+// collectionSpan is the time range of /collection where start is left out.
+const collectionSpan = time.Hour
+
+// collection answers /collection/{name}: how whole it is what was collected of a topology.
+func (a *api) collection(r request) answer {
+	name := r.PathValue("name")
+	end, err := timeParameter(r, "end", a.now())
+	if err != nil {
+		return invalidParameter("end", err)
+	}
+	start, err := timeParameter(r, "start", end.Add(-collectionSpan))
+	if err != nil {
+		return invalidParameter("start", err)
+	}
+	if !start.Before(end) {
+		return invalidParameter("start", errors.New("it must be before end"))
+	}
+	whole, err := collection.ReadByClocks(r.Context(), Instant(a.options.Engine), name, start, end,
+		a.clocksAhead(r.Context(), name))
+	switch {
+	case err != nil:
+		return answer{err: failed(err)}
+	case len(whole.Workers) == 0:
+		return notFound(fmt.Errorf(
+			"nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported",
+			name, whole.Start, whole.End))
+	}
+	if a.options.NotStored != nil {
+		if names, more := a.options.NotStored(name); len(names) > 0 {
+			whole.NotStored, whole.NotStoredMore = names, more
+		}
+	}
+	return answer{data: whole}
+}
+
+// clocksAhead is by how much each worker's time is ahead of the collector's, as far as the registry knows: by its
+// clock, or, where that is not known, by its newest report, for a worker that is heard now.
+func (a *api) clocksAhead(ctx context.Context, topology string) map[string]time.Duration {
+	ahead := map[string]time.Duration{}
+	if a.options.Elsewhere == nil {
+		return ahead
+	}
+	found, _, _ := a.options.Elsewhere.Topology(ctx, topology, "")
+	for _, w := range found.Workers {
+		newest, err := time.Parse(time.RFC3339, w.LastSeen)
+		switch {
+		case w.Clock != nil && w.Clock.Ahead != 0:
+			ahead[w.Worker] = time.Duration(w.Clock.Ahead * float64(time.Second))
+		case w.Alive && err == nil:
+			ahead[w.Worker] = newest.Sub(a.now())
+		}
+	}
+	return ahead
+}
+
+// Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so
+// long.
+func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) (
+	[]collection.Value, error) {
+	return func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
+		q, err := engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, holds), expr, at)
+		if err != nil {
+			return nil, err
+		}
+		defer q.Close()
+		return valuesOf(q.Exec(ctx))
+	}
+}
+
+func valuesOf(result *promql.Result) ([]collection.Value, error) {
+	if matrix, err := result.Matrix(); err == nil {
+		var values []collection.Value
+		for _, series := range matrix {
+			ls := series.Metric.Copy()
+			for _, p := range series.Floats {
+				values = append(values, collection.Value{Labels: ls, Value: p.F, TimeMs: p.T})
+			}
+		}
+		return values, nil
+	}
+	vector, err := result.Vector()
+	if err != nil {
+		return nil, err
+	}
+	values := make([]collection.Value, len(vector))
+	for i, sample := range vector {
+		values[i] = collection.Value{Labels: sample.Metric.Copy(), Value: sample.F, TimeMs: sample.T}
+	}
+	return values, nil
+}

@@ -1,0 +1,181 @@
+package httpapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/timestamp"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+)
+
+// last is a series' newest slice.
+type last struct {
+	labels labels.Labels
+	timeMs int64
+	value  float64
+	native *histogram.FloatHistogram // of a distribution
+}
+
+// federate answers /federate: the newest slice of each series that a match[] selects, if it is within the lookback, in
+// the forms of Prometheus' own /federate. Gaps are left out, and distributions come only in protobuf, since text has no
+// native histograms.
+func (a *api) federate(w http.ResponseWriter, r *http.Request) {
+	if err := parseForm(r).formError; err != nil {
+		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)
+		return
+	}
+	selectors, err := a.options.Engine.Selectors(r.Context(), r.Form["match[]"])
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	found, err := a.newest(r, selectors)
+	switch {
+	case errors.Is(err, query.ErrNoStore), isTimeout(err):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	case isTooLarge(err):
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	format := expfmt.NegotiateAccept(r.Header, expfmt.NewFormat(expfmt.TypeProtoDelim),
+		expfmt.NewFormat(expfmt.TypeProtoText),
+		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
+	w.Header().Set("Content-Type", string(format))
+	encoder := expfmt.NewEncoder(w, format)
+	for _, f := range families(found, isProtobuf(format)) {
+		if err := encoder.Encode(f); err != nil {
+			a.options.Logger.Debug("federation ended early", "error", err) // the client went away
+			return
+		}
+	}
+}
+
+func isProtobuf(f expfmt.Format) bool {
+	switch f.FormatType() {
+	case expfmt.TypeProtoDelim, expfmt.TypeProtoText, expfmt.TypeProtoCompact:
+		return true
+	}
+	return false
+}
+
+// newest are the newest slices, by their metric's name.
+func (a *api) newest(r *http.Request, selectors [][]*labels.Matcher) ([]last, error) {
+	now := a.now()
+	minMs, maxMs := timestamp.FromTime(now.Add(-a.options.Engine.Lookback())), timestamp.FromTime(now)
+	q, err := a.options.Engine.Querier(minMs, maxMs)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	ctx := a.options.Engine.Bounded(r.Context())
+	var sets []storage.SeriesSet
+	for _, matchers := range selectors {
+		sets = append(sets, q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, matchers...))
+	}
+	series := storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+	var found []last
+	var samples chunkenc.Iterator
+	for series.Next() {
+		samples = series.At().Iterator(samples)
+		l := last{labels: series.At().Labels()}
+		for kind := samples.Next(); kind != chunkenc.ValNone; kind = samples.Next() {
+			l.take(samples, kind)
+		}
+		if err := samples.Err(); err != nil {
+			return nil, err
+		}
+		if l.timeMs != 0 && !l.isGap() {
+			found = append(found, l)
+		}
+	}
+	slices.SortStableFunc(found, func(x, y last) int { return cmp.Compare(x.name(), y.name()) })
+	return found, series.Err()
+}
+
+func (l *last) take(samples chunkenc.Iterator, kind chunkenc.ValueType) {
+	l.native = nil
+	if kind == chunkenc.ValFloat {
+		l.timeMs, l.value = samples.At()
+		return
+	}
+	l.timeMs, l.native = samples.AtFloatHistogram(nil)
+}
+
+func (l *last) name() string { return l.labels.Get(model.MetricNameLabel) }
+
+func (l *last) isGap() bool {
+	return value.IsStaleNaN(l.value) && l.native == nil || l.native != nil && value.IsStaleNaN(l.native.Sum)
+}
+
+// families are slices in the form that encoders take; those of one metric come one after another.
+func families(found []last, native bool) (all []*dto.MetricFamily) {
+	for i := range found {
+		l := &found[i]
+		if l.native != nil && !native {
+			continue
+		}
+		kind := dto.MetricType_UNTYPED // as Prometheus has it: a store does not know what was meant
+		if l.native != nil {
+			kind = dto.MetricType_HISTOGRAM
+		}
+		if n := len(all); n == 0 || all[n-1].GetName() != l.name() || all[n-1].GetType() != kind {
+			all = append(all, &dto.MetricFamily{Name: proto.String(l.name()), Type: kind.Enum()})
+		}
+		family := all[len(all)-1]
+		family.Metric = append(family.Metric, l.metric())
+	}
+	return all
+}
+
+func (l *last) metric() *dto.Metric {
+	m := &dto.Metric{TimestampMs: proto.Int64(l.timeMs)}
+	l.labels.Range(func(label labels.Label) {
+		if label.Name != model.MetricNameLabel {
+			m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(label.Name), Value: proto.String(label.Value)})
+		}
+	})
+	if !l.labels.Has(model.InstanceLabel) {
+		// An empty one keeps whoever scrapes this from giving all series the collector's address as theirs.
+		m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(model.InstanceLabel), Value: proto.String("")})
+	}
+	if l.native == nil {
+		m.Untyped = &dto.Untyped{Value: proto.Float64(l.value)}
+	} else {
+		m.Histogram = nativeHistogram(l.native)
+	}
+	return m
+}
+
+func nativeHistogram(h *histogram.FloatHistogram) *dto.Histogram {
+	return &dto.Histogram{
+		SampleCountFloat: proto.Float64(h.Count), SampleSum: proto.Float64(h.Sum),
+		Schema: proto.Int32(h.Schema), ZeroThreshold: proto.Float64(h.ZeroThreshold),
+		ZeroCountFloat: proto.Float64(h.ZeroCount),
+		PositiveSpan:   bucketSpans(h.PositiveSpans), PositiveCount: h.PositiveBuckets,
+		NegativeSpan: bucketSpans(h.NegativeSpans), NegativeCount: h.NegativeBuckets,
+	}
+}
+
+func bucketSpans(spans []histogram.Span) (all []*dto.BucketSpan) {
+	for _, s := range spans {
+		all = append(all, &dto.BucketSpan{Offset: proto.Int32(s.Offset), Length: proto.Uint32(s.Length)})
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+)
+
+// admit returns who calls, if the caller may do what it is about to; without a guard everybody may.
+func (a *api) admit(r *http.Request, need access.Need) (access.Caller, error) {
+	if a.options.Guard == nil {
+		return access.Caller{Name: "address " + quota.Address(r.RemoteAddr)}, nil
+	}
+	return a.options.Guard.Admit(peerOf(r), need)
+}
+
+func peerOf(r *http.Request) access.Peer {
+	return access.Peer{Address: r.RemoteAddr, TLS: r.TLS, Authorization: r.Header.Values("Authorization")}
+}
+
+// note counts and logs a refusal that no guard decided.
+func (o Options) note(reason access.Reason, r *http.Request, detail string) {
+	if o.Guard != nil {
+		o.Guard.Note(reason, r.RemoteAddr, detail)
+	}
+}
+
+// guarded lets in who may do what a route is for, within its share of the requests at a time.
+func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
+	if scope == everybody {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, err := a.admit(r, access.Need{Scope: scope})
+		if err != nil {
+			a.turnAway(w, r, err)
+			return
+		}
+		release, err := a.requests.Take(caller.Name)
+		if err != nil {
+			a.options.note(access.Places, r, "request: "+err.Error())
+			a.turnAway(w, r, &access.Refusal{Reason: access.Places, Detail: "too many requests at a time: " +
+				err.Error()})
+			return
+		}
+		defer release()
+		next.ServeHTTP(w, r.WithContext(query.WithClient(r.Context(), caller.Name)))
+	})
+}
+
+// others holds back from strangers what is there and what is not: who may not read gets no 404 and no 405.
+func (a *api) others(mux *http.ServeMux) http.Handler {
+	stranger := a.guarded(access.Read, mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "" {
+			stranger.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// turnAway answers who may not.
+func (a *api) turnAway(w http.ResponseWriter, r *http.Request, err error) {
+	refused := refusal(err)
+	if a.options.Guard != nil && refused.typ == errorUnauthorized {
+		if a.options.Guard.Users() {
+			w.Header().Add("WWW-Authenticate", `Basic realm="Bullet Metrics", charset="UTF-8"`)
+		}
+		w.Header().Add("WWW-Authenticate", "Bearer")
+	}
+	if refused.status() == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		a.write(w, request{Request: r}, answer{err: refused})
+		return
+	}
+	http.Error(w, err.Error(), refused.status())
+}
+
+// refusal is a guard's error as the API has it.
+func refusal(err error) *apiError {
+	var refused *access.Refusal
+	switch {
+	case !errors.As(err, &refused):
+		return &apiError{errorInternal, err}
+	case refused.Reason == access.Closed:
+		return &apiError{errorUnavailable, err}
+	case refused.Reason == access.Busy || refused.Reason == access.TooFast || refused.Reason == access.Places:
+		return &apiError{errorTooMany, err}
+	case refused.Unauthenticated():
+		return &apiError{errorUnauthorized, err}
+	}
+	return &apiError{errorForbidden, err}
+}
+
+// headed adds what every answer has, and keeps to the pace of the web configuration file.
+func (a *api) headed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no other site's page may have it as a picture or script
+		if guard := a.options.Guard; guard != nil {
+			for name, value := range guard.Headers() {
+				h.Set(name, value)
+			}
+			if err := guard.Pace(r.RemoteAddr); err != nil {
+				a.turnAway(w, r, err)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,172 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+)
+
+// The bounds of time, as Prometheus has them: the defaults of start and end where they may be left out.
+var (
+	minTime = time.Unix(math.MinInt64/1000+62135596801, 0).UTC()
+	maxTime = time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC()
+
+	minTimeText = minTime.Format(time.RFC3339Nano)
+	maxTimeText = maxTime.Format(time.RFC3339Nano)
+)
+
+// request is a request with its form read.
+type request struct {
+	*http.Request
+	formError error
+}
+
+// parseForm reads query and body. As in Prometheus, a form may also come as multipart/form-data, and one that cannot be
+// parsed counts as far as it goes, of which only /series speaks.
+func parseForm(r *http.Request) request {
+	if isMultipart(r) {
+		return request{Request: r, formError: r.ParseMultipartForm(formMemory)}
+	}
+	return request{Request: r, formError: r.ParseForm()}
+}
+
+// formMemory is more than a body may have, so that no part of a form goes to a file.
+const formMemory = 64 << 20
+
+func isMultipart(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind == "multipart/form-data"
+}
+
+// refused is why a form is refused whatever is asked: it is larger than allowed, or slower, or its parts cannot be
+// read, since a filter among them would be lost.
+func (r request) refused() error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(r.formError, &tooLarge), isTooSlow(r.formError):
+		return r.formError
+	case r.formError != nil && isMultipart(r.Request):
+		return fmt.Errorf("error parsing form values: %w", r.formError)
+	}
+	return nil
+}
+
+func timeParameter(r request, name string, absent time.Time) (time.Time, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return absent, nil
+	}
+	t, err := parseTime(text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("invalid time value for '%s': %w", name, err)
+	}
+	return t, nil
+}
+
+// timeRange is start and end where they may be left out.
+func timeRange(r request) (start, end time.Time, invalid *answer) {
+	start, err := timeParameter(r, "start", minTime)
+	if err != nil {
+		a := invalidParameter("start", err)
+		return start, end, &a
+	}
+	end, err = timeParameter(r, "end", maxTime)
+	if err != nil {
+		a := invalidParameter("end", err)
+		return start, end, &a
+	}
+	return start, end, nil
+}
+
+// parseTime reads seconds since 1970, to the millisecond, or RFC 3339.
+func parseTime(text string) (time.Time, error) {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		whole, part := math.Modf(seconds)
+		part = math.Round(part*1000) / 1000
+		return time.Unix(int64(whole), int64(part*float64(time.Second))).UTC(), nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	switch text { // years of more than four digits, which time.Parse does not read
+	case minTimeText:
+		return minTime, nil
+	case maxTimeText:
+		return maxTime, nil
+	}
+	return time.Time{}, fmt.Errorf("cannot parse %q to a valid timestamp", text)
+}
+
+// parseDuration reads seconds or a duration such as 5m.
+func parseDuration(text string) (time.Duration, error) {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		d := seconds * float64(time.Second)
+		if d > float64(math.MaxInt64) || d < float64(math.MinInt64) {
+			return 0, fmt.Errorf("cannot parse %q to a valid duration. It overflows int64", text)
+		}
+		return time.Duration(d), nil
+	}
+	if d, err := model.ParseDuration(text); err == nil {
+		return time.Duration(d), nil
+	}
+	return 0, fmt.Errorf("cannot parse %q to a valid duration", text)
+}
+
+// limitParameter is how many results are asked for; 0 for all.
+func limitParameter(r request) (int, error) {
+	text := r.FormValue("limit")
+	if text == "" {
+		return 0, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil {
+		return limit, err
+	}
+	if limit < 0 {
+		return limit, errors.New("limit must be non-negative")
+	}
+	return limit, nil
+}
+
+// hintLimit asks the store for one more than the limit, so that it shows whether there are more.
+func hintLimit(limit int) int {
+	if limit > 0 && limit < math.MaxInt {
+		return limit + 1
+	}
+	return limit
+}
+
+var errTruncated = errors.New("results truncated due to limit")
+
+// parseSelectors reads match[]; each must name something.
+func parseSelectors(ctx context.Context, e *query.Engine, texts []string) ([][]*labels.Matcher, error) {
+	sets, err := e.Selectors(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	for _, matchers := range sets {
+		if !namesSomething(matchers) {
+			return nil, errors.New("match[] must contain at least one non-empty matcher")
+		}
+	}
+	return sets, nil
+}
+
+func namesSomething(matchers []*labels.Matcher) bool {
+	for _, m := range matchers {
+		if m != nil && !m.Matches("") {
+			return true
+		}
+	}
+	return false
+}

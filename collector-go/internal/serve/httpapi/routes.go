@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/prometheus/util/httputil"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+)
+
+// New returns the handler alone: the routes behind the bounds that hold for every request.
+func New(options Options) (http.Handler, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Registry != nil && options.Elsewhere == nil {
+		options.Elsewhere = elsewhere.New(options.Registry, nil, time.Now)
+	}
+	a := newAPI(options)
+	mux := http.NewServeMux()
+	for _, r := range a.routes() {
+		mux.Handle(r.pattern, a.guarded(r.scope, r.handler))
+	}
+	counted := instrument(options.Registerer, mux, a.others(mux))
+	linked := func(r *http.Request) bool {
+		_, pattern := mux.Handler(r)
+		return slices.Contains(navigable, pattern)
+	}
+	return a.headed(Local(options.Hosts, linked, options.note, bounded(options, counted))), nil
+}
+
+// route is what is served below a pattern, and what a caller must be allowed for it.
+type route struct {
+	pattern string
+	scope   access.Scope
+	handler http.Handler
+}
+
+// everybody is the scope of what is asked of strangers too: whether the collector is there.
+const everybody access.Scope = ""
+
+// navigable are the patterns that a link on another site may lead to: pages for people.
+var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET /runbooks/{page...}"}
+
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection,
+// topologies, annotations, why and runs, which it has not.
+func (a *api) routes() []route {
+	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
+	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
+	query, queryRange, labelNames, series := a.whole(a.query), a.whole(a.queryRange), a.whole(a.labelNames),
+		a.whole(a.series)
+	routes := []route{
+		get("/api/v1/query", query), post("/api/v1/query", query),
+		get("/api/v1/query_range", queryRange), post("/api/v1/query_range", queryRange),
+		get("/api/v1/query_exemplars", a.exemplars), post("/api/v1/query_exemplars", a.exemplars),
+		get("/api/v1/format_query", a.formatQuery), post("/api/v1/format_query", a.formatQuery),
+		get("/api/v1/labels", labelNames), post("/api/v1/labels", labelNames),
+		get("/api/v1/label/{name}/values", a.whole(a.labelValues)),
+		get("/api/v1/series", series), post("/api/v1/series", series),
+		get("/api/v1/metadata", a.metadata),
+		get("/api/v1/rules", a.whole(a.rules)), get("/api/v1/alerts", a.whole(a.alerts)),
+		get("/api/v1/alertmanagers", a.alertmanagers),
+		get("/api/v1/collection/{name}", a.whole(a.collection)),
+		get("/api/v1/status/buildinfo", a.buildInfo),
+		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
+		get("/api/v1/status/flags", a.flags),
+		{"GET /metrics", access.Read,
+			promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10,
+				Timeout: 30 * time.Second})},
+		{"GET /federate", access.Read, httputil.CompressionHandler{Handler: a.wholePage(a.federate)}},
+		{"GET /-/healthy", everybody, http.HandlerFunc(healthy)},
+		{"GET /-/ready", everybody, http.HandlerFunc(a.ready)},
+		get("/api/v1/runs", a.runs),
+	}
+	if a.options.Page != nil {
+		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page},
+			route{"GET /page/", access.Read, a.options.Page},
+			route{"GET /graph", access.Read, http.HandlerFunc(graph)})
+	}
+	if a.options.Reloader != nil {
+		routes = append(routes, route{"POST /-/reload", access.Write, a.wholePage(a.reload)},
+			route{"PUT /-/reload", access.Write, a.wholePage(a.reload)})
+	}
+	if a.options.Runbooks != nil {
+		routes = append(routes, route{"GET /runbooks/{page...}", access.Read,
+			http.StripPrefix("/runbooks", a.options.Runbooks)})
+	}
+	if a.options.Runs != nil {
+		routes = append(routes, route{"GET /runs/{name}/{$}", access.Read, a.options.Runs})
+	}
+	if a.options.Why != nil {
+		routes = append(routes, get("/api/v1/why", a.whole(a.why)))
+	}
+	if a.options.Registry != nil {
+		routes = append(routes,
+			get("/api/v1/topologies", a.whole(a.topologies)), get("/api/v1/topologies/{name}", a.whole(a.topology)),
+			get("/api/v1/annotations", a.whole(a.annotations)), route{"POST /api/v1/annotations", access.Write,
+				a.serve(a.annotate)})
+	}
+	return routes
+}
+
+// graph leads to the page with what an alert's link asks as Prometheus writes it (g0.expr); the page reads it.
+func graph(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Location", "./#"+r.URL.Query().Encode()) // relative: a proxy may serve all below a path
+	w.WriteHeader(http.StatusFound)
+}
+
+// serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for
+// samples: who looks into a full disk needs answers.
+func (a *api) serve(f func(request) answer) http.Handler {
+	return httputil.CompressionHandler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := parseForm(r)
+		result := f(asked)
+		if err := asked.refused(); err != nil {
+			result.err = &apiError{errorBadData, err}
+		}
+		if result.done != nil {
+			defer result.done()
+		}
+		a.write(w, asked, result)
+	})}
+}
+
+// instrument counts requests by route, so that no path that a client makes up becomes a series.
+func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) http.Handler {
+	if r == nil {
+		return next
+	}
+	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "bullet_metrics_http_request_seconds",
+		Help:    "How long requests took to answer, by route and status code, in seconds.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
+	}, []string{"route", "code"})
+	r.MustRegister(took)
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, pattern := mux.Handler(req)
+		if pattern == "" {
+			pattern = "none"
+		}
+		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}),
+			next).ServeHTTP(w, req)
+	})
+}

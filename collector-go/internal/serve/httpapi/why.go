@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
+)
+
+// longestWindow bounds what one answer reads: three times as much.
+const longestWindow = 24 * time.Hour
+
+// why answers what changed before an alert.
+func (a *api) why(r request) answer {
+	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"),
+		Window: diagnosis.DefaultWindow,
+		Now:    a.now()}
+	if q.Alert == "" {
+		return badData(errors.New(`the parameter "alert" is missing: the name of an alert`))
+	}
+	var err error
+	if r.FormValue("time") != "" {
+		if q.At, err = timeParameter(r, "time", time.Time{}); err != nil {
+			return invalidParameter("time", err)
+		}
+	}
+	if text := r.FormValue("window"); text != "" {
+		if q.Window, err = parseDuration(text); err != nil {
+			return invalidParameter("window", err)
+		}
+		if q.Window < time.Minute || q.Window > longestWindow {
+			return invalidParameter("window", fmt.Errorf("%s is not between 1m and 24h", q.Window))
+		}
+	}
+	found, err := a.options.Why(r.Context(), q)
+	var unknown *diagnosis.UnknownAlertError
+	switch {
+	case errors.As(err, &unknown):
+		return answer{err: &apiError{errorNotFound, err}}
+	case err != nil:
+		return answer{err: failed(err)}
+	}
+	return answer{data: found}
+}
