@@ -243,8 +243,8 @@ test-cluster: build ## Test everything together on a real cluster, alone on the 
 
 .PHONY: test-long
 test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy spaces, predictions of 1,000 made-up topologies; on a real cluster a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names, a topology that moves between collectors
-	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -run NoisySpaces ./internal/optimize
-	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -timeout 60m -run IntervalsHoldTheTruth ./internal/predict
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -run NoisySpaces ./internal/lab/optimize
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -timeout 60m -run IntervalsHoldTheTruth ./internal/lab/predict
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./testing/e2e
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -tags stores -count=1 -v -timeout 20m -run OverThanos ./cmd/bullet-metrics
 	@$(MAKE) demo-scale
@@ -281,7 +281,7 @@ check-page: collector-go/internal/serve/webui/node_modules/.package-lock.json ##
 test-page: toolchain collector-go/internal/serve/webui/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png again)
 	@.ci/chromium
 	@cd collector-go/internal/serve/webui && node --test --test-reporter=dot browser/modules.test.mjs
-	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics ./internal/report
+	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics ./internal/lab/report
 
 .PHONY: test-chaos
 test-chaos: build/bullet-metrics ## Play a few of each fault of docs/reliability.md against the built program, and measure a little of it as make bench does
@@ -412,7 +412,7 @@ bench-peers: toolchain ## Build what make bench measures the collector beside (V
 	@for peer in build/tools/victoria-metrics build/tools/prometheus build/tools/otelcol build/tools/questdb.jar bench-influxdb; do \
 	  $(MAKE) $$peer || echo "bench-peers: $$peer cannot be built; its goals will name it as missing" >&2; done
 
-build/bench: $(go_sources) collector-go/internal/bench/recorded.csv | build/toolchain.env
+build/bench: $(go_sources) collector-go/internal/lab/bench/recorded.csv | build/toolchain.env
 	@$(run) cd collector-go && go build -o ../$@ ./testing/cmd/bench
 
 # Scenarios or numbers of goals to measure again, all that is missing where it is empty; how much of each set; where CPU profiles of ours go.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 func init() {

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 func newBenchCommand() *cobra.Command {

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // text prints the result for people; out is where the report is.

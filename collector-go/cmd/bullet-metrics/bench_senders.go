@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
 )
 
 // benchSenders are the command's flags.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/canary"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/canary"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
 
 // canaryOptions are the command's flags.

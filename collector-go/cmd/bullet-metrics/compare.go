@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 func newCompareCommand() *cobra.Command {

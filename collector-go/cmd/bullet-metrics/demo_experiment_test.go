@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // demoPlan is the plan of a demo with these flags.

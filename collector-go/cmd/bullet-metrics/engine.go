@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // engine runs experiments into directories: tune run's, and the demo's.

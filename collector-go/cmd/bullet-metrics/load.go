@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
 
 // What queries go through.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	loadhosts "github.com/bullet-metrics/bullet-metrics/collector-go/internal/load/hosts"
+	loadhosts "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load/hosts"
 )
 
 func newLoadClientCommand() *cobra.Command {

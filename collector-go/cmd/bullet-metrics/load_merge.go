@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
 
 // loadPresentation is how a run's figures are judged and given.

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 )
 
 // loadResult is a run's result as JSON. Units end the names; what is not known is null.
@@ -220,7 +220,7 @@ func (f *loadFigures) title() string {
 
 // clientLimit states in words whether a client kept the rate; lateP99 is in seconds.
 func clientLimit(client string, lateP99 float64, processors int) string {
-	const bound = 0.1 // seconds, as internal/tuning has it
+	const bound = 0.1 // seconds, as internal/lab/tuning has it
 	if lateP99 > bound {
 		return fmt.Sprintf("%s was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
 			client, lateP99*1000, processors)

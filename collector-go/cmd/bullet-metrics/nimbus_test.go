@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
 
 // ownQueries are the flags by which somebody's own BQL is asked, and what its answers must have.

@@ -12,14 +12,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // explain returns what changed before an alert, from what this collector knows.

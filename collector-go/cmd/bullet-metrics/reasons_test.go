@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 

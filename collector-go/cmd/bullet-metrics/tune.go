@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 func newTuneCommand() *cobra.Command {

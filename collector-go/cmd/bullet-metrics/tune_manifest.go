@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 )
 
 // manifest is what is known before anything runs.

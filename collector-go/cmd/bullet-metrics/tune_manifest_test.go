@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
 )
 
 func manifestOf(t *testing.T, experiment string) rundir.Manifest {

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/study"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/trials"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // optimizeOptions are the flags of tune optimize.

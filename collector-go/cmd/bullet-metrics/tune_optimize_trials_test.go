@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/trials"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // small is the search that ships for two cores.

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 )
 
 const smallest = "../../../topology/experiments/test7-small.yaml"

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/predict"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // predictOptions are the flags of predict.

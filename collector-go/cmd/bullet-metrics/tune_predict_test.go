@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/predict"
 )
 
 // tables are the document's own.
 const (
-	test6Table = "../../internal/csvtable/testdata/document/data-scaling-test6.csv"
-	test7Table = "../../internal/csvtable/testdata/document/query-scaling-test7.csv"
+	test6Table = "../../internal/lab/csvtable/testdata/document/data-scaling-test6.csv"
+	test7Table = "../../internal/lab/csvtable/testdata/document/query-scaling-test7.csv"
 )
 
 func predicted(t *testing.T, args ...string) *predict.Answers {

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // The document's Tests 6 and 7 as runs.
 const (
-	run6 = "../../internal/report/testdata/runs/test6"
-	run7 = "../../internal/report/testdata/runs/test7"
+	run6 = "../../internal/lab/report/testdata/runs/test6"
+	run7 = "../../internal/lab/report/testdata/runs/test7"
 )
 
 // A run states what its tables say.

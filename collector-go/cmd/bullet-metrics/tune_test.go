@@ -15,7 +15,7 @@ import (
 )
 
 // documents is where the document's own tables are.
-const documents = "../../internal/csvtable/testdata/document/"
+const documents = "../../internal/lab/csvtable/testdata/document/"
 
 // tune runs a command of tune as a shell would, and gives what it wrote and the exit code.
 func tune(t *testing.T, args ...string) (out string, failure error) {

@@ -31,10 +31,10 @@ var stairs = map[string][]string{
 	"internal/lib/document": {
 		"table.go", "document.go", "text.go", "markdown.go", "html.go",
 	},
-	"internal/compare": {
+	"internal/lab/compare": {
 		"figures.go", "side.go", "change.go", "wording.go", "comparison.go", "guard.go",
 	},
-	"internal/report": {
+	"internal/lab/report": {
 		"slices.go", "numbers.go", "axis.go", "spread.go", "percentiles.go", "host.go",
 		"outcomes.go", "trial.go", "launches.go", "caveats.go",
 		"bysteps.go", "lateness.go", "steps.go", "load_hosts.go", "gc.go", "build.go", "annotations.go", "timeline.go", "sharing.go",

@@ -14,12 +14,12 @@ var opensFiles = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|tls\.LoadX5
 // ownFiles are the packages and files that read what the program itself, the kernel or a test has written, which is no
 // text of somebody else's.
 var ownFiles = []string{
-	"tools/cmd/bom/", "testing/cmd/bench/", "tools/", "internal/bench/", "tools/bom/", "testing/chaos/",
+	"tools/cmd/bom/", "testing/cmd/bench/", "tools/", "internal/lab/bench/", "tools/bom/", "testing/chaos/",
 	"testing/accesstest/", "testing/servertest/",
-	"internal/lib/textfile/", "internal/lib/disk/", "internal/stack/", "internal/rundir/", "internal/collector/store/blocks/edition.go",
+	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/rundir/", "internal/collector/store/blocks/edition.go",
 	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups
-	"internal/campaign/trial.go", "internal/campaign/local.go", "internal/report/outcomes.go", "internal/trials/",
-	"internal/experiment/manifest.go",      // /proc and /sys
+	"internal/lab/campaign/trial.go", "internal/lab/campaign/local.go", "internal/lab/report/outcomes.go", "internal/lab/trials/",
+	"internal/lab/experiment/manifest.go",  // /proc and /sys
 	"internal/storm/doctor/examine/way.go", // whether a file can be opened
 }
 

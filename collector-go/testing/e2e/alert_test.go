@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
 )
 

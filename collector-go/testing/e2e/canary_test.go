@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
 // canaryLife is how long each of the canary's queries lives: much longer than it takes to reach the filter bolts, which

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"

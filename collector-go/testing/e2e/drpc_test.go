@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // drpcServer is Storm 1.2.4's DRPC server with a topology that holds each query for as long as it says

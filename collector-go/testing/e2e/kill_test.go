@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
 )
 
 var comparedMetrics = []string{"bullet_worker_cpu_seconds_total", "bullet_worker_heap_used_bytes",

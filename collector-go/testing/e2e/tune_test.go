@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
 )
 
 // shortest is an experiment of two steps that are only just steps.

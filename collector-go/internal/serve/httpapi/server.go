@@ -20,9 +20,9 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runlist"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runlist"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // asFloor makes the test's program the floor: its options follow.

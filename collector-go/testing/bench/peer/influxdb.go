@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // influxDB is InfluxDB 1.

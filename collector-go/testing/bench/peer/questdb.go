@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // questDB is QuestDB, whose jar has all that it needs.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // Load is how rows are sent to a peer.

@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/floor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/goal"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // patience is how long what was written may take to answer, once enough is in slices: one stream may be behind the

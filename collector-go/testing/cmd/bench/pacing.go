@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/goal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/peer"
 )

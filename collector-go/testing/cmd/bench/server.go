@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // raised are the limits and settings that differ from their defaults.

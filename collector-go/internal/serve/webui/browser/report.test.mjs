@@ -1,4 +1,4 @@
-// Reports in the system's Chromium, from disk (internal/report/browser_test.go writes them).
+// Reports in the system's Chromium, from disk (internal/lab/report/browser_test.go writes them).
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';

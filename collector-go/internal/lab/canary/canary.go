@@ -1,0 +1,244 @@
+// Package canary asks a topology a query of each class at a fixed rate, for as long as it runs, and keeps how long they
+// took: as samples for a collector, and as lines by minute and by hour. It knows queries and samples; it knows nothing
+// of the topology behind.
+package canary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
+)
+
+// Options say what is asked how often.
+type Options struct {
+	// Classes are asked one query each, Every so often.
+	Classes []load.Class
+	Every   time.Duration
+	// Query is what the classes leave open.
+	Query load.Parameters
+	// Own are queries of somebody's own, reported under their names beside the classes.
+	Own []load.TextQuery
+	// MostInFlight bounds the queries of a class under way; what is due beyond is missed, and counted.
+	MostInFlight int
+	// Grace is how long after its own end a query may take to return before it has timed out.
+	Grace time.Duration
+	// Reading is how often samples are delivered.
+	Reading time.Duration
+}
+
+// DefaultOptions ask a query of each class every 10 s that lives 5 s and finds about 50 records.
+func DefaultOptions() Options {
+	return Options{
+		Classes: load.Classes(), Every: 10 * time.Second, Query: load.Parameters{Duration: 5 * time.Second,
+			PerSecond: 10},
+		MostInFlight: 3, Grace: 15 * time.Second, Reading: 10 * time.Second,
+	}
+}
+
+// Validate returns an error that names the invalid option.
+func (o Options) Validate() error {
+	switch {
+	case len(o.all()) == 0:
+		return errors.New("a canary needs at least one class of queries, or a query of your own")
+	case o.Every < 100*time.Millisecond || o.Reading < time.Second:
+		return fmt.Errorf("a query every 100 ms and a reading every 1 s are the most, not every %s and %s",
+			o.Every, o.Reading)
+	case o.MostInFlight < 1:
+		return fmt.Errorf("at least 1 query must be allowed under way, not %d", o.MostInFlight)
+	}
+	seen := map[load.Class]bool{}
+	for _, class := range o.Classes {
+		if seen[class] {
+			return fmt.Errorf("class %s is named twice", class)
+		}
+		seen[class] = true
+		if _, err := load.NewQuery(class, o.Query); err != nil {
+			return err
+		}
+	}
+	for _, q := range o.Own {
+		if seen[q.Of] {
+			return fmt.Errorf("two queries are named %s", q.Of)
+		}
+		seen[q.Of] = true
+		if err := q.Validate(); err != nil {
+			return fmt.Errorf("query %s: %w", q.Of, err)
+		}
+	}
+	return nil
+}
+
+// all are the classes and the names of the own queries.
+func (o Options) all() []load.Class {
+	all := slices.Clone(o.Classes)
+	for _, q := range o.Own {
+		all = append(all, q.Of)
+	}
+	return all
+}
+
+// Records is the topology's record source, as far as the canary needs it. load.Gateway is one.
+type Records interface {
+	Control(context.Context) (load.Control, error)
+	SetControl(context.Context, load.Control) error
+	Status(context.Context) (load.Status, error)
+}
+
+// Samples takes readings for a collector; it never blocks. sender.Sender is one.
+type Samples interface {
+	Offer([]sender.Sample)
+}
+
+// Canary is one that has not begun.
+type Canary struct {
+	options  Options
+	target   load.Submitter
+	samples  Samples
+	report   func(Summary)
+	queries  []load.Query
+	recorder *Recorder
+	keeper   *keeper
+	minute   *period
+	hour     *period
+}
+
+// New returns a canary. records, samples and report may be nil: then completeness is not judged, nothing is delivered,
+// and no summaries are reported.
+func New(o Options, target load.Submitter, records Records, samples Samples, report func(Summary)) (*Canary, error) {
+	o.Query.NoSource = records == nil
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Canary{
+		options: o, target: target, samples: samples, report: report,
+		recorder: NewRecorder(o.Reading, o.Every, o.all()...),
+		minute:   newPeriod(time.Minute, o.all()), hour: newPeriod(time.Hour, o.all()),
+	}
+	var probes []load.Probe
+	for _, class := range o.Classes {
+		query, err := load.NewQuery(class, o.Query)
+		if err != nil {
+			return nil, err
+		}
+		c.queries = append(c.queries, query)
+		probes = append(probes, load.ProbesNamed(prefix(class), query, 1)...)
+	}
+	for _, q := range o.Own {
+		c.queries = append(c.queries, q)
+	}
+	if records != nil && len(probes) > 0 {
+		c.keeper = newKeeper(records, probes)
+	}
+	return c, nil
+}
+
+// prefix begins the value of a class' probe.
+func prefix(class load.Class) string { return "canary-" + string(class) }
+
+// Run asks until ctx ends. Before it returns it delivers a last reading, reports the minute and hour that had begun,
+// and takes its probes back.
+func (c *Canary) Run(ctx context.Context) error {
+	began := time.Now()
+	c.minute.begin(began)
+	c.hour.begin(began)
+	var parts sync.WaitGroup
+	if c.keeper != nil {
+		parts.Go(func() { c.keeper.run(ctx) })
+	}
+	for i, query := range c.queries {
+		// Spread over the interval, so that classes do not start together.
+		offset := c.options.Every * time.Duration(i) / time.Duration(len(c.queries))
+		parts.Go(func() { c.ask(ctx, query, offset) })
+	}
+	c.read(time.Now()) // zeros, from which totals rise
+	c.watch(ctx)
+	parts.Wait()
+	now := time.Now()
+	c.read(now)
+	c.say(c.minute.end(now), c.hour.end(now))
+	if c.keeper != nil {
+		return c.keeper.takeBack()
+	}
+	return nil
+}
+
+// ask asks one class.
+func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration) {
+	timer := time.NewTimer(offset)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return
+	}
+	options := load.OpenOptions{
+		Rate: 1 / c.options.Every.Seconds(), MostInFlight: c.options.MostInFlight, Probes: 1,
+		Prefix: prefix(query.Class()), Grace: c.options.Grace, Skip: true,
+	}
+	loop, err := load.NewOpenLoop(query, c.target, options, c.observe)
+	if err != nil {
+		panic(err) // it was checked
+	}
+	loop.Run(ctx)
+}
+
+func (c *Canary) observe(o load.Outcome) {
+	bySource := slices.Contains(c.options.Classes, o.Class)
+	if c.keeper != nil && bySource && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
+		// the source has not received the records' setting yet, or received another: nothing is known
+		o.Due, o.Missing = 0, 0
+	}
+	c.recorder.Add(o)
+	c.minute.add(o)
+	c.hour.add(o)
+}
+
+// watch reads and reports when it is time.
+func (c *Canary) watch(ctx context.Context) {
+	readings := time.NewTicker(c.options.Reading)
+	defer readings.Stop()
+	minutes := time.NewTimer(time.Until(c.minute.over()))
+	defer minutes.Stop()
+	for {
+		select {
+		case now := <-readings.C:
+			c.read(now)
+		case now := <-minutes.C:
+			summaries := []*Summary{c.minute.end(now), nil}
+			if !now.Before(c.hour.over()) {
+				summaries[1] = c.hour.end(now)
+				c.hour.begin(now)
+			}
+			c.minute.begin(now)
+			c.say(summaries...)
+			minutes.Reset(time.Until(c.minute.over()))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Canary) read(now time.Time) {
+	if c.samples == nil {
+		return
+	}
+	samples, err := c.recorder.Samples(now)
+	if err != nil {
+		panic(err) // a histogram of ours that cannot be read is a bug
+	}
+	c.samples.Offer(samples)
+}
+
+func (c *Canary) say(summaries ...*Summary) {
+	for _, s := range summaries {
+		if s != nil && c.report != nil {
+			c.report(*s)
+		}
+	}
+}

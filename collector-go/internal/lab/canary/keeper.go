@@ -1,0 +1,105 @@
+package canary
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+)
+
+// Bounds of the keeper's questions.
+const (
+	lookEvery     = 2 * time.Second
+	takeBackLimit = 5 * time.Second
+)
+
+// keeper sees to it that the record source goes on making the canary's records, whatever others ask of it.
+type keeper struct {
+	records Records
+	probes  []load.Probe
+
+	mu     sync.Mutex
+	steady time.Time // since when the source makes them without a break; zero while it is not known to
+}
+
+func newKeeper(records Records, probes []load.Probe) *keeper {
+	return &keeper{records: records, probes: probes}
+}
+
+func (k *keeper) run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		k.look(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look asks what the source makes, and orders what is missing.
+func (k *keeper) look(ctx context.Context) {
+	control, err := k.records.Control(ctx)
+	if err == nil && !k.ordered(control) {
+		k.set(false)
+		control.Probes = append(k.others(control), k.probes...)
+		err = k.records.SetControl(ctx, control)
+	}
+	if err != nil {
+		k.set(false)
+		return
+	}
+	status, err := k.records.Status(ctx)
+	k.set(err == nil && status.Reporting > 0 && status.Following == status.Reporting)
+}
+
+func (k *keeper) set(steady bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case !steady:
+		k.steady = time.Time{}
+	case k.steady.IsZero():
+		k.steady = time.Now()
+	}
+}
+
+// steadySince reports whether the source has made the records without a break since a moment.
+func (k *keeper) steadySince(moment time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.steady.IsZero() && !k.steady.After(moment)
+}
+
+func (k *keeper) ordered(control load.Control) bool {
+	for _, p := range k.probes {
+		if !slices.Contains(control.Probes, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// takeBack ends the order.
+func (k *keeper) takeBack() error {
+	ctx, cancel := context.WithTimeout(context.Background(), takeBackLimit)
+	defer cancel()
+	control, err := k.records.Control(ctx)
+	if err != nil || !slices.ContainsFunc(control.Probes, k.ours) {
+		return err
+	}
+	control.Probes = k.others(control)
+	return k.records.SetControl(ctx, control)
+}
+
+func (k *keeper) others(control load.Control) []load.Probe {
+	return slices.DeleteFunc(slices.Clone(control.Probes), k.ours)
+}
+
+func (k *keeper) ours(p load.Probe) bool {
+	return slices.ContainsFunc(k.probes, func(o load.Probe) bool { return o.Value == p.Value })
+}

@@ -1,0 +1,71 @@
+package canary
+
+import (
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+)
+
+// Summary is what became of the queries that ended in a minute or an hour.
+type Summary struct {
+	// Length is a minute or an hour; From and To are what of it was seen.
+	Length   time.Duration
+	From, To time.Time
+	Classes  []ClassSummary
+}
+
+// ClassSummary is a class' part.
+type ClassSummary struct {
+	Class  load.Class
+	Result load.Result
+}
+
+// period adds up what ends in it. It is safe for concurrent use.
+type period struct {
+	length  time.Duration
+	classes []load.Class
+
+	mu    sync.Mutex
+	from  time.Time
+	tally map[load.Class]*load.Tally
+}
+
+func newPeriod(length time.Duration, classes []load.Class) *period {
+	return &period{length: length, classes: classes}
+}
+
+// begin forgets what was before.
+func (p *period) begin(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.from, p.tally = now, map[load.Class]*load.Tally{}
+	for _, class := range p.classes {
+		p.tally[class] = load.NewTally()
+	}
+}
+
+// over is the next full minute or hour after the beginning.
+func (p *period) over() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.from.Truncate(p.length).Add(p.length)
+}
+
+func (p *period) add(o load.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if tally := p.tally[o.Class]; tally != nil {
+		tally.Add(o)
+	}
+}
+
+func (p *period) end(now time.Time) *Summary {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &Summary{Length: p.length, From: p.from, To: now}
+	for _, class := range p.classes {
+		s.Classes = append(s.Classes, ClassSummary{class, p.tally[class].Result()})
+	}
+	return s
+}

@@ -1,0 +1,205 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// ConfigurationChange is one configuration before and after.
+type ConfigurationChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// LaunchesBefore and LaunchesAfter are how often each was launched.
+	LaunchesBefore int `json:"launches_before"`
+	LaunchesAfter  int `json:"launches_after"`
+	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they
+	// move.
+	Changes []tuning.Change   `json:"changes"`
+	Moved   []tuning.Variable `json:"moved"`
+	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Undetermined are the controlled
+	// variables of which it is not known whether they moved.
+	Lines        []string          `json:"lines"`
+	Undetermined []tuning.Variable `json:"untold"`
+	// Capacity is nil where there is none to compare, such as of timelines.
+	Capacity *CapacityChange `json:"capacity,omitempty"`
+	Steps    []StepChange    `json:"steps"`
+	GC       []GCChange      `json:"gc"`
+	// Marginal is what a query costs, where the steps ascend along queries and both sides have enough of them.
+	Marginal []FigureChange `json:"marginal,omitempty"`
+	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
+	GCBefore *tuning.GCReport `json:"gc_before,omitempty"`
+	GCAfter  *tuning.GCReport `json:"gc_after,omitempty"`
+}
+
+// StepChange is one place on the axis.
+type StepChange struct {
+	Value         float64        `json:"value"`
+	Name          string         `json:"name"`
+	VerdictBefore tuning.Verdict `json:"verdict_before"`
+	VerdictAfter  tuning.Verdict `json:"verdict_after"`
+	Figures       []FigureChange `json:"figures"`
+}
+
+// FigureChange is one figure in one step.
+type FigureChange struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// Worse is "up" or "down": which way it changes for the worse; "" for neither.
+	Worse string `json:"worse,omitempty"`
+	// LaunchesBefore and LaunchesAfter are how many launches of each side measured it.
+	LaunchesBefore int `json:"launches_before"`
+	LaunchesAfter  int `json:"launches_after"`
+	// EstimateBefore and EstimateAfter are the figures with the intervals that each side's own report has; nil of a
+	// figure that a report states without one.
+	EstimateBefore *tuning.Estimate `json:"estimate_before,omitempty"`
+	EstimateAfter  *tuning.Estimate `json:"estimate_after,omitempty"`
+	tuning.Difference
+}
+
+// WorseBy reports whether the figure changed for the worse by more than a ratio.
+func (f FigureChange) WorseBy(ratio float64) bool {
+	return f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) || f.Worse == "down" &&
+		f.Ratio.Value < tuning.Figure(-ratio)
+}
+
+// GCChange is one collector in one step; nil where a side has no such collector.
+type GCChange struct {
+	Step      string            `json:"step"`
+	Collector string            `json:"collector"`
+	Before    *tuning.GCStep    `json:"before"`
+	After     *tuning.GCStep    `json:"after"`
+	Change    tuning.Difference `json:"total_ms_per_minute"`
+}
+
+// CapacityChange is the capacity of one configuration before and after.
+type CapacityChange struct {
+	Unit   string          `json:"unit"`
+	Before tuning.Interval `json:"before"`
+	After  tuning.Interval `json:"after"`
+	// Overlap reports whether one capacity could lie in both intervals; null where nothing is known of one of them.
+	Overlap *bool `json:"intervals_overlap"`
+}
+
+// Configurations compares two configurations. The notes are of steps that only one of them has.
+func Configurations(a, b Configuration, confidence float64) (out ConfigurationChange, notes []string) {
+	out = ConfigurationChange{
+		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches),
+		Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
+		Undetermined: tuning.Undetermined(a.Values,
+			b.Values), Steps: []StepChange{}, GC: []GCChange{}, GCBefore: a.GC, GCAfter: b.GC,
+		Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),
+	}
+	out.Moved = tuning.Moved(out.Changes)
+	for _, change := range out.Changes {
+		out.Lines = append(out.Lines, change.Lines()...)
+	}
+	for _, place := range a.places() {
+		before, after := a.at(place.Value), b.at(place.Value)
+		if len(after) == 0 {
+			notes = append(notes, fmt.Sprintf("%s was measured only before", place.Name))
+			continue
+		}
+		own := tuning.Figure(0)
+		if a.OwnMs == b.OwnMs {
+			own = a.OwnMs
+		}
+		out.Steps = append(out.Steps, steps(place, before, after, own, confidence))
+		out.GC = append(out.GC, collectors(place.Name, before, after, confidence)...)
+	}
+	for _, place := range b.places() {
+		if len(a.at(place.Value)) == 0 {
+			notes = append(notes, fmt.Sprintf("%s was measured only after", place.Name))
+		}
+	}
+	return out, notes
+}
+
+// steps compares a step. Where its queries run for a time of their own, times to results are what they are beyond it.
+func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence float64) StepChange {
+	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
+	for _, f := range Figures {
+		values := func(s Step) []tuning.Figure { return s.Figures[f.Name] }
+		change := tuning.Compare
+		if f.Slices {
+			change = tuning.CompareSlices
+		}
+		was, is := repeated(before, values), repeated(after, values)
+		lateness := f.Name == TimeToResult && ownMs > 0
+		if lateness {
+			f.Name, f.Unit, was, is = Lateness, "s late", late(was, ownMs), late(is, ownMs)
+		}
+		d := change(was, is, confidence)
+		if lateness && !(d.Before > 0 && d.After > 0) {
+			d.WithoutRatio() // of one that came before its time there is no multiple
+		}
+		if d.Before.Known() || d.After.Known() {
+			out.Figures = append(out.Figures, FigureChange{Name: f.Name, Unit: f.Unit, Worse: f.Worse,
+				LaunchesBefore: was.Launches(), LaunchesAfter: is.Launches(), Difference: d})
+		}
+	}
+	return out
+}
+
+// collectors compares each collector that the first launch of either side has.
+func collectors(step string, before, after []Step, confidence float64) (all []GCChange) {
+	var names []string
+	for _, c := range slices.Concat(before[0].Collectors, after[0].Collectors) {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		of := func(s Step) (own Collector) {
+			for _, c := range s.Collectors {
+				if c.Name == name {
+					own = c
+				}
+			}
+			return own
+		}
+		total := func(s Step) []tuning.Figure { return of(s).TotalMsPerMinute }
+		all = append(all, GCChange{
+			Step: step, Collector: name, Before: of(before[0]).Step, After: of(after[0]).Step,
+			Change: tuning.CompareSlices(repeated(before, total), repeated(after, total), confidence),
+		})
+	}
+	return all
+}
+
+// marginal compares what a query costs in two configurations: the slopes of CPU over queries by which each side's own
+// report states it, with that report's intervals. Nothing where either has another axis.
+func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
+	for _, before := range a.Costs {
+		for _, after := range b.Costs {
+			if before.Name != after.Name || !before.Estimate.Value.Known() && !after.Estimate.Value.Known() {
+				continue
+			}
+			d := tuning.CompareSlopes(before.Line, after.Line, confidence)
+			if !before.Estimate.Value.Known() || !after.Estimate.Value.Known() {
+				d.NotCompared("what a query costs is not determined on both sides")
+			} else if min(len(a.Launches), len(b.Launches)) < 2 {
+				d.WithoutInterval()
+			}
+			d.Before, d.After = before.Estimate.Value, after.Estimate.Value
+			all = append(all, FigureChange{Name: before.Name, Unit: "ms/min", Worse: before.Worse,
+				LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches), Difference: d,
+				EstimateBefore: &before.Estimate, EstimateAfter: &after.Estimate})
+		}
+	}
+	return all
+}
+
+// capacities is nil where the steps ascend along nothing that has a capacity, or not along the same.
+func capacities(a, b Configuration) *CapacityChange {
+	if a.Unit == "" || a.Unit != b.Unit {
+		return nil
+	}
+	known := func(i tuning.Interval) bool { return i.LastOK != nil || i.FirstFail != nil }
+	c := &CapacityChange{Unit: a.Unit, Before: a.capacity(), After: b.capacity()}
+	if known(c.Before) && known(c.After) {
+		overlap := c.Before.Overlaps(c.After)
+		c.Overlap = &overlap
+	}
+	return c
+}

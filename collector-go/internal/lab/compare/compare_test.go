@@ -1,0 +1,182 @@
+package compare_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// side has one configuration of a launch in which each step had so much CPU, in slices that scatter by a hundredth.
+func side(label string, unit string, cpu ...float64) compare.Side {
+	launch := compare.Launch{}
+	for i, mean := range cpu {
+		step := compare.Step{Value: float64(100 * i), Name: []string{"0 queries", "100 queries"}[i], Verdict: tuning.OK,
+			Figures: map[string][]tuning.Figure{}}
+		for n := range 40 {
+			value := tuning.Figure(mean * (1 + 0.01*float64(n*7%5-2)))
+			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU], value)
+		}
+		launch.Steps = append(launch.Steps, step)
+		launch.Judged = append(launch.Judged, tuning.Measured{Value: step.Value, Verdict: step.Verdict})
+	}
+	return compare.Side{Directory: "runs/" + label, ID: label, Configurations: []compare.Configuration{
+		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch},
+			Costs: costs(cpu...)}}}
+}
+
+// costs are what a query costs by steps of 0 and 100 queries that were measured twice.
+func costs(cpu ...float64) []compare.Cost {
+	var x, y []float64
+	for i, mean := range cpu {
+		x, y = append(x, float64(100*i), float64(100*i)), append(y, 0.99*mean, 1.01*mean)
+	}
+	l := tuning.FitLine(x, y, 0.95)
+	return []compare.Cost{{Name: "CPU that a query adds, all workers", Worse: "up", Line: l,
+		Estimate: tuning.Estimate{Value: l.Slope, Low: l.Low, High: l.High}}}
+}
+
+// launched has the side's launch three times, each a hundredth above the one before.
+func launched(s compare.Side) compare.Side {
+	c := &s.Configurations[0]
+	for range 2 {
+		last := c.Launches[len(c.Launches)-1]
+		next := compare.Launch{Judged: last.Judged}
+		for _, step := range last.Steps {
+			values := []tuning.Figure{}
+			for _, v := range step.Figures[compare.TotalCPU] {
+				values = append(values, 1.01*v)
+			}
+			step.Figures = map[string][]tuning.Figure{compare.TotalCPU: values}
+			next.Steps = append(next.Steps, step)
+		}
+		c.Launches = append(c.Launches, next)
+	}
+	return s
+}
+
+func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
+	c, err := compare.Sides(launched(side("little", "queries", 100, 200)), launched(side("much", "queries", 80)), 0.95)
+	require.NoError(t, err)
+	require.Len(t, c.Configurations, 1)
+	change := c.Configurations[0]
+	assert.Equal(t, []string{"- heap: little", "+ heap: much"}, change.Lines)
+	assert.Equal(t, []string{"100 queries was measured only before"}, c.Notes)
+	require.Len(t, change.Steps, 1)
+	require.Len(t, change.Steps[0].Figures, 1, "only what was measured")
+	cpu := change.Steps[0].Figures[0]
+	assert.True(t, cpu.Clear)
+	assert.InDelta(t, -0.2, float64(cpu.Ratio.Value), 1e-9)
+	assert.Empty(t, cpu.Mark())
+	findings := change.Findings(c.Confidence, "")
+	assert.Contains(t, findings[0], "Configuration: one value differs")
+	assert.Contains(t, findings[2], "0 queries: CPU of all workers -20.0% (95%: -")
+	assert.Equal(t, compare.NoneProven, c.Guard(0.05).Verdict, "it fell")
+	verdict, why := c.Verdict()
+	assert.Equal(t, "better", verdict)
+	assert.Contains(t, why, "Clearly better: 0 queries: CPU of all workers -20.0% (95%: -")
+
+	back, err := compare.Sides(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
+	require.NoError(t, err)
+	assert.Len(t, back.Guard(0.05).Regressions, 1)
+	assert.Equal(t, compare.Regressed, back.Guard(0.05).Verdict)
+	verdict, _ = back.Verdict()
+	assert.Equal(t, "worse", verdict)
+	assert.Equal(t, compare.NoneProven, back.Guard(0.5).Verdict)
+}
+
+// What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is
+// provable.
+func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
+	c, err := compare.Sides(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
+	require.NoError(t, err)
+	cpu := c.Configurations[0].Steps[0].Figures[0]
+	assert.False(t, cpu.Clear || cpu.Change.Low.Known())
+	guard := c.Guard(0.05)
+	assert.Equal(t, compare.NotProvable, guard.Verdict)
+	assert.Empty(t, guard.Regressions)
+	assert.Equal(t, []string{"0 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)",
+		"100 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)"},
+		guard.NotProvable)
+	verdict, _ := c.Verdict()
+	assert.Equal(t, "cannot tell", verdict)
+	for _, cost := range c.Configurations[0].Marginal {
+		assert.False(t, cost.Clear || cost.Change.Low.Known(), "%v", cost)
+	}
+	assert.Contains(t, strings.Join(c.Configurations[0].Doubts(""), "\n"), "one launch against one")
+}
+
+// Seen on two launches of one configuration: a "clear" +104%.
+func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
+	c, err := compare.Sides(side("same", "", 100), side("same", "", 204), 0.95)
+	require.NoError(t, err)
+	assert.Contains(t, c.Configurations[0].Findings(0.95, ""),
+		"Both sides are launches of one configuration, as far as it is known: what differs between them is how one "+
+			"launch differs from the next. The most is CPU of all workers +104.0% at 0 queries: a change of a configuration that is no larger may be none.")
+
+	c, err = compare.Sides(launched(side("same", "", 100)), launched(side("same", "", 204)), 0.95)
+	require.NoError(t, err)
+	require.True(t, c.Configurations[0].Steps[0].Figures[0].Clear)
+	assert.Contains(t, strings.Join(c.Configurations[0].Findings(0.95, ""), "\n"),
+		"Changes are clear all the same: something else than the configuration changed, "+
+			"such as the machine, its load or the data.")
+	other, err := compare.Sides(side("one", "", 100), side("other", "", 204), 0.95)
+	require.NoError(t, err)
+	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"),
+		"launches of one configuration")
+}
+
+func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
+	c, err := compare.Sides(launched(side("little", "", 100)), launched(side("little", "", 100)), 0.95)
+	require.NoError(t, err)
+	change := c.Configurations[0]
+	assert.Nil(t, change.Capacity, "no unit, no capacity")
+	assert.Equal(t, compare.NotClear, change.Steps[0].Figures[0].Mark())
+	assert.Contains(t, change.Findings(0.95, ""), "0 queries: no clear change.")
+	verdict, _ := c.Verdict()
+	assert.Equal(t, "no clear change", verdict)
+}
+
+// Queries that run for 30 s take 30 s and what the topology is late by: that alone is compared, where both sides have
+// such queries.
+func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
+	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Side {
+		s := side("one", "queries", 100)
+		c := &s.Configurations[0]
+		c.OwnMs, c.Launches[0].Steps[0].Figures = own, map[string][]tuning.Figure{compare.TimeToResult: ms}
+		return s
+	}
+	for name, c := range map[string]struct {
+		before, after compare.Side
+		unit, text    string
+		was, is       float64
+	}{
+		"late":                   {of(30_000, 30_400, 30_600), of(30_000, 31_000), "s late", "+100.0%", 0.5, 1},
+		"before its time":        {of(30_000, 29_900), of(30_000, 30_500), "s late", "+0.6 s late", -0.1, 0.5},
+		"of different queries":   {of(30_000, 30_500), of(10_000, 10_500), "ms", "-65.6%", 30_500, 10_500},
+		"that end by themselves": {of(0, 500), of(0, 1_000), "ms", "+100.0%", 500, 1_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := compare.Sides(c.before, c.after, 0.95)
+			require.NoError(t, err)
+			require.Len(t, got.Configurations[0].Steps[0].Figures, 1)
+			f := got.Configurations[0].Steps[0].Figures[0]
+			assert.Equal(t, c.unit, f.Unit)
+			assert.InDelta(t, c.was, float64(f.Before), 1e-9)
+			assert.InDelta(t, c.is, float64(f.After), 1e-9)
+			assert.Equal(t, c.text, f.Text(0.95))
+			assert.Equal(t, c.unit == "s late", f.Name == compare.Lateness)
+		})
+	}
+}
+
+func TestSidesWithNothingInCommon(t *testing.T) {
+	a, b := side("little", "queries", 100), side("much", "queries", 80)
+	a.Configurations = append(a.Configurations, side("third", "queries", 1).Configurations...)
+	_, err := compare.Sides(a, b, 0.95)
+	require.ErrorContains(t, err, `no configuration in common ("little", "third" against "much")`)
+}

@@ -1,0 +1,146 @@
+// Package compare compares two runs, configuration by configuration and step by step: what of their settings differs,
+// and how much each figure changed, with its interval. It takes values; it never knows where they came from, nor how a
+// comparison is shown.
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Side is one of the two runs.
+type Side struct {
+	Directory      string          `json:"directory"`
+	ID             string          `json:"id"`
+	StartedMs      int64           `json:"started_ms"`
+	Configurations []Configuration `json:"-"`
+}
+
+// Configuration is one of a side's, with all its launches.
+type Configuration struct {
+	Label    string
+	Unit     string            // what its capacity counts, "" where it has none
+	Values   map[string]string // settings, versions, machine and load by name
+	Launches []Launch
+	// Costs are what a query costs, as its own report estimates it; none where its steps do not ascend along
+	// simultaneous queries.
+	Costs []Cost
+	// OwnMs is how long its queries run by themselves: what their results take beyond it is the topology's. 0 where
+	// queries end before it, or it is not known.
+	OwnMs tuning.Figure
+	// GC is how GC time went along with CPU and latency over all launches; nil where no worker reported its collectors.
+	GC *tuning.GCReport
+}
+
+// Cost is what a query costs by its name, with the line that it is the slope of.
+type Cost struct {
+	Name, Worse string
+	Estimate    tuning.Estimate
+	Line        tuning.Line
+}
+
+// Launch is what was measured of a topology once.
+type Launch struct {
+	Steps []Step
+	// Judged are all attempts, also those that were measured again.
+	Judged []tuning.Measured
+}
+
+// Step is what was measured at one place of the axis.
+type Step struct {
+	Value   float64
+	Name    string
+	Verdict tuning.Verdict
+	// Figures are the values of each of Figures by its name, in the order of time.
+	Figures    map[string][]tuning.Figure
+	Collectors []Collector
+}
+
+// Collector is a garbage collector in a step.
+type Collector struct {
+	Name string
+	Step *tuning.GCStep // nil where no worker reported it in this step
+	// TotalMsPerMinute is that of all workers in each slice.
+	TotalMsPerMinute []tuning.Figure
+}
+
+func (s Side) labels() string {
+	var all []string
+	for _, c := range s.Configurations {
+		all = append(all, fmt.Sprintf("%q", c.Label))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (s Side) labelled(label string) (Configuration, bool) {
+	i := slices.IndexFunc(s.Configurations, func(c Configuration) bool { return c.Label == label })
+	if i < 0 {
+		return Configuration{}, false
+	}
+	return s.Configurations[i], true
+}
+
+// capacity is that of all launches of the configuration, their repeated attempts included.
+func (c Configuration) capacity() tuning.Interval {
+	var all []tuning.Measured
+	for _, l := range c.Launches {
+		all = append(all, l.Judged...)
+	}
+	return tuning.IntervalOf(all)
+}
+
+// at are the steps at a value, one a launch.
+func (c Configuration) at(value float64) (all []Step) {
+	for _, l := range c.Launches {
+		for _, s := range l.Steps {
+			if s.Value == value {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// places are the first steps at each value, by value.
+func (c Configuration) places() (all []Step) {
+	for _, l := range c.Launches {
+		for _, s := range l.Steps {
+			if !slices.ContainsFunc(all, func(known Step) bool { return known.Value == s.Value }) {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Step) int { return int(a.Value*1000 - b.Value*1000) })
+	return all
+}
+
+// agreed is one verdict for all launches: what they agree on, else inconclusive.
+func agreed(steps []Step) tuning.Verdict {
+	var all []tuning.Verdict
+	for _, s := range steps {
+		all = append(all, s.Verdict)
+	}
+	return tuning.Agreed(all)
+}
+
+// late are times to results as what they are beyond the queries' own time, s.
+func late(r tuning.Repeated, ownMs tuning.Figure) (out tuning.Repeated) {
+	for _, launch := range r {
+		var beyond []tuning.Figure
+		for _, ms := range launch {
+			beyond = append(beyond, (ms-ownMs)/1000)
+		}
+		out = append(out, beyond)
+	}
+	return out
+}
+
+func repeated(steps []Step, figures func(Step) []tuning.Figure) (r tuning.Repeated) {
+	for _, s := range steps {
+		r = append(r, figures(s))
+	}
+	return r
+}

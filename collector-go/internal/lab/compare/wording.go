@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// NotClear stands for a change that may be none, as benchstat has it.
+const NotClear = "~"
+
+// WorkersMean is why totals stand beside means.
+const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
+	"compare the figures of all workers, beside the number of workers."
+
+// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)"; the change itself where it is no
+// multiple.
+func (f FigureChange) Text(confidence float64) string {
+	switch {
+	case !f.Change.Value.Known():
+		return "unknown"
+	case !f.Ratio.Value.Known():
+		return tuning.SignedDigits(f.Change.Value) + " " + f.Unit +
+			interval(f.Change, tuning.ConfidencePercent(confidence)+": ", tuning.SignedDigits)
+	}
+	return tuning.SignedPercent(f.Ratio.Value) +
+		interval(f.Ratio, tuning.ConfidencePercent(confidence)+": ", tuning.SignedPercent)
+}
+
+// Relative is the relative change with its interval, of a confidence that is stated elsewhere.
+func (f FigureChange) Relative() string {
+	return tuning.SignedPercent(f.Ratio.Value) + interval(f.Ratio, "", tuning.SignedPercent)
+}
+
+// Absolute is the change with its interval: "-1,320 (-5,600 to +2,960)".
+func (f FigureChange) Absolute() string {
+	return tuning.SignedDigits(f.Change.Value) + interval(f.Change, "", tuning.SignedDigits)
+}
+
+func interval(e tuning.Estimate, prefix string, text func(tuning.Figure) string) string {
+	if !e.Low.Known() || !e.High.Known() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s%s to %s)", prefix, text(e.Low), text(e.High))
+}
+
+// Mark is NotClear for a change that may be none, "" for a clear one and for one without an interval.
+func (f FigureChange) Mark() string {
+	if f.Change.Low.Known() && !f.Clear {
+		return NotClear
+	}
+	return ""
+}
+
+// OfOneLaunch reports whether figures of the step have no interval, since each side was launched once.
+func (s StepChange) OfOneLaunch() bool {
+	for _, f := range s.Figures {
+		if strings.HasPrefix(f.Note, tuning.OneLaunch) {
+			return true
+		}
+	}
+	return false
+}
+
+// Text is the answer in a sentence without its full stop.
+func (c CapacityChange) Text() string {
+	text := fmt.Sprintf("%s before, %s after (%s)", c.Before.Text(), c.After.Text(), c.Unit)
+	switch {
+	case c.Overlap == nil:
+		return text + ": of one side nothing is known, so that they cannot be compared"
+	case *c.Overlap:
+		return text + ": the intervals overlap, so that the capacity may be the same"
+	}
+	return text + ": the intervals do not overlap, so that the capacity is another"
+}
+
+// OverlapText is the answer in a cell.
+func (c CapacityChange) OverlapText() string {
+	switch {
+	case c.Overlap == nil:
+		return "unknown"
+	case *c.Overlap:
+		return "yes"
+	}
+	return "no"
+}
+
+// Findings are what moved, and the clear changes of what matters most. The suffix names the configuration where there
+// are several.
+func (c *ConfigurationChange) Findings(confidence float64, suffix string) []string {
+	out := append([]string{c.movedText(suffix)}, c.betweenLaunches(suffix)...)
+	if c.Capacity != nil {
+		out = append(out, fmt.Sprintf("Capacity%s: %s.", suffix, c.Capacity.Text()))
+	}
+	for _, s := range c.Steps {
+		out = append(out, fmt.Sprintf("%s%s: %s.", s.Name, suffix, s.clearChanges(confidence)))
+	}
+	for _, f := range c.Marginal {
+		out = append(out, f.marginalText(suffix, confidence))
+	}
+	for _, when := range []struct {
+		name string
+		gc   *tuning.GCReport
+	}{{"Before", c.GCBefore}, {"After", c.GCAfter}} {
+		if gc := when.gc; gc != nil {
+			out = append(out, fmt.Sprintf("%s%s, GC time went along with CPU by %s and with the filter latency by %s.",
+				when.name, suffix, gc.WithCPU.Text(gc.Confidence, ""), gc.WithLatency.Text(gc.Confidence, "")))
+		}
+	}
+	return out
+}
+
+// movedText is which of the controlled variables moved.
+func (c *ConfigurationChange) movedText(suffix string) string {
+	if len(c.Changes) == 0 {
+		return fmt.Sprintf("Configuration%s: nothing that is known of it differs.", suffix)
+	}
+	text := fmt.Sprintf("Configuration%s: %s", suffix, differ(len(c.Changes)))
+	switch len(c.Moved) {
+	case 0:
+		return text + ", none of them one of the document's eight controlled variables."
+	case 1:
+		return text + fmt.Sprintf("; of the eight controlled variables one moved: %s.", c.Moved[0])
+	}
+	return text + fmt.Sprintf(
+		"; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
+		len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
+}
+
+// betweenLaunches states what a comparison of one configuration with itself shows: how its launches differ.
+func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
+	if len(c.Changes) > 0 {
+		return nil
+	}
+	most, at, clear := FigureChange{}, "", false
+	for _, s := range c.Steps {
+		for _, f := range s.Figures {
+			clear = clear || f.Clear
+			if size := f.Ratio.Value; size.Known() && size*size > most.Ratio.Value*most.Ratio.Value {
+				most, at = f, s.Name
+			}
+		}
+	}
+	if at == "" {
+		return nil
+	}
+	text := fmt.Sprintf("Both sides%s are launches of one configuration, as far as it is known: what differs between them "+
+		"is how one launch differs from the next. The most is %s %s at %s: a change of a configuration that is no larger "+
+		"may be none.", suffix, most.Name, tuning.SignedPercent(most.Ratio.Value), at)
+	if clear {
+		text += " Changes are clear all the same: something else than the configuration changed, such as the machine, " +
+			"its load or the data."
+	}
+	return []string{text}
+}
+
+// differ counts values that do.
+func differ(n int) string {
+	if n == 1 {
+		return "one value differs"
+	}
+	return fmt.Sprintf("%d values differ", n)
+}
+
+// clearChanges are those of figures that can get worse.
+func (s StepChange) clearChanges(confidence float64) string {
+	var clear []string
+	for _, f := range s.Figures {
+		if f.Clear && f.Worse != "" {
+			clear = append(clear, f.Name+" "+f.Text(confidence))
+		}
+	}
+	if len(clear) == 0 {
+		return "no clear change"
+	}
+	return strings.Join(clear, "; ")
+}
+
+// marginalText is the change of what a query costs as a sentence.
+func (f FigureChange) marginalText(suffix string, confidence float64) string {
+	text := fmt.Sprintf("%s%s: before %s, after %s; change %s", f.Name, suffix, estimateText(f.EstimateBefore),
+		estimateText(f.EstimateAfter), f.Text(confidence))
+	if f.Note != "" {
+		text += tuning.InBrackets(f.Note)
+	} else if !f.Clear {
+		text += ", which may be none"
+	}
+	return text + "."
+}
+
+// estimateText is what a query costs as a report states it, whose confidence is the usual one.
+func estimateText(e *tuning.Estimate) string {
+	if !e.Value.Known() {
+		return "not determined: " + e.Note
+	}
+	return e.Text(tuning.DefaultConfidence, "ms/min")
+}
+
+// UnknownMoves is the note of controlled variables of which it is not known whether they moved; "" where there are
+// none.
+func (c *ConfigurationChange) UnknownMoves() string {
+	if len(c.Undetermined) == 0 {
+		return ""
+	}
+	return "Not known of both sides, so that whether they moved is unknown: " +
+		strings.Join(tuning.Texts(c.Undetermined), ", ") + "."
+}
+
+// Doubts are what a reader must know before believing the steps' changes.
+func (c *ConfigurationChange) Doubts(suffix string) (all []string) {
+	for _, s := range c.Steps {
+		for i, verdict := range []tuning.Verdict{s.VerdictBefore, s.VerdictAfter} {
+			if verdict == tuning.Inconclusive || verdict == tuning.Limited {
+				when := []string{"before", "after"}[i]
+				all = append(all, fmt.Sprintf(
+					"%s was %s %s: what changed there may be the host's or the load's rather than the topology's.",
+					s.Name+suffix, verdict, when))
+			}
+		}
+		for _, f := range s.Figures {
+			if strings.HasPrefix(f.Note, tuning.OneLaunch) {
+				all = append(all, "Intervals: "+f.Note+". Launch each side more than once (steps.repeats).")
+			}
+		}
+	}
+	return all
+}

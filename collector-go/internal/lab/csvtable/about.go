@@ -1,0 +1,45 @@
+package csvtable
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Measurement is what a table is about.
+type Measurement string
+
+// The measurements that a table can hold.
+const (
+	OfResources Measurement = "components"
+	OfQueries   Measurement = "filter bolts by queries"
+	OfData      Measurement = "data volumes"
+)
+
+// About finds by its columns what a table is about.
+func About(path string) (Measurement, error) {
+	data, err := read(path)
+	if err != nil {
+		return "", err
+	}
+	t := &Table{name: path, places: map[string]int{}, columns: []Column{{Name: tuning.ColumnFilterBolts},
+		{Name: tuning.ColumnDataRate}, {Name: tuning.ColumnComponent}}}
+	head, err := t.records(data)
+	if err != nil {
+		return "", err
+	}
+	for i, name := range head {
+		t.places[strings.ToLower(strings.TrimSpace(name))] = i
+	}
+	switch {
+	case t.Has(tuning.ColumnFilterBolts):
+		return OfQueries, nil
+	case t.Has(tuning.ColumnDataRate):
+		return OfData, nil
+	case t.Has(tuning.ColumnComponent):
+		return OfResources, nil
+	}
+	return "", fmt.Errorf("%s: line 1: none of the columns %s (a grid of queries), %s (data volumes) and %s (components) is there: what the table is about is not known",
+		path, tuning.ColumnFilterBolts, tuning.ColumnDataRate, tuning.ColumnComponent)
+}

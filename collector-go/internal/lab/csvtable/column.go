@@ -1,0 +1,112 @@
+// Package csvtable reads the tables that people keep of their measurements: CSV files with the columns of the tuning
+// document, their units in the columns' names. It knows how such files go wrong, and says so with file, line and
+// column; what the figures mean it leaves to tuning.
+package csvtable
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Kind is what a column's cells are.
+type Kind int
+
+// The kinds of columns.
+const (
+	Text Kind = iota
+	Number
+	Whole
+	// Judged is the verdict of what was judged by more than the table's figures, as the tables of a run's report have
+	// it.
+	Judged
+)
+
+// Column is a column that a table may or must have.
+type Column struct {
+	Name string
+	Kind Kind
+	// Optional states that the column need not be there, MayBeEmpty that a cell of it may be empty.
+	Optional, MayBeEmpty bool
+}
+
+// What bounds counts and other numbers: more instances, queries or records than this are a slip of the hand.
+const (
+	largestWhole  = 1_000_000_000
+	largestNumber = 1e15
+)
+
+// parse reads a number; the error states how to write it.
+func (c Column) parse(text string) (tuning.Figure, error) {
+	switch {
+	case strings.Contains(text, ","):
+		return tuning.Unknown, fmt.Errorf("%q has a comma; %s", text, withoutComma(text))
+	case strings.ContainsAny(text, "xXpP_"):
+		return tuning.Unknown, fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5", text)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return tuning.Unknown, fmt.Errorf("%q is not a finite number; leave out the row that was not measured", text)
+	case err != nil:
+		return tuning.Unknown,
+			fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5, without a unit", text)
+	case v < 0:
+		return tuning.Unknown, fmt.Errorf("%s is negative; a %s is at least 0", text, c.Name)
+	case v > largestNumber:
+		return tuning.Unknown, fmt.Errorf("%s is more than any %s; at most %g is taken", text, c.Name,
+			float64(largestNumber))
+	case c.Kind == Whole && (v != math.Trunc(v) || v > largestWhole):
+		return tuning.Unknown, fmt.Errorf("%s is not a whole number up to %d", text, largestWhole)
+	}
+	return tuning.Figure(v), nil
+}
+
+// The two ways to read a number that has a comma: it marks the decimals, or it separates thousands.
+var (
+	decimalComma    = regexp.MustCompile(`^[+-]?(?:\d+|\d{1,3}(?:[. '\x{a0}\x{202f}\x{2019}]\d{3})+),\d+$`)
+	thousandsCommas = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$`)
+)
+
+// withoutComma says how to write a number that has a comma. Which number is meant is known only to who wrote it.
+func withoutComma(text string) string {
+	decimal, thousands := decimalComma.MatchString(text), thousandsCommas.MatchString(text)
+	plain := strings.ReplaceAll(text, ",", "")
+	whole, fraction, _ := strings.Cut(text, ",")
+	point := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) || r == '+' || r == '-' {
+			return r
+		}
+		return -1
+	}, whole) + "." + fraction
+	switch {
+	case decimal && thousands:
+		return fmt.Sprintf("write %s if the comma marks the decimals, or %s if it separates thousands", point, plain)
+	case decimal:
+		return fmt.Sprintf("write %s if the comma marks the decimals; separators of thousands are left out", point)
+	case thousands:
+		return fmt.Sprintf("write %s: separators of thousands are left out", plain)
+	}
+	return "write digits and a point, such as 1234.5"
+}
+
+// nearest is the known name that is spelled most like a name, the first of several.
+func nearest(name string, known []string) (best string, distance int) {
+	distance = math.MaxInt
+	for _, k := range known {
+		if d := levenshtein.ComputeDistance(name, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best, distance
+}
+
+// slip is how many edits make a misspelling rather than another word: none in a short name, three in a long one.
+func slip(name string) int { return min(3, max(0, (len(name)-4)/4)) }

@@ -1,0 +1,49 @@
+package csvtable
+
+import (
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+var queryColumns = []Column{
+	{Name: tuning.ColumnFilterBolts, Kind: Whole}, {Name: tuning.ColumnQueries, Kind: Whole},
+	{Name: tuning.ColumnLatency, Kind: Number},
+	{Name: tuning.ColumnTopologyCPU, Kind: Number}, {Name: tuning.ColumnTopologyMemory, Kind: Number, Optional: true,
+		MayBeEmpty: true},
+	{Name: tuning.ColumnUsedCPU, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnRecordRate, Kind: Number, Optional: true},
+	verdictColumn,
+}
+
+// QueryTable is a grid of filter bolts by queries.
+type QueryTable struct {
+	*Table
+	Points []tuning.QueryPoint
+	// RecordsPerS is the record rate of the test, where the table has it.
+	RecordsPerS tuning.Figure
+}
+
+// Queries reads a grid.
+func Queries(path string) (*QueryTable, error) {
+	t, err := Open(path, queryColumns)
+	if err != nil {
+		return nil, err
+	}
+	q := &QueryTable{Table: t, RecordsPerS: tuning.Unknown}
+	for i := range t.Len() {
+		q.Points = append(q.Points, tuning.QueryPoint{
+			FilterBolts: t.Whole(i, tuning.ColumnFilterBolts), Queries: t.Whole(i, tuning.ColumnQueries),
+			LatencyMs:         float64(t.Figure(i, tuning.ColumnLatency)),
+			TopologyCPUCores:  t.Figure(i, tuning.ColumnTopologyCPU),
+			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), UsedCPUCores: t.usedCores(i),
+			Verdict: t.verdict(i)})
+		rate := t.Figure(i, tuning.ColumnRecordRate)
+		if i > 0 && rate.Known() && rate != q.RecordsPerS {
+			return nil, fmt.Errorf("%s: %g records/s, but line %d has %g; a grid is measured at one rate, so keep a file for each",
+				t.at(i, tuning.ColumnRecordRate), float64(rate), t.lines[0], float64(q.RecordsPerS))
+		}
+		q.RecordsPerS = rate
+	}
+	return q, nil
+}

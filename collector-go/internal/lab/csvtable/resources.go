@@ -1,0 +1,160 @@
+package csvtable
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// CPU states what a column cpu_cores means, which does not say so itself.
+type CPU string
+
+// The meanings of a column cpu_cores.
+const (
+	CPUUnsaid CPU = ""
+	CPUTotal  CPU = "total"
+	CPUEach   CPU = "each"
+)
+
+// columnCPU is the CPU column whose name does not say what it means.
+const columnCPU = "cpu_cores"
+
+// ErrCPUUnsaid is a column cpu_cores of which nobody said what it means; ErrCPUSaidTwice one whose name states
+// otherwise.
+var (
+	ErrCPUUnsaid = errors.New(
+		"give --cpu total where it is each component's total, or --cpu each where it is one instance's")
+	ErrCPUSaidTwice = errors.New("leave out --cpu, which is for a column cpu_cores")
+)
+
+var resourceColumns = []Column{
+	{Name: tuning.ColumnComponent}, {Name: tuning.ColumnParallelism, Kind: Whole, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnTotalMemory, Kind: Number, Optional: true, MayBeEmpty: true},
+}
+
+// ResourceTable is a table of components, with the totals that it states itself.
+type ResourceTable struct {
+	*Table
+	Components []tuning.Component
+	Stated     *tuning.StatedTotals
+	rows       []int // the components' rows
+	statedLine int
+}
+
+// Resources reads a table of components. A row whose component is "Total" holds the table's own totals.
+func Resources(path string, cpu CPU) (*ResourceTable, error) {
+	t, err := Open(path, resourceColumns)
+	if err != nil {
+		return nil, err
+	}
+	if t.Has(tuning.ColumnDataRate) {
+		return nil, fmt.Errorf("%s: line 1, column %d: with %s this is a table of data volumes, which analyze data takes; keep the rows of one volume for resources",
+			t.name, t.places[tuning.ColumnDataRate]+1, tuning.ColumnDataRate)
+	}
+	column, cpu, err := t.cpuColumn(cpu)
+	if err != nil {
+		return nil, err
+	}
+	r := &ResourceTable{Table: t}
+	for i := range t.Len() {
+		if !isTotal(t.Text(i, tuning.ColumnComponent)) {
+			r.Components, r.rows = append(r.Components, t.component(i, column, cpu)), append(r.rows, i)
+			continue
+		}
+		if r.Stated != nil {
+			return nil, fmt.Errorf("%s: a second row of totals; keep one (first in line %d)",
+				t.at(i, tuning.ColumnComponent), r.statedLine)
+		}
+		r.statedLine = t.lines[i]
+		r.Stated = &tuning.StatedTotals{Parallelism: t.Figure(i, tuning.ColumnParallelism),
+			CPUCores:  t.Figure(i, column),
+			CPUColumn: column, MemoryMiB: t.Figure(i, tuning.ColumnTotalMemory)}
+	}
+	return r, t.emptyCells(r.rows, column)
+}
+
+// emptyCells are components without a parallelism or CPU, which only a row of totals may lack.
+func (t *Table) emptyCells(rows []int, cpuColumn string) error {
+	var wrong []error
+	for _, i := range rows {
+		for _, column := range []string{tuning.ColumnParallelism, cpuColumn} {
+			if !t.Figure(i, column).Known() {
+				wrong = append(wrong, fmt.Errorf("%s: the cell is empty; only a row of totals may leave it out",
+					t.at(i, column)))
+			}
+		}
+	}
+	return t.first(wrong)
+}
+
+// Analyze is tuning.AnalyzeResources with faults and findings by the file's lines.
+func (r *ResourceTable) Analyze(machine tuning.Machine) (*tuning.Resources, error) {
+	result, err := tuning.AnalyzeResources(r.Components, r.Stated, machine)
+	if err != nil {
+		return nil, r.Locate(err, r.rows)
+	}
+	for i := range result.Audit {
+		if f := &result.Audit[i]; f.Row == 0 {
+			f.Line = r.statedLine
+		} else {
+			f.Line = r.lines[place(f.Row, r.rows)]
+		}
+	}
+	result.Notes = append(result.Notes, r.Notes...)
+	return result, nil
+}
+
+func isTotal(component string) bool {
+	name := strings.ToLower(component)
+	return name == "total" || name == "totals" || name == "sum"
+}
+
+// cpuColumn finds the column of CPU and what it means.
+func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
+	var there []string
+	for _, column := range []string{tuning.ColumnCPUTotal, tuning.ColumnCPUEach, columnCPU} {
+		if t.Has(column) {
+			there = append(there, column)
+		}
+	}
+	if len(there) == 0 {
+		return "", cpu, fmt.Errorf("%w, or %s, or %s", t.Missing(tuning.ColumnCPUTotal),
+			tuning.ColumnCPUEach, columnCPU)
+	}
+	if len(there) > 1 {
+		return "", cpu, fmt.Errorf("%s: line 1: both %s are there; keep one", t.name, strings.Join(there, " and "))
+	}
+	column := there[0]
+	said := map[string]CPU{tuning.ColumnCPUTotal: CPUTotal, tuning.ColumnCPUEach: CPUEach}[column]
+	switch {
+	case said == CPUUnsaid && cpu == CPUUnsaid:
+		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s does not say what it counts; %w", t.name,
+			t.places[column]+1, column, ErrCPUUnsaid)
+	case said == CPUUnsaid:
+		return column, cpu, nil
+	case cpu != CPUUnsaid && cpu != said:
+		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s is not %q; %w", t.name, t.places[column]+1, column, cpu,
+			ErrCPUSaidTwice)
+	}
+	return column, said, nil
+}
+
+func (t *Table) component(row int, column string, cpu CPU) tuning.Component {
+	c := tuning.Component{Name: t.Text(row, tuning.ColumnComponent),
+		Parallelism:   t.Whole(row, tuning.ColumnParallelism),
+		CPUCoresTotal: tuning.Unknown, CPUCoresEach: tuning.Unknown, OnHeapMiB: t.Figure(row, tuning.ColumnOnHeap),
+		OffHeapMiB: t.Figure(row, tuning.ColumnOffHeap), TotalMemoryMiB: t.Figure(row, tuning.ColumnTotalMemory)}
+	if cpu == CPUTotal {
+		c.CPUCoresTotal = t.Figure(row, column)
+	} else {
+		c.CPUCoresEach = t.Figure(row, column)
+	}
+	return c
+}

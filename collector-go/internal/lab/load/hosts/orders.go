@@ -1,0 +1,177 @@
+// Package hosts has load clients on several hosts ask a run's queries together: each its part, as one client would. A
+// client (Serve) is a process on its host that takes orders, a line of JSON each, and answers with what becomes of its
+// queries; Hosts is their load.Asker. What was measured it leaves to others to judge.
+//
+// The lines, docs/formats/load-client.md, are between programs of one version: the first states the protocol's.
+package hosts
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+)
+
+// protocol is the version of the lines.
+const protocol = 1
+
+// mostLine bounds a line, bytes.
+const mostLine = 1 << 20
+
+// order is a line to a client: one of its fields. Times are ms since the Unix epoch by the client's clock.
+type order struct {
+	Begin *beginOrder `json:"begin,omitempty"`
+	Clock *clockOrder `json:"clock,omitempty"`
+	Hold  *holdOrder  `json:"hold,omitempty"`
+	Open  *openOrder  `json:"open,omitempty"`
+	Count *countOrder `json:"count,omitempty"`
+	End   *struct{}   `json:"end,omitempty"`
+}
+
+// beginOrder comes first, once: what the queries are, where they go, and which part of them the client has.
+type beginOrder struct {
+	Protocol          int         `json:"protocol"`
+	Part              load.Part   `json:"part"`
+	Target            load.Target `json:"target"`
+	Connections       int         `json:"connections"`
+	Class             load.Class  `json:"class"`
+	Limit             int         `json:"limit"`
+	DurationMs        int64       `json:"duration_ms"`
+	MatchingPerSecond float64     `json:"matching_per_second"`
+	NoSource          bool        `json:"no_source,omitempty"`
+	BQL               string      `json:"bql,omitempty"`
+}
+
+// clockOrder asks what time it is.
+type clockOrder struct {
+	ID int64 `json:"id"`
+}
+
+// holdOrder is load.Asker's Hold, openOrder its Open: of the whole run, of which the client does its part.
+type holdOrder struct {
+	Queries  int   `json:"queries"`
+	FromMs   int64 `json:"from_ms"`
+	SpreadMs int64 `json:"spread_ms"`
+}
+
+type openOrder struct {
+	ID           int64   `json:"id"`
+	Rate         float64 `json:"rate_per_second"`
+	StartMs      int64   `json:"start_ms"`
+	DurationMs   int64   `json:"duration_ms"`
+	MostInFlight int     `json:"most_in_flight"`
+	Probes       int     `json:"probes"`
+	GraceMs      int64   `json:"grace_ms"`
+}
+
+// countOrder asks how many queries that were submitted before a moment have not ended.
+type countOrder struct {
+	ID       int64 `json:"id"`
+	BeforeMs int64 `json:"before_ms"`
+}
+
+// answer is a line from a client: one of its fields. An outcome is written before any answer that counts its query as
+// ended.
+type answer struct {
+	Ready   *readyAnswer  `json:"ready,omitempty"`
+	Clock   *clockAnswer  `json:"clock,omitempty"`
+	Outcome *load.Outcome `json:"outcome,omitempty"`
+	Opened  *openedAnswer `json:"opened,omitempty"`
+	Count   *countAnswer  `json:"count,omitempty"`
+	State   *stateAnswer  `json:"state,omitempty"`
+	End     *endAnswer    `json:"end,omitempty"`
+	Error   string        `json:"error,omitempty"`
+}
+
+// readyAnswer follows begin; Cores are the processors that the client may use.
+type readyAnswer struct {
+	Protocol int `json:"protocol"`
+	Cores    int `json:"cores"`
+}
+
+type clockAnswer struct {
+	ID     int64 `json:"id"`
+	TimeUs int64 `json:"time_us"` // since the Unix epoch
+}
+
+// openedAnswer states that all queries of an open order have ended.
+type openedAnswer struct {
+	ID int64 `json:"id"`
+}
+
+type countAnswer struct {
+	ID       int64 `json:"id"`
+	UnderWay int   `json:"under_way"`
+}
+
+// stateAnswer comes every second: the processors' time that the client has used so far, and its queries under way.
+type stateAnswer struct {
+	TimeMs   int64 `json:"time_ms"`
+	CPUUs    int64 `json:"cpu_us"`
+	InFlight int   `json:"in_flight"`
+}
+
+// endAnswer is the last line, after end or the end of the orders; Outcomes is how many the client has written.
+type endAnswer struct {
+	Outcomes int `json:"outcomes"`
+}
+
+// query is what the client asks.
+func (b beginOrder) query() (load.Query, error) {
+	return load.NewQuery(b.Class, load.Parameters{Limit: b.Limit, Duration: milliseconds(b.DurationMs),
+		PerSecond: b.MatchingPerSecond, NoSource: b.NoSource, Text: b.BQL})
+}
+
+func (b beginOrder) validate() error {
+	switch {
+	case b.Protocol != protocol:
+		return fmt.Errorf("the orders are of version %d of the protocol, this program has %d: install the same bullet-metrics on all hosts",
+			b.Protocol, protocol)
+	case b.Part.Number < 1 || b.Part.Number > b.Part.Of:
+		return fmt.Errorf("there is no part %d of %d", b.Part.Number, b.Part.Of)
+	case b.Connections < 1:
+		return fmt.Errorf("at least 1 connection is needed, not %d", b.Connections)
+	case b.Target.Gateway == "" && len(b.Target.DRPC) == 0:
+		return errors.New("neither a gateway nor a DRPC server is there to be asked")
+	}
+	return nil
+}
+
+// options are those of the open loop.
+func (o openOrder) options() load.OpenOptions {
+	return load.OpenOptions{Rate: o.Rate, Start: time.UnixMilli(o.StartMs), Duration: milliseconds(o.DurationMs),
+		MostInFlight: o.MostInFlight, Probes: o.Probes, Grace: milliseconds(o.GraceMs)}
+}
+
+// eachLine decodes a line after the other into values of T, until take returns an error, which it returns; nil at the
+// end. Half a line there is what a kill left, and is ignored.
+func eachLine[T any](from io.Reader, take func(T) error) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, mostLine)
+	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
+		if end := bytes.IndexByte(data, '\n'); end >= 0 {
+			return end + 1, data[:end], nil
+		}
+		if atEnd {
+			return len(data), nil, nil
+		}
+		return 0, nil, nil
+	})
+	for lines.Scan() {
+		var one T
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			return fmt.Errorf("the line %.200q is neither an order nor an answer: %w", lines.Bytes(), err)
+		}
+		if err := take(one); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,0 +1,198 @@
+package optimize
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// UnstatedNoise is what the noise of trials that state none is taken to be.
+const UnstatedNoise = 0.15
+
+// How far noise is believed before trials were repeated.
+const (
+	statedWeight    = 8 // a stated noise counts as so many degrees of freedom
+	unstatedWeight  = 2
+	ownWeight       = 8    // at most, of the noise of all trials beside a configuration's own repeats
+	unmeasuredDoubt = 0.05 // a verdict without a figure that shows it is wrong so often
+)
+
+// evidence is what all trials of one configuration say together.
+type evidence struct {
+	at int // the point's number
+	// trials are the judged ones, unjudged the others, since the last judged one.
+	trials, unjudged int
+	// margin is the mean of the goal that is met worst; deviation is its standard error.
+	margin, deviation float64
+	// holds is the probability that the configuration holds the target.
+	holds float64
+	// judged are its judged trials, last the last one of any verdict.
+	judged []Trial
+	last   Trial
+}
+
+func (e *evidence) verdict() tuning.Verdict {
+	switch {
+	case e.trials == 0:
+		return tuning.Inconclusive
+	case e.holds >= 0.5:
+		return tuning.OK
+	}
+	return tuning.Fail
+}
+
+// doubt is the probability that the verdict is wrong.
+func (e *evidence) doubt() float64 { return min(e.holds, 1-e.holds) }
+
+// weigh puts trials together by configuration, in the order of their first trials. The noise is pooled: what trials
+// state, and what their repeats show.
+func weigh(g *grid, target Target, trials []Trial) (all []*evidence) {
+	by := map[int]*evidence{}
+	for _, t := range trials {
+		n := g.number(t.Point)
+		e := by[n]
+		if e == nil {
+			e = &evidence{at: n}
+			by[n], all = e, append(all, e)
+		}
+		e.last = t
+		if t.Verdict != tuning.OK && t.Verdict != tuning.Fail {
+			e.unjudged++
+			continue
+		}
+		e.trials, e.unjudged, e.judged = e.trials+1, 0, append(e.judged, t)
+	}
+	pooled := pooledNoise(target, all)
+	for _, e := range all {
+		e.weigh(target, pooled)
+	}
+	return all
+}
+
+// noise is the variance of a margin from trial to trial, and how many degrees of freedom it is known with.
+type noise struct{ variance, freedom float64 }
+
+// pooledNoise is that of all trials.
+func pooledNoise(target Target, all []*evidence) noise {
+	stated, n, sum, freedom := 0.0, 0.0, 0.0, 0.0
+	for _, e := range all {
+		for _, t := range e.judged {
+			if t.Noise.Known() {
+				stated, n = stated+float64(t.Noise*t.Noise), n+1
+			}
+		}
+		for _, goal := range e.margins(target) {
+			s, f := squares(goal)
+			sum, freedom = sum+s, freedom+f
+		}
+	}
+	prior, weight := UnstatedNoise*UnstatedNoise, float64(unstatedWeight)
+	if n > 0 {
+		prior, weight = stated/n, statedWeight
+	}
+	return noise{(weight*prior + sum) / (weight + freedom), weight + freedom}
+}
+
+// margins are those of each goal over the judged trials; nil where a trial lacks a figure.
+func (e *evidence) margins(target Target) (goals [][]float64) {
+	for i, t := range e.judged {
+		margins := target.margins(t)
+		if i == 0 {
+			goals = make([][]float64, len(margins))
+		}
+		if len(margins) != len(goals) {
+			return nil
+		}
+		for goal, m := range margins {
+			goals[goal] = append(goals[goal], m)
+		}
+	}
+	return goals
+}
+
+// squares are the sum of squares about the mean and its degrees of freedom, without what stands at the bound of
+// margins.
+func squares(values []float64) (sum, freedom float64) {
+	mean, n := 0.0, 0.0
+	for _, v := range values {
+		if math.Abs(v) < marginBound {
+			mean, n = mean+v, n+1
+		}
+	}
+	if n < 2 {
+		return 0, 0
+	}
+	mean /= n
+	for _, v := range values {
+		if math.Abs(v) < marginBound {
+			sum += (v - mean) * (v - mean)
+		}
+	}
+	return sum, n - 1
+}
+
+// weigh finds the probability that the configuration holds: that each goal's true margin is at least 0, by Student's t
+// with a flat prior, and that no verdict was for a reason that no figure shows.
+func (e *evidence) weigh(target Target, pooled noise) {
+	if e.trials == 0 {
+		e.holds = 0.5
+		return
+	}
+	n := float64(e.trials)
+	e.holds, e.margin = 1, marginBound
+	goals := e.margins(target)
+	for _, goal := range goals {
+		sum, freedom := squares(goal)
+		weight := min(ownWeight, pooled.freedom)
+		freedom += weight
+		deviation := math.Sqrt((weight*pooled.variance + sum) / freedom / n)
+		mean := 0.0
+		for _, m := range goal {
+			mean += m / n
+		}
+		if mean <= e.margin {
+			e.margin, e.deviation = mean, deviation
+		}
+		switch {
+		case deviation > 0:
+			e.holds *= distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.CDF(mean / deviation)
+		case mean < 0:
+			e.holds = 0
+		}
+	}
+	e.holds *= e.unshown(target, len(goals) > 0)
+	if len(goals) == 0 { // a verdict alone
+		e.margin = math.Copysign(0.5, e.holds-0.5)
+	} else if e.holds < 0.5 && e.margin > 0 { // another reason
+		e.margin = -0.5
+	}
+}
+
+// unshown is the probability that what no figure shows holds too: of trials without figures, and of those that failed
+// though all their figures hold.
+func (e *evidence) unshown(target Target, measured bool) float64 {
+	fails, holds, doubt := 0.0, 0.0, 0.0
+	for _, t := range e.judged {
+		shown := measured && target.Judge(t) == tuning.Fail
+		switch {
+		case t.Verdict == tuning.Fail && !shown:
+			fails++
+		case t.Verdict == tuning.OK:
+			holds++
+		}
+		if t.Noise != 0 {
+			doubt = unmeasuredDoubt
+		}
+	}
+	switch {
+	case fails == 0 && measured:
+		return 1
+	case doubt == 0 && fails == holds:
+		return 0.5
+	case doubt == 0:
+		return map[bool]float64{true: 1}[holds > fails]
+	}
+	return 1 / (1 + math.Pow((1-doubt)/doubt, fails-holds))
+}

@@ -1,0 +1,78 @@
+package optimize
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+
+// Resource is a setting of the best configuration with what it costs.
+type Resource struct {
+	Setting string `json:"setting"`
+	As      string `json:"as"`
+	Value   string `json:"value"`
+	// Cost is the value's, in the unit of the space's costs; unknown where a formula gives the whole cost.
+	Cost tuning.Figure `json:"cost"`
+}
+
+// Need is what a setting of the best configuration would have to be for twice the load if what the load needs of it
+// grows as the load does, and no part of it is there without any: the bounds are twice those that the trials show for
+// the load itself. With easier: less, read "at most" for "at least", and half for twice.
+type Need struct {
+	Setting string `json:"setting"`
+	As      string `json:"as"`
+	Value   string `json:"value"`
+	// Failed is the value next to it that was shown not to hold with all else as it is; "" where none was.
+	Failed string `json:"failed"`
+	// Beyond is not enough for twice the load, Enough is; Beyond is unknown where no value was shown to fail.
+	Beyond tuning.Figure `json:"beyond"`
+	Enough tuning.Figure `json:"enough"`
+	// Tried is the easiest value that may be tried.
+	Tried string `json:"tried_to"`
+	// Covered is whether the space has the value that is enough.
+	Covered bool `json:"covered"`
+}
+
+// resources are the best configuration's.
+func (k *knowledge) resources() []Resource {
+	all := []Resource{}
+	if k.best == nil {
+		return all
+	}
+	space := k.grid.space
+	for i, level := range k.grid.points[k.best.at] {
+		r := Resource{space.Settings[i].Name, space.Settings[i].As, space.Settings[i].Values[level].Text,
+			tuning.Unknown}
+		if space.Cost == nil {
+			r.Cost = tuning.Figure(space.Settings[i].Costs[level])
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// needs are what twice the load would take of each ordered setting of the best configuration.
+func (k *knowledge) needs() []Need {
+	all := []Need{}
+	if k.best == nil {
+		return all
+	}
+	best := k.grid.points[k.best.at]
+	for i, s := range k.grid.space.Settings {
+		if s.Easier == Neither || s.Values[best[i]].Number <= 0 {
+			continue
+		}
+		times, harder, easiest := tuning.Figure(2), -1, len(s.Values)-1
+		if s.Easier == Less {
+			times, harder, easiest = 0.5, 1, 0
+		}
+		n := Need{Setting: s.Name, As: s.As, Value: s.Values[best[i]].Text, Beyond: tuning.Unknown,
+			Enough: times * tuning.Figure(s.Values[best[i]].Number), Tried: s.Values[easiest].Text}
+		for level := best[i] + harder; level >= 0 && level < len(s.Values); level += harder {
+			if at := k.best.at + (level-best[i])*k.grid.stride[i]; k.ruledOut[at] > 0 {
+				n.Failed, n.Beyond = s.Values[level].Text, times*tuning.Figure(s.Values[level].Number)
+				break
+			}
+		}
+		last := tuning.Figure(s.Values[easiest].Number)
+		n.Covered = s.Easier == More && last >= n.Enough || s.Easier == Less && last <= n.Enough
+		all = append(all, n)
+	}
+	return all
+}

@@ -1,0 +1,207 @@
+package optimize
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Simulation gives the trials of a space from data: from formulas, or from rows that were measured. The same seed gives
+// the same trials.
+type Simulation struct {
+	Space  Space
+	Target Target
+	// Latency (ms), Completeness (a ratio) and CatchUp are formulas over the space's settings and records_per_second,
+	// mib_per_second and queries; nil for what is not simulated.
+	Latency, Completeness, CatchUp *Formula
+	// Shares are the limiters' formulas: how much of what it has a trial uses, a ratio. The largest is what a trial
+	// that fails ran against.
+	Shares []Share
+	// Noise is the relative standard deviation of a trial's figures, log-normal; of a row that has its own, that one.
+	Noise float64
+	// NoiseUnstated keeps the noise from the search, which then has to find it by repeats.
+	NoiseUnstated bool
+	// Rows are what was measured; with rows there are no formulas.
+	Rows []Row
+	Seed uint64
+	// TrialSeconds is how long a trial takes.
+	TrialSeconds float64
+}
+
+// Share is how much of what a limiter has a trial uses.
+type Share struct {
+	Limiter tuning.Limiter
+	Used    *Formula
+}
+
+// Row is a measured trial at a load; what is not known of it is tuning.Unknown.
+type Row struct {
+	Point                          Point
+	RecordsPerSecond, Queries      tuning.Figure
+	Latency, Completeness, CatchUp tuning.Figure
+	Noise                          tuning.Figure
+	// Verdict is "" where it follows from the figures.
+	Verdict tuning.Verdict
+	Limiter tuning.Limiter
+	// Seconds is how long it took.
+	Seconds tuning.Figure
+}
+
+// Run is a trial of a configuration, the attempt-th from 1. An error is of a formula that has no value there.
+func (s *Simulation) Run(p Point, attempt int) (Trial, error) {
+	if len(s.Rows) > 0 {
+		return s.recorded(p, attempt), nil
+	}
+	t := Trial{Point: p, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown,
+		Noise: tuning.Figure(s.Noise), Seconds: s.TrialSeconds}
+	variables := s.Space.Variables(p)
+	for name, load := range map[string]tuning.Figure{"records_per_second": s.Target.RecordsPerSecond,
+		"mib_per_second": s.Target.MiBPerSecond, "queries": s.Target.Queries} {
+		if load.Known() {
+			variables[name] = float64(load)
+		}
+	}
+	var faults []error
+	for into, formula := range map[*tuning.Figure]*Formula{&t.LatencyMs: s.Latency, &t.Completeness: s.Completeness,
+		&t.CatchUp: s.CatchUp} {
+		if formula == nil {
+			continue
+		}
+		v, err := formula.Value(variables)
+		*into, faults = tuning.Figure(v), append(faults, err)
+	}
+	used := 0.0
+	var limiter tuning.Limiter
+	for _, share := range s.Shares {
+		v, err := share.Used.Value(variables)
+		faults = append(faults, err)
+		if v > used {
+			used, limiter = v, share.Limiter
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return Trial{}, fmt.Errorf("the trial of %s: %w", s.Space.Text(p), err)
+	}
+	s.disturb(&t, s.Noise, p, attempt)
+	t.Verdict = s.Target.Judge(t)
+	if t.Verdict == tuning.Fail {
+		t.Limiter = limiter
+	}
+	if s.NoiseUnstated {
+		t.Noise = tuning.Unknown
+	}
+	return t, nil
+}
+
+// disturb multiplies latency, loss and catch-up with noise that depends on nothing but the seed, the configuration and
+// the attempt.
+func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
+	at := uint64(attempt)
+	for _, level := range p {
+		at = at*1_000_003 + uint64(level)
+	}
+	random := rand.New(rand.NewPCG(s.Seed, at))
+	by := func() tuning.Figure { return tuning.Figure(math.Exp(noise * random.NormFloat64())) }
+	t.LatencyMs *= by()
+	t.Completeness = 1 - min((1-t.Completeness)*by(), 1)
+	t.CatchUp *= by()
+}
+
+// recorded is the trial of the row that has the configuration at the target's load. Where there is none, more load is
+// never easier: what held more holds, what failed with less fails, without figures; the rest is inconclusive.
+func (s *Simulation) recorded(p Point, attempt int) Trial {
+	var exact []Row
+	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown,
+		CatchUp: tuning.Unknown, Seconds: s.TrialSeconds}
+	for _, row := range s.Rows {
+		if !equal(row.Point, p) {
+			continue
+		}
+		heavier, lighter := s.compare(row)
+		switch verdict := s.verdict(row); {
+		case heavier && lighter:
+			exact = append(exact, row)
+		case heavier && verdict == tuning.OK:
+			t.Verdict = tuning.OK
+		case lighter && verdict == tuning.Fail:
+			t.Verdict, t.Limiter = tuning.Fail, row.Limiter
+		}
+	}
+	if len(exact) == 0 {
+		return t
+	}
+	row := exact[(attempt-1)%len(exact)]
+	t.LatencyMs, t.Completeness, t.CatchUp, t.Noise = row.Latency, row.Completeness, row.CatchUp, tuning.Figure(s.Noise)
+	if row.Noise.Known() {
+		t.Noise = row.Noise
+	}
+	if row.Seconds.Known() {
+		t.Seconds = float64(row.Seconds)
+	}
+	shown := s.Target.Judge(t)
+	if attempt > len(exact) { // each row as it was measured, then what might have been
+		s.disturb(&t, float64(t.Noise), p, attempt)
+	}
+	// for a reason that no figure shows, or of figures that nobody kept
+	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown {
+		t.Verdict = row.Verdict
+	}
+	if t.Verdict == tuning.Fail {
+		t.Limiter = row.Limiter
+	}
+	return t
+}
+
+// compare reports whether the row's load is at least the target's, and at most. A load that either side does not state
+// does not count.
+func (s *Simulation) compare(row Row) (heavier, lighter bool) {
+	heavier, lighter = true, true
+	for _, l := range [][2]tuning.Figure{{row.Queries, s.Target.Queries},
+		{row.RecordsPerSecond, s.Target.RecordsPerSecond}} {
+		if l[0].Known() && l[1].Known() {
+			heavier, lighter = heavier && l[0] >= l[1], lighter && l[0] <= l[1]
+		}
+	}
+	return heavier, lighter
+}
+
+func (s *Simulation) verdict(row Row) tuning.Verdict {
+	if row.Verdict != "" {
+		return row.Verdict
+	}
+	return s.Target.Judge(Trial{LatencyMs: row.Latency, Completeness: row.Completeness, CatchUp: row.CatchUp})
+}
+
+func equal(a, b Point) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// MaxTrials bounds a simulated search that has no budget.
+const MaxTrials = 1000
+
+// Simulate runs a search over a simulation to its end, and gives its trials.
+func Simulate(s *Search, from *Simulation) (trials []Trial, err error) {
+	attempts := map[int]int{}
+	for len(trials) < MaxTrials {
+		next, more, err := s.Next(trials)
+		if err != nil || !more {
+			return trials, err
+		}
+		at := s.grid.number(next.Point)
+		attempts[at]++
+		t, err := from.Run(next.Point, attempts[at])
+		if err != nil {
+			return trials, err
+		}
+		trials = append(trials, t)
+	}
+	return trials, nil
+}

@@ -1,0 +1,350 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Model is what the steps of one world show.
+type Model struct {
+	World    string
+	observed []Observation
+	costs    map[Figure]*costFit
+	latency  *latencyFit
+	// confidence is how often an interval is to hold the truth.
+	confidence float64
+}
+
+// seed makes the draws of every fit and prediction the same each time.
+const seed = 18
+
+// ErrTooFew is that nothing can be predicted from so few steps.
+var ErrTooFew = errors.New("no figure was measured in 3 steps or more that are alike in machine, records and query")
+
+// Fit fits all figures that enough steps have. All observations are of one world.
+func Fit(all []Observation, confidence float64) (*Model, error) { return fit(all, confidence, nil) }
+
+// fit begins with another model's chains, nil for none.
+func fit(all []Observation, confidence float64, begin *Model) (*Model, error) {
+	if begin == nil {
+		begin = &Model{}
+	}
+	m := &Model{observed: all, costs: map[Figure]*costFit{}, confidence: confidence}
+	for _, figure := range figures(all) {
+		if figure == Latency {
+			continue
+		}
+		if c := fitCost(figure, all, termsOf(figure), begin.costs[figure], seed); c != nil {
+			m.costs[figure] = c
+		}
+	}
+	m.latency = fitLatency(all, begin.latency, seed)
+	if len(m.costs) == 0 && m.latency == nil {
+		return nil, ErrTooFew
+	}
+	m.World = all[0].World
+	return m, nil
+}
+
+// figures are all that any step has, in the order in which people read them.
+func figures(all []Observation) (names []Figure) {
+	seen := map[Figure]bool{}
+	for _, o := range all {
+		for f := range o.Measured {
+			seen[f] = true
+		}
+	}
+	order := []Figure{Latency, CPU, WorkerCPU, GC, Heap, CoresHeld, MemoryHeld}
+	names = slices.DeleteFunc(order, func(f Figure) bool { return !seen[f] })
+	for _, f := range slices.Sorted(maps.Keys(seen)) {
+		if strings.HasPrefix(string(f), busyPrefix) {
+			names = append(names, f)
+		}
+	}
+	return names
+}
+
+// termsOf is what a figure can add up from.
+func termsOf(figure Figure) []term {
+	component, busy := strings.CutPrefix(string(figure), busyPrefix)
+	switch {
+	case busy:
+		own := term{"an executor", func(_ Load, s Setup) float64 { return s.Executors[component] }}
+		return []term{own, perRecord, perQuery, perMatch}
+	case figure == CoresHeld || figure == MemoryHeld:
+		return []term{perTopology, perRecord}
+	}
+	return []term{perTopology, perExecutor, perRecord, perQuery, perMatch}
+}
+
+// Question is what is asked of a model.
+type Question struct {
+	Label string
+	Load  Load
+	Setup Setup
+	// LimitMs is the most that the latency may be, of the capacity; 0 for none.
+	LimitMs float64
+	Machine tuning.Machine
+	// Request is what the configuration asks for; nil where that is not known.
+	Request *Request
+}
+
+// Forecast is one figure with the interval in which it lies at the model's confidence.
+type Forecast struct {
+	Name string `json:"figure"`
+	Unit string `json:"unit"`
+	tuning.Estimate
+}
+
+// Busy is a component's share of its executors' time; from 1 on it holds the topology up.
+type Busy struct {
+	Component string  `json:"component"`
+	Executors float64 `json:"executors"`
+	tuning.Estimate
+}
+
+// Prediction is what a configuration would do under a load.
+type Prediction struct {
+	Label string `json:"label,omitempty"`
+	Load  Load   `json:"load"`
+	Setup Setup  `json:"setup"`
+	// LimitMs is the latency that the capacity is at, 0 for none.
+	LimitMs float64 `json:"limit_ms"`
+	// Beyond is what lies outside of the measurements, the farthest first; Scatter by how much that widens the
+	// intervals, as a relative standard deviation.
+	Beyond   []Reach    `json:"beyond_measured"`
+	Scatter  float64    `json:"beyond_scatter_ratio"`
+	Figures  []Forecast `json:"figures"`
+	Busy     []Busy     `json:"busy"`
+	Capacity []Forecast `json:"capacity"`
+	// Costs are what one more query and one more record take of each figure, at the load that is asked.
+	Costs []Forecast `json:"costs"`
+	// Machines is nil where neither a request nor CPU is known.
+	Machines *tuning.Estimate `json:"machines"`
+	Request  *Request         `json:"request"`
+	Notes    []string         `json:"notes"`
+}
+
+// random is a source of its own for each figure, so that one more figure moves no other.
+func random(name string) *rand.Rand {
+	sum := uint64(0)
+	for _, b := range []byte(name) {
+		sum = sum*131 + uint64(b)
+	}
+	return rand.New(rand.NewPCG(seed, sum))
+}
+
+// estimate is the median of draws with their interval.
+func (m *Model) estimate(draws []float64) tuning.Estimate {
+	tail := (1 - m.confidence) / 2
+	q := quantiles(draws, tail, 0.5, 1-tail)
+	return tuning.Estimate{Low: tuning.Figure(q[0]), Value: tuning.Figure(q[1]), High: tuning.Figure(q[2])}
+}
+
+// Predict answers a question.
+func (m *Model) Predict(q Question) *Prediction {
+	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, LimitMs: q.LimitMs, Figures: []Forecast{},
+		Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
+	p.Beyond = reach(m.observed, q.Load, q.Setup)
+	p.Scatter = scatter(p.Beyond)
+	m.notes(p, q)
+	for _, figure := range figures(m.observed) {
+		e, known := m.at(figure, q.Load, q.Setup, p.Scatter)
+		if !known {
+			continue
+		}
+		component, busy := strings.CutPrefix(string(figure), busyPrefix)
+		if !busy {
+			p.Figures = append(p.Figures, Forecast{string(figure), figure.Unit(), e})
+		} else if n := tuning.Figure(q.Setup.Executors[component]); n > 0 {
+			p.Busy = append(p.Busy,
+				Busy{component, float64(n), tuning.Estimate{Value: e.Value / n, Low: e.Low / n, High: e.High / n}})
+		}
+	}
+	if m.latency != nil {
+		if !m.latency.busy { // else the same is the filter bolts' busy share, which was measured
+			p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)),
+				Forecast{"utilization of the filter bolts", "ratio",
+					m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
+		}
+		m.capacities(p, q)
+	}
+	m.unitCosts(p, q)
+	p.withhold()
+	p.machines(q)
+	return p
+}
+
+// at is a figure's prediction; false where nothing is known of it.
+func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Estimate, known bool) {
+	if figure == Latency {
+		if m.latency == nil {
+			return e, false
+		}
+		return m.estimate(m.latency.at(l, s, scatter, random(string(figure)))), true
+	}
+	if figure == BusyOf(tuning.FilterBolt) && m.latency != nil && m.latency.busy {
+		// one answer: that of the model that the latency and the capacity are of
+		return m.estimate(m.latency.busyCores(l, s, scatter, random(string(figure)))), true
+	}
+	c := m.costs[figure]
+	if c == nil {
+		return e, false
+	}
+	return m.estimate(c.at(l, s, scatter, random(string(figure)))), true
+}
+
+// capacities are the most queries at the rate of the question, and the most records at its queries, that keep the
+// latency.
+func (m *Model) capacities(p *Prediction, q Question) {
+	if !(q.LimitMs > 0) {
+		return
+	}
+	add := func(name, unit string, along func(float64) Load, terms ...term) {
+		if m.latency.has(terms...) {
+			// How far the capacity itself reaches is known once it is.
+			first := m.estimate(m.latency.capacities(along, q.Setup, q.LimitMs, p.Scatter, random(name)))
+			at := along(float64(first.Value))
+			further := scatter(reach(m.observed, at, q.Setup))
+			e := m.estimate(m.latency.capacities(along, q.Setup, q.LimitMs, further, random(name)))
+			for _, r := range reach(m.observed, at, q.Setup) {
+				if r.What == unit {
+					e.Note = r.Text()
+				}
+			}
+			p.Capacity = append(p.Capacity, Forecast{name, unit, e})
+		}
+	}
+	limit := tuning.Digits(tuning.Figure(q.LimitMs))
+	add("queries at "+limit+" ms", "queries", func(v float64) Load { return Load{v, q.Load.RecordsPerSecond} },
+		perQuery, perMatch)
+	add("records/s at "+limit+" ms", "records/s",
+		func(v float64) Load { return Load{q.Load.Queries, tuning.Figure(v)} }, perRecord, perMatch)
+}
+
+// unitCosts are what one more query and one more record cost of each figure that adds up.
+func (m *Model) unitCosts(p *Prediction, q Question) {
+	more := func(figure Figure, name, unit string, factor float64, l Load, terms ...term) {
+		c := m.costs[figure]
+		if c.has(terms...) && figure.Unit() == "cores" {
+			draws := c.more(q.Load, l, q.Setup, factor)
+			p.Costs = append(p.Costs, Forecast{name + ", " + string(figure), unit, m.estimate(draws)})
+		}
+	}
+	for _, figure := range figures(m.observed) {
+		if m.costs[figure] == nil {
+			continue
+		}
+		more(figure, "a query", "cores", 1, Load{q.Load.Queries + 1, q.Load.RecordsPerSecond}, perQuery, perMatch)
+		more(figure, "a record", "µs", 1e6, Load{q.Load.Queries, q.Load.RecordsPerSecond + 1}, perRecord, perMatch)
+	}
+}
+
+// mostTimes is how many times its lower end an interval's upper end may be, and mostShare how wide that of a busy share
+// may be: a wider one says nothing, and the figure is not known.
+const (
+	mostTimes = 20
+	mostShare = 0.5
+)
+
+// withhold takes away the figures whose intervals say nothing. A latency without an upper bound does say something:
+// that it is above the lower one.
+func (p *Prediction) withhold() {
+	for _, all := range [][]Forecast{p.Figures, p.Capacity, p.Costs} {
+		for i := range all {
+			f := &all[i]
+			if f.Name == string(Latency) && !(f.High <= unbounded) {
+				continue
+			}
+			if !(f.High <= mostTimes*f.Low) {
+				f.Estimate = notKnown(f.Estimate, f.Unit, roughly)
+			}
+		}
+	}
+	for i := range p.Busy {
+		if b := &p.Busy[i]; b.High-b.Low > mostShare && !(b.Low >= 1) {
+			b.Estimate = notKnown(b.Estimate, "", tuning.Percent)
+		}
+	}
+}
+
+// unbounded is what a figure is beyond that has no bound.
+const unbounded = 1e15
+
+// notKnown is an estimate that says nothing, with what it would have said.
+func notKnown(e tuning.Estimate, unit string, write func(tuning.Figure) string) tuning.Estimate {
+	note := strings.TrimSpace(fmt.Sprintf("not known: anything from %s to %s %s", write(e.Low), write(e.High), unit))
+	return tuning.Estimate{Value: tuning.Unknown, Low: tuning.Unknown, High: tuning.Unknown, Note: note}
+}
+
+// machines are those that the request takes, or else the CPU that is predicted.
+func (p *Prediction) machines(q Question) {
+	if q.Request != nil && q.Request.Machines > 0 {
+		n := tuning.Figure(q.Request.Machines)
+		p.Machines = &tuning.Estimate{Value: n, Low: n, High: n, Note: "by what the configuration requests"}
+		return
+	}
+	for _, f := range p.Figures {
+		if (f.Name == string(CPU) || f.Name == string(CoresHeld)) && f.Value.Known() && q.Machine.CPUCores > 0 {
+			of := func(v tuning.Figure) tuning.Figure {
+				return tuning.Figure(math.Ceil(float64(v / q.Machine.CPUCores)))
+			}
+			p.Machines = &tuning.Estimate{Value: of(f.Value), Low: of(f.Low), High: of(f.High), Note: "by " + f.Name}
+			return
+		}
+	}
+}
+
+// answers returns an error where the question is of a record rate, and nobody knows that of the steps.
+func (m *Model) answers(q Question) error {
+	for _, o := range m.observed {
+		if o.Load.RecordsPerSecond.Known() {
+			return nil
+		}
+	}
+	if q.Load.RecordsPerSecond.Known() {
+		return fmt.Errorf("no answer at %s records/s: the record rate of the steps is not known; give --query-records-per-s",
+			tuning.Digits(q.Load.RecordsPerSecond))
+	}
+	return nil
+}
+
+// notes are what a reader must know of what was not measured.
+func (m *Model) notes(p *Prediction, q Question) {
+	varies := func(what string, of func(Load, Setup) float64) {
+		least, most := math.Inf(1), math.Inf(-1)
+		for _, o := range m.observed {
+			if v := of(o.Load, o.Setup); !math.IsNaN(v) {
+				least, most = min(least, v), max(most, v)
+			}
+		}
+		asked := of(q.Load, q.Setup)
+		switch {
+		case asked > 0 && most <= 0:
+			p.Notes = append(p.Notes, fmt.Sprintf("no step had %s: what one costs is not in the prediction", what))
+		case most > 0 && most <= least*(1+beside) && math.Abs(asked/most-1) > beside:
+			p.Notes = append(p.Notes,
+				fmt.Sprintf("all steps had %s %s: what another number costs is the model's word, and its interval holds every split",
+					tuning.Digits(tuning.Figure(most)), what))
+		}
+	}
+	varies("records/s", func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) })
+	varies("queries", func(l Load, _ Setup) float64 { return l.Queries })
+	varies("filter bolts", func(_ Load, s Setup) float64 { return s.filterBolts() })
+	launches := len(launchesOf(m.observed))
+	if launches < leastLaunches {
+		p.Notes = append(p.Notes,
+			fmt.Sprintf("launches differ from each other by an assumed 4%%, give or take a factor of 2.5: %d were measured",
+				launches))
+	}
+}
+
+// leastLaunches is of how few launches it is assumed how they differ.
+const leastLaunches = 3

@@ -1,0 +1,207 @@
+package predict
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Source is what was measured in one run or table.
+type Source struct {
+	Name         string
+	Observations []Observation
+	// Settings and Setup are those of its first configuration, over which others are asked; Settings is nil of a table.
+	Settings Settings
+	Setup    Setup
+	// Records is the record rate at which it was measured, unknown where there were several or none is known; LimitMs
+	// the latency limit, 0 for none.
+	Records tuning.Figure
+	LimitMs float64
+	// Axis is what its steps ascend along; "" of tables without one.
+	Axis rundir.Axis
+	// LeftOut counts the steps of which nothing could be taken, by why.
+	LeftOut map[string]int
+}
+
+// Why a step is left out.
+const (
+	starved  = "inconclusive: the host or the measurement is in their figures"
+	outside  = "limited by something outside of the topology"
+	timeline = "timelines: one query after the other"
+)
+
+// OfRun reads the steps of a run's directory.
+func OfRun(run *rundir.Run) (*Source, error) {
+	s := &Source{Name: run.Dir, Records: tuning.Unknown, Axis: run.Plan.Axis, LeftOut: map[string]int{}}
+	for _, g := range run.Plan.Goals {
+		if g.Figure == tuning.FilterLatency && g.Statistic == tuning.Mean && g.AtMost > 0 {
+			s.LimitMs = float64(g.AtMost)
+		}
+	}
+	for _, t := range run.Trials {
+		if len(t.Steps) == 0 {
+			continue
+		}
+		settings, setup, err := configured(run, t)
+		if err != nil {
+			return nil, err
+		}
+		if s.Settings == nil {
+			s.Settings, s.Setup = settings, setup
+		}
+		figures, err := t.Figures()
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range t.Steps {
+			s.add(run, t, step, setup, figures)
+		}
+	}
+	if len(s.Observations) > 0 {
+		s.Records = s.Observations[0].Load.RecordsPerSecond
+	}
+	return s, nil
+}
+
+// configured is what a trial was launched with, by its settings and what its topology reported.
+func configured(run *rundir.Run, t rundir.Trial) (Settings, Setup, error) {
+	settings := Settings{}
+	for _, e := range run.Manifest.BulletSettings {
+		settings[strings.TrimPrefix(e.Key, "-c ")] = e.Value
+	}
+	over := Settings{}
+	for _, e := range t.Settings {
+		over[e.Key] = e.Value
+	}
+	settings = settings.Over(over)
+	setup := settings.Whole()
+	if len(settings) == 0 {
+		setup = Setup{}
+	}
+	if t.Workers > 0 {
+		setup.Workers = float64(t.Workers)
+	}
+	if t.WorkerHeapMiB > 0 {
+		setup.HeapMiB = float64(t.WorkerHeapMiB)
+	}
+	reported, err := t.ReportedConfig()
+	if err != nil {
+		return nil, setup, err
+	}
+	if reported != nil && reported.HeapLimitBytes > 0 {
+		setup.HeapMiB = float64(reported.HeapLimitBytes) / (1 << 20)
+	}
+	for _, e := range evidenceBolts(t.Steps[0]) {
+		setup = setup.With(e.Component, float64(e.Executors))
+	}
+	if setup.filterBolts() == 0 { // a table that was written as a run
+		var bolts float64
+		if n, _ := fmt.Sscanf(t.Label, "%g filter bolts", &bolts); n == 1 {
+			setup = setup.With(tuning.FilterBolt, bolts)
+		}
+	}
+	return settings, setup, nil
+}
+
+// add takes a step.
+func (s *Source) add(run *rundir.Run, t rundir.Trial, step rundir.Step, setup Setup, figures *rundir.Figures) {
+	switch {
+	case step.Verdict == tuning.Inconclusive:
+		s.LeftOut[starved]++
+		return
+	case step.Verdict == tuning.Limited:
+		s.LeftOut[outside]++
+		return
+	case step.Kind == rundir.TimelineStep:
+		s.LeftOut[timeline]++
+		return
+	}
+	o := Observation{
+		World: world(run), Launch: fmt.Sprintf("%s %d.%d", run.Manifest.ID, t.Number, step.Launch),
+		Configuration: key(setup),
+		Step: fmt.Sprintf("%s, %s, %s %s", filepath.Base(run.Dir), t.Label, tuning.Digits(tuning.Figure(step.Value)),
+			run.Plan.Axis.Unit()),
+		Load: Load{float64(step.Queries), step.RecordsPerSecond}, Setup: setup, Measured: map[Figure]float64{},
+		Verdict: step.Verdict,
+	}
+	if !(o.Load.RecordsPerSecond > 0) {
+		o.Load.RecordsPerSecond = tuning.Unknown
+	}
+	o.put(CPU, step.CPUCores)
+	for _, f := range step.Figures {
+		if f.Goal.Figure == tuning.FilterLatency && f.Goal.Statistic == tuning.Mean {
+			o.put(Latency, f.Measured)
+		}
+	}
+	if step.Evidence != nil {
+		for _, b := range step.Evidence.Bolts {
+			o.put(BusyOf(b.Component), b.BusyMean*b.Executors)
+		}
+	}
+	o.addSeries(rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}, figures)
+	if len(o.Measured) > 0 {
+		s.Observations = append(s.Observations, o)
+	}
+}
+
+// addSeries takes what the trial's series have of the step.
+func (o *Observation) addSeries(measured rundir.Span, figures *rundir.Figures) {
+	if figures == nil {
+		return
+	}
+	gc, heap := tuning.Figure(0), tuning.Figure(0)
+	for _, w := range figures.Workers {
+		if rate := measured.Rate(w.CPUSeconds); rate.Known() {
+			gc += measured.Rate(w.GCSeconds)
+			heap += measured.Mean(w.HeapUsedBytes) / (1 << 20)
+		}
+	}
+	o.put(GC, gc)
+	o.put(Heap, heap)
+	if _, has := o.Measured[Latency]; !has {
+		var latencies []tuning.Figure
+		for _, task := range figures.FilterLatencySeconds {
+			latencies = append(latencies, 1000*measured.Mean(task))
+		}
+		o.put(Latency, rundir.Average(latencies))
+	}
+}
+
+func (o *Observation) put(figure Figure, v tuning.Figure) {
+	if positive(float64(v)) {
+		o.Measured[figure] = float64(v)
+	}
+}
+
+// world is what a run's steps have in common with those of runs that show something of each other: the machines, the
+// records, the query and how it is put.
+func world(run *rundir.Run) string {
+	m, l := run.Manifest, run.Plan.Load
+	hardware := fmt.Sprintf("%s, %d cores", m.Machine.CPUModel, m.Machine.Cores)
+	if c := m.Cluster; c != nil && run.Plan.Launch == rundir.CommandLaunch {
+		hardware = fmt.Sprintf("%s, %d cores", c.CPUModel, c.Cores)
+	}
+	return fmt.Sprintf("%s; %s of %s bytes; %s %s of %d records or %d ms, %s/s; Storm %s", hardware, m.Records.Schema(),
+		tuning.Digits(m.Records.MeanRecordBytes),
+		l.Submit, l.Class+l.BQL, l.QueryLimit, l.QueryDurationMs, tuning.Digits(l.MatchingPerSecond), m.Versions.Storm)
+}
+
+// key names a setup.
+// maps are printed in the order of their keys
+func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
+
+// evidenceBolts are the bolts of which a step knows how many executors they have.
+func evidenceBolts(step rundir.Step) (all []tuning.BoltEvidence) {
+	if step.Evidence == nil {
+		return nil
+	}
+	for _, b := range step.Evidence.Bolts {
+		if b.Executors > 0 {
+			all = append(all, b)
+		}
+	}
+	return all
+}

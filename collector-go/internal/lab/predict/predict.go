@@ -1,0 +1,111 @@
+// Package predict foresees what a configuration that was never run would do under a load that was never put on it: CPU,
+// garbage collection, heap, latency and capacity, each as an interval, from steps that were measured. It owns the
+// model, how it is checked by leaving out, and how both are shown; it knows nothing of how steps are run. It is pure
+// but for reading run directories and tables; the same steps give the same figures to the last digit.
+package predict
+
+import (
+	"maps"
+	"math"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Load is what is put on a topology. Queries is 0 and RecordsPerSecond unknown where nobody stated them.
+type Load struct {
+	Queries          float64       `json:"queries"`
+	RecordsPerSecond tuning.Figure `json:"records_per_second"`
+}
+
+// Setup is what of a configuration the model knows to matter. What is not known is 0.
+type Setup struct {
+	// Executors are those of each component; HeapMiB is the most heap of one worker.
+	Executors map[string]float64 `json:"executors"`
+	Workers   float64            `json:"workers,omitempty"`
+	HeapMiB   float64            `json:"heap_mib,omitempty"`
+	// Pending is max spout pending: no figure follows it, but steps that differ in it are no repeats.
+	Pending float64 `json:"max_spout_pending,omitempty"`
+}
+
+// filterBolts are the executors that match records with queries.
+func (s Setup) filterBolts() float64 { return s.Executors[tuning.FilterBolt] }
+
+// all are the executors of all components.
+func (s Setup) all() (sum float64) {
+	for _, n := range s.Executors {
+		sum += n
+	}
+	return sum
+}
+
+// With has another number of executors of a component.
+func (s Setup) With(component string, executors float64) Setup {
+	s.Executors = maps.Clone(s.Executors)
+	if s.Executors == nil {
+		s.Executors = map[string]float64{}
+	}
+	s.Executors[component] = executors
+	return s
+}
+
+// Figure is what is predicted of a step.
+type Figure string
+
+// The figures. A component's busy cores are BusyOf.
+const (
+	CPU     Figure = "CPU of all workers"
+	GC      Figure = "GC of all workers"
+	Heap    Figure = "heap used, all workers"
+	Latency Figure = "filter latency, mean"
+	// WorkerCPU is of tables that have the mean of a worker alone; CoresHeld and MemoryHeld are what the configurations
+	// asked for that held a volume.
+	WorkerCPU  Figure = "CPU, mean of a worker"
+	CoresHeld  Figure = "CPU asked for"
+	MemoryHeld Figure = "memory asked for"
+)
+
+// busyPrefix begins the figure of a component.
+const busyPrefix = "busy cores of "
+
+// BusyOf is how many cores' time a component's executors spend executing.
+func BusyOf(component string) Figure { return Figure(busyPrefix + component) }
+
+// Unit is the figure's.
+func (f Figure) Unit() string {
+	switch f {
+	case Heap, MemoryHeld:
+		return "MiB"
+	case Latency:
+		return "ms"
+	}
+	return "cores"
+}
+
+// Observation is one measured step.
+type Observation struct {
+	// World names what must be alike for steps to show anything of each other: machine, records, query, versions.
+	World string
+	// Launch names the launch of a topology, whose steps differ from another launch's together; Configuration the
+	// settings.
+	Launch, Configuration string
+	// Step names it for people.
+	Step  string
+	Load  Load
+	Setup Setup
+	// Measured is what is known of it; Verdict is "" where nobody judged.
+	Measured map[Figure]float64
+	Verdict  tuning.Verdict
+}
+
+// repeats reports whether two observations are of one configuration under one load, as far as loads are held: a
+// calibrated rate differs from run to run.
+func (o Observation) repeats(other Observation) bool {
+	near := func(a, b, within float64) bool { return math.Abs(a-b) <= within*math.Max(a, b) }
+	return o.World == other.World && o.Configuration == other.Configuration &&
+		near(o.Load.Queries, other.Load.Queries, 0.02) &&
+		(near(float64(o.Load.RecordsPerSecond), float64(other.Load.RecordsPerSecond), 0.1) ||
+			!o.Load.RecordsPerSecond.Known() && !other.Load.RecordsPerSecond.Known())
+}
+
+// positive reports whether a figure can be put on a scale of logarithms.
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }

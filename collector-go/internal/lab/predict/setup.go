@@ -1,0 +1,228 @@
+package predict
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
+)
+
+// Settings of Storm that the model knows. Bullet hands on what stands behind custom.
+const (
+	custom         = "bullet.topology.custom."
+	workersSetting = "topology.workers"
+	heapSetting    = "topology.worker.max.heap.size.mb"
+	ackersSetting  = "topology.acker.executors"
+	pendingSetting = "topology.max.spout.pending"
+	dslSpout       = "bullet.topology.dsl.spout"
+	dslBolt        = "bullet.topology.dsl.bolt"
+	bulletSpout    = "bullet.topology.bullet.spout"
+)
+
+// Components that are named by more than their settings.
+const (
+	acker           = "__acker"
+	metricsConsumer = "__metrics"
+	tickSpout       = "TickSpout"
+	dataSource      = "DataSource"
+	dataSpout       = "DataSpout"
+)
+
+// prefixes are the components' settings, the sources of records apart.
+var prefixes = map[string]string{
+	tuning.FilterBolt: "bullet.topology.filter.bolt", "JoinBolt": "bullet.topology.join.bolt",
+	"QuerySpout": "bullet.topology.query.spout",
+	"ResultBolt": "bullet.topology.result.bolt", "LoopBolt": "bullet.topology.loop.bolt",
+	tickSpout: "bullet.topology.tick.spout",
+}
+
+const parallelism = ".parallelism"
+
+// Settings are a topology's by name, Bullet's YAML with what was laid over it.
+type Settings map[string]string
+
+// get is a setting, by its own name or as Bullet hands it on.
+func (s Settings) get(name string) string {
+	if v, has := s[name]; has {
+		return v
+	}
+	return s[custom+name]
+}
+
+func (s Settings) number(name string) (float64, bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s.get(name)), 64)
+	return v, err == nil && v >= 0 && !math.IsInf(v, 0)
+}
+
+// components are the prefixes of the components that the settings make, by name.
+func (s Settings) components() map[string]string {
+	all := maps.Clone(prefixes)
+	switch {
+	case s.get(dslSpout+".enable") == "true" && s.get(dslBolt+".enable") == "true":
+		all[dataSpout], all[dataSource] = dslSpout, dslBolt
+	case s.get(dslSpout+".enable") == "true":
+		all[dataSource] = dslSpout
+	default:
+		all[dataSource] = bulletSpout
+	}
+	return all
+}
+
+// Over are settings laid over these.
+func (s Settings) Over(over Settings) Settings {
+	all := maps.Clone(s)
+	if all == nil {
+		all = Settings{}
+	}
+	for k, v := range over {
+		delete(all, custom+k) // the setting itself wins over what Bullet hands on
+		delete(all, strings.TrimPrefix(k, custom))
+		all[k] = v
+	}
+	return all
+}
+
+// Setup is what the settings say of the topology, in the place of what another setup has.
+func (s Settings) Setup(of Setup) Setup {
+	for name, prefix := range s.components() {
+		if n, known := s.number(prefix + parallelism); known {
+			of = of.With(name, n)
+		}
+	}
+	if n, known := s.number(ackersSetting); known {
+		of = of.With(acker, n)
+	}
+	if n, known := s.number(workersSetting); known {
+		of.Workers = n
+	}
+	if n, known := s.number(heapSetting); known {
+		of.HeapMiB = n
+	}
+	for _, name := range childopts {
+		if mib, known := heapOf(s.get(name)); known {
+			of.HeapMiB = mib
+		}
+	}
+	if n, known := s.number(pendingSetting); known {
+		of.Pending = n
+	}
+	return of
+}
+
+// childopts are where a worker's -Xmx may stand; the last on its command line holds.
+var childopts = []string{"worker.childopts", "topology.worker.childopts", "topology.worker.gc.childopts"}
+
+var mostHeap = regexp.MustCompile(`-Xmx(\d+)([kKmMgG]?)`)
+
+// heapOf is the heap that a JVM's options bound, in MiB.
+func heapOf(options string) (mib float64, known bool) {
+	all := mostHeap.FindAllStringSubmatch(options, -1)
+	if len(all) == 0 {
+		return 0, false
+	}
+	last := all[len(all)-1]
+	n, err := strconv.ParseFloat(last[1], 64)
+	return n * map[string]float64{"": 1.0 / (1 << 20), "k": 1.0 / (1 << 10), "m": 1,
+		"g": 1 << 10}[strings.ToLower(last[2])], err == nil
+}
+
+// Whole is the setup of settings that are all there are: Bullet's single tick spout and a metrics consumer beside what
+// they name.
+func (s Settings) Whole() Setup {
+	return s.Setup(Setup{Executors: map[string]float64{tickSpout: 1, metricsConsumer: 1}})
+}
+
+// Defaults of Storm for a component that sets nothing: topology.component.cpu.pcore.percent and
+// .resources.onheap.memory.mb.
+const (
+	defaultCPU    = 10.0
+	defaultOnHeap = 128.0
+)
+
+// Request is what a topology asks the scheduler for.
+type Request struct {
+	CPUCores  float64 `json:"cpu_cores"`
+	MemoryMiB float64 `json:"memory_mib"`
+	Machines  int     `json:"machines"`
+	Limiting  string  `json:"limiting"`
+}
+
+// Request adds up what a setup's components ask for by the settings; nil where these set nothing of the kind.
+func (s Settings) Request(of Setup, machine tuning.Machine) *Request {
+	r, components, set := &Request{}, s.components(), false
+	for _, name := range slices.Sorted(maps.Keys(of.Executors)) { // in an order, so that the sum is the same each time
+		n := of.Executors[name]
+		value := func(suffix string, otherwise float64) float64 {
+			v, known := s.number(components[name] + suffix)
+			if !known {
+				return otherwise
+			}
+			set = true
+			return v
+		}
+		r.CPUCores += n * value(".cpu.load", defaultCPU) / 100
+		r.MemoryMiB += n * (value(".memory.on.heap.load", defaultOnHeap) + value(".memory.off.heap.load", 0))
+	}
+	if !set {
+		return nil
+	}
+	if machine.CPUCores > 0 {
+		r.Machines, r.Limiting = int(math.Ceil(r.CPUCores/float64(machine.CPUCores)-1e-9)), tuning.LimitedByCPU
+	}
+	if machine.MemoryMiB > 0 {
+		if n := int(math.Ceil(r.MemoryMiB/float64(machine.MemoryMiB) - 1e-9)); n > r.Machines {
+			r.Machines, r.Limiting = n, tuning.LimitedByMemory
+		}
+	}
+	return r
+}
+
+// modelled are the settings whose change moves a prediction.
+func (s Settings) modelled() (names []string) {
+	for _, prefix := range s.components() {
+		names = append(names, prefix+parallelism)
+	}
+	return append(names, workersSetting, heapSetting, ackersSetting)
+}
+
+// Check returns an error for a setting that is not known here, with the nearest that is, and the names of those whose
+// effect is not in the model.
+func (s Settings) Check(over Settings) (ignored []string, err error) {
+	known := append(append(s.modelled(), pendingSetting), childopts...)
+	for name := range s {
+		known = append(known, name)
+		if plain, handedOn := strings.CutPrefix(name, custom); handedOn {
+			known = append(known, plain)
+		}
+	}
+	for _, prefix := range s.components() {
+		known = append(known, prefix+".cpu.load", prefix+".memory.on.heap.load", prefix+".memory.off.heap.load")
+	}
+	slices.Sort(known)
+	for _, name := range slices.Sorted(maps.Keys(over)) {
+		plain := strings.TrimPrefix(name, custom)
+		switch {
+		case !slices.Contains(known, name) && !slices.Contains(known, plain):
+			hint := ""
+			if near := yamlfile.Nearest(name, known...); near != "" {
+				hint = fmt.Sprintf("; the nearest is %s", near)
+			}
+			return nil, fmt.Errorf("setting %q is none of the topology's%s", name, hint)
+		case strings.HasSuffix(name, ".load"), s.get(plain) == over[name]:
+		case slices.Contains(childopts, plain) && mostHeap.MatchString(over[name]):
+		case !slices.Contains(s.modelled(), plain):
+			ignored = append(ignored, name)
+		default:
+			if n, valid := over.number(name); !valid || n <= 0 {
+				return nil, fmt.Errorf("setting %s: %q is no positive number", name, over[name])
+			}
+		}
+	}
+	return ignored, nil
+}

@@ -1,0 +1,104 @@
+package predict
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// OfTable reads a CSV file: filter bolts by queries, data volumes, or steps of simultaneous queries (as for tune
+// analyze). gridRecords is the record rate of one that has none, unknown for none.
+func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
+	s := &Source{Name: path, Records: tuning.Unknown, LeftOut: map[string]int{}}
+	about, err := csvtable.About(path)
+	if err != nil {
+		if _, rows, other := csvtable.Concurrency(path); other == nil {
+			return s, s.addConcurrency(rows, gridRecords)
+		}
+		return nil, err
+	}
+	switch about {
+	case csvtable.OfQueries:
+		table, err := csvtable.Queries(path)
+		if err != nil {
+			return nil, err
+		}
+		if !table.RecordsPerS.Known() {
+			table.RecordsPerS = gridRecords
+		}
+		s.addQueries(table)
+	case csvtable.OfData:
+		_, rows, err := csvtable.Data(path, csvtable.CPUEach)
+		if err != nil {
+			return nil, err
+		}
+		s.addVolumes(rows)
+	default:
+		return nil, fmt.Errorf(
+			"%s is a table of %s, of which no step was measured; name one of filter bolts by queries, data volumes or simultaneous queries",
+			path, about)
+	}
+	return s, nil
+}
+
+// row adds a table's row.
+func (s *Source) row(configuration string, load Load, setup Setup, measured map[Figure]float64) *Observation {
+	s.Observations = append(s.Observations, Observation{World: s.Name, Launch: s.Name + " " + configuration,
+		Configuration: configuration, Load: load, Setup: setup, Measured: measured,
+		Step: fmt.Sprintf("%s, line %d", filepath.Base(s.Name), len(s.Observations)+2)})
+	return &s.Observations[len(s.Observations)-1]
+}
+
+func (s *Source) addQueries(table *csvtable.QueryTable) {
+	s.Axis, s.Records = rundir.Queries, table.RecordsPerS
+	for _, p := range table.Points {
+		if p.Verdict == tuning.Inconclusive || p.Verdict == tuning.Limited {
+			s.LeftOut[starved]++
+			continue
+		}
+		s.Setup = Setup{}.With(tuning.FilterBolt, float64(p.FilterBolts))
+		o := s.row(fmt.Sprintf("%d filter bolts", p.FilterBolts), Load{float64(p.Queries), table.RecordsPerS}, s.Setup,
+			map[Figure]float64{Latency: p.LatencyMs})
+		o.Verdict = p.Verdict
+	}
+}
+
+// addVolumes takes each volume with the configuration that held it: of each the first row has its totals.
+func (s *Source) addVolumes(rows []tuning.DataRow) {
+	seen := map[float64]bool{}
+	for _, r := range rows {
+		if seen[r.RecordsPerS] {
+			continue
+		}
+		seen[r.RecordsPerS] = true
+		o := s.row(fmt.Sprintf("for %s records/s", tuning.Digits(tuning.Figure(r.RecordsPerS))),
+			Load{0, tuning.Figure(r.RecordsPerS)}, Setup{}, map[Figure]float64{})
+		o.put(CoresHeld, tuning.Figure(r.TotalCPUCores))
+		if r.UsedCPUCores > 0 {
+			o.put(CPU, tuning.Figure(r.UsedCPUCores))
+		}
+		o.put(MemoryHeld, tuning.Figure(r.TotalMemoryMiB))
+	}
+}
+
+func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) error {
+	s.Axis, s.Records = rundir.Queries, records
+	const msPerCore = 60_000
+	for _, r := range rows {
+		if r.Verdict == tuning.Inconclusive || r.Verdict == tuning.Limited {
+			s.LeftOut[starved]++
+			continue
+		}
+		setup := Setup{}
+		if r.Workers > 0 {
+			setup.Workers = float64(r.Workers)
+		}
+		o := s.row("the table's", Load{float64(r.Queries), records}, setup, map[Figure]float64{})
+		o.put(WorkerCPU, r.AverageCPUMsPerMinute/msPerCore)
+		o.put(CPU, r.TotalCPUMsPerMinute/msPerCore)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package predict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// World is the steps that show something of each other, of one or more runs.
+type World struct {
+	Name         string
+	From         []string
+	Observations []Observation
+	// Base is the last of its sources.
+	Base *Source
+	// LimitMs is the last latency limit of its sources, 0 for none.
+	LimitMs float64
+}
+
+// Worlds sorts what sources measured; in the order of the sources.
+func Worlds(sources []*Source) (all []*World) {
+	byName := map[string]*World{}
+	for _, s := range sources {
+		for _, o := range s.Observations {
+			w := byName[o.World]
+			if w == nil {
+				w = &World{Name: o.World}
+				byName[o.World], all = w, append(all, w)
+			}
+			w.Observations = append(w.Observations, o)
+			if w.Base = s; s.LimitMs > 0 {
+				w.LimitMs = s.LimitMs
+			}
+			if !slices.Contains(w.From, s.Name) {
+				w.From = append(w.From, s.Name)
+			}
+		}
+	}
+	return all
+}
+
+// Open reads paths: a run's directory, one of runs, or a table. gridRecords is the record rate of a table of queries
+// that has none, unknown for none.
+func Open(gridRecords tuning.Figure, paths ...string) (all []*Source, err error) {
+	for _, path := range paths {
+		sources, err := open(path, gridRecords)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sources...)
+	}
+	return all, nil
+}
+
+func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
+	if about, err := os.Stat(path); err != nil || !about.IsDir() {
+		s, err := OfTable(path, gridRecords)
+		return []*Source{s}, err
+	}
+	run, err := rundir.ReadAny(path)
+	runs := []*rundir.Run{run}
+	if errors.Is(err, rundir.ErrNoRun) {
+		var unreadable []error
+		runs, unreadable, err = rundir.List(path)
+		if err == nil && len(runs)+len(unreadable) == 0 { // a search's directory has its trials below
+			if below, others, wrong := rundir.List(filepath.Join(path, rundir.TrialsDir)); wrong == nil {
+				runs, unreadable = below, others
+			}
+		}
+		if err == nil {
+			err = errors.Join(unreadable...)
+		}
+		if err == nil && len(runs) == 0 {
+			err = fmt.Errorf("%s is neither a run's directory nor one of runs: name what tune run wrote, or a CSV file",
+				path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []*Source
+	for _, run := range runs {
+		s, err := OfRun(run)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// LeftOut is why steps of the sources were left out, in brackets; "" where none was.
+func LeftOut(sources []*Source) string {
+	var all []string
+	for _, s := range sources {
+		for _, why := range slices.Sorted(maps.Keys(s.LeftOut)) {
+			all = append(all, fmt.Sprintf("%s of %s: %s", tuning.Counted(s.LeftOut[why], "step"), s.Name, why))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (left out: " + strings.Join(all, "; ") + ")"
+}
+
+// Scenario is a question as a person puts it: what is not given is the world's own.
+type Scenario struct {
+	Label string
+	// Settings are all of a topology, or nil for those of the world's base; Over are laid over them.
+	Settings, Over Settings
+	// Workers and HeapMiB are of a local launch; 0 where the settings have them.
+	Workers, HeapMiB float64
+	Queries          float64
+	Records          tuning.Figure
+	LimitMs          float64
+	Machine          tuning.Machine
+}
+
+// Question is what is asked, of this world.
+func (w *World) Question(a Scenario) (q Question, ignored []string, err error) {
+	settings, setup := w.Base.Settings, w.Base.Setup
+	if a.Settings != nil {
+		settings = a.Settings
+		setup = settings.Whole()
+	}
+	if ignored, err = settings.Check(a.Over); err != nil {
+		return q, nil, err
+	}
+	settings = settings.Over(a.Over)
+	setup = a.Over.kinds(settings).Setup(setup)
+	if a.Workers > 0 {
+		setup.Workers = a.Workers
+	}
+	if a.HeapMiB > 0 {
+		setup.HeapMiB = a.HeapMiB
+	}
+	q = Question{Label: a.Label, Load: Load{a.Queries, a.Records}, Setup: setup, LimitMs: a.LimitMs, Machine: a.Machine,
+		Request: settings.Request(setup, a.Machine)}
+	if !q.Load.RecordsPerSecond.Known() {
+		q.Load.RecordsPerSecond = w.Base.Records
+	}
+	if q.LimitMs == 0 {
+		q.LimitMs = w.LimitMs
+	}
+	return q, ignored, nil
+}
+
+// kinds are the settings with those that say which components there are, of all the settings.
+func (s Settings) kinds(all Settings) Settings {
+	own := Settings{}.Over(s)
+	for _, name := range []string{dslSpout + ".enable", dslBolt + ".enable"} {
+		if v := all.get(name); v != "" {
+			own[name] = v
+		}
+	}
+	return own
+}
+
+// Answer is the predictions of one world.
+type Answer struct {
+	// From are the runs and tables that it is made from, Steps how many of their steps.
+	From        []string      `json:"from"`
+	Steps       int           `json:"steps"`
+	Predictions []*Prediction `json:"predictions"`
+}
+
+// Answers are what each world shows of what is asked.
+type Answers struct {
+	Answers    []Answer `json:"answers"`
+	Confidence float64  `json:"confidence"`
+	Notes      []string `json:"notes"`
+}
+
+// Predict asks every world all questions; an error where none can answer.
+func Predict(worlds []*World, asked []Scenario, confidence float64) (*Answers, error) {
+	out := &Answers{Answers: []Answer{}, Confidence: confidence, Notes: []string{}}
+	for _, w := range worlds {
+		m, err := Fit(w.Observations, confidence)
+		if err != nil {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %v", strings.Join(w.From, ", "), err))
+			continue
+		}
+		answer := Answer{From: w.From, Steps: len(w.Observations)}
+		for _, a := range asked {
+			q, ignored, err := w.Question(a)
+			if err != nil {
+				return nil, err
+			}
+			if err := m.answers(q); err != nil {
+				out.Notes = append(out.Notes, fmt.Sprintf("%s: %v", strings.Join(w.From, ", "), err))
+				continue
+			}
+			p := m.Predict(q)
+			for _, name := range ignored {
+				p.Notes = append(p.Notes,
+					fmt.Sprintf("%s is not in the model: the prediction is as if it had not changed", name))
+			}
+			answer.Predictions = append(answer.Predictions, p)
+		}
+		if len(answer.Predictions) > 0 {
+			out.Answers = append(out.Answers, answer)
+		}
+	}
+	if len(out.Answers) == 0 {
+		return nil, fmt.Errorf("nothing can be predicted: %s", cmp.Or(strings.Join(out.Notes, "; "), ErrTooFew.Error()))
+	}
+	return out, nil
+}

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Build makes the report of a trial of a plan that has at least one step.
+func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
+	if len(run.Steps) == 0 || run.SliceMs <= 0 {
+		return nil, fmt.Errorf("a report needs at least one step and a slice width")
+	}
+	r := &Report{
+		Axis: axisNames[plan.Axis], Topology: run.Topology,
+		StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs, Goals: goalsReport(goalsOf(plan)),
+		TimesMs:     sliceEnds(run),
+		Calibration: run.Calibration, Collection: collected(run), Query: run.Query,
+		Settings: run.Settings, Placement: run.Placement, Annotations: run.Annotations, Requested: run.Requested,
+		percentiles: run.HasPercentiles(), durationMs: plan.Load.QueryDurationMs,
+	}
+	for _, w := range run.Workers {
+		worker := workerReport(w, r.TimesMs, run.SliceMs)
+		worker.RestartsMs = w.RestartsMs(r.StartedMs, run.Steps[len(run.Steps)-1].EndMs)
+		r.Workers = append(r.Workers, worker)
+	}
+	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure {
+		return rundir.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
+	})
+	r.FilterLatencyMeanMs = each(r.TimesMs,
+		func(t int64) Figure { return rundir.Average(filterLatencyMs(run, t-run.SliceMs, t)) })
+	r.FilterLatencyMaxMs = each(r.TimesMs,
+		func(t int64) Figure { return largest(filterLatencyMs(run, t-run.SliceMs, t)) })
+	var verdicts []tuning.Verdict
+	for _, step := range run.Steps {
+		row := stepReport(run, step, plan.Axis)
+		if plan.Load.NoneToMatch() {
+			row.AverageResultSize = Unknown // no record was made for the queries to find
+		}
+		r.Steps = append(r.Steps, row)
+		verdicts = append(verdicts, step.Verdict)
+	}
+	r.Verdict = tuning.Overall(verdicts)
+	r.GC = gcReport(run, r)
+	r.Caveats = caveats(run, r)
+	return r, nil
+}
+
+func goalsReport(g tuning.Goals) GoalsReport {
+	return GoalsReport{
+		FilterLatencyLimitMs: Figure(g.FilterLatencyLimitMs), FilterLatencyStatistic: filterLatencyStatistic,
+		ExpectedResultSize: Figure(g.ExpectedResultSize), SmallestResultSize: Figure(g.SmallestResultSize()),
+		MinHostIdle: Figure(g.MinHostIdle),
+	}
+}
+
+// sliceEnds are the ends of the report's slices: aligned with the first step's start, from the first whole slice of any
+// worker to the end of the last step.
+func sliceEnds(run *rundir.Figures) []int64 {
+	origin, end := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
+	first := origin
+	for _, w := range run.Workers {
+		if len(w.CPUSeconds.TimesMs) > 0 {
+			first = min(first, w.CPUSeconds.TimesMs[0])
+		}
+	}
+	first = max(first, run.SubmittedMs)
+	start := origin - (origin-first)/run.SliceMs*run.SliceMs
+	var times []int64
+	for t := start + run.SliceMs; t <= end; t += run.SliceMs {
+		times = append(times, t)
+	}
+	return times
+}
+
+func workerReport(w rundir.Worker, timesMs []int64, sliceMs int64) WorkerReport {
+	perMinute := func(s rundir.Slices) []Figure {
+		return each(timesMs,
+			func(t int64) Figure { return s.Rise(t, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs) })
+	}
+	report := WorkerReport{
+		Worker: w.Name, Pids: w.Pids, CPUMsPerMinute: perMinute(w.CPUSeconds), GCMsPerMinute: perMinute(w.GCSeconds),
+		CPUUserMsPerMinute: perMinute(w.CPUUserSeconds), CPUSystemMsPerMinute: perMinute(w.CPUSystemSeconds),
+		HeapUsedBytes: each(timesMs, func(t int64) Figure {
+			return rundir.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes)
+		}),
+		CPUCores: each(timesMs,
+			func(t int64) Figure { return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs) }),
+	}
+	if len(w.Pids) > 0 {
+		report.Pid = w.Pids[len(w.Pids)-1]
+	}
+	return report
+}
+
+// goalsOf are a plan's goals of completeness and latency, the document's where it has none.
+func goalsOf(plan rundir.Plan) tuning.Goals {
+	goals := tuning.DefaultGoals()
+	goals.MinHostIdle = float64(plan.MinHostIdle)
+	if n := plan.Load.QueryLimit; n > 0 {
+		goals.ExpectedResultSize = float64(n)
+	}
+	for _, g := range plan.Goals {
+		switch {
+		case g.Figure == tuning.FilterLatency && g.AtMost.Known():
+			goals.FilterLatencyLimitMs = float64(g.AtMost)
+		case g.Figure == tuning.ResultSize && g.AtLeast.Known() && float64(g.AtLeast) <= goals.ExpectedResultSize:
+			goals.Tolerance = 1 - float64(g.AtLeast)/goals.ExpectedResultSize
+		}
+	}
+	return goals
+}
+
+func stepReport(run *rundir.Figures, step rundir.Step, axis rundir.Axis) StepReport {
+	from, to := step.MeasuredFromMs, step.EndMs
+	measured := rundir.Span{From: from, To: to}
+	var cpu, user, system, gc, heap []Figure
+	least := 0
+	for _, w := range run.Workers {
+		if rate := measured.Rate(w.CPUSeconds); rate.Known() {
+			low, high := measured.Within(w.CPUSeconds)
+			if n := max(1, high-low); least == 0 || n < least {
+				least = n
+			}
+			cpu = append(cpu, rate*1000*60)
+			user = append(user, measured.Rate(w.CPUUserSeconds)*1000*60)
+			system = append(system, measured.Rate(w.CPUSystemSeconds)*1000*60)
+			gc = append(gc, measured.Rate(w.GCSeconds)*1000*60)
+			heap = append(heap, measured.Mean(w.HeapUsedBytes))
+		}
+	}
+	meanCPU := rundir.Average(cpu)
+	return StepReport{
+		Queries: step.Queries, Label: stepName(axis, step), Workers: len(cpu), AverageCPUMsPerMinute: meanCPU,
+		AverageCPUCores: meanCPU / Figure(minuteMs), TotalCPUMsPerMinute: totalOrUnknown(cpu),
+		TotalCPUUserMsPerMinute: totalOrUnknown(user), TotalCPUSystemMsPerMinute: totalOrUnknown(system),
+		AverageGCMsPerMinute: rundir.Average(gc), GCShareOfCPU: rundir.Average(gc) / meanCPU,
+		TotalGCMsPerMinute:   totalOrUnknown(gc),
+		AverageHeapUsedBytes: rundir.Average(heap), TotalHeapUsedBytes: totalOrUnknown(heap),
+		AverageResultSize:   step.Clients.AverageResultSize,
+		FilterLatencyMeanMs: rundir.Average(filterLatencyMs(run, from, to)),
+		HostIdle:            step.HostIdle, QueriesRunningMean: measured.Mean(run.QueriesRunning),
+		Clients:          step.Clients,
+		RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: step.MiBPerSecond, RecordsLag: step.RecordsLag,
+		Shares:  step.Shares,
+		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
+		Sharing: step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
+		Notes:      step.Notes,
+		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == rundir.CostStep,
+		launch: step.Launch, slices: least,
+	}
+}

@@ -1,0 +1,64 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// What the load client could not do, or was refused, stands beside the queries where there is any.
+func TestQueriesThatWereRefusedOrNotSubmittedAreInTheTable(t *testing.T) {
+	run := synthetic()
+	text := func() string {
+		return markdown(t, run)
+	}
+	heads := []string{"Of the failed refused", "Due and not submitted", "Times that are lower bounds"}
+	for _, head := range heads {
+		assert.NotContains(t, text(), head)
+	}
+	last := &run.Steps[len(run.Steps)-1].Clients
+	last.Refused, last.NotSubmitted, last.LowerBounds = 17, 18, 19
+	for _, head := range append(heads, "| 17 | 18 | 19 |") {
+		assert.Contains(t, text(), head)
+	}
+}
+
+// Where several hosts asked the queries, each has its row, with who was late.
+func TestEachLoadHostHasItsRow(t *testing.T) {
+	run := synthetic()
+	assert.NotContains(t, markdown(t, run), "Load hosts")
+	last := &run.Steps[len(run.Steps)-1]
+	last.Clients.Submitted = 100
+	last.Clients.Hosts = []rundir.ClientHost{
+		{Host: "load1", Submitted: 60, LatenessP99Ms: 2, CPUCores: 0.25, CPULimitCores: 4},
+		{Host: "load2", Submitted: 40, NotSubmitted: 20, LatenessP99Ms: 812, CPUCores: tuning.Unknown, CPULimitCores: 2}}
+	e := tuning.NoEvidence()
+	for _, h := range last.Clients.Hosts {
+		e.Client.Hosts = append(e.Client.Hosts, tuning.ClientHost{Host: h.Host, LatenessP99Ms: h.LatenessP99Ms,
+			CPUCores: h.CPUCores, CPULimitCores: h.CPULimitCores})
+	}
+	last.Evidence = &e
+	text := markdown(t, run)
+	assert.Contains(t, text, "## Load hosts")
+	assert.Contains(t, text, "| 40 | load1 | 60 | 60% | 0 | 2 | 0.25 | 4 | no |")
+	assert.Contains(t, text, "| 40 | load2 | 40 | 40% | 20 | 812 | – | 2 | yes |")
+}
+
+// More spouts than partitions are pointed out in a run's report, whether or not max spout pending is set.
+func TestSpoutsWithoutPartitionsAreAWarning(t *testing.T) {
+	run := synthetic()
+	for _, pending := range []int{30, 0} {
+		counted := tuning.PendingOf(500, pending, 4, 2, 2)
+		run.Requested.Spouts = &counted
+		text := markdown(t, run)
+		assert.Contains(t, text, "Warning: 4 spouts read 2 Kafka partitions: 2 of them have nothing to read.")
+		if pending == 0 {
+			assert.NotContains(t, text, "True max spout pending")
+		} else {
+			assert.Contains(t, text, "True max spout pending: 15,000 records a spout")
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
+)
+
+// Comparison is what changed between two runs, with the reports that its figures are drawn from.
+type Comparison struct {
+	*compare.Comparison
+	// Guard is nil unless a regression was asked for.
+	Guard *compare.Guard `json:"guard,omitempty"`
+
+	before, after *side
+}
+
+// Compare compares two runs' directories, or two trials' of one run.
+func Compare(before, after string, confidence float64) (*Comparison, error) {
+	a, err := openSide(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := openSide(after)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compare.Sides(a.Side, b.Side, confidence)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a trial of each, a directory below %s", err,
+			filepath.Join(before, rundir.TrialsDir))
+	}
+	return &Comparison{Comparison: c, before: a, after: b}, nil
+}
+
+// Document is the comparison as people read it: whether it got worse, why, the changes as a figure, and the figures of
+// the largest load; of several configurations their capacities.
+func (c *Comparison) Document() *document.Document {
+	d := &document.Document{
+		Title: fmt.Sprintf("%s against %s", c.After.Directory, c.Before.Directory), Notes: slices.Clone(c.Notes),
+	}
+	d.Verdict, d.Lead = c.Verdict()
+	if d.Summary = capacitiesTable(c.Configurations); len(c.Configurations) == 1 {
+		d.Summary = c.largestLoad(&c.Configurations[0])
+		d.Add("Capacity", document.Tabled(capacitiesTable(c.Configurations)))
+	}
+	if g := c.Guard; g != nil {
+		d.Add("Guard", document.List(slices.Concat([]string{g.Text() + "."}, g.Regressions, g.NotProvable)))
+	}
+	findings := []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.",
+		c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs))}
+	for i := range c.Configurations {
+		findings = append(findings, c.Configurations[i].Findings(c.Confidence, c.suffix(i))...)
+	}
+	d.Add("What changed", document.List(findings))
+	for i := range c.Configurations {
+		c.add(d, &c.Configurations[i], c.suffix(i))
+	}
+	if d.Main == nil {
+		d.Main, d.Figures = &d.Figures[0], d.Figures[1:]
+	}
+	d.Note("A change is after less before. " + compare.NotClear + " marks one whose interval of " +
+		tuning.ConfidencePercent(c.Confidence) + " holds 0: it may be none; the relative change has an interval of " +
+		"its own, of the logarithms. Where a figure has no interval it was measured once a side, or in too few slices.")
+	d.Note(compare.WorkersMean)
+	d.Note(tuning.GCIsWallTime + ".")
+	return d
+}
+
+// suffix names a configuration where there are several.
+func (c *Comparison) suffix(i int) string {
+	if len(c.Configurations) == 1 {
+		return ""
+	}
+	return ": " + c.Configurations[i].After
+}
+
+// largestLoad are the figures of the last step that both sides measured, under its name.
+func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table {
+	t := figureTable(c.Confidence)
+	if len(p.Steps) == 0 {
+		return t
+	}
+	last := p.Steps[len(p.Steps)-1]
+	t.Columns[0].Head = last.Name
+	addFigures(&t, slices.DeleteFunc(slices.Clone(last.Figures), func(f compare.FigureChange) bool {
+		return f.Worse == ""
+	}))
+	return t
+}
+
+func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, suffix string) {
+	addDiff(d, p, suffix)
+	for _, s := range p.Steps {
+		t := figureTable(c.Confidence)
+		t.Add("verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", "")
+		addFigures(&t, s.Figures)
+		d.Add(s.Name+suffix, document.Tabled(t))
+	}
+	for _, doubt := range p.Doubts(suffix) {
+		d.Note(doubt)
+	}
+	addCosts(d, p, c.Confidence, suffix)
+	d.Figures = append(append(d.Figures, changeFigures(p, suffix)...),
+		overlay(c.before.first[p.Before], c.after.first[p.After], suffix))
+}
+
+// addDiff adds what differs as lines, and which controlled variables that moves.
+func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string) {
+	d.Add("Configuration diff"+suffix, document.Diff(strings.Join(p.Lines, "\n")))
+	cell := func(v *string) string {
+		if v == nil {
+			return document.Unknown
+		}
+		return *v
+	}
+	d.Add("What differs, by controlled variable"+suffix, document.Tabled(document.TableOf(p.Changes,
+		document.Text("Value", func(c tuning.Change) string { return c.Key }),
+		document.Text("Before", func(c tuning.Change) string { return cell(c.Before) }),
+		document.Text("After", func(c tuning.Change) string { return cell(c.After) }),
+		document.Text("Controlled variable", func(c tuning.Change) string {
+			if c.Variable == "" {
+				return document.Unknown
+			}
+			return string(c.Variable)
+		}),
+	)))
+	if text := p.UnknownMoves(); text != "" {
+		d.Note(text)
+	}
+}
+
+// addCosts adds what a query costs, and the garbage collectors.
+func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string) {
+	t := figureTable(confidence)
+	addFigures(&t, p.Marginal)
+	d.Add("What a query costs"+suffix, document.Tabled(t))
+	d.Add("Garbage collectors before and after"+suffix, document.Tabled(collectorTable(p.GC, confidence)))
+}
+
+// capacitiesTable has a row for each configuration.
+func capacitiesTable(all []compare.ConfigurationChange) document.Table {
+	type change = compare.ConfigurationChange
+	with := slices.DeleteFunc(slices.Clone(all), func(c change) bool { return c.Capacity == nil })
+	return document.TableOf(with,
+		document.Text("Configuration", func(c change) string {
+			switch {
+			case c.Before != c.After && c.Before != "":
+				return c.Before + " against " + c.After
+			case c.After == "":
+				return "the only one"
+			}
+			return c.After
+		}),
+		document.Number("Capacity before", "", func(c change) string { return c.Capacity.Before.Text() }),
+		document.Number("Capacity after", "", func(c change) string { return c.Capacity.After.Text() }),
+		document.Text("Unit", func(c change) string { return c.Capacity.Unit }),
+		document.Text("Intervals overlap", func(c change) string { return c.Capacity.OverlapText() }),
+	)
+}
+
+// figureTable is the head of a table of figures before and after, with their changes.
+func figureTable(confidence float64) document.Table {
+	within := " (" + tuning.ConfidencePercent(confidence) + ")"
+	return document.NewTable(document.Words("Figure"), document.Words("Unit"), document.Numbers("Before", ""),
+		document.Numbers("After", ""), document.Numbers("Change"+within, ""), document.Numbers("Relative"+within, ""),
+		document.Words(""))
+}
+
+// addFigures adds rows of figures, whose cells begin with more where the table has columns before.
+func addFigures(t *document.Table, figures []compare.FigureChange, more ...string) {
+	add := func(cells ...string) {
+		t.Add(slices.Concat(more, cells)...)
+		for i := range more {
+			more[i] = "" // each name once
+		}
+	}
+	for _, f := range figures {
+		add(f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), f.Absolute(), f.Relative(), f.Mark())
+		if strings.HasPrefix(f.Name, "CPU") { // GC time is no CPU
+			const perCore = Figure(minuteMs)
+			add("  the same", "cores", tuning.Digits(f.Before/perCore), tuning.Digits(f.After/perCore),
+				tuning.SignedDigits(f.Change.Value/perCore), "", "")
+		}
+	}
+}
+
+func collectorTable(all []compare.GCChange, confidence float64) document.Table {
+	type change = compare.GCChange
+	of := func(step *tuning.GCStep, text func(*tuning.GCStep) string) string {
+		if step == nil {
+			return document.Unknown
+		}
+		return text(step)
+	}
+	columns := []document.Of[change]{
+		document.Text("Step", func(c change) string { return c.Step }),
+		document.Text("Collector", func(c change) string { return c.Collector }),
+	}
+	pair := func(before, after string, text func(*tuning.GCStep) string) {
+		columns = append(columns,
+			document.Number(before, "", func(c change) string { return of(c.Before, text) }),
+			document.Number(after, "", func(c change) string { return of(c.After, text) }))
+	}
+	pair("Total ms/min before", "after", func(s *tuning.GCStep) string { return number(s.TotalMsPerMinute, 0) })
+	columns = append(columns, document.Number("Relative", "", func(c change) string {
+		if c.Before == nil || c.After == nil {
+			return "only on one side"
+		}
+		return compare.FigureChange{Difference: c.Change}.Text(confidence)
+	}))
+	pair("of CPU before", "after", func(s *tuning.GCStep) string { return tuning.Percent(s.ShareOfCPU) })
+	pair("of time before", "after", func(s *tuning.GCStep) string { return tuning.Percent(s.ShareOfTime) })
+	pair("Collections/min before", "after", func(s *tuning.GCStep) string { return number(s.CollectionsPerMin, 1) })
+	return document.TableOf(all, columns...)
+}
+
+// inFigure are the figures that the figure of changes shows.
+var inFigure = []string{compare.TotalCPU, compare.TotalGC, compare.FilterLatency, compare.MeanHeap}
+
+// changeFigures are by how much the figures that matter changed in each step; none where no step is in both.
+func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure {
+	if len(p.Steps) == 0 {
+		return nil
+	}
+	plot := chart.Plot{
+		Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with its interval" + suffix,
+		XLabel: "steps, each figure beside the others", YLabel: "% of what it was before",
+		Limit: chart.Limit{At: 0, Name: "no change"}, Crop: true,
+	}
+	for _, s := range p.Steps {
+		plot.XNames = append(plot.XNames, s.Name)
+	}
+	for i, name := range inFigure {
+		at := chart.Points{Name: name, Colour: chart.Series(i)}
+		bars := chart.Points{Colour: chart.Series(i), Low: []float64{}}
+		for n, s := range p.Steps {
+			for _, f := range s.Figures {
+				if f.Name != name || !f.Ratio.Value.Known() {
+					continue
+				}
+				x := float64(n+1) + 0.12*float64(i) - 0.18
+				at.X, at.Y = append(at.X, x), append(at.Y, 100*float64(f.Ratio.Value))
+				if f.Ratio.Low.Known() && f.Ratio.High.Known() {
+					bars.X = append(bars.X, x)
+					bars.Low = append(bars.Low, 100*float64(f.Ratio.Low))
+					bars.High = append(bars.High, 100*float64(f.Ratio.High))
+				}
+			}
+		}
+		plot.Points = append(plot.Points, bars, at)
+	}
+	return []chart.Figure{plot.Figure()}
+}

@@ -1,0 +1,124 @@
+package report_test
+
+import (
+	"cmp"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Sizing counted 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that was 85 to
+// 98% busy.
+func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
+	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []rundir.Component{
+		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128),
+		instances("JoinBolt", 1, 0.2, 256, 128)}}
+	for _, at := range []cell{{value: 10, cores: 1.1, busy: 0.5}, {value: 20, cores: 1.63, busy: 0.85},
+		{value: 30, cores: 1.9, busy: 0.98, latencyMs: 900}} {
+		at.latencyMs, at.recordsPerS, at.mibPerS, at.verdict = max(5, at.latencyMs), 1000, 1.8, tuning.OK
+		if at.latencyMs > 200 {
+			at.verdict = tuning.Fail
+		}
+		c.cells = append(c.cells, at)
+	}
+	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{c}))
+	require.NotNil(t, r.Judged.Queries)
+	assert.InDelta(t, 1.63, float64(r.Judged.Queries.Rows[0].TopologyCPUCores), 1e-9, "at the last step that held")
+	assert.Contains(t, text,
+		"cores are those that the workers used at the last step that held, 1.63, beside 1.28 declared")
+	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
+	assert.Contains(t, r.Judged.Sizing.YAML,
+		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
+}
+
+// What 200 queries take was shown as 1.061 cores, which two filter bolts used at 800.
+func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
+	var columns []column
+	for bolts, cells := range [][]cell{
+		{{value: 200, cores: 0.6}, {value: 500, cores: 1.2}, {value: 800, cores: 1.6}},
+		{{value: 500, cores: 0.9}, {value: 800, cores: 1.061}, {value: 1000, cores: 1.9, verdict: tuning.Fail}},
+	} {
+		c := column{label: tuning.Counted(bolts+1, "filter bolt"), filterBolts: bolts + 1, cores: 1.28, memoryMiB: 2000,
+			cells: cells}
+		for i := range c.cells {
+			at := &c.cells[i]
+			at.latencyMs, at.recordsPerS, at.mibPerS = 5, 1000, 1.8
+			at.verdict = cmp.Or(at.verdict, tuning.OK)
+		}
+		columns = append(columns, c)
+	}
+	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, columns))
+	demand := section(t, text, "Query scaling at a filter latency of at most 200 ms")
+	assert.Contains(t, demand,
+		"| 200 | 0.6 | 1 |\n| 500 | 0.9 | 2 |\n| 800 | 1.061 | 2 |\n| 1,000 | – | more than was run |\n")
+	assert.InDelta(t, 1.061, float64(r.Judged.Queries.Rows[1].TopologyCPUCores), 1e-9, "of all it held")
+}
+
+// A rate was given to the configuration that declared the fewest cores, 1.08, which used 1.1, beside one that used
+// 0.5.
+func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
+	var columns []column
+	used := map[string]float64{"small": 1.1, "medium": 0.5}
+	for _, c := range []column{{label: "small", filterBolts: 1, cores: 1.08},
+		{label: "medium", filterBolts: 2, cores: 1.28}} {
+		each := c.cores / float64(c.filterBolts)
+		c.memoryMiB = 2000
+		c.components = []rundir.Component{instances("FilterBolt", c.filterBolts, each, 256, 128)}
+		for i, rate := range []float64{4000, 8000} {
+			c.cells = append(c.cells, cell{value: rate, recordsPerS: rate, mibPerS: rate * 1843 / (1 << 20),
+				latencyMs: 1, cores: used[c.label] * float64(i+1) / 2, verdict: tuning.OK})
+		}
+		columns = append(columns, c)
+	}
+	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond, columns)
+	r, text := written(t, dir)
+	require.NotNil(t, r.Judged.Data)
+	require.Len(t, r.Judged.Data.Rows, 2)
+	most := r.Judged.Data.Rows[1]
+	assert.InDelta(t, 0.5, float64(most.UsedCPUCores), 1e-9, "of the one that used the fewest")
+	assert.InDelta(t, 1.28, float64(most.TotalCPUCores), 1e-9, "what it declared stands beside")
+	assert.InDelta(t, 16_000, float64(most.RecordsPerCore), 1e-6)
+	assert.Contains(t, text, "| Cores declared | Cores used |")
+	assert.Contains(t, text, "Small and medium held the most: at least 8,000 records/s.")
+	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
+	assert.InDelta(t, 0.5, float64(r.Judged.Sizing.Sizing.CPUCores.Value), 0.01)
+	assert.Contains(t, r.Judged.Sizing.YAML,
+		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, beside 1.28 declared")
+
+	// The run's table keeps both, so that what is made of the file is what the report states.
+	_, out := reported(t, dir)
+	path := filepath.Join(out, "data.csv")
+	_, rows, err := csvtable.Data(path, csvtable.CPUUnsaid)
+	require.NoError(t, err)
+	again, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
+	require.NoError(t, err)
+	assert.Equal(t, asText(t, r.Judged.Data), asText(t, again))
+	curve, err := csvtable.Scaling(path)
+	require.NoError(t, err)
+	assert.Equal(t, []tuning.ScalingRow{{Size: 0.25, Throughput: 4000}, {Size: 0.5, Throughput: 8000}}, curve.Rows)
+	source, err := predict.OfTable(path, tuning.Unknown)
+	require.NoError(t, err)
+	measured := source.Observations[1].Measured
+	assert.InDelta(t, 0.5, float64(measured[predict.CPU]), 1e-9)
+	assert.InDelta(t, 1.28, float64(measured[predict.CoresHeld]), 1e-9)
+
+	// Where they are known of some volumes alone, the others' are stated to be those asked for.
+	for i := range rows {
+		if rows[i].RecordsPerS == 4000 {
+			rows[i].UsedCPUCores = 0
+		}
+	}
+	mixed, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
+	require.NoError(t, err)
+	assert.Contains(t, mixed.Notes, "the cores used are known of 1 of 2 volumes: of the others those asked for are taken")
+	rows[0].UsedCPUCores = -1
+	_, err = tuning.AnalyzeData(rows, tuning.DefaultConfidence)
+	assert.ErrorContains(t, err, tuning.ColumnUsedCPU)
+}

@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
+)
+
+// Ingest is what a collector took from ever more clients.
+type Ingest struct {
+	// Capacity is the answer in a sentence, Findings are further ones.
+	Capacity string
+	Findings []string
+	Steps    []IngestStep
+	// Stages are those of the step with the most rows a second, in the order of a sample's way.
+	Stages []IngestStage
+	// Scaling is rows a second over clients; nil where there is too little to say.
+	Scaling *tuning.Scaling
+	// Run is what was run, on what.
+	Run   []rundir.Entry
+	Notes []string
+}
+
+// IngestStep is what so many clients brought; what is not known is Unknown.
+type IngestStep struct {
+	Clients                              int
+	RowsPerS, AckedRowsPerS, SamplesPerS Figure
+	SamplesPerCPUSecond                  Figure // of the server
+	AckP50Ms, AckP99Ms, AckP999Ms        Figure
+	Rejected                             int // answers that there was no room
+	ServerMiB                            Figure
+	WireBytes, JournalBytes, DiskBytes   Figure // a sample
+}
+
+// IngestStage is how long a stage took, ms.
+type IngestStage struct {
+	Name, Of             string // what it is of: a batch, a write ...
+	Count                uint64
+	P50Ms, P99Ms, P999Ms Figure
+}
+
+// OfIngest shows what a collector took.
+func OfIngest(i *Ingest) *document.Document {
+	d := &document.Document{
+		Title: "What the collector takes", Findings: append([]string{i.Capacity}, i.Findings...), Notes: i.Notes,
+	}
+	i.addTables(d)
+	d.Figures = i.figures()
+	return d
+}
+
+func (i *Ingest) addTables(d *document.Document) {
+	type step = IngestStep
+	type stage = IngestStage
+	d.Add("Clients", document.Tabled(document.TableOf(i.Steps,
+		wholeColumn("Clients", func(s step) int { return s.Clients }),
+		figureColumn("Rows/s", "", 0, func(s step) Figure { return s.RowsPerS }),
+		figureColumn("Acknowledged rows/s", "", 0, func(s step) Figure { return s.AckedRowsPerS }),
+		figureColumn("Samples/s", "", 0, func(s step) Figure { return s.SamplesPerS }),
+		figureColumn("Samples a server CPU-second", "", 0, func(s step) Figure { return s.SamplesPerCPUSecond }),
+		digitsColumn("Ack p50", "ms", func(s step) Figure { return s.AckP50Ms }),
+		digitsColumn("p99", "ms", func(s step) Figure { return s.AckP99Ms }),
+		digitsColumn("p999", "ms", func(s step) Figure { return s.AckP999Ms }),
+		wholeColumn("Rejected", func(s step) int { return s.Rejected }),
+		figureColumn("Server", "MiB", 0, func(s step) Figure { return s.ServerMiB }),
+		digitsColumn("Wire", "bytes a sample", func(s step) Figure { return s.WireBytes }),
+		digitsColumn("Journal", "bytes a sample", func(s step) Figure { return s.JournalBytes }),
+		digitsColumn("Store", "bytes a sample", func(s step) Figure { return s.DiskBytes }),
+	)))
+	d.Add("Stages", document.Tabled(document.TableOf(i.Stages,
+		document.Text("Stage", func(s stage) string { return s.Name }),
+		document.Text("Of", func(s stage) string { return s.Of }),
+		document.Number("Count", "", func(s stage) string { return tuning.Grouped(strconv.FormatUint(s.Count, 10)) }),
+		digitsColumn("p50", "ms", func(s stage) Figure { return s.P50Ms }),
+		digitsColumn("p99", "ms", func(s stage) Figure { return s.P99Ms }),
+		digitsColumn("p999", "ms", func(s stage) Figure { return s.P999Ms }),
+	)))
+}
+
+func (i *Ingest) figures() []chart.Figure {
+	all := []chart.Figure{i.saturation().Figure(), i.latency().Figure()}
+	if len(i.Stages) > 0 {
+		all = append(all, i.stages().Figure())
+	}
+	return all
+}
+
+// curve is a figure over the steps' clients, as a line.
+func (i *Ingest) curve(name string, colour int, figure func(IngestStep) Figure) chart.Points {
+	points := measuredPoints(name, colour, i.Steps, func(s IngestStep) Figure { return Figure(s.Clients) }, figure)
+	points.Joined = true
+	return points
+}
+
+// saturation is the curve of rows over clients, with points that are hollow where the collector had no room.
+func (i *Ingest) saturation() chart.Plot {
+	queryable := i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS })
+	dots := queryable
+	dots.Name, dots.Joined = "", false
+	for _, s := range i.Steps {
+		dots.Full = append(dots.Full, s.Rejected == 0)
+	}
+	return chart.Plot{
+		Name: "saturation", Title: "Rows a second over clients (hollow: the collector had no room for some batches)",
+		XLabel: "clients", YLabel: "rows/s", Limit: chart.NoLimit, Points: []chart.Points{queryable, dots,
+			i.curve("until acknowledged", 1, func(s IngestStep) Figure { return s.AckedRowsPerS })},
+	}
+}
+
+func (i *Ingest) latency() chart.Plot {
+	return chart.Plot{
+		Name: "acknowledgement", Title: "Time from a batch's sending to its acknowledgement, fsync included",
+		XLabel: "clients", YLabel: "ms", LogY: true, Limit: chart.NoLimit, Points: []chart.Points{
+			i.curve("p50", 0, func(s IngestStep) Figure { return s.AckP50Ms }),
+			i.curve("p99", 1, func(s IngestStep) Figure { return s.AckP99Ms }),
+			i.curve("p999", 2, func(s IngestStep) Figure { return s.AckP999Ms }),
+		},
+	}
+}
+
+func (i *Ingest) stages() chart.Plot {
+	plot := chart.Plot{
+		Name: "stages", Title: "Time of each stage of a sample's way, with the most rows a second",
+		YLabel: "ms", LogY: true, Limit: chart.NoLimit,
+	}
+	var place []float64
+	for n, s := range i.Stages {
+		plot.XNames, place = append(plot.XNames, s.Name), append(place, float64(n+1))
+	}
+	for n, of := range []func(IngestStage) Figure{
+		func(s IngestStage) Figure { return s.P50Ms }, func(s IngestStage) Figure { return s.P99Ms },
+		func(s IngestStage) Figure { return s.P999Ms },
+	} {
+		points := measuredPoints([]string{"p50", "p99", "p999"}[n], n, i.Stages, of, of)
+		points.X = place
+		plot.Points = append(plot.Points, points)
+	}
+	return plot
+}
+
+// HTML is the report as one page that needs nothing beside it.
+func (i *Ingest) HTML() ([]byte, error) {
+	d := &document.Document{Title: "What the collector takes", Lead: i.Capacity, Notes: i.Notes}
+	figures := i.figures()
+	d.Add("The saturation curve", document.Drawn(figures[0]), document.List(i.Findings))
+	i.addTables(d)
+	for _, f := range figures[1:] {
+		d.Add(strings.ToUpper(f.Name[:1])+f.Name[1:], document.Drawn(f))
+	}
+	if i.Scaling != nil {
+		s := OfScaling(i.Scaling)
+		d.Add(s.Title, s.Blocks()...)
+	}
+	d.Add("What ran", document.Tabled(entryTable("", "", i.Run)))
+	return d.HTML()
+}
+
+// Write writes the page ingest.html, and other files by their names, into dir.
+func (i *Ingest) Write(dir string, others map[string][]byte) error {
+	html, err := i.HTML()
+	if err != nil {
+		return fmt.Errorf("make ingest.html: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	others["ingest.html"] = html
+	return writeFiles(dir, others)
+}

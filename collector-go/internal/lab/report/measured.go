@@ -1,0 +1,232 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// measured is a configuration at one place of the axis, over all its launches.
+type measured struct {
+	value    float64
+	verdicts []tuning.Verdict
+	steps    []*StepReport
+	// attempts are each time that it was measured well enough to be a point of what a query costs, mirrored those for
+	// that alone.
+	attempts, mirrored []*StepReport
+}
+
+// last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
+func (r *RunReport) measured(configuration int) (out []measured) {
+	for _, t := range r.Trials {
+		if t.Configuration != configuration || t.Report == nil {
+			continue
+		}
+		for _, s := range t.lastAttempts() {
+			if s.Kind == rundir.CostStep {
+				continue
+			}
+			i := slices.IndexFunc(out, func(m measured) bool { return m.value == s.Value })
+			if i < 0 {
+				i = len(out)
+				out = append(out, measured{value: s.Value})
+			}
+			out[i].verdicts = append(out[i].verdicts, t.verdictAt(s))
+			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == rundir.LoadStep {
+				out[i].steps = append(out[i].steps, step)
+				out[i].attempts = append(out[i].attempts, t.attempts(s)...)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
+	return out
+}
+
+// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch states how
+// far the topology drifts.
+func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
+	for _, s := range t.Steps {
+		step := t.Report.stepAt(s.StartMs)
+		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK && step != nil {
+			all = append(all, step)
+		}
+	}
+	return all
+}
+
+// verdict is one for all launches: what they agree on, else inconclusive.
+func (m measured) verdict() tuning.Verdict { return tuning.Agreed(m.verdicts) }
+
+// usedCores are those that all workers used; 0 where nobody measured it.
+func (m measured) usedCores() Figure {
+	used := m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) })
+	if !(used > 0) {
+		return 0
+	}
+	return used
+}
+
+func (m measured) mean(figure func(*StepReport) Figure) Figure {
+	var all []Figure
+	for _, s := range m.steps {
+		all = append(all, figure(s))
+	}
+	return rundir.Average(all)
+}
+
+// size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
+// used at most.
+type size struct {
+	cores, memoryMiB Figure
+	filterBolts      int
+	note             string
+	// used is what its workers used at the last step that held, the mean of its launches; unknown where nobody
+	// measured.
+	used Figure
+}
+
+// measuredCores are what it used, beside what it asks for, which nothing but a scheduler goes by.
+func (s size) measuredCores() (Figure, string) {
+	if !s.used.Known() || !(s.used > 0) {
+		return s.cores, s.note
+	}
+	note := "cores are those that the workers used at the last step that held"
+	if s.note == "" && s.cores.Known() {
+		note += fmt.Sprintf(", %s, beside %s declared", tuning.Digits(s.used), tuning.Digits(s.cores))
+	}
+	return s.used, note
+}
+
+// lastOK is the trial's step that held the most; nil where none did.
+func (t TrialReport) lastOK() (last *TrialStep) {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == rundir.LoadStep &&
+			(last == nil || s.Value >= last.Value) {
+			last = s
+		}
+	}
+	return last
+}
+
+// busyMost is the share of a core that a component's busiest instance took at the last step that held; 0 where it is
+// not known.
+func (r *RunReport) busyMost(configuration int, component string) (most Figure) {
+	for _, t := range r.Trials {
+		if t.Configuration != configuration {
+			continue
+		}
+		if last := t.lastOK(); last != nil && last.Evidence != nil {
+			for _, b := range last.Evidence.Bolts {
+				if b.Component == component && b.BusyMost > most {
+					most = b.BusyMost
+				}
+			}
+		}
+	}
+	return most
+}
+
+func (r *RunReport) size(configuration int) size {
+	s := size{cores: Unknown, memoryMiB: Unknown}
+	used := Unknown
+	var held []Figure
+	for _, t := range r.Trials {
+		if t.Configuration != configuration {
+			continue
+		}
+		s.filterBolts = max(s.filterBolts, filterBoltsOf(t))
+		if last := t.lastOK(); last != nil {
+			held = append(held, last.CPUCores)
+		}
+		for _, step := range t.Steps {
+			used = tuning.Greater(used, step.CPUCores)
+		}
+		if t.Report == nil || t.Report.Requested == nil {
+			continue
+		}
+		resources, err := t.Report.Requested.Resources(tuning.Machine{CPUCores: 1, MemoryMiB: Unknown})
+		if err == nil && resources.Totals.CPUCores > 0 {
+			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
+		}
+	}
+	s.used = rundir.Average(held)
+	if !s.cores.Known() && used.Known() {
+		s.cores, s.note = used, "the topology reported no CPU that it asks of the scheduler: cores are those that its "+
+			"workers used at most"
+	}
+	return s
+}
+
+const filterParallelism = "bullet.topology.filter.bolt.parallelism"
+
+// filterBoltsOf is how many filter bolts the trial had: by the topology itself, by its settings, or by the evidence.
+func filterBoltsOf(t TrialReport) (bolts int) {
+	if t.Report != nil && t.Report.Requested != nil {
+		for _, c := range t.Report.Requested.Components {
+			if c.Name == tuning.FilterBolt {
+				return c.Parallelism
+			}
+		}
+	}
+	for _, e := range t.Settings {
+		if e.Key == filterParallelism {
+			fmt.Sscan(e.Value, &bolts)
+		}
+	}
+	return bolts
+}
+
+// components are what a configuration consists of, CPU and heap by instance; none where its topology reported none.
+func (r *RunReport) components(configuration int) (all []tuning.Component) {
+	for _, t := range r.Trials {
+		if t.Configuration != configuration || t.Report == nil || t.Report.Requested == nil {
+			continue
+		}
+		for _, c := range t.Report.Requested.Components {
+			all = append(all, tuning.Component{
+				Name:           r.componentName(t, c.Name),
+				Parallelism:    max(1, c.Parallelism),
+				CPUCoresEach:   c.CPUCoresTotal / Figure(max(1, c.Parallelism)),
+				CPUCoresTotal:  Unknown,
+				OnHeapMiB:      c.OnHeapMiB,
+				OffHeapMiB:     c.OffHeapMiB,
+				TotalMemoryMiB: Unknown,
+				BusyMost:       r.busyMost(configuration, c.Name),
+			})
+		}
+		return all
+	}
+	return nil
+}
+
+// The settings that make DataSource the DSL's.
+const (
+	dslSpoutEnable = "bullet.topology.dsl.spout.enable"
+	dslBoltEnable  = "bullet.topology.dsl.bolt.enable"
+)
+
+// componentName distinguishes the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and
+// they have settings of their own.
+func (r *RunReport) componentName(t TrialReport, name string) string {
+	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") &&
+		!strings.EqualFold(r.setting(t, dslBoltEnable), "true") {
+		return "DSL spout"
+	}
+	return name
+}
+
+// withComponents is a volume as its table has it: a row for each component, or one without where none is known.
+func withComponents(volume tuning.DataRow, components []tuning.Component) (rows []tuning.DataRow) {
+	if len(components) == 0 {
+		return []tuning.DataRow{volume}
+	}
+	for _, c := range components {
+		volume.Component = c
+		rows = append(rows, volume)
+	}
+	return rows
+}

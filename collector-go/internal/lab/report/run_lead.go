@@ -1,0 +1,188 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// mostNamedSteps bounds how many other steps that were not OK the lead names.
+const mostNamedSteps = 2
+
+// trialStep is a step with its trial.
+type trialStep struct {
+	trial TrialReport
+	step  TrialStep
+}
+
+// why is the verdict's reason in sentences: what was held, the two steps that bound it, each with its own reason, and
+// the other steps that were not OK.
+func (r *RunReport) why() string {
+	held := r.mostHeld()
+	lastOK, firstFail := r.bounding()
+	steps := 0
+	var others []trialStep
+	for _, t := range r.Trials {
+		for _, s := range t.explained() {
+			steps++
+			bounds := firstFail != nil && t.Number == firstFail.trial.Number && s.Value == firstFail.step.Value &&
+				s.Kind == firstFail.step.Kind
+			if s.Verdict != tuning.OK && !bounds {
+				others = append(others, trialStep{t, s})
+			}
+		}
+	}
+	switch {
+	case r.unanswered != "":
+		return capital(r.unanswered) + ". So the question is not answered: the steps were measured at another record " +
+			"rate. Free the host of other work, or set load.records_per_second to a number. " + held
+	case steps == 0:
+		return "No step was measured."
+	case !r.Finished:
+		held = "The run has not ended. " + held
+	}
+	if firstFail == nil && len(others) == 0 {
+		return held + fmt.Sprintf("Every goal was met in %s.", numbered(steps, "step")) + r.openEnd()
+	}
+	if lastOK != nil {
+		held += fmt.Sprintf("Last OK: %s. ", r.metAt(*lastOK))
+	}
+	if firstFail != nil {
+		held += "First FAIL: " + r.firstReason(*firstFail) + " "
+	}
+	return strings.TrimSpace(held + r.others(others))
+}
+
+// openEnd states that a search ended at its last value.
+func (r *RunReport) openEnd() string {
+	if r.Verdict != tuning.Inconclusive || !r.Finished {
+		return ""
+	}
+	return " The search ended at its last value without a FAIL, so that the capacity is not bounded: go on with larger values."
+}
+
+// bounding are the steps between which the capacity lies that the lead names: of the configuration that held the most,
+// or, where none held anything, that failed latest.
+func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
+	if r.Analysis == rundir.OfTimeline || len(r.Rows) == 0 {
+		return nil, nil
+	}
+	most := slices.MaxFunc(r.Rows, func(a, b RowReport) int { return a.Capacity.Compare(b.Capacity) })
+	find := func(value *float64, verdict tuning.Verdict) (found *trialStep) {
+		for _, t := range r.Trials {
+			if value == nil || t.Configuration != most.Configuration {
+				continue
+			}
+			for _, s := range t.Steps {
+				if s.Value == *value && s.Verdict == verdict && s.Kind != rundir.CostStep {
+					found = &trialStep{t, s}
+				}
+			}
+		}
+		return found
+	}
+	return find(most.Capacity.LastOK, tuning.OK), find(most.Capacity.FirstFail, tuning.Fail)
+}
+
+// others are the further steps that were not OK: a few by name, each with its own reason, else how many of each
+// verdict.
+func (r *RunReport) others(all []trialStep) string {
+	if len(all) <= mostNamedSteps {
+		var said []string
+		for _, p := range all {
+			said = append(said, r.firstReason(p))
+		}
+		return strings.Join(said, " ")
+	}
+	counts := map[tuning.Verdict]int{}
+	for _, p := range all {
+		counts[p.step.Verdict]++
+	}
+	var parts []string
+	for _, v := range []tuning.Verdict{tuning.Fail, tuning.Limited, tuning.Inconclusive} {
+		if n := counts[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return fmt.Sprintf("Of the other steps %s; each has its own reason below.", tuning.Listed(parts))
+}
+
+// at names a step, with its trial where there are several.
+func (r *RunReport) at(p trialStep) string {
+	if len(r.Rows) > 1 {
+		return p.trial.name() + ", " + p.step.Name
+	}
+	return p.step.Name
+}
+
+// metAt is a step that was OK, with what its goals were judged by.
+func (r *RunReport) metAt(p trialStep) string {
+	var figures []string
+	for _, f := range p.step.Figures {
+		if f.Measured.Known() && f.Goal.Figure != tuning.FailedQueries {
+			figures = append(figures, f.String())
+		}
+	}
+	return r.at(p) + tuning.InBrackets(strings.Join(figures, ", "))
+}
+
+// firstReason is a step's first reason with its limiter as a sentence.
+func (r *RunReport) firstReason(p trialStep) string {
+	s := p.step
+	why, text := s.why(), string(s.Verdict)
+	if len(why) > 0 {
+		text = strings.TrimSuffix(why[0], ".")
+	}
+	if l := s.Limitation; l != nil && l.Known() && !strings.Contains(text, "limited by") {
+		text += ", limited by " + limitedBy(*l)
+	}
+	return fmt.Sprintf("%s: %s.", capital(r.at(p)), text)
+}
+
+// mostHeld is the largest capacity of a configuration as a sentence, and which configurations have none since nothing
+// of them was measured; "" where none held anything.
+func (r *RunReport) mostHeld() string {
+	var most, unmeasured []RowReport
+	for _, row := range r.Rows {
+		c := row.Capacity
+		if c.LastOK == nil && c.FirstFail == nil && len(c.Inconclusive)+len(c.Limited) == 0 {
+			unmeasured = append(unmeasured, row)
+		}
+		if c.LastOK == nil || len(most) > 0 && *c.LastOK < *most[0].Capacity.LastOK {
+			continue
+		}
+		if len(most) > 0 && *c.LastOK > *most[0].Capacity.LastOK {
+			most = nil
+		}
+		most = append(most, row)
+	}
+	if len(most) == 0 || r.Analysis == rundir.OfTimeline {
+		return ""
+	}
+	text := fmt.Sprintf("Capacity: %s %s. ", most[0].Capacity.Text(), r.axis())
+	switch {
+	case len(most) > 1:
+		held := most[0].Capacity.Text()
+		if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
+			held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
+		}
+		text = fmt.Sprintf("%s held the most: %s %s. ", capital(labelsOf(most)), held, r.axis())
+	case len(r.Rows) > 1:
+		text = fmt.Sprintf("The most was held by %s: %s %s. ", most[0].Label, most[0].Capacity.Text(), r.axis())
+	}
+	if len(unmeasured) > 0 && r.Finished {
+		text += fmt.Sprintf("Not measured: %s. ", labelsOf(unmeasured))
+	}
+	return text
+}
+
+func labelsOf(rows []RowReport) string {
+	var labels []string
+	for _, row := range rows {
+		labels = append(labels, row.Label)
+	}
+	return tuning.Listed(labels)
+}

@@ -1,0 +1,242 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// RunReport is the report of a run's directory: what its trials came to, and what follows from all of them together.
+type RunReport struct {
+	Title      string          `json:"title"`
+	Experiment string          `json:"experiment"`
+	Test       int             `json:"test,omitempty"`
+	Analysis   rundir.Analysis `json:"analysis"`
+	Axis       rundir.Axis     `json:"axis"`
+	About      string          `json:"about,omitempty"`
+	// Verdict is inconclusive until the run has ended by itself; Finished reports whether it has.
+	Verdict   tuning.Verdict `json:"verdict"`
+	Finished  bool           `json:"finished"`
+	StartedMs int64          `json:"started_ms"`
+	Goals     []tuning.Goal  `json:"goals"`
+	Rows      []RowReport    `json:"rows"`
+	Trials    []TrialReport  `json:"trials"`
+	Judged    Judged         `json:"judged"`
+	// Compared are the configurations against the first one.
+	Compared []ComparedConfiguration `json:"compared,omitempty"`
+	Manifest rundir.Manifest         `json:"manifest"`
+	Load     string                  `json:"load"`
+	Notes    []string                `json:"notes"`
+	Caveats  []string                `json:"caveats"`
+	Volume   VolumeReport            `json:"data_volume"`
+
+	plan         rundir.Plan
+	mibEstimated bool   // MiB/s of a step at least
+	unanswered   string // why the run answers nothing, "" where it does
+}
+
+// RowReport is one configuration over all its launches.
+type RowReport struct {
+	Configuration int                 `json:"configuration"`
+	Label         string              `json:"label"`
+	Point         []rundir.Coordinate `json:"point"`
+	Launches      int                 `json:"launches"`
+	Verdict       tuning.Verdict      `json:"verdict"`
+	Capacity      tuning.Interval     `json:"capacity"`
+	// Repeats are the capacities of each of its trials by itself, in the trials' order.
+	Repeats []tuning.Interval `json:"capacity_of_each_repeat"`
+	// Limiters name what limited the steps that missed their goals or were capped.
+	Limiters []string `json:"limiters"`
+	// LeastHostIdle is that of the step in which the host was busiest.
+	LeastHostIdle Figure `json:"least_host_idle"`
+}
+
+// TrialReport is one launch of the topology.
+type TrialReport struct {
+	Number        int                 `json:"number"`
+	Label         string              `json:"label"`
+	Configuration int                 `json:"configuration"`
+	Repeat        int                 `json:"repeat"`
+	Point         []rundir.Coordinate `json:"point"`
+	Settings      []rundir.Entry      `json:"settings"`
+	// Changes are what differs from the trial that was measured before it.
+	Changes []tuning.Change `json:"changed_since_the_trial_before"`
+	// Arguments are all that was laid over the Bullet YAML; Launched is the command line that did it, "" on the local
+	// cluster.
+	Arguments []rundir.Entry `json:"arguments"`
+	Launched  string         `json:"launched,omitempty"`
+	// Reported is what its topology reported of itself; null where nothing is known of it.
+	Reported *rundir.ReportedConfig `json:"told"`
+	State    rundir.TrialState      `json:"state"`
+	Error    string                 `json:"error,omitempty"`
+	Launches int                    `json:"launches"`
+	Steps    []TrialStep            `json:"steps"`
+	// Report is what its figures and tables are drawn from; null where no step was measured.
+	Report *Report `json:"report"`
+}
+
+// TrialStep is a step as it was judged, with what limited it where that was looked at.
+type TrialStep struct {
+	rundir.Step
+	Name string `json:"name"`
+}
+
+// VolumeReport is R/s and MiB/s, averaged over measured time: of the whole test, and of each configuration, in the
+// rows' order.
+type VolumeReport struct {
+	rundir.DataVolume
+	Configurations []rundir.DataVolume `json:"configurations"`
+}
+
+// Plan is what the run was to do.
+func (r *RunReport) Plan() rundir.Plan { return r.plan }
+
+// axis is what the steps ascend along, as people call it.
+func (r *RunReport) axis() string { return axisNames[r.plan.Axis] }
+
+// host names the machine that the run's idle is of.
+func (r *RunReport) host() string {
+	if hostOfRun(r.plan) {
+		return theRunHost
+	}
+	return theHost
+}
+
+// Class is the class of the run's queries.
+func (r *RunReport) Class() string { return r.plan.Load.Class }
+
+// Verdicts count the run's measured steps by what their attempts come to.
+func (r *RunReport) Verdicts() map[tuning.Verdict]int {
+	counts := map[tuning.Verdict]int{}
+	for _, t := range r.Trials {
+		for _, s := range t.lastAttempts() {
+			counts[t.verdictAt(s)]++
+		}
+	}
+	return counts
+}
+
+// label is what people call a configuration.
+func (r *RunReport) label(configuration int) string {
+	for _, row := range r.Rows {
+		if row.Configuration == configuration {
+			return row.Label
+		}
+	}
+	return ""
+}
+
+// setting is the trial's own, else the run's.
+func (r *RunReport) setting(t TrialReport, key string) (value string) {
+	for _, entries := range [][]rundir.Entry{r.Manifest.BulletSettings, t.Settings} {
+		for _, e := range entries {
+			if e.Key == key {
+				value = e.Value
+			}
+		}
+	}
+	return value
+}
+
+// name distinguishes the trial from the other launches of its configuration.
+func (t *TrialReport) name() string {
+	if t.Repeat > 1 {
+		return fmt.Sprintf("%s (repeat %d)", t.Label, t.Repeat)
+	}
+	return t.Label
+}
+
+// lastAttempts leaves out steps that were measured again.
+func (t TrialReport) lastAttempts() (last []TrialStep) {
+	for i, s := range t.Steps {
+		again := slices.ContainsFunc(t.Steps[i+1:],
+			func(later TrialStep) bool { return later.Kind == s.Kind && later.Value == s.Value })
+		if !again {
+			last = append(last, s)
+		}
+	}
+	return last
+}
+
+// verdictAt is what the attempts at a step's place come to; they are of one trial.
+func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
+	verdict := last.Verdict
+	for _, s := range t.Steps {
+		if s.Kind != last.Kind || s.Value != last.Value || s.Verdict == tuning.Inconclusive || s.Verdict == verdict {
+			continue
+		}
+		if verdict != tuning.Inconclusive {
+			return tuning.Inconclusive // they contradict each other
+		}
+		verdict = s.Verdict
+	}
+	return verdict
+}
+
+// explained are the last attempts, of which one that was OK gives its place to an earlier one that failed: they
+// contradict each other, and what the other missed is to be explained.
+func (t TrialReport) explained() []TrialStep {
+	all := t.lastAttempts()
+	for i, last := range all {
+		for _, s := range t.Steps {
+			if last.Verdict == tuning.OK && s.Verdict == tuning.Fail && s.Kind == last.Kind && s.Value == last.Value {
+				all[i] = s
+			}
+		}
+	}
+	return all
+}
+
+// verdictText is the step's verdict, with that of an attempt that contradicts it.
+func (t TrialReport) verdictText(s TrialStep) string {
+	if s.Verdict == tuning.Fail && slices.ContainsFunc(t.Steps, func(other TrialStep) bool {
+		return other.Verdict == tuning.OK && other.Kind == s.Kind && other.Value == s.Value
+	}) {
+		return "FAIL, and OK in another attempt"
+	}
+	return string(s.Verdict)
+}
+
+// why are a step's reasons, and what limited it unless they say so already.
+func (s TrialStep) why() []string {
+	why := append([]string{}, s.Reasons...)
+	if s.Limitation == nil && s.Verdict != tuning.Inconclusive {
+		why = append(why, "what limited it is not known: no evidence was gathered")
+	}
+	if s.Limitation != nil && !strings.Contains(strings.Join(why, "; "), s.Limitation.Text) {
+		why = append(why, s.Limitation.Text)
+	}
+	return why
+}
+
+// reported are the trials of which a step was measured.
+func (r *RunReport) reported() (all []*TrialReport) {
+	for i := range r.Trials {
+		if r.Trials[i].Report != nil {
+			all = append(all, &r.Trials[i])
+		}
+	}
+	return all
+}
+
+// latencyLimit is that of the goal about the filter latency, the document's where there is none.
+func (r *RunReport) latencyLimit() float64 {
+	for _, g := range r.Goals {
+		if g.Figure == tuning.FilterLatency && g.AtMost.Known() {
+			return float64(g.AtMost)
+		}
+	}
+	return tuning.DefaultGoals().FilterLatencyLimitMs
+}
+
+// queryGoals are what a grid of queries is judged by.
+func (r *RunReport) queryGoals() tuning.QueryGoals {
+	return tuning.QueryGoals{
+		LimitMs:    r.latencyLimit(),
+		Headroom:   tuning.DefaultHeadroom,
+		Confidence: tuning.DefaultConfidence,
+	}
+}

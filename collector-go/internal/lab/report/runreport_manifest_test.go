@@ -1,0 +1,94 @@
+package report_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// markdownOfRun is a run's report as Markdown.
+func markdownOfRun(t *testing.T, dir string) string {
+	t.Helper()
+	r, err := report.OpenRunReport(dir)
+	require.NoError(t, err)
+	out := t.TempDir()
+	require.NoError(t, r.Write(out))
+	text, err := os.ReadFile(filepath.Join(out, "report.md"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A command launches on a cluster: its machines are counted, and the host of the load is reported apart.
+func TestTheClustersMachinesAreCounted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	littleHeap.write(t, dir)
+	edited(t, dir, rundir.TrialsDir+"/01-as-it-is/run.json", func(run *rundir.Figures) {
+		run.Requested.Components[1].CPUCoresTotal, run.Requested.Totals.CPUCores = 215.5, 219.5
+	})
+	text := markdownOfRun(t, dir)
+	for _, want := range []string{
+		"Machines: 5, limited by cpu (219.5 cores / 47 = 4.67",
+		"| Machines of the cluster | 20 |", "| Each machine: Processors | 48 x a made-up processor |",
+		"| Each machine: Usable cores | 47 of 48 |", "| Each machine: Memory | 256.0 GiB |",
+		"| Each machine: Network | 25 Gbit/s |", "| Host of the load: Processors | 4 x a made-up small processor |",
+		"| Host of the load: Usable cores | 4 of 4 |",
+		"| Kafka | 4.1.1 |", "| Java of the host of the load | 17.0.12 |", "| Compression ratio | 1.2 |",
+		"| Launched by | storm jar bullet-topology.jar --name test4-01 -c 'kafka.password=(not shown)' -c 'topology.worker.childopts=-XX:+UseG1GC -Xmx1g' |",
+		"| Heap flags in effect | -Xmx4096m |", "| Heap limit of a worker | 4096 MiB |",
+		"| kafka.password | (not shown) |",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "hush")
+
+	edited(t, dir, rundir.ManifestFile, func(m *rundir.Manifest) { m.Cluster = nil })
+	text = markdownOfRun(t, dir)
+	assert.Contains(t, text,
+		"Machines needed: not known, since nothing is known of the cluster's: give cluster.machines.")
+	assert.Contains(t, text, "| Machines of the cluster | not known: give cluster.machines in the experiment's file |")
+	assert.NotContains(t, text, "limited by cpu (")
+}
+
+// On the local cluster the machine is the only one there is.
+func TestTheOnlyMachineIsCounted(t *testing.T) {
+	text := markdownOfRun(t, sampleRun)
+	assert.Contains(t, text, "| Processors | 2 x a made-up processor |")
+	assert.Contains(t, text, "| Usable cores | 2 of 2 |")
+	assert.NotContains(t, text, "Host of the load: ")
+	assert.NotContains(t, text, "Machines of the cluster")
+	assert.NotContains(t, text, "heap flags in effect | -Xmx384m | -Xmx384m", "they share it")
+
+	dir := copied(t, sampleRun)
+	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ReportedConfigFile, func(reported *rundir.ReportedConfig) {
+		reported.HeapFlags = "-Xmx96m"
+	})
+	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")
+}
+
+// What nobody states of the records is not known; what is stated is shown, also without the rest.
+func TestAReportShowsOfTheRecordsWhatIsStated(t *testing.T) {
+	assert.Equal(t, "7 fields", rundir.Records{Fields: 7}.Schema())
+	assert.Equal(t, "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps)",
+		rundir.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}.Schema())
+	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.0, 1.03, 1.09, 1.08, 1.01, 0.97)})
+	path := filepath.Join(dir, rundir.ManifestFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var m rundir.Manifest
+	require.NoError(t, json.Unmarshal(text, &m))
+	m.Records = rundir.Records{MeanRecordBytes: 700, CompressionRatio: tuning.Unknown}
+	text, err = json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	_, page := written(t, dir)
+	assert.Contains(t, page, "| Records | not known: the experiment does not state records |")
+	assert.Contains(t, page, "| Mean record | 700 bytes |")
+}

@@ -1,0 +1,107 @@
+package report_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+const sampleRun = "../rundir/testdata/sample"
+
+// copied is a run's directory that a test may change.
+func copied(t *testing.T, from string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(from)))
+	return dir
+}
+
+func TestTheReportOfARunsDirectory(t *testing.T) {
+	r, err := report.OpenRunReport(sampleRun)
+	require.NoError(t, err)
+	out := t.TempDir()
+	require.NoError(t, r.Write(out))
+	for _, file := range []string{"report.html", "report.md", "report.json", "queries.csv",
+		"figures/queries-latency.svg", "figures/queries-capacity.png", "figures/trial-01-timeline.svg"} {
+		assert.FileExists(t, filepath.Join(out, file))
+	}
+	markdown, err := os.ReadFile(filepath.Join(out, "report.md"))
+	require.NoError(t, err)
+	for _, want := range []string{
+		"# A made-up grid of filter bolts by queries (FAIL)",
+		"| 1 filter bolts | FAIL | [40, 80) | cannot tell | 22% | 1 |",
+		"| 2 filter bolts | OK | at least 80 | – | 22% | 1 |",
+		"| 4 filter bolts | inconclusive | not measured |",
+		"- 1 filter bolts, 80 queries (FAIL): mean filter latency 812.5 ms is above 200 ms; average result size 8.40 is below 9.90: records were lost; what limited it is not known: no evidence was gathered.",
+		"4 filter bolts could not be measured: the topology was not submitted: exit status 1.",
+		"bullet.topology.filter.bolt.parallelism: 1",
+		"| bullet.topology.filter.bolt.parallelism | 1 | 2 | 4 |",
+		"| Java of the workers | 17.0.9 |",
+	} {
+		assert.Contains(t, string(markdown), want)
+	}
+	first, rest, _ := strings.Cut(string(markdown), "\n## ")
+	for _, want := range []string{
+		"\n\nThe most was held by 2 filter bolts: at least 80 simultaneous queries. Not measured: 4 filter bolts. Last OK: 2 filter bolts, 80 queries (mean filter latency 13 ms, mean result size 10 records). 1 filter bolts, 80 queries: mean filter latency 812.5 ms is above 200 ms.",
+		"](figures/queries-latency.svg)",
+		"| Configuration | Verdict | Capacity, simultaneous queries | Limited by | Least host idle | Mean records/s | Mean MiB/s |\n",
+	} {
+		assert.Contains(t, first, want, "on the first screen")
+	}
+	first, _, _ = strings.Cut(rest, "## Query scaling")
+	for _, want := range []string{"Steps that were not OK", "## Can these figures be believed?",
+		"| Trial | Collection | Missing slices |"} {
+		assert.Contains(t, first, want, "on the first page")
+	}
+	var decoded struct {
+		Verdict tuning.Verdict
+		Rows    []struct{ Capacity tuning.Interval }
+		Judged  struct{ Queries *tuning.Queries }
+	}
+	data, err := os.ReadFile(filepath.Join(out, "report.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &decoded))
+	assert.Equal(t, tuning.Fail, decoded.Verdict)
+	assert.InDelta(t, 80, *decoded.Rows[0].Capacity.FirstFail, 0)
+	assert.Len(t, decoded.Judged.Queries.Rows, 2)
+}
+
+// A run that was interrupted has no result; what it measured is reported all the same.
+func TestAnInterruptedRunIsReported(t *testing.T) {
+	dir := copied(t, sampleRun)
+	require.NoError(t, os.Remove(filepath.Join(dir, rundir.ResultFile)))
+	r, err := report.OpenRunReport(dir)
+	require.NoError(t, err)
+	assert.Equal(t, tuning.Inconclusive, r.Verdict)
+	out := t.TempDir()
+	require.NoError(t, r.Write(out))
+	markdown, err := os.ReadFile(filepath.Join(out, "report.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(markdown), "go on with bullet-metrics tune run --resume")
+	assert.Contains(t, string(markdown), "812.5")
+}
+
+// A run of which no step was measured yet has a report, if an empty one.
+func TestARunBeforeItsFirstStepIsReported(t *testing.T) {
+	dir := copied(t, sampleRun)
+	require.NoError(t, os.Remove(filepath.Join(dir, rundir.ResultFile)))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, rundir.TrialsDir)))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.ProgressFile), nil, 0o644))
+	r, err := report.OpenRunReport(dir)
+	require.NoError(t, err)
+	require.NoError(t, r.Write(t.TempDir()))
+}
+
+func TestADirectoryThatIsNoRunIsAnError(t *testing.T) {
+	_, err := report.OpenRunReport(t.TempDir())
+	require.ErrorIs(t, err, rundir.ErrNoRun)
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
+)
+
+// Bounds of what a page shows of it; report.json has all.
+const (
+	mostPlaced  = 24
+	mostTraffic = 12
+	mostNamed   = 4 // workers or hosts named in a cell; more are counted
+)
+
+// sharingBlocks are who shares what: where the components ran, how long their tuples waited, what went between the
+// workers.
+func (r *Report) sharingBlocks() []document.Block {
+	var blocks []document.Block
+	if r.Placement != nil {
+		blocks = append(blocks, document.Tabled(componentTable(r.Placement)),
+			document.Tabled(workerTable(r.Placement)))
+		if more := len(r.Placement.Workers) - mostPlaced; more > 0 {
+			blocks = append(blocks, document.Paragraph("%s more in report.json.", numbered(more, "worker")))
+		}
+	}
+	if flows := r.flowTable(); flows.Rows() > 0 {
+		blocks = append(blocks,
+			document.Paragraph("Queue wait / execute time of a tuple, ms, means over the tuples of each step's "+
+				"measured time, of two significant digits. The wait is that in the receive queue, as Storm makes it from the queue's population "+
+				"and arrival rate; "+
+				"where it grows from step to step while the execution time does not, the component falls behind."),
+			document.Tabled(flows), document.List(r.flowNotes()))
+	}
+	return append(blocks, r.trafficBlocks()...)
+}
+
+// componentTable has a row for each component, with how many workers and hosts it is spread over.
+func componentTable(p *rundir.Placement) document.Table {
+	tasks, workers, hosts := map[string]int{}, map[string][]string{}, map[string][]string{}
+	for _, w := range p.Workers {
+		for _, c := range w.Components {
+			tasks[c.Component] += c.Tasks
+			workers[c.Component] = append(workers[c.Component], w.Worker)
+			if !slices.Contains(hosts[c.Component], w.Host) {
+				hosts[c.Component] = append(hosts[c.Component], w.Host)
+			}
+		}
+	}
+	for _, c := range p.Unplaced {
+		tasks[c.Component] += c.Tasks
+	}
+	return document.TableOf(slices.SortedFunc(maps.Keys(tasks), ownFirst),
+		document.Text("Component", func(name string) string { return name }),
+		document.Number("Tasks", "", func(name string) string { return strconv.Itoa(tasks[name]) }),
+		document.Text("Workers", func(name string) string { return someOf(workers[name]) }),
+		document.Text("Hosts", func(name string) string { return someOf(hosts[name]) }),
+	)
+}
+
+// ownFirst puts Storm's own components behind the topology's.
+func ownFirst(a, b string) int {
+	storms := func(name string) int { return strings.Count(name[:min(2, len(name))], "_") }
+	return cmp.Or(cmp.Compare(storms(a), storms(b)), cmp.Compare(a, b))
+}
+
+// someOf names a few and counts many.
+func someOf(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "not heard of"
+	case len(names) > mostNamed:
+		return strconv.Itoa(len(names))
+	}
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
+
+// workerTable has a row for each worker, host by host.
+func workerTable(p *rundir.Placement) document.Table {
+	on := map[string]int{}
+	for _, w := range p.Workers {
+		on[w.Host]++
+	}
+	all := slices.SortedStableFunc(slices.Values(p.Workers), func(a, b rundir.PlacedWorker) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Worker, b.Worker))
+	})
+	return document.TableOf(all[:min(len(all), mostPlaced)],
+		document.Text("Host", func(w rundir.PlacedWorker) string { return w.Host }),
+		document.Number("Workers of the host", "", func(w rundir.PlacedWorker) string {
+			return strconv.Itoa(on[w.Host])
+		}),
+		document.Text("Worker", func(w rundir.PlacedWorker) string { return w.Worker }),
+		document.Number("Tasks", "", func(w rundir.PlacedWorker) string {
+			total := 0
+			for _, c := range w.Components {
+				total += c.Tasks
+			}
+			return strconv.Itoa(total)
+		}),
+		document.Text("Components, with their tasks", func(w rundir.PlacedWorker) string {
+			var held []string
+			for _, c := range slices.SortedFunc(slices.Values(w.Components), func(a, b rundir.PlacedTasks) int {
+				return ownFirst(a.Component, b.Component)
+			}) {
+				held = append(held, fmt.Sprintf("%s %d", c.Component, c.Tasks))
+			}
+			return strings.Join(held, ", ")
+		}),
+	)
+}
+
+// flowTable has a row for each component and a column for each step.
+func (r *Report) flowTable() document.Table {
+	t := r.bySteps("Component")
+	for i, s := range r.Steps {
+		if s.Sharing == nil {
+			continue
+		}
+		for _, c := range s.Sharing.Components {
+			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() { // else nothing came to it
+				t.set(i, tuning.TwoDigits(c.QueueWaitMs)+" / "+tuning.TwoDigits(c.ExecuteMs), c.Component)
+			}
+		}
+	}
+	slices.SortFunc(t.names, ownFirst)
+	return t.table()
+}
+
+// flowNotes are why figures of the components are not known, each with those that it is of.
+func (r *Report) flowNotes() (notes []string) {
+	of := map[string][]string{}
+	for _, s := range r.Steps {
+		if s.Sharing == nil {
+			continue
+		}
+		for _, c := range s.Sharing.Components {
+			for note := range strings.SplitSeq(c.Note, "; ") {
+				if note != "" && !slices.Contains(of[note], c.Component) {
+					of[note] = append(of[note], c.Component)
+				}
+			}
+		}
+	}
+	for _, note := range slices.Sorted(maps.Keys(of)) {
+		notes = append(notes,
+			fmt.Sprintf("%s (in a step at least): %s.",
+				strings.Join(slices.SortedFunc(slices.Values(of[note]), ownFirst), ", "), note))
+	}
+	return notes
+}
+
+// trafficBlocks are what went between the workers: a row for each pair of workers and a column for each step.
+func (r *Report) trafficBlocks() []document.Block {
+	t, left := r.bySteps("From", "To"), 0
+	most, toAll := map[string]Figure{}, false
+	for i, s := range r.Steps {
+		if s.Sharing == nil {
+			continue
+		}
+		left = max(left, s.Sharing.TrafficLeftOut)
+		for _, each := range s.Sharing.Traffic {
+			to := cmp.Or(each.To, "all others")
+			t.set(i, number(each.MessagesPerSecond, 1), each.From, to)
+			pair := each.From + rowSeparator + to
+			most[pair], toAll = max(most[pair], each.MessagesPerSecond), toAll || each.To == ""
+		}
+	}
+	slices.SortFunc(t.names, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b)) })
+	if more := len(t.names) - mostTraffic; more > 0 {
+		left, t.names = left+more, t.names[:mostTraffic]
+	}
+	if len(t.names) == 0 {
+		return nil
+	}
+	text := "Messages a second from worker to worker, as the senders count them; what stays within a worker is not " +
+		"sent."
+	if toAll {
+		text = "Messages a second that each worker had to send to all others: this Storm does not separate them by " +
+			"receiver."
+	}
+	if left > 0 {
+		text += fmt.Sprintf(" %s with less in report.json.", numbered(left, "pair"))
+	}
+	return []document.Block{document.Paragraph("%s", text), document.Tabled(t.table())}
+}

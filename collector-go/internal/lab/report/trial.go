@@ -1,0 +1,202 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Report is what report.json holds and what the other forms are drawn from.
+type Report struct {
+	Title    string         `json:"title"`
+	Topology string         `json:"topology"`
+	Verdict  tuning.Verdict `json:"verdict"`
+	// StartedMs is when the first step began; the figures' time axis counts from it.
+	StartedMs int64        `json:"started_ms"`
+	SliceMs   int64        `json:"slice_ms"`
+	Goals     GoalsReport  `json:"goals"`
+	Steps     []StepReport `json:"steps"`
+	// TimesMs are the ends of the report's slices; every array of figures below is aligned with it.
+	TimesMs             []int64            `json:"times_ms"`
+	Workers             []WorkerReport     `json:"workers"`
+	QueriesRunning      []Figure           `json:"queries_running"`
+	FilterLatencyMeanMs []Figure           `json:"filter_latency_mean_ms"`
+	FilterLatencyMaxMs  []Figure           `json:"filter_latency_slowest_task_ms"`
+	Calibration         rundir.Calibration `json:"calibration"`
+	Collection          Collection         `json:"collection"`
+	Query               string             `json:"query"`
+	Manifest            []rundir.Entry     `json:"manifest"`
+	Settings            []rundir.Entry     `json:"settings"`
+	// Axis is what the steps ascend along, as people call it.
+	Axis      string                  `json:"axis"`
+	GC        *tuning.GCReport        `json:"gc,omitempty"`
+	Requested *rundir.ResourceRequest `json:"asked,omitempty"`
+	// Placement is where the tasks ran, Annotations are the collector's annotations of the topology.
+	Placement   *rundir.Placement   `json:"placement,omitempty"`
+	Annotations []rundir.Annotation `json:"marks"`
+	Caveats     []string            `json:"caveats"`
+
+	percentiles bool // whether the hook's distribution of the filter latency is known
+	durationMs  int64
+}
+
+// GoalsReport are the goals with their statistics named.
+type GoalsReport struct {
+	FilterLatencyLimitMs   Figure `json:"filter_latency_limit_ms"`
+	FilterLatencyStatistic string `json:"filter_latency_statistic"`
+	ExpectedResultSize     Figure `json:"expected_result_size"`
+	SmallestResultSize     Figure `json:"smallest_result_size"`
+	MinHostIdle            Figure `json:"min_host_idle"`
+}
+
+// filterLatencyStatistic names what is judged against the limit.
+const filterLatencyStatistic = "mean over filter tasks and slices of bullet_filter_latency " +
+	"(Bullet's own mean per task and interval)"
+
+// WorkerReport are one worker's figures by slice.
+type WorkerReport struct {
+	Worker     string  `json:"worker"`
+	Pid        int     `json:"pid"`
+	Pids       []int   `json:"pids"`
+	RestartsMs []int64 `json:"restarts_ms,omitempty"`
+	// CPUMsPerMinute is user and system time together; its parts are null where the system does not separate them.
+	CPUMsPerMinute       []Figure `json:"cpu_ms_per_minute"`
+	CPUUserMsPerMinute   []Figure `json:"cpu_user_ms_per_minute"`
+	CPUSystemMsPerMinute []Figure `json:"cpu_system_ms_per_minute"`
+
+	CPUCores      []Figure `json:"cpu_cores"`
+	HeapUsedBytes []Figure `json:"heap_used_bytes"`
+	GCMsPerMinute []Figure `json:"gc_ms_per_minute"`
+}
+
+// StepReport is a row of the table. CPU figures are means over workers unless they say total, of user and system time
+// together unless they say which.
+type StepReport struct {
+	Queries int `json:"queries"`
+	// Label is what the step is called where it is not its queries.
+	Label                 string `json:"label,omitempty"`
+	Workers               int    `json:"workers"`
+	AverageCPUMsPerMinute Figure `json:"average_cpu_ms_per_minute"`
+	AverageCPUCores       Figure `json:"average_cpu_cores"`
+	TotalCPUMsPerMinute   Figure `json:"total_cpu_ms_per_minute"`
+	// The parts of the total; null where a worker's system does not separate them.
+	TotalCPUUserMsPerMinute   Figure `json:"total_cpu_user_ms_per_minute"`
+	TotalCPUSystemMsPerMinute Figure `json:"total_cpu_system_ms_per_minute"`
+
+	AverageGCMsPerMinute Figure `json:"average_gc_ms_per_minute"`
+	GCShareOfCPU         Figure `json:"gc_share_of_cpu"`
+	AverageHeapUsedBytes Figure `json:"average_heap_used_bytes"`
+	TotalGCMsPerMinute   Figure `json:"total_gc_ms_per_minute"`
+	TotalHeapUsedBytes   Figure `json:"total_heap_used_bytes"`
+	AverageResultSize    Figure `json:"average_result_size"`
+	FilterLatencyMeanMs  Figure `json:"filter_latency_mean_ms"`
+	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
+	FilterLatency      *rundir.Percentiles `json:"filter_latency,omitempty"`
+	Verdict            tuning.Verdict      `json:"verdict"`
+	Reasons            []string            `json:"reasons"`
+	Notes              []string            `json:"notes,omitempty"`
+	HostIdle           Figure              `json:"host_idle"`
+	QueriesRunningMean Figure              `json:"queries_running_mean"`
+	Clients            rundir.Clients      `json:"clients"`
+	RecordsPerSecond   Figure              `json:"records_per_second"`
+	MiBPerSecond       Figure              `json:"mib_per_second"`
+	RecordsLag         int64               `json:"records_lag"`
+	Shares             []rundir.Share      `json:"shares"`
+	StartMs            int64               `json:"start_ms"`
+	MeasuredFromMs     int64               `json:"measured_from_ms"`
+	EndMs              int64               `json:"end_ms"`
+	// Limitation is what limited the step; null where no evidence was gathered.
+	Limitation *tuning.Limitation `json:"limitation,omitempty"`
+	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
+	Sharing    *rundir.Sharing    `json:"sharing,omitempty"`
+	// ForCost states that the step was measured for what a query costs alone.
+	ForCost bool `json:"for_cost,omitempty"`
+
+	launch int
+	slices int // of the worker's CPU that has the fewest
+}
+
+// Collection is how well the collector collected.
+type Collection struct {
+	StoredSliceMs int64 `json:"stored_slice_ms"`
+	// ExpectedSlices is how many CPU slices the workers should have from the first step to the last, MissingSlices how
+	// many of these are not there.
+	ExpectedSlices    int `json:"expected_slices"`
+	MissingSlices     int `json:"missing_slices"`
+	CollectorRestarts int `json:"collector_restarts"`
+	// Relaunches is how often the topology was launched again after an interrupt, BetweenLaunchesMs how long nothing
+	// ran in between: a known gap, in which no slices are expected.
+	Relaunches        int   `json:"relaunches,omitempty"`
+	BetweenLaunchesMs int64 `json:"between_launches_ms,omitempty"`
+	// Health is how the samples came, by worker and metric; nil where the collector reported none.
+	Health *collection.Collection `json:"health,omitempty"`
+}
+
+// axisName is what the steps ascend along.
+func (r *Report) axisName() string { return cmp.Or(r.Axis, simultaneousQueries) }
+
+// name is what the step is called in figures and tables.
+func (s StepReport) name() string {
+	if s.Label != "" {
+		return s.Label
+	}
+	return fmt.Sprintf("%d queries", s.Queries)
+}
+
+func (r *Report) stepAt(startMs int64) *StepReport {
+	for i := range r.Steps {
+		if r.Steps[i].StartMs == startMs {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// busiestStep is the one in which the least of the host was idle; nil where no step knows.
+func (r *Report) busiestStep() (busiest *StepReport) {
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.HostIdle.Known() && (busiest == nil || s.HostIdle < busiest.HostIdle) {
+			busiest = s
+		}
+	}
+	return busiest
+}
+
+// anyStep reports whether something holds for a step.
+func (r *Report) anyStep(holds func(StepReport) bool) bool {
+	return slices.ContainsFunc(r.Steps, holds)
+}
+
+// host names the machine that the steps' idle is of.
+func (r *Report) host() string {
+	if r.anyStep(func(s StepReport) bool { return s.Evidence != nil && s.Evidence.Host.OfRun }) {
+		return theRunHost
+	}
+	return theHost
+}
+
+// overWorkers puts the workers' figures together, slice by slice.
+func (r *Report) overWorkers(figures func(WorkerReport) []Figure, together func([]Figure) Figure) []Figure {
+	out := make([]Figure, len(r.TimesMs))
+	for i := range out {
+		var all []Figure
+		for _, w := range r.Workers {
+			all = append(all, figures(w)[i])
+		}
+		out[i] = together(all)
+	}
+	return out
+}
+
+// betweenLaunches is how long the topology was not there, "" where it was launched once.
+func (c Collection) betweenLaunches() string {
+	if c.Relaunches == 0 {
+		return ""
+	}
+	return (time.Duration(c.BetweenLaunchesMs) * time.Millisecond).Round(time.Second).String()
+}
