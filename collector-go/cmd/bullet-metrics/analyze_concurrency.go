@@ -7,7 +7,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -51,7 +51,7 @@ func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 // readSteps reads the steps of one configuration; own are those of a run, with the run's tolerance and expected size.
 func readSteps(path string) (table *measured[tuning.ConcurrencyRow], own *report.ConfigurationSteps, err error) {
 	table, err = source[tuning.ConcurrencyRow]{
-		analyses: []rundir.Analysis{rundir.OfConcurrency, rundir.OfQueries}, // whose steps are of queries too
+		analyses: []runstore.Analysis{runstore.OfConcurrency, runstore.OfQueries}, // whose steps are of queries too
 		ofFile:   csvtable.Concurrency,
 		ofRun: func(run *report.RunReport) ([]tuning.ConcurrencyRow, error) {
 			all := run.Tables().Concurrency

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -42,7 +42,7 @@ func prepareData(flags *pflag.FlagSet) (func() error, analyze) {
 // readVolumes reads data volumes.
 func readVolumes(path, cpu string) (*measured[tuning.DataRow], error) {
 	return source[tuning.DataRow]{
-		analyses: []rundir.Analysis{rundir.OfData},
+		analyses: []runstore.Analysis{runstore.OfData},
 		ofFile: func(path string) (*csvtable.Table, []tuning.DataRow, error) {
 			return csvtable.Data(path, csvtable.CPU(cpu))
 		},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -68,7 +68,7 @@ func readGrid(path string) (*queryGrid, error) {
 	grid := &queryGrid{}
 	var err error
 	grid.measured, err = source[tuning.QueryPoint]{
-		analyses: []rundir.Analysis{rundir.OfQueries},
+		analyses: []runstore.Analysis{runstore.OfQueries},
 		ofFile: func(path string) (*csvtable.Table, []tuning.QueryPoint, error) {
 			table, err := csvtable.Queries(path)
 			if err != nil {

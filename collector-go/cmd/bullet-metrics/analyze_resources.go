@@ -8,7 +8,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -73,8 +73,8 @@ func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources
 	return asked.Resources(machine)
 }
 
-func askedOf(path string, run *report.RunReport) (*rundir.ResourceRequest, error) {
-	var found *rundir.ResourceRequest
+func askedOf(path string, run *report.RunReport) (*runstore.ResourceRequest, error) {
+	var found *runstore.ResourceRequest
 	var trials []report.TrialReport
 	configurations := map[int]bool{}
 	for _, t := range run.Trials {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
@@ -100,10 +100,10 @@ func (m *measuring) within(measure func(program, dir string) error) error {
 }
 
 // describeMachine is the machine that this runs on.
-func describeMachine() (rundir.Machine, error) {
-	proc, err := experiment.NewProc()
+func describeMachine() (runstore.Machine, error) {
+	proc, err := measure.NewProc()
 	if err != nil {
-		return rundir.Machine{}, err
+		return runstore.Machine{}, err
 	}
 	return proc.Describe(), nil
 }

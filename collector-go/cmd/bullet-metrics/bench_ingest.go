@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
@@ -106,7 +106,7 @@ type ingestResult struct {
 	ServerRSSMiB        float64                `json:"server_rss_mib"`
 	Rejected            int                    `json:"rejected"`
 	Steps               []bench.Step           `json:"steps"`
-	Machine             rundir.Machine         `json:"machine"`
+	Machine             runstore.Machine       `json:"machine"`
 	Version             string                 `json:"version"`
 	Settings            ingestSettings         `json:"settings"`
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -80,7 +80,7 @@ func (r *ingestResult) report() *report.Ingest {
 		target = "a collector of its own, on loopback"
 	}
 	entry := func(key, format string, args ...any) {
-		i.Run = append(i.Run, rundir.Entry{Key: key, Value: fmt.Sprintf(format, args...)})
+		i.Run = append(i.Run, runstore.Entry{Key: key, Value: fmt.Sprintf(format, args...)})
 	}
 	entry("version", "%s", r.Version)
 	entry("collector", "%s", target)

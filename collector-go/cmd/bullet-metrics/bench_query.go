@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // benchQuery are the command's flags.
@@ -26,7 +26,7 @@ type benchQuery struct {
 type queryResult struct {
 	Queries []bench.Question `json:"queries"`
 	Written bench.Step       `json:"written"`
-	Machine rundir.Machine   `json:"machine"`
+	Machine runstore.Machine `json:"machine"`
 	Version string           `json:"version"`
 }
 

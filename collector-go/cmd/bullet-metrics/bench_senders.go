@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // benchSenders are the command's flags.
@@ -24,10 +24,10 @@ type benchSenders struct {
 
 // sendersResult is what the command prints as JSON.
 type sendersResult struct {
-	Saturated bench.Step     `json:"saturated"`
-	Paced     bench.Paced    `json:"paced"`
-	Machine   rundir.Machine `json:"machine"`
-	Version   string         `json:"version"`
+	Saturated bench.Step       `json:"saturated"`
+	Paced     bench.Paced      `json:"paced"`
+	Machine   runstore.Machine `json:"machine"`
+	Version   string           `json:"version"`
 }
 
 // senderSamples are those of a message: as many metrics as a worker has.

@@ -24,12 +24,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/timeline"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runlist"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/annotations"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
@@ -59,7 +59,7 @@ type collector struct {
 	known     *registry.Registry   // what topologies are
 	results   *rulesengine.Results // what rules give
 	remote    *remote.Store        // that queries go to; nil where the store answers them
-	others    *elsewhere.Reader    // what is known, here and to other collectors over that engine
+	others    *federation.Reader   // what is known, here and to other collectors over that engine
 	engine    *query.Engine
 	rules     *rulesengine.Evaluator
 	builtIn   rulesengine.File // the program's own rules
@@ -266,7 +266,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	answering.Runbooks = runbook.Handler()
 	if c.Runs.Dir != "" {
-		answering.Runs = runlist.New(c.Runs.Dir, col.logger)
+		answering.Runs = runindex.New(c.Runs.Dir, col.logger)
 	}
 	if col.rules != nil {
 		answering.Rules, answering.Why = col.rules, col.explain(c.Slice)
@@ -337,11 +337,11 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 	for name, d := range described {
 		all[name] = httpapi.Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
 	}
-	all[timeline.Active] = httpapi.Metadata{Type: "gauge",
+	all[annotations.Active] = httpapi.Metadata{Type: "gauge",
 		Help: "1 while an annotation lasts, such as a step of an experiment."}
-	for name, what := range map[string]string{timeline.Start: "an annotation began",
-		elsewhere.Start: "an annotation of a collector over this engine began",
-		elsewhere.End:   "an annotation of a collector over this engine ended"} {
+	for name, what := range map[string]string{annotations.Start: "an annotation began",
+		federation.Start: "an annotation of a collector over this engine began",
+		federation.End:   "an annotation of a collector over this engine ended"} {
 		all[name] = httpapi.Metadata{Type: "gauge", Help: "When " + what + ", since the Unix epoch.", Unit: "seconds"}
 	}
 	return all

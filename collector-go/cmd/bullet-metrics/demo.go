@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
@@ -103,7 +103,7 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 
 // experiment is the demo's file as the flags and the environment change it, with the text that the run's directory
 // keeps.
-func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) {
+func (o *demoOptions) experiment(secondsGiven bool) (*experimentfile.File, []byte, error) {
 	if text := os.Getenv(secondsVariable); text != "" && !secondsGiven {
 		seconds, err := strconv.Atoi(text)
 		if err != nil {
@@ -116,7 +116,7 @@ func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) 
 			"--seconds: the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
 	}
 	text := []byte(strings.Replace(demoExperiment, demoConf, strconv.Quote(o.stack.BulletConf), 1))
-	file, err := spec.Parse("demo.yaml", text)
+	file, err := experimentfile.Parse("demo.yaml", text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +138,7 @@ func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) 
 		return nil, nil, fmt.Errorf("--records-per-second %g is below 0", o.recordsPerSecond)
 	}
 	if o.recordsPerSecond > 0 {
-		file.Load.RecordsPerSecond = spec.Rate{PerSecond: o.recordsPerSecond}
+		file.Load.RecordsPerSecond = experimentfile.Rate{PerSecond: o.recordsPerSecond}
 	}
 	o.fit(file)
 	return file, text, file.Check()
@@ -148,19 +148,19 @@ func (o *demoOptions) bound() time.Duration { return time.Duration(o.seconds) * 
 
 // fit shortens the steps of a demo that is bounded, and leaves out those that it has no time for: the record source
 // makes the matching records of the largest step all the while.
-func (o *demoOptions) fit(file *spec.File) {
+func (o *demoOptions) fit(file *experimentfile.File) {
 	if o.seconds == 0 {
 		return
 	}
 	if o.bound() < shortDemo {
-		file.Steps.WarmUp, file.Steps.Sustain = spec.Duration(shortWarmUp), spec.Duration(shortSustain)
+		file.Steps.WarmUp, file.Steps.Sustain = experimentfile.Duration(shortWarmUp), experimentfile.Duration(shortSustain)
 	}
 	fitting := int((o.bound()-demoStart-demoReporting)/file.Plan().StepTime()) + 1
 	file.Steps.Values = file.Steps.Values[:min(max(leastSteps, fitting), len(file.Steps.Values))]
 }
 
 // run takes the directory before it clears it: another demo may be under way there.
-func (o *demoOptions) run(parent context.Context, file *spec.File, text []byte, say *terminal) error {
+func (o *demoOptions) run(parent context.Context, file *experimentfile.File, text []byte, say *terminal) error {
 	began := time.Now()
 	ctx, hasten := onSignals(parent, say)
 	e := engine{build: o.build, work: o.out, stack: o.stack, say: say, hasten: hasten,
@@ -168,7 +168,7 @@ func (o *demoOptions) run(parent context.Context, file *spec.File, text []byte, 
 			return dir, r.WriteSingle(dir)
 		}}
 	if o.seconds != 0 {
-		e.options = campaign.Options{Bound: o.bound() - demoReporting, LeastSteps: leastSteps}
+		e.options = runner.Options{Bound: o.bound() - demoReporting, LeastSteps: leastSteps}
 	}
 	plan := file.Plan()
 	launcher, err := e.local(file, plan, o.out)
@@ -187,11 +187,11 @@ func (o *demoOptions) run(parent context.Context, file *spec.File, text []byte, 
 }
 
 // directory makes the run's directory in the place of an earlier demo's, whose data are kept.
-func (o *demoOptions) directory(ctx context.Context, e *engine, file *spec.File, text []byte, plan rundir.Plan,
-	began time.Time) (*rundir.Writer, error) {
+func (o *demoOptions) directory(ctx context.Context, e *engine, file *experimentfile.File, text []byte, plan runstore.Plan,
+	began time.Time) (*runstore.Writer, error) {
 	old := []string{"report.html", "report.md", "report.json", "figures", "run"} // run: of demos before version 2
-	for _, pattern := range append(old, "*.csv", rundir.ReportDir, rundir.PlanFile, rundir.ExperimentFile,
-		rundir.ManifestFile, rundir.ProgressFile, rundir.ResultFile, rundir.TrialsDir) {
+	for _, pattern := range append(old, "*.csv", runstore.ReportDir, runstore.PlanFile, runstore.ExperimentFile,
+		runstore.ManifestFile, runstore.ProgressFile, runstore.ResultFile, runstore.TrialsDir) {
 		found, err := filepath.Glob(filepath.Join(o.out, pattern))
 		for _, path := range found {
 			err = errors.Join(err, os.RemoveAll(path))

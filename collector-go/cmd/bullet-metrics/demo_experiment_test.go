@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // demoPlan is the plan of a demo with these flags.
-func demoPlan(t *testing.T, o demoOptions) rundir.Plan {
+func demoPlan(t *testing.T, o demoOptions) runstore.Plan {
 	t.Helper()
 	o.stack.BulletConf = demoConf
 	file, text, err := o.experiment(true)
@@ -23,7 +23,7 @@ func demoPlan(t *testing.T, o demoOptions) rundir.Plan {
 }
 
 // places are where on its axis a plan's only trial has its steps.
-func places(t *testing.T, plan rundir.Plan) (all []float64) {
+func places(t *testing.T, plan runstore.Plan) (all []float64) {
 	t.Helper()
 	require.Len(t, plan.Trials, 1)
 	for _, s := range plan.Trials[0].Steps {
@@ -38,7 +38,7 @@ func TestTheDemosOwnExperiment(t *testing.T) {
 	plan := demoPlan(t, demoOptions{})
 	assert.Equal(t, []float64{0, 25, 50, 50, 25, 0}, plan.CostLoads)
 	assert.Equal(t, []float64{0, 25, 50, 100, 200, 400}, places(t, plan))
-	assert.Equal(t, []any{tuning.StepSearch, true, false, rundir.OfConcurrency, rundir.LocalLaunch},
+	assert.Equal(t, []any{tuning.StepSearch, true, false, runstore.OfConcurrency, runstore.LocalLaunch},
 		[]any{plan.Search, plan.Confirm, plan.FailFails, plan.Analysis, plan.Launch})
 	assert.GreaterOrEqual(t, plan.SustainMs, tuning.LeastSlices*plan.SliceMs, "a mean of CPU in each step")
 	assert.Equal(t, 400, plan.MostQueries())

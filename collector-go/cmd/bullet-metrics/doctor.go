@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor/examine"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/snippet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
 )
 
 // usualCollector is asked where nobody names one; noCollector asks none.
@@ -91,7 +91,7 @@ func (o *doctorOptions) check() error {
 		}
 	}
 	if o.bullet != "" {
-		if _, err := snippet.ParseVersion(o.bullet); err != nil {
+		if _, err := stormconfig.ParseVersion(o.bullet); err != nil {
 			return fmt.Errorf("--bullet: %w", err)
 		}
 	}

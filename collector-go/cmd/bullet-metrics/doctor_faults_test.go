@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 

@@ -16,7 +16,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // The page's example is what the program prints.

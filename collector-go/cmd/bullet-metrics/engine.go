@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
@@ -27,7 +27,7 @@ type engine struct {
 	// holds it: it ends what a killed one before it left there.
 	work    string
 	stack   stack.Options
-	options campaign.Options
+	options runner.Options
 	say     *terminal
 	hasten  <-chan struct{}
 	// write writes the report of a run's directory, and returns where it is.
@@ -35,9 +35,9 @@ type engine struct {
 }
 
 // create makes the directory of a new run.
-func (e *engine) create(ctx context.Context, dir string, file *spec.File, text []byte, plan rundir.Plan,
-	now time.Time) (*rundir.Writer, error) {
-	settings, err := experiment.Settings(file.Conf(), nil)
+func (e *engine) create(ctx context.Context, dir string, file *experimentfile.File, text []byte, plan runstore.Plan,
+	now time.Time) (*runstore.Writer, error) {
+	settings, err := measure.Settings(file.Conf(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: topology.conf: %w", file.Path(), err)
 	}
@@ -46,26 +46,26 @@ func (e *engine) create(ctx context.Context, dir string, file *spec.File, text [
 	}
 	manifest := e.manifest(ctx, file, now)
 	manifest.BulletSettings = settings
-	return rundir.Create(dir, text, plan, manifest)
+	return runstore.Create(dir, text, plan, manifest)
 }
 
 // stormsDRPCThreads are those of the HTTP port of Storm's DRPC server, which are Jetty's default.
 const stormsDRPCThreads = 200
 
 // local is the launcher of a file that launches on this machine. It has started nothing.
-func (e *engine) local(file *spec.File, plan rundir.Plan, dir string) (*campaign.Local, error) {
+func (e *engine) local(file *experimentfile.File, plan runstore.Plan, dir string) (*runner.Local, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program itself: %w", err)
 	}
 	places := stack.DefaultOptions(e.work, e.build)
 	s := e.stack
-	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(dir, rundir.DataDir), places.BuildDir, program
+	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(dir, runstore.DataDir), places.BuildDir, program
 	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)
 	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(),
 		file.Launch.Local.Workers
 	s.Kafka = kafkaOf(file.Launch.Local)
-	if file.Load.Submit == spec.SubmitByDRPC {
+	if file.Load.Submit == experimentfile.SubmitByDRPC {
 		s.DRPCThreads = cmp.Or(file.Load.DRPCThreads, stormsDRPCThreads)
 	}
 	for _, t := range plan.Trials {
@@ -75,36 +75,36 @@ func (e *engine) local(file *spec.File, plan rundir.Plan, dir string) (*campaign
 		return nil, err
 	}
 	log := slog.New(slog.NewTextHandler(e.say, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
-	return campaign.NewLocal(s, plan.MostQueries(), log, e.say, e.hasten), nil
+	return runner.NewLocal(s, plan.MostQueries(), log, e.say, e.hasten), nil
 }
 
 // command is the launcher of a file that launches by commands.
-func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, error) {
+func (e *engine) command(file *experimentfile.File, run *runstore.Run) (*runner.Command, error) {
 	c := file.Launch.Command
-	o := campaign.CommandOptions{
+	o := runner.CommandOptions{
 		Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector,
-		Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
-		NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: campaign.LeftoverOf(run),
-		Environment: experiment.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity,
+		Access: measure.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
+		NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: runner.LeftoverOf(run),
+		Environment: measure.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity,
 			Partitions: c.Partitions},
 	}
-	if file.Load.Submit == spec.SubmitByDRPC {
+	if file.Load.Submit == experimentfile.SubmitByDRPC {
 		o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
 		o.Environment.Endpoint, o.Environment.EndpointCapacity = tuning.EndpointDRPC, file.Load.DRPCThreads
 	}
 	if l := file.Launch.Load; l != nil {
 		o.LoadHosts, o.LoadCommand, o.Load = l.Hosts, l.Command, run.Plan.Load
 	}
-	if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
+	if _, err := measure.NewCollectorAt(o.Collector, o.Access); err != nil {
 		return nil, fmt.Errorf("launch.command: %w", err)
 	}
-	return campaign.NewCommand(o, e.say), nil
+	return runner.NewCommand(o, e.say), nil
 }
 
 // run measures what a run's directory lacks, reports on it, and ends everything.
-func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer, launcher campaign.Launcher,
+func (e *engine) run(ctx context.Context, file *experimentfile.File, writer *runstore.Writer, launcher runner.Launcher,
 	began time.Time) error {
-	run, err := rundir.Read(writer.Dir())
+	run, err := runstore.Read(writer.Dir())
 	if err != nil {
 		return errors.Join(err, launcher.Stop(e.hasten))
 	}
@@ -123,35 +123,35 @@ func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer
 }
 
 // measure runs what a run's directory lacks.
-func (e *engine) measure(ctx context.Context, file *spec.File, run *rundir.Run, writer *rundir.Writer,
-	launcher campaign.Launcher) (*rundir.Result, error) {
+func (e *engine) measure(ctx context.Context, file *experimentfile.File, run *runstore.Run, writer *runstore.Writer,
+	launcher runner.Launcher) (*runstore.Result, error) {
 	options := e.options
 	options.Lateness = time.Duration(file.Launch.SliceLateness)
 	if c := file.Launch.Command; c != nil {
-		options.Wait = time.Duration(cmp.Or(c.Wait, spec.DefaultWait))
+		options.Wait = time.Duration(cmp.Or(c.Wait, experimentfile.DefaultWait))
 	}
-	return campaign.New(options, run, writer, campaign.NewDescriber(launcher, run, writer), e.say).Run(ctx)
+	return runner.New(options, run, writer, runner.NewDescriber(launcher, run, writer), e.say).Run(ctx)
 }
 
 // stop ends everything; launch is the kind of dir's launch.
-func (e *engine) stop(launcher campaign.Launcher, dir, launch string) error {
+func (e *engine) stop(launcher runner.Launcher, dir, launch string) error {
 	if err := launcher.Stop(e.hasten); err != nil {
 		return err
 	}
-	data := filepath.Join(dir, rundir.DataDir)
-	if _, missing := os.Stat(data); missing == nil && launch == rundir.LocalLaunch {
+	data := filepath.Join(dir, runstore.DataDir)
+	if _, missing := os.Stat(data); missing == nil && launch == runstore.LocalLaunch {
 		e.say.Say("everything is stopped; the data is kept: bullet-metrics serve --data-dir %s", data)
 	}
 	return nil
 }
 
 // conclude reports on a run that has ended by itself.
-func (e *engine) conclude(dir string, result rundir.Result, began time.Time) error {
+func (e *engine) conclude(dir string, result runstore.Result, began time.Time) error {
 	reported, err := report.OpenRunReport(dir)
 	if err != nil {
 		return err
 	}
-	for _, line := range append(campaign.Summary(reported.Plan(), result), reported.Answer()...) {
+	for _, line := range append(runner.Summary(reported.Plan(), result), reported.Answer()...) {
 		e.say.Say("%s", line)
 	}
 	out, err := e.write(reported, dir)

@@ -21,11 +21,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
@@ -75,8 +75,8 @@ func (g *countingGateway) watch(seen func()) {
 // wellTopology is a collector to which a topology reports that is well, and takes the same records all the time.
 type wellTopology struct{ began time.Time }
 
-func (w wellTopology) Slices(_ context.Context, selector string, from, to time.Time) ([]experiment.Series, error) {
-	s := experiment.Series{Labels: map[string]string{"worker": "w:1", "pid": "1", "task": "1"}}
+func (w wellTopology) Slices(_ context.Context, selector string, from, to time.Time) ([]measure.Series, error) {
+	s := measure.Series{Labels: map[string]string{"worker": "w:1", "pid": "1", "task": "1"}}
 	if newest := time.Now().Add(-time.Second); newest.Before(to) {
 		to = newest
 	}
@@ -90,18 +90,18 @@ func (w wellTopology) Slices(_ context.Context, selector string, from, to time.T
 		}
 		s.Slices.TimesMs, s.Slices.Values = append(s.Slices.TimesMs, at.UnixMilli()), append(s.Slices.Values, value)
 	}
-	return []experiment.Series{s}, nil
+	return []measure.Series{s}, nil
 }
 
-func (wellTopology) Newest(context.Context, string, time.Time) ([]experiment.Newest, error) {
-	return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"},
+func (wellTopology) Newest(context.Context, string, time.Time) ([]measure.Newest, error) {
+	return []measure.Newest{{Labels: map[string]string{"worker": "w:1"},
 		EndMs: time.Now().Add(-time.Second).Truncate(time.Second).UnixMilli()}}, nil
 }
 
 // withoutCluster launches as the experiment's file says, and has a topology that is well in the cluster's place.
-type withoutCluster struct{ *campaign.Command }
+type withoutCluster struct{ *runner.Command }
 
-func (l withoutCluster) Launch(ctx context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
+func (l withoutCluster) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*runner.Launched, error) {
 	launched, err := l.Command.Launch(ctx, t, name)
 	if err == nil {
 		launched.Ports.Slices, launched.Ports.Annotations = wellTopology{time.Now()}, nil
@@ -178,38 +178,38 @@ func TestLoadHostsAskThePlanAndAreJudged(t *testing.T) {
 }
 
 // runOverHosts runs an experiment into a directory.
-func runOverHosts(t *testing.T, dir, text string, say experiment.Progress) (*rundir.Result, *rundir.Run) {
+func runOverHosts(t *testing.T, dir, text string, say measure.Progress) (*runstore.Result, *runstore.Run) {
 	t.Helper()
-	file, err := spec.Parse(filepath.Join(dir, "hosts.yaml"), []byte(text))
+	file, err := experimentfile.Parse(filepath.Join(dir, "hosts.yaml"), []byte(text))
 	require.NoError(t, err)
-	writer, err := rundir.Create(filepath.Join(dir, "run"), []byte(text), file.Plan(), rundir.Manifest{ID: "hosts"})
+	writer, err := runstore.Create(filepath.Join(dir, "run"), []byte(text), file.Plan(), runstore.Manifest{ID: "hosts"})
 	require.NoError(t, err)
 	defer writer.Close()
-	run, err := rundir.Read(writer.Dir())
+	run, err := runstore.Read(writer.Dir())
 	require.NoError(t, err)
 	command, err := (&engine{say: newTerminal("tune", os.Stdout)}).command(file, run)
 	require.NoError(t, err)
 	launcher := withoutCluster{command}
-	options := campaign.Options{Lateness: time.Second, Wait: time.Minute}
-	result, err := campaign.New(options, run, writer, launcher, say).Run(t.Context())
+	options := runner.Options{Lateness: time.Second, Wait: time.Minute}
+	result, err := runner.New(options, run, writer, launcher, say).Run(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, launcher.Stop(nil))
-	run, err = rundir.Read(writer.Dir())
+	run, err = runstore.Read(writer.Dir())
 	require.NoError(t, err)
 	return result, run
 }
 
 // assertAsked checks that the hosts asked each of a step's queries once, each its part.
-func assertAsked(t *testing.T, run *rundir.Run, step rundir.Step, queries int) {
+func assertAsked(t *testing.T, run *runstore.Run, step runstore.Step, queries int) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(run.Trials[0].Dir, rundir.OutcomesFile))
+	file, err := os.Open(filepath.Join(run.Trials[0].Dir, runstore.OutcomesFile))
 	require.NoError(t, err)
 	defer file.Close()
 	var slots []int
 	perHost := map[string]int{}
 	next := int64(0)
 	for _, e := range run.Events {
-		if e.Kind == rundir.StepStarted && e.Step == step.Number+1 {
+		if e.Kind == runstore.StepStarted && e.Step == step.Number+1 {
 			next = e.AtMs
 		}
 	}

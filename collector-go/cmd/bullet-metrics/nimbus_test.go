@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 
@@ -37,7 +37,7 @@ func TestWhatNimbusKilledIsReported(t *testing.T) {
 		k.look(t.Context())
 		for _, a := range written.set {
 			all = append(all, a.ID)
-			assert.Contains(t, a.Tags, experiment.KilledTag, "the tag that tune sets")
+			assert.Contains(t, a.Tags, measure.KilledTag, "the tag that tune sets")
 		}
 		return all
 	}

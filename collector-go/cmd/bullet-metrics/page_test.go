@@ -59,7 +59,7 @@ func TestPageInABrowser(t *testing.T) {
 	replayInto(t, c.DataDir, captureFile("capture-killed-2.8.3"))
 	c.Runs.Dir = filepath.Join(t.TempDir(), "runs")
 	sample := filepath.Join(c.Runs.Dir, "sample")
-	require.NoError(t, os.CopyFS(sample, os.DirFS("../../internal/lab/rundir/testdata/sample")))
+	require.NoError(t, os.CopyFS(sample, os.DirFS("../../internal/lab/runstore/testdata/sample")))
 	require.NoError(t, os.Mkdir(filepath.Join(sample, "report"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(sample, "report", "report.html"),
 		[]byte("<!doctype html><title>r</title><style>p{color:red}</style><p>the report<script>document.title='ran'</script>"),

@@ -12,9 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
@@ -166,8 +166,8 @@ func (col *collector) limitation(width time.Duration) func(context.Context, stri
 		if err != nil {
 			return "", false, err
 		}
-		evidence, err := experiment.GatherEvidence(ctx, stored{col.engine}, known,
-			experiment.TimeRange{From: from, To: to, Width: width, Workers: len(known.Workers)})
+		evidence, err := measure.GatherEvidence(ctx, stored{col.engine}, known,
+			measure.TimeRange{From: from, To: to, Width: width, Workers: len(known.Workers)})
 		if err != nil {
 			return "", false, err
 		}
@@ -177,7 +177,7 @@ func (col *collector) limitation(width time.Duration) func(context.Context, stri
 }
 
 // topology is what the API answers of one, as experiments read it.
-func (col *collector) topology(name string) (t experiment.Topology, err error) {
+func (col *collector) topology(name string) (t measure.Topology, err error) {
 	known, found := col.known.Topology(name, "")
 	if !found {
 		return t, fmt.Errorf("topology %s has not reported", name)
@@ -193,7 +193,7 @@ func (col *collector) topology(name string) (t experiment.Topology, err error) {
 type stored struct{ engine *query.Engine }
 
 // Slices implements experiment.Stored.
-func (s stored) Slices(ctx context.Context, selector string, from, to time.Time) ([]experiment.Series, error) {
+func (s stored) Slices(ctx context.Context, selector string, from, to time.Time) ([]measure.Series, error) {
 	asked, err := s.engine.Instant(ctx, nil, fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds()), to)
 	if err != nil {
 		return nil, err
@@ -203,13 +203,13 @@ func (s stored) Slices(ctx context.Context, selector string, from, to time.Time)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]experiment.Series, 0, len(matrix))
+	all := make([]measure.Series, 0, len(matrix))
 	for _, series := range matrix {
-		slices := rundir.Slices{}
+		slices := runstore.Slices{}
 		for _, p := range series.Floats {
 			slices.TimesMs, slices.Values = append(slices.TimesMs, p.T), append(slices.Values, report.Figure(p.F))
 		}
-		all = append(all, experiment.Series{Labels: series.Metric.Map(), Slices: slices})
+		all = append(all, measure.Series{Labels: series.Metric.Map(), Slices: slices})
 	}
 	return all, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
@@ -26,15 +26,15 @@ func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	end := time.Now().Truncate(10 * time.Second)
 	r.send(minute(1, end))
 
-	client, err := experiment.NewCollectorAt(r.col.httpListener.Addr().String(),
-		experiment.CollectorAccess{TokenFile: secret})
+	client, err := measure.NewCollectorAt(r.col.httpListener.Addr().String(),
+		measure.CollectorAccess{TokenFile: secret})
 	require.NoError(t, err)
-	stranger, err := experiment.NewCollector(r.col.httpListener.Addr().String())
+	stranger, err := measure.NewCollector(r.col.httpListener.Addr().String())
 	require.NoError(t, err)
 	_, err = stranger.Topology(t.Context(), "t")
 	require.Error(t, err)
 
-	over := experiment.TimeRange{From: end.Add(-50 * time.Second), To: end.Add(-20 * time.Second),
+	over := measure.TimeRange{From: end.Add(-50 * time.Second), To: end.Add(-20 * time.Second),
 		Width: c.Slice.Width, Workers: 1}
 	require.Eventually(t, func() bool {
 		series, err := client.Slices(t.Context(), `bullet_worker_cpu_seconds_total{topology="t"}`, over.From, over.To)
@@ -46,10 +46,10 @@ func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, asked.Workers, known.Workers)
 
-	byHTTP, err := experiment.GatherEvidence(t.Context(), client, asked, over)
+	byHTTP, err := measure.GatherEvidence(t.Context(), client, asked, over)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.4, float64(byHTTP.Workers.CPUCores), 0.001)
-	own, err := experiment.GatherEvidence(t.Context(), stored{r.col.engine}, known, over)
+	own, err := measure.GatherEvidence(t.Context(), stored{r.col.engine}, known, over)
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprint(byHTTP), fmt.Sprint(own), "as text, since what is unknown is not a number")
 	text, _, err := r.col.limitation(c.Slice.Width)(t.Context(), "t", over.From, over.To)

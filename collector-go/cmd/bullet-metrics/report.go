@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
@@ -27,7 +27,7 @@ report says what the run came to; 0 means that it is written, whatever the verdi
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			if out == "" {
-				out = filepath.Join(dir, rundir.ReportDir)
+				out = filepath.Join(dir, runstore.ReportDir)
 			}
 			if err := writeReportOf(dir, out); err != nil {
 				return err

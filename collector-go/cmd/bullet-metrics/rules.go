@@ -11,12 +11,12 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/timeline"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/annotations"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
@@ -28,9 +28,9 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	if err != nil {
 		return err
 	}
-	col.others = elsewhere.New(col.known, nil, time.Now)
+	col.others = federation.New(col.known, nil, time.Now)
 	if col.remote != nil {
-		col.others = elsewhere.New(col.known, evaluated{col.remote}, time.Now)
+		col.others = federation.New(col.known, evaluated{col.remote}, time.Now)
 	}
 	if readable == nil { // then there is nothing to judge
 		col.engine, err = query.New(query.Absent, asking)
@@ -53,7 +53,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 		return err
 	}
 	col.results = rulesengine.OpenResults(dir, judging.Retention, col.logger, figures)
-	if col.engine, err = query.New(query.Join(readable, col.results, timeline.New(col.others, time.Now)),
+	if col.engine, err = query.New(query.Join(readable, col.results, annotations.New(col.others, time.Now)),
 		asking); err != nil {
 		return err
 	}

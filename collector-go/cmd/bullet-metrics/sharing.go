@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
 )
 
@@ -22,7 +22,7 @@ import (
 // has a cursor of its own there, so that neither waits for the other.
 type sharing struct {
 	store  *forward.Store
-	writer *elsewhere.Writer
+	writer *federation.Writer
 	task   task
 }
 
@@ -31,7 +31,7 @@ const remoteWrite = "remote_write"
 
 // openSharing opens what writes annotations to each store that speaks remote write.
 func (col *collector) openSharing(c config.Config, figures prometheus.Registerer) error {
-	fates := elsewhere.NewFates(figures)
+	fates := federation.NewFates(figures)
 	for _, kind := range forward.Kinds() {
 		if kind.Name != remoteWrite {
 			continue
@@ -57,7 +57,7 @@ func (col *collector) share(c config.Config, kind forward.Kind, name string, fat
 	if err != nil {
 		return err
 	}
-	writer := elsewhere.NewWriter(col.known, store, elsewhere.WriterOptions{Name: name, Now: time.Now,
+	writer := federation.NewWriter(col.known, store, federation.WriterOptions{Name: name, Now: time.Now,
 		Logger: col.logger, Fates: fates})
 	col.sharing = append(col.sharing, &sharing{store: store, writer: writer})
 	return nil
@@ -67,20 +67,20 @@ func (col *collector) share(c config.Config, kind forward.Kind, name string, fat
 type evaluated struct{ engine *remote.Store }
 
 // Evaluate implements elsewhere.Engine.
-func (e evaluated) Evaluate(ctx context.Context, expression string, at time.Time) ([]elsewhere.Line, error) {
+func (e evaluated) Evaluate(ctx context.Context, expression string, at time.Time) ([]federation.Line, error) {
 	value, _, err := e.engine.Evaluate(ctx, plan.Text{Expression: expression, Start: at, End: at})
 	if err != nil {
 		return nil, err
 	}
-	var all []elsewhere.Line
+	var all []federation.Line
 	switch found := value.(type) {
 	case promql.Vector:
 		for _, s := range found {
-			all = append(all, elsewhere.Line{Labels: s.Metric.Map(), TimesMs: []int64{s.T}, Values: []float64{s.F}})
+			all = append(all, federation.Line{Labels: s.Metric.Map(), TimesMs: []int64{s.T}, Values: []float64{s.F}})
 		}
 	case promql.Matrix:
 		for _, s := range found {
-			line := elsewhere.Line{Labels: s.Metric.Map()}
+			line := federation.Line{Labels: s.Metric.Map()}
 			for _, p := range s.Floats {
 				line.TimesMs, line.Values = append(line.TimesMs, p.T), append(line.Values, p.F)
 			}

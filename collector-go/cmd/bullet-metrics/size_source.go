@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -28,9 +28,9 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements,
 	}
 	for _, needed := range []struct {
 		table    csvtable.Measurement
-		analysis rundir.Analysis
+		analysis runstore.Analysis
 		test     string
-	}{{csvtable.OfData, rundir.OfData, "Test 6"}, {csvtable.OfQueries, rundir.OfQueries, "Test 7"}} {
+	}{{csvtable.OfData, runstore.OfData, "Test 6"}, {csvtable.OfQueries, runstore.OfQueries, "Test 7"}} {
 		if seen[needed.table] == "" {
 			return evidence, usageError{fmt.Errorf("--from %s has no table of %s; name one more: a CSV file, or the directory of a run with analysis: %s (%s)",
 				strings.Join(o.from, ","), needed.table, needed.analysis, needed.test)}
@@ -49,13 +49,13 @@ func aboutOf(path string) (csvtable.Measurement, error) {
 		return csvtable.About(path)
 	}
 	switch run.Analysis {
-	case rundir.OfData:
+	case runstore.OfData:
 		return csvtable.OfData, nil
-	case rundir.OfQueries:
+	case runstore.OfQueries:
 		return csvtable.OfQueries, nil
 	}
 	return "", fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s): nothing is sized from it; name runs with analysis: %s (Test 6) and analysis: %s (Test 7)",
-		path, run.Experiment, tableOf[run.Analysis], run.Analysis, rundir.OfData, rundir.OfQueries)
+		path, run.Experiment, tableOf[run.Analysis], run.Analysis, runstore.OfData, runstore.OfQueries)
 }
 
 // readOne reads a table, and judges it by itself, so that a fault names its place.

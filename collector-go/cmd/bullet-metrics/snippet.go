@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/snippet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
 )
 
 // snippetFlags are what a snippet is asked for, as typed.
@@ -58,7 +58,7 @@ func printSnippet(out io.Writer, f snippetFlags, bulletGiven bool) error {
 	if err != nil {
 		return usageError{err}
 	}
-	s, err := snippet.For(request)
+	s, err := stormconfig.For(request)
 	if err != nil {
 		return usageError{err}
 	}
@@ -71,18 +71,18 @@ func printSnippet(out io.Writer, f snippetFlags, bulletGiven bool) error {
 	return err
 }
 
-func (f snippetFlags) request(bulletGiven bool) (r snippet.Request, err error) {
+func (f snippetFlags) request(bulletGiven bool) (r stormconfig.Request, err error) {
 	if f.storm == "" {
 		return r, errors.New("--storm is missing: the version of Storm, such as 2.8.3")
 	}
 	if f.plain && bulletGiven {
 		return r, errors.New("--plain is for a topology without Bullet: leave out --bullet")
 	}
-	r = snippet.Request{Plain: f.plain, Addresses: f.addresses, TLS: f.tls, Executors: f.executors}
-	if r.Storm, err = snippet.ParseVersion(f.storm); err != nil {
+	r = stormconfig.Request{Plain: f.plain, Addresses: f.addresses, TLS: f.tls, Executors: f.executors}
+	if r.Storm, err = stormconfig.ParseVersion(f.storm); err != nil {
 		return r, fmt.Errorf("--storm: %w", err)
 	}
-	if r.Bullet, err = snippet.ParseVersion(f.bullet); err != nil {
+	if r.Bullet, err = stormconfig.ParseVersion(f.bullet); err != nil {
 		return r, fmt.Errorf("--bullet: %w", err)
 	}
 	return r, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/snippet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
 )
 
 // The page's examples are what the program prints.
@@ -34,7 +34,7 @@ func TestSnippetPageIsTrue(t *testing.T) {
 func TestSnippetAsJSON(t *testing.T) {
 	out, err := program("storm", "snippet", "--storm", "2.8.3", "--bullet", "0.4.3", "--output", "json")
 	require.NoError(t, err)
-	var s snippet.Snippet
+	var s stormconfig.Snippet
 	require.NoError(t, json.Unmarshal([]byte(out), &s))
 	assert.Equal(t, "bullet_settings.yaml", s.File)
 	assert.Contains(t, out, `[{"class":"io.github.bulletmetrics.storm.StormMetricsConsumer","parallelism.hint":1,`)

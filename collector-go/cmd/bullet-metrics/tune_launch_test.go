@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -32,20 +32,20 @@ func TestWhatIsAroundATopologyIsInItsFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf.yaml"), []byte("a: 1\n"), 0o644))
 	for name, c := range map[string]struct {
 		text string
-		want experiment.Environment
+		want measure.Environment
 	}{
-		"gateway": {commandExperiment, experiment.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: 500,
+		"gateway": {commandExperiment, measure.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: 500,
 			Partitions: 64}},
 		"not reported": {strings.Replace(commandExperiment, ", gateway_capacity: 500, partitions: 64", "", 1),
-			experiment.Environment{Endpoint: tuning.EndpointGateway}},
+			measure.Environment{Endpoint: tuning.EndpointGateway}},
 		"through DRPC": {strings.NewReplacer(" gateway_capacity: 500,", "", "load: {",
 			"load: {submit: drpc, drpc: [\"127.0.0.1:1\"], drpc_threads: 200, ").Replace(commandExperiment),
-			experiment.Environment{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 200, Partitions: 64}},
+			measure.Environment{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 200, Partitions: 64}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file, err := spec.Parse(filepath.Join(dir, "mine.yaml"), []byte(c.text))
+			file, err := experimentfile.Parse(filepath.Join(dir, "mine.yaml"), []byte(c.text))
 			require.NoError(t, err)
-			run := &rundir.Run{Plan: file.Plan()}
+			run := &runstore.Run{Plan: file.Plan()}
 			launcher, err := new(engine).command(file, run)
 			require.NoError(t, err)
 			launched, err := launcher.Launch(t.Context(), run.Plan.Trials[0], "mine-01")

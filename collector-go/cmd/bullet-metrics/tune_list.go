@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -52,17 +52,17 @@ type listed struct {
 	Trials     string `json:"trials"`
 	Verdict    string `json:"verdict"`
 	// Volume is averaged over the run's measured time.
-	Volume rundir.DataVolume `json:"data_volume"`
-	Rows   []string          `json:"rows"`
-	Result *rundir.Result    `json:"result"`
+	Volume runstore.DataVolume `json:"data_volume"`
+	Rows   []string            `json:"rows"`
+	Result *runstore.Result    `json:"result"`
 }
 
 func listRuns(out io.Writer, dir, form string, last int) error {
-	runs, unreadable, err := rundir.List(dir)
+	runs, unreadable, err := runstore.List(dir)
 	if dir == runsDir {
-		if demo, wrong := rundir.Read(demoDir); wrong == nil {
+		if demo, wrong := runstore.Read(demoDir); wrong == nil {
 			runs, err = append(runs, demo), nil
-			slices.SortStableFunc(runs, func(a, b *rundir.Run) int {
+			slices.SortStableFunc(runs, func(a, b *runstore.Run) int {
 				return cmp.Compare(a.Manifest.StartedMs, b.Manifest.StartedMs)
 			})
 		}
@@ -101,7 +101,7 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 	return nil
 }
 
-func listedRun(run *rundir.Run) listed {
+func listedRun(run *runstore.Run) listed {
 	finished, failed, all := run.Progress()
 	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs,
 		Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}, Volume: run.Volume()}
@@ -115,7 +115,7 @@ func listedRun(run *rundir.Run) listed {
 	l.Verdict = string(run.Result.Verdict)
 	for _, row := range run.Result.Rows {
 		text := row.Capacity.String()
-		if run.Plan.Analysis == rundir.OfTimeline {
+		if run.Plan.Analysis == runstore.OfTimeline {
 			text = "–" // a timeline has none
 		}
 		if len(run.Result.Rows) > 1 {
@@ -127,7 +127,7 @@ func listedRun(run *rundir.Run) listed {
 }
 
 // took is how long a run was under way, from its start to its end, interruptions included.
-func took(run *rundir.Run) string {
+func took(run *runstore.Run) string {
 	if run.Result == nil {
 		return "–"
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 func TestListShowsEachRunsVerdict(t *testing.T) {
-	out, err := tune(t, "list", "../../internal/lab/rundir/testdata")
+	out, err := tune(t, "list", "../../internal/lab/runstore/testdata")
 	require.NoError(t, err)
 	assert.Contains(t, out, "FAIL")
 	assert.Contains(t, out, "1 filter bolts: [40, 80)")
@@ -22,8 +22,8 @@ func TestListShowsEachRunsVerdict(t *testing.T) {
 
 	dir := t.TempDir()
 	for i, name := range []string{"first", "second"} {
-		w, err := rundir.Create(filepath.Join(dir, name), []byte("x"), rundir.Plan{Experiment: name},
-			rundir.Manifest{StartedMs: int64(i)})
+		w, err := runstore.Create(filepath.Join(dir, name), []byte("x"), runstore.Plan{Experiment: name},
+			runstore.Manifest{StartedMs: int64(i)})
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 	}
@@ -52,7 +52,7 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		"both":    {[]string{"run", smallest, "--resume", "."}, exit.Usage, "takes an experiment's file"},
 		"no file": {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
 		"no run":  {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run directory"},
-		"a run there": {[]string{"run", smallest, "--out", "../../internal/lab/rundir/testdata/sample"}, exit.Usage,
+		"a run there": {[]string{"run", smallest, "--out", "../../internal/lab/runstore/testdata/sample"}, exit.Usage,
 			"the directory is not empty"},
 		"not built": {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()},
 			exit.Failed, "type make build"},

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 )
 
 // manifest is what is known before anything runs.
-func (e *engine) manifest(ctx context.Context, file *spec.File, now time.Time) rundir.Manifest {
+func (e *engine) manifest(ctx context.Context, file *experimentfile.File, now time.Time) runstore.Manifest {
 	m := file.Manifest()
 	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = runID(file, now), now.UnixMilli(),
 		commandLine(), file.Path(), version
@@ -24,15 +24,15 @@ func (e *engine) manifest(ctx context.Context, file *spec.File, now time.Time) r
 	if java, err := launched.JavaVersion(ctx); err == nil {
 		m.Versions.Java = java
 	}
-	if machine, err := experiment.NewProc(); err == nil {
+	if machine, err := measure.NewProc(); err == nil {
 		m.Machine = machine.Describe()
 	}
-	m.Machine.Role = rundir.LoadHost
+	m.Machine.Role = runstore.LoadHost
 	local := file.Launch.Local
 	if local == nil {
 		return m
 	}
-	m.Machine.Role = rundir.OnlyMachine
+	m.Machine.Role = runstore.OnlyMachine
 	m.Machine.Network = "all over loopback; " + m.Machine.Network
 	if launched.Kafka = kafkaOf(local); launched.KafkaVersion() != "" {
 		m.Versions.Kafka = launched.KafkaVersion()
@@ -45,13 +45,13 @@ func (e *engine) manifest(ctx context.Context, file *spec.File, now time.Time) r
 }
 
 // laidOver is a setting "key=value" as the manifest has it.
-func laidOver(setting string) rundir.Entry {
+func laidOver(setting string) runstore.Entry {
 	key, value, _ := strings.Cut(setting, "=")
-	return rundir.Entry{Key: key, Value: rundir.Shown(key, value)}
+	return runstore.Entry{Key: key, Value: runstore.Shown(key, value)}
 }
 
 // kafkaOf is the broker of a local launch; nil for none.
-func kafkaOf(local *spec.Local) *stack.Kafka {
+func kafkaOf(local *experimentfile.Local) *stack.Kafka {
 	if local.Kafka == nil {
 		return nil
 	}

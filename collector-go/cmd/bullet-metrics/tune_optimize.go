@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchrunner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/study"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/trials"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
@@ -94,25 +94,25 @@ func (o *optimizeOptions) validate() error {
 
 // optimization is a search with where its trials are from.
 type optimization struct {
-	file   *study.File
+	file   *searchfile.File
 	search *optimize.Search
 	space  optimize.Space
 	// trialSeconds is about how long a trial takes.
 	trialSeconds float64
 	unit         string
 	simulation   *optimize.Simulation // nil where trials are run
-	study        *trials.Study        // nil where they are simulated
+	study        *searchrunner.Study  // nil where they are simulated
 }
 
 func (o *optimizeOptions) read(path string) (*optimization, error) {
-	file, err := study.ReadFile(path)
+	file, err := searchfile.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &optimization{file: file}
 	if o.simulate != "" {
 		err = s.simulate(o.simulate)
-	} else if s.study, err = trials.Open(file); err == nil {
+	} else if s.study, err = searchrunner.Open(file); err == nil {
 		s.space, s.trialSeconds, s.unit = s.study.Space, s.study.TrialSeconds(), file.CostUnit
 	}
 	if err != nil {
@@ -126,7 +126,7 @@ func (o *optimizeOptions) read(path string) (*optimization, error) {
 
 // simulate takes the trials from a space given as data.
 func (s *optimization) simulate(path string) error {
-	data, err := study.ReadSpace(path)
+	data, err := searchfile.ReadSpace(path)
 	if err != nil {
 		return err
 	}
@@ -164,9 +164,9 @@ func (s *optimization) account(result *optimize.Result, findings ...string) *doc
 func ending(result *optimize.Result) error {
 	switch {
 	case !result.Proven:
-		return errors.New(study.Outcome(result) + "; give a larger budget or more repeats, or see what is open")
+		return errors.New(searchfile.Outcome(result) + "; give a larger budget or more repeats, or see what is open")
 	case result.Best == nil:
-		return noneHolds{study.Outcome(result)}
+		return noneHolds{searchfile.Outcome(result)}
 	}
 	return nil
 }
@@ -227,21 +227,21 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 		if o.grid {
 			expected = ""
 		}
-		line("  about %s of %s: %s%s", tuning.Counted(f.AboutTrials, "trial"), study.Took(f.TrialSeconds),
-			study.Took(f.AboutSeconds), expected)
+		line("  about %s of %s: %s%s", tuning.Counted(f.AboutTrials, "trial"), searchfile.Took(f.TrialSeconds),
+			searchfile.Took(f.AboutSeconds), expected)
 	}
 	if f.MostTrials > 0 {
 		line("  at most %s", tuning.Counted(f.MostTrials, "trial"))
 	}
 	if f.MostSeconds > 0 {
-		line("  at most %s", study.Took(f.MostSeconds))
+		line("  at most %s", searchfile.Took(f.MostSeconds))
 	}
 	_, err = io.WriteString(out, text.String())
 	return err
 }
 
 func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
-	var kept []trials.Kept
+	var kept []searchrunner.Kept
 	var finished []optimize.Trial
 	if s.study != nil {
 		if kept, err = s.study.Load(o.directory(s.study)); err != nil {

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/trials"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchrunner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
@@ -28,7 +28,7 @@ const searchesDir = "out/optimize"
 const bestFile = "best.yaml"
 
 // directory is where the trials are kept: a grid's apart from a search's, which is measured by it.
-func (o *optimizeOptions) directory(study *trials.Study) string {
+func (o *optimizeOptions) directory(study *searchrunner.Study) string {
 	switch {
 	case o.out != "":
 		return o.out
@@ -44,7 +44,7 @@ func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out
 	ctx, hasten := onSignals(parent, say)
 	player := &trialEngine{engine: engine{build: o.build, work: filepath.Join(runsDir, workDir), stack: o.stack,
 		say: say, hasten: hasten}, study: s.study, dir: o.directory(s.study)}
-	runner, err := trials.NewRunner(s.study, player.dir, player, say)
+	runner, err := searchrunner.NewRunner(s.study, player.dir, player, say)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out
 		ended = o.run(ctx, runner, s.search)
 	}
 	stopped := player.stop()
-	if ended != nil && !errors.Is(ended, trials.ErrTime) {
+	if ended != nil && !errors.Is(ended, searchrunner.ErrTime) {
 		say.Say("what was measured is kept; the same command goes on with it (--out %s)", player.dir)
 		return errors.Join(ended, stopped)
 	}
@@ -68,7 +68,7 @@ func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out
 	return errors.Join(shown, stopped)
 }
 
-func (o *optimizeOptions) run(ctx context.Context, runner *trials.Runner, search *optimize.Search) error {
+func (o *optimizeOptions) run(ctx context.Context, runner *searchrunner.Runner, search *optimize.Search) error {
 	if o.grid {
 		return runner.Grid(ctx, search.Points())
 	}
@@ -76,7 +76,7 @@ func (o *optimizeOptions) run(ctx context.Context, runner *trials.Runner, search
 }
 
 // conclude writes what the trials came to, into their directory too.
-func (o *optimizeOptions) conclude(s *optimization, runner *trials.Runner, out io.Writer) error {
+func (o *optimizeOptions) conclude(s *optimization, runner *searchrunner.Runner, out io.Writer) error {
 	finished := runner.Finished()
 	if len(finished) == 0 {
 		return errors.New("no trial has ended; begin again with more time")
@@ -110,12 +110,12 @@ func (o *optimizeOptions) conclude(s *optimization, runner *trials.Runner, out i
 // trialsResult is a result with what the trials of the best used; null where nothing held.
 type trialsResult struct {
 	*optimize.Result
-	Used *trials.Used `json:"used"`
+	Used *searchrunner.Used `json:"used"`
 }
 
 // keep writes a result beside the trials: report, figures, and the best as a settings file.
 func (s *optimization) keep(dir string, result trialsResult, account *document.Document) error {
-	report := filepath.Join(dir, rundir.ReportDir)
+	report := filepath.Join(dir, runstore.ReportDir)
 	page, err := account.HTML()
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -144,16 +144,16 @@ func (s *optimization) keep(dir string, result trialsResult, account *document.D
 // trialEngine plays trials by the engine that tune run has, on one cluster that is up from the first to the last.
 type trialEngine struct {
 	engine
-	study    *trials.Study
+	study    *searchrunner.Study
 	dir      string
-	launcher campaign.Launcher // nil while there is none
+	launcher runner.Launcher // nil while there is none
 }
 
 // enter takes the place of a local cluster. On one that is there nothing is to be taken: the experiment's file has its
 // address.
 func (t *trialEngine) enter(ctx context.Context) error {
 	plan := t.study.LaunchPlan()
-	if plan.Launch != rundir.LocalLaunch {
+	if plan.Launch != runstore.LocalLaunch {
 		return nil
 	}
 	launcher, err := t.local(t.study.Base(), plan, t.dir)
@@ -172,37 +172,37 @@ func (t *trialEngine) stop() error {
 }
 
 // Play implements trials.Engine.
-func (t *trialEngine) Play(ctx context.Context, o trials.Order) (trials.Outcome, error) {
+func (t *trialEngine) Play(ctx context.Context, o searchrunner.Order) (searchrunner.Outcome, error) {
 	file := t.study.Experiment(o.Point)
 	writer, err := t.open(ctx, file, o)
 	if err != nil {
-		return trials.Outcome{}, err
+		return searchrunner.Outcome{}, err
 	}
 	defer writer.Close()
-	run, err := rundir.Read(o.Dir)
+	run, err := runstore.Read(o.Dir)
 	if err != nil {
-		return trials.Outcome{}, err
+		return searchrunner.Outcome{}, err
 	}
 	if run.Result == nil || run.Lacking() {
 		if t.launcher == nil {
 			if t.launcher, err = t.command(file, run); err != nil { // which ends what a killed one left of the trial
-				return trials.Outcome{}, err
+				return searchrunner.Outcome{}, err
 			}
 		}
 		if _, err := t.measure(ctx, file, run, writer, t.launcher); err != nil {
-			return trials.Outcome{}, err
+			return searchrunner.Outcome{}, err
 		}
-		if run, err = rundir.Read(o.Dir); err != nil {
-			return trials.Outcome{}, err
+		if run, err = runstore.Read(o.Dir); err != nil {
+			return searchrunner.Outcome{}, err
 		}
 	}
 	return t.study.OutcomeOf(run)
 }
 
 // open makes the run's directory of a trial, or opens that of one that was cut off.
-func (t *trialEngine) open(ctx context.Context, file *spec.File, o trials.Order) (*rundir.Writer, error) {
-	if _, err := os.Stat(filepath.Join(o.Dir, rundir.PlanFile)); err == nil {
-		return rundir.Open(o.Dir)
+func (t *trialEngine) open(ctx context.Context, file *experimentfile.File, o searchrunner.Order) (*runstore.Writer, error) {
+	if _, err := os.Stat(filepath.Join(o.Dir, runstore.PlanFile)); err == nil {
+		return runstore.Open(o.Dir)
 	}
 	return t.create(ctx, o.Dir, file, t.study.Text, t.study.Plan(o), time.Now())
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/trials"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchrunner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
@@ -93,7 +93,7 @@ type refusing struct {
 	ended int
 }
 
-func (r *refusing) Launch(_ context.Context, _ rundir.PlannedTrial, name string) (*campaign.Launched, error) {
+func (r *refusing) Launch(_ context.Context, _ runstore.PlannedTrial, name string) (*runner.Launched, error) {
 	r.names = append(r.names, name)
 	return nil, errors.New("no slot is free")
 }
@@ -107,7 +107,7 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	launcher, dir := &refusing{}, t.TempDir()
 	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, study: s.study, dir: dir,
 		launcher: launcher}
-	order := trials.Order{Number: 3, Point: optimize.Point{1, 1, 2}, Label: "filter=2 heap=256 pending=50",
+	order := searchrunner.Order{Number: 3, Point: optimize.Point{1, 1, 2}, Label: "filter=2 heap=256 pending=50",
 		Dir: filepath.Join(dir, "trials", "03")}
 	for launch := 1; launch <= 2; launch++ {
 		_, err := e.Play(t.Context(), order)
@@ -116,22 +116,22 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	}
 	assert.Equal(t, []string{"optimize-small-003-01", "optimize-small-003-01-launch2"}, launcher.names)
 	assert.Equal(t, 2, launcher.ended)
-	run, err := rundir.Read(order.Dir)
+	run, err := runstore.Read(order.Dir)
 	require.NoError(t, err)
 	assert.True(t, run.Plan.EndEarly)
 	assert.Equal(t, s.study.Text, run.Experiment)
-	assert.Contains(t, run.Trials[0].Settings, rundir.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
+	assert.Contains(t, run.Trials[0].Settings, runstore.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
 		Value: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m"})
 
-	w, err := rundir.Open(order.Dir)
+	w, err := runstore.Open(order.Dir)
 	require.NoError(t, err)
-	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialStarted, Trial: 1, Launch: 3}))
-	require.NoError(t, w.BeginTrial(run.Plan.Trials[0], nil, rundir.Arguments{}))
+	require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialStarted, Trial: 1, Launch: 3}))
+	require.NoError(t, w.BeginTrial(run.Plan.Trials[0], nil, runstore.Arguments{}))
 	unknown := tuning.Unknown
-	require.NoError(t, w.FinishStep(run.Plan.Trials[0], rundir.Step{Number: 1, Attempt: 1, Launch: 3, Value: 800,
+	require.NoError(t, w.FinishStep(run.Plan.Trials[0], runstore.Step{Number: 1, Attempt: 1, Launch: 3, Value: 800,
 		Verdict: tuning.OK, CatchUpRatio: unknown}, 1))
-	require.NoError(t, w.Record(rundir.Event{Kind: rundir.TrialFinished, Trial: 1}))
-	require.NoError(t, w.SaveResult(rundir.Result{Verdict: tuning.OK}))
+	require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialFinished, Trial: 1}))
+	require.NoError(t, w.SaveResult(runstore.Result{Verdict: tuning.OK}))
 	require.NoError(t, w.Close())
 	outcome, err := e.Play(t.Context(), order)
 	require.NoError(t, err)
@@ -150,13 +150,13 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	o, s := smallSearch(t)
 	from := `{"number": N, "attempt": 1, "why": "a reason of its own", "settings": {"filter": "F", "heap": "64", "pending": "5"}, "outcome": {"verdict": "V", "latency_ms": L, "completeness": 1, "catch_up": null, "noise": 0.1, "reasons": [], "cpu_cores": 1.25, "host_idle": 0.25, "records_per_second": 4990, "seconds": 100}}`
 	for n, with := range map[string][]string{"1": {"1", "FAIL", "900"}, "2": {"2", "OK", "20"}} {
-		dir := filepath.Join(o.out, trials.TrialsDir, n)
+		dir := filepath.Join(o.out, searchrunner.TrialsDir, n)
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 		text := strings.NewReplacer("N", n, `"F"`, `"`+with[0]+`"`, `"V"`, `"`+with[1]+`"`, "L,",
 			with[2]+",").Replace(from)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, trials.KeptFile), []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, searchrunner.KeptFile), []byte(text), 0o644))
 	}
-	runner, err := trials.NewRunner(s.study, o.out, nil, nil)
+	runner, err := searchrunner.NewRunner(s.study, o.out, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, runner.Finished(), 2)
 	var out strings.Builder
@@ -165,7 +165,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	assert.Equal(t, exit.Failed, code(err))
 	assert.Contains(t, out.String(), `"bullet.topology.filter.bolt.parallelism": 2`)
 	assert.Equal(t, 1.25, at(t, decoded(t, out.String()), "used", "cpu_cores"))
-	page, err := os.ReadFile(filepath.Join(o.out, rundir.ReportDir, "report.md"))
+	page, err := os.ReadFile(filepath.Join(o.out, runstore.ReportDir, "report.md"))
 	require.NoError(t, err)
 	for _, want := range []string{"Its workers took 1.3 cores at 4,990 records/s.",
 		"25% of the host was idle: twice the load has no room on it, which would be 150% busy.",
@@ -176,7 +176,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m\n")
 	for _, name := range []string{"report.html", "report.md", "report.json", "figures/optimize-front.svg"} {
-		assert.FileExists(t, filepath.Join(o.out, rundir.ReportDir, name))
+		assert.FileExists(t, filepath.Join(o.out, runstore.ReportDir, name))
 	}
 	out.Reset()
 	o.dry = true
@@ -219,7 +219,7 @@ func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
 		assert.ErrorContains(t, err, "no slot")
 		assert.Equal(t, exit.Failed, code(err))
 		assert.Empty(t, written)
-		kept, err := trials.Load(out)
+		kept, err := searchrunner.Load(out)
 		require.NoError(t, err)
 		require.Len(t, kept, 3, "which are played again")
 		assert.Nil(t, kept[2].Outcome)
@@ -234,11 +234,11 @@ func TestCtrlCEndsASearchInOrder(t *testing.T) {
 	_, err := tune(t, "optimize", path, "--out", out)
 	assert.Equal(t, exit.Interrupted, code(err))
 	assert.Equal(t, "optimize-small-001-01\n", textOf(t, ended))
-	kept, err := trials.Load(out)
+	kept, err := searchrunner.Load(out)
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
 	assert.Nil(t, kept[0].Outcome)
-	run, err := rundir.Read(kept[0].Dir)
+	run, err := runstore.Read(kept[0].Dir)
 	require.NoError(t, err)
-	assert.Equal(t, rundir.RunInterrupted, run.Events[len(run.Events)-1].Kind)
+	assert.Equal(t, runstore.RunInterrupted, run.Events[len(run.Events)-1].Kind)
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
@@ -49,7 +49,7 @@ experiment, as - and + lines with the document's controlled variables that moved
 // planned is a plan with what surrounds it.
 type planned struct {
 	File        string            `json:"file"`
-	Plan        rundir.Plan       `json:"plan"`
+	Plan        runstore.Plan     `json:"plan"`
 	AboutS      float64           `json:"about_s"`
 	MostS       float64           `json:"at_most_s"`
 	LastRun     string            `json:"last_run,omitempty"`
@@ -59,40 +59,40 @@ type planned struct {
 }
 
 func planOf(path, runs string) (*planned, error) {
-	file, _, err := spec.Read(path)
+	file, _, err := experimentfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	p := &planned{File: path, Plan: file.Plan(), Differences: []tuning.Change{}, Moved: []tuning.Variable{}}
 	about, most := p.Plan.Estimate()
 	p.AboutS, p.MostS = about.Seconds(), most.Seconds()
-	settings, err := experiment.Settings(file.Conf(), nil)
+	settings, err := measure.Settings(file.Conf(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: topology.conf: %w", path, err)
 	}
-	earlier, unreadable, err := rundir.List(runs)
+	earlier, unreadable, err := runstore.List(runs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, problem := range unreadable {
 		p.Unreadable = append(p.Unreadable, problem.Error())
 	}
-	if last := rundir.Last(earlier, p.Plan.Experiment); last != nil {
+	if last := runstore.Last(earlier, p.Plan.Experiment); last != nil {
 		p.compare(last, settings, file.Manifest())
 	}
 	return p, nil
 }
 
 // compare finds what differs from an earlier run, as far as the file states it before anything runs.
-func (p *planned) compare(last *rundir.Run, settings []rundir.Entry, stated rundir.Manifest) {
+func (p *planned) compare(last *runstore.Run, settings []runstore.Entry, stated runstore.Manifest) {
 	p.LastRun = last.Dir
-	statedThen := rundir.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster,
-		Machine: stated.Machine, Versions: rundir.Versions{Kafka: stated.Versions.Kafka}}
-	if p.Plan.Launch == rundir.CommandLaunch {
+	statedThen := runstore.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster,
+		Machine: stated.Machine, Versions: runstore.Versions{Kafka: stated.Versions.Kafka}}
+	if p.Plan.Launch == runstore.CommandLaunch {
 		statedThen.Versions.Kafka = last.Manifest.Versions.Kafka
 	}
-	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, statedThen),
-		rundir.Values(p.Plan, settings, stated))
+	p.Differences = tuning.DiffSettings(runstore.Values(last.Plan, last.Manifest.BulletSettings, statedThen),
+		runstore.Values(p.Plan, settings, stated))
 	p.Moved = tuning.Moved(p.Differences)
 }
 
@@ -190,9 +190,9 @@ func variables(moved []tuning.Variable) string {
 	return strings.Join(tuning.Texts(moved), ", ")
 }
 
-func axisName(axis rundir.Axis) string {
-	return map[rundir.Axis]string{rundir.Queries: "queries", rundir.QueriesPerSecond: "queries/s",
-		rundir.RecordsPerSecond: "records/s"}[axis]
+func axisName(axis runstore.Axis) string {
+	return map[runstore.Axis]string{runstore.Queries: "queries", runstore.QueriesPerSecond: "queries/s",
+		runstore.RecordsPerSecond: "records/s"}[axis]
 }
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -201,7 +201,7 @@ func rounded(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Second)
 }
 
-func catchUp(l rundir.Load) string {
+func catchUp(l runstore.Load) string {
 	if !l.CatchUpFactor.Known() {
 		return ""
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
@@ -55,9 +55,9 @@ func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {
 	require.NoError(t, err)
 	earlier := p.Plan
 	earlier.Load.RecordsPerSecond, earlier.SustainMs = 300, 20_000
-	w, err := rundir.Create(filepath.Join(runs, "then"), []byte("experiment: test7-small\n"), earlier,
-		rundir.Manifest{StartedMs: 1,
-			BulletSettings: []rundir.Entry{{Key: "bullet.topology.name", Value: "other"}}})
+	w, err := runstore.Create(filepath.Join(runs, "then"), []byte("experiment: test7-small\n"), earlier,
+		runstore.Manifest{StartedMs: 1,
+			BulletSettings: []runstore.Entry{{Key: "bullet.topology.name", Value: "other"}}})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	require.NoError(t, os.Mkdir(filepath.Join(runs, "no run"), 0o755))
@@ -85,13 +85,13 @@ func TestPlanShowsThatTheClusterIsAnother(t *testing.T) {
 	runs := t.TempDir()
 	p, err := planOf(onACluster, runs)
 	require.NoError(t, err)
-	file, _, err := spec.Read(onACluster)
+	file, _, err := experimentfile.Read(onACluster)
 	require.NoError(t, err)
 	then := file.Manifest()
-	then.BulletSettings, err = experiment.Settings(file.Conf(), nil)
+	then.BulletSettings, err = measure.Settings(file.Conf(), nil)
 	require.NoError(t, err)
 	then.StartedMs, then.Cluster.Cores, then.Records.Maps = 1, 64, 20
-	w, err := rundir.Create(filepath.Join(runs, "then"), []byte("experiment: test7\n"), p.Plan, then)
+	w, err := runstore.Create(filepath.Join(runs, "then"), []byte("experiment: test7\n"), p.Plan, then)
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	out, err := tune(t, "plan", onACluster, "--runs", runs)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
@@ -195,7 +195,7 @@ func (o *predictOptions) asked(args []string) ([]predict.Scenario, error) {
 	if len(args) == 0 {
 		return o.loads(base, []float64{0}), nil
 	}
-	entries, err := experiment.Settings(args[0], nil)
+	entries, err := measure.Settings(args[0], nil)
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +225,11 @@ func (o *predictOptions) loads(base predict.Scenario, others []float64) (all []p
 
 // experiment asks for every configuration and step of an experiment's plan.
 func (o *predictOptions) experiment(path string, base predict.Scenario) (all []predict.Scenario, err error) {
-	file, _, err := spec.Read(path)
+	file, _, err := experimentfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := experiment.Settings(file.Conf(), nil)
+	entries, err := measure.Settings(file.Conf(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: topology.conf: %w", path, err)
 	}
@@ -255,8 +255,8 @@ func (o *predictOptions) experiment(path string, base predict.Scenario) (all []p
 	return all, nil
 }
 
-func (o *predictOptions) steps(a predict.Scenario, plan rundir.Plan, t rundir.PlannedTrial) (all []predict.Scenario) {
-	if plan.Axis == rundir.RecordsPerSecond && o.recordsPerS == 0 {
+func (o *predictOptions) steps(a predict.Scenario, plan runstore.Plan, t runstore.PlannedTrial) (all []predict.Scenario) {
+	if plan.Axis == runstore.RecordsPerSecond && o.recordsPerS == 0 {
 		for _, s := range t.Steps {
 			a.Records = tuning.Figure(s.Value)
 			all = append(all, o.loads(a, []float64{a.Queries})...)
@@ -265,7 +265,7 @@ func (o *predictOptions) steps(a predict.Scenario, plan rundir.Plan, t rundir.Pl
 	}
 	var values []float64
 	for _, s := range t.Steps {
-		if plan.Axis == rundir.Queries {
+		if plan.Axis == runstore.Queries {
 			values = append(values, s.Value)
 		}
 	}

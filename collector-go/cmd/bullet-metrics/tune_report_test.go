@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
-const sampleRun = "../../internal/lab/rundir/testdata/sample"
+const sampleRun = "../../internal/lab/runstore/testdata/sample"
 
 func TestTuneReportWritesARunsReport(t *testing.T) {
 	out := t.TempDir()

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
@@ -71,7 +71,7 @@ func (o *tuneRunOptions) run(parent context.Context, args []string, say *termina
 	ctx, hasten := onSignals(parent, say)
 	e := engine{build: o.build, work: filepath.Join(o.runs, workDir), stack: o.stack, say: say, hasten: hasten,
 		write: func(r *report.RunReport, dir string) (string, error) {
-			out := filepath.Join(dir, rundir.ReportDir)
+			out := filepath.Join(dir, runstore.ReportDir)
 			return out, r.Write(out)
 		}}
 	if o.limit > 0 {
@@ -93,12 +93,12 @@ func (o *tuneRunOptions) run(parent context.Context, args []string, say *termina
 }
 
 // open makes the run's directory, or opens the one to be gone on with.
-func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now time.Time) (*spec.File,
-	*rundir.Writer, error) {
+func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now time.Time) (*experimentfile.File,
+	*runstore.Writer, error) {
 	if o.resume != "" {
 		return o.reopen()
 	}
-	file, text, err := spec.Read(args[0])
+	file, text, err := experimentfile.Read(args[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,8 +115,8 @@ func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now
 }
 
 // reopen reads the experiment that a run keeps; its paths are relative to where it was read from then.
-func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
-	run, err := rundir.Read(o.resume)
+func (o *tuneRunOptions) reopen() (*experimentfile.File, *runstore.Writer, error) {
+	run, err := runstore.Read(o.resume)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,16 +124,16 @@ func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
 		return nil, nil, fmt.Errorf("the run in %s has ended (%s); there is nothing to go on with", o.resume,
 			run.Result.Verdict)
 	}
-	file, err := spec.Parse(run.Manifest.ExperimentPath, run.Experiment)
+	file, err := experimentfile.Parse(run.Manifest.ExperimentPath, run.Experiment)
 	if err != nil {
 		return nil, nil, err
 	}
-	writer, err := rundir.Open(o.resume)
+	writer, err := runstore.Open(o.resume)
 	return file, writer, err
 }
 
-func (o *tuneRunOptions) launcher(e *engine, file *spec.File, dir string) (campaign.Launcher, error) {
-	run, err := rundir.Read(dir)
+func (o *tuneRunOptions) launcher(e *engine, file *experimentfile.File, dir string) (runner.Launcher, error) {
+	run, err := runstore.Read(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (o *tuneRunOptions) launcher(e *engine, file *spec.File, dir string) (campa
 }
 
 // runID names a run for good.
-func runID(file *spec.File, now time.Time) string {
+func runID(file *experimentfile.File, now time.Time) string {
 	return file.Experiment + "-" + now.Format("20060102-150405")
 }
 

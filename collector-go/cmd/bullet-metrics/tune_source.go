@@ -10,7 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -45,11 +45,11 @@ func ofRun[T any](dir string, run *report.RunReport, rows []T) *measured[T] {
 }
 
 // tableOf are the tables of runs by their analyses, as messages name them.
-var tableOf = map[rundir.Analysis]string{
-	rundir.OfData:        "data volumes",
-	rundir.OfQueries:     "filter bolts by queries",
-	rundir.OfConcurrency: "simultaneous queries",
-	rundir.OfTimeline:    "a record's way through Bullet",
+var tableOf = map[runstore.Analysis]string{
+	runstore.OfData:        "data volumes",
+	runstore.OfQueries:     "filter bolts by queries",
+	runstore.OfConcurrency: "simultaneous queries",
+	runstore.OfTimeline:    "a record's way through Bullet",
 }
 
 // openRun opens the run whose directory path is, or the trial, which is then its only one; nil where path is none, so
@@ -59,10 +59,10 @@ func openRun(path string) (*report.RunReport, error) {
 		return nil, nil
 	}
 	run, err := report.OpenRunReport(path)
-	if errors.Is(err, rundir.ErrNoRun) {
+	if errors.Is(err, runstore.ErrNoRun) {
 		return nil, fmt.Errorf(
 			"%s is not a run directory: it has no %s and %s; name a CSV file, or the directory that tune run wrote",
-			path, rundir.ExperimentFile, rundir.PlanFile)
+			path, runstore.ExperimentFile, runstore.PlanFile)
 	}
 	return run, err
 }
@@ -70,7 +70,7 @@ func openRun(path string) (*report.RunReport, error) {
 // source is where the rows of an analysis come from.
 type source[T any] struct {
 	// analyses are those of the runs that have the table, the one to name first.
-	analyses []rundir.Analysis
+	analyses []runstore.Analysis
 	ofFile   func(path string) (*csvtable.Table, []T, error)
 	ofRun    func(*report.RunReport) ([]T, error)
 }
@@ -99,7 +99,7 @@ func (s source[T]) read(path string) (*measured[T], error) {
 }
 
 // hasNoTable is the fault of a run that is about something else.
-func hasNoTable(path string, run *report.RunReport, analysis rundir.Analysis) error {
+func hasNoTable(path string, run *report.RunReport, analysis runstore.Analysis) error {
 	return fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s) and has no table of %s; name a run of an experiment with analysis: %s, or a CSV file",
 		path, run.Experiment, tableOf[run.Analysis], run.Analysis, tableOf[analysis], analysis)
 }
@@ -126,7 +126,7 @@ func several(path string, configurations int, of []report.TrialReport) error {
 	var trials []string
 	for _, t := range of {
 		trials = append(trials,
-			filepath.Join(path, rundir.TrialsDir, rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
+			filepath.Join(path, runstore.TrialsDir, runstore.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
 	}
 	return fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s",
 		path, configurations, strings.Join(trials, ", "))

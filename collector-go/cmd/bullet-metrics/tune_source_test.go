@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
@@ -85,9 +85,9 @@ func failing(t *testing.T, run string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "failing")
 	require.NoError(t, os.CopyFS(dir, os.DirFS(run)))
-	progress, err := os.ReadFile(filepath.Join(dir, rundir.ProgressFile))
+	progress, err := os.ReadFile(filepath.Join(dir, runstore.ProgressFile))
 	require.NoError(t, err)
-	steps, err := filepath.Glob(filepath.Join(dir, rundir.TrialsDir, "*", rundir.StepsDir, "*.json"))
+	steps, err := filepath.Glob(filepath.Join(dir, runstore.TrialsDir, "*", runstore.StepsDir, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, steps)
 	sum := func(text []byte) []byte { return fmt.Appendf(nil, "%x", sha256.Sum256(text)) }
@@ -98,20 +98,20 @@ func failing(t *testing.T, run string) string {
 		progress = bytes.ReplaceAll(progress, sum(was), sum(is))
 		require.NoError(t, os.WriteFile(step, is, 0o644))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.ProgressFile), progress, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, runstore.ProgressFile), progress, 0o644))
 	return dir
 }
 
 func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	require.NoError(t, os.CopyFS(empty, os.DirFS(run6)))
-	for _, name := range []string{rundir.TrialsDir, rundir.ResultFile} {
+	for _, name := range []string{runstore.TrialsDir, runstore.ResultFile} {
 		require.NoError(t, os.RemoveAll(filepath.Join(empty, name)))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(empty, rundir.ProgressFile), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(empty, runstore.ProgressFile), nil, 0o644))
 	damaged := filepath.Join(t.TempDir(), "damaged")
 	require.NoError(t, os.CopyFS(damaged, os.DirFS(run6)))
-	require.NoError(t, os.WriteFile(filepath.Join(damaged, rundir.TrialsDir, "01-for-69700", rundir.StepsDir,
+	require.NoError(t, os.WriteFile(filepath.Join(damaged, runstore.TrialsDir, "01-for-69700", runstore.StepsDir,
 		"01.json"), []byte("{}"), 0o644))
 	load := []string{"size", "--records-per-s", "300000", "--queries", "400", "--from"}
 	for name, c := range map[string]struct {

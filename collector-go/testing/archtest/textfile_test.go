@@ -1,4 +1,4 @@
-package house
+package archtest
 
 import (
 	"regexp"
@@ -16,10 +16,10 @@ var opensFiles = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|tls\.LoadX5
 var ownFiles = []string{
 	"tools/cmd/bom/", "testing/cmd/bench/", "tools/", "internal/lab/bench/", "tools/bom/", "testing/chaos/",
 	"testing/accesstest/", "testing/servertest/",
-	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/rundir/", "internal/collector/store/blocks/edition.go",
+	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/runstore/", "internal/collector/store/blocks/edition.go",
 	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups
-	"internal/lab/campaign/trial.go", "internal/lab/campaign/local.go", "internal/lab/report/outcomes.go", "internal/lab/trials/",
-	"internal/lab/experiment/manifest.go",  // /proc and /sys
+	"internal/lab/runner/trial.go", "internal/lab/runner/local.go", "internal/lab/report/outcomes.go", "internal/lab/searchrunner/",
+	"internal/lab/measure/manifest.go",     // /proc and /sys
 	"internal/storm/doctor/examine/way.go", // whether a file can be opened
 }
 

@@ -88,7 +88,7 @@ var own = map[string]Metric{
 }
 
 // annotations are series that the collector makes of annotations when it is asked for them
-// (internal/collector/timeline).
+// (internal/serve/annotations).
 func init() {
 	own["bullet_annotation_active"] = Metric{Type: "gauge", Labels: strings.Fields("topology kind title text tags")}
 	own["bullet_annotation_start_seconds"] = Metric{Type: "gauge", Unit: "seconds",

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
 )
@@ -52,7 +52,7 @@ var (
 type bench struct {
 	*stack.Stack
 	options   stack.Options
-	collector *experiment.Collector
+	collector *measure.Collector
 	gateway   *load.Gateway
 	manager   *alertmanagertest.Alertmanager
 	nimbus    *nimbusRelay
@@ -111,7 +111,7 @@ func startBench(t *testing.T) *bench {
 			t.Logf("waited too long for %s", what)
 		}
 	})
-	b.collector, err = experiment.NewCollector(o.HTTPListen)
+	b.collector, err = measure.NewCollector(o.HTTPListen)
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context()))
 	require.NoError(t, s.Submit(t.Context()))
@@ -176,7 +176,7 @@ func selector(metric, matchers string) string {
 }
 
 // slices reads what is stored with ends in [from, to].
-func (b *bench) slices(ctx context.Context, metric, matchers string, from, to time.Time) ([]experiment.Series, error) {
+func (b *bench) slices(ctx context.Context, metric, matchers string, from, to time.Time) ([]measure.Series, error) {
 	return b.collector.Slices(ctx, selector(metric, matchers), from.Add(-time.Millisecond), to)
 }
 

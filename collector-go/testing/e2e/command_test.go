@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 )
 
@@ -112,7 +112,7 @@ func experimentOn(o stack.Options) string {
 // assertMeasuredOnACluster finds a step that was measured and judged; its verdict is this machine's affair.
 func assertMeasuredOnACluster(t *testing.T, out string, code int) {
 	t.Helper()
-	run, err := rundir.Read(out)
+	run, err := runstore.Read(out)
 	require.NoError(t, err)
 	require.NotNil(t, run.Result)
 	require.Len(t, run.Trials[0].Steps, 1)
@@ -124,7 +124,7 @@ func assertMeasuredOnACluster(t *testing.T, out string, code int) {
 	assert.Positive(t, float64(step.RecordsPerSecond))
 	assert.Positive(t, step.Clients.Returned)
 	assert.Contains(t, fmt.Sprint(*step.Limitation), "worker hosts: not measured")
-	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.md"))
+	page, err := os.ReadFile(filepath.Join(out, runstore.ReportDir, "report.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), report.WorkerHosts)
 	assert.Contains(t, string(page), "Idle on tune run's host")

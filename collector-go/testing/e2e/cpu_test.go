@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 // usage is the CPU time of a process by the kernel's own account, over time.
@@ -68,7 +68,7 @@ const (
 type watchedCPU struct {
 	from, to time.Time // ends of slices
 	kernel   map[string]*usage
-	stored   []experiment.Series
+	stored   []measure.Series
 
 	stop     chan struct{}
 	watchers sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 // demoSeconds is the shortest time in which a demo is more than its start.
@@ -185,7 +185,7 @@ func assertStepsAnnotated(t *testing.T, data string, text []byte) {
 	require.NoError(t, json.Unmarshal(text, &r))
 	address, stop := serveAgain(t, data)
 	defer stop()
-	collector, err := experiment.NewCollector(address)
+	collector, err := measure.NewCollector(address)
 	require.NoError(t, err)
 	found, err := collector.AnnotationsTagged(t.Context(), "bullet-01", "step")
 	require.NoError(t, err)

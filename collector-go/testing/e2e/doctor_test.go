@@ -22,7 +22,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
@@ -93,7 +93,7 @@ type patient struct {
 }
 
 func collectorAt(address string) []string {
-	return []string{plugin.Collector + "address=" + address}
+	return []string{plugininfo.Collector + "address=" + address}
 }
 
 // workerLog is the newest log of a topology's worker.
@@ -125,14 +125,14 @@ func TestDoctorOnACluster(t *testing.T) {
 			says: "127.0.0.9 has no port"},
 		{name: "HTTP port", settings: collectorAt(c.options.HTTPListen), check: "address", status: doctor.Fail,
 			says: "speaks HTTP"},
-		{name: "TLS at the plugin", settings: []string{plugin.Collector + "tls.enabled=true"}, check: "tls",
+		{name: "TLS at the plugin", settings: []string{plugininfo.Collector + "tls.enabled=true"}, check: "tls",
 			status: doctor.Fail, says: "TLS at the plugin only"},
-		{name: "no CA file", settings: []string{plugin.Collector + "tls.enabled=true", plugin.Collector +
+		{name: "no CA file", settings: []string{plugininfo.Collector + "tls.enabled=true", plugininfo.Collector +
 			"tls.ca.file=/nope/ca.pem"}, check: "files", status: doctor.Fail, says: "/nope/ca.pem"},
-		{name: "early class", settings: []string{plugin.Classes + "=[" + plugin.EarlyClass + "]"},
+		{name: "early class", settings: []string{plugininfo.Classes + "=[" + plugininfo.EarlyClass + "]"},
 			check: "registration", status: doctor.Fail, says: "for Bullet up to 0.4.3"},
 		{name: "no jar", before: away, check: "submitted", status: doctor.Fail, says: "runs without the plugin"},
-		{name: "misspelt", settings: []string{plugin.Collector + "tls.enable=true"}, check: "settings",
+		{name: "misspelt", settings: []string{plugininfo.Collector + "tls.enable=true"}, check: "settings",
 			status: doctor.Fail, says: "tls.enable"},
 	} {
 		if playLong() || slices.Contains([]string{"fresh", "wrong address", "misspelt"}, p.name) {

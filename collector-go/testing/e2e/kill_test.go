@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 var comparedMetrics = []string{"bullet_worker_cpu_seconds_total", "bullet_worker_heap_used_bytes",
@@ -57,14 +57,14 @@ func (b *bench) firstCommonSlice(t *testing.T) time.Time {
 }
 
 // snapshot is what PromQL answers for some metrics, by metric, in a fixed order.
-func (b *bench) snapshot(t *testing.T, from, to time.Time) map[string][]experiment.Series {
+func (b *bench) snapshot(t *testing.T, from, to time.Time) map[string][]measure.Series {
 	t.Helper()
-	answers := map[string][]experiment.Series{}
+	answers := map[string][]measure.Series{}
 	for _, metric := range comparedMetrics {
 		series, err := b.slices(t.Context(), metric, "", from, to)
 		require.NoError(t, err)
 		require.NotEmpty(t, series, metric)
-		slices.SortFunc(series, func(x, y experiment.Series) int {
+		slices.SortFunc(series, func(x, y measure.Series) int {
 			return slices.Compare([]string{x.Labels["worker"], x.Labels["task"], x.Labels["mode"],
 				x.Labels["collector"]},
 				[]string{y.Labels["worker"], y.Labels["task"], y.Labels["mode"], y.Labels["collector"]})
@@ -75,7 +75,7 @@ func (b *bench) snapshot(t *testing.T, from, to time.Time) map[string][]experime
 }
 
 // assertWhole finds every slice of every series between two ends, and totals that never fall.
-func assertWhole(t *testing.T, series []experiment.Series, from, to time.Time) {
+func assertWhole(t *testing.T, series []measure.Series, from, to time.Time) {
 	t.Helper()
 	var ends []int64
 	for end := from; !end.After(to); end = end.Add(sliceWidth) {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 const restartedAlert = "BulletWorkerRestarted"
@@ -52,8 +52,8 @@ func longestBetween(timesMs []int64) (longest time.Duration) {
 }
 
 // consumerOf reports whether the metrics consumer runs in a worker.
-func consumerOf(w experiment.KnownWorker) bool {
-	return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool {
+func consumerOf(w measure.KnownWorker) bool {
+	return slices.ContainsFunc(w.Components, func(c measure.ComponentTasks) bool {
 		return strings.HasPrefix(c.Component, "__metrics")
 	})
 }
@@ -71,7 +71,7 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
 	require.Len(t, before.Workers, workers)
-	i := slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool { return !consumerOf(w) })
+	i := slices.IndexFunc(before.Workers, func(w measure.KnownWorker) bool { return !consumerOf(w) })
 	require.GreaterOrEqual(t, i, 0, "%+v", before.Workers)
 	victim, supervisor := before.Workers[i], b.Pids()["supervisor"]
 	require.NotZero(t, supervisor)
@@ -89,13 +89,13 @@ func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	rebalanced := time.Now()
 	require.NoError(t, b.Rebalance(t.Context(), topology, 1))
 	require.NoError(t, syscall.Kill(supervisor, syscall.SIGCONT))
-	var after experiment.Topology
+	var after measure.Topology
 	b.await(t, "all tasks in one worker", func(ctx context.Context) bool {
 		after, err = b.collector.Topology(ctx, topology)
 		return err == nil && len(after.Workers) == 1 && len(after.Unplaced) == 0 && after.Condition.State == "running"
 	})
 	t.Logf("all tasks are in %s %.0f s after the rebalance", after.Workers[0].Worker, time.Since(rebalanced).Seconds())
-	i = slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool {
+	i = slices.IndexFunc(before.Workers, func(w measure.KnownWorker) bool {
 		return w.Worker != after.Workers[0].Worker
 	})
 	left := before.Workers[i].Worker
@@ -183,7 +183,7 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 			return err == nil && float64(present) == 1
 		})
 	}
-	require.NoError(t, b.collector.Annotate(t.Context(), experiment.Killed(annotated, time.Now())))
+	require.NoError(t, b.collector.Annotate(t.Context(), measure.Killed(annotated, time.Now())))
 	require.NoError(t, b.Kill(t.Context(), annotated))
 	b.nimbus.open(t, b.Nimbus())
 	b.await(t, "the collector to ask Nimbus", func(context.Context) bool { return b.nimbus.answered.Load() > 0 })

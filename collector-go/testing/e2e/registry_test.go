@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 // settingOf are the settings that say how many executors a component has.
@@ -33,7 +33,7 @@ var settingOf = map[string]string{
 // topologyIsKnown compares what the collector reports with what was submitted, and with the processes that the machine
 // has.
 func topologyIsKnown(t *testing.T, b *bench) {
-	var known experiment.Topology
+	var known measure.Topology
 	b.await(t, "every task to be placed", func(ctx context.Context) bool {
 		var err error
 		known, err = b.collector.Topology(ctx, topology)
@@ -67,7 +67,7 @@ type componentKnown = struct {
 }
 
 func settings(t *testing.T, b *bench) map[string]string {
-	entries, err := experiment.Settings(filepath.Clean(b.options.BulletConf), nil)
+	entries, err := measure.Settings(filepath.Clean(b.options.BulletConf), nil)
 	require.NoError(t, err)
 	all := map[string]string{}
 	for _, e := range entries {
@@ -77,7 +77,7 @@ func settings(t *testing.T, b *bench) map[string]string {
 }
 
 // assertPlacedOnce finds every task of every component in one worker, and no others there.
-func assertPlacedOnce(t *testing.T, known experiment.Topology) {
+func assertPlacedOnce(t *testing.T, known measure.Topology) {
 	t.Helper()
 	var reported, placed []string
 	for _, c := range known.Components {
@@ -99,7 +99,7 @@ func assertPlacedOnce(t *testing.T, known experiment.Topology) {
 }
 
 // assertPids compares the workers with the processes that the launcher sees.
-func assertPids(t *testing.T, b *bench, known experiment.Topology) {
+func assertPids(t *testing.T, b *bench, known measure.Topology) {
 	t.Helper()
 	processes, err := b.Workers(t.Context())
 	require.NoError(t, err)
@@ -121,8 +121,8 @@ func workerKilled(t *testing.T, b *bench) {
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
 	restartsBefore := b.restarts(t)
-	i := slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool {
-		return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool {
+	i := slices.IndexFunc(before.Workers, func(w measure.KnownWorker) bool {
+		return slices.ContainsFunc(w.Components, func(c measure.ComponentTasks) bool {
 			return strings.HasPrefix(c.Component, "__metrics")
 		})
 	})
@@ -131,17 +131,17 @@ func workerKilled(t *testing.T, b *bench) {
 	b.workerKilledAt = time.Now()
 	require.NoError(t, syscall.Kill(victim.Pid, syscall.SIGKILL))
 	t.Logf("worker %s, pid %d, killed", victim.Worker, victim.Pid)
-	var after experiment.Topology
+	var after measure.Topology
 	b.await(t, "the worker's new process", func(ctx context.Context) bool {
 		after, err = b.collector.Topology(ctx, topology)
-		return err == nil && slices.ContainsFunc(after.Workers, func(w experiment.KnownWorker) bool {
+		return err == nil && slices.ContainsFunc(after.Workers, func(w measure.KnownWorker) bool {
 			return w.Worker == victim.Worker && w.Pid != victim.Pid
 		})
 	})
 	t.Logf("reported after %s", time.Since(b.workerKilledAt).Round(time.Second))
 	assertPids(t, b, after)
 	assertPlacedOnce(t, after)
-	i = slices.IndexFunc(after.Workers, func(w experiment.KnownWorker) bool { return w.Worker == victim.Worker })
+	i = slices.IndexFunc(after.Workers, func(w measure.KnownWorker) bool { return w.Worker == victim.Worker })
 	assert.Equal(t, 1, after.Workers[i].Restarts)
 
 	restarts, err := b.collector.AnnotationsTagged(t.Context(), topology, "restart")

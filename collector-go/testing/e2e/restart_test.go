@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -30,11 +30,11 @@ func (b *bench) restarts(t *testing.T) map[string]tuning.Figure {
 }
 
 // ofWorkers is a metric with one series a worker, by worker.
-func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[string]rundir.Slices {
+func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[string]runstore.Slices {
 	t.Helper()
 	series, err := b.slices(t.Context(), metric, "", from, to)
 	require.NoError(t, err)
-	found := map[string]rundir.Slices{}
+	found := map[string]runstore.Slices{}
 	for _, s := range series {
 		require.NotContains(t, found, s.Labels["worker"], metric)
 		found[s.Labels["worker"]] = s.Slices
@@ -135,7 +135,7 @@ func (b *bench) assertMissed(t *testing.T, victim string, away time.Duration) {
 	})
 	known, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
-	assert.False(t, slices.ContainsFunc(known.Workers, func(w experiment.KnownWorker) bool {
+	assert.False(t, slices.ContainsFunc(known.Workers, func(w measure.KnownWorker) bool {
 		return strings.Contains(w.Worker, victim) && w.Restarts != 1
 	}))
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
@@ -79,7 +79,7 @@ func startScaled(t *testing.T) *scaled {
 	s.bench = &bench{Stack: running, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager,
 		started: time.Now()}
 	t.Cleanup(func() { s.stop(t) })
-	s.collector, err = experiment.NewCollector(o.HTTPListen)
+	s.collector, err = measure.NewCollector(o.HTTPListen)
 	require.NoError(t, err)
 	say(t, "starting a Storm cluster of %d workers; the page over all collectors: http://%s", workers, o.HTTPListen)
 	require.NoError(t, running.Start(t.Context()))

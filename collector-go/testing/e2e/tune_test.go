@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // shortest is an experiment of two steps that are only just steps.
@@ -53,7 +53,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGINT))
 	assert.Equal(t, 130, first.end(t))
 	first.assertNothingRuns(t)
-	half, err := rundir.Read(out)
+	half, err := runstore.Read(out)
 	require.NoError(t, err)
 	require.Nil(t, half.Result)
 	require.Len(t, half.Trials[0].Steps, 1)
@@ -62,7 +62,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	code := second.end(t)
 	second.assertNothingRuns(t)
 	assert.Contains(t, strings.Join(second.seen, "\n"), "1 finished steps are kept")
-	whole, err := rundir.Read(out)
+	whole, err := runstore.Read(out)
 	require.NoError(t, err)
 	require.NotNil(t, whole.Result)
 	steps := whole.Trials[0].Steps
@@ -84,7 +84,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	figures, err := whole.Trials[0].Figures()
 	require.NoError(t, err)
 	assert.Len(t, figures.Steps, 2)
-	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.html"))
+	page, err := os.ReadFile(filepath.Join(out, runstore.ReportDir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "launched again")
 }
@@ -102,7 +102,7 @@ func TestATuneRunThroughKafka(t *testing.T) {
 	run := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
 	code := run.end(t)
 	run.assertNothingRuns(t)
-	whole, err := rundir.Read(out)
+	whole, err := runstore.Read(out)
 	require.NoError(t, err, strings.Join(run.seen, "\n"))
 	require.NotNil(t, whole.Result)
 	assert.Equal(t, whole.Result.ExitCode, code)
@@ -116,7 +116,7 @@ func TestATuneRunThroughKafka(t *testing.T) {
 }
 
 // written is a step as its run's directory has it.
-func written(t *testing.T, step rundir.Step) string {
+func written(t *testing.T, step runstore.Step) string {
 	t.Helper()
 	text, err := json.Marshal(step)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -21,7 +21,7 @@ type Source struct {
 	Records tuning.Figure
 	LimitMs float64
 	// Axis is what its steps ascend along; "" of tables without one.
-	Axis rundir.Axis
+	Axis runstore.Axis
 	// LeftOut counts the steps of which nothing could be taken, by why.
 	LeftOut map[string]int
 }
@@ -34,7 +34,7 @@ const (
 )
 
 // OfRun reads the steps of a run's directory.
-func OfRun(run *rundir.Run) (*Source, error) {
+func OfRun(run *runstore.Run) (*Source, error) {
 	s := &Source{Name: run.Dir, Records: tuning.Unknown, Axis: run.Plan.Axis, LeftOut: map[string]int{}}
 	for _, g := range run.Plan.Goals {
 		if g.Figure == tuning.FilterLatency && g.Statistic == tuning.Mean && g.AtMost > 0 {
@@ -67,7 +67,7 @@ func OfRun(run *rundir.Run) (*Source, error) {
 }
 
 // configured is what a trial was launched with, by its settings and what its topology reported.
-func configured(run *rundir.Run, t rundir.Trial) (Settings, Setup, error) {
+func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	settings := Settings{}
 	for _, e := range run.Manifest.BulletSettings {
 		settings[strings.TrimPrefix(e.Key, "-c ")] = e.Value
@@ -107,7 +107,7 @@ func configured(run *rundir.Run, t rundir.Trial) (Settings, Setup, error) {
 }
 
 // add takes a step.
-func (s *Source) add(run *rundir.Run, t rundir.Trial, step rundir.Step, setup Setup, figures *rundir.Figures) {
+func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, setup Setup, figures *runstore.Figures) {
 	switch {
 	case step.Verdict == tuning.Inconclusive:
 		s.LeftOut[starved]++
@@ -115,7 +115,7 @@ func (s *Source) add(run *rundir.Run, t rundir.Trial, step rundir.Step, setup Se
 	case step.Verdict == tuning.Limited:
 		s.LeftOut[outside]++
 		return
-	case step.Kind == rundir.TimelineStep:
+	case step.Kind == runstore.TimelineStep:
 		s.LeftOut[timeline]++
 		return
 	}
@@ -141,14 +141,14 @@ func (s *Source) add(run *rundir.Run, t rundir.Trial, step rundir.Step, setup Se
 			o.put(BusyOf(b.Component), b.BusyMean*b.Executors)
 		}
 	}
-	o.addSeries(rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}, figures)
+	o.addSeries(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}, figures)
 	if len(o.Measured) > 0 {
 		s.Observations = append(s.Observations, o)
 	}
 }
 
 // addSeries takes what the trial's series have of the step.
-func (o *Observation) addSeries(measured rundir.Span, figures *rundir.Figures) {
+func (o *Observation) addSeries(measured runstore.Span, figures *runstore.Figures) {
 	if figures == nil {
 		return
 	}
@@ -166,7 +166,7 @@ func (o *Observation) addSeries(measured rundir.Span, figures *rundir.Figures) {
 		for _, task := range figures.FilterLatencySeconds {
 			latencies = append(latencies, 1000*measured.Mean(task))
 		}
-		o.put(Latency, rundir.Average(latencies))
+		o.put(Latency, runstore.Average(latencies))
 	}
 }
 
@@ -178,10 +178,10 @@ func (o *Observation) put(figure Figure, v tuning.Figure) {
 
 // world is what a run's steps have in common with those of runs that show something of each other: the machines, the
 // records, the query and how it is put.
-func world(run *rundir.Run) string {
+func world(run *runstore.Run) string {
 	m, l := run.Manifest, run.Plan.Load
 	hardware := fmt.Sprintf("%s, %d cores", m.Machine.CPUModel, m.Machine.Cores)
-	if c := m.Cluster; c != nil && run.Plan.Launch == rundir.CommandLaunch {
+	if c := m.Cluster; c != nil && run.Plan.Launch == runstore.CommandLaunch {
 		hardware = fmt.Sprintf("%s, %d cores", c.CPUModel, c.Cores)
 	}
 	return fmt.Sprintf("%s; %s of %s bytes; %s %s of %d records or %d ms, %s/s; Storm %s", hardware, m.Records.Schema(),
@@ -194,7 +194,7 @@ func world(run *rundir.Run) string {
 func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
 
 // evidenceBolts are the bolts of which a step knows how many executors they have.
-func evidenceBolts(step rundir.Step) (all []tuning.BoltEvidence) {
+func evidenceBolts(step runstore.Step) (all []tuning.BoltEvidence) {
 	if step.Evidence == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -53,7 +53,7 @@ func (s *Source) row(configuration string, load Load, setup Setup, measured map[
 }
 
 func (s *Source) addQueries(table *csvtable.QueryTable) {
-	s.Axis, s.Records = rundir.Queries, table.RecordsPerS
+	s.Axis, s.Records = runstore.Queries, table.RecordsPerS
 	for _, p := range table.Points {
 		if p.Verdict == tuning.Inconclusive || p.Verdict == tuning.Limited {
 			s.LeftOut[starved]++
@@ -85,7 +85,7 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 }
 
 func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) error {
-	s.Axis, s.Records = rundir.Queries, records
+	s.Axis, s.Records = runstore.Queries, records
 	const msPerCore = 60_000
 	for _, r := range rows {
 		if r.Verdict == tuning.Inconclusive || r.Verdict == tuning.Limited {

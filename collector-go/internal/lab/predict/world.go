@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -65,13 +65,13 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 		s, err := OfTable(path, gridRecords)
 		return []*Source{s}, err
 	}
-	run, err := rundir.ReadAny(path)
-	runs := []*rundir.Run{run}
-	if errors.Is(err, rundir.ErrNoRun) {
+	run, err := runstore.ReadAny(path)
+	runs := []*runstore.Run{run}
+	if errors.Is(err, runstore.ErrNoRun) {
 		var unreadable []error
-		runs, unreadable, err = rundir.List(path)
+		runs, unreadable, err = runstore.List(path)
 		if err == nil && len(runs)+len(unreadable) == 0 { // a search's directory has its trials below
-			if below, others, wrong := rundir.List(filepath.Join(path, rundir.TrialsDir)); wrong == nil {
+			if below, others, wrong := runstore.List(filepath.Join(path, runstore.TrialsDir)); wrong == nil {
 				runs, unreadable = below, others
 			}
 		}

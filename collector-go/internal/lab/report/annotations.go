@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -24,13 +24,13 @@ const (
 )
 
 // annotated are the report's annotations but for its steps, by time.
-func (r *Report) annotated() (all []rundir.Annotation) {
+func (r *Report) annotated() (all []runstore.Annotation) {
 	for _, m := range r.Annotations {
 		if !slices.Contains(m.Tags, stepTag) {
 			all = append(all, m)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b rundir.Annotation) int { return int(a.StartMs - b.StartMs) })
+	slices.SortStableFunc(all, func(a, b runstore.Annotation) int { return int(a.StartMs - b.StartMs) })
 	return all
 }
 
@@ -59,7 +59,7 @@ func (r *Report) restarts() (all []chart.Restart) {
 const sameRestart = int64(2000)
 
 // drawn reports whether an annotation is on the time axis and not there already as a worker's restart.
-func (r *Report) drawn(m rundir.Annotation) bool {
+func (r *Report) drawn(m runstore.Annotation) bool {
 	from, to := r.StartedMs, r.Steps[len(r.Steps)-1].EndMs
 	if len(r.TimesMs) > 0 {
 		from = min(from, r.TimesMs[0]-r.SliceMs)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -27,7 +27,7 @@ func TestTheAnswerNamesWhatLimited(t *testing.T) {
 func TestALimiterIsNamedOnce(t *testing.T) {
 	step := func(value float64, by ...tuning.Limiter) TrialStep {
 		l := tuning.Limitation{Limiters: by}
-		return TrialStep{Step: rundir.Step{Value: value, StartMs: int64(value), Verdict: tuning.Fail, Limitation: &l}}
+		return TrialStep{Step: runstore.Step{Value: value, StartMs: int64(value), Verdict: tuning.Fail, Limitation: &l}}
 	}
 	row := RowReport{}
 	row.add(TrialReport{Steps: []TrialStep{step(1, tuning.LimitedByHost),

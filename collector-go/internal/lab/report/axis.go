@@ -3,35 +3,35 @@ package report
 import (
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 const simultaneousQueries = "simultaneous queries"
 
 // axisNames are what steps ascend along, as people call it.
-var axisNames = map[rundir.Axis]string{
-	rundir.Queries: simultaneousQueries, rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s",
+var axisNames = map[runstore.Axis]string{
+	runstore.Queries: simultaneousQueries, runstore.QueriesPerSecond: "queries/s", runstore.RecordsPerSecond: "records/s",
 }
 
 // unitOf is the axis' short name behind a number.
-func unitOf(axis rundir.Axis) string {
-	if axis == rundir.Queries {
+func unitOf(axis runstore.Axis) string {
+	if axis == runstore.Queries {
 		return "queries"
 	}
 	return axisNames[axis]
 }
 
 // stepName is what a step of a run's file is called.
-func stepName(axis rundir.Axis, s rundir.Step) string {
+func stepName(axis runstore.Axis, s runstore.Step) string {
 	name := tuning.Digits(Figure(s.Value)) + " " + unitOf(axis)
 	switch {
-	case s.Kind == rundir.TimelineStep:
+	case s.Kind == runstore.TimelineStep:
 		name = "timeline"
-	case s.Value == 1 && axis == rundir.Queries:
+	case s.Value == 1 && axis == runstore.Queries:
 		name = "1 query"
 	}
-	if s.Kind == rundir.CostStep {
+	if s.Kind == runstore.CostStep {
 		name += ", for the cost"
 	}
 	if s.Attempt > 1 {

@@ -3,12 +3,12 @@ package report
 import (
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // Build makes the report of a trial of a plan that has at least one step.
-func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
+func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	if len(run.Steps) == 0 || run.SliceMs <= 0 {
 		return nil, fmt.Errorf("a report needs at least one step and a slice width")
 	}
@@ -26,10 +26,10 @@ func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
 		r.Workers = append(r.Workers, worker)
 	}
 	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure {
-		return rundir.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
+		return runstore.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
 	})
 	r.FilterLatencyMeanMs = each(r.TimesMs,
-		func(t int64) Figure { return rundir.Average(filterLatencyMs(run, t-run.SliceMs, t)) })
+		func(t int64) Figure { return runstore.Average(filterLatencyMs(run, t-run.SliceMs, t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs,
 		func(t int64) Figure { return largest(filterLatencyMs(run, t-run.SliceMs, t)) })
 	var verdicts []tuning.Verdict
@@ -57,7 +57,7 @@ func goalsReport(g tuning.Goals) GoalsReport {
 
 // sliceEnds are the ends of the report's slices: aligned with the first step's start, from the first whole slice of any
 // worker to the end of the last step.
-func sliceEnds(run *rundir.Figures) []int64 {
+func sliceEnds(run *runstore.Figures) []int64 {
 	origin, end := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
 	first := origin
 	for _, w := range run.Workers {
@@ -74,8 +74,8 @@ func sliceEnds(run *rundir.Figures) []int64 {
 	return times
 }
 
-func workerReport(w rundir.Worker, timesMs []int64, sliceMs int64) WorkerReport {
-	perMinute := func(s rundir.Slices) []Figure {
+func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerReport {
+	perMinute := func(s runstore.Slices) []Figure {
 		return each(timesMs,
 			func(t int64) Figure { return s.Rise(t, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs) })
 	}
@@ -83,7 +83,7 @@ func workerReport(w rundir.Worker, timesMs []int64, sliceMs int64) WorkerReport 
 		Worker: w.Name, Pids: w.Pids, CPUMsPerMinute: perMinute(w.CPUSeconds), GCMsPerMinute: perMinute(w.GCSeconds),
 		CPUUserMsPerMinute: perMinute(w.CPUUserSeconds), CPUSystemMsPerMinute: perMinute(w.CPUSystemSeconds),
 		HeapUsedBytes: each(timesMs, func(t int64) Figure {
-			return rundir.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes)
+			return runstore.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes)
 		}),
 		CPUCores: each(timesMs,
 			func(t int64) Figure { return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs) }),
@@ -95,7 +95,7 @@ func workerReport(w rundir.Worker, timesMs []int64, sliceMs int64) WorkerReport 
 }
 
 // goalsOf are a plan's goals of completeness and latency, the document's where it has none.
-func goalsOf(plan rundir.Plan) tuning.Goals {
+func goalsOf(plan runstore.Plan) tuning.Goals {
 	goals := tuning.DefaultGoals()
 	goals.MinHostIdle = float64(plan.MinHostIdle)
 	if n := plan.Load.QueryLimit; n > 0 {
@@ -112,9 +112,9 @@ func goalsOf(plan rundir.Plan) tuning.Goals {
 	return goals
 }
 
-func stepReport(run *rundir.Figures, step rundir.Step, axis rundir.Axis) StepReport {
+func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) StepReport {
 	from, to := step.MeasuredFromMs, step.EndMs
-	measured := rundir.Span{From: from, To: to}
+	measured := runstore.Span{From: from, To: to}
 	var cpu, user, system, gc, heap []Figure
 	least := 0
 	for _, w := range run.Workers {
@@ -130,16 +130,16 @@ func stepReport(run *rundir.Figures, step rundir.Step, axis rundir.Axis) StepRep
 			heap = append(heap, measured.Mean(w.HeapUsedBytes))
 		}
 	}
-	meanCPU := rundir.Average(cpu)
+	meanCPU := runstore.Average(cpu)
 	return StepReport{
 		Queries: step.Queries, Label: stepName(axis, step), Workers: len(cpu), AverageCPUMsPerMinute: meanCPU,
 		AverageCPUCores: meanCPU / Figure(minuteMs), TotalCPUMsPerMinute: totalOrUnknown(cpu),
 		TotalCPUUserMsPerMinute: totalOrUnknown(user), TotalCPUSystemMsPerMinute: totalOrUnknown(system),
-		AverageGCMsPerMinute: rundir.Average(gc), GCShareOfCPU: rundir.Average(gc) / meanCPU,
+		AverageGCMsPerMinute: runstore.Average(gc), GCShareOfCPU: runstore.Average(gc) / meanCPU,
 		TotalGCMsPerMinute:   totalOrUnknown(gc),
-		AverageHeapUsedBytes: rundir.Average(heap), TotalHeapUsedBytes: totalOrUnknown(heap),
+		AverageHeapUsedBytes: runstore.Average(heap), TotalHeapUsedBytes: totalOrUnknown(heap),
 		AverageResultSize:   step.Clients.AverageResultSize,
-		FilterLatencyMeanMs: rundir.Average(filterLatencyMs(run, from, to)),
+		FilterLatencyMeanMs: runstore.Average(filterLatencyMs(run, from, to)),
 		HostIdle:            step.HostIdle, QueriesRunningMean: measured.Mean(run.QueriesRunning),
 		Clients:          step.Clients,
 		RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: step.MiBPerSecond, RecordsLag: step.RecordsLag,
@@ -147,7 +147,7 @@ func stepReport(run *rundir.Figures, step rundir.Step, axis rundir.Axis) StepRep
 		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
 		Sharing: step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
 		Notes:      step.Notes,
-		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == rundir.CostStep,
+		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == runstore.CostStep,
 		launch: step.Launch, slices: least,
 	}
 }

@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // caveats are what a reader must know before using the numbers elsewhere.
-func caveats(run *rundir.Figures, r *Report) []string {
+func caveats(run *runstore.Figures, r *Report) []string {
 	out := generalCaveats(run.HasPercentiles())
 	out = append(out, idleCaveat(run)...)
 	out = append(out, r.Collection.relaunchCaveat()...)
@@ -56,12 +56,12 @@ func generalCaveats(percentiles bool) []string {
 	}
 }
 
-func idleCaveat(run *rundir.Figures) []string {
+func idleCaveat(run *runstore.Figures) []string {
 	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
 	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {
 		return nil
 	}
-	if d := reached - target; d < rundir.IdleTolerance && d > -rundir.IdleTolerance {
+	if d := reached - target; d < runstore.IdleTolerance && d > -runstore.IdleTolerance {
 		return nil
 	}
 	return []string{

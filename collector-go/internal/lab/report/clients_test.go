@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -32,7 +32,7 @@ func TestEachLoadHostHasItsRow(t *testing.T) {
 	assert.NotContains(t, markdown(t, run), "Load hosts")
 	last := &run.Steps[len(run.Steps)-1]
 	last.Clients.Submitted = 100
-	last.Clients.Hosts = []rundir.ClientHost{
+	last.Clients.Hosts = []runstore.ClientHost{
 		{Host: "load1", Submitted: 60, LatenessP99Ms: 2, CPUCores: 0.25, CPULimitCores: 4},
 		{Host: "load2", Submitted: 40, NotSubmitted: 20, LatenessP99Ms: 812, CPUCores: tuning.Unknown, CPULimitCores: 2}}
 	e := tuning.NoEvidence()

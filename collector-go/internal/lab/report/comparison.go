@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
@@ -35,7 +35,7 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 	c, err := compare.Sides(a.Side, b.Side, confidence)
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a trial of each, a directory below %s", err,
-			filepath.Join(before, rundir.TrialsDir))
+			filepath.Join(before, runstore.TrialsDir))
 	}
 	return &Comparison{Comparison: c, before: a, after: b}, nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
@@ -145,8 +145,8 @@ func TestOneLaunchASideHasNoIntervals(t *testing.T) {
 // Configurations that were measured at other places are compared at those that they share: that moves no variable.
 func TestOtherStepsMoveNothing(t *testing.T) {
 	before, after := testFour(t)
-	edited(t, after, rundir.PlanFile, func(plan *rundir.Plan) {
-		plan.Trials[0].Steps = append(plan.Trials[0].Steps, rundir.PlannedStep{Kind: rundir.LoadStep, Value: 735})
+	edited(t, after, runstore.PlanFile, func(plan *runstore.Plan) {
+		plan.Trials[0].Steps = append(plan.Trials[0].Steps, runstore.PlannedStep{Kind: runstore.LoadStep, Value: 735})
 	})
 	c, err := report.Compare(before, after, 0.95)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -16,8 +16,8 @@ const mostCompared = 8
 
 // compareConfigurations compares the run's first configuration with each of the others, as tune compare compares runs.
 // What cannot be compared is noted.
-func (r *RunReport) compareConfigurations(dir string, run *rundir.Run) {
-	measured := func(t rundir.Trial) bool {
+func (r *RunReport) compareConfigurations(dir string, run *runstore.Run) {
+	measured := func(t runstore.Trial) bool {
 		return slices.ContainsFunc(r.reported(), func(own *TrialReport) bool { return own.Number == t.Number })
 	}
 	if len(r.Rows) < 2 || !slices.ContainsFunc(run.Trials, measured) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -79,11 +79,11 @@ func TestTheCostOfAQueryIsCompared(t *testing.T) {
 func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tellAll(t, dir, "as it is", littleHeap, littleHeap.again(1))
-	plan, err := os.ReadFile(filepath.Join(dir, rundir.PlanFile))
+	plan, err := os.ReadFile(filepath.Join(dir, runstore.PlanFile))
 	require.NoError(t, err)
 	require.Contains(t, string(plan), `"analysis": "concurrency"`)
 	plan = []byte(strings.Replace(string(plan), `"analysis": "concurrency"`, `"analysis": "queries"`, 1))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.PlanFile), plan, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, runstore.PlanFile), plan, 0o644))
 	r, text := written(t, dir)
 	assert.Contains(t, text, "## Query scaling at a filter latency")
 	assert.Contains(t, text, "## What a query costs")

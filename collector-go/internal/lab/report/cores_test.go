@@ -10,14 +10,14 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // Sizing counted 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that was 85 to
 // 98% busy.
 func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
-	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []rundir.Component{
+	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []runstore.Component{
 		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128),
 		instances("JoinBolt", 1, 0.2, 256, 128)}}
 	for _, at := range []cell{{value: 10, cores: 1.1, busy: 0.5}, {value: 20, cores: 1.63, busy: 0.85},
@@ -28,7 +28,7 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 		}
 		c.cells = append(c.cells, at)
 	}
-	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{c}))
+	r, text := written(t, asRun(t, runstore.OfQueries, runstore.Queries, []column{c}))
 	require.NotNil(t, r.Judged.Queries)
 	assert.InDelta(t, 1.63, float64(r.Judged.Queries.Rows[0].TopologyCPUCores), 1e-9, "at the last step that held")
 	assert.Contains(t, text,
@@ -54,7 +54,7 @@ func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
 		}
 		columns = append(columns, c)
 	}
-	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, columns))
+	r, text := written(t, asRun(t, runstore.OfQueries, runstore.Queries, columns))
 	demand := section(t, text, "Query scaling at a filter latency of at most 200 ms")
 	assert.Contains(t, demand,
 		"| 200 | 0.6 | 1 |\n| 500 | 0.9 | 2 |\n| 800 | 1.061 | 2 |\n| 1,000 | – | more than was run |\n")
@@ -70,14 +70,14 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 		{label: "medium", filterBolts: 2, cores: 1.28}} {
 		each := c.cores / float64(c.filterBolts)
 		c.memoryMiB = 2000
-		c.components = []rundir.Component{instances("FilterBolt", c.filterBolts, each, 256, 128)}
+		c.components = []runstore.Component{instances("FilterBolt", c.filterBolts, each, 256, 128)}
 		for i, rate := range []float64{4000, 8000} {
 			c.cells = append(c.cells, cell{value: rate, recordsPerS: rate, mibPerS: rate * 1843 / (1 << 20),
 				latencyMs: 1, cores: used[c.label] * float64(i+1) / 2, verdict: tuning.OK})
 		}
 		columns = append(columns, c)
 	}
-	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond, columns)
+	dir := asRun(t, runstore.OfData, runstore.RecordsPerSecond, columns)
 	r, text := written(t, dir)
 	require.NotNil(t, r.Judged.Data)
 	require.Len(t, r.Judged.Data.Rows, 2)

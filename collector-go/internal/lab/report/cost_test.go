@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -15,7 +15,7 @@ import (
 func mirrored(cores ...float64) column {
 	c := column{label: "as it is", memoryMiB: 100}
 	for i, queries := range []float64{0, 20, 60, 60, 20, 0} {
-		c.cells = append(c.cells, cell{kind: rundir.CostStep, value: queries, latencyMs: 5, recordsPerS: 1000,
+		c.cells = append(c.cells, cell{kind: runstore.CostStep, value: queries, latencyMs: 5, recordsPerS: 1000,
 			mibPerS: 1.8, verdict: tuning.OK, cores: cores[i]})
 	}
 	return c
@@ -32,7 +32,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 		step.latencyMs, step.recordsPerS, step.mibPerS = 5, 1000, 1.8
 		c.cells = append(c.cells, step)
 	}
-	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{c}))
+	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{c}))
 	cost := r.Judged.Concurrency[0]
 	assert.Equal(t, 5, cost.CPUFit.Points, "the cost's loads that were OK")
 	assert.Less(t, float64(cost.Marginal.Value), 120.0, "0.1 cores in 60 queries, not 0.6 in 100")
@@ -56,7 +56,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 
 // Each time that a load was measured in one launch is a point of the cost's fit, so that its drift is in the interval.
 func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
-	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries,
+	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)}))
 	require.Len(t, r.Judged.Concurrency, 1)
 	c := r.Judged.Concurrency[0]
@@ -68,7 +68,7 @@ func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 
 // The seen case: the topology did less from step to step, whatever the load.
 func TestAReportHasNoCostBelowNothing(t *testing.T) {
-	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries,
+	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
 	assert.False(t, r.Judged.Concurrency[0].MarginalTotal.Value.Known())
 	assert.Contains(t, text, "Each query adds: not determined: the fitted slope of ")
@@ -87,11 +87,11 @@ func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 	for i := range counted.cells {
 		counted.cells[i].bytesPerS = 3 << 20
 	}
-	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{counted}))
+	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{counted}))
 	assert.InDelta(t, 3, float64(r.Trials[0].Report.Steps[1].MiBPerSecond), 1e-9, "not the 1.8 of 1,843 bytes a record")
 	assert.InDelta(t, 3, float64(r.Volume.MiBPerSecond), 1e-9)
 	assert.NotContains(t, text, "MiB/s are an estimate")
-	r, text = written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{estimated}))
+	r, text = written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{estimated}))
 	assert.InDelta(t, 1.8, float64(r.Volume.MiBPerSecond), 1e-9)
 	assert.Contains(t, text,
 		"MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
@@ -99,8 +99,8 @@ func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 
 // Nobody was to find anything: a result size of 0.00 is no figure of such queries.
 func TestNoResultSizeWhereNoneWasToMatch(t *testing.T) {
-	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1, 1, 1, 1, 1, 1)})
-	edited(t, dir, rundir.PlanFile, func(plan *rundir.Plan) { plan.Load.MatchingPerSecond = 0 })
+	dir := asRun(t, runstore.OfConcurrency, runstore.Queries, []column{mirrored(1, 1, 1, 1, 1, 1)})
+	edited(t, dir, runstore.PlanFile, func(plan *runstore.Plan) { plan.Load.MatchingPerSecond = 0 })
 	r, text := written(t, dir)
 	assert.False(t, r.Trials[0].Report.Steps[1].AverageResultSize.Known())
 	assert.NotContains(t, text, "A step is OK when its average result size")

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -26,7 +26,7 @@ import (
 type cell struct {
 	value, latencyMs, recordsPerS, mibPerS float64
 	verdict                                tuning.Verdict
-	kind                                   rundir.StepKind // a load's unless it says another
+	kind                                   runstore.StepKind // a load's unless it says another
 	timeline                               *tuning.Timeline
 	// cores are what its one worker used, bytesPerS what the source counted; 0 where nobody looked.
 	cores, bytesPerS float64
@@ -41,93 +41,93 @@ type column struct {
 	repeatOf         int // the configuration of which this is a further launch; 0 for one of its own
 	cores, memoryMiB float64
 	// components are what its topology asks for; nil for filter bolts alone.
-	components []rundir.Component
+	components []runstore.Component
 	cells      []cell
 }
 
 // asks is what the topology reported that it asks of the scheduler.
-func (c column) requests() *rundir.ResourceRequest {
+func (c column) requests() *runstore.ResourceRequest {
 	u := tuning.Unknown
 	if c.components == nil {
-		return &rundir.ResourceRequest{Components: []rundir.Component{
+		return &runstore.ResourceRequest{Components: []runstore.Component{
 			{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores),
 				OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
 			Totals: tuning.StatedTotals{Parallelism: u, CPUCores: u, MemoryMiB: u}}
 	}
-	return &rundir.ResourceRequest{Components: c.components,
+	return &runstore.ResourceRequest{Components: c.components,
 		Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores),
 			MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
 }
 
 // instances are a component by what each of them takes.
-func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) rundir.Component {
-	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)),
+func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) runstore.Component {
+	return runstore.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)),
 		OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
 		MemoryMiB: report.Figure(float64(n) * (onHeapMiB + offHeapMiB))}
 }
 
 // rest is one component that takes what the others leave of the total.
-func (c column) rest(name string, n int, offHeapMiB float64) rundir.Component {
+func (c column) rest(name string, n int, offHeapMiB float64) runstore.Component {
 	cores, memory := c.cores, c.memoryMiB
 	for _, other := range c.components {
 		cores, memory = cores-float64(other.CPUCoresTotal), memory-float64(other.MemoryMiB)
 	}
 	cores = math.Round(10*cores) / 10
-	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores),
+	return runstore.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores),
 		OnHeapMiB: report.Figure(memory/float64(n) - offHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
 		MemoryMiB: report.Figure(memory)}
 }
 
 // asRun writes configurations as a run's directory.
-func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []column) string {
+func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns []column) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	u := tuning.Unknown
-	plan := rundir.Plan{Experiment: "document", Title: "The document's own figures", Analysis: analysis, Axis: axis,
+	plan := runstore.Plan{Experiment: "document", Title: "The document's own figures", Analysis: analysis, Axis: axis,
 		SliceMs: 10_000, ReportSliceMs: 10_000, WarmUpMs: 10_000, SustainMs: 50_000,
 		Goals:  []tuning.Goal{{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}},
 		Search: tuning.FullSearch, MinHostIdle: 0.05, Launch: "command",
-		Load: rundir.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400,
+		Load: runstore.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400,
 			TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
 	for i, c := range columns {
-		trial := rundir.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1}
+		trial := runstore.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1}
 		if c.repeatOf > 0 {
 			trial.Configuration, trial.Repeat = c.repeatOf, i+2-c.repeatOf
 		}
 		if c.filterBolts > 0 {
-			trial.Settings = []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism",
+			trial.Settings = []runstore.Entry{{Key: "bullet.topology.filter.bolt.parallelism",
 				Value: strconv.Itoa(c.filterBolts)}}
 		}
 		plan.Trials = append(plan.Trials, trial)
 	}
-	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan,
-		rundir.Manifest{ID: "document-1", StartedMs: originMs, Machine: rundir.Machine{Cores: 48, UsableCores: 47,
+	w, err := runstore.Create(dir, []byte("experiment: document\n"), plan,
+		runstore.Manifest{ID: "document-1", StartedMs: originMs, Machine: runstore.Machine{Cores: 48, UsableCores: 47,
 			MemoryBytes: 256 << 30}})
 	require.NoError(t, err)
 	defer w.Close()
-	result := rundir.Result{FinishedMs: originMs + 3_600_000, Verdict: tuning.OK, Notes: []string{}}
+	result := runstore.Result{FinishedMs: originMs + 3_600_000, Verdict: tuning.OK, Notes: []string{}}
 	for i, c := range columns {
 		trial := plan.Trials[i]
-		require.NoError(t, w.BeginTrial(trial, nil, rundir.Arguments{}))
-		require.NoError(t, w.Record(rundir.Event{AtMs: originMs, Kind: rundir.TrialStarted, Trial: i + 1, Launch: 1}))
-		run := &rundir.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000,
-			FilterLatencySeconds: make([]rundir.Slices, 1),
+		require.NoError(t, w.BeginTrial(trial, nil, runstore.Arguments{}))
+		require.NoError(t, w.Record(runstore.Event{AtMs: originMs, Kind: runstore.TrialStarted, Trial: i + 1, Launch: 1}))
+		run := &runstore.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000,
+			FilterLatencySeconds: make([]runstore.Slices, 1),
 			Requested:            c.requests()}
-		var measured []rundir.Step
-		used, worker := 0.0, rundir.Worker{Name: "host:6700", Pids: []int{4711}}
+		var measured []runstore.Step
+		used, worker := 0.0, runstore.Worker{Name: "host:6700", Pids: []int{4711}}
 		for n, at := range c.cells {
 			start := originMs + int64(n)*60_000
-			step := rundir.Step{Number: n + 1, Kind: cmp.Or(at.kind, rundir.LoadStep), Value: at.value, Attempt: 1,
+			step := runstore.Step{Number: n + 1, Kind: cmp.Or(at.kind, runstore.LoadStep), Value: at.value, Attempt: 1,
 				Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
 				QueriesPerSecond: u, RecordsPerSecond: report.Figure(at.recordsPerS), RecordsPerSecondAsked: u,
 				MiBPerSecond: report.Figure(at.mibPerS), CatchUpRatio: u,
-				Clients: rundir.Clients{AverageResultSize: 10}, HostIdle: 0.4, CPUCores: u, Verdict: at.verdict,
+				Clients: runstore.Clients{AverageResultSize: 10}, HostIdle: 0.4, CPUCores: u, Verdict: at.verdict,
 				Reasons: []string{}}
-			if axis == rundir.Queries {
+			if axis == runstore.Queries {
 				step.Queries = int(at.value)
 			}
 			if at.timeline != nil {
-				step.Kind = rundir.TimelineStep
+				step.Kind = runstore.TimelineStep
 				step.Timeline = at.timeline
 			}
 			if at.cores > 0 {
@@ -157,14 +157,14 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 			measured = append(measured, step)
 		}
 		if used > 0 {
-			run.Workers = []rundir.Worker{worker}
+			run.Workers = []runstore.Worker{worker}
 		}
 		require.NoError(t, w.SaveFigures(trial, *run))
-		require.NoError(t, w.Record(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))
-		capacity := tuning.IntervalOf(rundir.Measured(measured))
-		result.Trials = append(result.Trials, rundir.TrialResult{Number: i + 1, Label: c.label, State: rundir.Finished,
+		require.NoError(t, w.Record(runstore.Event{AtMs: originMs, Kind: runstore.TrialFinished, Trial: i + 1}))
+		capacity := tuning.IntervalOf(runstore.Measured(measured))
+		result.Trials = append(result.Trials, runstore.TrialResult{Number: i + 1, Label: c.label, State: runstore.Finished,
 			Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
-		result.Rows = append(result.Rows, rundir.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity,
+		result.Rows = append(result.Rows, runstore.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity,
 			Verdict: tuning.OK})
 	}
 	require.NoError(t, w.SaveResult(result))
@@ -218,7 +218,7 @@ func test7(t *testing.T) (columns []column) {
 		if len(columns) == 0 || columns[len(columns)-1].filterBolts != bolts {
 			c := column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts,
 				cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib"),
-				components: []rundir.Component{instances("DataSource", 16, 1, 1024, 192),
+				components: []runstore.Component{instances("DataSource", 16, 1, 1024, 192),
 					instances("FilterBolt", bolts, 1, 1024, 192)}}
 			c.components = append(c.components, c.rest("__acker", 256, 0))
 			columns = append(columns, c)
@@ -234,7 +234,7 @@ func test7(t *testing.T) (columns []column) {
 }
 
 func TestTheReportOfTest7(t *testing.T) {
-	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, test7(t)))
+	r, text := written(t, asRun(t, runstore.OfQueries, runstore.Queries, test7(t)))
 	if os.Getenv("UPDATE_IMAGES") != "" {
 		out := t.TempDir()
 		require.NoError(t, r.Write(out))
@@ -304,7 +304,7 @@ func test6(t *testing.T) (columns []column) {
 }
 
 func TestTheReportOfTest6(t *testing.T) {
-	r, text := written(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
+	r, text := written(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
 	require.NotNil(t, r.Judged.Data)
 	assert.InDelta(t, 782.2, float64(r.Judged.Data.Fits.RecordsPerCore.Slope), 0.1, "as tune analyze says")
 	assert.InDelta(t, 760.7, float64(r.Judged.Data.Fits.RecordsPerCore.ThroughOrigin), 0.1)
@@ -326,7 +326,7 @@ func TestTheReportOfTest1(t *testing.T) {
 	}
 	starved := &tuning.Timeline{Queries: 100, Returned: 7, AddedDelay: tuning.Estimate{Value: 812}}
 	r, text := written(t,
-		asRun(t, rundir.OfTimeline, rundir.Queries,
+		asRun(t, runstore.OfTimeline, runstore.Queries,
 			[]column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
 				{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved},
 				{value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
@@ -349,7 +349,7 @@ func TestRepeatsHaveASpread(t *testing.T) {
 		return []cell{{value: 100, latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK},
 			{value: 200, latencyMs: more, recordsPerS: 1000, mibPerS: 1.8, verdict: last}}
 	}
-	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{
+	r, text := written(t, asRun(t, runstore.OfQueries, runstore.Queries, []column{
 		{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells(10, 90, tuning.OK)},
 		{label: "4 filter bolts", filterBolts: 4, repeatOf: 1, cores: 80, memoryMiB: 1000,
 			cells: cells(14, 250, tuning.Fail)}}))
@@ -380,7 +380,7 @@ func TestARecommendationOnAnUnstableKneeSaysSo(t *testing.T) {
 		cells = append(cells, at)
 	}
 	r, text := written(t,
-		asRun(t, rundir.OfQueries, rundir.Queries,
+		asRun(t, runstore.OfQueries, runstore.Queries,
 			[]column{{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells}}))
 	knee := r.Judged.Queries.Rows[0].Knee
 	require.NotNil(t, knee)

@@ -11,19 +11,19 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // sparse adds a filter task that reports a higher latency, in every fourth slice alone.
 func sparse(t *testing.T, dir string) {
 	t.Helper()
-	run, err := rundir.Read(dir)
+	run, err := runstore.Read(dir)
 	require.NoError(t, err)
 	for _, trial := range run.Trials {
 		f, err := trial.Figures()
 		require.NoError(t, err)
-		var task rundir.Slices
+		var task runstore.Slices
 		for i, end := range f.FilterLatencySeconds[0].TimesMs {
 			if i%4 == 0 {
 				task.TimesMs, task.Values = append(task.TimesMs, end), append(task.Values, 0.1)
@@ -32,7 +32,7 @@ func sparse(t *testing.T, dir string) {
 		f.FilterLatencySeconds = append(f.FilterLatencySeconds, task)
 		text, err := json.Marshal(f)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(trial.Dir, rundir.FiguresFile), text, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(trial.Dir, runstore.FiguresFile), text, 0o644))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestReportAndCompareGiveTheSameFigures(t *testing.T) {
 				reported = append(reported, figure(trial.Report.Steps[i]))
 			}
 			seen[f.Name]++
-			assert.InEpsilon(t, 1+float64(rundir.Average(reported)), 1+float64(f.Before), 1e-9, "%s, %s", step.Name, f.Name)
+			assert.InEpsilon(t, 1+float64(runstore.Average(reported)), 1+float64(f.Before), 1e-9, "%s, %s", step.Name, f.Name)
 		}
 	}
 	assert.Len(t, seen, len(of))
@@ -84,7 +84,7 @@ func TestReportAndCompareGiveTheSameCost(t *testing.T) {
 		step.latencyMs, step.recordsPerS, step.mibPerS, step.verdict = 5, 1000, 1.8, tuning.OK
 		c.cells = append(c.cells, step)
 	}
-	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{c})
+	dir := asRun(t, runstore.OfConcurrency, runstore.Queries, []column{c})
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	require.Len(t, r.Judged.Concurrency, 1)

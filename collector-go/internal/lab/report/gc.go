@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
 // gcReport is nil where no worker reported its collectors.
-func gcReport(run *rundir.Figures, r *Report) *tuning.GCReport {
+func gcReport(run *runstore.Figures, r *Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	for _, step := range run.Steps {
 		for _, name := range collectorsOf(run.Workers) {
@@ -53,7 +53,7 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	return g
 }
 
-func collectorsOf(workers []rundir.Worker) (names []string) {
+func collectorsOf(workers []runstore.Worker) (names []string) {
 	for _, w := range workers {
 		for _, c := range w.Collectors {
 			names = append(names, c.Name)
@@ -63,31 +63,31 @@ func collectorsOf(workers []rundir.Worker) (names []string) {
 	return slices.Compact(names)
 }
 
-func gcStep(run *rundir.Figures, step rundir.Step, name string) tuning.GCStep {
+func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCStep {
 	out := tuning.GCStep{
 		Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown,
 		MeanCollectionInMs: Unknown,
 	}
-	perMinute := func(s rundir.Slices) Figure {
-		return rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(s) * 60
+	perMinute := func(s runstore.Slices) Figure {
+		return runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(s) * 60
 	}
 	var times, counts, cpu []Figure
 	for _, w := range run.Workers {
 		for _, c := range w.Collectors {
-			rate := rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(c.Seconds)
+			rate := runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(c.Seconds)
 			if c.Name != name || !rate.Known() {
 				continue
 			}
 			out.Workers++
 			times, counts = append(times, rate*1000*60), append(counts, perMinute(c.Collections))
-			cpu = append(cpu, rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(w.CPUSeconds)*1000*60)
+			cpu = append(cpu, runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(w.CPUSeconds)*1000*60)
 			if !(rate <= out.MostShareOfTime) {
 				out.MostShareOfTime, out.WorkerOfMost = rate, w.Name
 			}
 		}
 	}
-	out.AverageMsPerMinute, out.TotalMsPerMinute = rundir.Average(times), totalOrUnknown(times)
-	out.CollectionsPerMin = rundir.Average(counts)
+	out.AverageMsPerMinute, out.TotalMsPerMinute = runstore.Average(times), totalOrUnknown(times)
+	out.CollectionsPerMin = runstore.Average(counts)
 	out.ShareOfCPU = out.TotalMsPerMinute / totalOrUnknown(cpu)
 	out.ShareOfTime = out.AverageMsPerMinute / Figure(minuteMs)
 	if out.CollectionsPerMin > 0 {

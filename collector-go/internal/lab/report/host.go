@@ -1,6 +1,6 @@
 package report
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 
 // A host whose processors were looked at is the one that everything ran on, or tune run's alone, and is called so.
 const (
@@ -16,7 +16,7 @@ const WorkerHosts = "Worker hosts: not measured. The host of the figures is tune
 	"it excuses no missed goal, and whether the workers' machines had processors to spare is for you to look up. " +
 	"The workers' own CPU is measured."
 
-func hostOfRun(p rundir.Plan) bool { return p.Launch == "command" }
+func hostOfRun(p runstore.Plan) bool { return p.Launch == "command" }
 
 // idleHead heads a column of a host's idle.
 func idleHead(host string) string {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
@@ -23,7 +23,7 @@ type Ingest struct {
 	// Scaling is rows a second over clients; nil where there is too little to say.
 	Scaling *tuning.Scaling
 	// Run is what was run, on what.
-	Run   []rundir.Entry
+	Run   []runstore.Entry
 	Notes []string
 }
 

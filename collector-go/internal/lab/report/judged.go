@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 func (r *RunReport) judged() (j Judged) {
 	var err error
 	switch r.Analysis {
-	case rundir.OfQueries:
+	case runstore.OfQueries:
 		j.tables.Points = r.queryPoints(&j)
 		if len(j.tables.Points) > 0 {
 			j.Queries, err = tuning.AnalyzeQueries(j.tables.Points, r.queryGoals())
@@ -21,14 +21,14 @@ func (r *RunReport) judged() (j Judged) {
 		var cost error
 		j.Costs, cost = r.concurrency()
 		err = errors.Join(err, cost)
-	case rundir.OfData:
+	case runstore.OfData:
 		j.tables.Volumes = r.volumes(&j)
 		if len(j.tables.Volumes) > 0 {
 			j.Data, err = tuning.AnalyzeData(j.tables.Volumes, tuning.DefaultConfidence)
 		}
-	case rundir.OfConcurrency:
+	case runstore.OfConcurrency:
 		j.Concurrency, err = r.concurrency()
-	case rundir.OfTimeline:
+	case runstore.OfTimeline:
 		j.Timelines = r.timelines()
 	}
 	j.Repeats = r.repeats()
@@ -61,7 +61,7 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 }
 
 func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
-	if r.Axis != rundir.Queries {
+	if r.Axis != runstore.Queries {
 		j.note(
 			"the steps are of " + r.axis() + ", not of simultaneous queries: they show no capacity over filter bolts")
 		return nil
@@ -93,7 +93,7 @@ func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 			}
 		}
 	}
-	j.tables.RecordsPerS = rundir.Average(rates)
+	j.tables.RecordsPerS = runstore.Average(rates)
 	return points
 }
 

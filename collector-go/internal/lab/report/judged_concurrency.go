@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -24,7 +24,7 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 
 // concurrencyOf judges a configuration's steps; nil on another axis, or where none has its CPU.
 func (r *RunReport) concurrencyOf(row RowReport) (*NamedConcurrency, error) {
-	if r.Axis != rundir.Queries {
+	if r.Axis != runstore.Queries {
 		return nil, nil
 	}
 	var rows []tuning.ConcurrencyRow
@@ -69,7 +69,7 @@ func (r *RunReport) costs(configuration int) map[float64]measured {
 	for _, t := range r.reported() {
 		for _, s := range t.Steps {
 			step := t.Report.stepAt(s.StartMs)
-			if t.Configuration != configuration || s.Kind != rundir.CostStep || step == nil {
+			if t.Configuration != configuration || s.Kind != runstore.CostStep || step == nil {
 				continue
 			}
 			m := all[s.Value]

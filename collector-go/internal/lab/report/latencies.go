@@ -3,7 +3,7 @@ package report
 import (
 	"math"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
@@ -43,12 +43,12 @@ func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot
 // no step has them.
 func (r *Report) spectrumBlocks(figureName string) []document.Block {
 	heads := []document.Column{document.Numbers(r.stepHead(), ""), document.Numbers("Records", "")}
-	for _, share := range rundir.SpectrumShares {
+	for _, share := range runstore.SpectrumShares {
 		heads = append(heads, document.Numbers("p"+chart.Plain(math.Round(1000*share)/10), "ms"))
 	}
 	t, curves := document.NewTable(heads...), []chart.Points{}
 	for _, s := range r.Steps {
-		if s.FilterLatency == nil || len(s.FilterLatency.Spectrum) != len(rundir.SpectrumShares) {
+		if s.FilterLatency == nil || len(s.FilterLatency.Spectrum) != len(runstore.SpectrumShares) {
 			continue
 		}
 		row := []string{r.stepCell(s), tuning.Digits(s.FilterLatency.Records)}
@@ -60,7 +60,7 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 			continue // loads of the capacity's steps, as often again: the table has them
 		}
 		ms := values(s.FilterLatency.Spectrum)
-		curves = append(curves, spectrumCurve(s.name(), len(curves), rundir.SpectrumShares, ms))
+		curves = append(curves, spectrumCurve(s.name(), len(curves), runstore.SpectrumShares, ms))
 	}
 	if t.Rows() == 0 {
 		return nil

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // launch is what was measured of a topology once.
 type launch struct {
-	run      *rundir.Figures
+	run      *runstore.Figures
 	report   *Report
 	steps    []placed
 	outcomes []outcome
@@ -22,7 +22,7 @@ type launch struct {
 type placed struct {
 	value float64
 	name  string
-	step  rundir.Step
+	step  runstore.Step
 }
 
 // values are the launch as a comparison takes it.
@@ -59,7 +59,7 @@ func (s *StepReport) compared() map[string]Figure {
 
 // levelled moves values so that their mean is the figure; none where it is not known.
 func levelled(values []Figure, figure Figure) (out []Figure) {
-	by := figure - rundir.Average(values)
+	by := figure - runstore.Average(values)
 	if !by.Known() {
 		return nil
 	}
@@ -77,19 +77,19 @@ type stepOf struct {
 
 // figures are the step's values by slice, or by query, of each figure that is compared.
 func (s stepOf) figures() map[string][]Figure {
-	cpu := func(w rundir.Worker) rundir.Slices { return w.CPUSeconds }
-	gc := func(w rundir.Worker) rundir.Slices { return w.GCSeconds }
+	cpu := func(w runstore.Worker) runstore.Slices { return w.CPUSeconds }
+	gc := func(w runstore.Worker) runstore.Slices { return w.GCSeconds }
 	return map[string][]Figure{
 		compare.TotalCPU:  s.rises(cpu, totalOrUnknown),
-		compare.MeanCPU:   s.rises(cpu, rundir.Average),
+		compare.MeanCPU:   s.rises(cpu, runstore.Average),
 		compare.Workers:   {Figure(s.workers())},
 		compare.TotalGC:   s.rises(gc, totalOrUnknown),
-		compare.MeanGC:    s.rises(gc, rundir.Average),
+		compare.MeanGC:    s.rises(gc, runstore.Average),
 		compare.GCShare:   shares(s.rises(gc, totalOrUnknown), s.rises(cpu, totalOrUnknown)),
 		compare.TotalHeap: s.heap(totalOrUnknown),
-		compare.MeanHeap:  s.heap(rundir.Average),
+		compare.MeanHeap:  s.heap(runstore.Average),
 		compare.FilterLatency: each(s.ends(),
-			func(t int64) Figure { return rundir.Average(filterLatencyMs(s.run, t-s.run.StoredSliceMs, t)) }),
+			func(t int64) Figure { return runstore.Average(filterLatencyMs(s.run, t-s.run.StoredSliceMs, t)) }),
 		compare.ResultSize:     s.resultSizes(),
 		compare.TimeToResult:   s.queryLatencies(),
 		compare.QueriesRunning: each(s.ends(), s.run.QueriesRunning.At),
@@ -101,7 +101,7 @@ func (s stepOf) figures() map[string][]Figure {
 func (s stepOf) collector(name string) compare.Collector {
 	out := compare.Collector{
 		Name: name,
-		TotalMsPerMinute: s.rises(func(w rundir.Worker) rundir.Slices { return w.Collector(name).Seconds },
+		TotalMsPerMinute: s.rises(func(w runstore.Worker) runstore.Slices { return w.Collector(name).Seconds },
 			totalOrUnknown),
 	}
 	if step := gcStep(s.run, s.step, name); step.Workers > 0 {
@@ -123,7 +123,7 @@ func (s stepOf) ends() (all []int64) {
 }
 
 // rises are what totals of the workers rose by in each slice, ms a minute, put together over the workers.
-func (s stepOf) rises(total func(rundir.Worker) rundir.Slices, together func([]Figure) Figure) []Figure {
+func (s stepOf) rises(total func(runstore.Worker) runstore.Slices, together func([]Figure) Figure) []Figure {
 	width := s.run.StoredSliceMs
 	return each(s.ends(), func(t int64) Figure {
 		var all []Figure
@@ -203,6 +203,6 @@ func (s stepOf) ended(ends ...string) (all []outcome) {
 	return all
 }
 
-func (s stepOf) measured() rundir.Span {
-	return rundir.Span{From: s.step.MeasuredFromMs, To: s.step.EndMs}
+func (s stepOf) measured() runstore.Span {
+	return runstore.Span{From: s.step.MeasuredFromMs, To: s.step.EndMs}
 }

@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // timeRange is the time in which one launch of a topology was measured: from the start of its first step to the end of
@@ -11,7 +11,7 @@ import (
 type timeRange struct{ fromMs, toMs int64 }
 
 // launches are the time ranges of a trial's launches, in their order; between two of them the topology was not there.
-func launches(run *rundir.Figures) (all []timeRange) {
+func launches(run *runstore.Figures) (all []timeRange) {
 	for i, s := range run.Steps {
 		if i == 0 || s.Launch != run.Steps[i-1].Launch {
 			all = append(all, timeRange{fromMs: s.StartMs})
@@ -23,7 +23,7 @@ func launches(run *rundir.Figures) (all []timeRange) {
 
 // collected counts the slices that the workers should have while the topology was measured. That there are none between
 // two launches is known, and no fault of the collection.
-func collected(run *rundir.Figures) Collection {
+func collected(run *runstore.Figures) Collection {
 	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
 	all := launches(run)
 	for i, s := range all {
@@ -33,7 +33,7 @@ func collected(run *rundir.Figures) Collection {
 		}
 		for _, w := range run.Workers {
 			expected := int((s.toMs-s.fromMs)/max(1, run.StoredSliceMs)) + 1
-			low, high := rundir.Span{From: s.fromMs - 1, To: s.toMs}.Within(w.CPUSeconds)
+			low, high := runstore.Span{From: s.fromMs - 1, To: s.toMs}.Within(w.CPUSeconds)
 			if len(all) > 1 && low == high {
 				continue // a slot of another launch
 			}

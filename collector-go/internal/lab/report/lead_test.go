@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -18,7 +18,7 @@ func TestTheLeadNamesTheStepsThatBoundTheCapacity(t *testing.T) {
 		step.cores, step.recordsPerS, step.mibPerS = 1, 1000, 1.8
 		c.cells = append(c.cells, step)
 	}
-	_, page := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{c}))
+	_, page := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{c}))
 	lead, _, _ := strings.Cut(page, "\n## ")
 	ok, fail, other := strings.Index(lead, "Last OK: 50 queries"), strings.Index(lead, "First FAIL: 200 queries: "),
 		strings.Index(lead, "100 queries: ")

@@ -3,14 +3,14 @@ package report
 import (
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
 // hostStep is what the load client of a host did of a step.
 type hostStep struct {
 	step StepReport
-	host rundir.ClientHost
+	host runstore.ClientHost
 }
 
 // loadHostBlocks are what the load clients did of each step, where they were on several hosts.

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -19,7 +19,7 @@ func (r *RunReport) machine() tuning.Machine {
 }
 
 // clusterMachine is one of the cluster's machines; unknown where it is not stated.
-func clusterMachine(c *rundir.Cluster) tuning.Machine {
+func clusterMachine(c *runstore.Cluster) tuning.Machine {
 	switch {
 	case c == nil || c.Cores <= 0:
 		return tuning.UnknownMachine()

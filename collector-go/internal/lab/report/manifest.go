@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -72,7 +72,7 @@ func (r *RunReport) addMachines(t *document.Table) {
 }
 
 // addCluster adds what is known of a cluster's machines.
-func addCluster(t *document.Table, c *rundir.Cluster) {
+func addCluster(t *document.Table, c *runstore.Cluster) {
 	const head = "Machines of the cluster"
 	if c == nil || c.Cores <= 0 {
 		t.AddKnown(head, "not known: give cluster.machines in the experiment's file")
@@ -106,7 +106,7 @@ func memory(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-func addRecords(t *document.Table, s rundir.Records) {
+func addRecords(t *document.Table, s runstore.Records) {
 	schema := "not known: the experiment does not state records"
 	if s.Fields > 0 {
 		schema = s.Schema() + tuning.InBrackets(s.Note)
@@ -138,10 +138,10 @@ func (t *TrialReport) launchBlocks() []document.Block {
 func (r *RunReport) effectiveRows() (rows [][]string) {
 	for _, flags := range []struct {
 		name string
-		of   func(rundir.ReportedConfig) string
+		of   func(runstore.ReportedConfig) string
 	}{
-		{"heap flags in effect", func(t rundir.ReportedConfig) string { return t.HeapFlags }},
-		{"garbage collector's flags in effect", func(t rundir.ReportedConfig) string { return t.GCFlags }},
+		{"heap flags in effect", func(t runstore.ReportedConfig) string { return t.HeapFlags }},
+		{"garbage collector's flags in effect", func(t runstore.ReportedConfig) string { return t.GCFlags }},
 	} {
 		row, distinct := []string{flags.name}, map[string]bool{}
 		for _, configuration := range r.Rows {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -27,7 +27,7 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 			continue
 		}
 		for _, s := range t.lastAttempts() {
-			if s.Kind == rundir.CostStep {
+			if s.Kind == runstore.CostStep {
 				continue
 			}
 			i := slices.IndexFunc(out, func(m measured) bool { return m.value == s.Value })
@@ -36,7 +36,7 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 				out = append(out, measured{value: s.Value})
 			}
 			out[i].verdicts = append(out[i].verdicts, t.verdictAt(s))
-			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == rundir.LoadStep {
+			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == runstore.LoadStep {
 				out[i].steps = append(out[i].steps, step)
 				out[i].attempts = append(out[i].attempts, t.attempts(s)...)
 			}
@@ -75,7 +75,7 @@ func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	for _, s := range m.steps {
 		all = append(all, figure(s))
 	}
-	return rundir.Average(all)
+	return runstore.Average(all)
 }
 
 // size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
@@ -104,7 +104,7 @@ func (s size) measuredCores() (Figure, string) {
 // lastOK is the trial's step that held the most; nil where none did.
 func (t TrialReport) lastOK() (last *TrialStep) {
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == rundir.LoadStep &&
+		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == runstore.LoadStep &&
 			(last == nil || s.Value >= last.Value) {
 			last = s
 		}
@@ -153,7 +153,7 @@ func (r *RunReport) size(configuration int) size {
 			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
 		}
 	}
-	s.used = rundir.Average(held)
+	s.used = runstore.Average(held)
 	if !s.cores.Known() && used.Known() {
 		s.cores, s.note = used, "the topology reported no CPU that it asks of the scheduler: cores are those that its "+
 			"workers used at most"

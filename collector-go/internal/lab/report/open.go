@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // OpenRunReport reads a run's directory, or that of one of its trials, be the run finished, interrupted or under way.
 func OpenRunReport(dir string) (*RunReport, error) {
-	run, err := rundir.ReadAny(dir)
+	run, err := runstore.ReadAny(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,18 +97,18 @@ func (r *RunReport) caveats() (all []string) {
 }
 
 func (r *RunReport) volumeReport() VolumeReport {
-	v := VolumeReport{Configurations: []rundir.DataVolume{}}
-	var all []rundir.Step
+	v := VolumeReport{Configurations: []runstore.DataVolume{}}
+	var all []runstore.Step
 	for _, row := range r.Rows {
-		var steps []rundir.Step
+		var steps []runstore.Step
 		for _, t := range r.Trials {
 			if t.Configuration == row.Configuration {
 				steps = append(steps, t.measuredSteps()...)
 			}
 		}
 		all = append(all, steps...)
-		v.Configurations = append(v.Configurations, rundir.AverageVolume(steps))
+		v.Configurations = append(v.Configurations, runstore.AverageVolume(steps))
 	}
-	v.DataVolume = rundir.AverageVolume(all)
+	v.DataVolume = runstore.AverageVolume(all)
 	return v
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
@@ -52,7 +52,7 @@ func overlayPanels(before, after *Report) []chart.Panel {
 		panel(cpuPanel, "CPU time of all workers",
 			workers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, totalOrUnknown)...),
 		panel(heapPanel, "Heap used, mean of a worker",
-			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, rundir.Average)...),
+			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, runstore.Average)...),
 		panel(gcPanel, "GC time of all workers",
 			workers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)...),
 		latencyPanel(before.Goals.FilterLatencyLimitMs,

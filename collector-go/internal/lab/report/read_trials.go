@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // trial reads what was measured of one.
-func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
+func (r *RunReport) trial(t runstore.Trial) (*TrialReport, error) {
 	out := &TrialReport{
 		Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point,
 		Settings: t.Settings, State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{},
@@ -35,7 +35,7 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 		return out, nil
 	}
 	if out.Report, err = Build(figures, r.plan); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, rundir.FiguresFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runstore.FiguresFile), err)
 	}
 	out.Report.Title = t.Label
 	return out, nil
@@ -44,7 +44,7 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 // completeStep gives a step what older runs' files lack, as far as it follows from the rest: what limited it, the
 // percentiles that it was judged by, and its volume by the bytes that the source counted. A volume by the records'
 // stated size is an estimate.
-func completeStep(s *rundir.Step) {
+func completeStep(s *runstore.Step) {
 	if s.Limitation == nil && s.Evidence != nil {
 		l := tuning.Limit(*s.Evidence)
 		l.AdjustFor(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
@@ -65,7 +65,7 @@ func completeStep(s *rundir.Step) {
 }
 
 // rows puts the launches of each configuration together; what was not finished is as far as it came.
-func (r *RunReport) rows(result *rundir.Result) {
+func (r *RunReport) rows(result *runstore.Result) {
 	r.Rows = []RowReport{}
 	for _, t := range r.Trials {
 		i := slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == t.Configuration })
@@ -117,10 +117,10 @@ func (row *RowReport) add(t TrialReport) {
 
 // capacity is the trial's own.
 func (t TrialReport) capacity() tuning.Interval {
-	return tuning.IntervalOf(rundir.Measured(t.measuredSteps()))
+	return tuning.IntervalOf(runstore.Measured(t.measuredSteps()))
 }
 
-func (t TrialReport) measuredSteps() (all []rundir.Step) {
+func (t TrialReport) measuredSteps() (all []runstore.Step) {
 	for _, s := range t.Steps {
 		all = append(all, s.Step)
 	}
@@ -128,12 +128,12 @@ func (t TrialReport) measuredSteps() (all []rundir.Step) {
 }
 
 // readLaunch reads how the trial was launched, and what its topology reported.
-func (t *TrialReport) readLaunch(trial rundir.Trial) error {
+func (t *TrialReport) readLaunch(trial runstore.Trial) error {
 	arguments, err := trial.Arguments()
 	if err != nil {
 		return err
 	}
-	t.Arguments, t.Launched = append([]rundir.Entry{}, arguments.Shown()...), arguments.CommandLine()
+	t.Arguments, t.Launched = append([]runstore.Entry{}, arguments.Shown()...), arguments.CommandLine()
 	t.Reported, err = trial.ReportedConfig()
 	return err
 }

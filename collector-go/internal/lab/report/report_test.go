@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-func build(t *testing.T, run *rundir.Figures) *report.Report {
+func build(t *testing.T, run *runstore.Figures) *report.Report {
 	t.Helper()
 	r, err := report.Build(run, onePlan())
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestSlicesAreAlignedWithTheFirstStep(t *testing.T) {
 
 func TestFiguresAreScaledToAMinute(t *testing.T) {
 	run := synthetic()
-	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: rundir.Slices{
+	run.Workers = []runstore.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: runstore.Slices{
 		TimesMs: []int64{originMs, originMs + 10_000, originMs + 20_000}, Values: []report.Figure{100, 105, 110},
 	}}}
 	r := build(t, run)
@@ -83,13 +83,13 @@ func TestAGapIsNull(t *testing.T) {
 
 func TestStepsLeaveWarmUpOut(t *testing.T) {
 	run := synthetic()
-	burst := rundir.Worker{Name: "w:1", Pids: []int{7}}
+	burst := runstore.Worker{Name: "w:1", Pids: []int{7}}
 	for t, total := range map[int64]report.Figure{0: 0, 10_000: 500, 20_000: 1000, 40_000: 1010, 60_000: 1020} {
 		burst.CPUSeconds.TimesMs = append(burst.CPUSeconds.TimesMs, originMs+t)
 		burst.CPUSeconds.Values = append(burst.CPUSeconds.Values, total)
 	}
 	sortByTime(&burst.CPUSeconds)
-	run.Workers, run.Steps = []rundir.Worker{burst}, run.Steps[:1]
+	run.Workers, run.Steps = []runstore.Worker{burst}, run.Steps[:1]
 	r := build(t, run)
 	assert.InDelta(t, 30_000, float64(r.Steps[0].AverageCPUMsPerMinute), 1e-6, "20 s of CPU in the 40 s measured")
 	assert.Equal(t, 1, r.Steps[0].Workers)
@@ -108,12 +108,12 @@ func TestVerdictsAreTheSteps(t *testing.T) {
 
 func TestARunWithNothingCollectedIsReported(t *testing.T) {
 	run := synthetic()
-	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, rundir.Slices{}
+	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, runstore.Slices{}
 	assert.Contains(t, markdown(t, run), "One trial")
 }
 
 func TestARunNeedsSteps(t *testing.T) {
-	_, err := report.Build(&rundir.Figures{SliceMs: 10_000}, onePlan())
+	_, err := report.Build(&runstore.Figures{SliceMs: 10_000}, onePlan())
 	assert.Error(t, err)
 }
 
@@ -172,7 +172,7 @@ func indexOf(t *testing.T, times []int64, ms int64) int {
 	return -1
 }
 
-func sortByTime(s *rundir.Slices) {
+func sortByTime(s *runstore.Slices) {
 	for i := range s.TimesMs {
 		for j := i; j > 0 && s.TimesMs[j] < s.TimesMs[j-1]; j-- {
 			s.TimesMs[j], s.TimesMs[j-1] = s.TimesMs[j-1], s.TimesMs[j]
@@ -185,10 +185,10 @@ func sortByTime(s *rundir.Slices) {
 // they are known.
 func TestCPUIsShownTogetherAndApart(t *testing.T) {
 	run := synthetic()
-	total := func(perSecond float64) (s rundir.Slices) {
+	total := func(perSecond float64) (s runstore.Slices) {
 		return gauge(-50_000, func(seconds float64) float64 { return 100 + perSecond*seconds })
 	}
-	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4),
+	run.Workers = []runstore.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4),
 		CPUSystemSeconds: total(0.1)}}
 	r := build(t, run)
 	text, err := json.Marshal(r)
@@ -215,7 +215,7 @@ func TestCPUIsShownTogetherAndApart(t *testing.T) {
 	assert.Contains(t, written, "Total CPU, user ms/min")
 	assert.Contains(t, written, "| 24,000 | 6,000 |")
 
-	run.Workers[0].CPUUserSeconds, run.Workers[0].CPUSystemSeconds = rundir.Slices{}, rundir.Slices{}
+	run.Workers[0].CPUUserSeconds, run.Workers[0].CPUSystemSeconds = runstore.Slices{}, runstore.Slices{}
 	r = build(t, run)
 	assert.False(t, r.Steps[1].TotalCPUUserMsPerMinute.Known(), "a system that does not tell them apart")
 	assert.NotContains(t, markdown(t, run), "Total CPU, user")

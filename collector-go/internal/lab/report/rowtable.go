@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -20,7 +20,7 @@ func (r *RunReport) rowTable() document.Table {
 		document.Text("Configuration", func(row RowReport) string { return cmp.Or(row.Label, document.Unknown) }),
 		document.Text("Verdict", func(row RowReport) string { return string(row.Verdict) }),
 	}
-	if r.Analysis == rundir.OfTimeline {
+	if r.Analysis == runstore.OfTimeline {
 		columns = append(columns, r.timelineColumns()...)
 	} else {
 		columns = append(columns, r.capacityColumns()...)
@@ -29,7 +29,7 @@ func (r *RunReport) rowTable() document.Table {
 		func(row RowReport) string { return cmp.Or(strings.Join(row.Limiters, "; "), document.Unknown) }),
 		percentColumn("Least "+r.host()+" idle", func(row RowReport) Figure { return row.LeastHostIdle }),
 		wholeColumn("Launches", func(row RowReport) int { return row.Launches }))...)
-	if r.Analysis == rundir.OfTimeline {
+	if r.Analysis == runstore.OfTimeline {
 		t = t.WithoutBlank()
 	}
 	return r.withVolumes(t)
@@ -116,7 +116,7 @@ func (r *RunReport) meansText(row RowReport, of func(*tuning.Timeline) tuning.Es
 func (r *RunReport) withVolumes(t document.Table) document.Table {
 	width := len(t.Columns)
 	t.Columns = append(t.Columns, document.Numbers("Mean records/s", ""), document.Numbers("Mean MiB/s", ""))
-	add := func(v rundir.DataVolume) {
+	add := func(v runstore.DataVolume) {
 		cells := []string{document.Unknown, document.Unknown}
 		if v.RecordsPerSecond.Known() {
 			cells = []string{tuning.Digits(v.RecordsPerSecond), tuning.Digits(v.MiBPerSecond)}

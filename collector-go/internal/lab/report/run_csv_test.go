@@ -12,7 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -37,7 +37,7 @@ func asText(t *testing.T, v any) string {
 // The table of volumes that a run writes has all that was reported of its components, and is judged as the report
 // judges the run.
 func TestDataOfARunIsReadBack(t *testing.T) {
-	r, out := reported(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
+	r, out := reported(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
 	table, rows, err := csvtable.Data(filepath.Join(out, "data.csv"), csvtable.CPUUnsaid)
 	require.NoError(t, err)
 	require.Len(t, rows, 6*4, "six volumes of four components")
@@ -55,17 +55,17 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 
 // Where a topology reported nothing of itself the table has volumes alone, and no memory is made up.
 func TestDataOfARunThatReportedNoComponents(t *testing.T) {
-	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond,
+	dir := asRun(t, runstore.OfData, runstore.RecordsPerSecond,
 		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 			{value: 1000, latencyMs: 5, recordsPerS: 1001.5, mibPerS: 2, verdict: tuning.OK},
 			{value: 2000, latencyMs: 900, recordsPerS: 1500, mibPerS: 3, verdict: tuning.Fail}}}})
-	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) { run.Requested = nil })
+	edited(t, dir, runstore.TrialsDir+"/01-one/run.json", func(run *runstore.Figures) { run.Requested = nil })
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	assert.Empty(t, r.Tables().Volumes, "neither asked for nor used cores are known")
 
-	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
-		run.Requested = &rundir.ResourceRequest{Components: []rundir.Component{{Name: "FilterBolt", Parallelism: 3,
+	edited(t, dir, runstore.TrialsDir+"/01-one/run.json", func(run *runstore.Figures) {
+		run.Requested = &runstore.ResourceRequest{Components: []runstore.Component{{Name: "FilterBolt", Parallelism: 3,
 			CPUCoresTotal: 3, OnHeapMiB: tuning.Unknown, OffHeapMiB: tuning.Unknown, MemoryMiB: tuning.Unknown}},
 			Totals: tuning.StatedTotals{Parallelism: 3, CPUCores: 3, MemoryMiB: tuning.Unknown}}
 	})
@@ -89,7 +89,7 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 			columns[1].cells[i].verdict = v // all three have latencies of 10 to 18 ms
 		}
 	}
-	r, out := reported(t, asRun(t, rundir.OfQueries, rundir.Queries, columns))
+	r, out := reported(t, asRun(t, runstore.OfQueries, runstore.Queries, columns))
 	table, err := csvtable.Queries(filepath.Join(out, "queries.csv"))
 	require.NoError(t, err)
 	assert.Empty(t, table.Notes)
@@ -105,7 +105,7 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 }
 
 func TestStepsOfARunAreReadBack(t *testing.T) {
-	dir := asRun(t, rundir.OfConcurrency, rundir.Queries,
+	dir := asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 			{value: 0, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
 			{value: 100, latencyMs: 5, recordsPerS: 1000,
@@ -113,12 +113,12 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 			{value: 200, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
 			{value: 300, latencyMs: 5, recordsPerS: 1000,
 				verdict: tuning.Limited}}}})
-	cpu := rundir.Slices{}
+	cpu := runstore.Slices{}
 	for i := range 25 {
 		put(&cpu, originMs+int64(i)*10_000, float64(7*i+i*i))
 	}
-	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
-		run.Workers = []rundir.Worker{{Name: "a:1", CPUSeconds: cpu, GCSeconds: cpu, HeapUsedBytes: cpu}}
+	edited(t, dir, runstore.TrialsDir+"/01-one/run.json", func(run *runstore.Figures) {
+		run.Workers = []runstore.Worker{{Name: "a:1", CPUSeconds: cpu, GCSeconds: cpu, HeapUsedBytes: cpu}}
 	})
 	r, out := reported(t, dir)
 	_, rows, err := csvtable.Concurrency(filepath.Join(out, "concurrency-1.csv"))
@@ -142,8 +142,8 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 // writes them again.
 func TestTheDocumentsRuns(t *testing.T) {
 	for name, dir := range map[string]string{
-		"test6": asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)),
-		"test7": asRun(t, rundir.OfQueries, rundir.Queries, test7(t)),
+		"test6": asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)),
+		"test7": asRun(t, runstore.OfQueries, runstore.Queries, test7(t)),
 	} {
 		kept := filepath.Join("testdata", "runs", name)
 		if os.Getenv("UPDATE_GOLDEN") != "" {

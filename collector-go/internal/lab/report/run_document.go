@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
@@ -74,7 +74,7 @@ func (r *RunReport) document() *document.Document {
 
 // summary is the first screen's table, of at most 7 columns.
 func (r *RunReport) summary() document.Table {
-	if measured := r.reported(); len(r.Trials) == 1 && len(measured) == 1 && r.Analysis != rundir.OfTimeline {
+	if measured := r.reported(); len(r.Trials) == 1 && len(measured) == 1 && r.Analysis != runstore.OfTimeline {
 		return measured[0].Report.summary()
 	}
 	return r.rowTable().Without("Launches", eachRepeat).First(7)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -67,7 +67,7 @@ func (r *RunReport) openEnd() string {
 // bounding are the steps between which the capacity lies that the lead names: of the configuration that held the most,
 // or, where none held anything, that failed latest.
 func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
-	if r.Analysis == rundir.OfTimeline || len(r.Rows) == 0 {
+	if r.Analysis == runstore.OfTimeline || len(r.Rows) == 0 {
 		return nil, nil
 	}
 	most := slices.MaxFunc(r.Rows, func(a, b RowReport) int { return a.Capacity.Compare(b.Capacity) })
@@ -77,7 +77,7 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 				continue
 			}
 			for _, s := range t.Steps {
-				if s.Value == *value && s.Verdict == verdict && s.Kind != rundir.CostStep {
+				if s.Value == *value && s.Verdict == verdict && s.Kind != runstore.CostStep {
 					found = &trialStep{t, s}
 				}
 			}
@@ -159,7 +159,7 @@ func (r *RunReport) mostHeld() string {
 		}
 		most = append(most, row)
 	}
-	if len(most) == 0 || r.Analysis == rundir.OfTimeline {
+	if len(most) == 0 || r.Analysis == runstore.OfTimeline {
 		return ""
 	}
 	text := fmt.Sprintf("Capacity: %s %s. ", most[0].Capacity.Text(), r.axis())

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -16,9 +16,9 @@ func (r *RunReport) sizing(j *Judged) *RunSizing {
 	var s *RunSizing
 	var err error
 	switch r.Analysis {
-	case rundir.OfData:
+	case runstore.OfData:
 		s, err = r.sizeData(j)
-	case rundir.OfQueries:
+	case runstore.OfQueries:
 		s, err = r.sizeQueries(j)
 	default:
 		return nil
@@ -142,10 +142,10 @@ func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 }
 
 // otherRun is how to make the run that a sizing lacks.
-var otherRun = map[rundir.Analysis]string{
-	rundir.OfData: "RUN-OF-TEST-7 is the directory of a run that puts filter bolts against queries (analysis: " +
+var otherRun = map[runstore.Analysis]string{
+	runstore.OfData: "RUN-OF-TEST-7 is the directory of a run that puts filter bolts against queries (analysis: " +
 		"queries), as bullet-metrics tune run topology/experiments/test7.yaml does",
-	rundir.OfQueries: "RUN-OF-TEST-6 is the directory of a run that finds what records/s take (analysis: data), as " +
+	runstore.OfQueries: "RUN-OF-TEST-6 is the directory of a run that finds what records/s take (analysis: data), as " +
 		"bullet-metrics tune run topology/experiments/test6.yaml does",
 }
 

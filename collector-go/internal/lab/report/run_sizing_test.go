@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -32,7 +32,7 @@ func markdownOf(t *testing.T, out string) string {
 
 // A run of data volumes sizes every component for the most records that were held, and states that it knows no queries.
 func TestTheSizingOfARunOfVolumes(t *testing.T) {
-	r, out := reported(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
+	r, out := reported(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
 	s := r.Judged.Sizing
 	require.NotNil(t, s.Sizing, s.Note)
 	settings := map[string]any{}
@@ -61,7 +61,7 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 // A run of queries sizes the filter bolts for the most queries that were held, less the headroom; all else is as it
 // was.
 func TestTheSizingOfARunOfQueries(t *testing.T) {
-	r, out := reported(t, asRun(t, rundir.OfQueries, rundir.Queries, test7(t)))
+	r, out := reported(t, asRun(t, runstore.OfQueries, runstore.Queries, test7(t)))
 	s := r.Judged.Sizing
 	require.NotNil(t, s.Sizing, s.Note)
 	assert.Equal(t, 400, s.Sizing.Queries, "a fifth less than 500")
@@ -86,12 +86,12 @@ func TestTheSizingOfARunOfQueries(t *testing.T) {
 // What held nothing sizes nothing, and says so.
 func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		analysis rundir.Analysis
-		axis     rundir.Axis
+		analysis runstore.Analysis
+		axis     runstore.Axis
 		says     string
 	}{
-		"volumes": {rundir.OfData, rundir.RecordsPerSecond, "no configuration held any of its records/s"},
-		"queries": {rundir.OfQueries, rundir.Queries, "no configuration held any queries"},
+		"volumes": {runstore.OfData, runstore.RecordsPerSecond, "no configuration held any of its records/s"},
+		"queries": {runstore.OfQueries, runstore.Queries, "no configuration held any queries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, out := reported(t,
@@ -105,7 +105,7 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 				c.says)
 		})
 	}
-	r, _ := reported(t, asRun(t, rundir.OfConcurrency, rundir.Queries,
+	r, _ := reported(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{{label: "one", cores: 3, memoryMiB: 100,
 			cells: []cell{{value: 100, latencyMs: 9, verdict: tuning.OK}}}}))
 	assert.Nil(t, r.Judged.Sizing, "nothing is sized from a run about completeness")
@@ -113,7 +113,7 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 
 // R/s and MiB/s stand beside each configuration's result, averaged over the time in which it was measured.
 func TestTheVolumeStandsBesideEachResult(t *testing.T) {
-	r, out := reported(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{
+	r, out := reported(t, asRun(t, runstore.OfQueries, runstore.Queries, []column{
 		{label: "one", filterBolts: 1, cores: 3, memoryMiB: 100,
 			cells: []cell{{value: 100, latencyMs: 9, recordsPerS: 1000, mibPerS: 2, verdict: tuning.OK},
 				{value: 200, latencyMs: 900, recordsPerS: 500, mibPerS: 1, verdict: tuning.Fail}}},

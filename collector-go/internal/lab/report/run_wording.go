@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -14,7 +14,7 @@ import (
 func (r *RunReport) lead() string {
 	done := 0
 	for _, t := range r.Trials {
-		if t.State == rundir.Finished {
+		if t.State == runstore.Finished {
 			done++
 		}
 	}

@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // RunReport is the report of a run's directory: what its trials came to, and what follows from all of them together.
 type RunReport struct {
-	Title      string          `json:"title"`
-	Experiment string          `json:"experiment"`
-	Test       int             `json:"test,omitempty"`
-	Analysis   rundir.Analysis `json:"analysis"`
-	Axis       rundir.Axis     `json:"axis"`
-	About      string          `json:"about,omitempty"`
+	Title      string            `json:"title"`
+	Experiment string            `json:"experiment"`
+	Test       int               `json:"test,omitempty"`
+	Analysis   runstore.Analysis `json:"analysis"`
+	Axis       runstore.Axis     `json:"axis"`
+	About      string            `json:"about,omitempty"`
 	// Verdict is inconclusive until the run has ended by itself; Finished reports whether it has.
 	Verdict   tuning.Verdict `json:"verdict"`
 	Finished  bool           `json:"finished"`
@@ -27,25 +27,25 @@ type RunReport struct {
 	Judged    Judged         `json:"judged"`
 	// Compared are the configurations against the first one.
 	Compared []ComparedConfiguration `json:"compared,omitempty"`
-	Manifest rundir.Manifest         `json:"manifest"`
+	Manifest runstore.Manifest       `json:"manifest"`
 	Load     string                  `json:"load"`
 	Notes    []string                `json:"notes"`
 	Caveats  []string                `json:"caveats"`
 	Volume   VolumeReport            `json:"data_volume"`
 
-	plan         rundir.Plan
+	plan         runstore.Plan
 	mibEstimated bool   // MiB/s of a step at least
 	unanswered   string // why the run answers nothing, "" where it does
 }
 
 // RowReport is one configuration over all its launches.
 type RowReport struct {
-	Configuration int                 `json:"configuration"`
-	Label         string              `json:"label"`
-	Point         []rundir.Coordinate `json:"point"`
-	Launches      int                 `json:"launches"`
-	Verdict       tuning.Verdict      `json:"verdict"`
-	Capacity      tuning.Interval     `json:"capacity"`
+	Configuration int                   `json:"configuration"`
+	Label         string                `json:"label"`
+	Point         []runstore.Coordinate `json:"point"`
+	Launches      int                   `json:"launches"`
+	Verdict       tuning.Verdict        `json:"verdict"`
+	Capacity      tuning.Interval       `json:"capacity"`
 	// Repeats are the capacities of each of its trials by itself, in the trials' order.
 	Repeats []tuning.Interval `json:"capacity_of_each_repeat"`
 	// Limiters name what limited the steps that missed their goals or were capped.
@@ -56,43 +56,43 @@ type RowReport struct {
 
 // TrialReport is one launch of the topology.
 type TrialReport struct {
-	Number        int                 `json:"number"`
-	Label         string              `json:"label"`
-	Configuration int                 `json:"configuration"`
-	Repeat        int                 `json:"repeat"`
-	Point         []rundir.Coordinate `json:"point"`
-	Settings      []rundir.Entry      `json:"settings"`
+	Number        int                   `json:"number"`
+	Label         string                `json:"label"`
+	Configuration int                   `json:"configuration"`
+	Repeat        int                   `json:"repeat"`
+	Point         []runstore.Coordinate `json:"point"`
+	Settings      []runstore.Entry      `json:"settings"`
 	// Changes are what differs from the trial that was measured before it.
 	Changes []tuning.Change `json:"changed_since_the_trial_before"`
 	// Arguments are all that was laid over the Bullet YAML; Launched is the command line that did it, "" on the local
 	// cluster.
-	Arguments []rundir.Entry `json:"arguments"`
-	Launched  string         `json:"launched,omitempty"`
+	Arguments []runstore.Entry `json:"arguments"`
+	Launched  string           `json:"launched,omitempty"`
 	// Reported is what its topology reported of itself; null where nothing is known of it.
-	Reported *rundir.ReportedConfig `json:"told"`
-	State    rundir.TrialState      `json:"state"`
-	Error    string                 `json:"error,omitempty"`
-	Launches int                    `json:"launches"`
-	Steps    []TrialStep            `json:"steps"`
+	Reported *runstore.ReportedConfig `json:"told"`
+	State    runstore.TrialState      `json:"state"`
+	Error    string                   `json:"error,omitempty"`
+	Launches int                      `json:"launches"`
+	Steps    []TrialStep              `json:"steps"`
 	// Report is what its figures and tables are drawn from; null where no step was measured.
 	Report *Report `json:"report"`
 }
 
 // TrialStep is a step as it was judged, with what limited it where that was looked at.
 type TrialStep struct {
-	rundir.Step
+	runstore.Step
 	Name string `json:"name"`
 }
 
 // VolumeReport is R/s and MiB/s, averaged over measured time: of the whole test, and of each configuration, in the
 // rows' order.
 type VolumeReport struct {
-	rundir.DataVolume
-	Configurations []rundir.DataVolume `json:"configurations"`
+	runstore.DataVolume
+	Configurations []runstore.DataVolume `json:"configurations"`
 }
 
 // Plan is what the run was to do.
-func (r *RunReport) Plan() rundir.Plan { return r.plan }
+func (r *RunReport) Plan() runstore.Plan { return r.plan }
 
 // axis is what the steps ascend along, as people call it.
 func (r *RunReport) axis() string { return axisNames[r.plan.Axis] }
@@ -131,7 +131,7 @@ func (r *RunReport) label(configuration int) string {
 
 // setting is the trial's own, else the run's.
 func (r *RunReport) setting(t TrialReport, key string) (value string) {
-	for _, entries := range [][]rundir.Entry{r.Manifest.BulletSettings, t.Settings} {
+	for _, entries := range [][]runstore.Entry{r.Manifest.BulletSettings, t.Settings} {
 		for _, e := range entries {
 			if e.Key == key {
 				value = e.Value

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -30,7 +30,7 @@ func markdownOfRun(t *testing.T, dir string) string {
 func TestTheClustersMachinesAreCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	littleHeap.write(t, dir)
-	edited(t, dir, rundir.TrialsDir+"/01-as-it-is/run.json", func(run *rundir.Figures) {
+	edited(t, dir, runstore.TrialsDir+"/01-as-it-is/run.json", func(run *runstore.Figures) {
 		run.Requested.Components[1].CPUCoresTotal, run.Requested.Totals.CPUCores = 215.5, 219.5
 	})
 	text := markdownOfRun(t, dir)
@@ -49,7 +49,7 @@ func TestTheClustersMachinesAreCounted(t *testing.T) {
 	}
 	assert.NotContains(t, text, "hush")
 
-	edited(t, dir, rundir.ManifestFile, func(m *rundir.Manifest) { m.Cluster = nil })
+	edited(t, dir, runstore.ManifestFile, func(m *runstore.Manifest) { m.Cluster = nil })
 	text = markdownOfRun(t, dir)
 	assert.Contains(t, text,
 		"Machines needed: not known, since nothing is known of the cluster's: give cluster.machines.")
@@ -67,7 +67,7 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 	assert.NotContains(t, text, "heap flags in effect | -Xmx384m | -Xmx384m", "they share it")
 
 	dir := copied(t, sampleRun)
-	edited(t, dir, rundir.TrialsDir+"/02-2-filter-bolts/"+rundir.ReportedConfigFile, func(reported *rundir.ReportedConfig) {
+	edited(t, dir, runstore.TrialsDir+"/02-2-filter-bolts/"+runstore.ReportedConfigFile, func(reported *runstore.ReportedConfig) {
 		reported.HeapFlags = "-Xmx96m"
 	})
 	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")
@@ -75,16 +75,16 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 
 // What nobody states of the records is not known; what is stated is shown, also without the rest.
 func TestAReportShowsOfTheRecordsWhatIsStated(t *testing.T) {
-	assert.Equal(t, "7 fields", rundir.Records{Fields: 7}.Schema())
+	assert.Equal(t, "7 fields", runstore.Records{Fields: 7}.Schema())
 	assert.Equal(t, "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps)",
-		rundir.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}.Schema())
-	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.0, 1.03, 1.09, 1.08, 1.01, 0.97)})
-	path := filepath.Join(dir, rundir.ManifestFile)
+		runstore.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}.Schema())
+	dir := asRun(t, runstore.OfConcurrency, runstore.Queries, []column{mirrored(1.0, 1.03, 1.09, 1.08, 1.01, 0.97)})
+	path := filepath.Join(dir, runstore.ManifestFile)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var m rundir.Manifest
+	var m runstore.Manifest
 	require.NoError(t, json.Unmarshal(text, &m))
-	m.Records = rundir.Records{MeanRecordBytes: 700, CompressionRatio: tuning.Unknown}
+	m.Records = runstore.Records{MeanRecordBytes: 700, CompressionRatio: tuning.Unknown}
 	text, err = json.Marshal(m)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, text, 0o644))

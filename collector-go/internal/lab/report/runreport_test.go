@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -78,7 +78,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 // A run that was interrupted has no result; what it measured is reported all the same.
 func TestAnInterruptedRunIsReported(t *testing.T) {
 	dir := copied(t, sampleRun)
-	require.NoError(t, os.Remove(filepath.Join(dir, rundir.ResultFile)))
+	require.NoError(t, os.Remove(filepath.Join(dir, runstore.ResultFile)))
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	assert.Equal(t, tuning.Inconclusive, r.Verdict)
@@ -93,9 +93,9 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 // A run of which no step was measured yet has a report, if an empty one.
 func TestARunBeforeItsFirstStepIsReported(t *testing.T) {
 	dir := copied(t, sampleRun)
-	require.NoError(t, os.Remove(filepath.Join(dir, rundir.ResultFile)))
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, rundir.TrialsDir)))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.ProgressFile), nil, 0o644))
+	require.NoError(t, os.Remove(filepath.Join(dir, runstore.ResultFile)))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, runstore.TrialsDir)))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, runstore.ProgressFile), nil, 0o644))
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	require.NoError(t, r.Write(t.TempDir()))
@@ -103,5 +103,5 @@ func TestARunBeforeItsFirstStepIsReported(t *testing.T) {
 
 func TestADirectoryThatIsNoRunIsAnError(t *testing.T) {
 	_, err := report.OpenRunReport(t.TempDir())
-	require.ErrorIs(t, err, rundir.ErrNoRun)
+	require.ErrorIs(t, err, runstore.ErrNoRun)
 }

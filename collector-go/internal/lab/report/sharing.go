@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -43,7 +43,7 @@ func (r *Report) sharingBlocks() []document.Block {
 }
 
 // componentTable has a row for each component, with how many workers and hosts it is spread over.
-func componentTable(p *rundir.Placement) document.Table {
+func componentTable(p *runstore.Placement) document.Table {
 	tasks, workers, hosts := map[string]int{}, map[string][]string{}, map[string][]string{}
 	for _, w := range p.Workers {
 		for _, c := range w.Components {
@@ -83,30 +83,30 @@ func someOf(names []string) string {
 }
 
 // workerTable has a row for each worker, host by host.
-func workerTable(p *rundir.Placement) document.Table {
+func workerTable(p *runstore.Placement) document.Table {
 	on := map[string]int{}
 	for _, w := range p.Workers {
 		on[w.Host]++
 	}
-	all := slices.SortedStableFunc(slices.Values(p.Workers), func(a, b rundir.PlacedWorker) int {
+	all := slices.SortedStableFunc(slices.Values(p.Workers), func(a, b runstore.PlacedWorker) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Worker, b.Worker))
 	})
 	return document.TableOf(all[:min(len(all), mostPlaced)],
-		document.Text("Host", func(w rundir.PlacedWorker) string { return w.Host }),
-		document.Number("Workers of the host", "", func(w rundir.PlacedWorker) string {
+		document.Text("Host", func(w runstore.PlacedWorker) string { return w.Host }),
+		document.Number("Workers of the host", "", func(w runstore.PlacedWorker) string {
 			return strconv.Itoa(on[w.Host])
 		}),
-		document.Text("Worker", func(w rundir.PlacedWorker) string { return w.Worker }),
-		document.Number("Tasks", "", func(w rundir.PlacedWorker) string {
+		document.Text("Worker", func(w runstore.PlacedWorker) string { return w.Worker }),
+		document.Number("Tasks", "", func(w runstore.PlacedWorker) string {
 			total := 0
 			for _, c := range w.Components {
 				total += c.Tasks
 			}
 			return strconv.Itoa(total)
 		}),
-		document.Text("Components, with their tasks", func(w rundir.PlacedWorker) string {
+		document.Text("Components, with their tasks", func(w runstore.PlacedWorker) string {
 			var held []string
-			for _, c := range slices.SortedFunc(slices.Values(w.Components), func(a, b rundir.PlacedTasks) int {
+			for _, c := range slices.SortedFunc(slices.Values(w.Components), func(a, b runstore.PlacedTasks) int {
 				return ownFirst(a.Component, b.Component)
 			}) {
 				held = append(held, fmt.Sprintf("%s %d", c.Component, c.Tasks))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -91,7 +91,7 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 func TestARestartIsMarkedOnce(t *testing.T) {
 	marks := func(atMs int64) int {
 		run := synthetic()
-		run.Annotations = []rundir.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again",
+		run.Annotations = []runstore.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again",
 			Tags: []string{"restart"}}}
 		dir := t.TempDir()
 		require.NoError(t, build(t, run).WriteFigures(dir))
@@ -106,7 +106,7 @@ func TestARestartIsMarkedOnce(t *testing.T) {
 func TestAnnotationsThatWereNotKeptAreSaidToBe(t *testing.T) {
 	assert.Contains(t, markdown(t, synthetic()), "What was annotated meanwhile is not kept with these figures.")
 	run := synthetic()
-	run.Annotations = []rundir.Annotation{}
+	run.Annotations = []runstore.Annotation{}
 	assert.Contains(t, markdown(t, run), "Nothing was annotated meanwhile but the steps.")
 }
 
@@ -130,7 +130,7 @@ func TestWhoSharesWhatIsShown(t *testing.T) {
 // A Storm that does not tell pairs apart is said to tell of each worker alone.
 func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 	run := synthetic()
-	run.Steps[1].Sharing = &rundir.Sharing{Traffic: []rundir.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}},
+	run.Steps[1].Sharing = &runstore.Sharing{Traffic: []runstore.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}},
 		TrafficLeftOut: 3}
 	text := markdown(t, run)
 	assert.Contains(t, text, "| 127.0.0.1:6700 | all others | – | 41.0 | – | – |")
@@ -152,7 +152,7 @@ func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 			}
 		}
 		for i := range run.Workers {
-			for _, s := range []*rundir.Slices{&run.Workers[i].CPUSeconds, &run.Workers[i].GCSeconds,
+			for _, s := range []*runstore.Slices{&run.Workers[i].CPUSeconds, &run.Workers[i].GCSeconds,
 				&run.Workers[i].HeapUsedBytes} {
 				for n := range s.TimesMs {
 					if s.TimesMs[n] >= originMs+120_000 {
@@ -177,7 +177,7 @@ func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	run := synthetic()
 	assert.Contains(t, markdown(t, run), "no percentile can be made from it")
 	assert.NotContains(t, markdown(t, run), "by the hook")
-	run.Steps[0].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25,
+	run.Steps[0].FilterLatency = &runstore.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25,
 		Spectrum: []tuning.Figure{0.3, 0.98, 2, 3, 4.25, 12.3, 118.7}}
 	text := markdown(t, run)
 	assert.NotContains(t, text, "no percentile")
@@ -203,7 +203,7 @@ func TestTheTimeBeyondAQuerysOwnDuration(t *testing.T) {
 func TestTheSpectrumOfAStep(t *testing.T) {
 	run := synthetic()
 	assert.NotContains(t, markdown(t, run), "percentile by percentile")
-	run.Steps[1].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 4, P99Ms: 5,
+	run.Steps[1].FilterLatency = &runstore.Percentiles{Records: 100, P50Ms: 1, P95Ms: 4, P99Ms: 5,
 		Spectrum: []report.Figure{1, 2, 3, 4, 5, 6, 7.5}}
 	text := markdown(t, run)
 	assert.Contains(t, text, "| Records | p50 ms | p75 ms | p90 ms | p95 ms | p99 ms | p99.5 ms | p99.9 ms |")
@@ -211,7 +211,7 @@ func TestTheSpectrumOfAStep(t *testing.T) {
 	assert.Contains(t, text, "figures/trial-01-spectrum.svg")
 
 	// A load that was measured for the cost is in the table, and no line of the figure: it is one of the steps again.
-	run.Steps[1].Kind = rundir.CostStep
+	run.Steps[1].Kind = runstore.CostStep
 	text = markdown(t, run)
 	assert.Contains(t, text, "| 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")
 	assert.NotContains(t, text, "figures/trial-01-spectrum.svg")

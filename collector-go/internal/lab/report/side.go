@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // side is one of the two that are compared, with the report of each configuration's first launch, from which figures
@@ -18,20 +18,20 @@ type side struct {
 
 // openSide reads a run's directory, or that of one of its trials.
 func openSide(dir string) (*side, error) {
-	run, err := rundir.ReadAny(dir)
+	run, err := runstore.ReadAny(dir)
 	if err != nil {
 		return nil, err
 	}
-	return sideOf(dir, run, func(rundir.Trial) bool { return true })
+	return sideOf(dir, run, func(runstore.Trial) bool { return true })
 }
 
-func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side, error) {
+func sideOf(dir string, run *runstore.Run, wanted func(runstore.Trial) bool) (*side, error) {
 	s := &side{
 		Side:  compare.Side{Directory: dir, ID: run.Manifest.ID, StartedMs: run.Manifest.StartedMs},
 		first: map[string]*Report{},
 	}
 	launches := map[int][]*launch{}
-	var order []rundir.Trial // the first of each configuration
+	var order []runstore.Trial // the first of each configuration
 	for _, t := range run.Trials {
 		if !wanted(t) || len(t.Steps) == 0 {
 			continue
@@ -66,7 +66,7 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 }
 
 // costsOf are what a query costs in each configuration, as the run's report estimates it.
-func costsOf(run *rundir.Run, wanted func(rundir.Trial) bool) (map[int][]compare.Cost, error) {
+func costsOf(run *runstore.Run, wanted func(runstore.Trial) bool) (map[int][]compare.Cost, error) {
 	r := &RunReport{Axis: run.Plan.Axis, plan: run.Plan}
 	for _, t := range run.Trials {
 		if !wanted(t) {
@@ -96,8 +96,8 @@ func costsOf(run *rundir.Run, wanted func(rundir.Trial) bool) (map[int][]compare
 }
 
 // capacityUnit is what the capacity of a plan's configurations counts, "" where they have none.
-func capacityUnit(plan rundir.Plan) string {
-	if plan.Analysis == rundir.OfTimeline {
+func capacityUnit(plan runstore.Plan) string {
+	if plan.Analysis == runstore.OfTimeline {
 		return ""
 	}
 	return plan.Axis.Unit()
@@ -114,7 +114,7 @@ func (s *side) add(c compare.Configuration, launches []*launch) {
 	s.first[c.Label], s.Configurations = reports[0], append(s.Configurations, c)
 }
 
-func openLaunch(t rundir.Trial, plan rundir.Plan) (*launch, error) {
+func openLaunch(t runstore.Trial, plan runstore.Plan) (*launch, error) {
 	run, err := t.Figures()
 	if err != nil {
 		return nil, err
@@ -126,14 +126,14 @@ func openLaunch(t rundir.Trial, plan rundir.Plan) (*launch, error) {
 	if l.report, err = Build(run, plan); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Dir, err)
 	}
-	l.judged = rundir.Measured(run.Steps)
+	l.judged = runstore.Measured(run.Steps)
 	for _, s := range run.Steps {
-		if s.Kind == rundir.CostStep {
+		if s.Kind == runstore.CostStep {
 			continue // its loads are the capacity's too, at other places in time
 		}
 		l.steps = slices.DeleteFunc(l.steps, func(p placed) bool { return p.value == s.Value }) // an earlier attempt
 		l.steps = append(l.steps, placed{value: s.Value, name: stepName(plan.Axis, s), step: s})
 	}
-	l.outcomes, err = readOutcomes(filepath.Join(t.Dir, rundir.OutcomesFile))
+	l.outcomes, err = readOutcomes(filepath.Join(t.Dir, runstore.OutcomesFile))
 	return l, err
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -31,11 +31,11 @@ func (r *RunReport) Single() (*Single, error) {
 	figures.Title, figures.Verdict = r.Title, r.Verdict
 	table := r.manifestTable()
 	for i, key := range table.Columns[0].Cells {
-		figures.Manifest = append(figures.Manifest, rundir.Entry{Key: key, Value: table.Columns[1].Cells[i]})
+		figures.Manifest = append(figures.Manifest, runstore.Entry{Key: key, Value: table.Columns[1].Cells[i]})
 	}
 	figures.Settings = slices.Clone(r.Manifest.BulletSettings)
 	for _, e := range r.Trials[0].Arguments {
-		figures.Settings = append(figures.Settings, rundir.Entry{Key: "-c " + e.Key, Value: e.Value})
+		figures.Settings = append(figures.Settings, runstore.Entry{Key: "-c " + e.Key, Value: e.Value})
 	}
 	out := &Single{Report: &figures, Capacity: r.Rows[0].Capacity, Limiters: r.Rows[0].Limiters}
 	if len(r.Judged.Concurrency) > 0 {

@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -19,10 +19,10 @@ const (
 )
 
 // filterLatencyMs are the tasks' means over (fromMs, toMs].
-func filterLatencyMs(run *rundir.Figures, fromMs, toMs int64) []Figure {
+func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
 	var tasks []Figure
 	for _, task := range run.FilterLatencySeconds {
-		tasks = append(tasks, rundir.Span{From: fromMs, To: toMs}.Mean(task)*1000)
+		tasks = append(tasks, runstore.Span{From: fromMs, To: toMs}.Mean(task)*1000)
 	}
 	return tasks
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -270,7 +270,7 @@ func (r *Report) missing() (out []string) {
 }
 
 // completenessText never rounds a missing record away.
-func completenessText(c rundir.Clients) string {
+func completenessText(c runstore.Clients) string {
 	share := 100 * float64(c.Completeness())
 	text := strconv.FormatFloat(share, 'f', 2, 64)
 	if text == "100.00" && c.MissingRecords > 0 {

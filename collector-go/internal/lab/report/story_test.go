@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -85,17 +85,17 @@ func (s story) total(queries int) float64 {
 }
 
 // figures are the trial's series, with a scatter that resembles itself from slice to slice.
-func (s story) figures() *rundir.Figures {
+func (s story) figures() *runstore.Figures {
 	random := rand.New(rand.NewPCG(uint64(s.heapMiB), 7+uint64(s.repeat)))
 	end := s.startMs + storyStep*int64(len(storyQueries))
-	run := &rundir.Figures{Topology: "bullet", SubmittedMs: s.startMs - 60_000, CollectedMs: end + 30_000,
+	run := &runstore.Figures{Topology: "bullet", SubmittedMs: s.startMs - 60_000, CollectedMs: end + 30_000,
 		StoredSliceMs: storySlice, SliceMs: 60_000,
 		Query:       "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
-		Calibration: rundir.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
+		Calibration: runstore.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
 	for w := range s.workers {
-		worker := rundir.Worker{Name: fmt.Sprintf("host-%d:6700", w), Pids: []int{4000 + w},
+		worker := runstore.Worker{Name: fmt.Sprintf("host-%d:6700", w), Pids: []int{4000 + w},
 			StartsMs: []int64{s.startMs - 50_000}}
-		young := rundir.Collector{Name: "G1 Young Generation"}
+		young := runstore.Collector{Name: "G1 Young Generation"}
 		cpu, gc, collections, wave := 0.0, 0.0, 0.0, 0.0
 		for t := s.startMs; t <= end; t += storySlice {
 			queries := storyQueries[min(len(storyQueries)-1, int(max(0, t-1-s.startMs)/storyStep))]
@@ -109,17 +109,17 @@ func (s story) figures() *rundir.Figures {
 			put(&worker.HeapUsedBytes, t,
 				float64(s.heapMiB)*(0.45+0.3*math.Mod(float64(t/storySlice)/7+float64(w)/3, 1))*(1<<20))
 		}
-		worker.Collectors = []rundir.Collector{young}
+		worker.Collectors = []runstore.Collector{young}
 		run.Workers = append(run.Workers, worker)
 	}
-	latency, running := rundir.Slices{}, rundir.Slices{}
+	latency, running := runstore.Slices{}, runstore.Slices{}
 	for t := s.startMs + storySlice; t <= end; t += storySlice {
 		queries := storyQueries[min(len(storyQueries)-1, int((t-1-s.startMs)/storyStep))]
 		put(&latency, t, (4+float64(queries)/50+100*s.gc+random.NormFloat64())/1000)
 		put(&running, t, float64(queries))
 	}
-	run.FilterLatencySeconds, run.QueriesRunning = []rundir.Slices{latency}, running
-	run.Requested = &rundir.ResourceRequest{Components: []rundir.Component{
+	run.FilterLatencySeconds, run.QueriesRunning = []runstore.Slices{latency}, running
+	run.Requested = &runstore.ResourceRequest{Components: []runstore.Component{
 		{Name: "DataSource", Parallelism: 4, CPUCoresTotal: 4, OnHeapMiB: 768, OffHeapMiB: 192, MemoryMiB: 3840},
 		{Name: "FilterBolt", Parallelism: 16, CPUCoresTotal: 16, OnHeapMiB: tuning.Figure(s.heapMiB), OffHeapMiB: 192,
 			MemoryMiB: tuning.Figure(16 * (s.heapMiB + 192))},
@@ -127,7 +127,7 @@ func (s story) figures() *rundir.Figures {
 	pending := tuning.PendingOf(500, 30, 4, 16, 8)
 	run.Requested.Spouts = &pending
 	run.Placement = s.placement()
-	run.Annotations = []rundir.Annotation{
+	run.Annotations = []runstore.Annotation{
 		{ID: "auto-1", StartMs: s.startMs - 60_000, Title: "Topology bullet submitted", Tags: []string{"submitted"},
 			Origin: "registry"},
 		{ID: "step-1", StartMs: s.startMs, EndMs: s.startMs + storyStep, Title: "step 1: 0 queries",
@@ -142,17 +142,17 @@ func (s story) figures() *rundir.Figures {
 }
 
 // placement puts the filters on all workers and the rest on the first ones, three workers a host.
-func (s story) placement() *rundir.Placement {
-	p := &rundir.Placement{}
+func (s story) placement() *runstore.Placement {
+	p := &runstore.Placement{}
 	for w := range s.workers {
-		placed := rundir.PlacedWorker{Worker: fmt.Sprintf("host-%d:6700", w), Host: fmt.Sprintf("host-%d", w/3),
-			Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: (16 + w) / s.workers},
+		placed := runstore.PlacedWorker{Worker: fmt.Sprintf("host-%d:6700", w), Host: fmt.Sprintf("host-%d", w/3),
+			Components: []runstore.PlacedTasks{{Component: "FilterBolt", Tasks: (16 + w) / s.workers},
 				{Component: "__acker", Tasks: 1}}}
 		if w < 4 {
-			placed.Components = append(placed.Components, rundir.PlacedTasks{Component: "DataSource", Tasks: 1})
+			placed.Components = append(placed.Components, runstore.PlacedTasks{Component: "DataSource", Tasks: 1})
 		}
 		if w < 2 {
-			placed.Components = append(placed.Components, rundir.PlacedTasks{Component: "JoinBolt", Tasks: 1})
+			placed.Components = append(placed.Components, runstore.PlacedTasks{Component: "JoinBolt", Tasks: 1})
 		}
 		p.Workers = append(p.Workers, placed)
 	}
@@ -160,35 +160,35 @@ func (s story) placement() *rundir.Placement {
 }
 
 // sharing is what the components waited and took with so many queries, and what two workers sent to each other.
-func (s story) sharing(queries int) *rundir.Sharing {
+func (s story) sharing(queries int) *runstore.Sharing {
 	q := tuning.Figure(queries)
-	return &rundir.Sharing{Components: []rundir.ComponentFlow{
+	return &runstore.Sharing{Components: []runstore.ComponentFlow{
 		{Component: "DataSource", TuplesPerSecond: tuning.Unknown, QueueWaitMs: tuning.Unknown,
 			QueueWaitMostMs: tuning.Unknown, ExecuteMs: tuning.Unknown,
 			Note: "queue wait not known: to a spout come acks"},
 		{Component: "FilterBolt", TuplesPerSecond: 4000 + q, QueueWaitMs: 0.2 + q*q/3000, QueueWaitMostMs: 0.4 +
 			q*q/2000, ExecuteMs: 1.1 + q/200},
 		{Component: "JoinBolt", TuplesPerSecond: q + 1, QueueWaitMs: 0.02, QueueWaitMostMs: 0.03, ExecuteMs: 0.06},
-	}, Traffic: []rundir.Traffic{{From: "host-0:6700", To: "host-1:6700", MessagesPerSecond: 812 + q},
+	}, Traffic: []runstore.Traffic{{From: "host-0:6700", To: "host-1:6700", MessagesPerSecond: 812 + q},
 		{From: "host-1:6700", To: "host-0:6700", MessagesPerSecond: 790 + q}}, TrafficLeftOut: 0}
 }
 
-func put(s *rundir.Slices, t int64, v float64) {
+func put(s *runstore.Slices, t int64, v float64) {
 	s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, tuning.Figure(v))
 }
 
 // workerHeapMiB is the document's: smaller workers with more heap for each filter bolt.
 func (s story) workerHeapMiB() int { return map[int]int{384: 4096, 1024: 3072}[s.heapMiB] }
 
-func (s story) reported() rundir.ReportedConfig {
-	return rundir.ReportedConfig{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3",
+func (s story) reported() runstore.ReportedConfig {
+	return runstore.ReportedConfig{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3",
 		WorkerJava:  "17.0.12",
 		Plugin:      "v0",
 		WorkerFlags: fmt.Sprintf("-Xmx768m -XX:+UseG1GC -Xmx%dm", s.workerHeapMiB()),
 		HeapFlags:   fmt.Sprintf("-Xmx%dm", s.workerHeapMiB()), GCFlags: "-XX:+UseG1GC",
 		HeapLimitBytes: tuning.Figure(s.workerHeapMiB() << 20), Executors: "DataSource 4, FilterBolt 16",
 		Requested: "20 executors, 20.0 cores",
-		Settings: []rundir.Entry{{Key: "topology.max.spout.pending", Value: "30"},
+		Settings: []runstore.Entry{{Key: "topology.max.spout.pending", Value: "30"},
 			{Key: "topology.worker.childopts", Value: "-XX:+UseG1GC"}}}
 }
 
@@ -199,13 +199,13 @@ func (s story) write(t *testing.T, dir string) {
 }
 
 // trial is the story's place in a run of several.
-func (s story) trial(number int, label string, steps []rundir.PlannedStep) rundir.PlannedTrial {
+func (s story) trial(number int, label string, steps []runstore.PlannedStep) runstore.PlannedTrial {
 	configuration := 1
 	if label == "" {
 		configuration, label = s.heapMiB, fmt.Sprintf("%d MiB", s.heapMiB)
 	}
-	return rundir.PlannedTrial{Number: number, Label: label, Configuration: configuration, Repeat: s.repeat + 1,
-		Steps: steps, Settings: []rundir.Entry{
+	return runstore.PlannedTrial{Number: number, Label: label, Configuration: configuration, Repeat: s.repeat + 1,
+		Steps: steps, Settings: []runstore.Entry{
 			{Key: "bullet.topology.filter.bolt.memory.on.heap.load", Value: fmt.Sprint(float64(s.heapMiB))}}}
 }
 
@@ -213,41 +213,41 @@ func (s story) trial(number int, label string, steps []rundir.PlannedStep) rundi
 func tellAll(t *testing.T, dir, label string, stories ...story) {
 	t.Helper()
 	s := stories[0]
-	steps := make([]rundir.PlannedStep, len(storyQueries))
+	steps := make([]runstore.PlannedStep, len(storyQueries))
 	for i, q := range storyQueries {
-		steps[i] = rundir.PlannedStep{Kind: rundir.LoadStep, Value: float64(q)}
+		steps[i] = runstore.PlannedStep{Kind: runstore.LoadStep, Value: float64(q)}
 	}
-	var trials []rundir.PlannedTrial
+	var trials []runstore.PlannedTrial
 	for i, each := range stories {
 		trials = append(trials, each.trial(i+1, label, steps))
 	}
 	u := tuning.Unknown
-	plan := rundir.Plan{Experiment: "test4", Title: "What a larger heap does for simultaneous RAW queries", Test: 4,
-		Analysis: rundir.OfConcurrency, Axis: rundir.Queries,
+	plan := runstore.Plan{Experiment: "test4", Title: "What a larger heap does for simultaneous RAW queries", Test: 4,
+		Analysis: runstore.OfConcurrency, Axis: runstore.Queries,
 		Goals: []tuning.Goal{{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: u, AtLeast: 9.9},
 			{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}},
 		MinHostIdle: 0.05, Search: tuning.FullSearch, WarmUpMs: 60_000, SustainMs: 300_000, SliceMs: storySlice,
 		ReportSliceMs: 60_000, Launch: "command", Trials: trials,
-		Load: rundir.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: u, RecordsPerSecond: 4000,
+		Load: runstore.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: u, RecordsPerSecond: 4000,
 			TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, QueryDurationMs: 30_000, MatchingPerSecond: 0.4,
 			MeanRecordBytes: 1843},
 		Caveats: []string{"Made up, for tests."}}
-	manifest := rundir.Manifest{ID: fmt.Sprintf("test4-%d", s.startMs/1000), StartedMs: s.startMs,
+	manifest := runstore.Manifest{ID: fmt.Sprintf("test4-%d", s.startMs/1000), StartedMs: s.startMs,
 		Command: "bullet-metrics tune run test4.yaml",
-		Versions: rundir.Versions{BulletMetrics: "v0", Bullet: "1.3.2", Storm: "2.8.3", Kafka: "4.1.1",
+		Versions: runstore.Versions{BulletMetrics: "v0", Bullet: "1.3.2", Storm: "2.8.3", Kafka: "4.1.1",
 			Java: "17.0.12", WorkerJava: "17.0.12", Plugin: "v0"},
-		Machine: rundir.Machine{Role: rundir.LoadHost, CPUModel: "a made-up small processor", Cores: 4,
+		Machine: runstore.Machine{Role: runstore.LoadHost, CPUModel: "a made-up small processor", Cores: 4,
 			UsableCores: 4, MemoryBytes: 16 << 30, Network: "eth0 (1000 Mbit/s)", Kernel: "Linux 6.1.0"},
-		Cluster: &rundir.Cluster{Machines: 20, CPUModel: "a made-up processor", Cores: 48, UsableCores: 47,
+		Cluster: &runstore.Cluster{Machines: 20, CPUModel: "a made-up processor", Cores: 48, UsableCores: 47,
 			MemoryBytes: 256 << 30, Network: "25 Gbit/s", BusyByOthers: tuning.Unknown},
-		Records: rundir.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3,
+		Records: runstore.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3,
 			MeanRecordBytes: 1843, CompressionRatio: 1.2},
-		BulletSettings: []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "16"},
+		BulletSettings: []runstore.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "16"},
 			{Key: "topology.max.spout.pending", Value: "30"}}, GCFlags: "-XX:+UseG1GC"}
-	w, err := rundir.Create(dir, []byte("experiment: test4\n"), plan, manifest)
+	w, err := runstore.Create(dir, []byte("experiment: test4\n"), plan, manifest)
 	require.NoError(t, err)
 	defer w.Close()
-	result := rundir.Result{Verdict: tuning.OK, Notes: []string{}}
+	result := runstore.Result{Verdict: tuning.OK, Notes: []string{}}
 	for i, each := range stories {
 		each.tellTrial(t, w, dir, trials[i], &result)
 	}
@@ -255,16 +255,16 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 }
 
 // tellTrial writes what was measured, and adds what it came to.
-func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundir.PlannedTrial, result *rundir.Result) {
+func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial runstore.PlannedTrial, result *runstore.Result) {
 	t.Helper()
 	require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"),
-		rundir.Arguments{Settings: []string{"bullet.topology.filter.bolt.memory.on.heap.load=" + fmt.Sprint(s.heapMiB),
+		runstore.Arguments{Settings: []string{"bullet.topology.filter.bolt.memory.on.heap.load=" + fmt.Sprint(s.heapMiB),
 			"kafka.password=hush"},
 			Launch: []string{"storm", "jar", "bullet-topology.jar", "--name", "test4-01", "-c",
 				"kafka.password=hush", "-c",
 				"topology.worker.childopts=-XX:+UseG1GC -Xmx1g"}}))
 	require.NoError(t, w.SaveReportedConfig(trial, s.reported()))
-	require.NoError(t, w.Record(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number,
+	require.NoError(t, w.Record(runstore.Event{AtMs: s.startMs, Kind: runstore.TrialStarted, Trial: trial.Number,
 		Launch: 1}))
 	run := s.figures()
 	var outcomes []byte
@@ -274,7 +274,7 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 		step, lines := s.step(t, i, queries, start)
 		outcomes = append(outcomes, lines...)
 		step.Evidence, step.Sharing = s.evidence(queries), s.sharing(queries)
-		step.FilterLatency = &rundir.Percentiles{Records: 1.2e6, P50Ms: 3, P95Ms: 18 + tuning.Figure(queries)/10,
+		step.FilterLatency = &runstore.Percentiles{Records: 1.2e6, P50Ms: 3, P95Ms: 18 + tuning.Figure(queries)/10,
 			P99Ms: 30 + tuning.Figure(queries)/4}
 		require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 		if step.Verdict != tuning.OK {
@@ -282,8 +282,8 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 		}
 	}
 	require.NoError(t, w.SaveFigures(trial, *run))
-	require.NoError(t, os.WriteFile(filepath.Join(rundir.TrialDir(dir, trial), rundir.OutcomesFile), outcomes, 0o644))
-	require.NoError(t, w.Record(rundir.Event{AtMs: run.CollectedMs, Kind: rundir.TrialFinished, Trial: trial.Number}))
+	require.NoError(t, os.WriteFile(filepath.Join(runstore.TrialDir(dir, trial), runstore.OutcomesFile), outcomes, 0o644))
+	require.NoError(t, w.Record(runstore.Event{AtMs: run.CollectedMs, Kind: runstore.TrialFinished, Trial: trial.Number}))
 	held, failed := 200.0, 300.0
 	capacity := tuning.Interval{LastOK: &held, FirstFail: &failed}
 	if worst == tuning.OK {
@@ -293,14 +293,14 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 	if worst != tuning.OK {
 		result.Verdict = worst
 	}
-	result.Trials = append(result.Trials, rundir.TrialResult{Number: trial.Number, Label: trial.Label,
-		State: rundir.Finished, Steps: len(storyQueries), Result: worst, Capacity: capacity})
-	result.Rows = append(result.Rows, rundir.RowResult{Configuration: trial.Configuration, Label: trial.Label,
+	result.Trials = append(result.Trials, runstore.TrialResult{Number: trial.Number, Label: trial.Label,
+		State: runstore.Finished, Steps: len(storyQueries), Result: worst, Capacity: capacity})
+	result.Rows = append(result.Rows, runstore.RowResult{Configuration: trial.Configuration, Label: trial.Label,
 		Capacity: capacity, Verdict: worst})
 }
 
 // step is a step with its queries one by one.
-func (s story) step(t *testing.T, i, queries int, start int64) (rundir.Step, []byte) {
+func (s story) step(t *testing.T, i, queries int, start int64) (runstore.Step, []byte) {
 	random := rand.New(rand.NewPCG(uint64(s.heapMiB), uint64(queries)))
 	var lines []byte
 	records, returned := 0, 0
@@ -322,14 +322,14 @@ func (s story) step(t *testing.T, i, queries int, start int64) (rundir.Step, []b
 		size = tuning.Figure(float64(records) / float64(returned))
 	}
 	verdict, reasons := s.verdict(queries)
-	return rundir.Step{Number: i + 1, Kind: rundir.LoadStep, Value: float64(queries), Attempt: 1, Launch: 1,
+	return runstore.Step{Number: i + 1, Kind: runstore.LoadStep, Value: float64(queries), Attempt: 1, Launch: 1,
 		StartMs: start, MeasuredFromMs: start + 60_000, EndMs: start + storyStep,
 		Queries: queries, QueriesPerSecond: tuning.Unknown, RecordsPerSecond: 4000, RecordsPerSecondAsked: 4000,
 		MiBPerSecond: 4000 * 1843.0 / (1 << 20), CatchUpRatio: tuning.Unknown,
-		Clients: rundir.Clients{Submitted: returned, Returned: returned, AverageResultSize: size,
+		Clients: runstore.Clients{Submitted: returned, Returned: returned, AverageResultSize: size,
 			LatencyMeanMs: 25_100, LatencyP50Ms: 25_100, LatencyP99Ms: 25_300},
 		HostIdle: tuning.Figure(0.45 - 0.0005*float64(queries)),
-		Shares:   []rundir.Share{{Process: "workers", Ratio: 0.6}, {Process: "collector", Ratio: 0.01}},
+		Shares:   []runstore.Share{{Process: "workers", Ratio: 0.6}, {Process: "collector", Ratio: 0.01}},
 		CPUCores: tuning.Figure(s.total(queries)), Workers: s.workers,
 		Verdict: verdict, Reasons: reasons, Notes: s.noted}, lines
 }

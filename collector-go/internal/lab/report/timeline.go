@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
@@ -164,7 +164,7 @@ func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Li
 	}
 	if many {
 		lines = append(lines,
-			chart.Line{Colour: chart.Ink, Values: values(r.overWorkers(figures, rundir.Average)), Plain: true})
+			chart.Line{Colour: chart.Ink, Values: values(r.overWorkers(figures, runstore.Average)), Plain: true})
 	}
 	return lines
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -22,24 +22,24 @@ type Report struct {
 	Goals     GoalsReport  `json:"goals"`
 	Steps     []StepReport `json:"steps"`
 	// TimesMs are the ends of the report's slices; every array of figures below is aligned with it.
-	TimesMs             []int64            `json:"times_ms"`
-	Workers             []WorkerReport     `json:"workers"`
-	QueriesRunning      []Figure           `json:"queries_running"`
-	FilterLatencyMeanMs []Figure           `json:"filter_latency_mean_ms"`
-	FilterLatencyMaxMs  []Figure           `json:"filter_latency_slowest_task_ms"`
-	Calibration         rundir.Calibration `json:"calibration"`
-	Collection          Collection         `json:"collection"`
-	Query               string             `json:"query"`
-	Manifest            []rundir.Entry     `json:"manifest"`
-	Settings            []rundir.Entry     `json:"settings"`
+	TimesMs             []int64              `json:"times_ms"`
+	Workers             []WorkerReport       `json:"workers"`
+	QueriesRunning      []Figure             `json:"queries_running"`
+	FilterLatencyMeanMs []Figure             `json:"filter_latency_mean_ms"`
+	FilterLatencyMaxMs  []Figure             `json:"filter_latency_slowest_task_ms"`
+	Calibration         runstore.Calibration `json:"calibration"`
+	Collection          Collection           `json:"collection"`
+	Query               string               `json:"query"`
+	Manifest            []runstore.Entry     `json:"manifest"`
+	Settings            []runstore.Entry     `json:"settings"`
 	// Axis is what the steps ascend along, as people call it.
-	Axis      string                  `json:"axis"`
-	GC        *tuning.GCReport        `json:"gc,omitempty"`
-	Requested *rundir.ResourceRequest `json:"asked,omitempty"`
+	Axis      string                    `json:"axis"`
+	GC        *tuning.GCReport          `json:"gc,omitempty"`
+	Requested *runstore.ResourceRequest `json:"asked,omitempty"`
 	// Placement is where the tasks ran, Annotations are the collector's annotations of the topology.
-	Placement   *rundir.Placement   `json:"placement,omitempty"`
-	Annotations []rundir.Annotation `json:"marks"`
-	Caveats     []string            `json:"caveats"`
+	Placement   *runstore.Placement   `json:"placement,omitempty"`
+	Annotations []runstore.Annotation `json:"marks"`
+	Caveats     []string              `json:"caveats"`
 
 	percentiles bool // whether the hook's distribution of the filter latency is known
 	durationMs  int64
@@ -96,24 +96,24 @@ type StepReport struct {
 	AverageResultSize    Figure `json:"average_result_size"`
 	FilterLatencyMeanMs  Figure `json:"filter_latency_mean_ms"`
 	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
-	FilterLatency      *rundir.Percentiles `json:"filter_latency,omitempty"`
-	Verdict            tuning.Verdict      `json:"verdict"`
-	Reasons            []string            `json:"reasons"`
-	Notes              []string            `json:"notes,omitempty"`
-	HostIdle           Figure              `json:"host_idle"`
-	QueriesRunningMean Figure              `json:"queries_running_mean"`
-	Clients            rundir.Clients      `json:"clients"`
-	RecordsPerSecond   Figure              `json:"records_per_second"`
-	MiBPerSecond       Figure              `json:"mib_per_second"`
-	RecordsLag         int64               `json:"records_lag"`
-	Shares             []rundir.Share      `json:"shares"`
-	StartMs            int64               `json:"start_ms"`
-	MeasuredFromMs     int64               `json:"measured_from_ms"`
-	EndMs              int64               `json:"end_ms"`
+	FilterLatency      *runstore.Percentiles `json:"filter_latency,omitempty"`
+	Verdict            tuning.Verdict        `json:"verdict"`
+	Reasons            []string              `json:"reasons"`
+	Notes              []string              `json:"notes,omitempty"`
+	HostIdle           Figure                `json:"host_idle"`
+	QueriesRunningMean Figure                `json:"queries_running_mean"`
+	Clients            runstore.Clients      `json:"clients"`
+	RecordsPerSecond   Figure                `json:"records_per_second"`
+	MiBPerSecond       Figure                `json:"mib_per_second"`
+	RecordsLag         int64                 `json:"records_lag"`
+	Shares             []runstore.Share      `json:"shares"`
+	StartMs            int64                 `json:"start_ms"`
+	MeasuredFromMs     int64                 `json:"measured_from_ms"`
+	EndMs              int64                 `json:"end_ms"`
 	// Limitation is what limited the step; null where no evidence was gathered.
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
-	Sharing    *rundir.Sharing    `json:"sharing,omitempty"`
+	Sharing    *runstore.Sharing  `json:"sharing,omitempty"`
 	// ForCost states that the step was measured for what a query costs alone.
 	ForCost bool `json:"for_cost,omitempty"`
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
@@ -50,10 +50,10 @@ func (r *Report) queryBlocks() []document.Block {
 }
 
 // entryTable has a row for each entry.
-func entryTable(keyHead, valueHead string, entries []rundir.Entry) document.Table {
+func entryTable(keyHead, valueHead string, entries []runstore.Entry) document.Table {
 	return document.TableOf(entries,
-		document.Text(keyHead, func(e rundir.Entry) string { return e.Key }),
-		document.Text(valueHead, func(e rundir.Entry) string { return e.Value }),
+		document.Text(keyHead, func(e runstore.Entry) string { return e.Key }),
+		document.Text(valueHead, func(e runstore.Entry) string { return e.Value }),
 	)
 }
 

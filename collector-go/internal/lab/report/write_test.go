@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 func TestWrite(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAGapIsNotDrawnAcross(t *testing.T) {
 }
 
 func TestRestartsAreMarkedInEveryPanel(t *testing.T) {
-	count := func(run *rundir.Figures) int {
+	count := func(run *runstore.Figures) int {
 		dir := t.TempDir()
 		require.NoError(t, build(t, run).WriteFigures(dir))
 		svg, err := os.ReadFile(filepath.Join(dir, "timeline.svg"))

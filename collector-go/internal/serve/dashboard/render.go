@@ -96,7 +96,7 @@ func (v Variable) model() variableModel {
 	return m
 }
 
-// The collector serves annotations as series (internal/collector/timeline): a step is a region for as long as its
+// The collector serves annotations as series (internal/serve/annotations): a step is a region for as long as its
 // series is 1; a change is a moment whose series holds when, in ms, which is what Grafana takes as a time.
 const (
 	stepsExpr   = `bullet_annotation_active{topology="$topology",kind="step"}`

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 )
 
 // New returns the handler alone: the routes behind the bounds that hold for every request.
@@ -23,7 +23,7 @@ func New(options Options) (http.Handler, error) {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	if options.Registry != nil && options.Elsewhere == nil {
-		options.Elsewhere = elsewhere.New(options.Registry, nil, time.Now)
+		options.Elsewhere = federation.New(options.Registry, nil, time.Now)
 	}
 	a := newAPI(options)
 	mux := http.NewServeMux()

@@ -20,11 +20,11 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runlist"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/elsewhere"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
@@ -48,7 +48,7 @@ type Options struct {
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
 	// Elsewhere also has what other collectors over the same engine know; nil: what Registry has.
-	Elsewhere *elsewhere.Reader
+	Elsewhere *federation.Reader
 	Rules     Rules    // nil: no rules, no alerts
 	Reloader  Reloader // nil: nothing is read again
 	// NotStored are the metrics of a topology that are not stored, and how many more there are; nil: unknown.
@@ -61,7 +61,7 @@ type Options struct {
 	Runbooks http.Handler
 	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that explains how to
 	// configure one.
-	Runs *runlist.Reader
+	Runs *runindex.Reader
 	// Guard decides who may read and who may set annotations, and has the port's TLS; nil: everybody, in plain text.
 	Guard *access.Guard
 	// Ready returns why the collector is not ready, in words for an operator; "" when it is. nil: always ready.

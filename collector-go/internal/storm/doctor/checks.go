@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // Classes are those that the jar must have.
-var Classes = []string{plugin.BulletClass, plugin.EarlyClass, plugin.StormClass, plugin.SamplerClass, plugin.HookClass}
+var Classes = []string{plugininfo.BulletClass, plugininfo.EarlyClass, plugininfo.StormClass, plugininfo.SamplerClass, plugininfo.HookClass}
 
 // What is judged as too much or too little.
 const (
@@ -38,7 +38,7 @@ func jar(f Facts) Finding {
 }
 
 func tick(f Facts) Finding {
-	const name = plugin.V2Tick
+	const name = plugininfo.V2Tick
 	if major, minor, known := f.topology().storm(); known && (major < 2 || major == 2 && minor < 2) {
 		return ok("Storm " + f.topology().Storm + " has none and needs none")
 	}
@@ -71,18 +71,18 @@ func retain(f Facts) Finding {
 		return unknown("not made, since registration failed")
 	}
 	if entry := f.registered(); entry != nil {
-		return retained(f, plugin.Retain, entry[plugin.Retain], stormRetains)
+		return retained(f, plugininfo.Retain, entry[plugininfo.Retain], stormRetains)
 	}
-	if value := f.file(plugin.Collector + plugin.Retain); value != nil {
-		return retained(f, plugin.Collector+plugin.Retain, value, stormRetains)
+	if value := f.file(plugininfo.Collector + plugininfo.Retain); value != nil {
+		return retained(f, plugininfo.Collector+plugininfo.Retain, value, stormRetains)
 	}
-	if value, is := f.reported(plugin.Retain); is {
-		return retained(f, plugin.Collector+plugin.Retain, value, stormRetains)
+	if value, is := f.reported(plugininfo.Retain); is {
+		return retained(f, plugininfo.Collector+plugininfo.Retain, value, stormRetains)
 	}
 	if f.Settings == nil || f.Settings.Err != nil {
 		return unknown("not reported to the collector: --bullet-conf names the settings")
 	}
-	return retained(f, plugin.Collector+plugin.Retain, nil, plugin.LeastRetained)
+	return retained(f, plugininfo.Collector+plugininfo.Retain, nil, plugininfo.LeastRetained)
 }
 
 // retained judges a limit, or the default where it is not set.
@@ -97,12 +97,12 @@ func retained(f Facts, name string, value any, byDefault int) Finding {
 	}
 	least, of := float64(stormRetains+1), "of any topology"
 	if t := f.topology(); t != nil {
-		least, of = float64(plugin.ReportsAtATick*t.Executors), fmt.Sprintf("of %d executors", t.Executors)
+		least, of = float64(plugininfo.ReportsAtATick*t.Executors), fmt.Sprintf("of %d executors", t.Executors)
 	}
 	if limit > 0 && limit < least {
 		return fail(fmt.Sprintf("Storm keeps %g reports, and a tick %s can have %g: it drops the oldest uncounted",
 			limit, of, least),
-			fmt.Sprintf("set %s to %d", name, max(plugin.LeastRetained, plugin.TicksRetained*int(least))))
+			fmt.Sprintf("set %s to %d", name, max(plugininfo.LeastRetained, plugininfo.TicksRetained*int(least))))
 	}
 	if f.topology() == nil {
 		of = "of a topology whose size is not known"
@@ -115,7 +115,7 @@ func interval(f Facts) Finding {
 		return ok("Storm " + f.topology().Storm + " schedules intervals of any length once")
 	}
 	var found []string
-	for _, name := range []string{plugin.Interval, plugin.V2Interval} {
+	for _, name := range []string{plugininfo.Interval, plugininfo.V2Interval} {
 		value, source := f.setting(name)
 		if value == nil {
 			continue
@@ -124,19 +124,19 @@ func interval(f Facts) Finding {
 		if !is {
 			return fail(fmt.Sprintf("%v: %s", value, source), "write a number of seconds")
 		}
-		if n > plugin.MostIntervalSeconds {
+		if n > plugininfo.MostIntervalSeconds {
 			return fail(fmt.Sprintf("%g s: %s; from Storm 2.3 on what is above %d s is scheduled twice", n, source,
-				plugin.MostIntervalSeconds),
-				fmt.Sprintf("set it to 10, or to at most %d", plugin.MostIntervalSeconds))
+				plugininfo.MostIntervalSeconds),
+				fmt.Sprintf("set it to 10, or to at most %d", plugininfo.MostIntervalSeconds))
 		}
 		found = append(found, fmt.Sprintf("%s %g s", name, n))
 	}
-	mapping, _ := f.file(plugin.BuiltInIntervals).(map[string]any)
+	mapping, _ := f.file(plugininfo.BuiltInIntervals).(map[string]any)
 	for name, value := range mapping {
-		if n, _ := number(value); n > plugin.MostIntervalSeconds {
+		if n, _ := number(value); n > plugininfo.MostIntervalSeconds {
 			return fail(fmt.Sprintf("%g s for %s in Bullet's emit interval mapping; from Storm 2.3 on what is above %d s is scheduled twice",
 				n, name,
-				plugin.MostIntervalSeconds), fmt.Sprintf("set it to 10, or to at most %d", plugin.MostIntervalSeconds))
+				plugininfo.MostIntervalSeconds), fmt.Sprintf("set it to 10, or to at most %d", plugininfo.MostIntervalSeconds))
 		}
 	}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 func skew(f Facts) Finding {
@@ -113,7 +113,7 @@ func (f Facts) notReported() Finding {
 			return fail(says, "mend what failed above, and run doctor again, with --wait 3m where the topology is submitted again")
 		}
 	}
-	return fail(says, "see whether the topology runs; --nimbus shows how it was submitted, and --log what the plugin says in a worker: its lines have \""+strings.TrimSpace(plugin.LogMark)+"\"")
+	return fail(says, "see whether the topology runs; --nimbus shows how it was submitted, and --log what the plugin says in a worker: its lines have \""+strings.TrimSpace(plugininfo.LogMark)+"\"")
 }
 
 func firstBatch(f Facts) Finding {
@@ -277,7 +277,7 @@ func (f Facts) latest() time.Duration { return f.longestInterval() + slack }
 // longestInterval is the topology's, Storm's default where nothing is known of it.
 func (f Facts) longestInterval() time.Duration {
 	longest := float64(usualInterval)
-	for i, name := range []string{plugin.Interval, plugin.V2Interval} {
+	for i, name := range []string{plugininfo.Interval, plugininfo.V2Interval} {
 		if value, _ := f.setting(name); value != nil {
 			if n, is := number(value); is && (i == 0 || n > longest) {
 				longest = n
@@ -290,8 +290,8 @@ func (f Facts) longestInterval() time.Duration {
 func notSeen(kind Kind) string {
 	switch kind {
 	case CPU:
-		return "add the worker's sampler: " + plugin.Collector +
-			"sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugin.SamplerClass
+		return "add the worker's sampler: " + plugininfo.Collector +
+			"sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugininfo.SamplerClass
 	case Latency:
 		return "see whether records flow: without records and acks no latency is reported; and whether bullet.topology.metrics.built.in.enable is true"
 	}

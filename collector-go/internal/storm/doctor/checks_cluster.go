@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // startTime is how long workers may take from a submission to the first batch: Supervisors fetch the jar, and workers
@@ -19,7 +19,7 @@ func (c *Cluster) runsWithoutUs() bool {
 }
 
 func ours(class string) bool {
-	return class == plugin.StormClass || class == plugin.BulletClass || class == plugin.EarlyClass
+	return class == plugininfo.StormClass || class == plugininfo.BulletClass || class == plugininfo.EarlyClass
 }
 
 // submitted judges how the topology runs, by Nimbus. What Bullet was set to do and could not, it logs at INFO where it
@@ -40,7 +40,7 @@ func submitted(f Facts) Finding {
 		return fail(fmt.Sprintf("Nimbus at %s has no topology %q; it has %s", c.Address, c.Topology, known),
 			"submit it, and look at what the submission prints")
 	case c.runsWithoutUs():
-		return fail(fmt.Sprintf("%s runs without the plugin: %s names %s", c.ID, plugin.Register, orNone(c.Consumers)),
+		return fail(fmt.Sprintf("%s runs without the plugin: %s names %s", c.ID, plugininfo.Register, orNone(c.Consumers)),
 			f.unregistered())
 	}
 	for _, text := range c.Errors {
@@ -111,7 +111,7 @@ func logs(f Facts) Finding {
 	case messages == 0:
 		return unknown(fmt.Sprintf(
 			"no line has %q: not the log of a worker that runs the metrics consumer, nor of a submission",
-			strings.TrimSpace(plugin.LogMark)))
+			strings.TrimSpace(plugininfo.LogMark)))
 	}
 	return ok(fmt.Sprintf("%d messages of the plugin, and none of trouble that lasts", messages))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // settings judges the file as such: whether it can be read, and whether a name in it is one of ours, misspelt.
@@ -45,19 +45,19 @@ func settings(f Facts) Finding {
 func (f Facts) settingNames() []string {
 	_, unknown, _ := argument(f.registered()["argument"])
 	for i, name := range unknown {
-		unknown[i] = plugin.Collector + strings.TrimPrefix(name, plugin.Collector) // which is how it is meant
+		unknown[i] = plugininfo.Collector + strings.TrimPrefix(name, plugininfo.Collector) // which is how it is meant
 	}
 	return slices.Concat(slices.Sorted(maps.Keys(f.Settings.Values)), unknown)
 }
 
 // ourNames are the settings that the doctor looks at, in Bullet's file and in a plain topology's.
 var ourNames = func() []string {
-	all := []string{plugin.Enable, plugin.Classes, plugin.BuiltIn, plugin.BuiltInIntervals}
-	for _, name := range plugin.CollectorSettings() {
-		all = append(all, plugin.Collector+name)
+	all := []string{plugininfo.Enable, plugininfo.Classes, plugininfo.BuiltIn, plugininfo.BuiltInIntervals}
+	for _, name := range plugininfo.CollectorSettings() {
+		all = append(all, plugininfo.Collector+name)
 	}
-	for _, name := range []string{plugin.Register, plugin.Interval, plugin.V2Tick, plugin.V2Interval} {
-		all = append(all, name, plugin.Custom+name)
+	for _, name := range []string{plugininfo.Register, plugininfo.Interval, plugininfo.V2Tick, plugininfo.V2Interval} {
+		all = append(all, name, plugininfo.Custom+name)
 	}
 	return all
 }()
@@ -70,11 +70,11 @@ func misspelt(name string) string {
 	if slices.Contains(ourNames, name) {
 		return ""
 	}
-	if name+"." == plugin.Collector || name+"." == plugin.Custom {
+	if name+"." == plugininfo.Collector || name+"." == plugininfo.Custom {
 		return name + ".NAME, each on a line of its own: dots in names are no levels"
 	}
 	nearest := yamlfile.Nearest(name, ourNames...)
-	if strings.HasPrefix(name, plugin.Collector) || levenshtein.ComputeDistance(name, nearest) <= mostEdits {
+	if strings.HasPrefix(name, plugininfo.Collector) || levenshtein.ComputeDistance(name, nearest) <= mostEdits {
 		return nearest
 	}
 	return ""
@@ -88,7 +88,7 @@ func files(f Facts) Finding {
 	if len(f.Unreadable) > 0 {
 		var all []string
 		for _, name := range slices.Sorted(maps.Keys(f.Unreadable)) {
-			all = append(all, plugin.Collector+name+": "+f.Unreadable[name])
+			all = append(all, plugininfo.Collector+name+": "+f.Unreadable[name])
 		}
 		return fail(strings.Join(all, "; "),
 			"put it there, on every machine that runs workers, for the user that runs them to read")
@@ -111,32 +111,32 @@ func registration(f Facts) Finding {
 
 // written judges the registration in a file.
 func written(f Facts) Finding {
-	const enable, classes = plugin.Enable, plugin.Classes
+	const enable, classes = plugininfo.Enable, plugininfo.Classes
 	const snippet = "bullet-metrics storm snippet prints the lines"
-	early, late := slices.Contains(texts(f.file(classes)), plugin.EarlyClass),
-		slices.Contains(texts(f.file(classes)), plugin.BulletClass)
+	early, late := slices.Contains(texts(f.file(classes)), plugininfo.EarlyClass),
+		slices.Contains(texts(f.file(classes)), plugininfo.BulletClass)
 	switch {
 	case f.registered() != nil:
 		return ok("topology.metrics.consumer.register names the plugin")
 	case !early && !late:
 		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes,
 			f.Settings.Path),
-			"add "+plugin.BulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+plugin.EarlyClass+"; "+snippet)
+			"add "+plugininfo.BulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+plugininfo.EarlyClass+"; "+snippet)
 	case early && !late && f.lateBullet() != "":
 		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet up to 0.4.3 on Storm 1: %s", classes,
-			plugin.EarlyClass, f.lateBullet()),
-			"name "+plugin.BulletClass+" instead; "+snippet)
+			plugininfo.EarlyClass, f.lateBullet()),
+			"name "+plugininfo.BulletClass+" instead; "+snippet)
 	case late && !early && f.earlyBullet():
 		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet from 0.5.0 on, and this is %s", classes,
-			plugin.BulletClass, f.Bullet),
-			"name "+plugin.EarlyClass+" instead; "+snippet)
+			plugininfo.BulletClass, f.Bullet),
+			"name "+plugininfo.EarlyClass+" instead; "+snippet)
 	case !truth(f.file(enable)):
 		return fail(enable+" is not true: Bullet registers no consumer", "set "+enable+": true")
-	case !truth(f.file(plugin.BuiltIn)):
+	case !truth(f.file(plugininfo.BuiltIn)):
 		return fail("bullet.topology.metrics.built.in.enable is not true: Bullet's tasks report nothing of their own",
 			"set bullet.topology.metrics.built.in.enable: true")
-	case f.file(plugin.Custom+plugin.Register) != nil:
-		return fail(plugin.Custom+plugin.Register+" takes the place of what register() sets",
+	case f.file(plugininfo.Custom+plugininfo.Register) != nil:
+		return fail(plugininfo.Custom+plugininfo.Register+" takes the place of what register() sets",
 			"take it out, or name the plugin there; "+snippet)
 	}
 	if early && !late {

@@ -5,7 +5,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // arrives reports that batches come, whatever else there is to say of the way.
@@ -24,12 +24,12 @@ func address(f Facts) Finding {
 	for _, p := range f.Ports {
 		switch {
 		case p.Invalid != "":
-			return fail(fmt.Sprintf("%saddress: %s", plugin.Collector, p.Invalid),
-				"write HOST:PORT, such as collector.example:"+plugin.Port)
+			return fail(fmt.Sprintf("%saddress: %s", plugininfo.Collector, p.Invalid),
+				"write HOST:PORT, such as collector.example:"+plugininfo.Port)
 		case p.Speaks == PlainHTTP || p.Speaks == TLSHTTP:
 			return fail(fmt.Sprintf("%s is a port that speaks HTTP (%s), and the plugin speaks gRPC",
 				p.WithPort, p.Speaks),
-				"write the port of the collector's grpc.listen, "+plugin.Port+
+				"write the port of the collector's grpc.listen, "+plugininfo.Port+
 					" unless it was set; 9320 is that of the page")
 		case p.Speaks == Other:
 			return fail(fmt.Sprintf("what listens at %s is no collector: %s", p.WithPort, p.Problem),
@@ -53,11 +53,11 @@ func address(f Facts) Finding {
 		return ok("batches arrive, though from this machine nobody answers at " + strings.Join(nobody, "; "))
 	case len(missing) > 0:
 		return fail(fmt.Sprintf("nobody answers at %s, from this machine; %s has no port, and %s is meant without one",
-			strings.Join(nobody, "; "), strings.Join(missing, ", "), plugin.Port),
+			strings.Join(nobody, "; "), strings.Join(missing, ", "), plugininfo.Port),
 			"write HOST:PORT with the port of the collector's grpc.listen")
 	}
 	return fail("nobody answers at "+strings.Join(nobody, "; ")+", from this machine",
-		"start bullet-metrics serve there, or set "+plugin.Collector+
+		"start bullet-metrics serve there, or set "+plugininfo.Collector+
 			"address to its grpc.listen; then look at what lies between, such as a firewall")
 }
 
@@ -76,7 +76,7 @@ func security(f Facts) Finding {
 		return fail("only one of tls.cert.file and tls.key.file is set", "set both for mutual TLS, or neither")
 	case !on && (cert != nil || f.plugin("tls.ca.file") != nil):
 		return fail("tls.*.file is set, and tls.enabled is not true: the plugin refuses such settings, and the topology runs without it",
-			"set "+plugin.Collector+"tls.enabled: true")
+			"set "+plugininfo.Collector+"tls.enabled: true")
 	case f.arrives() && !on:
 		return ok("none, and batches arrive")
 	}
@@ -101,7 +101,7 @@ func security(f Facts) Finding {
 		if !loopback(address) {
 			return fail("no TLS, and "+address+
 				" is another machine: the collector listens there only with TLS, or with --grpc-insecure",
-				"set "+plugin.Collector+"tls.enabled: true and tls.ca.file (docs/security.md)")
+				"set "+plugininfo.Collector+"tls.enabled: true and tls.ca.file (docs/security.md)")
 		}
 	}
 	return ok("none, and the collector is on the workers' own machine")
@@ -112,21 +112,21 @@ func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	switch {
 	case on && (p.Speaks == PlainGRPC || p.Speaks == PlainHTTP):
 		return fail(fmt.Sprintf("TLS at the plugin only: %s answers a handshake in plain text", p.WithPort),
-			"give the collector TLS (grpc.tls.cert_file, grpc.tls.key_file), or set "+plugin.Collector+
+			"give the collector TLS (grpc.tls.cert_file, grpc.tls.key_file), or set "+plugininfo.Collector+
 				"tls.enabled: false"), true
 	case !on && (p.Speaks == TLSGRPC || p.Speaks == TLSHTTP):
 		return fail(fmt.Sprintf("TLS at the collector only: %s takes nothing else, and the plugin speaks plain text",
 				p.WithPort),
-				"set "+plugin.Collector+
+				"set "+plugininfo.Collector+
 					"tls.enabled: true and tls.ca.file, the authority of the collector's certificate"),
 			true
 	case on && p.Untrusted != "":
 		return fail(fmt.Sprintf("the plugin will not trust %s: %s", p.WithPort, p.Untrusted),
-				"set "+plugin.Collector+
+				"set "+plugininfo.Collector+
 					"tls.ca.file to the authority of the collector's certificate, which must name the host that the address has"),
 			true
 	case on && p.WantsCertificate && !ofOwn:
-		return fail(p.WithPort+" asks for a client's certificate, and the plugin has none", "set "+plugin.Collector+
+		return fail(p.WithPort+" asks for a client's certificate, and the plugin has none", "set "+plugininfo.Collector+
 			"tls.cert.file and tls.key.file"), true
 	}
 	return Finding{}, false
@@ -137,7 +137,7 @@ func byRefusals(f Facts) Finding {
 	if f.Collector != nil && f.Collector.Refused["tls_plain_text"] > 0 {
 		return fail(fmt.Sprintf("TLS at the collector only: it turned away %d connections in plain text within %s",
 			f.Collector.Refused["tls_plain_text"], Lookback),
-			"set "+plugin.Collector+"tls.enabled: true and tls.ca.file where the topology is submitted")
+			"set "+plugininfo.Collector+"tls.enabled: true and tls.ca.file where the topology is submitted")
 	}
 	return unknown("not looked at: no settings that can be read")
 }

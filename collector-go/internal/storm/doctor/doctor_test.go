@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 var now = time.Date(2027, 1, 15, 8, 10, 0, 0, time.UTC)
@@ -25,11 +25,11 @@ func well() Facts {
 		Jar: &Jar{Path: "plugin.jar", Classes: 3_756},
 		Settings: &Settings{Path: "bullet.yaml", Values: map[string]any{
 			"bullet.topology.metrics.enable": true, "bullet.topology.metrics.built.in.enable": "true",
-			"bullet.topology.metrics.classes": []any{plugin.BulletClass}, plugin.Collector +
+			"bullet.topology.metrics.classes": []any{plugininfo.BulletClass}, plugininfo.Collector +
 				"address": []any{"127.0.0.1:4320"}}},
 		Ports: []Port{{Address: "127.0.0.1:4320", WithPort: "127.0.0.1:4320", Speaks: PlainGRPC}},
 		Cluster: &Cluster{Address: "nimbus:6627", Topology: "bullet", ID: "bullet-1-2", Uptime: time.Hour,
-			Consumers: []string{"other", plugin.StormClass}},
+			Consumers: []string{"other", plugininfo.StormClass}},
 		Logs: []Log{{Path: "worker.log", Ours: 3}},
 		Collector: &Collector{Address: "http://here", Topology: "bullet", Known: []string{"bullet"}, Now: now,
 			Seen: seen, Width: 10 * time.Second, Lateness: 30 * time.Second,
@@ -102,7 +102,7 @@ func reports(name, value string) func(*Facts) {
 
 func plain(entry map[string]any, more ...func(*Facts)) func(*Facts) {
 	return func(f *Facts) {
-		entry["class"] = plugin.StormClass
+		entry["class"] = plugininfo.StormClass
 		f.Settings.Values = map[string]any{"topology.metrics.consumer.register": []any{map[string]any{"class": "other"},
 			entry}}
 		for _, change := range more {
@@ -118,7 +118,7 @@ func nothingReported(f *Facts) { f.Collector.Found.Settings = nil }
 func noCluster(f *Facts)       { f.Cluster = nil }
 func noLogs(f *Facts)          { f.Logs = nil }
 func trouble(text string) func(*Facts) {
-	return func(f *Facts) { f.Logs[0].Trouble = []Trouble{{plugin.Read(text), plugin.LogMark + text}} }
+	return func(f *Facts) { f.Logs[0].Trouble = []Trouble{{plugininfo.Read(text), plugininfo.LogMark + text}} }
 }
 func noPorts(f *Facts)  { f.Ports = nil }
 func noSlices(f *Facts) { f.Collector.Seen, f.Collector.Skews = nil, nil }
@@ -149,8 +149,8 @@ func TestEachCheck(t *testing.T) {
 		{"no jar", "jar", []func(*Facts){func(f *Facts) { f.Jar = nil }}, Unknown, "--jar"},
 		{"unreadable", "jar", []func(*Facts){func(f *Facts) { f.Jar.Err = errors.New("not a zip") }}, Fail,
 			"not a zip"},
-		{"another jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Missing = []string{plugin.StormClass} }}, Fail,
-			"3756 classes, but not " + plugin.StormClass},
+		{"another jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Missing = []string{plugininfo.StormClass} }}, Fail,
+			"3756 classes, but not " + plugininfo.StormClass},
 		{"fat jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Visible = []string{"io.grpc", "io.netty"} }}, Fail,
 			"io.grpc, io.netty"},
 
@@ -158,16 +158,16 @@ func TestEachCheck(t *testing.T) {
 		{"no YAML", "settings", []func(*Facts){func(f *Facts) {
 			f.Settings = &Settings{Path: "b.yaml", Line: 7, Err: errors.New("b.yaml:7 is no YAML")}
 		}}, Fail, "b.yaml:7 is no YAML"},
-		{"misspelt", "settings", []func(*Facts){set(plugin.Collector+"adress", "a:1")}, Fail,
+		{"misspelt", "settings", []func(*Facts){set(plugininfo.Collector+"adress", "a:1")}, Fail,
 			"nobody reads bullet.topology.metrics.collector.adress"},
 		{"misspelt before the plugin's part", "settings",
 			[]func(*Facts){set("bullet.topology.metrics.colector.address", "a:1")}, Fail, "colector"},
 		{"misspelt of Bullet", "settings", []func(*Facts){set("bullet.topology.metrics.clases", "a")}, Fail, "clases"},
 		{"misspelt in an argument", "settings",
-			[]func(*Facts){plain(map[string]any{"argument": map[string]any{plugin.Collector + "tls.enable": true}})},
+			[]func(*Facts){plain(map[string]any{"argument": map[string]any{plugininfo.Collector + "tls.enable": true}})},
 			Fail, "tls.enable, in"},
 		{"a list of one map", "settings", []func(*Facts){plain(map[string]any{"argument": []any{
-			map[string]any{plugin.Collector + "address": []any{"c:5100"}}}})}, OK, "misspelt"},
+			map[string]any{plugininfo.Collector + "address": []any{"c:5100"}}}})}, OK, "misspelt"},
 		{"no prefix", "settings", []func(*Facts){plain(map[string]any{"argument": map[string]any{"address": "c:5100"}})},
 			OK, "misspelt"},
 		{"misspelt without prefix", "settings",
@@ -179,21 +179,21 @@ func TestEachCheck(t *testing.T) {
 			"where a map of settings is wanted"},
 		{"no value", "settings", []func(*Facts){plain(map[string]any{"argument": map[string]any{"address": nil}})}, Fail,
 			"address has no value"},
-		{"an address that is none", "settings", []func(*Facts){set(plugin.Collector+"address", []any{nil})}, Fail,
+		{"an address that is none", "settings", []func(*Facts){set(plugininfo.Collector+"address", []any{nil})}, Fail,
 			`address: "<nil>" is no text`},
-		{"an address that is a number", "settings", []func(*Facts){set(plugin.Collector+"address", 4320)}, Fail, "is no text"},
-		{"no addresses", "settings", []func(*Facts){set(plugin.Collector+"address", []any{})}, Fail, "an empty list"},
-		{"a flag", "settings", []func(*Facts){set(plugin.Collector+"tls.enabled", "on")}, Fail, "write true or false"},
-		{"a fraction", "settings", []func(*Facts){set(plugin.Collector+"queue.capacity", 2000.5)}, Fail,
+		{"an address that is a number", "settings", []func(*Facts){set(plugininfo.Collector+"address", 4320)}, Fail, "is no text"},
+		{"no addresses", "settings", []func(*Facts){set(plugininfo.Collector+"address", []any{})}, Fail, "an empty list"},
+		{"a flag", "settings", []func(*Facts){set(plugininfo.Collector+"tls.enabled", "on")}, Fail, "write true or false"},
+		{"a fraction", "settings", []func(*Facts){set(plugininfo.Collector+"queue.capacity", 2000.5)}, Fail,
 			`queue.capacity is "2000.5": write a whole number from 1000 to 100000000`},
-		{"a list for a number", "settings", []func(*Facts){set(plugin.Collector+"parallelism", []any{1})}, Fail,
+		{"a list for a number", "settings", []func(*Facts){set(plugininfo.Collector+"parallelism", []any{1})}, Fail,
 			"a whole number from 1 to 1000"},
-		{"a number beyond all", "settings", []func(*Facts){set(plugin.Collector+plugin.Retain, "99999999999999999999")}, Fail,
+		{"a number beyond all", "settings", []func(*Facts){set(plugininfo.Collector+plugininfo.Retain, "99999999999999999999")}, Fail,
 			"a whole number from 1 to 10000000"},
-		{"a policy", "settings", []func(*Facts){set(plugin.Collector+"policy", true)}, Fail, "write first or spread"},
-		{"a file", "settings", []func(*Facts){set(plugin.Collector+"token.file", []any{"t"})}, Fail, "the path of a file"},
-		{"whole numbers as texts", "settings", []func(*Facts){set(plugin.Collector+"queue.capacity", " 2000 "),
-			set(plugin.Collector+"series.limit", 2000.0)}, OK, "misspelt"},
+		{"a policy", "settings", []func(*Facts){set(plugininfo.Collector+"policy", true)}, Fail, "write first or spread"},
+		{"a file", "settings", []func(*Facts){set(plugininfo.Collector+"token.file", []any{"t"})}, Fail, "the path of a file"},
+		{"whole numbers as texts", "settings", []func(*Facts){set(plugininfo.Collector+"queue.capacity", " 2000 "),
+			set(plugininfo.Collector+"series.limit", 2000.0)}, OK, "misspelt"},
 		{"levels", "settings", []func(*Facts){set("bullet.topology.metrics.collector", map[string]any{"address": "a"})},
 			Fail, "collector, in"},
 		{"others' settings", "settings", []func(*Facts){set("topology.workers", 2), set("bullet.topology.name", "b"),
@@ -201,39 +201,39 @@ func TestEachCheck(t *testing.T) {
 		{"none", "settings", []func(*Facts){noSettings}, Unknown, "--bullet-conf"},
 		{"unreadable", "registration", []func(*Facts){wrongSettings}, Unknown, "since settings failed"},
 		{"early class on Bullet 1.3", "registration", []func(*Facts){noCollector, noCluster, bullet("1.3"),
-			set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, Fail, "this is Bullet 1.3"},
+			set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass})}, Fail, "this is Bullet 1.3"},
 		{"early class, and nothing comes", "registration",
-			[]func(*Facts){notReported, noCluster, set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})},
+			[]func(*Facts){notReported, noCluster, set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass})},
 			Fail, "has not reported"},
 		{"early class, and it runs without", "registration",
-			[]func(*Facts){noCollector, without, set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})},
+			[]func(*Facts){noCollector, without, set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass})},
 			Fail, "runs without the plugin"},
 		{"early class on early Bullet", "registration", []func(*Facts){notReported, without, bullet("0.4.3"),
-			set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, OK, "up to 0.4.3"},
+			set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass})}, OK, "up to 0.4.3"},
 		{"late class on early Bullet", "registration", []func(*Facts){bullet("0.4.2")}, Fail, "this is 0.4.2"},
 		{"by reports", "registration", []func(*Facts){noSettings}, OK, "reports"},
 		{"nothing known", "registration", []func(*Facts){noSettings, noCollector}, Unknown, "--bullet-conf"},
 		{"not named", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{"com.yahoo.Other"})},
 			Fail, "neither"},
 		{"early Bullet", "registration",
-			[]func(*Facts){noCollector, set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, OK,
+			[]func(*Facts){noCollector, set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass})}, OK,
 			"for Bullet up to 0.4.3"},
 		{"both Bullets", "registration",
-			[]func(*Facts){set("bullet.topology.metrics.classes", []any{plugin.EarlyClass, plugin.BulletClass})}, OK,
+			[]func(*Facts){set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass, plugininfo.BulletClass})}, OK,
 			"names the plugin,"},
 		{"early Bullet on a late Storm", "registration",
-			[]func(*Facts){set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, Fail,
+			[]func(*Facts){set("bullet.topology.metrics.classes", []any{plugininfo.EarlyClass})}, Fail,
 			"and Storm is 2.8.3"},
 		{"off", "registration", []func(*Facts){set("bullet.topology.metrics.enable", false)}, Fail,
 			"registers no consumer"},
 		{"no Bullet metrics", "registration", []func(*Facts){set("bullet.topology.metrics.built.in.enable", false)},
 			Fail, "nothing of their own"},
-		{"undone", "registration", []func(*Facts){set(plugin.Custom+"topology.metrics.consumer.register", []any{})},
+		{"undone", "registration", []func(*Facts){set(plugininfo.Custom+"topology.metrics.consumer.register", []any{})},
 			Fail, "takes the place"},
 		{"plain", "registration", []func(*Facts){plain(map[string]any{})}, OK, "names the plugin"},
 
-		{"undone", "v2 tick", []func(*Facts){set(plugin.Custom+"topology.enable.v2.metrics.tick", false)}, Fail,
-			"false: " + plugin.Custom},
+		{"undone", "v2 tick", []func(*Facts){set(plugininfo.Custom+"topology.enable.v2.metrics.tick", false)}, Fail,
+			"false: " + plugininfo.Custom},
 		{"by register", "v2 tick", []func(*Facts){noCollector}, OK, "register() sets it"},
 		{"after a failure", "v2 tick", []func(*Facts){noCollector, set("bullet.topology.metrics.enable", false)},
 			Unknown, "since registration failed"},
@@ -260,7 +260,7 @@ func TestEachCheck(t *testing.T) {
 			"keeps 10000 reports, and a tick of 5001 executors can have 10002"},
 		{"just enough", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_000 }}, OK,
 			"of 5000 executors"},
-		{"no number", "retain limit", []func(*Facts){set(plugin.Collector+"max.retain.metric.tuples", "many")},
+		{"no number", "retain limit", []func(*Facts){set(plugininfo.Collector+"max.retain.metric.tuples", "many")},
 			Fail, "many"},
 		{"Storm's default", "retain limit", []func(*Facts){plain(map[string]any{}, noCollector)}, Fail,
 			"keeps 100 reports"},
@@ -269,7 +269,7 @@ func TestEachCheck(t *testing.T) {
 		{"enough as it runs", "retain limit", []func(*Facts){noSettings, reports("max.retain.metric.tuples", "80")}, OK,
 			"keeps 80 reports"},
 		{"the file before what runs", "retain limit",
-			[]func(*Facts){set(plugin.Collector+"max.retain.metric.tuples", 500),
+			[]func(*Facts){set(plugininfo.Collector+"max.retain.metric.tuples", 500),
 				reports("max.retain.metric.tuples", "79")}, OK, "keeps 500 reports"},
 		{"register() made it larger", "retain limit", []func(*Facts){reports("max.retain.metric.tuples", "40008"),
 			func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, OK, "keeps 40008 reports"},
@@ -278,12 +278,12 @@ func TestEachCheck(t *testing.T) {
 		{"without bound", "retain limit", []func(*Facts){plain(map[string]any{"max.retain.metric.tuples": 0})},
 			OK, "keeps"},
 
-		{"128 s", "interval", []func(*Facts){set(plugin.Custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail,
-			"128 s: " + plugin.Custom},
-		{"127 s", "interval", []func(*Facts){set(plugin.Custom+"topology.builtin.metrics.bucket.size.secs", 127)},
+		{"128 s", "interval", []func(*Facts){set(plugininfo.Custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail,
+			"128 s: " + plugininfo.Custom},
+		{"127 s", "interval", []func(*Facts){set(plugininfo.Custom+"topology.builtin.metrics.bucket.size.secs", 127)},
 			OK, "127 s"},
 		{"128 s by V2", "interval",
-			[]func(*Facts){set(plugin.Custom+"topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
+			[]func(*Facts){set(plugininfo.Custom+"topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
 		{"Storm's name in Bullet's file", "interval",
 			[]func(*Facts){noCollector, set("topology.builtin.metrics.bucket.size.secs", 300)}, OK, "none is set"},
 		{"128 s plain", "interval",
@@ -295,25 +295,25 @@ func TestEachCheck(t *testing.T) {
 		{"as it runs", "interval", []func(*Facts){noSettings, func(f *Facts) {
 			f.Collector.Found.Settings["topology.builtin.metrics.bucket.size.secs"] = "300"
 		}}, Fail, "as the topology runs"},
-		{"Storm 2.2", "interval", []func(*Facts){set(plugin.Custom+"topology.builtin.metrics.bucket.size.secs", 300),
+		{"Storm 2.2", "interval", []func(*Facts){set(plugininfo.Custom+"topology.builtin.metrics.bucket.size.secs", 300),
 			func(f *Facts) { f.Collector.Found.Storm = "2.2.0" }}, OK, "2.2.0"},
 		{"none set", "interval", []func(*Facts){noCollector}, OK, "none is set"},
 		{"no number", "interval",
-			[]func(*Facts){set(plugin.Custom+"topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
+			[]func(*Facts){set(plugininfo.Custom+"topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
 
-		{"half a key", "tls", []func(*Facts){set(plugin.Collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
-		{"CA without TLS", "tls", []func(*Facts){set(plugin.Collector+"tls.ca.file", "a.pem")}, Fail,
+		{"half a key", "tls", []func(*Facts){set(plugininfo.Collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
+		{"CA without TLS", "tls", []func(*Facts){set(plugininfo.Collector+"tls.ca.file", "a.pem")}, Fail,
 			"the plugin refuses"},
-		{"at the plugin only", "tls", []func(*Facts){noCollector, set(plugin.Collector+"tls.enabled", true)}, Fail,
+		{"at the plugin only", "tls", []func(*Facts){noCollector, set(plugininfo.Collector+"tls.enabled", true)}, Fail,
 			"TLS at the plugin only: 127.0.0.1:4320"},
 		{"at the collector only", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, "")}, Fail,
 			"TLS at the collector only: 127.0.0.1:4320"},
-		{"at both", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, ""), set(plugin.Collector+"tls.enabled", true)},
+		{"at both", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, ""), set(plugininfo.Collector+"tls.enabled", true)},
 			OK, "both speak TLS"},
 		{"not trusted", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, "signed by unknown authority"),
-			set(plugin.Collector+"tls.enabled", true)}, Fail, "unknown authority"},
+			set(plugininfo.Collector+"tls.enabled", true)}, Fail, "unknown authority"},
 		{"a certificate is wanted", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, ""),
-			set(plugin.Collector+"tls.enabled", true), func(f *Facts) { f.Ports[0].WantsCertificate = true }}, Fail,
+			set(plugininfo.Collector+"tls.enabled", true), func(f *Facts) { f.Ports[0].WantsCertificate = true }}, Fail,
 			"asks for a client's certificate"},
 		{"by whom the collector refused", "tls",
 			[]func(*Facts){noSettings, notReported,
@@ -357,7 +357,7 @@ func TestEachCheck(t *testing.T) {
 		{"without the plugin", "submitted", []func(*Facts){without}, Fail,
 			"runs without the plugin: topology.metrics.consumer.register names other"},
 		{"a class is missing", "submitted", []func(*Facts){func(f *Facts) {
-			f.Cluster.Errors = []string{"x: other", "__metrics: ClassNotFoundException: " + plugin.StormClass}
+			f.Cluster.Errors = []string{"x: other", "__metrics: ClassNotFoundException: " + plugininfo.StormClass}
 		}}, Fail, "ClassNotFoundException"},
 		{"the jar on the submitter only", "submitted", []func(*Facts){notReported}, Fail,
 			"the jar is on the submitter only"},
@@ -402,16 +402,16 @@ func TestEachCheck(t *testing.T) {
 			f.Collector.Assumed, f.Collector.Topology, f.Collector.Known = true, "", nil
 		}}, Unknown, "--topology names it"},
 
-		{"on", "tls", []func(*Facts){noCollector, noPorts, set(plugin.Collector+"tls.enabled", true),
-			set(plugin.Collector+"address", "collector:4320")}, OK, "speaks TLS"},
+		{"on", "tls", []func(*Facts){noCollector, noPorts, set(plugininfo.Collector+"tls.enabled", true),
+			set(plugininfo.Collector+"address", "collector:4320")}, OK, "speaks TLS"},
 		{"elsewhere", "tls",
-			[]func(*Facts){noCollector, noPorts, set(plugin.Collector+"address", "localhost:1, collector:4320")}, Fail,
+			[]func(*Facts){noCollector, noPorts, set(plugininfo.Collector+"address", "localhost:1, collector:4320")}, Fail,
 			"collector:4320 is another machine"},
-		{"elsewhere, meant", "tls", []func(*Facts){set(plugin.Collector+"address", "collector:4320")}, OK,
+		{"elsewhere, meant", "tls", []func(*Facts){set(plugininfo.Collector+"address", "collector:4320")}, OK,
 			"batches arrive"},
 		{"in an argument", "tls",
 			[]func(*Facts){noCollector, noPorts,
-				plain(map[string]any{"argument": map[string]any{plugin.Collector + "address": "collector:4320"}})},
+				plain(map[string]any{"argument": map[string]any{plugininfo.Collector + "address": "collector:4320"}})},
 			Fail, "another machine"},
 
 		{"behind", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6701"] = Skew{-0.501, -0.7, -0.501} }},

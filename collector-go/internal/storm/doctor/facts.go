@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // Facts are what was seen. A part that is nil was not looked at.
@@ -83,7 +83,7 @@ type Log struct {
 // Trouble is a message of the plugin in a log.
 type Trouble struct {
 	// Message is nil for a warning or an error that this release of the plugin does not log.
-	Message *plugin.Message
+	Message *plugininfo.Message
 	Line    string
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // argument reads the argument of a registration as the plugin does (plugin-java's Argument): a map of settings, or a
@@ -25,10 +25,10 @@ func argument(of any) (values map[string]any, unknown, problems []string) {
 		switch {
 		case isMap:
 			for _, given := range slices.Sorted(maps.Keys(entries)) {
-				name := plugin.Collector + strings.TrimPrefix(given, plugin.Collector)
+				name := plugininfo.Collector + strings.TrimPrefix(given, plugininfo.Collector)
 				_, twice := values[name]
 				switch {
-				case !slices.Contains(plugin.CollectorSettings(), strings.TrimPrefix(name, plugin.Collector)):
+				case !slices.Contains(plugininfo.CollectorSettings(), strings.TrimPrefix(name, plugininfo.Collector)):
 					unknown = append(unknown, given)
 				case entries[given] == nil:
 					problems = append(problems, name+" has no value")
@@ -51,9 +51,9 @@ func (f Facts) pluginProblems() (all []string) {
 	if entry := f.registered(); entry != nil {
 		_, _, all = argument(entry["argument"])
 	}
-	for _, name := range plugin.CollectorSettings() {
+	for _, name := range plugininfo.CollectorSettings() {
 		if problem := problemOf(name, f.plugin(name)); problem != "" {
-			all = append(all, plugin.Collector+name+problem)
+			all = append(all, plugininfo.Collector+name+problem)
 		}
 	}
 	return all
@@ -67,7 +67,7 @@ func problemOf(name string, value any) string {
 	}
 	text := strings.TrimSpace(fmt.Sprint(value))
 	_, isText := value.(string)
-	least, most := plugin.Bounds(name)
+	least, most := plugininfo.Bounds(name)
 	switch {
 	case name == "address" && len(texts(value)) == 0:
 		return " is an empty list: name at least one collector"

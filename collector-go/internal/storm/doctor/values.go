@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // custom is before the settings that Bullet hands to Storm after register(). setting is a value of the file, else of
@@ -13,7 +13,7 @@ import (
 // prefix.
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {
-		key := plugin.Custom + name
+		key := plugininfo.Custom + name
 		if f.registered() != nil {
 			key = name
 		}
@@ -81,10 +81,10 @@ func texts(value any) (all []string) {
 
 // registered is the plugin's entry in Storm's own list of consumers.
 func (f Facts) registered() map[string]any {
-	entries, _ := f.file(plugin.Register).([]any)
+	entries, _ := f.file(plugininfo.Register).([]any)
 	for _, entry := range entries {
 		if e, isMap := entry.(map[string]any); isMap &&
-			(e["class"] == plugin.StormClass || e["class"] == plugin.BulletClass) {
+			(e["class"] == plugininfo.StormClass || e["class"] == plugininfo.BulletClass) {
 			return e
 		}
 	}
@@ -94,10 +94,10 @@ func (f Facts) registered() map[string]any {
 // plugin is one of the plugin's own settings: the registration's argument has it, or the file.
 func (f Facts) plugin(name string) any {
 	values, _, _ := argument(f.registered()["argument"])
-	if value := values[plugin.Collector+name]; value != nil {
+	if value := values[plugininfo.Collector+name]; value != nil {
 		return value
 	}
-	return f.file(plugin.Collector + name)
+	return f.file(plugininfo.Collector + name)
 }
 
 // PluginText is one of the plugin's own settings as text; "" where it is not set.
@@ -113,7 +113,7 @@ func (f Facts) Addresses() []string {
 	if all := texts(f.plugin("address")); len(all) > 0 {
 		return all
 	}
-	return []string{"127.0.0.1:" + plugin.Port}
+	return []string{"127.0.0.1:" + plugininfo.Port}
 }
 
 // storm is the version that runs, or zeros where that is not known.

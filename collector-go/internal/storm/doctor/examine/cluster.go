@@ -8,7 +8,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its
@@ -40,7 +40,7 @@ func askNimbus(ctx context.Context, addresses []string, c *doctor.Cluster) error
 	if err != nil {
 		return err
 	}
-	consumers, _ := conf[plugin.Register].([]any)
+	consumers, _ := conf[plugininfo.Register].([]any)
 	for _, consumer := range consumers {
 		if entry, is := consumer.(map[string]any); is {
 			c.Consumers = append(c.Consumers, fmt.Sprint(entry["class"]))

@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).
@@ -153,7 +153,7 @@ func (a annotation) worker() (worker string, is bool) {
 // unreached asks for what the plugin reported last of a time without a collector.
 func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	var all []annotation
-	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugin.UnreachedTag},
+	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugininfo.UnreachedTag},
 		"start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
 	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 func jarOf(t *testing.T, entries ...string) string {
@@ -92,19 +92,19 @@ func troubleIn(l doctor.Log) (all []string) {
 // refused, TLS at one side, a port of HTTP, a token file that is missing, a sampler and a hook that break, a return, a
 // state that is refused. The two together have every message but the one that needs a fault of the plugin.
 func TestLogKnowsWhatWasRecorded(t *testing.T) {
-	known := map[*plugin.Message]bool{}
+	known := map[*plugininfo.Message]bool{}
 	for _, path := range []string{"testdata/submission.log", "testdata/worker.log"} {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for line := range strings.Lines(string(text)) {
-			if _, message, ours := strings.Cut(strings.TrimSuffix(line, "\n"), plugin.LogMark); ours {
-				require.NotNil(t, plugin.Read(message), line)
-				known[plugin.Read(message)] = true
+			if _, message, ours := strings.Cut(strings.TrimSuffix(line, "\n"), plugininfo.LogMark); ours {
+				require.NotNil(t, plugininfo.Read(message), line)
+				known[plugininfo.Read(message)] = true
 			}
 		}
 	}
-	for i := range plugin.Messages {
-		m := &plugin.Messages[i]
+	for i := range plugininfo.Messages {
+		m := &plugininfo.Messages[i]
 		assert.Equal(t, !strings.HasPrefix(m.Text, "Sending metrics failed in an unforeseen way"), known[m], m.Text)
 	}
 	submission := Log("testdata/submission.log")

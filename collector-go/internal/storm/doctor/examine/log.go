@@ -10,7 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its
@@ -46,7 +46,7 @@ func Log(path string) doctor.Log {
 
 // note takes a line. A worker that starts has none of the trouble of the one before it.
 func note(l *doctor.Log, line string) {
-	before, text, ours := strings.Cut(line, plugin.LogMark)
+	before, text, ours := strings.Cut(line, plugininfo.LogMark)
 	switch {
 	case ours:
 		l.Ours++
@@ -60,7 +60,7 @@ func note(l *doctor.Log, line string) {
 
 // noteOurs takes a message of the plugin, and what its logger wrote before it.
 func noteOurs(l *doctor.Log, before, text string) {
-	message := plugin.Read(text)
+	message := plugininfo.Read(text)
 	if message != nil {
 		l.Trouble = slices.DeleteFunc(l.Trouble, func(t doctor.Trouble) bool { return message.Ends(t.Message) })
 		if message.HasBegun() {
@@ -73,7 +73,7 @@ func noteOurs(l *doctor.Log, before, text string) {
 		return
 	}
 	l.Trouble = slices.DeleteFunc(l.Trouble, func(t doctor.Trouble) bool { return t.Message == message })
-	l.Trouble = append(l.Trouble, doctor.Trouble{Message: message, Line: plugin.LogMark + text})
+	l.Trouble = append(l.Trouble, doctor.Trouble{Message: message, Line: plugininfo.LogMark + text})
 }
 
 // missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
 // Bounds of a look at a port.
@@ -57,7 +57,7 @@ func withPort(address string) (full, invalid string) {
 	}
 	host, port, err := net.SplitHostPort(trimmed)
 	if err != nil {
-		host, port = strings.Trim(trimmed, "[]"), plugin.Port
+		host, port = strings.Trim(trimmed, "[]"), plugininfo.Port
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" || host == "null" ||
 		strings.Trim(host, "0123456789") == "" {

@@ -1,6 +1,0 @@
-package experiment
-
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
-
-// CollectorAccess is how a collector lets its client in.
-type CollectorAccess = client.Access

@@ -1,0 +1,107 @@
+package experimentfile
+
+import (
+	"cmp"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Cluster is what nobody but its operator can state of a cluster that is there.
+type Cluster struct {
+	KafkaVersion string   `yaml:"kafka_version"`
+	Machines     Machines `yaml:"machines"`
+	BusyByOthers Share    `yaml:"busy_by_others"`
+}
+
+// Machines are those that workers run on: how many, and what one of them is.
+type Machines struct {
+	Count       int     `yaml:"count"`
+	CPUModel    string  `yaml:"cpu_model"`
+	Cores       int     `yaml:"cores"`
+	UsableCores float64 `yaml:"usable_cores"`
+	Memory      Bytes   `yaml:"memory"`
+	Network     string  `yaml:"network"`
+}
+
+// Share is a ratio that may be left out.
+type Share struct {
+	Ratio Ratio
+	Given bool
+}
+
+func (s *Share) set(text string) error {
+	err := s.Ratio.set(text)
+	s.Given = err == nil
+	return err
+}
+
+func (c *checker) cluster() {
+	l, m := c.file.Cluster, c.file.Cluster.Machines
+	local := c.file.Launch.Local
+	switch {
+	case local == nil:
+	case m != (Machines{}) || l.BusyByOthers.Given:
+		c.fault("cluster", "it describes machines, and launch.local runs on this one, which is measured; leave them out")
+	case local.Kafka == nil || local.Kafka.Bootstrap == "":
+		if l.KafkaVersion != "" {
+			c.fault("cluster", "it describes a Kafka that is there, and launch.local has none or starts its own, which is asked; leave it out")
+		}
+	}
+	c.atLeast("cluster.machines.count", float64(m.Count), 0)
+	c.atLeast("cluster.machines.cores", float64(m.Cores), 0)
+	c.atLeast("cluster.machines.usable_cores", m.UsableCores, 0)
+	if m != (Machines{}) && m.Cores == 0 {
+		c.fault("cluster.machines.cores", "it is missing; say how many cores one of the machines has")
+	}
+	if m.Cores > 0 && m.UsableCores > float64(m.Cores) {
+		c.fault("cluster.machines.usable_cores", "%v are more than the %d cores of a machine", m.UsableCores, m.Cores)
+	}
+}
+
+// Manifest is what the file states of what runs: its records, the cluster and Kafka. All else is found out.
+func (f *File) Manifest() runstore.Manifest {
+	r := f.Records
+	m := runstore.Manifest{Versions: runstore.Versions{Kafka: f.Cluster.KafkaVersion},
+		Machine: runstore.Machine{UsableCores: tuning.Unknown},
+		Records: runstore.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps,
+			ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: r.meanSize(),
+			CompressionRatio: tuning.Unknown}}
+	if r.CompressionRatio > 0 {
+		m.Records.CompressionRatio = tuning.Figure(r.CompressionRatio)
+	}
+	machines := f.Cluster.Machines
+	if machines == (Machines{}) && !f.Cluster.BusyByOthers.Given {
+		return m
+	}
+	m.Cluster = &runstore.Cluster{Machines: machines.Count, CPUModel: machines.CPUModel, Cores: machines.Cores,
+		UsableCores: tuning.Unknown, MemoryBytes: int64(machines.Memory),
+		Network: machines.Network, BusyByOthers: tuning.Unknown}
+	if usable := cmp.Or(machines.UsableCores, float64(machines.Cores)); usable > 0 {
+		m.Cluster.UsableCores = tuning.Figure(usable)
+	}
+	if f.Cluster.BusyByOthers.Given {
+		m.Cluster.BusyByOthers = tuning.Figure(f.Cluster.BusyByOthers.Ratio)
+	}
+	return m
+}
+
+// meanSize is the mean size of a record, bytes; unknown where nobody states it.
+func (r Records) meanSize() tuning.Figure {
+	if r.MeanSize == 0 {
+		return tuning.Unknown
+	}
+	return tuning.Figure(r.MeanSize)
+}
+
+// kafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there is
+// none.
+func (f *File) kafkaPartitions() int {
+	switch {
+	case f.Launch.Command != nil:
+		return f.Launch.Command.Partitions
+	case f.Launch.Local != nil && f.Launch.Local.Kafka != nil:
+		return f.Launch.Local.Kafka.Partitions
+	}
+	return 0
+}

@@ -1,0 +1,76 @@
+package experimentfile
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// fieldsOf are the paths of all fields, "goals[].figure".
+func fieldsOf(t reflect.Type, prefix string) (all []string) {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fieldsOf(t.Elem(), prefix)
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct && t != reflect.TypeFor[Settings]() {
+			return fieldsOf(t.Elem(), prefix+"[]")
+		}
+		return nil
+	case reflect.Struct:
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[scalar]()) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		if prefix != "" {
+			name = prefix + "." + name
+		}
+		if inner := fieldsOf(t.Field(i).Type, name); len(inner) > 0 {
+			all = append(all, inner...)
+		} else {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+var row = regexp.MustCompile("(?m)^\\| `([a-z_.\\[\\]]+)` \\|")
+
+// The page has a row for each field and no other.
+func TestThePageHasEveryField(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/experiments.md")
+	require.NoError(t, err)
+	fields, figures, found := strings.Cut(string(page), "**Figures of goals.**")
+	require.True(t, found)
+	documented := firstCells(fields)
+	assert.Equal(t, fieldsOf(reflect.TypeFor[File](), ""), documented,
+		"docs/experiments.md lists the fields in the order of spec.File")
+	var known []string
+	for _, figure := range tuning.GoalFigures() {
+		known = append(known, string(figure))
+		assert.Contains(t, figures,
+			fmt.Sprintf("| `%s` | %s |", figure, strings.Join(tuning.Texts(figure.Statistics()), ", ")))
+	}
+	assert.Equal(t, known, firstCells(figures))
+}
+
+func firstCells(page string) (cells []string) {
+	for _, found := range row.FindAllStringSubmatch(page, -1) {
+		cells = append(cells, found[1])
+	}
+	return cells
+}

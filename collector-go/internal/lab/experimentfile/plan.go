@@ -1,0 +1,215 @@
+package experimentfile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Plan is what a run of the experiment does.
+func (f *File) Plan() runstore.Plan {
+	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
+	plan := runstore.Plan{
+		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: runstore.Analysis(f.Analysis),
+		MinHostIdle: tuning.Figure(f.MinHostIdle),
+		Search:      tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats,
+		Confirm:   f.Steps.Confirm,
+		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp),
+		FailFails: f.OnFail == FailFails,
+		Axis:      runstore.Axis(f.Steps.Axis),
+		Load:      f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain),
+		SliceMs:       ms(f.Launch.SliceWidth),
+		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: runstore.CommandLaunch,
+		KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record,
+		Caveats: append([]string{}, f.Caveats...),
+	}
+	if f.Launch.Local != nil {
+		plan.Launch = runstore.LocalLaunch
+	}
+	if f.Launch.Load != nil {
+		plan.LoadHosts = f.Launch.Load.Hosts
+	}
+	for _, g := range f.Goals {
+		plan.Goals = append(plan.Goals, g.goal())
+	}
+	if !slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.FailedQueries }) {
+		plan.Goals = append(plan.Goals, tuning.Goal{Figure: tuning.FailedQueries, Statistic: tuning.Mean, AtMost: 0,
+			AtLeast: tuning.Unknown})
+	}
+	configurations := f.configurations()
+	for repeat := range f.Steps.Repeats {
+		for i, configuration := range configurations {
+			configuration.Number, configuration.Configuration, configuration.Repeat = len(plan.Trials)+1, i+1, repeat+1
+			plan.Trials = append(plan.Trials, configuration)
+		}
+	}
+	plan.StartUpQueries = f.startUpQueries(plan)
+	return plan
+}
+
+// startUpQueries is how many queries are held while a launch warms up: those of the plan's least load that has any,
+// unless the file gives a number. Of queries that are started at a rate they are as many as are under way then.
+func (f *File) startUpQueries(plan runstore.Plan) int {
+	if given := f.Steps.StartUpQueries; given.Given {
+		return int(given.Value)
+	}
+	loads := slices.Clone(plan.CostLoads)
+	for _, trial := range plan.Trials {
+		for _, step := range trial.Steps {
+			loads = append(loads, step.Value)
+		}
+	}
+	loads = slices.DeleteFunc(loads, func(load float64) bool { return load == 0 })
+	life := time.Duration(f.Load.Duration).Seconds()
+	switch {
+	case plan.Axis == runstore.RecordsPerSecond && f.Load.QueriesPerSecond > 0:
+		loads = []float64{f.Load.QueriesPerSecond * life}
+	case plan.Axis == runstore.RecordsPerSecond || len(loads) == 0:
+		loads = []float64{float64(f.Load.Queries)}
+	case plan.Axis == runstore.QueriesPerSecond:
+		loads = []float64{slices.Min(loads) * life}
+	}
+	return int(min(math.Ceil(slices.Min(loads)), maxQueries))
+}
+
+func (f *File) asked() runstore.Load {
+	l, unknown := f.Load, tuning.Unknown
+	asked := runstore.Load{
+		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: unknown, RecordsPerSecond: unknown,
+		TargetIdle: unknown, CatchUpFactor: unknown,
+		QueryLimit: l.Records, QueryDurationMs: time.Duration(l.Duration).Milliseconds(),
+		MatchingPerSecond: tuning.Figure(l.MatchingPerSecond),
+		MeanRecordBytes:   f.Records.meanSize(),
+	}
+	if l.QueriesPerSecond > 0 {
+		asked.QueriesPerSecond = tuning.Figure(l.QueriesPerSecond)
+	}
+	if f.noSource() {
+		asked.Source, asked.BQL, asked.MatchingPerSecond = runstore.SourceNone, f.Load.BQL, 0
+	} else if l.RecordsPerSecond.Calibrated {
+		asked.TargetIdle = tuning.Figure(l.LeaveIdle)
+	} else {
+		asked.RecordsPerSecond = tuning.Figure(l.RecordsPerSecond.PerSecond)
+	}
+	if f.Steps.CatchUp.Factor > 0 {
+		asked.CatchUpFactor, asked.CatchUpMs = tuning.Figure(f.Steps.CatchUp.Factor),
+			time.Duration(f.Steps.CatchUp.Sustain).Milliseconds()
+	}
+	if f.Steps.Kind == string(runstore.TimelineStep) {
+		asked.TimelineQueries, asked.TimelineRecords = f.Steps.TimelineQueries,
+			runstore.TimelineRecords(f.Steps.TimelineRecords)
+	}
+	return asked
+}
+
+func (g Goal) goal() tuning.Goal {
+	figure := tuning.GoalFigure(g.Figure)
+	goal := tuning.Goal{Figure: figure,
+		Statistic: tuning.Statistic(cmp.Or(g.Statistic, string(figure.Statistics()[0]))), AtMost: tuning.Unknown,
+		AtLeast: tuning.Unknown}
+	limit, _ := g.limit() // checked
+	if g.AtMost.Given {
+		goal.AtMost = tuning.Figure(limit)
+	} else {
+		goal.AtLeast = tuning.Figure(limit)
+	}
+	return goal
+}
+
+// configurations are the points of the grid; the last axis turns fastest.
+func (f *File) configurations() []runstore.PlannedTrial {
+	base := runstore.PlannedTrial{Label: f.Experiment, Point: []runstore.Coordinate{},
+		Settings: entries(f.Topology.Settings)}
+	if f.Launch.Local != nil {
+		base.Workers, base.WorkerHeapMiB = cmp.Or(workers(f.Topology.Settings), f.Launch.Local.Workers),
+			f.Launch.Local.WorkerHeap.MiB()
+	} else if f.Launch.Command != nil {
+		base.Workers = f.Launch.Command.Workers
+	}
+	base.Steps = f.steps(f.Steps.Values)
+	points := []runstore.PlannedTrial{base}
+	for _, axis := range f.Grid {
+		var next []runstore.PlannedTrial
+		for _, point := range points {
+			for _, configuration := range axis.configurations() {
+				next = append(next, f.at(point, axis.Axis, configuration))
+			}
+		}
+		points = next
+	}
+	for i := range points {
+		if len(points[i].Point) > 0 {
+			points[i].Label = label(points[i].Point)
+		}
+	}
+	return points
+}
+
+// label names a point: "filter bolts 4, heap small".
+func label(point []runstore.Coordinate) string {
+	var parts []string
+	for _, c := range point {
+		parts = append(parts, c.Axis+" "+c.Label)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// configurations are the places on the axis, a setting's values given in full.
+func (a Axis) configurations() []Configuration {
+	all := append([]Configuration{}, a.Configurations...)
+	for _, value := range a.Values {
+		c := Configuration{Label: value, Settings: Settings{{a.Setting, value}}}
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			c.Value = Number{Value: n, Given: true}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) runstore.PlannedTrial {
+	value := tuning.Unknown
+	if c.Value.Given {
+		value = tuning.Figure(c.Value.Value)
+	}
+	point.Point = append(append([]runstore.Coordinate{}, point.Point...), runstore.Coordinate{Axis: axis, Label: c.Label,
+		Value: value})
+	point.Settings = append(append([]runstore.Entry{}, point.Settings...), entries(c.Settings)...)
+	point.Workers = cmp.Or(workers(c.Settings), point.Workers)
+	if len(c.Steps) > 0 {
+		point.Steps = f.steps(c.Steps)
+	}
+	return point
+}
+
+// workers is how many workers the settings ask for; 0 where they do not say.
+func workers(settings Settings) (n int) {
+	for _, s := range settings {
+		if strings.TrimPrefix(s.Key, "bullet.topology.custom.") == "topology.workers" {
+			n, _ = strconv.Atoi(s.Value)
+		}
+	}
+	return n
+}
+
+func (f *File) steps(values []float64) []runstore.PlannedStep {
+	steps := []runstore.PlannedStep{}
+	for _, value := range values {
+		steps = append(steps, runstore.PlannedStep{Kind: runstore.StepKind(f.Steps.Kind), Value: value})
+	}
+	return steps
+}
+
+func entries(settings Settings) []runstore.Entry {
+	all := []runstore.Entry{}
+	for _, s := range settings {
+		all = append(all, runstore.Entry{Key: s.Key, Value: s.Value})
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package experimentfile
+
+import (
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// noSource reports whether the records are not ours: live data, which nobody steers and in which nothing is made to be
+// found.
+func (f *File) noSource() bool { return f.Load.Source == runstore.SourceNone }
+
+// needsGateway reports whether anything is asked of the query gateway.
+func (c *checker) needsGateway() bool {
+	return c.file.Load.Submit == SubmitByGateway || !c.file.noSource()
+}
+
+// given reports whether the file itself has a field.
+func (c *checker) given(field string) bool {
+	_, found := c.file.places[field]
+	return found
+}
+
+// source refuses what a source of records cannot do.
+func (c *checker) source() {
+	f := c.file
+	c.oneOf("load.source", f.Load.Source, SourceByGateway, runstore.SourceNone)
+	if f.noSource() {
+		c.noSource()
+		return
+	}
+	if f.Load.BQL != "" {
+		c.fault("load.bql", "the records that are made are for the queries of load.class; your own BQL is for load.source none")
+	}
+	byRecords := f.Steps.Axis == string(runstore.RecordsPerSecond)
+	if f.Launch.Command != nil && f.Load.RecordsPerSecond.Calibrated && !byRecords {
+		c.fault("load.records_per_second",
+			"%s needs the host of the workers, and with launch.command only tune run's is measured; give a number of records a second",
+			calibrated)
+	}
+}
+
+func (c *checker) noSource() {
+	f := c.file
+	if f.Launch.Local != nil {
+		c.fault("load.source",
+			"the topology of a local launch has a source of ours; leave it out, or launch by a command")
+	}
+	for i, g := range f.Goals {
+		switch tuning.GoalFigure(g.Figure) {
+		case tuning.ResultSize, tuning.Completeness:
+			c.fault(fmt.Sprintf("goals[%d].figure", i),
+				"with load.source none nobody knows how many records a query must find; leave the goal out")
+		case tuning.CatchUp:
+			c.fault(fmt.Sprintf("goals[%d].figure", i),
+				"with load.source none nobody can offer more records; leave the goal out")
+		}
+	}
+	if f.Steps.CatchUp.Factor > 0 {
+		c.fault("steps.catch_up", "with load.source none nobody can offer more records; leave it out")
+	}
+	if f.Steps.Axis == string(runstore.RecordsPerSecond) {
+		c.fault("steps.axis",
+			"with load.source none nobody sets the records a second; ascend along queries or queries_per_second")
+	}
+	if f.Steps.Kind == string(runstore.TimelineStep) && f.Steps.TimelineRecords == string(runstore.GeneratedRecords) {
+		c.fault("steps.timeline_records",
+			"with load.source none no record is made for a query to find; look for %s ones", runstore.FlowingRecords)
+	}
+	if f.Load.BQL != "" && f.Steps.Kind == string(runstore.TimelineStep) {
+		c.fault("load.bql", "a timeline asks queries of its own; leave it out")
+	}
+	for _, field := range []string{"load.records_per_second", "load.leave_idle", "load.matching_per_second"} {
+		if c.given(field) {
+			c.fault(field, "with load.source none nobody makes records; leave it out (the rate is the collector's figure)")
+		}
+	}
+}

@@ -1,0 +1,6 @@
+package measure
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
+
+// CollectorAccess is how a collector lets its client in.
+type CollectorAccess = client.Access

@@ -1,0 +1,96 @@
+package measure
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// collectionSkew is the collector's own figure of each worker's clock (proto/METRICS.md).
+const collectionSkew = "bullet_metrics_collection_skew_seconds"
+
+// mostHosts bounds the rows of a timeline's table of clocks.
+const mostHosts = 256
+
+// addClocks adds to a timeline what is known of the clocks that stamped it: how many stand under each name, and those
+// of the hosts.
+func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
+	roles := s.roleClocks()
+	t.Notes = append(t.Notes, roles.Flag(t.Skews)...)
+	if s.local() {
+		t.Notes = append(t.Notes,
+			"All parts ran on this machine, by one clock. That the bounds of its skew hold 0 shows only that the stamps are in order.")
+	}
+	hosts, err := s.hostClocks(since, time.Now())
+	switch {
+	case err != nil:
+		t.Notes = append(t.Notes, fmt.Sprintf("The clocks of the workers' hosts could not be asked for: %v.", err))
+	case len(hosts) == 0 && !s.local():
+		t.Notes = append(t.Notes, "The collector has no reading of the workers' clocks ("+collectionSkew+").")
+	}
+	t.Hosts = hosts
+}
+
+// roleClocks counts the hosts that hold each role's component; nothing where the topology cannot be asked.
+func (s *Session) roleClocks() tuning.Clocks {
+	if s.ports.Facts == nil || s.local() {
+		return nil
+	}
+	t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
+	if err != nil {
+		return nil
+	}
+	source, _ := t.recordSpout()
+	return tuning.Clocks{sourceClock: t.hostsOf(source), filterClock: t.hostsOf(tuning.FilterBolt),
+		joinClock: t.hostsOf("JoinBolt")}
+}
+
+// hostsOf is how many hosts hold tasks of a component.
+func (t Topology) hostsOf(component string) int {
+	hosts := map[string]bool{}
+	for _, w := range t.Workers {
+		if w.Alive && slices.ContainsFunc(w.Components,
+			func(c ComponentTasks) bool { return c.Component == component }) {
+			hosts[hostOf(w.Worker)] = true
+		}
+	}
+	return len(hosts)
+}
+
+// hostOf is the host of a worker, "host:port".
+func hostOf(worker string) string {
+	if i := strings.LastIndexByte(worker, ':'); i > 0 {
+		return worker[:i]
+	}
+	return worker
+}
+
+// hostClocks are the collector's readings of its workers' clocks in (from, to], a row a host.
+func (s *Session) hostClocks(from, to time.Time) (all []tuning.HostClock, err error) {
+	series, err := s.ports.Slices.Slices(s.ctx, s.selector(collectionSkew), from, to)
+	if err != nil {
+		return nil, err
+	}
+	workers, readings := map[string]map[string]bool{}, map[string][]tuning.Figure{}
+	for _, one := range series {
+		worker := one.Labels["worker"]
+		host := hostOf(worker)
+		if workers[host] == nil {
+			workers[host] = map[string]bool{}
+		}
+		workers[host][worker] = true
+		for _, v := range one.Slices.Values {
+			readings[host] = append(readings[host], 1000*v)
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(readings)) {
+		if clock, ok := tuning.HostClockOf(host, len(workers[host]), readings[host]); ok && len(all) < mostHosts {
+			all = append(all, clock)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,101 @@
+package measure
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
+)
+
+// Series is one series as stored: its slices by their ends, gaps left out.
+type Series struct {
+	Labels map[string]string
+	Slices runstore.Slices
+}
+
+// Newest is when a series' newest slice ended.
+type Newest struct {
+	Labels map[string]string
+	EndMs  int64
+}
+
+// Collector asks a collector over HTTP, as anybody may. It is safe for concurrent use.
+type Collector struct{ client *client.Client }
+
+// NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL.
+func NewCollector(address string) (*Collector, error) {
+	return NewCollectorAt(address, CollectorAccess{})
+}
+
+// NewCollectorAt returns a client of the collector that serves HTTP at address, as client.Access has it.
+func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) {
+	asked, err := client.New(address, access)
+	if err != nil {
+		return nil, err
+	}
+	return &Collector{asked}, nil
+}
+
+// Slices reads the stored slices of the series that a selector names, with ends in (from, to].
+func (c *Collector) Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+	matrix, err := c.client.Slices(ctx, selector, from, to)
+	if err != nil {
+		return nil, err
+	}
+	series := make([]Series, 0, len(matrix))
+	for _, stream := range matrix {
+		series = append(series, Series{labelsOf(stream.Metric), slicesOf(stream.Values)})
+	}
+	return series, nil
+}
+
+// Calculate implements Calculator.
+func (c *Collector) Calculate(ctx context.Context, expression string, at time.Time) (tuning.Figure, error) {
+	value, err := c.client.Query(ctx, expression, at)
+	if err != nil {
+		return tuning.Unknown, err
+	}
+	switch v := value.(type) {
+	case *model.Scalar:
+		return tuning.Figure(v.Value), nil
+	case model.Vector:
+		if len(v) == 1 {
+			return tuning.Figure(v[0].Value), nil
+		}
+	}
+	return tuning.Unknown, nil
+}
+
+// Newest finds of each series that a selector names when its newest slice ended, as seen at a time.
+func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error) {
+	vector, err := c.client.Vector(ctx, "timestamp("+selector+")", at)
+	if err != nil {
+		return nil, err
+	}
+	newest := make([]Newest, 0, len(vector))
+	for _, sample := range vector {
+		newest = append(newest, Newest{labelsOf(sample.Metric), int64(math.Round(float64(sample.Value) * 1000))})
+	}
+	return newest, nil
+}
+
+func labelsOf(metric model.Metric) map[string]string {
+	labels := make(map[string]string, len(metric))
+	for name, value := range metric {
+		labels[string(name)] = string(value)
+	}
+	return labels
+}
+
+func slicesOf(pairs []model.SamplePair) (s runstore.Slices) {
+	for _, pair := range pairs {
+		s.TimesMs = append(s.TimesMs, int64(pair.Timestamp))
+		s.Values = append(s.Values, tuning.Figure(pair.Value))
+	}
+	return s
+}

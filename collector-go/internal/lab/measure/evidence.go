@@ -1,0 +1,212 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// The metrics that show what limited a step, beside those of a report.
+const (
+	activeMostMetric  = "bullet_active_queries_max"
+	createdMetric     = "bullet_created_queries_total"
+	restartsMetric    = "bullet_worker_restarts_total"
+	startMetric       = "bullet_worker_start_time_seconds"
+	heapMostMetric    = "bullet_worker_heap_used_max_bytes"
+	heapLimitMetric   = "bullet_worker_heap_limit_bytes"
+	capacityMetric    = "storm_capacity_ratio"
+	executedMetric    = "storm_executed_total"
+	executeTimeMetric = "storm_execute_latency_seconds"
+	// executeTotalMetric is the latency hook's, on every Storm.
+	executeTotalMetric = "bullet_execute_seconds_total"
+	queueFullMetric    = "storm_receive_queue_full_ratio"
+	skippedMetric      = "storm_skipped_seconds_total"
+	completeMetric     = "storm_complete_latency_seconds"
+	recordsMetric      = "bullet_source_records_total"
+	bytesMetric        = "bullet_source_bytes_total"
+	lagMetric          = "bullet_source_lag_records"
+	emittedMetric      = "storm_emitted_total"
+)
+
+// ownComponents leaves Storm's own bolts out.
+const ownComponents = `component!~"__.*"`
+
+// evidenceLookback is how far before a step its counters' last slice is looked for.
+const evidenceLookback = 2 * time.Minute
+
+// TimeRange is the time that evidence is of: (From, To], whose slices are Width wide.
+type TimeRange struct {
+	From, To time.Time
+	Width    time.Duration
+	// Workers is how many are known to belong to the topology, so that those which have fallen silent are missed; 0
+	// where that is not known.
+	Workers int
+}
+
+// GatherEvidence reads what the collector knows of what limited the topology in a stretch of time. What only others
+// know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the
+// collector's share. What the collector does not have is unknown too and noted; an error states that it could not be
+// asked.
+func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRange) (tuning.Evidence, error) {
+	g := &evidence{
+		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},
+		Span:   runstore.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t,
+		Evidence: tuning.NoEvidence(),
+	}
+	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.From, g.To, []string{}
+	g.wholeness(ctx, collector)
+	g.workers()
+	g.queries()
+	g.bolts()
+	g.spouts()
+	g.source()
+	if g.err != nil {
+		return tuning.Evidence{}, fmt.Errorf("evidence of what limited the step: %w", g.err)
+	}
+	return g.Evidence, nil
+}
+
+// evidence is evidence on its way.
+type evidence struct {
+	tuning.Evidence
+	runstore.Span
+	reader
+	of       TimeRange
+	topology Topology
+	cpu      map[string]tuning.Figure // of each worker, in cores
+	started  map[string]int64         // each worker's newest start, ms
+}
+
+func (g *evidence) note(format string, args ...any) {
+	g.Notes = append(g.Notes, fmt.Sprintf(format, args...))
+}
+
+// workers reads the workers' CPU, garbage collection, heap and restarts.
+func (g *evidence) workers() {
+	cpu, gc, heap := g.read(cpuMetric), g.read(gcMetric), g.heap()
+	g.cpu, g.Workers.CPUCores = map[string]tuning.Figure{}, 0
+	seconds := tuning.Figure(g.Seconds())
+	collected, reported := byLabel(gc, "worker"), byLabel(cpu, "worker")
+	var totals []runstore.Slices
+	for _, name := range slices.Sorted(maps.Keys(reported)) {
+		total := sum(reported[name])
+		totals = append(totals, total)
+		used := g.Increase(total)
+		g.cpu[name] = used / seconds
+		g.Workers.CPUCores += g.cpu[name]
+		time := g.Increase(sum(collected[name]))
+		if share := time / seconds; share.Known() && !(share <= g.GC.ShareOfTime) {
+			g.GC.Worker, g.GC.ShareOfTime, g.GC.ShareOfCPU = name, share, time/used
+		}
+		if ratio, known := heap[name]; known {
+			g.GC.HeapUsedMost = tuning.Greater(g.GC.HeapUsedMost, ratio)
+		}
+	}
+	g.Workers.Workers = tuning.Figure(len(g.cpu))
+	g.miss(totals)
+	if len(g.cpu) == 0 {
+		g.Workers.CPUCores = tuning.Unknown
+		g.note("no worker reported its CPU time")
+	}
+	g.restarts()
+}
+
+// heap is the most of each worker's heap that was in use, over its limit.
+func (g *evidence) heap() map[string]tuning.Figure {
+	used := g.read(heapMostMetric)
+	if len(used) == 0 {
+		used = g.read(heapMetric)
+	}
+	limits, ratios := byLabel(g.read(heapLimitMetric), "worker"), map[string]tuning.Figure{}
+	for name, series := range byLabel(used, "worker") {
+		if most := g.Most(sum(limits[name])); most > 0 {
+			ratios[name] = g.Most(sum(series)) / most
+		}
+	}
+	return ratios
+}
+
+func (g *evidence) restarts() {
+	series := g.read(restartsMetric)
+	if len(series) > 0 {
+		g.Workers.Restarts = 0
+		for _, s := range series {
+			if n := g.Increase(s.Slices); n.Known() {
+				g.Workers.Restarts += n
+			}
+		}
+	}
+	g.started = map[string]int64{}
+	for _, s := range g.read(startMetric) {
+		if last := g.Last(s.Slices); last.Known() {
+			g.started[s.Labels["worker"]] = int64(last * 1000)
+		}
+	}
+}
+
+// queries reads how many queries were active.
+func (g *evidence) queries() {
+	total := sum(g.read(queriesMetric, joinBolt))
+	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
+	low, high := g.Within(total)
+	for i := low; i < high; i++ {
+		g.Queries.BySlice = append(g.Queries.BySlice,
+			tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i],
+				Returned: tuning.Unknown})
+	}
+	if m := g.Most(sum(g.read(activeMostMetric, joinBolt))); m > g.Queries.ActiveMost {
+		g.Queries.ActiveMost = m
+	}
+	g.Queries.Created = g.Increase(sum(g.read(createdMetric, joinBolt)))
+}
+
+// spouts reads what held the spouts of records back, and what the settings say about that.
+func (g *evidence) spouts() {
+	g.Spout.Component, g.Spout.Executors = g.topology.recordSpout()
+	g.Spout.MaxPending = number(g.topology.Settings["topology.max.spout.pending"])
+	g.Spout.BatchSize = g.topology.recordsPerTuple()
+	skipped := g.read(skippedMetric, "component="+strconv.Quote(g.Spout.Component))
+	time := tuning.Figure(g.Seconds()) * g.Spout.Executors
+	held := func(reason string) tuning.Figure {
+		var of []runstore.Slices
+		for _, s := range byLabel(skipped, "reason")[reason] {
+			of = append(of, s.Slices)
+		}
+		return g.Increases(of) / time
+	}
+	g.Spout.HeldByPending, g.Spout.HeldByBackPressure = held("max_spout_pending"), held("backpressure")
+	if len(skipped) == 0 {
+		g.note("Storm reported no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
+	}
+	g.Spout.CompleteLatencyMs = meanOf(g.Span,
+		g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
+}
+
+// source reads whether records are taken as fast as they come.
+func (g *evidence) source() {
+	records, estimated := g.records()
+	bytes := g.read(bytesMetric)
+	seconds := tuning.Figure(g.Seconds())
+	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.Increases(slicesIn(records))/seconds,
+		g.Increases(slicesIn(bytes))/seconds
+	total := sum(g.read(lagMetric))
+	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.First(total), g.Last(total), g.Slope(total)
+	switch {
+	case len(bytes) > 0, g.topology.readsThroughBroker():
+		g.Source.Kind = tuning.SourceKafka
+	case len(records) > 0 && !estimated:
+		g.Source.Kind = tuning.SourceGenerator
+	}
+	switch {
+	case estimated:
+		g.note("no record source reports its records; records/s are what Storm counted of DataSource's tuples, an estimate from a sample")
+	case len(records) == 0:
+		g.note("no record source reports its records (bullet.topology.source.metrics.enable)")
+	}
+}

@@ -1,0 +1,47 @@
+package measure
+
+import (
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// meanUnderWay is how many queries the load clients had under way, the mean over a time. All of the step's must have
+// ended.
+func (s *Session) meanUnderWay(over runstore.Span) tuning.Figure {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lived int64
+	for _, o := range s.outcomes {
+		lived += livedIn(o, over)
+	}
+	return tuning.Figure(float64(lived) / float64(over.To-over.From))
+}
+
+// livedIn is for how long of a time a query was under way, ms.
+func livedIn(o load.Outcome, over runstore.Span) int64 {
+	if o.End == load.NotSubmitted {
+		return 0
+	}
+	return max(0, min(o.FinishedMs, over.To)-max(o.SubmittedMs, over.From))
+}
+
+// underWay fills in what the load client saw of the queries in each of a step's slices: how many were under way, the
+// mean over the slice, and how many returned in it. All of the step's queries must have ended.
+func (s *Session) underWay(all []tuning.QuerySlice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	width := s.width.Milliseconds()
+	for i := range all {
+		slice := runstore.Span{From: all[i].EndMs - width, To: all[i].EndMs}
+		var lived int64
+		returned := 0
+		for _, o := range s.outcomes {
+			lived += livedIn(o, slice)
+			if o.End == load.Returned && o.FinishedMs > slice.From && o.FinishedMs <= slice.To {
+				returned++
+			}
+		}
+		all[i].Submitted, all[i].Returned = tuning.Figure(float64(lived)/float64(width)), tuning.Figure(returned)
+	}
+}

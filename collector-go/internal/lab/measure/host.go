@@ -1,0 +1,55 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// HostTime is the time of all processors together since boot.
+type HostTime struct{ Idle, Total time.Duration }
+
+// idleSince is the ratio of the processors' time since an earlier look that was idle; NaN when no time has passed.
+func (h HostTime) idleSince(before HostTime) float64 {
+	return float64(h.Idle-before.Idle) / float64(h.Total-before.Total)
+}
+
+// Proc reads /proc.
+type Proc struct{ fs procfs.FS }
+
+// NewProc returns a reader of this machine's /proc.
+func NewProc() (*Proc, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return nil, fmt.Errorf("measure this machine: %w", err)
+	}
+	return &Proc{fs}, nil
+}
+
+// Host reads /proc/stat. Waiting for a disk counts as idle.
+func (p *Proc) Host() (HostTime, error) {
+	stat, err := p.fs.Stat()
+	if err != nil {
+		return HostTime{}, err
+	}
+	c := stat.CPUTotal
+	idle := c.Idle + c.Iowait
+	total := idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // guests are within user
+	return HostTime{Idle: seconds(idle), Total: seconds(total)}, nil
+}
+
+// Process reads the user and system time of a process since its start; false when it is gone.
+func (p *Proc) Process(pid int) (time.Duration, bool) {
+	process, err := p.fs.Proc(pid)
+	if err != nil {
+		return 0, false
+	}
+	stat, err := process.Stat()
+	if err != nil {
+		return 0, false
+	}
+	return seconds(stat.CPUTime()), true
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,33 @@
+package measure
+
+import (
+	"context"
+	"time"
+)
+
+// reader reads the series of a topology's metrics in (from, to]. Its first error stays in err, and all that is read
+// after it is empty, so that who reads several asks once.
+type reader struct {
+	ctx      context.Context
+	stored   Stored
+	topology string
+	from, to time.Time
+	err      error
+}
+
+func (r *reader) read(metric string, more ...string) []Series {
+	return r.since(r.from, metric, more...)
+}
+
+// since is read from another time on.
+func (r *reader) since(from time.Time, metric string, more ...string) (series []Series) {
+	if r.err == nil {
+		series, r.err = r.stored.Slices(r.ctx, selector(r.topology, metric, more...), from, r.to)
+	}
+	return series
+}
+
+// reader reads the session's topology.
+func (s *Session) reader(ctx context.Context, from, to time.Time) *reader {
+	return &reader{ctx: ctx, stored: s.ports.Slices, topology: s.o.Topology, from: from, to: to}
+}

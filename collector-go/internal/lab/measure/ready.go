@@ -1,0 +1,174 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Limits of what is waited for.
+const (
+	pollInterval     = 500 * time.Millisecond
+	sourceReadyLimit = 2 * time.Minute
+	followLimit      = 10 * time.Second
+	workersLimit     = 2 * time.Minute // unless Options.Wait is longer
+	gatherLimit      = 30 * time.Second
+)
+
+// Pauses of the calibration: how long the topology may take to show a new rate, and how long the host is then watched.
+const (
+	settleTime  = 2 * time.Second
+	readingTime = 4 * time.Second
+)
+
+// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is returned when
+// limit has passed.
+func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
+	ask func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		yes, err := ask(ctx)
+		if yes {
+			return nil
+		}
+		s.ports.Progress.Show("waiting for %s", what)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			if err != nil {
+				return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// awaitSource waits until the topology's source emits records.
+func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
+	if s.ports.Source == nil {
+		return nil // nobody reports it but the collector
+	}
+	return s.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
+		status, err := s.ports.Source.Status(ctx)
+		return status.Reporting > 0 && status.Emitted > 0, err
+	})
+}
+
+// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow. A
+// source that is not ours makes what it makes.
+func (s *Session) setRate(ctx context.Context, rate float64) error {
+	if s.ports.Source == nil {
+		return nil
+	}
+	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(s.query, s.o.Plan.MostQueries())}
+	if err := s.ports.Source.SetControl(ctx, control); err != nil {
+		return fmt.Errorf("set the record rate: %w", err)
+	}
+	return s.poll(ctx, followLimit, "the record source to follow", func(ctx context.Context) (bool, error) {
+		status, err := s.ports.Source.Status(ctx)
+		return status.Reporting > 0 && status.Following == status.Reporting, err
+	})
+}
+
+// calibrate finds the record rate. It takes one reading at least, and begins none that would end after FirstStepBy.
+func (s *Session) calibrate(ctx context.Context) (runstore.Calibration, error) {
+	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
+	rate, done := c.next()
+	for ; !done && (len(c.readings) == 0 || s.canAfford()); rate, done = c.next() {
+		idle, err := s.readIdle(ctx, rate)
+		if err != nil {
+			return runstore.Calibration{}, err
+		}
+		c.add(rate, idle)
+		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate,
+			100*idle, 100*c.targetIdle)
+	}
+	found := calibrationReport(c, rate)
+	if missed := found.Missed(tuning.Unknown); missed != "" {
+		s.ports.Progress.Say("calibration: %s; measuring at %.0f records/s, which answers nothing about that load", missed, rate)
+	} else {
+		s.ports.Progress.Say("calibration: %.0f records/s it is", rate)
+	}
+	return found, s.setRate(ctx, rate)
+}
+
+// canAfford reports whether there is time for another reading.
+func (s *Session) canAfford() bool {
+	until := s.o.FirstStepBy
+	return until.IsZero() || time.Now().Add(settleTime+readingTime).Before(until)
+}
+
+func calibrationReport(c calibration, rate float64) runstore.Calibration {
+	out := runstore.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
+	for _, reading := range c.readings {
+		out.Readings = append(out.Readings, runstore.Reading{RecordsPerSecond: tuning.Figure(reading.rate),
+			HostIdle: figure(reading.idle)})
+	}
+	return out
+}
+
+func (s *Session) readIdle(ctx context.Context, rate float64) (float64, error) {
+	if err := s.setRate(ctx, rate); err != nil {
+		return 0, err
+	}
+	status := func() string { return fmt.Sprintf("calibration: trying %.0f records/s", rate) }
+	if err := s.until(ctx, time.Now().Add(settleTime), status); err != nil {
+		return 0, err
+	}
+	before, err := s.ports.Machine.Host()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.until(ctx, time.Now().Add(readingTime), status); err != nil {
+		return 0, err
+	}
+	after, err := s.ports.Machine.Host()
+	return after.idleSince(before), err
+}
+
+// watchWorkers ends the run early when the workers do not report: a run without their figures is worth nothing.
+func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail context.CancelCauseFunc) {
+	watcher := &Session{o: s.o, ports: s.ports}
+	watcher.ports.Progress = quiet{s.ports.Progress}
+	if err := watcher.awaitWorkers(ctx, since); err != nil {
+		fail(err)
+		return
+	}
+	s.ports.Progress.Say("all workers report: %d", s.o.Workers)
+}
+
+// awaitWorkers waits until so many workers as there must be have reported after a moment.
+func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
+	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", s.o.Workers, s.workersHint())
+	reporting := 0
+	err := s.poll(ctx, max(workersLimit, s.o.Wait), what, func(ctx context.Context) (bool, error) {
+		series, err := s.ports.Slices.Slices(ctx, s.selector(cpuMetric), since, time.Now())
+		reporting = len(byLabel(series, "worker"))
+		return reporting >= s.o.Workers, err
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w (%d report)", err, reporting)
+	}
+	return err
+}
+
+// workersHint states where to look when workers do not report.
+func (s *Session) workersHint() string {
+	if s.elsewhere() {
+		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor has more)"
+	}
+	return "see the workers' logs in storm/logs"
+}
+
+// quiet is a progress that does not show what holds.
+type quiet struct{ Progress }
+
+// Show is left to the run itself.
+func (quiet) Show(string, ...any) {}

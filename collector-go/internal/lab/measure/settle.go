@@ -1,0 +1,47 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of
+// further selectors that have any.
+func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
+	var behind []string
+	err := s.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {
+		var err error
+		behind, err = s.behind(ctx, end, further)
+		return err == nil && len(behind) == 0, err
+	})
+	if err != nil && len(behind) > 0 {
+		return fmt.Errorf("%w: %v", err, behind)
+	}
+	return err
+}
+
+// behind names the series whose newest slice ends before end.
+func (s *Session) behind(ctx context.Context, end time.Time, further []string) ([]string, error) {
+	var behind []string
+	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt),
+		s.selector(latencyMetric)}
+	for i, selector := range append(slices.Clone(needed), further...) {
+		newest, err := s.ports.Slices.Newest(ctx, selector, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		for _, series := range newest {
+			if series.EndMs < end.UnixMilli() {
+				behind = append(behind, fmt.Sprintf("%s of %s%s", selector, series.Labels["worker"],
+					series.Labels["task"]))
+			}
+		}
+		if len(newest) == 0 && i < len(needed) {
+			behind = append(behind, selector)
+		}
+	}
+	slices.Sort(behind)
+	return slices.Compact(behind), nil
+}

@@ -1,0 +1,409 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// StepOrder is a step to be run.
+type StepOrder struct {
+	Kind                    runstore.StepKind
+	Value                   float64
+	Number, Attempt, Launch int
+	// Begun is called when the step begins.
+	Begun func(start time.Time) error
+}
+
+// Step runs a step, waits for its slices and judges it.
+func (s *Session) Step(order StepOrder) (runstore.Step, error) {
+	step, err := s.run(order)
+	if err != nil {
+		return runstore.Step{}, s.cause(err)
+	}
+	return step, nil
+}
+
+func (s *Session) run(order StepOrder) (runstore.Step, error) {
+	plan := s.o.Plan
+	step := runstore.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt,
+		Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
+		CatchUpRatio: tuning.Unknown, Notes: []string{}}
+	if err := s.prepare(&step); err != nil {
+		return step, err
+	}
+	lead := s.asker.Lead()
+	start := nextSlice(time.Now().Add(lead), s.width)
+	if err := s.until(s.ctx, start.Add(-lead), func() string { return "waiting for the next slice" }); err != nil {
+		return step, err
+	}
+	if err := order.Begun(start); err != nil {
+		return step, err
+	}
+	measured := start.Add(milliseconds(plan.WarmUpMs))
+	end := measured.Add(milliseconds(plan.SustainMs))
+	note := s.annotationOf(step, start)
+	if err := s.hold(&step, start, measured, end); err != nil {
+		return step, err
+	}
+	early := step.EndMs < end.UnixMilli()
+	end = time.UnixMilli(step.EndMs)
+	s.loaded, s.offered = end, nil
+	if !early { // else a goal is missed, and how it would catch up is not asked
+		if err := s.catchUp(&step); err != nil {
+			return step, err
+		}
+	}
+	if err := s.settle(&step, end); err != nil {
+		return step, err
+	}
+	if s.ctx.Err() != nil {
+		return step, context.Cause(s.ctx)
+	}
+	if err := s.judge(&step); err != nil {
+		return step, err
+	}
+	if step.HostIdle >= s.o.Plan.MinHostIdle {
+		s.shares = nil
+		for _, share := range step.Shares {
+			s.shares = append(s.shares, tuning.ProcessShare{Process: share.Process, Ratio: share.Ratio})
+		}
+	}
+	note.End, note.Text = end, string(step.Verdict)
+	s.annotate(s.ctx, note)
+	return step, nil
+}
+
+// prepare brings the topology to where a step begins: warm, rid of earlier load, and with the step's records.
+func (s *Session) prepare(step *runstore.Step) error {
+	if !s.warm {
+		if err := s.setAxis(step); err != nil {
+			return err
+		}
+		if err := s.warmUp(); err != nil {
+			return err
+		}
+	}
+	if step.Kind == runstore.CostStep {
+		s.finishQueries()
+	}
+	if err := s.drain(step); err != nil {
+		return err
+	}
+	step.Notes, s.notes = append(step.Notes, s.notes...), nil
+	return s.setAxis(step)
+}
+
+// setAxis sets the source's rate, and what the step asks of queries.
+func (s *Session) setAxis(step *runstore.Step) error {
+	rate := s.rate
+	step.Queries = s.o.Plan.Load.Queries
+	switch s.o.Plan.Axis {
+	case runstore.RecordsPerSecond:
+		rate = step.Value
+	case runstore.QueriesPerSecond:
+		step.QueriesPerSecond = tuning.Figure(step.Value)
+	default:
+		step.Queries = int(step.Value)
+	}
+	if s.o.Plan.Axis == runstore.RecordsPerSecond && s.o.Plan.Load.QueriesPerSecond.Known() {
+		step.QueriesPerSecond = s.o.Plan.Load.QueriesPerSecond
+	}
+	step.RecordsPerSecondAsked = tuning.Figure(rate)
+	if s.ports.Source == nil {
+		step.RecordsPerSecondAsked = tuning.Unknown
+		return nil
+	}
+	if step.Number > 1 && rate == s.rate && !s.paused {
+		return nil
+	}
+	s.paused = false
+	return s.SetRate(rate)
+}
+
+func (s *Session) annotationOf(step runstore.Step, start time.Time) Annotation {
+	title := fmt.Sprintf("%s, step %d: %s %s", s.o.Trial, step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit())
+	if step.Attempt > 1 {
+		title += fmt.Sprintf(" (attempt %d)", step.Attempt)
+	}
+	m := Annotation{ID: fmt.Sprintf("%s-%s-step-%d", s.o.Run, s.o.Topology, step.Number), Start: start, Title: title,
+		Tags: []string{"step", clipTag("run-" + s.o.Run), clipTag("experiment-" + s.o.Plan.Experiment)}}
+	s.annotate(s.ctx, m)
+	return m
+}
+
+// maxTagBytes is the collector's bound of an annotation's tag.
+const maxTagBytes = 64
+
+func clipTag(tag string) string { return tag[:min(len(tag), maxTagBytes)] }
+
+func shortNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
+
+// hold puts the step's load on the topology until its end.
+func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) error {
+	from := start
+	if soonest := time.Now().Add(s.asker.Lead()); soonest.After(from) {
+		from = soonest
+	}
+	if step.Kind == runstore.TimelineStep {
+		s.asker.Hold(0, from, 0) // the probe's queries are the step's
+	} else {
+		s.asker.Hold(step.Queries, from, min(s.query.Life(), measured.Sub(start)))
+	}
+	if step.QueriesPerSecond > 0 {
+		o := openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.query.Life(), s.o.Plan.MostQueries())
+		o.Start = from
+		done, err := s.asker.Open(o)
+		if err != nil {
+			return err
+		}
+		defer s.ended(done)
+	}
+	status := func() string {
+		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value),
+			s.o.Plan.Axis.Unit(),
+			time.Until(end).Round(time.Second), s.asker.InFlight())
+	}
+	var probing sync.WaitGroup
+	if step.Kind == runstore.TimelineStep {
+		probing.Go(func() { s.timeline(step, measured, end) })
+	}
+	watched, err := s.watchStep(s.ctx, start, measured, end, status)
+	probing.Wait()
+	if err != nil {
+		return err
+	}
+	step.StartMs, step.MeasuredFromMs, step.EndMs = watched.StartMs, watched.MeasuredFromMs, watched.EndMs
+	step.HostIdle, step.Shares, step.RecordsPerSecond, step.RecordsLag = watched.HostIdle, watched.Shares,
+		watched.RecordsPerSecond, watched.RecordsLag
+	step.Clients.Hosts = watched.Clients.Hosts
+	step.MiBPerSecond = step.RecordsPerSecond * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
+	return nil
+}
+
+// ended waits until the queries of an open loop have, or the session has.
+func (s *Session) ended(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-s.ctx.Done():
+	}
+}
+
+// openOptions bound an open loop by the probes that the source was asked for. There is room for all queries that can be
+// under way at the rate, however slow the topology is, so that it is never the client that keeps them back.
+func openOptions(rate float64, length, life time.Duration, probes int) load.OpenOptions {
+	o := load.DefaultOpenOptions(rate, length)
+	o.Probes = max(1, min(o.Probes, probes))
+	o.MostInFlight = max(o.MostInFlight, int(math.Ceil(rate*(life+o.Grace).Seconds()))+1)
+	return o
+}
+
+// settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
+// An error states that nobody knows what became of its queries.
+func (s *Session) settle(step *runstore.Step, end time.Time) error {
+	limit := s.queryLimit() + s.tail()
+	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
+	defer cancel()
+	if err := s.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
+		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v",
+			err))
+	}
+	var unknown error
+	err := s.poll(ctx, limit, "the step's last queries", func(ctx context.Context) (bool, error) {
+		step.Overdue, unknown = s.asker.UnderWay(ctx, end)
+		return unknown == nil && step.Overdue == 0, unknown
+	})
+	switch {
+	case err != nil && unknown != nil:
+		return err
+	case err != nil && s.ctx.Err() == nil:
+		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged",
+			step.Overdue))
+	}
+	return nil
+}
+
+// judge fills in what was measured and gives the verdict.
+func (s *Session) judge(step *runstore.Step) error {
+	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
+	var figures runstore.Figures
+	if err := s.read(to, time.UnixMilli(step.StartMs).Add(-s.width), &figures); err != nil {
+		return err
+	}
+	step.Clients = s.clients(*step)
+	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
+	e := s.evidence(*step, from, to)
+	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
+	if mean := s.meanUnderWay(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
+		e.Queries.Submitted = mean
+	}
+	s.underWay(e.Queries.BySlice)
+	measured, err := s.measures(step, &figures)
+	if err != nil {
+		return err
+	}
+	if bytes := e.Source.BytesPerSecond; bytes.Known() {
+		step.MiBPerSecond, step.MiBEstimated = bytes/(1<<20), false
+	} else {
+		step.MiBEstimated = step.MiBPerSecond.Known()
+	}
+	goals := tuning.GoalStep{
+		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, HasQueries: step.Queries > 0 ||
+			step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue,
+		HostIdle:  step.HostIdle,
+		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
+	}
+	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)
+	if s.offered != nil && missedAlone(outcomes, tuning.CatchUp) {
+		e = s.evidenceOfOffer(*step)
+		goals.Evidence, goals.HostIdle = e, e.Host.IdleRatio
+		outcomes, judgement, limitation = tuning.JudgeGoals(s.o.Plan.Goals, goals)
+		step.Notes = append(step.Notes,
+			"the limiter is that of the catch-up period, since that is what the step missed")
+	}
+	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
+	step.Evidence, step.Limitation = &e, &limitation
+	s.detail(step)
+	return context.Cause(s.ctx)
+}
+
+// evidence is what is known of what limited the step; that the collector could not be asked leaves it unknown.
+func (s *Session) evidence(step runstore.Step, from, to time.Time) tuning.Evidence {
+	e := tuning.NoEvidence()
+	if s.ports.Facts != nil {
+		t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
+		if err == nil {
+			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, TimeRange{from, to, s.width, s.workers})
+		}
+		if err != nil {
+			e = tuning.NoEvidence()
+			e.Notes = append(e.Notes, err.Error())
+		}
+	}
+	if n := e.Workers.Expected; n.Known() {
+		s.workers = max(s.workers, int(n))
+	}
+	s.o.Environment.addTo(&e)
+	lag := e.Source.LagEnd
+	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
+	e.Host.SharesBefore = s.shares
+	e.Client.HeldMs = s.heldMs(step)
+	if s.collected() {
+		e.Source.LagEnd = lag // what the gateway says is the record maker's
+	}
+	return e
+}
+
+// heldMs is how long the step's queries are held; unknown where how long they take is what is measured.
+func (s *Session) heldMs(step runstore.Step) tuning.Figure {
+	judged := slices.ContainsFunc(s.o.Plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.QueryLatency })
+	if step.Queries == 0 || judged || s.o.Plan.Axis == runstore.QueriesPerSecond || s.o.Plan.Load.QueriesPerSecond > 0 {
+		return tuning.Unknown
+	}
+	return tuning.Figure(s.o.Plan.Load.QueryDurationMs)
+}
+
+// missedAlone reports whether goals of one figure were missed, and no others.
+func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
+	missed := false
+	for _, o := range outcomes {
+		if o.Verdict == tuning.Fail && o.Goal.Figure != figure {
+			return false
+		}
+		missed = missed || o.Verdict == tuning.Fail
+	}
+	return missed
+}
+
+// evidenceOfOffer is what is known of what limited the topology while more records were offered than the step's. That
+// the source makes fewer than are offered is no lack then.
+func (s *Session) evidenceOfOffer(plain runstore.Step) tuning.Evidence {
+	o := s.offered
+	fill(&plain, o.looks[0], o.looks[1])
+	e := s.evidence(plain, o.from, o.to)
+	e.FromMs, e.ToMs = o.from.UnixMilli(), o.to.UnixMilli()
+	return e
+}
+
+// measures are the step's figures in all statistics that goals may ask for.
+func (s *Session) measures(step *runstore.Step, figures *runstore.Figures) (tuning.StepMeasures, error) {
+	m := tuning.StepMeasures{}
+	from, to := step.MeasuredFromMs, step.EndMs
+	mean, most := filterLatency(figures.FilterLatencySeconds, from, to)
+	m.Set(tuning.FilterLatency, tuning.Mean, mean)
+	m.Set(tuning.FilterLatency, tuning.Max, most)
+	latencies := s.latencies(*step)
+	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99,
+		tuning.Max: 1} {
+		m.Set(tuning.QueryLatency, statistic, tuning.Figure(load.Percentile(latencies, p)))
+	}
+	m.Set(tuning.QueryLatency, tuning.Mean, step.Clients.LatencyMeanMs)
+	m.Set(tuning.ResultSize, tuning.Mean, step.Clients.AverageResultSize)
+	m.Set(tuning.Completeness, tuning.Mean, step.Clients.Completeness())
+	m.Set(tuning.FailedQueries, tuning.Mean, step.Clients.FailedShare())
+	if err := s.takeIn(step, m); err != nil {
+		return nil, err
+	}
+	m.Set(tuning.CatchUp, tuning.Mean, step.CatchUpRatio)
+	if step.AddedDelayMs != nil {
+		m.Set(tuning.AddedDelay, tuning.Mean, *step.AddedDelayMs)
+	}
+	return m, s.filterPercentiles(m, from, to)
+}
+
+// filterPercentiles asks the collector for those percentiles of the filter latency that a goal names.
+func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) error {
+	quantiles := map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99}
+	for _, g := range s.o.Plan.Goals {
+		q, asked := quantiles[g.Statistic]
+		if g.Figure != tuning.FilterLatency || !asked || s.ports.Calculator == nil {
+			continue
+		}
+		expression := fmt.Sprintf("1000 * histogram_quantile(%g, sum(increase(%s[%dms])))", q,
+			s.selector(latencyHistogram), toMs-fromMs)
+		v, err := s.ports.Calculator.Calculate(s.ctx, expression, time.UnixMilli(toMs))
+		if err != nil {
+			return err
+		}
+		m.Set(g.Figure, g.Statistic, v)
+	}
+	return nil
+}
+
+// latencyHistogram is the filter latency as a distribution, from the hook.
+const latencyHistogram = "bullet_filter_latency_seconds"
+
+// filterLatency is Bullet's mean over filter tasks and slices with ends in (from, to], and the largest of these, ms.
+func filterLatency(tasks []runstore.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
+	within, most := runstore.Span{From: fromMs, To: toMs}, tuning.Unknown
+	var means []tuning.Figure
+	for _, task := range tasks {
+		if m := within.Mean(task); m.Known() {
+			means = append(means, 1000*m)
+		}
+		most = tuning.Greater(most, 1000*within.Most(task))
+	}
+	return runstore.Average(means), most
+}
+
+// cores is the CPU of all workers over (from, to], and how many reported it.
+func cores(workers []runstore.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
+	within := runstore.Span{From: fromMs, To: toMs}
+	for _, w := range workers {
+		if used := within.Rate(w.CPUSeconds); used.Known() {
+			total += used
+			n++
+		}
+	}
+	if n == 0 {
+		return tuning.Unknown, 0
+	}
+	return total, n
+}

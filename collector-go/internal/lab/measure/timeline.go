@@ -1,0 +1,67 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/recordtrace"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// timeline runs the probe of a timeline step: in its warm-up queries that are not counted, then those that are. It ends
+// with the last query, which may be after the step's end. What went wrong is noted in the step.
+func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
+	asked := s.o.Plan.Load
+	generated := asked.TimelineRecords == runstore.GeneratedRecords
+	prober, err := recordtrace.New(recordtrace.Options{
+		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
+		Grace:     load.DefaultHeldOptions().Grace,
+		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
+	}, s.ports.Queries, s.observe)
+	var journeys []tuning.Journey
+	if err == nil {
+		err = prober.WarmUp(s.ctx, measured)
+	}
+	if err == nil {
+		journeys, err = prober.Run(s.ctx)
+	}
+	if s.ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		step.Notes = append(step.Notes, fmt.Sprintf("the timeline is not whole: %v", err))
+	}
+	t := tuning.TimelineOf(journeys, asked.TimelineQueries, generated, s.clocks())
+	s.addClocks(&t, measured)
+	step.Timeline = &t
+	step.AddedDelayMs = &t.AddedDelay.Value
+}
+
+// The clocks that stamp stages, by their roles. Those of two workers may be one machine's, and a bolt's those of many
+// machines.
+const (
+	clientClock = "this host"
+	makerClock  = "the record's maker"
+	brokerClock = "the broker"
+	sourceClock = "the source's worker"
+	filterClock = "the filter bolt's worker"
+	joinClock   = "the join bolt's worker"
+)
+
+func (s *Session) local() bool { return s.o.Plan.Launch == "local" }
+
+// clocks are those of the stages. A local launch makes its records on this host.
+func (s *Session) clocks() map[string]string {
+	clocks := map[string]string{
+		tuning.RecordMade: makerClock, tuning.KafkaReceived: brokerClock, tuning.BulletReceived: sourceClock,
+		tuning.BulletFiltered: filterClock,
+		tuning.QueryReceived:  joinClock, tuning.QueryFinished: joinClock, tuning.QuerySubmitted: clientClock,
+		tuning.QueryReturned: clientClock,
+	}
+	if s.local() {
+		clocks[tuning.RecordMade] = clientClock
+	}
+	return clocks
+}

@@ -1,0 +1,129 @@
+package measure
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// look is what the machine and the source say at one moment.
+type look struct {
+	at        time.Time
+	host      HostTime
+	processes map[string]usage
+	asked     bool // whether there is a source that can be asked
+	source    load.Status
+	clients   []load.Usage // on other hosts
+}
+
+type usage struct {
+	pid int
+	cpu time.Duration
+}
+
+// watch waits a step out, and reports what machine and source did in its measured time.
+func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (
+	runstore.Step, error) {
+	if err := s.until(ctx, measured, status); err != nil {
+		return runstore.Step{}, err
+	}
+	before, err := s.look(ctx)
+	if err != nil {
+		return runstore.Step{}, err
+	}
+	if end, err = s.untilCertain(ctx, measured, end, status); err != nil {
+		return runstore.Step{}, err
+	}
+	after, err := s.look(ctx)
+	if err != nil {
+		return runstore.Step{}, err
+	}
+	step := runstore.Step{StartMs: start.UnixMilli(), MeasuredFromMs: measured.UnixMilli(), EndMs: end.UnixMilli()}
+	fill(&step, before, after)
+	step.Clients.Hosts = hostsOf(before, after)
+	return step, nil
+}
+
+// fill sets what two looks at the machine and the source show of the time between them.
+func fill(step *runstore.Step, before, after look) {
+	step.HostIdle = figure(after.host.idleSince(before.host))
+	step.RecordsPerSecond, step.RecordsLag = after.recordsSince(before), after.source.Lag
+	step.Shares = shares(before, after)
+}
+
+// hostsOf are the load hosts with what their clients used between two looks, as far as they reported it.
+func hostsOf(before, after look) (all []runstore.ClientHost) {
+	for i, now := range after.clients {
+		used, took := now.CPU-before.clients[i].CPU, now.At.Sub(before.clients[i].At)
+		host := runstore.ClientHost{Host: now.Host, CPUCores: tuning.Unknown, CPULimitCores: tuning.Figure(now.Cores)}
+		if took > 0 && !before.clients[i].At.IsZero() {
+			host.CPUCores = tuning.Figure(used.Seconds() / took.Seconds())
+		}
+		all = append(all, host)
+	}
+	return all
+}
+
+// everythingElse is what the processes that are known by name did not use.
+const everythingElse = runstore.EverythingElse
+
+func shares(before, after look) []runstore.Share {
+	total := float64(after.host.Total - before.host.Total)
+	rest := float64(after.host.Total-before.host.Total) - float64(after.host.Idle-before.host.Idle)
+	var out []runstore.Share
+	for _, name := range slices.Sorted(maps.Keys(after.processes)) {
+		now, then := after.processes[name], before.processes[name]
+		used := float64(now.cpu - then.cpu)
+		if now.pid != then.pid {
+			used = float64(now.cpu) // started since then
+		}
+		rest -= used
+		out = append(out, runstore.Share{Process: name, Pid: now.pid, Ratio: figure(used / total)})
+	}
+	return append(out, runstore.Share{Process: everythingElse, Ratio: figure(max(0, rest) / total)})
+}
+
+func (s *Session) look(ctx context.Context) (look, error) {
+	// before the clock and the host: to find the workers may take seconds the first time
+	processes := s.ports.Processes()
+	host, err := s.ports.Machine.Host()
+	if err != nil {
+		return look{}, err
+	}
+	l := look{at: time.Now(), host: host, processes: map[string]usage{}, clients: s.asker.Usage()}
+	for name, pid := range processes {
+		if cpu, alive := s.ports.Machine.Process(pid); alive {
+			l.processes[name] = usage{pid, cpu}
+		}
+	}
+	if l.asked = s.ports.Source != nil; l.asked {
+		l.source, err = s.ports.Source.Status(ctx)
+	}
+	return l, err
+}
+
+// showInterval is how often the terminal shows what holds.
+const showInterval = time.Second
+
+// until waits for a moment and shows meanwhile how it stands.
+func (s *Session) until(ctx context.Context, moment time.Time, status func() string) error {
+	timer := time.NewTimer(time.Until(moment))
+	defer timer.Stop()
+	ticker := time.NewTicker(showInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-ticker.C:
+			s.ports.Progress.Show("%s", status())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

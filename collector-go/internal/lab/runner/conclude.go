@@ -1,0 +1,151 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
+)
+
+// Conclude draws a run's result from what its trials measured. unanswered states why they answer nothing, "" where they
+// do.
+func Conclude(plan runstore.Plan, trials []runstore.Trial, unanswered string) runstore.Result {
+	r := runstore.Result{Notes: []string{}, Trials: []runstore.TrialResult{}, Rows: []runstore.RowResult{}}
+	for _, t := range trials {
+		r.Trials = append(r.Trials, trialResult(plan, t))
+	}
+	r.Rows = rows(plan, trials)
+	r.Verdict = overall(r)
+	if r.Doubt(unanswered); unanswered != "" {
+		r.Notes = append(r.Notes, strings.ToUpper(unanswered[:1])+unanswered[1:]+".")
+	}
+	r.ExitCode = exitCode(plan, r)
+	return r
+}
+
+func trialResult(plan runstore.Plan, t runstore.Trial) runstore.TrialResult {
+	interval := tuning.IntervalOf(runstore.Measured(t.Steps))
+	return runstore.TrialResult{
+		Number: t.Number, Label: t.Label, State: t.State, Error: t.Error, Steps: len(t.Steps),
+		Left:   len(t.PlannedTrial.Steps) - distinct(t.Steps),
+		Result: verdictOf(plan, t.Steps, interval), Capacity: interval,
+	}
+}
+
+func distinct(steps []runstore.Step) int {
+	var values []float64
+	for _, m := range runstore.Measured(steps) {
+		values = append(values, m.Value)
+	}
+	slices.Sort(values)
+	return len(slices.Compact(values))
+}
+
+// rows puts the repeats of each configuration together.
+func rows(plan runstore.Plan, trials []runstore.Trial) (rows []runstore.RowResult) {
+	steps := map[int][]runstore.Step{}
+	for _, t := range trials {
+		if t.Repeat == 1 {
+			rows = append(rows, runstore.RowResult{Configuration: t.Configuration, Label: t.Label, Point: t.Point})
+		}
+		steps[t.Configuration] = append(steps[t.Configuration], t.Steps...)
+	}
+	for i := range rows {
+		of := steps[rows[i].Configuration]
+		rows[i].Capacity = tuning.IntervalOf(runstore.Measured(of))
+		rows[i].Verdict = verdictOf(plan, of, rows[i].Capacity)
+	}
+	return rows
+}
+
+// verdictOf is the verdict of a row: by its capacity where a goal asks for one, else by its steps. Where a miss is what
+// the search looks for, a row that was bracketed is OK.
+func verdictOf(plan runstore.Plan, steps []runstore.Step, interval tuning.Interval) tuning.Verdict {
+	for _, g := range plan.Goals {
+		if g.Figure == tuning.CapacityFigure {
+			return capacityVerdict(g, interval)
+		}
+	}
+	switch {
+	case plan.FailFails && interval.FirstFail != nil:
+		return tuning.Fail
+	case len(steps) == 0, len(interval.Inconclusive) > 0 &&
+		(plan.FailFails || interval.LastOK == nil && interval.FirstFail == nil):
+		return tuning.Inconclusive
+	case len(interval.Limited) > 0:
+		return tuning.Limited
+	case interval.FirstFail != nil && interval.LastOK == nil:
+		return tuning.Fail
+	case interval.Censored && searches(plan):
+		return tuning.Inconclusive
+	}
+	return tuning.OK
+}
+
+// searches reports whether a plan looks for where goals are missed: such a search that ends at its last value without a
+// miss has no answer.
+func searches(plan runstore.Plan) bool {
+	return !plan.FailFails && plan.Search != tuning.FullSearch &&
+		slices.ContainsFunc(plan.Trials, func(t runstore.PlannedTrial) bool { return len(t.Steps) > 1 })
+}
+
+// capacityVerdict judges a goal of the capacity.
+func capacityVerdict(g tuning.Goal, interval tuning.Interval) tuning.Verdict {
+	switch least := float64(g.AtLeast); {
+	case interval.LastOK != nil && *interval.LastOK >= least:
+		return tuning.OK
+	case interval.FirstFail != nil && *interval.FirstFail <= least:
+		return tuning.Fail
+	}
+	return tuning.Inconclusive
+}
+
+// overall is FAIL if a row failed, else inconclusive if one could not be judged or a trial not be measured, else
+// limited, else OK.
+func overall(r runstore.Result) tuning.Verdict {
+	verdicts := []tuning.Verdict{}
+	for _, row := range r.Rows {
+		verdicts = append(verdicts, row.Verdict)
+	}
+	for _, t := range r.Trials {
+		if t.State != runstore.Finished {
+			verdicts = append(verdicts, tuning.Inconclusive)
+		}
+	}
+	return tuning.Overall(verdicts)
+}
+
+func exitCode(plan runstore.Plan, r runstore.Result) int {
+	judged := slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
+	switch {
+	case r.Verdict == tuning.Fail && (plan.FailFails || judged):
+		return exit.Missed
+	case slices.ContainsFunc(r.Trials, func(t runstore.TrialResult) bool { return t.State == runstore.Failed }):
+		return exit.Failed
+	}
+	return exit.Done
+}
+
+// Summary is the result in lines: a row each, then what is to be known.
+func Summary(plan runstore.Plan, r runstore.Result) (lines []string) {
+	lines = append(lines, fmt.Sprintf("verdict: %s", r.Verdict))
+	for _, row := range r.Rows {
+		line := fmt.Sprintf("  %s: %s", row.Label, row.Verdict)
+		if plan.Analysis != runstore.OfTimeline { // which has no capacity
+			line += ", capacity " + row.Capacity.Of(plan.Axis.Unit())
+		}
+		lines = append(lines, line)
+	}
+	for _, t := range r.Trials {
+		if t.State == runstore.Failed {
+			lines = append(lines, fmt.Sprintf("  trial %d could not be measured: %s", t.Number, t.Error))
+		}
+	}
+	for _, note := range r.Notes {
+		lines = append(lines, "  "+note)
+	}
+	return lines
+}

@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Describer is a launcher that asks each topology before its end what it was, keeps that with its trial, and puts the
+// first that reports any into the run's manifest.
+type Describer struct {
+	Launcher
+	run    *runstore.Run
+	writer *runstore.Writer
+
+	trial    runstore.PlannedTrial
+	launched *Launched // nil while nothing runs
+	name     string
+}
+
+// NewDescriber returns a launcher that launches by another.
+func NewDescriber(launcher Launcher, run *runstore.Run, writer *runstore.Writer) *Describer {
+	return &Describer{Launcher: launcher, run: run, writer: writer}
+}
+
+// Launch implements Launcher.
+func (d *Describer) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
+	launched, err := d.Launcher.Launch(ctx, t, name)
+	d.trial, d.name, d.launched = t, name, nil
+	if err == nil {
+		d.launched = launched
+	}
+	return launched, err
+}
+
+// describeLimit bounds the questions to a collector that may be gone.
+const describeLimit = 10 * time.Second
+
+// End implements Launcher. A topology that broke is asked too: its figures need its settings all the more.
+func (d *Describer) End(ctx context.Context, logs string, broken bool) error {
+	if d.launched != nil {
+		asking, cancel := context.WithTimeout(ctx, describeLimit)
+		d.describe(asking)
+		cancel()
+		d.launched = nil
+	}
+	return d.Launcher.End(ctx, logs, broken)
+}
+
+// describe keeps what the topology reports; what it does not report the report states as unknown.
+func (d *Describer) describe(ctx context.Context) {
+	facts := d.launched.Ports.Facts
+	if facts == nil {
+		return
+	}
+	t, err := facts.Topology(ctx, d.name)
+	if err != nil {
+		return
+	}
+	limit := tuning.Unknown
+	if calculator := d.launched.Ports.Calculator; calculator != nil {
+		if known, err := measure.HeapLimit(ctx, calculator, d.name, time.Now()); err == nil {
+			limit = known
+		}
+	}
+	reported := t.ReportedConfig(limit)
+	if d.writer.SaveReportedConfig(d.trial, reported) != nil {
+		return // its trial was never begun
+	}
+	if m := &d.run.Manifest; m.Versions.Storm == "" {
+		m.Add(reported)
+		_ = d.writer.SaveManifest(*m) // as it was at the start is better than none
+	}
+}

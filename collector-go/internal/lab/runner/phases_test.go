@@ -1,0 +1,262 @@
+package runner_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+const phases = `experiment: phases
+title: The cost of queries, then how many are held
+analysis: concurrency
+goals:
+  - {figure: filter_latency, statistic: mean, at_most: 200ms}
+on_fail: bracket
+topology: {conf: x.yaml}
+steps:
+  values: [10, 20, 30, 40, 50]
+  warm_up: 10s
+  sustain: 15s
+  search: step
+  expected_capacity: 40
+  start_up: 2m
+load: {records_per_second: 300, duration: 10s, matching_per_second: 1.2}
+launch:
+  local: {workers: 1, worker_heap: 384MiB}
+  slice_width: 5s
+  slice_lateness: 2s
+`
+
+// loads are the places of steps of a kind, in the order in which they were measured.
+func loads(steps []runstore.Step, kind runstore.StepKind) (all []float64) {
+	for _, s := range steps {
+		if s.Kind == kind {
+			all = append(all, s.Value)
+		}
+	}
+	return all
+}
+
+// First what a query costs, by mirrored loads of at most half of what is expected, each begun with no query under way;
+// then the capacity, ascending, and its two bounds once more.
+func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, say := newWorld(), &journal{}
+		w.capacity["phases"] = 35
+		dir := begin(t, phases)
+		result, err := goOn(t, t.Context(), dir, w, say, runner.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
+		trial := reread(t, dir).Trials[0]
+		assert.Equal(t, []float64{0, 10, 20, 20, 10, 0}, loads(trial.Steps[:6], runstore.CostStep))
+		assert.Equal(t, []float64{10, 20, 30, 40, 30, 40}, loads(trial.Steps, runstore.LoadStep))
+		for i, attempt := range []int{1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 2, 2} {
+			assert.Equal(t, attempt, trial.Steps[i].Attempt, "step %d", i+1)
+			assert.Empty(t, trial.Steps[i].Notes, "step %d", i+1)
+		}
+		outcomes := lines(t, trial)
+		for _, step := range trial.Steps[:6] {
+			for _, o := range outcomes {
+				assert.False(t, o.SubmittedMs < step.StartMs-1000 && o.FinishedMs > step.StartMs,
+					"a query of the load before step %d is under way in it", step.Number)
+			}
+		}
+		assert.Equal(t, 1, result.Trials[0].Left, "50 is above what failed")
+		assert.Contains(t, say.text(), "trial 1, 20 queries for their cost (attempt 2): OK")
+	})
+}
+
+// An interrupt within the cost's loads: the rest of them is measured, in their order, and nothing twice.
+func TestTheCostGoesOnAfterAnInterrupt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.capacity["phases"] = 15
+		stop := &journal{said: func(line string) {
+			if strings.HasPrefix(line, "trial 1, 20 queries for their cost") {
+				w.failed <- assert.AnError
+			}
+		}}
+		dir := begin(t, phases)
+		_, err := goOn(t, t.Context(), dir, w, stop, runner.Options{})
+		require.NoError(t, err)
+		kept := reread(t, dir).Trials[0]
+		require.Equal(t, runstore.Failed, kept.State)
+		require.Equal(t, []float64{0, 10, 20}, loads(kept.Steps, runstore.CostStep))
+
+		_, err = goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
+		require.NoError(t, err)
+		trial := reread(t, dir).Trials[0]
+		assert.Equal(t, []float64{0, 10, 20, 20, 10, 0}, loads(trial.Steps, runstore.CostStep))
+		assert.Equal(t, []int{1, 1, 1, 2}, []int{trial.Steps[0].Launch, trial.Steps[1].Launch, trial.Steps[2].Launch,
+			trial.Steps[3].Launch})
+		assert.Equal(t, []float64{10, 20, 10, 20}, loads(trial.Steps, runstore.LoadStep))
+	})
+}
+
+// The warm-up ends when a record costs what it did before, whatever it takes up to the start-up's limit; then it is
+// noted.
+func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
+	for name, c := range map[string]struct {
+		compiling   time.Duration
+		least, most time.Duration
+		noted       bool
+	}{
+		"at rest at once":         {0, 30 * time.Second, 50 * time.Second, false},
+		"compiling for 1 minute":  {time.Minute, 70 * time.Second, 110 * time.Second, false},
+		"compiling for 3 minutes": {3 * time.Minute, 120 * time.Second, 140 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.capacity["phases"] = 15
+				w.cpu = func(since time.Duration) float64 { // half as much each 10 s, for as long as it compiles
+					total := since.Seconds()
+					for s := 0.0; s < min(since, c.compiling).Seconds(); s += 5 {
+						total += 100 * (1 - s/200)
+					}
+					return total
+				}
+				dir := begin(t, phases)
+				_, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
+				require.NoError(t, err)
+				first := reread(t, dir).Trials[0].Steps[0]
+				took := time.UnixMilli(first.StartMs).Sub(w.topology["phases-01"].began)
+				assert.GreaterOrEqual(t, took, c.least)
+				assert.LessOrEqual(t, took, c.most)
+				assert.Equal(t, c.noted, strings.Contains(strings.Join(first.Notes, "\n"),
+					"before the CPU that a record costs was seen to be steady"), "%v", first.Notes)
+			})
+		})
+	}
+}
+
+// What only queries have the workers do is compiled while the start-up's queries are held; without them it is in the
+// first load's CPU.
+func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
+	const compiling, steady = 50.0, 0.25 // s after the first query, in which the workers need a core more; cores else
+	for name, c := range map[string]struct {
+		steps   string
+		held    int
+		compile float64 // cores beyond the steady ones, of the first load that has queries
+	}{
+		"as many as the least load": {"start_up: 2m", 10, 0},
+		"as the file says":          {"start_up: 2m\n  start_up_queries: 15", 15, 0},
+		"none":                      {"start_up: 2m\n  start_up_queries: 0", 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.capacity["phases"] = 15
+				var first time.Time
+				var mu sync.Mutex
+				w.ask = func(context.Context) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if first.IsZero() {
+						first = time.Now()
+					}
+					return nil
+				}
+				w.cpu = func(since time.Duration) float64 {
+					mu.Lock()
+					defer mu.Unlock()
+					total := steady * since.Seconds()
+					if !first.IsZero() {
+						queried := w.topology["phases-01"].began.Add(since).Sub(first).Seconds()
+						total += min(max(queried, 0), compiling)
+					}
+					return total
+				}
+				file := strings.NewReplacer("start_up: 2m", c.steps, "[10, 20, 30, 40, 50]", "[0, 10]",
+					"  expected_capacity: 40\n", "")
+				dir := begin(t, file.Replace(phases))
+				_, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
+				require.NoError(t, err)
+				trial := reread(t, dir).Trials[0]
+				assert.InDelta(t, steady, float64(trial.Steps[0].CPUCores), 1e-9, "0 queries")
+				assert.InDelta(t, steady+c.compile, float64(trial.Steps[1].CPUCores), 1e-9, "10 queries")
+				started := 0
+				for _, o := range lines(t, trial) {
+					if o.SubmittedMs >= trial.Steps[0].StartMs {
+						continue
+					}
+					assert.LessOrEqual(t, o.FinishedMs, trial.Steps[0].StartMs,
+						"a query of the start-up is under way in the first step")
+					if o.SubmittedMs < first.UnixMilli()+1000 {
+						started++
+					}
+				}
+				assert.Equal(t, c.held, started)
+			})
+		})
+	}
+}
+
+// Where there is no time for the cost's loads beside the least number of steps, the steps are measured, and it is said.
+func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		dir := begin(t, phases)
+		began := time.Now()
+		result, err := goOn(t, t.Context(), dir, w, &journal{},
+			runner.Options{Bound: 160 * time.Second, LeastSteps: 3})
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(began), 170*time.Second)
+		trial := reread(t, dir).Trials[0]
+		assert.Empty(t, loads(trial.Steps, runstore.CostStep))
+		assert.GreaterOrEqual(t, len(trial.Steps), 3)
+		assert.True(t, result.Rows[0].Capacity.Censored, "a bound below the capacity")
+		assert.Contains(t, strings.Join(result.Notes, "\n"), "The loads that measure what a query costs alone take")
+		assert.Equal(t, tuning.Inconclusive, result.Verdict, "the climb ended at its last value")
+	})
+}
+
+// Where nothing but the verdict is wanted, a step ends once it is certain to miss its goal, and has the verdict of a
+// whole one.
+func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		capacity float64
+		endEarly bool
+		verdict  tuning.Verdict
+		measured time.Duration
+	}{
+		// 3 of 12 slices of 900 ms are a mean of 225 ms; the third is in 5 s after its end
+		"certain to fail":    {5, true, tuning.Fail, 25 * time.Second},
+		"the figures wanted": {5, false, tuning.Fail, time.Minute},
+		"holds":              {1000, true, tuning.OK, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, say := newWorld(), &journal{}
+				w.capacity["phases"] = c.capacity
+				file, err := experimentfile.Parse("phases.yaml",
+					[]byte(strings.NewReplacer("sustain: 15s", "sustain: 1m", "expected_capacity: 40", "confirm: false",
+						"[10, 20, 30, 40, 50]", "[10]").Replace(phases)))
+				require.NoError(t, err)
+				plan := file.Plan()
+				plan.EndEarly = c.endEarly
+				dir := filepath.Join(t.TempDir(), "run")
+				writer, err := runstore.Create(dir, []byte(phases), plan, runstore.Manifest{ID: "run"})
+				require.NoError(t, err)
+				require.NoError(t, writer.Close())
+				result, err := goOn(t, t.Context(), dir, w, say, runner.Options{})
+				require.NoError(t, err)
+				assert.Equal(t, c.verdict, result.Verdict)
+				step := reread(t, dir).Trials[0].Steps[0]
+				assert.Equal(t, c.measured.Milliseconds(), step.EndMs-step.MeasuredFromMs)
+			})
+		})
+	}
+}

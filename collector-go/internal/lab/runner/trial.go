@@ -1,0 +1,364 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// trial launches a topology, measures the steps that its search asks for, and ends it.
+func (c *Campaign) trial(ctx context.Context, t *runstore.Trial) error {
+	if _, more := c.next(t); !more && t.State == runstore.Underway {
+		return c.trialFinished(t) // only its end was not reported
+	}
+	t.Launches++
+	name := c.name(t)
+	c.progress.Say("trial %d of %d: %s", t.Number, len(c.run.Trials), t.Label)
+	if err := c.append(runstore.Event{Kind: runstore.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err !=
+		nil {
+		return err
+	}
+	t.State = runstore.Underway
+	logs := filepath.Join(t.Dir, runstore.LogsDir)
+	began := c.now()
+	launched, err := c.launcher.Launch(ctx, t.PlannedTrial, name)
+	if err == nil {
+		c.progress.Say("trial %d: topology %s is submitted after %.0f s", t.Number, name, c.now().Sub(began).Seconds())
+		err = c.measure(ctx, t, name, launched)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
+	defer cancel()
+	if launched != nil {
+		c.announceEnd(ending, launched.Ports.Annotations, name)
+	}
+	if ended := c.launcher.End(ending, logs, err != nil); ended != nil {
+		c.progress.Say("trial %d: its end: %v", t.Number, ended)
+	}
+	if err != nil {
+		return err
+	}
+	return c.trialFinished(t)
+}
+
+// endLimit bounds the end of a topology.
+const endLimit = 2 * time.Minute
+
+// announceEnd informs the collector that the topology is about to be killed on purpose: nobody is to be woken since it
+// says no more.
+func (c *Campaign) announceEnd(ctx context.Context, annotations measure.Annotations, name string) {
+	if annotations == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, announceLimit)
+	defer cancel()
+	if err := annotations.Annotate(ctx, measure.Killed(name, c.now())); err != nil {
+		c.progress.Say("the collector was not informed that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v",
+			name, err)
+	}
+}
+
+// announceLimit bounds how long it takes: a collector that is gone holds up no trial.
+const announceLimit = 10 * time.Second
+
+func (c *Campaign) trialFinished(t *runstore.Trial) error {
+	t.State = runstore.Finished
+	return c.append(runstore.Event{Kind: runstore.TrialFinished, Trial: t.Number})
+}
+
+// name is the topology's: another one for each launch, so that no series of one is taken for another's.
+func (c *Campaign) name(t *runstore.Trial) string {
+	name := fmt.Sprintf("%s-%02d", c.run.Plan.Topology, t.Number)
+	if t.Launches > 1 {
+		name += fmt.Sprintf("-launch%d", t.Launches)
+	}
+	return name
+}
+
+// measure opens a session of a launched topology and measures what the trial lacks. What was measured is kept also when
+// it fails.
+func (c *Campaign) measure(parent context.Context, t *runstore.Trial, name string, launched *Launched) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-launched.Failed:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	if err := c.writer.BeginTrial(t.PlannedTrial, launched.Settings, launched.Arguments); err != nil {
+		return err
+	}
+	outcomes, err := os.OpenFile(filepath.Join(t.Dir, runstore.OutcomesFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer outcomes.Close()
+	ports := launched.Ports
+	ports.Progress, ports.Outcomes = c.progress, outcomes
+	session, err := measure.Open(ctx, measure.SessionOptions{
+		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness,
+		Run:   c.run.Manifest.ID,
+		Trial: t.Label, Environment: launched.Environment, FirstStepBy: c.bound(launched.Submitted),
+	}, ports, launched.Submitted)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer session.Close()
+	err = c.steps(session, t)
+	if parent.Err() == nil {
+		kept := c.keep(session, t, launched)
+		if errors.Is(err, kept) { // what ended the session ended this too
+			kept = nil
+		}
+		err = errors.Join(err, kept, session.Written())
+	}
+	return err
+}
+
+// bound turns the time that a bounded run may take into its deadline, and returns when the first step is to begin so
+// that the least number of steps fit in; the zero time where nothing is bounded.
+func (c *Campaign) bound(submitted time.Time) (firstStepBy time.Time) {
+	if c.options.Bound == 0 {
+		return time.Time{}
+	}
+	step := c.run.Plan.StepTime()
+	if c.options.Deadline.IsZero() {
+		c.options.Deadline = submitted.Add(c.options.Bound - step)
+	}
+	return c.options.Deadline.Add(-time.Duration(max(0, c.options.LeastSteps-1)) * step)
+}
+
+// steps measures what a query costs, then what the search asks for.
+func (c *Campaign) steps(session *measure.Session, t *runstore.Trial) error {
+	if err := c.setRate(session, t); err != nil {
+		return err
+	}
+	for {
+		planned, more := c.next(t)
+		if !more {
+			return nil
+		}
+		if c.late() && len(runstore.Measured(t.Steps)) >= c.options.LeastSteps {
+			c.leftOut = true
+			c.progress.Say("trial %d: the time limit has passed; its other steps are left out", t.Number)
+			return nil
+		}
+		step, err := c.step(session, t, planned)
+		if err != nil {
+			return err
+		}
+		t.Steps = append(t.Steps, step)
+	}
+}
+
+// order is a step that is to be measured next.
+type order struct {
+	kind    runstore.StepKind
+	value   float64
+	attempt int
+}
+
+// next is what a trial lacks: the loads of a query's cost in their order, then what the search for the capacity asks
+// for.
+func (c *Campaign) next(t *runstore.Trial) (order, bool) {
+	searched := runstore.Measured(t.Steps)
+	loads := c.run.Plan.CostLoads
+	if done := len(t.Steps) - len(searched); done < len(loads) && len(searched) == 0 && c.affordsCost(done) {
+		before := 0
+		for _, load := range loads[:done] {
+			if load == loads[done] {
+				before++
+			}
+		}
+		return order{runstore.CostStep, loads[done], before + 1}, true
+	}
+	value, attempt, more := c.search(t).Next(searched)
+	return order{kindOf(t, value), value, attempt}, more
+}
+
+// affordsCost reports whether there is time for the loads of a query's cost that are left, and for the search after
+// them.
+func (c *Campaign) affordsCost(done int) bool {
+	plan := c.run.Plan
+	if c.options.Deadline.IsZero() {
+		return true
+	}
+	left := plan.CostTime() / time.Duration(len(plan.CostLoads)) * time.Duration(len(plan.CostLoads)-done)
+	search := plan.StepTime() * time.Duration(max(0, c.options.LeastSteps-1))
+	if c.now().Add(left + search).After(c.options.Deadline) {
+		c.costLeftOut = true
+		return false
+	}
+	return true
+}
+
+// setRate sets the record rate of the run, which is calibrated once.
+func (c *Campaign) setRate(session *measure.Session, t *runstore.Trial) error {
+	if c.run.Plan.Axis == runstore.RecordsPerSecond || c.run.Plan.Load.NoSource() {
+		return nil // each step sets its own, or nobody does
+	}
+	if c.rate > 0 {
+		return session.SetRate(c.rate)
+	}
+	found, err := session.Calibrate()
+	if err != nil {
+		return err
+	}
+	rate := float64(found.RecordsPerSecond)
+	c.rate, c.calibration, c.calibratedIn = rate, found, t.Number
+	text, err := json.Marshal(found)
+	if err != nil {
+		return err
+	}
+	event := runstore.Event{Kind: runstore.RateCalibrated, Trial: t.Number, Launch: t.Launches, RecordsPerSecond: &rate,
+		Text: string(text)}
+	c.run.Events = append(c.run.Events, event)
+	return c.append(event)
+}
+
+func (c *Campaign) step(session *measure.Session, t *runstore.Trial, next order) (runstore.Step, error) {
+	number := len(t.Steps) + 1
+	step, err := session.Step(measure.StepOrder{Kind: next.kind, Value: next.value, Number: number,
+		Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
+			return c.append(runstore.Event{Kind: runstore.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number,
+				Attempt: next.attempt, Value: &next.value})
+		}})
+	if err != nil {
+		return step, err
+	}
+	if err := c.writer.FinishStep(t.PlannedTrial, step, c.now().UnixMilli()); err != nil {
+		return step, err
+	}
+	c.sayStep(t, step)
+	return step, nil
+}
+
+func kindOf(t *runstore.Trial, value float64) runstore.StepKind {
+	for _, s := range t.PlannedTrial.Steps {
+		if s.Value == value {
+			return s.Kind
+		}
+	}
+	return runstore.LoadStep
+}
+
+// sayStep prints a step's verdict as soon as it is known.
+func (c *Campaign) sayStep(t *runstore.Trial, s runstore.Step) {
+	var figures string
+	for _, f := range s.Figures {
+		if f.Measured.Known() && f.Goal.Figure != tuning.FailedQueries {
+			figures += fmt.Sprintf(", %s", f.String())
+		}
+	}
+	which := ""
+	if s.Kind == runstore.CostStep {
+		which = " for their cost"
+	}
+	if s.Attempt > 1 {
+		which += fmt.Sprintf(" (attempt %d)", s.Attempt)
+	}
+	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(),
+		which, s.Verdict, figures,
+		recordsText(s.RecordsPerSecond), c.host(), 100*float64(s.HostIdle))
+	for _, reason := range s.Reasons {
+		c.progress.Say("  %s", reason)
+	}
+}
+
+func recordsText(perSecond tuning.Figure) string {
+	if !perSecond.Known() {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.0f", float64(perSecond))
+}
+
+// host names the machine whose idle is shown.
+func (c *Campaign) host() string {
+	if c.run.Plan.Launch == "command" {
+		return "tune run's host"
+	}
+	return "host"
+}
+
+// keep gathers the trial's figures into its directory, together with those of its earlier launches.
+func (c *Campaign) keep(session *measure.Session, t *runstore.Trial, launched *Launched) error {
+	if len(t.Steps) == 0 {
+		return nil
+	}
+	last := t.Steps[len(t.Steps)-1]
+	until := time.UnixMilli(last.EndMs)
+	run, err := session.Figures(until)
+	if err != nil {
+		return err
+	}
+	for _, launch := range slices.Backward(c.earlier(t)) {
+		before, err := session.EarlierFigures(launch.name, launch.from, launch.until)
+		if err != nil {
+			return err
+		}
+		run.Join(before)
+	}
+	if launched.CollectorRestarts != nil {
+		run.CollectorRestarts = launched.CollectorRestarts()
+	}
+	if c.calibratedIn == t.Number {
+		run.Calibration = c.calibration
+	}
+	run.Settings = t.Settings
+	if err := c.writer.SaveFigures(t.PlannedTrial, *run); err != nil {
+		return err
+	}
+	return c.record(session, t, until)
+}
+
+// launch is an earlier launch of a trial that measured steps.
+type launch struct {
+	name        string
+	from, until time.Time
+}
+
+// earlier are the launches of a trial before the one that runs.
+func (c *Campaign) earlier(t *runstore.Trial) (all []launch) {
+	for _, e := range c.run.Events {
+		if e.Kind != runstore.TrialStarted || e.Trial != t.Number {
+			continue
+		}
+		l := launch{name: e.Text, from: time.UnixMilli(e.AtMs)}
+		for _, s := range t.Steps {
+			if s.Launch == e.Launch {
+				l.until = time.UnixMilli(s.EndMs)
+			}
+		}
+		if !l.until.IsZero() {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// record keeps the further series that the experiment asks for.
+func (c *Campaign) record(session *measure.Session, t *runstore.Trial, until time.Time) error {
+	if len(c.run.Plan.Record) == 0 {
+		return nil
+	}
+	series, err := session.Recorded(c.run.Plan.Record, until)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(series)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(t.Dir, runstore.SeriesFile), text, 0o644)
+}

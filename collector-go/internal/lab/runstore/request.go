@@ -1,0 +1,57 @@
+package runstore
+
+import (
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Component is a row of what the topology asks of the scheduler; what is not set is null.
+type Component struct {
+	Name          string        `json:"component"`
+	Parallelism   int           `json:"parallelism"`
+	CPUCoresTotal tuning.Figure `json:"cpu_cores_total"`
+	OnHeapMiB     tuning.Figure `json:"on_heap_mib"`
+	OffHeapMiB    tuning.Figure `json:"off_heap_mib"`
+	MemoryMiB     tuning.Figure `json:"total_memory_mib"`
+}
+
+// ResourceRequest is what a topology asks of the scheduler, by its own configuration, and what bounds the records on
+// their way.
+type ResourceRequest struct {
+	Components []Component         `json:"components"`
+	Totals     tuning.StatedTotals `json:"totals"`
+	// Spouts counts the true max spout pending and the fan-out; nil where no spout of records is known.
+	Spouts *tuning.SpoutPending `json:"spouts,omitempty"`
+}
+
+// Resources are what a topology requests of the scheduler, added up and audited; an error where they cannot be. CPU
+// that is not set counts as 0 and is noted, since a scheduler that is not resource-aware is requested nothing.
+func (a *ResourceRequest) Resources(machine tuning.Machine) (*tuning.Resources, error) {
+	var components []tuning.Component
+	var unset []string
+	for _, c := range a.Components {
+		cpu, memory := c.CPUCoresTotal, c.OnHeapMiB
+		if !cpu.Known() {
+			cpu, unset = 0, append(unset, c.Name)
+		}
+		if !memory.Known() && !c.MemoryMiB.Known() {
+			memory = 0
+		}
+		components = append(components, tuning.Component{
+			Name: c.Name, Parallelism: max(1, c.Parallelism), CPUCoresTotal: cpu, CPUCoresEach: tuning.Unknown,
+			OnHeapMiB: memory, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.MemoryMiB,
+		})
+	}
+	totals := a.Totals
+	totals.CPUColumn = tuning.ColumnCPUTotal
+	r, err := tuning.AnalyzeResources(components, &totals, machine)
+	if err != nil {
+		return nil, err
+	}
+	if len(unset) > 0 {
+		r.Notes = append(r.Notes, "no CPU is asked for by "+strings.Join(unset, ", "))
+	}
+	r.Spouts = a.Spouts
+	return r, nil
+}

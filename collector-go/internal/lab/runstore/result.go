@@ -1,0 +1,50 @@
+package runstore
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+
+// Result is result.json: what a run came to. It is there when the run has ended by itself; after an interrupt it is
+// not.
+type Result struct {
+	FinishedMs int64          `json:"finished_ms"`
+	Verdict    tuning.Verdict `json:"verdict"`
+	// ExitCode is the one that `tune run` ended with: 0, 1 or 99.
+	ExitCode int `json:"exit_code"`
+	// Trials are in the plan's order.
+	Trials []TrialResult `json:"trials"`
+	// Rows are the configurations, the repeats of each put together.
+	Rows  []RowResult `json:"rows"`
+	Notes []string    `json:"notes"`
+}
+
+// TrialResult is what one launch came to.
+type TrialResult struct {
+	Number int            `json:"number"`
+	Label  string         `json:"label"`
+	State  TrialState     `json:"state"`
+	Error  string         `json:"error,omitempty"` // why it failed
+	Steps  int            `json:"steps"`
+	Left   int            `json:"left_out"` // planned steps that the search did not need
+	Result tuning.Verdict `json:"verdict"`
+	// Capacity is on the plan's axis.
+	Capacity tuning.Interval `json:"capacity"`
+}
+
+// RowResult is what one configuration came to.
+type RowResult struct {
+	Configuration int             `json:"configuration"`
+	Label         string          `json:"label"`
+	Point         []Coordinate    `json:"point"`
+	Capacity      tuning.Interval `json:"capacity"`
+	Verdict       tuning.Verdict  `json:"verdict"`
+}
+
+// TrialState is how far a trial has come.
+type TrialState string
+
+// The states.
+const (
+	Waiting  TrialState = "waiting"
+	Underway TrialState = "under way"
+	Finished TrialState = "finished"
+	Failed   TrialState = "failed" // it could not be measured; the others go on
+)

@@ -1,0 +1,247 @@
+// Package runstore is the directory of one run of an experiment: what was asked for, what ran, how far it has come, and
+// what was measured. It owns the names of the files and their forms (docs/formats/run-directory.md); it knows neither
+// how a run is run nor what a report says of it.
+package runstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The files of a run, relative to its directory.
+const (
+	ExperimentFile = "experiment.yaml"
+	PlanFile       = "plan.json"
+	ManifestFile   = "manifest.json"
+	ProgressFile   = "progress.jsonl"
+	ResultFile     = "result.json"
+	TrialsDir      = "trials"
+	// DataDir is the collector's data directory where the run has a collector of its own; ReportDir is for reports.
+	DataDir   = "data"
+	ReportDir = "report"
+)
+
+// The files of a trial, relative to its directory.
+const (
+	SettingsFile = "bullet_settings.yaml" // the Bullet YAML as it was, byte for byte
+	// what was laid over it, as a list of "key=value", and how the topology was launched
+	ArgumentsFile = "arguments.json"
+	FiguresFile   = "run.json"       // internal/lab/report's Run: all series and steps of the trial
+	OutcomesFile  = "outcomes.jsonl" // a line for each query that ended
+	SeriesFile    = "series.json"    // what the experiment asked to have recorded besides
+	StepsDir      = "steps"
+	LogsDir       = "logs"
+)
+
+// Run is a run's directory as it was read.
+type Run struct {
+	Dir        string
+	Experiment []byte // experiment.yaml, byte for byte as it was given
+	Plan       Plan
+	Manifest   Manifest
+	Events     []Event
+	// Trials are in the plan's order, those that were not begun included.
+	Trials []Trial
+	// Result is nil until the run has ended by itself.
+	Result *Result
+}
+
+// Lacking reports whether a trial was not finished.
+func (r *Run) Lacking() bool {
+	for _, t := range r.Trials {
+		if t.State != Finished {
+			return true
+		}
+	}
+	return false
+}
+
+// Trial is what the directory has of one trial.
+type Trial struct {
+	PlannedTrial
+	Dir   string
+	State TrialState
+	// Launches is how often its topology was launched.
+	Launches int
+	// Steps are the finished ones, whose checksums held, in the order in which they were run.
+	Steps []Step
+	Error string // why it failed
+}
+
+// Arguments is arguments.json.
+type Arguments struct {
+	// Settings are laid over the Bullet YAML, "key=value", the stack's own (addresses) included.
+	Settings []string `json:"settings"`
+	// Launch is the command line that submitted the topology; empty where the local cluster did.
+	Launch []string `json:"launch,omitempty"`
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._=+-]+`)
+
+// Name is the trial's directory below trials/.
+func (t PlannedTrial) Name() string {
+	name := strings.Trim(notInNames.ReplaceAllString(t.Label, "-"), "-")
+	if len(name) > maxNameBytes {
+		name = name[:maxNameBytes]
+	}
+	return strings.TrimRight(fmt.Sprintf("%02d-%s", t.Number, name), "-")
+}
+
+// maxNameBytes bounds what a label adds to a directory's name.
+const maxNameBytes = 60
+
+// TrialDir is a trial's directory.
+func TrialDir(run string, t PlannedTrial) string { return filepath.Join(run, TrialsDir, t.Name()) }
+
+// StepFile is a step's file, relative to the run's directory.
+func StepFile(t PlannedTrial, number int) string {
+	return filepath.Join(TrialsDir, t.Name(), StepsDir, fmt.Sprintf("%02d.json", number))
+}
+
+// ErrNoRun states that a directory holds no run.
+var ErrNoRun = errors.New("not a run directory")
+
+// Read reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be
+// trusted.
+func Read(dir string) (*Run, error) {
+	r := &Run{Dir: dir}
+	var err error
+	if r.Experiment, err = os.ReadFile(filepath.Join(dir, ExperimentFile)); err != nil {
+		return nil, fmt.Errorf("%s is %w: it has no %s", dir, ErrNoRun, ExperimentFile)
+	}
+	if err := readJSON(filepath.Join(dir, PlanFile), &r.Plan); err != nil {
+		return nil, fmt.Errorf("%s is %w: %w", dir, ErrNoRun, err)
+	}
+	if err := readJSON(filepath.Join(dir, ManifestFile), &r.Manifest); err != nil {
+		return nil, err
+	}
+	if r.Events, err = readEvents(filepath.Join(dir, ProgressFile)); err != nil {
+		return nil, err
+	}
+	if r.Trials, err = trialsOf(dir, r.Plan, r.Events); err != nil {
+		return nil, err
+	}
+	r.Result, err = readIfThere[Result](filepath.Join(dir, ResultFile))
+	return r, err
+}
+
+// ReadAny reads a run's directory, or that of one of a run's trials, which is then the only one of the run.
+func ReadAny(dir string) (*Run, error) {
+	run, err := Read(dir)
+	parent := filepath.Dir(filepath.Clean(dir))
+	if !errors.Is(err, ErrNoRun) || filepath.Base(parent) != TrialsDir {
+		return run, err
+	}
+	if run, err = Read(filepath.Dir(parent)); err != nil {
+		return nil, err
+	}
+	return run, run.only(filepath.Base(filepath.Clean(dir)))
+}
+
+// only leaves a run the trial whose directory has a name.
+func (r *Run) only(name string) error {
+	var names []string
+	for i, t := range r.Trials {
+		if names = append(names, t.Name()); t.Name() != name {
+			continue
+		}
+		r.Trials, r.Plan.Trials = r.Trials[i:i+1], r.Plan.Trials[i:i+1]
+		if r.Result != nil {
+			r.Result.Trials = slices.DeleteFunc(r.Result.Trials, func(own TrialResult) bool {
+				return own.Number != t.Number
+			})
+			r.Result.Rows = slices.DeleteFunc(r.Result.Rows, func(row RowResult) bool {
+				return row.Configuration != t.Configuration
+			})
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: the run has no trial %q; it has %s", filepath.Join(r.Dir, TrialsDir, name), name,
+		strings.Join(names, ", "))
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// readIfThere is readJSON of a file that need not be there; nil where it is not.
+func readIfThere[T any](path string) (*T, error) {
+	into := new(T)
+	err := readJSON(path, into)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return into, err
+}
+
+// trialsOf follows the events through the plan's trials.
+func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
+	trials := make([]Trial, len(plan.Trials))
+	for i, planned := range plan.Trials {
+		trials[i] = Trial{PlannedTrial: planned, Dir: TrialDir(dir, planned), State: Waiting}
+	}
+	for _, event := range events {
+		if event.Trial == 0 {
+			continue
+		}
+		if event.Trial < 0 || event.Trial > len(trials) {
+			return nil, fmt.Errorf("%s speaks of trial %d, of which %s has %d", filepath.Join(dir, ProgressFile),
+				event.Trial, PlanFile, len(trials))
+		}
+		if err := trials[event.Trial-1].follow(dir, event); err != nil {
+			return nil, err
+		}
+	}
+	return trials, nil
+}
+
+func (t *Trial) follow(dir string, event Event) error {
+	switch event.Kind {
+	case TrialStarted:
+		t.State, t.Launches, t.Error = Underway, t.Launches+1, ""
+	case TrialFinished:
+		t.State = Finished
+	case TrialFailed:
+		t.State, t.Error = Failed, event.Text
+	case StepFinished:
+		step, err := readStep(dir, event)
+		if err != nil {
+			return err
+		}
+		t.Steps = append(t.Steps, step)
+	}
+	return nil
+}
+
+func readStep(dir string, event Event) (step Step, err error) {
+	path := filepath.Join(dir, event.File)
+	if !filepath.IsLocal(event.File) {
+		return step, fmt.Errorf("%s names a file outside of the run: %q", filepath.Join(dir, ProgressFile), event.File)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return step, err
+	}
+	if sum := checksum(text); sum != event.SHA256 {
+		return step, fmt.Errorf("%s is not what was written: its SHA-256 is %s, and %s says %s; restore the file, or run the experiment again",
+			path, sum, ProgressFile, event.SHA256)
+	}
+	if err := json.Unmarshal(text, &step); err != nil {
+		return step, fmt.Errorf("%s: %w", path, err)
+	}
+	return step, nil
+}

@@ -1,0 +1,77 @@
+package runstore
+
+import (
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// DataVolume is how much data a topology took, "R/s and MiB/s", averaged over the measured time of a test. What is not
+// known is null.
+type DataVolume struct {
+	RecordsPerSecond tuning.Figure `json:"records_per_second"`
+	MiBPerSecond     tuning.Figure `json:"mib_per_second"`
+}
+
+// AverageVolume is that of steps, each weighted by how long it was measured. Steps whose rate is not known are left
+// out.
+func AverageVolume(steps []Step) DataVolume {
+	return DataVolume{
+		RecordsPerSecond: overTime(steps, func(s Step) tuning.Figure { return s.RecordsPerSecond }),
+		MiBPerSecond:     overTime(steps, func(s Step) tuning.Figure { return s.MiBPerSecond }),
+	}
+}
+
+// overTime is NaN where no step has the figure.
+func overTime(steps []Step, figure func(Step) tuning.Figure) tuning.Figure {
+	sum, ms := tuning.Figure(0), tuning.Figure(0)
+	for _, s := range steps {
+		if v, lasted := figure(s), tuning.Figure(s.EndMs-s.MeasuredFromMs); v.Known() && lasted > 0 {
+			sum, ms = sum+v*lasted, ms+lasted
+		}
+	}
+	return sum / ms
+}
+
+// Volume is that of all steps of the run.
+func (r *Run) Volume() DataVolume {
+	var steps []Step
+	for _, t := range r.Trials {
+		steps = append(steps, t.Steps...)
+	}
+	return AverageVolume(steps)
+}
+
+// Volume states the data volume that the plan asks for, "68,400 records/s, 120.2 MiB/s"; "" where the record rate is
+// found by the run itself.
+func (p Plan) Volume() string {
+	low, high := p.Load.RecordsPerSecond, p.Load.RecordsPerSecond
+	if p.Axis == RecordsPerSecond {
+		low, high = tuning.Unknown, tuning.Unknown
+		for _, t := range p.Trials {
+			for _, s := range t.Steps {
+				if v := tuning.Figure(s.Value); !low.Known() {
+					low, high = v, v
+				} else {
+					low, high = min(low, v), max(high, v)
+				}
+			}
+		}
+	}
+	if !low.Known() {
+		return ""
+	}
+	text := span(low, high, "records/s")
+	if bytes := p.Load.MeanRecordBytes; bytes.Known() {
+		text += ", " + span(low*bytes/(1<<20), high*bytes/(1<<20), "MiB/s") + fmt.Sprintf(" (%s bytes a record)",
+			tuning.Digits(bytes))
+	}
+	return text
+}
+
+func span(low, high tuning.Figure, unit string) string {
+	if low == high {
+		return tuning.Digits(low) + " " + unit
+	}
+	return fmt.Sprintf("%s to %s %s", tuning.Digits(low), tuning.Digits(high), unit)
+}

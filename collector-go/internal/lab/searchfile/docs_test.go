@@ -1,0 +1,45 @@
+package searchfile
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each field of the files, and each column of a table, has its place on the page.
+func TestThePageHasEachField(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/optimize.md")
+	require.NoError(t, err)
+	fields := 0
+	var walk func(reflect.Type)
+	walk = func(of reflect.Type) {
+		for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[File]().PkgPath() ||
+			of == reflect.TypeFor[Formula]() {
+			return
+		}
+		for i := range of.NumField() {
+			field := of.Field(i)
+			if name := field.Tag.Get("yaml"); name != "" {
+				fields++
+				assert.True(t, strings.Contains(string(page), "`"+name+"`") ||
+					strings.Contains(string(page), "."+name+"`"), "docs/optimize.md has no %s", name)
+			}
+			if field.Anonymous || field.Tag.Get("yaml") != "" {
+				walk(field.Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[File]())
+	walk(reflect.TypeFor[Space]())
+	assert.Greater(t, fields, 40)
+	for _, name := range columns {
+		assert.Contains(t, string(page), "`"+name+"`")
+	}
+}

@@ -1,0 +1,272 @@
+package searchfile
+
+import (
+	"errors"
+	"fmt"
+	"go/token"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
+)
+
+// Settings are what may be tried: in the file of a search, or in a space as data.
+type Settings struct {
+	Settings    []Setting `yaml:"settings"`
+	BaseCost    float64   `yaml:"base_cost"`
+	Cost        *Formula  `yaml:"cost"`
+	CostUnit    string    `yaml:"cost_unit"`
+	Constraints []Formula `yaml:"constraints"`
+	Start       []string  `yaml:"start"`
+}
+
+// Setting is one of them: its values as a list, or from, to and step or factor.
+type Setting struct {
+	Name     string     `yaml:"name"`
+	As       string     `yaml:"as"`
+	Values   []string   `yaml:"values"`
+	From     *float64   `yaml:"from"`
+	To       *float64   `yaml:"to"`
+	Step     *float64   `yaml:"step"`
+	Factor   *float64   `yaml:"factor"`
+	Cost     float64    `yaml:"cost"`
+	Costs    []float64  `yaml:"costs"`
+	Easier   string     `yaml:"easier"`
+	Relieves *[]Limiter `yaml:"relieves"`
+	Written  string     `yaml:"written"`
+}
+
+// maxValues bounds a setting.
+const maxValues = 1000
+
+// relieved are the limiters that settings help against, by their names or by what they write, the first that fits.
+var relieved = []struct {
+	name     *regexp.Regexp
+	limiters []tuning.Limiter
+}{
+	{regexp.MustCompile(`filter\.bolt\.parallelism$`), []tuning.Limiter{tuning.LimitedByFilterCPU}},
+	{regexp.MustCompile(`bolt\.parallelism$`), []tuning.Limiter{tuning.LimitedByBoltCPU, tuning.LimitedByBoltBusy}},
+	{regexp.MustCompile(`spout\.parallelism$`), []tuning.Limiter{tuning.LimitedBySpouts}},
+	{regexp.MustCompile(`max\.spout\.pending$`), []tuning.Limiter{tuning.LimitedByPending}},
+	{regexp.MustCompile(`partitions$`), []tuning.Limiter{tuning.LimitedByPartitions}},
+	{regexp.MustCompile(`heap|-Xmx\{\}`), []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}},
+}
+
+// loads are the names of the load in formulas.
+var loads = []string{"records_per_second", "mib_per_second", "queries"}
+
+// check finds what is wrong with settings that could be read; none at all is not wrong.
+func (s *Settings) check(places *yamlfile.Places) (faults []error) {
+	known := slices.Clone(loads)
+	for i := range s.Settings {
+		field := fmt.Sprintf("settings[%d]", i)
+		each := &s.Settings[i]
+		if err := each.complete(); err != nil {
+			faults = append(faults, places.Fault(field, "%s", err))
+		}
+		if slices.Contains(known, each.As) || slices.Contains(optimize.Functions(), each.As) ||
+			!token.IsIdentifier(each.As) {
+			faults = append(faults,
+				places.Fault(field+".as",
+					"%q is taken, or is not a word of letters, digits and underscores; give another", each.As))
+		}
+		known = append(known, each.As)
+		other := slices.IndexFunc(s.Settings[:i], func(before Setting) bool { return before.Name == each.Name })
+		if other >= 0 && (each.Written == "" || s.Settings[other].Written == "") {
+			faults = append(faults,
+				places.Fault(field+".name",
+					"%s is there twice; give both a written, such as \"-Xmx{}m\": what they write is joined",
+					each.Name))
+		}
+	}
+	formulas := map[string]*Formula{"cost": s.Cost}
+	for i := range s.Constraints {
+		formulas[fmt.Sprintf("constraints[%d]", i)] = &s.Constraints[i]
+	}
+	for field, f := range formulas {
+		if f != nil && len(s.Settings) > 0 {
+			faults = append(faults, unknownNames(places, field, *f, known[len(loads):])...)
+		}
+	}
+	if len(s.Start) > 0 {
+		if _, err := s.start(); err != nil {
+			faults = append(faults, places.Fault("start", "%s", err))
+		}
+	}
+	return faults
+}
+
+// unknownNames are the faults of a formula that uses what there is not.
+func unknownNames(places *yamlfile.Places, field string, f Formula, known []string) (faults []error) {
+	for _, name := range f.Names() {
+		if !slices.Contains(known, name) {
+			faults = append(faults, places.Fault(field, "there is no %q; did you mean %q?", name,
+				yamlfile.Nearest(name, known...)))
+		}
+	}
+	return faults
+}
+
+// complete fills in what a setting leaves out.
+func (s *Setting) complete() error {
+	if s.Name == "" {
+		return errors.New("name is missing; give Bullet's or Storm's name of the setting")
+	}
+	if s.As == "" {
+		s.As = strings.NewReplacer(".", "_", "-", "_").Replace(s.Name)
+	}
+	if s.Easier == "" {
+		s.Easier = string(optimize.Neither)
+	}
+	if known := []string{string(optimize.More), string(optimize.Less), string(optimize.Neither)}; !slices.Contains(
+		known, s.Easier) {
+		return fmt.Errorf("easier: %q is none of %s; did you mean %q?", s.Easier, strings.Join(known, ", "),
+			yamlfile.Nearest(s.Easier, known...))
+	}
+	if s.Written != "" && !strings.Contains(s.Written, "{}") {
+		return fmt.Errorf("written: %q has no {} in the place of the value", s.Written)
+	}
+	if s.Relieves == nil {
+		s.Relieves = &[]Limiter{}
+		if i := slices.IndexFunc(relieved, func(r struct {
+			name     *regexp.Regexp
+			limiters []tuning.Limiter
+		}) bool {
+			return r.name.MatchString(s.Name) || r.name.MatchString(s.Written)
+		}); i >= 0 {
+			for _, l := range relieved[i].limiters {
+				*s.Relieves = append(*s.Relieves, Limiter(l))
+			}
+		}
+	}
+	return s.fill()
+}
+
+// fill makes the values of from, to and step or factor.
+func (s *Setting) fill() error {
+	ranged := s.From != nil || s.To != nil || s.Step != nil || s.Factor != nil
+	switch {
+	case ranged == (len(s.Values) > 0):
+		return errors.New("give either values, or from and to with a step or a factor")
+	case ranged && (s.From == nil || s.To == nil || (s.Step == nil) == (s.Factor == nil)):
+		return errors.New("from, to and one of step and factor belong together")
+	case s.Step != nil && *s.Step <= 0, s.Factor != nil && (*s.Factor <= 1 || *s.From <= 0):
+		return errors.New("a step must be above 0, a factor above 1, and what is multiplied above 0")
+	case ranged:
+		for i := 0; ; i++ {
+			v := 0.0
+			if s.Step != nil {
+				v = *s.From + float64(i)**s.Step
+			} else {
+				v = math.Round(*s.From * math.Pow(*s.Factor, float64(i)))
+			}
+			if v > *s.To*(1+1e-12) {
+				break
+			}
+			if i >= maxValues {
+				return fmt.Errorf("there are more than %d values; take a larger step", maxValues)
+			}
+			if text := strconv.FormatFloat(v, 'g', -1, 64); !slices.Contains(s.Values, text) {
+				s.Values = append(s.Values, text)
+			}
+		}
+		s.From, s.To, s.Step, s.Factor = nil, nil, nil, nil
+	}
+	if len(s.Values) == 0 {
+		return errors.New("from lies above to: there are no values")
+	}
+	return s.checkValues()
+}
+
+func (s *Setting) checkValues() error {
+	numbers := true
+	for i, v := range s.Values {
+		_, is := number(v)
+		numbers = numbers && is
+		if slices.Contains(s.Values[:i], v) {
+			return fmt.Errorf("the value %s is there twice; keep one", v)
+		}
+	}
+	ascending := numbers && slices.IsSortedFunc(s.Values, func(a, b string) int {
+		x, _ := number(a)
+		y, _ := number(b)
+		return int(math.Copysign(1, x-y))
+	})
+	switch {
+	case s.Easier != string(optimize.Neither) && !ascending:
+		return fmt.Errorf("with easier: %s the values must be numbers that ascend", s.Easier)
+	case len(s.Costs) > 0 && len(s.Costs) != len(s.Values):
+		return fmt.Errorf("costs has %d numbers for %d values", len(s.Costs), len(s.Values))
+	case len(s.Costs) > 0 && s.Cost != 0:
+		return errors.New("give either cost, of a unit, or costs, of each value")
+	case s.Cost != 0 && !numbers:
+		return errors.New("cost is of a unit, and the values are not all numbers; give costs, of each value")
+	}
+	return nil
+}
+
+// start is the configuration of start, nil for none.
+func (s *Settings) start() (optimize.Point, error) {
+	if len(s.Start) == 0 {
+		return nil, nil
+	}
+	if len(s.Start) != len(s.Settings) {
+		return nil, fmt.Errorf("it has %d values for %d settings; give one for each, in their order", len(s.Start),
+			len(s.Settings))
+	}
+	var p optimize.Point
+	for i, v := range s.Start {
+		level := s.Settings[i].level(v)
+		if level < 0 {
+			return nil, fmt.Errorf("%s is no value of %s; there are %s", v, s.Settings[i].As,
+				strings.Join(s.Settings[i].Values, ", "))
+		}
+		p = append(p, level)
+	}
+	return p, nil
+}
+
+// level is the place of a value, -1 for none; 4 and 4.0 are one.
+func (s *Setting) level(text string) int {
+	return slices.IndexFunc(s.Values, func(v string) bool {
+		x, numeric := number(v)
+		y, other := number(text)
+		return v == text || numeric && other && x == y
+	})
+}
+
+// space is what the search takes.
+func (s *Settings) space() optimize.Space {
+	out := optimize.Space{BaseCost: s.BaseCost}
+	for _, each := range s.Settings {
+		to := optimize.Setting{Name: each.Name, As: each.As, Easier: optimize.Easier(each.Easier), Costs: each.Costs,
+			Written: each.Written}
+		for _, l := range *each.Relieves {
+			to.Relieves = append(to.Relieves, tuning.Limiter(l))
+		}
+		for i, text := range each.Values {
+			v, is := number(text)
+			if !is {
+				v = float64(i)
+			}
+			to.Values = append(to.Values, optimize.Value{Text: text, Number: v})
+			if len(each.Costs) == 0 {
+				to.Costs = append(to.Costs, each.Cost*v)
+			}
+		}
+		out.Settings = append(out.Settings, to)
+	}
+	if s.Cost != nil {
+		out.Cost = s.Cost.Formula
+	}
+	for _, c := range s.Constraints {
+		out.Constraints = append(out.Constraints, c.Formula)
+	}
+	out.Start, _ = s.start() // was checked
+	return out
+}

@@ -1,0 +1,224 @@
+package searchrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// Engine plays trials on a cluster, one at a time.
+type Engine interface {
+	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing of the
+	// configuration was found; that ctx ended is ctx's cause, and the directory can be gone on with.
+	Play(ctx context.Context, o Order) (Outcome, error)
+}
+
+// Order is a trial that is to be played.
+type Order struct {
+	Number int
+	Point  optimize.Point
+	// Label is the configuration in a line.
+	Label string
+	Dir   string
+}
+
+// Progress is where the runner reports what it does.
+type Progress interface {
+	Say(format string, args ...any)
+}
+
+// Runner runs the trials of a study into a directory.
+type Runner struct {
+	study    *Study
+	dir      string
+	engine   Engine
+	progress Progress
+	// Deadline is when no further trial is begun; the zero time for none.
+	Deadline time.Time
+	now      func() time.Time
+
+	kept    []Kept
+	failing []int // the places in kept of the last trials, as far as none of them could be measured
+}
+
+// ErrTime is that the time limit of this invocation had passed.
+var ErrTime = errors.New("the time limit has passed")
+
+// mostFailing is how many trials in a row may fail to be measured before it is the cluster that is at fault, and none
+// of the configurations.
+const mostFailing = 3
+
+// NewRunner goes on with what a directory has; a new one is made. An error where its trials were run on other terms
+// than the study's: they do not compare.
+func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Runner, error) {
+	r := &Runner{study: study, dir: dir, engine: engine, progress: progress, now: time.Now}
+	if err := os.MkdirAll(filepath.Join(dir, TrialsDir), 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, TermsFile)); errors.Is(err, os.ErrNotExist) {
+		terms, err := study.termsText()
+		if err == nil {
+			err = write(dir, TermsFile, terms)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	r.kept, err = study.Load(dir)
+	return r, err
+}
+
+// Finished are the trials that have an outcome and are of the study's space, in their order.
+func (r *Runner) Finished() []optimize.Trial { return r.study.Finished(r.kept) }
+
+// Used is what the trials of a configuration used.
+func (r *Runner) Used(p optimize.Point) Used { return r.study.Used(r.kept, p) }
+
+// Left is how many of the points a grid still lacks.
+func (r *Runner) Left(points []optimize.Point) int { return len(r.study.GridLeft(points, r.kept)) }
+
+// Search runs what a search proposes until it is at its end. An error is ctx's cause, ErrTime, or that nothing can be
+// measured; what was is kept.
+func (r *Runner) Search(ctx context.Context, s *optimize.Search) error {
+	return r.run(ctx, func() (optimize.Proposal, bool, error) { return s.Next(r.Finished()) })
+}
+
+// Grid runs each of the points once, those that could not be measured twice at most. Its errors are those of Search.
+func (r *Runner) Grid(ctx context.Context, points []optimize.Point) error {
+	return r.run(ctx, func() (optimize.Proposal, bool, error) {
+		if left := r.study.GridLeft(points, r.kept); len(left) > 0 {
+			return left[0], true, nil
+		}
+		return optimize.Proposal{}, false, nil
+	})
+}
+
+func (r *Runner) run(ctx context.Context, next func() (optimize.Proposal, bool, error)) error {
+	if err := r.again(ctx); err != nil {
+		return err
+	}
+	for {
+		p, more, err := next()
+		if err != nil || !more {
+			return err
+		}
+		if err := r.begin(ctx); err != nil {
+			return err
+		}
+		label := r.study.Space.Text(p.Point)
+		k := Kept{Number: r.lastNumber() + 1, Attempt: p.Attempt, Why: p.Why, Settings: r.study.Space.Texts(p.Point)}
+		k.Dir = dirOf(r.dir, k.Number, label)
+		if err := k.save(); err != nil {
+			return err
+		}
+		r.progress.Say("trial %d: %s (%s)", k.Number, label, p.Why)
+		r.kept = append(r.kept, k)
+		if err := r.play(ctx, len(r.kept)-1, p.Point); err != nil {
+			return err
+		}
+	}
+}
+
+// again plays what was cut off.
+func (r *Runner) again(ctx context.Context) error {
+	for i, k := range r.kept {
+		p, found := r.study.Space.At(k.Settings)
+		if k.Outcome != nil || !found {
+			continue
+		}
+		if err := r.begin(ctx); err != nil {
+			return err
+		}
+		r.progress.Say("trial %d: %s was cut off, and is played again", k.Number, r.study.Space.Text(p))
+		if err := r.play(ctx, i, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin is nil where another trial may begin.
+func (r *Runner) begin(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !r.Deadline.IsZero() && r.now().After(r.Deadline) {
+		return ErrTime
+	}
+	return nil
+}
+
+func (r *Runner) lastNumber() int {
+	if len(r.kept) == 0 {
+		return 0
+	}
+	return r.kept[len(r.kept)-1].Number
+}
+
+// play plays the i-th of the trials that are kept.
+func (r *Runner) play(ctx context.Context, i int, p optimize.Point) error {
+	k := &r.kept[i]
+	began := r.now()
+	outcome, err := r.engine.Play(ctx, Order{Number: k.Number, Point: p, Label: r.study.Space.Text(p), Dir: k.Dir})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		r.progress.Say("trial %d could not be measured: %v", k.Number, err)
+		outcome = unmeasured(tuning.Inconclusive)
+		outcome.Error = err.Error()
+		if r.failing = append(r.failing, i); len(r.failing) == mostFailing {
+			return errors.Join(fmt.Errorf(
+				"%d trials in a row could not be measured; mend what kept them, and go on: they are played again: %w",
+				mostFailing, err), r.forget())
+		}
+	} else {
+		r.failing = nil
+	}
+	outcome.Seconds = r.now().Sub(began).Seconds()
+	k.Outcome = &outcome
+	if err := k.save(); err != nil {
+		return err
+	}
+	if outcome.Error == "" {
+		r.progress.Say("trial %d: %s%s", k.Number, outcome.Verdict, outcome.figures())
+	}
+	return r.record()
+}
+
+// forget takes the outcomes from the trials that could not be measured, so that they are played again.
+func (r *Runner) forget() (err error) {
+	for _, i := range r.failing {
+		r.kept[i].Outcome = nil
+		err = errors.Join(err, r.kept[i].save())
+	}
+	return err
+}
+
+// record writes what was found as a space given as data.
+func (r *Runner) record() error {
+	trials := r.Finished()
+	source := fmt.Sprintf("%d trials of %s on a cluster, kept in %s", len(trials), filepath.Base(r.study.File.Path()),
+		r.dir)
+	return write(r.dir, SpaceFile, r.study.File.Recorded(source, trials))
+}
+
+func (o Outcome) figures() (text string) {
+	if o.LatencyMs.Known() {
+		text += ", " + tuning.Digits(o.LatencyMs) + " ms"
+	}
+	if o.Completeness.Known() {
+		text += ", " + tuning.Digits(100*o.Completeness) + "% complete"
+	}
+	if o.Limiter != "" {
+		text += ", limited by " + string(o.Limiter)
+	}
+	return fmt.Sprintf("%s, %.0f s", text, o.Seconds)
+}

@@ -1,0 +1,278 @@
+package searchrunner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
+)
+
+// Study is a search whose trials are run: its file, what may be tried, and the experiment by which a trial is.
+type Study struct {
+	File  *searchfile.File
+	Space optimize.Space
+	// Text is the experiment's file, byte for byte.
+	Text []byte
+	base *experimentfile.File
+	// latency is the goal that the target's latency is the limit of.
+	latency tuning.Goal
+}
+
+// Open reads the experiment of a search's file, and checks that trials can be run by both: all faults have their file,
+// line and field.
+func Open(file *searchfile.File) (*Study, error) {
+	if file.Experiment == "" {
+		return nil, file.Fault("experiment",
+			"is missing: trials on a cluster are launched and measured by an experiment's file; name one, or a space given as data with --simulate")
+	}
+	space, err := file.Space()
+	if err != nil {
+		return nil, err
+	}
+	base, text, err := experimentfile.Read(file.ExperimentPath())
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{File: file, Space: space, Text: text, base: base}
+	if err := s.aim(); err != nil {
+		return nil, err
+	}
+	return s, s.checkNames()
+}
+
+// aim makes the experiment one step at the target.
+func (s *Study) aim() error {
+	x, target := s.base, s.File.OptimizeTarget()
+	rate := target.RecordsPerSecond
+	if !rate.Known() && target.MiBPerSecond.Known() && x.Records.MeanSize > 0 {
+		rate = target.MiBPerSecond * (1 << 20) / tuning.Figure(x.Records.MeanSize)
+	}
+	switch {
+	case rate.Known():
+		x.Load.RecordsPerSecond = experimentfile.Rate{PerSecond: float64(rate)}
+	case x.Load.RecordsPerSecond.Calibrated && x.Load.Source != runstore.SourceNone:
+		return s.File.Fault("target.records_per_second",
+			"is missing, and %s calibrates the rate: give one, the same for all trials", s.File.ExperimentPath())
+	}
+	if target.CatchUp.Known() && x.Steps.CatchUp.Factor == 0 {
+		return s.File.Fault("target.catch_up",
+			"steps.catch_up is missing in %s: say there how many more records are offered, and for how long",
+			s.File.ExperimentPath())
+	}
+	queries := float64(x.Load.Queries)
+	if target.Queries.Known() {
+		queries = float64(target.Queries)
+	}
+	s.goals(target)
+	x.Test, x.Grid, x.OnFail = 0, nil, experimentfile.FailFails
+	x.Steps.Kind, x.Steps.Axis, x.Steps.Search, x.Steps.Values = string(runstore.LoadStep), string(runstore.Queries),
+		string(tuning.FullSearch), []float64{queries}
+	x.Steps.Confirm, x.Steps.ExpectedCapacity, x.Steps.Repeats, x.Steps.InconclusiveRepeats = false, 0, 1, 0
+	if err := x.Check(); err != nil {
+		return fmt.Errorf("%s: target: as a step of its experiment: %w", s.File.Path(), err)
+	}
+	return nil
+}
+
+// goals gives the experiment the target's. Its own of other figures stay; the target's latency is the limit of its
+// first goal of one, else of the mean filter latency.
+func (s *Study) goals(target optimize.Target) {
+	latency := experimentfile.Goal{Figure: string(tuning.FilterLatency), Statistic: string(tuning.Mean)}
+	var goals []experimentfile.Goal
+	isFirst := true
+	for _, g := range s.base.Goals {
+		switch figure := tuning.GoalFigure(g.Figure); {
+		case target.LatencyMs.Known() && figure.Unit() == "ms" && isFirst:
+			latency.Figure, latency.Statistic, isFirst = g.Figure, g.Statistic, false
+		case target.Completeness.Known() && figure == tuning.Completeness, target.CatchUp.Known() &&
+			figure == tuning.CatchUp, figure == tuning.CapacityFigure:
+		default:
+			goals = append(goals, g)
+		}
+	}
+	if latency.Statistic == "" {
+		latency.Statistic = string(tuning.GoalFigure(latency.Figure).Statistics()[0])
+	}
+	s.latency = tuning.Goal{Figure: tuning.GoalFigure(latency.Figure), Statistic: tuning.Statistic(latency.Statistic)}
+	limit := func(v tuning.Figure, unit string) experimentfile.Limit {
+		return experimentfile.Limit{Text: strconv.FormatFloat(float64(v), 'f', -1, 64) + unit, Given: true}
+	}
+	if target.LatencyMs.Known() {
+		latency.AtMost = limit(target.LatencyMs, "ms")
+		goals = append(goals, latency)
+	}
+	if target.Completeness.Known() {
+		goals = append(goals, experimentfile.Goal{Figure: string(tuning.Completeness), AtLeast: limit(target.Completeness, "")})
+	}
+	if target.CatchUp.Known() {
+		goals = append(goals, experimentfile.Goal{Figure: string(tuning.CatchUp), AtLeast: limit(target.CatchUp, "")})
+	}
+	s.base.Goals = goals
+}
+
+// Base is the experiment at the target, without a configuration's settings.
+func (s *Study) Base() *experimentfile.File { return s.base }
+
+// Experiment is the experiment of one configuration.
+func (s *Study) Experiment(p optimize.Point) *experimentfile.File {
+	x := *s.base
+	x.Topology.Settings = slices.Clone(s.base.Topology.Settings)
+	configured := s.Space.Configured(p)
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		x.Topology.Settings = slices.DeleteFunc(x.Topology.Settings, func(other experimentfile.Setting) bool {
+			return plain(other.Key) == plain(name)
+		})
+		x.Topology.Settings = append(x.Topology.Settings, experimentfile.Setting{Key: name, Value: valueText(configured[name])})
+	}
+	return &x
+}
+
+// plain is a setting's name without what makes one of Storm's one of Bullet's.
+func plain(name string) string { return strings.TrimPrefix(name, plugininfo.Custom) }
+
+func valueText(v any) string {
+	if n, is := v.(float64); is {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// Plan is what one trial does, under topologies' names of its own.
+func (s *Study) Plan(o Order) runstore.Plan {
+	plan := s.Experiment(o.Point).Plan()
+	plan.EndEarly = true
+	plan.Topology = fmt.Sprintf("%s-%03d", plan.Topology, o.Number)
+	trial := &plan.Trials[0]
+	trial.Label, trial.Point = o.Label, nil
+	for i, level := range o.Point {
+		value := tuning.Unknown
+		if v, err := strconv.ParseFloat(s.Space.Settings[i].Values[level].Text, 64); err == nil {
+			value = tuning.Figure(v)
+		}
+		trial.Point = append(trial.Point, runstore.Coordinate{Axis: s.Space.Settings[i].As,
+			Label: s.Space.Settings[i].Values[level].Text, Value: value})
+	}
+	return plan
+}
+
+// LaunchPlan is a plan by which a cluster can be brought up for all trials: that of a configuration with the most
+// workers.
+func (s *Study) LaunchPlan() runstore.Plan {
+	p := make(optimize.Point, len(s.Space.Settings))
+	for i, each := range s.Space.Settings {
+		if plain(each.Name) == "topology.workers" {
+			for level, v := range each.Values {
+				if v.Number > each.Values[p[i]].Number {
+					p[i] = level
+				}
+			}
+		}
+	}
+	return s.Plan(Order{Point: p, Label: s.Space.Text(p)})
+}
+
+// TrialSeconds is about how long a trial takes: by the file, else by the experiment's plan.
+func (s *Study) TrialSeconds() float64 {
+	if s.File.TrialTime > 0 {
+		return s.File.TrialSeconds()
+	}
+	about, _ := s.LaunchPlan().Estimate()
+	return about.Seconds()
+}
+
+// terms are what trials must have in common to be compared.
+type terms struct {
+	Target optimize.Target `json:"target"`
+	Plan   runstore.Plan   `json:"plan"`
+}
+
+func (s *Study) terms() terms {
+	plan := s.base.Plan()
+	plan.Title, plan.About, plan.Caveats = "", "", nil
+	return terms{s.File.OptimizeTarget(), plan}
+}
+
+func (s *Study) termsText() ([]byte, error) { return json.MarshalIndent(s.terms(), "", " ") }
+
+// Load reads the trials of a search's directory in their order; none where there is no directory. An error where they
+// were run on other terms than the study's: they do not compare.
+func (s *Study) Load(dir string) ([]Kept, error) {
+	before, err := os.ReadFile(filepath.Join(dir, TermsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Load(dir)
+	} else if err != nil {
+		return nil, err
+	}
+	now, err := s.termsText()
+	switch {
+	case err != nil:
+		return nil, err
+	case string(before) != string(now):
+		return nil, fmt.Errorf("%s has trials with another target, load or launch than %s has now; give another directory with --out, or restore the file",
+			dir, s.File.Path())
+	}
+	return Load(dir)
+}
+
+// known are settings of which a search may be; the names of Bullet's and the experiment's own YAML are known beside
+// them.
+var known = []string{
+	"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism",
+	"bullet.topology.bullet.spout.parallelism", "bullet.topology.query.spout.parallelism",
+	"bullet.topology.filter.bolt.parallelism", "bullet.topology.join.bolt.parallelism",
+	"bullet.topology.result.bolt.parallelism", "bullet.topology.loop.bolt.parallelism",
+	"bullet.topology.replay.bolt.parallelism", "topology.workers", "topology.acker.executors",
+	"topology.max.spout.pending", "topology.worker.childopts", "topology.worker.gc.childopts",
+	"topology.worker.max.heap.size.mb", "topology.executor.receive.buffer.size", "topology.transfer.buffer.size",
+	"topology.producer.batch.size", "topology.transfer.batch.size",
+	"topology.batch.flush.interval.millis", "topology.stats.sample.rate",
+}
+
+// mostEdits is how far a name may be from a known one to be that one, misspelt.
+const mostEdits = 2
+
+// checkNames refuses a setting whose name is a known one's, misspelt: nothing would read it, and all its values would
+// be one.
+func (s *Study) checkNames() error {
+	text, err := textfile.Read(s.base.Conf(), textfile.Most)
+	if err != nil {
+		return fmt.Errorf("%s: topology.conf: %w", s.File.ExperimentPath(), err)
+	}
+	conf := map[string]any{}
+	if err := yamlfile.Decode(text, &conf); err != nil {
+		return fmt.Errorf("%s: %w", s.base.Conf(), err)
+	}
+	names := slices.Clone(known)
+	for name := range conf {
+		names = append(names, plain(name))
+	}
+	for _, each := range s.base.Topology.Settings {
+		names = append(names, plain(each.Key))
+	}
+	for i, each := range s.Space.Settings {
+		name := plain(each.Name)
+		nearest := yamlfile.Nearest(name, names...)
+		if name != nearest && levenshtein.ComputeDistance(name, nearest) <= mostEdits {
+			return s.File.Fault(fmt.Sprintf("settings[%d].name", i), "nobody reads %q; did you mean %q?", each.Name,
+				strings.TrimSuffix(each.Name, name)+nearest)
+		}
+	}
+	return nil
+}

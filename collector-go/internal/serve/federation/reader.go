@@ -1,0 +1,184 @@
+package federation
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+)
+
+// Engine evaluates PromQL at a moment; what it gives are the series of a vector, or of a range.
+type Engine interface {
+	Evaluate(ctx context.Context, expression string, at time.Time) ([]Line, error)
+}
+
+// Line is a series with its samples, by time.
+type Line struct {
+	Labels  map[string]string
+	TimesMs []int64
+	Values  []float64
+}
+
+// Reader has what a registry knows, and what the engine has of other collectors. It is safe for concurrent use.
+type Reader struct {
+	own    *registry.Registry
+	engine Engine
+	now    func() time.Time
+
+	mu     sync.Mutex
+	listed *listed // topologies of the engine; nil: never asked for
+}
+
+// New returns a reader of what a collector knows itself, and of an engine; nil: of no engine.
+func New(own *registry.Registry, engine Engine, now func() time.Time) *Reader {
+	return &Reader{own: own, engine: engine, now: now}
+}
+
+const (
+	// patience is how long an answer waits for the engine before it does without.
+	patience = 5 * time.Second
+	// furthest is as far back as annotations are looked for: as long as a registry keeps them.
+	furthest = 90 * 24 * time.Hour
+)
+
+func (r *Reader) ask(ctx context.Context, expression string, at time.Time) ([]Line, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found, err := r.engine.Evaluate(ctx, expression, at)
+	if err != nil {
+		return nil, fmt.Errorf("what other collectors know is missing: %w", err)
+	}
+	return found, nil
+}
+
+// Annotations are those that a filter selects, by time, the collector's own and others. Of one that several have the
+// own is given. With an error all own ones come, and others are missing.
+func (r *Reader) Annotations(ctx context.Context, f registry.Filter) ([]registry.Annotation, error) {
+	own := r.own.Annotations(f)
+	if r.engine == nil {
+		return own, nil
+	}
+	shared, err := r.shared(ctx, f)
+	if len(shared) == 0 {
+		return own, err
+	}
+	had := map[string]bool{}
+	for _, a := range r.own.Annotations(registry.Filter{Topology: f.Topology, ToMs: math.MaxInt64}) {
+		had[sharedID(identityOf(&a), a.TimeMs)] = true
+	}
+	for _, a := range shared {
+		if !had[a.ID] && f.Selects(&a) {
+			own = append(own, a)
+		}
+	}
+	return f.Newest(own), err
+}
+
+// shared are the engine's annotations around a filter's range.
+func (r *Reader) shared(ctx context.Context, f registry.Filter) ([]registry.Annotation, error) {
+	nowMs, reach := r.now().UnixMilli(), Reach.Milliseconds()
+	toMs := min(min(f.ToMs, nowMs)+reach, nowMs)
+	fromMs := max(f.FromMs-reach, nowMs-furthest.Milliseconds())
+	if f.FromMs < 0 {
+		fromMs = nowMs - furthest.Milliseconds()
+	}
+	if toMs <= fromMs {
+		return nil, nil
+	}
+	of := ""
+	if f.Topology != "" {
+		of = ",topology=" + strconv.Quote(clip(f.Topology))
+	}
+	found, err := r.ask(ctx, fmt.Sprintf(`{__name__=~"%s|%s"%s}[%dms]`, Start, End, of, toMs-fromMs),
+		time.UnixMilli(toMs))
+	if err != nil {
+		return nil, err
+	}
+	return annotationsOf(found), nil
+}
+
+// text is one text of an annotation; another is another annotation's, or what it was before it changed.
+type text struct {
+	identity
+	text string
+}
+
+// annotationsOf joins beginnings and ends. Of several texts that began at once, as when one was changed, the one that
+// ended last is taken.
+func annotationsOf(found []Line) []registry.Annotation {
+	ends := map[text][]int64{}
+	for _, l := range found {
+		if l.Labels[model.MetricNameLabel] == End {
+			ends[textOf(l)] = append(ends[textOf(l)], moments(l)...)
+		}
+	}
+	byID := map[string]registry.Annotation{}
+	for _, l := range found {
+		if l.Labels[model.MetricNameLabel] != Start {
+			continue
+		}
+		of := textOf(l)
+		starts := moments(l)
+		for i, startMs := range starts {
+			nextMs := int64(math.MaxInt64)
+			if i+1 < len(starts) {
+				nextMs = starts[i+1]
+			}
+			a := registry.Annotation{ID: sharedID(of.identity, startMs), Topology: of.topology, TimeMs: startMs,
+				EndMs: lastIn(ends[of], startMs, nextMs), Title: of.title, Text: of.text, Origin: registry.OfEngine}
+			if a.Kind() != of.kind {
+				a.Tags = []string{of.kind}
+			}
+			if before, twice := byID[a.ID]; !twice || before.EndMs < a.EndMs ||
+				before.EndMs == a.EndMs && before.Text < a.Text {
+				byID[a.ID] = a
+			}
+		}
+	}
+	all := make([]registry.Annotation, 0, len(byID))
+	for _, a := range byID {
+		all = append(all, a)
+	}
+	return all
+}
+
+func textOf(l Line) text {
+	return text{identity{l.Labels["topology"], l.Labels["kind"], l.Labels["title"]}, l.Labels["text"]}
+}
+
+// moments are a series' values as times, ascending, each once.
+func moments(l Line) []int64 {
+	all := make([]int64, 0, len(l.Values))
+	for _, v := range l.Values {
+		if v > 0 && v < math.MaxInt64/1000 { // who writes to the engine may write anything
+			all = append(all, int64(math.Round(v*1000)))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// lastIn is the last of times in [fromMs, beforeMs); 0 where there is none.
+func lastIn(times []int64, fromMs, beforeMs int64) (last int64) {
+	for _, ms := range times {
+		if ms >= fromMs && ms < beforeMs {
+			last = max(last, ms)
+		}
+	}
+	return last
+}
+
+// sharedID is the same for the same annotation in every collector's answer.
+func sharedID(of identity, startMs int64) string {
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%q %q %q %d", of.topology, of.kind, of.title, startMs)
+	return registry.SharedPrefix + strconv.FormatUint(hash.Sum64(), 16)
+}

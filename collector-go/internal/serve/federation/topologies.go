@@ -1,0 +1,239 @@
+package federation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+)
+
+// Topologies of others are those of which the engine has a sample of the last day, by five minutes; while one reports,
+// by its newest slice.
+const (
+	newest    = `timestamp(%[1]s) or max_over_time(timestamp(%[1]s)[1d:5m])`
+	first     = `min_over_time(timestamp(%s)[1d:5m])`
+	workers   = `count by (topology) (bullet_worker_info)`
+	describes = `bullet_topology_info`
+	worksIn   = `bullet_worker_info{topology=%q}`
+	runsWhere = `count by (worker, component, task) ({__name__=~"storm_emitted_total|storm_executed_total",topology=%q})`
+
+	// silence is how old the newest slice of a topology that runs may be: slices come up to a minute after their end.
+	silence = 3 * time.Minute
+	// listedFor is how long a list is answered again without asking.
+	listedFor = 10 * time.Second
+)
+
+// listed are the engine's topologies by name, as they were at a moment.
+type listed struct {
+	at    time.Time
+	known map[string]topology
+	err   error
+}
+
+// topology is one of the engine's.
+type topology struct {
+	registry.Summary
+	lastMs int64
+	runs   []registry.Run // the newest first
+}
+
+// Topologies lists what is known, by name: the collector's own, and those whose samples another collector takes. With
+// an error all own ones come, and others are missing.
+func (r *Reader) Topologies(ctx context.Context) ([]registry.Summary, error) {
+	own := r.own.Topologies()
+	if r.engine == nil {
+		return own, nil
+	}
+	known, err := r.list(ctx)
+	others := maps.Clone(known)
+	for i, s := range own {
+		if there, also := others[s.Name]; also && !left(s, there) {
+			delete(others, s.Name)
+		} else if also {
+			own[i] = there.Summary
+			delete(others, s.Name)
+		}
+	}
+	for _, there := range others {
+		own = append(own, there.Summary)
+	}
+	slices.SortFunc(own, func(a, b registry.Summary) int { return strings.Compare(a.Name, b.Name) })
+	return own, err
+}
+
+// left reports whether a topology of ours is another collector's by now.
+func left(own registry.Summary, there topology) bool {
+	heard, err := time.Parse(time.RFC3339Nano, own.LastSeen)
+	return err == nil && !own.Alive && there.lastMs > heard.Add(silence).UnixMilli()
+}
+
+// Topology is the run with Storm's id, or the newest where id is "", the collector's own before others.
+func (r *Reader) Topology(ctx context.Context, name, id string) (registry.Topology, bool, error) {
+	own, found := r.own.Topology(name, id)
+	if r.engine == nil {
+		return own, found, nil
+	}
+	known, err := r.list(ctx)
+	there, also := known[name]
+	if found && (!also || id != "" || !left(own.Summary, there)) {
+		return own, true, nil
+	}
+	if !also || id != "" && id != there.ID {
+		return own, found, err
+	}
+	all, err := r.whole(ctx, there)
+	return all, true, err
+}
+
+// list asks for the engine's topologies, one caller at a time.
+func (r *Reader) list(ctx context.Context) (map[string]topology, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if r.listed == nil || now.Sub(r.listed.at) >= listedFor {
+		known, err := r.read(ctx, now)
+		if err != nil && ctx.Err() != nil {
+			return nil, err // this caller's own end
+		}
+		r.listed = &listed{now, known, err}
+	}
+	return r.listed.known, r.listed.err
+}
+
+func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, error) {
+	var answers [3][]Line
+	for i, expression := range []string{fmt.Sprintf(newest, describes), fmt.Sprintf(first, describes), workers} {
+		var err error
+		if answers[i], err = r.ask(ctx, expression, now); err != nil {
+			return nil, err
+		}
+	}
+	began := map[string]int64{} // by id
+	for _, l := range answers[1] {
+		began[l.Labels["topology_id"]] = l.lastMs()
+	}
+	known := map[string]topology{}
+	for _, l := range answers[0] {
+		t := topologyOf(l, began[l.Labels["topology_id"]], now.UnixMilli())
+		before := known[t.Name]
+		runs := append(before.runs, t.runs...)
+		if before.lastMs > t.lastMs {
+			t = before
+		}
+		t.runs = runs
+		known[t.Name] = t
+	}
+	for _, l := range answers[2] {
+		if t, is := known[l.Labels["topology"]]; is && len(l.Values) > 0 {
+			t.Workers = int(l.Values[0])
+			known[t.Name] = t
+		}
+	}
+	for _, t := range known {
+		slices.SortFunc(t.runs, func(a, b registry.Run) int { return strings.Compare(b.LastSeen, a.LastSeen) })
+	}
+	return known, nil
+}
+
+// lastMs reads a series whose values are times in seconds.
+func (l Line) lastMs() int64 {
+	if all := moments(l); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return 0
+}
+
+func topologyOf(l Line, firstMs, nowMs int64) topology {
+	lastMs := l.lastMs()
+	firstMs = min(cmp.Or(firstMs, lastMs), lastMs)
+	of := l.Labels
+	t := topology{lastMs: lastMs, Summary: registry.Summary{
+		Name: of["topology"], ID: of["topology_id"], FirstSeen: timeText(firstMs), LastSeen: timeText(lastMs),
+		Alive: lastMs > nowMs-silence.Milliseconds(), Elsewhere: true,
+		Versions: registry.Versions{Storm: of["storm_version"], Bullet: of["bullet_version"], Java: of["java_version"],
+			Plugin: of["plugin_version"]},
+		Condition: registry.Condition{State: registry.Silent, Since: timeText(lastMs), By: "engine"},
+	}}
+	if t.Alive {
+		t.Condition.State, t.Condition.Since = registry.Running, t.FirstSeen
+	}
+	t.runs = []registry.Run{{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen}}
+	return t
+}
+
+func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// whole asks for what the engine has of one topology: its workers, and which tasks run in them.
+func (r *Reader) whole(ctx context.Context, t topology) (registry.Topology, error) {
+	all := registry.Topology{Summary: t.Summary, Components: []registry.Component{}, Workers: []registry.Worker{},
+		Resources: registry.Resources{Rows: []registry.ResourceRow{}}, Unplaced: []registry.ComponentTasks{},
+		Producers: []registry.Producer{}, Settings: map[string]string{}, Runs: t.runs}
+	now := r.now()
+	seen, err := r.ask(ctx, fmt.Sprintf("timestamp("+worksIn+")", t.Name), now)
+	if err != nil {
+		return all, err
+	}
+	since, err := r.ask(ctx, fmt.Sprintf(first, fmt.Sprintf(worksIn, t.Name)), now)
+	if err != nil {
+		return all, err
+	}
+	began := map[string]int64{} // by worker and process
+	for _, l := range since {
+		began[l.Labels["worker"]+" "+l.Labels["pid"]] = l.lastMs()
+	}
+	tasks, err := r.ask(ctx, fmt.Sprintf(runsWhere, t.Name), now)
+	if err != nil {
+		return all, err
+	}
+	placed := map[string]map[string][]int32{}
+	for _, l := range tasks {
+		id, err := strconv.ParseInt(l.Labels["task"], 10, 32)
+		if err != nil {
+			continue
+		}
+		here := placed[l.Labels["worker"]]
+		if here == nil {
+			here = map[string][]int32{}
+			placed[l.Labels["worker"]] = here
+		}
+		here[l.Labels["component"]] = append(here[l.Labels["component"]], int32(id))
+	}
+	components := map[string]bool{}
+	for _, l := range seen {
+		w := workerOf(l, placed[l.Labels["worker"]], began[l.Labels["worker"]+" "+l.Labels["pid"]], now.UnixMilli())
+		for _, c := range w.Components {
+			components[c.Component] = true
+		}
+		all.Tasks += w.Tasks
+		all.Workers = append(all.Workers, w)
+	}
+	slices.SortFunc(all.Workers, func(a, b registry.Worker) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
+	all.Summary.Workers, all.Summary.Components = len(all.Workers), len(components)
+	all.Hosts = registry.HostsOf(all.Workers)
+	return all, nil
+}
+
+func workerOf(l Line, tasks map[string][]int32, firstMs, nowMs int64) registry.Worker {
+	lastMs := l.lastMs()
+	w := registry.Worker{Worker: l.Labels["worker"], Host: l.Labels["host"],
+		FirstSeen: timeText(min(cmp.Or(firstMs, lastMs), lastMs)), LastSeen: timeText(lastMs),
+		Alive: lastMs > nowMs-silence.Milliseconds(), Components: []registry.ComponentTasks{}}
+	if port, err := strconv.ParseUint(w.Worker[strings.LastIndexByte(w.Worker, ':')+1:], 10, 16); err == nil {
+		w.Port = uint32(port)
+	}
+	w.Pid, _ = strconv.ParseUint(l.Labels["pid"], 10, 64) // 0 where it is not known
+	for _, component := range slices.Sorted(maps.Keys(tasks)) {
+		slices.Sort(tasks[component])
+		w.Tasks += len(tasks[component])
+		w.Components = append(w.Components, registry.ComponentTasks{Component: component, Tasks: tasks[component]})
+	}
+	return w
+}

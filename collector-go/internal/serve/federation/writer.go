@@ -1,0 +1,204 @@
+package federation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// Changes has annotations by the journal's positions. The registry is one.
+type Changes interface {
+	// AnnotationsSince are those that changed behind a position, and the position up to which it is so.
+	AnnotationsSince(after uint64) (changed []registry.Annotation, upTo uint64)
+}
+
+// Store takes samples for an engine. forward.Store is one; its methods are called by one goroutine.
+type Store interface {
+	// Append returns when the engine has acknowledged the columns; after an error it is called with the same again.
+	Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error)
+	// Durable is the position up to which all is acknowledged.
+	Durable() uint64
+}
+
+// WriterOptions of a writer.
+type WriterOptions struct {
+	Name   string // of the store, for figures and the log
+	Now    func() time.Time
+	Logger *slog.Logger
+	// Fates counts annotations by store and fate; see NewFates.
+	Fates *prometheus.CounterVec
+}
+
+// NewFates makes the counter of all writers.
+func NewFates(r prometheus.Registerer) *prometheus.CounterVec {
+	fates := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "bullet_metrics_shared_annotations_total",
+		Help: "Annotations for other collectors over the same engine, by fate: written, beyond (a topology had as many of the hour as are shared), old (of more than a day ago), refused (by the receiver, each sample counted).",
+	}, []string{"store", "fate"})
+	r.MustRegister(fates)
+	return fates
+}
+
+// Writer brings a registry's annotations to an engine, each once it is durable in the journal, in the order of the
+// journal. Its place is the store's cursor: what changed behind it is written after a restart, some of it again.
+type Writer struct {
+	options WriterOptions
+	changes Changes
+	store   Store
+	sent    uint64         // position
+	pending *slice.Columns // under way, up to upTo; nil: none
+	upTo    uint64
+	written map[string]*quota // by topology
+}
+
+// quota is what a topology has shared within an hour.
+type quota struct {
+	hour   int64
+	series map[uint64]bool // by hash of the labels
+}
+
+// NewWriter starts nothing: Run does.
+func NewWriter(changes Changes, store Store, o WriterOptions) *Writer {
+	w := &Writer{options: o, changes: changes, store: store, sent: store.Durable(), written: map[string]*quota{}}
+	for _, fate := range []string{"written", "beyond", "old", "refused"} {
+		o.Fates.WithLabelValues(o.Name, fate)
+	}
+	return w
+}
+
+const (
+	period     = time.Second
+	lastRetry  = 10 * time.Second
+	lastMoment = time.Second // for what is missing when a collector ends
+)
+
+// Run writes until ctx is done, and then for a moment what the engine still lacks.
+func (w *Writer) Run(ctx context.Context) error {
+	failed := 0 * period
+	for {
+		switch err := w.share(ctx); {
+		case err == nil:
+			failed = 0
+		case ctx.Err() == nil:
+			if failed == 0 {
+				w.options.Logger.Warn("writing annotations for other collectors failed; retrying", "store",
+					w.options.Name, "error", err)
+			}
+			failed = min(max(2*failed, period), lastRetry)
+		}
+		timer := time.NewTimer(max(failed, period))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
+			defer cancel()
+			_ = w.share(ending) // the next start goes on where this one ends
+			return nil
+		}
+	}
+}
+
+// share writes what has changed since the last call.
+func (w *Writer) share(ctx context.Context) error {
+	if w.pending == nil {
+		changed, upTo := w.changes.AnnotationsSince(w.sent)
+		if upTo <= w.sent {
+			return nil // after a restart: what is read again was sent
+		}
+		w.upTo = upTo
+		if w.pending = w.columns(changed); w.pending == nil {
+			w.sent = upTo
+			return nil
+		}
+	}
+	rejected, err := w.store.Append(ctx, w.upTo, w.pending)
+	if err != nil {
+		return fmt.Errorf("share annotations: %w", err)
+	}
+	for _, samples := range rejected {
+		w.count("refused", samples)
+	}
+	w.pending, w.sent = nil, w.upTo
+	return nil
+}
+
+func (w *Writer) count(fate string, n int) {
+	w.options.Fates.WithLabelValues(w.options.Name, fate).Add(float64(n))
+}
+
+// columns are annotations as samples; nil where there is nothing to write.
+func (w *Writer) columns(changed []registry.Annotation) *slice.Columns {
+	c := &slice.Columns{}
+	refs := map[string]slice.Ref{}
+	nowMs := w.options.Now().UnixMilli()
+	for i := range changed {
+		a := &changed[i]
+		if max(a.TimeMs, a.EndMs) < nowMs-Reach.Milliseconds() {
+			w.count("old", 1)
+			continue
+		}
+		if !w.has(a, nowMs) {
+			w.count("beyond", 1)
+			continue
+		}
+		w.count("written", 1)
+		w.add(c, refs, labelsOf(Start, a), a.TimeMs, nowMs)
+		if a.EndMs != 0 {
+			w.add(c, refs, labelsOf(End, a), a.EndMs, nowMs)
+		}
+	}
+	if c.Len() == 0 {
+		return nil
+	}
+	return c
+}
+
+func (w *Writer) add(c *slice.Columns, refs map[string]slice.Ref, series labels.Labels, ms, nowMs int64) {
+	key := series.String()
+	ref, known := refs[key]
+	if !known {
+		ref = slice.Ref(len(refs)) // of this hand-over alone
+		refs[key] = ref
+		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref,
+			Series: metric.Series{Labels: series, Kind: metric.KindGauge}})
+	}
+	c.Refs, c.Values = append(c.Refs, ref), append(c.Values, float64(ms)/1000)
+	c.EndsMs = append(c.EndsMs, min(max(ms, nowMs-oldest.Milliseconds()), nowMs))
+}
+
+// has reports whether a topology may share one more annotation, or has shared this one within the hour.
+func (w *Writer) has(a *registry.Annotation, nowMs int64) bool {
+	hour := nowMs / time.Hour.Milliseconds()
+	for topology, q := range w.written {
+		if q.hour != hour {
+			delete(w.written, topology)
+		}
+	}
+	q := w.written[a.Topology]
+	if q == nil {
+		q = &quota{hour, map[uint64]bool{}}
+		w.written[a.Topology] = q
+	}
+	series := labelsOf(Start, a).Hash()
+	if !q.series[series] && len(q.series) >= MaxSeries {
+		return false
+	}
+	q.series[series] = true
+	return true
+}
+
+func labelsOf(name string, a *registry.Annotation) labels.Labels {
+	of := identityOf(a)
+	return labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, name, "topology", of.topology, "kind", of.kind,
+		"title", of.title)).Set("text", clip(a.Text)).Labels() // the builder leaves out what is empty
+}

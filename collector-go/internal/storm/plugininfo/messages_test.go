@@ -1,0 +1,105 @@
+package plugininfo
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const pluginSource = "../../../../plugin-java/src/main/java"
+
+var (
+	logCall = regexp.MustCompile(`\b(?:LOG|log)\.(info|warn|error)\(`)
+	texts   = regexp.MustCompile(`^\s*"(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*`)
+	joins   = regexp.MustCompile(`"\s*\+\s*"`)
+)
+
+// loggedBySource are the messages of the plugin's source with their levels. Each begins with LogMark.
+func loggedBySource(t *testing.T) map[string]string {
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(pluginSource, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".java" {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, at := range logCall.FindAllSubmatchIndex(source, -1) {
+			quoted := string(texts.Find(source[at[1]:]))
+			require.NotEmpty(t, quoted, "%s: a message that is not written where it is logged", path)
+			quoted = strings.TrimSpace(joins.ReplaceAllString(quoted, ""))
+			text, marked := strings.CutPrefix(quoted[1:len(quoted)-1], LogMark)
+			assert.True(t, marked, "%s: %q does not begin with %q", path, text, LogMark)
+			all[text] = string(source[at[2]:at[3]])
+		}
+		return nil
+	}))
+	return all
+}
+
+// Each message of the plugin's source has its row and each row is in the source; what is a warning or an error has a
+// fix, and nothing else.
+func TestMessagesAreThoseOfThePlugin(t *testing.T) {
+	source := loggedBySource(t)
+	known := map[string]bool{}
+	for _, m := range Messages {
+		level, logged := source[m.Text]
+		assert.True(t, logged, "the plugin does not log %q", m.Text)
+		assert.False(t, known[m.Text], "twice: %q", m.Text)
+		known[m.Text] = true
+		assert.NotEmpty(t, m.Means, m.Text)
+		assert.Equal(t, level != "info", m.Fix != "", "%s: %s", level, m.Text)
+		for _, over := range m.ends {
+			assert.NotEqual(t, "info", source[over], "%q ends no trouble: %q", m.Text, over)
+			assert.Contains(t, source, over)
+		}
+	}
+	for text := range source {
+		assert.True(t, known[text], "no row for %q", text)
+	}
+}
+
+// The parts by which causes are kept apart are in the plugin's source, and every advice that it gives is one of them.
+func TestCausesAreThoseOfThePlugin(t *testing.T) {
+	read := func(path string) string {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(source)
+	}
+	const storm = pluginSource + "/io/github/bulletmetrics/storm/"
+	source := read(storm+"send/OutageLog.java") + read(storm+"sampler/SamplePack.java") +
+		read(storm+"latency/LatencyPack.java") + read("../../../../proto/bulletmetrics/v1/service.proto")
+	parts := map[string]bool{}
+	for _, m := range Messages {
+		for _, c := range m.Causes {
+			assert.Contains(t, source, c.Part)
+			assert.NotEmpty(t, c.Fix)
+			parts[c.Part] = true
+		}
+	}
+	advices := regexp.MustCompile(`return "([A-Z][^"]*)";`).FindAllStringSubmatch(read(storm+"send/OutageLog.java"), -1)
+	require.Len(t, advices, 9)
+	for _, advice := range advices {
+		assert.True(t, parts[advice[1]], "no cause for %q", advice[1])
+	}
+}
+
+// Each message is read as itself with anything in its gaps, and so is each with another's words there.
+func TestReadTakesEachMessageForItself(t *testing.T) {
+	for i := range Messages {
+		for _, gap := range []string{"", "x", "1: 2", "a (it was b): c.", "topology.worker.childopts"} {
+			text := strings.ReplaceAll(Messages[i].Text, "{}", gap)
+			assert.Same(t, &Messages[i], Read(text), text)
+		}
+		if !strings.HasSuffix(Messages[i].Text, "{}") {
+			assert.NotSame(t, &Messages[i], Read(Messages[i].Text+" And more"), Messages[i].Text)
+		}
+	}
+	assert.Nil(t, Read("Nothing of the plugin's"))
+	assert.Nil(t, Read(""))
+}

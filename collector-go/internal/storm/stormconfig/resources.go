@@ -1,0 +1,29 @@
+package stormconfig
+
+import "fmt"
+
+// What register() has Storm reserve for the consumer (plugin-java's ConsumerResources).
+const (
+	leastHeapMiB     = 64
+	heapMiBAThousand = 32
+	offHeapMiB       = 24
+	leastCPU         = 2 // in percent of a core
+	cpuAThousand     = 4
+)
+
+// resources are the requests to the resource-aware scheduler, which Storm has since 2.0 for consumers too. Where the
+// size of the topology is not known they are those of the smallest; register() counts the executors itself.
+func resources(r Request) []Line {
+	if !r.Storm.from(2, 0, 0) {
+		return nil
+	}
+	const of = "topology.metrics.consumer."
+	share := func(aThousand int) int { return (r.Executors*aThousand + 999) / 1000 }
+	why := fmt.Sprintf("what the resource-aware scheduler is to reserve for a consumer of %d executors; register() counts them by Bullet's settings",
+		r.Executors)
+	return []Line{
+		{of + "resources.onheap.memory.mb", leastHeapMiB + share(heapMiBAThousand), why},
+		{of + "resources.offheap.memory.mb", offHeapMiB, why},
+		{of + "cpu.pcore.percent", leastCPU + share(cpuAThousand), why},
+	}
+}
