@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bullettest"
 )
 
@@ -29,12 +28,12 @@ func TestLoadCountsErrorsAsFailed(t *testing.T) {
 			require.NoError(t, json.NewDecoder(strings.NewReader(out)).Decode(&result), out)
 			assert.Equal(t, 5, result.Queries.Submitted)
 			if form.End == "returned" {
-				assert.Equal(t, exit.Done, code, out)
+				assert.Equal(t, exitDone, code, out)
 				assert.Equal(t, []int{5, 0, 5},
 					[]int{result.Queries.Returned, result.Queries.Failed, result.Latency.Count})
 				return
 			}
-			assert.Equal(t, exit.Missed, code, out)
+			assert.Equal(t, exitMissed, code, out)
 			assert.Equal(t, []int{0, 5, 0}, []int{result.Queries.Returned, result.Queries.Failed, result.Latency.Count})
 			assert.Equal(t, map[bool]int{true: 5}[form.Refused], result.Queries.Refused)
 			assert.Nil(t, result.Latency.P99)
@@ -54,7 +53,7 @@ func TestCanaryCountsErrorsAsFailed(t *testing.T) {
 			t.Parallel()
 			out, said, code := runCanary(t, "--url", form.Serve(t), "--query", ownQuery, "--every", "100ms",
 				"--most-in-flight", "100", "--duration", "550ms", "--output", "json")
-			require.Equal(t, exit.Done, code, said)
+			require.Equal(t, exitDone, code, said)
 			var hour canaryLine
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &hour))

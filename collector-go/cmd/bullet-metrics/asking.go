@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // asking are the flags of commands that ask a running collector over HTTP.
@@ -15,12 +15,12 @@ type asking struct {
 
 func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
 	flags.StringVar(&a.collector, "collector", address, usage)
-	flags.Var(pathname.Of(&a.access.CA, ""), "tls-ca",
+	flags.Var(textfile.PathFlag(&a.access.CA, ""), "tls-ca",
 		"PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.Var(pathname.Of(&a.access.Cert, ""), "tls-cert",
+	flags.Var(textfile.PathFlag(&a.access.Cert, ""), "tls-cert",
 		"PEM file of this client's certificate, for a collector that asks for one")
-	flags.Var(pathname.Of(&a.access.Key, ""), "tls-key", "PEM file of its key")
-	flags.Var(pathname.Of(&a.access.TokenFile, ""), "token-file", "file with a token that may read")
+	flags.Var(textfile.PathFlag(&a.access.Key, ""), "tls-key", "PEM file of its key")
+	flags.Var(textfile.PathFlag(&a.access.TokenFile, ""), "token-file", "file with a token that may read")
 }
 
 // client asks the collector.

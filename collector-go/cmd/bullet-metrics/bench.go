@@ -17,8 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 func newBenchCommand() *cobra.Command {
@@ -43,7 +43,7 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 	m.asking.addFlags(flags, "",
 		"address of the target's HTTP, host:port or a URL (default the target's host, port 9320); a token must also be one that may read")
 	flags.BoolVar(&m.tls, "tls", false, "speak TLS with the target's gRPC")
-	flags.Var(pathname.Of(&m.dir, ""), "dir",
+	flags.Var(textfile.PathFlag(&m.dir, ""), "dir",
 		"directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
 	flags.StringVar(&m.output, "output", outputText, "text or json")
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // benchMetrics are those of a row.
@@ -77,7 +77,7 @@ An own collector starts again for each step, and ends before its disk is counted
 		"how long each number of clients sends; 0 for all --rows")
 	flags.Float64Var(&o.WorkerSamples, "worker-samples", 100,
 		"samples a second of a worker of your kind, for the capacity")
-	flags.Var(pathname.Of(&o.out, "out/bench-ingest"), "out",
+	flags.Var(textfile.PathFlag(&o.out, "out/bench-ingest"), "out",
 		`directory of the report: ingest.html, result.json, scaling.csv; "none" writes none`)
 	return command
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // asProgram is the environment in which the tests' binary is the program itself, for commands that start it.
@@ -144,6 +142,6 @@ func TestBenchOfWrongUsage(t *testing.T) {
 		{"injest"},
 	} {
 		_, err := program(append([]string{"bench"}, args...)...)
-		assert.Equal(t, exit.Usage, exitCode(err), "%v: %v", args, err)
+		assert.Equal(t, exitUsage, exitCode(err), "%v: %v", args, err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/canary"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // canaryOptions are the command's flags.
@@ -84,13 +84,13 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology, "name of the topology, the label of the metrics")
 	flags.StringVar(&o.sender.Host, "host", o.sender.Host, "name of this canary, in the label \"worker\" as NAME:0")
 	flags.BoolVar(&o.sender.TLS.Enabled, "tls", false, "speak TLS with the collector")
-	flags.Var(pathname.Of(&o.sender.TLS.CA, ""), "tls-ca",
+	flags.Var(textfile.PathFlag(&o.sender.TLS.CA, ""), "tls-ca",
 		"PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.Var(pathname.Of(&o.sender.TLS.Cert, ""), "tls-cert", "PEM file of this client's certificate")
-	flags.Var(pathname.Of(&o.sender.TLS.Key, ""), "tls-key", "PEM file of its key")
+	flags.Var(textfile.PathFlag(&o.sender.TLS.Cert, ""), "tls-cert", "PEM file of this client's certificate")
+	flags.Var(textfile.PathFlag(&o.sender.TLS.Key, ""), "tls-key", "PEM file of its key")
 	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "",
 		"name that the collector's certificate must be for (default the address' host)")
-	flags.Var(pathname.Of(&o.sender.TokenFile, ""), "token-file", "file with the token for the collector")
+	flags.Var(textfile.PathFlag(&o.sender.TokenFile, ""), "token-file", "file with the token for the collector")
 	flags.StringVar(&o.output, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
 	return command
 }

@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // runCanary runs the command, and gives what it printed, what it said beside it, and the exit code.
@@ -31,7 +29,7 @@ func runCanary(t *testing.T, args ...string) (out, said string, code int) {
 	if err != nil {
 		return stdout.String(), stderr.String() + err.Error(), exitCode(err)
 	}
-	return stdout.String(), stderr.String(), exit.Done
+	return stdout.String(), stderr.String(), exitDone
 }
 
 func TestCanaryPrintsLines(t *testing.T) {
@@ -39,7 +37,7 @@ func TestCanaryPrintsLines(t *testing.T) {
 	bullet, address := startFakeBullet(t)
 	out, said, code := runCanary(t, "--url", address, "--classes", "raw", "--every", "500ms", "--query-duration", "2s",
 		"--duration", "6s", "--output", "json")
-	require.Equal(t, exit.Done, code, said)
+	require.Equal(t, exitDone, code, said)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.GreaterOrEqual(t, len(lines), 2)
 	var hour canaryLine
@@ -56,7 +54,7 @@ func TestCanaryReportsWhatFails(t *testing.T) {
 	_, address := startFakeBullet(t)
 	out, said, code := runCanary(t, "--url", address, "--classes", "raw,top-k", "--every", "1s", "--query-duration",
 		"1s", "--duration", "2s", "--collector", "127.0.0.1:1")
-	assert.Equal(t, exit.Failed, code)
+	assert.Equal(t, exitFailed, code)
 	assert.Regexp(t, `(?m)^minute to \d\d:\d\d:\d\d +returned +failed +timed out +missed +p50 ms`, out)
 	assert.Regexp(t, `(?m)^top_k +0 +[12] `, out)
 	assert.Contains(t, said, "top_k failed")
@@ -83,7 +81,7 @@ func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 		"open /nope: no such file":  {"--url", "h:1", "--query", "@/nope"},
 	} {
 		_, said, code := runCanary(t, args...)
-		assert.Equal(t, exit.Usage, code, said)
+		assert.Equal(t, exitUsage, code, said)
 		assert.Contains(t, said, message)
 	}
 }
@@ -108,7 +106,7 @@ func TestCanaryAsksSomebodysOwnBQL(t *testing.T) {
 		"countries=SELECT country FROM STREAM(2000, TIME) LIMIT 2", "--query", "all=@"+file,
 		"--expect-field", "countries=country", "--expect-records", "all=2", "--every", "500ms", "--duration", "2s",
 		"--output", "json")
-	require.Equal(t, exit.Done, code, said)
+	require.Equal(t, exitDone, code, said)
 	mu.Lock()
 	defer mu.Unlock()
 	assert.Equal(t, map[string]bool{"/api/bullet/queries/http-query SELECT country FROM STREAM(2000, TIME) LIMIT 2": true,

@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
@@ -67,7 +67,7 @@ type collector struct {
 	own       *rulesengine.Own // the collector's own metrics
 	killings  *killings        // nil where no Nimbus is known
 	ingest    *ingest.Server
-	desk      *handover.Desk // nil where senders carry nothing
+	desk      *checkpoint.Transfers // nil where senders carry nothing
 	http      *httpapi.Server
 	loading   *loading // what was there before the start; nil before that
 	replay    *intake  // where captures are played: what the store is given; nil in a collector that serves
@@ -175,7 +175,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	}
 	col.retention = feed.NewRetention(col.journal.Release)
 	if c.GRPC.Acknowledge == config.AcknowledgeForwarded {
-		col.desk = handover.New()
+		col.desk = checkpoint.NewTransfers()
 	}
 	if c.Embedded.Enabled {
 		if err = col.openEmbedded(c, figures); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 func newCompareCommand() *cobra.Command {
@@ -80,4 +79,4 @@ func (e regressionError) Error() string {
 }
 
 // ExitCode states that a threshold was not met.
-func (regressionError) ExitCode() int { return exit.Missed }
+func (regressionError) ExitCode() int { return exitMissed }

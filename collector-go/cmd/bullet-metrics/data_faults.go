@@ -16,7 +16,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // dataFault is a reason for which a collector does not start on a data directory. Its error names the file and what to
@@ -92,7 +91,7 @@ func newerFiles(dir string) error {
 		errs = append(errs, checkpoint.CheckVersion(path, system, feed.CheckVersion))
 	}
 	for _, path := range cursorDirs(dir) {
-		if _, err := forward.Position(system, path); errors.Is(err, format.ErrNewer) {
+		if _, err := forward.Position(system, path); errors.Is(err, disk.ErrNewer) {
 			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(path, "cursor"), err))
 		}
 	}

@@ -16,8 +16,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -194,11 +192,11 @@ func TestANewerVersionIsRefusedInEveryFormat(t *testing.T) {
 			require.Error(t, err)
 			refused(err.Error(), "serve")
 			says, code := checkedServe(t, dir)
-			assert.Equal(t, exit.Usage, code)
+			assert.Equal(t, exitUsage, code)
 			refused(says, "serve --check")
 			for _, args := range [][]string{{data}, {data, "--repair"}} {
 				says, code = fsck(t, args...)
-				assert.Equal(t, exit.Failed, code)
+				assert.Equal(t, exitFailed, code)
 				refused(says, fmt.Sprint("fsck ", args))
 			}
 		})
@@ -263,9 +261,9 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 				assert.ErrorContains(t, err, want)
 			}
 			says, code := checkedServe(t, dir)
-			assert.Equal(t, exit.Usage, code)
+			assert.Equal(t, exitUsage, code)
 			found, code := fsck(t, data)
-			assert.Equal(t, exit.Failed, code)
+			assert.Equal(t, exitFailed, code)
 			for _, want := range c.says {
 				assert.Contains(t, says, want, "serve --check")
 				assert.Contains(t, found, want, "fsck")
@@ -275,7 +273,7 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 				require.NoError(t, c.mend(data))
 			} else {
 				_, code = fsck(t, data, repair)
-				assert.Equal(t, exit.Failed, code, "what was found is named once more")
+				assert.Equal(t, exitFailed, code, "what was found is named once more")
 			}
 			says, _ = checkedServe(t, dir)
 			assert.NotContains(t, says, "WRONG")

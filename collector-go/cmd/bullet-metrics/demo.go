@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // demoExperiment is the demo: an experiment's file like any other, that the flags change a little.
@@ -82,8 +82,8 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 		},
 	}
 	flags := command.Flags()
-	flags.Var(pathname.Of(&o.out, demoDir), "out", "the run's directory: the report, the collector's data and the logs")
-	flags.Var(pathname.Of(&o.build, "build"), "build-dir", "directory that make build has filled")
+	flags.Var(textfile.PathFlag(&o.out, demoDir), "out", "the run's directory: the report, the collector's data and the logs")
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory that make build has filled")
 	flags.IntVar(&o.seconds, "seconds", 0,
 		"longest time from the topology's submission to the written report, s; 0 for about ten minutes of steps (env "+
 			secondsVariable+")")
@@ -95,7 +95,7 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
 		"address of the collector's HTTP, the live figures")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of the query gateway")
-	flags.Var(pathname.Of(&o.stack.BulletConf, demoConf), "bullet-conf", "Bullet's settings, a YAML file")
+	flags.Var(textfile.PathFlag(&o.stack.BulletConf, demoConf), "bullet-conf", "Bullet's settings, a YAML file")
 	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil,
 		"a Bullet setting over the file's, KEY=VALUE; may be repeated")
 	return command

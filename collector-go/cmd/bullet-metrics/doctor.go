@@ -13,7 +13,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor/examine"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
@@ -61,8 +61,8 @@ submitted with, and --log what the plugin says in a worker or at a submission: i
 		},
 	}
 	flags := command.Flags()
-	flags.Var(pathname.Of(&o.jar, ""), "jar", "the plugin's jar")
-	flags.Var(pathname.Of(&o.settings, ""), "bullet-conf", "Bullet's settings, or a plain topology's, as YAML")
+	flags.Var(textfile.PathFlag(&o.jar, ""), "jar", "the plugin's jar")
+	flags.Var(textfile.PathFlag(&o.settings, ""), "bullet-conf", "Bullet's settings, or a plain topology's, as YAML")
 	o.to.addFlags(flags, "", "address of a running collector's HTTP, host:port or a URL; \"none\" asks none (default "+
 		usualCollector+")")
 	flags.StringVar(&o.topology, "topology", "",
@@ -70,7 +70,7 @@ submitted with, and --log what the plugin says in a worker or at a submission: i
 	flags.StringVar(&o.bullet, "bullet", "", "version of Bullet, such as 1.3")
 	flags.StringSliceVar(&o.nimbus, "nimbus", nil,
 		"Nimbus' Thrift address, HOST:PORT, without SASL; of several the first that answers")
-	flags.Var(pathname.Repeated(&o.logs), "log", "log of a worker, or of the submission; may be repeated")
+	flags.Var(textfile.RepeatedPathFlag(&o.logs), "log", "log of a worker, or of the submission; may be repeated")
 	flags.DurationVar(&o.wait, "wait", 0, "wait this long for what is not there yet, as after a submission")
 	flags.StringVar(&o.output, "output", outputText, "text or json")
 	return command

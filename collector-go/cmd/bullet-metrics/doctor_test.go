@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
@@ -29,7 +28,7 @@ func TestDoctorPageIsTrue(t *testing.T) {
 	assert.Contains(t, string(page), "```yaml\n"+string(settings)+"```\n")
 	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml", "--collector", "none")
 	assert.EqualError(t, err, "2 of 19 checks failed")
-	assert.Equal(t, exit.Failed, exitCode(err))
+	assert.Equal(t, exitFailed, exitCode(err))
 	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml --collector none\n"+
 		out+"bullet-metrics: 2 of 19 checks failed\n```\n", out)
 }
@@ -74,7 +73,7 @@ func (r *running) sendAndStay(id string, batch *pb.Batch) {
 func TestDoctorAsksACollector(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	before, err := r.examine("t")
-	assert.Equal(t, exit.Failed, exitCode(err))
+	assert.Equal(t, exitFailed, exitCode(err))
 	assert.Equal(t, doctor.Fail, before["first batch"].Status)
 	assert.Contains(t, before["first batch"].Says, `topology "t" has not reported`)
 	assert.Equal(t, doctor.Unknown, before["cpu"].Status)
@@ -150,7 +149,7 @@ func TestDoctorUsage(t *testing.T) {
 	} {
 		_, err := program(strings.Fields(line)...)
 		require.ErrorContains(t, err, says, line)
-		assert.Equal(t, exit.Usage, exitCode(err), line)
+		assert.Equal(t, exitUsage, exitCode(err), line)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // engine runs experiments into directories: tune run's, and the demo's.
@@ -162,12 +161,12 @@ func (e *engine) conclude(dir string, result runstore.Result, began time.Time) e
 			filepath.Join(out, "report.html"))
 	}
 	switch result.ExitCode {
-	case exit.Done:
+	case exitDone:
 		return nil
-	case exit.Missed:
-		return verdictFailed{exit.Missed, "a goal was missed: " + string(result.Verdict)}
+	case exitMissed:
+		return verdictFailed{exitMissed, "a goal was missed: " + string(result.Verdict)}
 	}
-	return verdictFailed{exit.Failed, "not every trial could be measured; bullet-metrics tune run --resume " + dir +
+	return verdictFailed{exitFailed, "not every trial could be measured; bullet-metrics tune run --resume " + dir +
 		" tries these again"}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/blocks"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // blockExport is what of a data directory is written where.
@@ -44,7 +44,7 @@ itself takes the blocks where they lie in its data directory; Thanos and Mimir h
 			return e.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
-	blocks.Flags().Var(pathname.Of(&e.out, ""), "out", "directory to write blocks to; it is made where it is missing")
+	blocks.Flags().Var(textfile.PathFlag(&e.out, ""), "out", "directory to write blocks to; it is made where it is missing")
 	blocks.Flags().StringVar(&e.start, "start", "",
 		"first time: seconds since 1970 or RFC 3339 (default the oldest slice's)")
 	blocks.Flags().StringVar(&e.end, "end", "", "last time (default the newest slice's)")

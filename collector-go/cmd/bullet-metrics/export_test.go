@@ -15,7 +15,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/blockstest"
 )
@@ -115,17 +114,17 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{nil, "export blocks takes one argument, the data directory, not 0", exit.Usage},
-		{[]string{data, data, "--out", "x"}, "the data directory, not 2", exit.Usage},
-		{[]string{data}, "--out names the directory", exit.Usage},
+		{nil, "export blocks takes one argument, the data directory, not 0", exitUsage},
+		{[]string{data, data, "--out", "x"}, "the data directory, not 2", exitUsage},
+		{[]string{data}, "--out names the directory", exitUsage},
 		{[]string{data, "--out", taken, "--start", "yesterday"},
-			`--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exit.Usage},
-		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exit.Usage},
-		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exit.Failed},
+			`--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exitUsage},
+		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exitUsage},
+		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exitFailed},
 		{[]string{blockstest.FirstEdition(t), "--out", taken},
-			"is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exit.Failed},
-		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exit.Failed},
-		{[]string{data, "--out", taken}, "export: mkdir " + taken, exit.Failed},
+			"is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exitFailed},
+		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exitFailed},
+		{[]string{data, "--out", taken}, "export: mkdir " + taken, exitFailed},
 	} {
 		_, err := program(append([]string{"export", "blocks"}, test.args...)...)
 		if assert.ErrorContains(t, err, test.want, test.args) {

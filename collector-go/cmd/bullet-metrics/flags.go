@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // shownValue is how much of a value a message repeats, bytes: enough for most paths.
@@ -126,7 +126,7 @@ func addressProblem(name, value string) error {
 // valuesOf are a flag's values as texts.
 func valuesOf(f *pflag.Flag) []string {
 	switch v := f.Value.(type) {
-	case pathname.Value:
+	case textfile.FlagValue:
 		return strings.Split(v.String(), ",")
 	case pflag.SliceValue:
 		if len(v.GetSlice()) == 0 {

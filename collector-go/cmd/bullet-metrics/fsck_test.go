@@ -16,7 +16,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -82,7 +81,7 @@ func fsck(t *testing.T, args ...string) (string, int) {
 	root.SetOut(out)
 	err := root.ExecuteContext(t.Context())
 	if err == nil {
-		return out.String(), exit.Done
+		return out.String(), exitDone
 	}
 	return out.String(), exitCode(err)
 }
@@ -109,10 +108,10 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := dataDirectory(t)
 			out, code := fsck(t, dir)
-			require.Equal(t, exit.Done, code, out)
+			require.Equal(t, exitDone, code, out)
 			c.damage(t, dir)
 			out, code = fsck(t, dir, "--output", "json")
-			assert.Equal(t, exit.Failed, code)
+			assert.Equal(t, exitFailed, code)
 			var found checked
 			require.NoError(t, json.Unmarshal([]byte(out), &found))
 			require.NotEmpty(t, found.Findings)
@@ -124,12 +123,12 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 			assert.Contains(t, text, c.where+": ")
 
 			_, code = fsck(t, dir, "--repair")
-			assert.Equal(t, exit.Failed, code, "what was found is said once more")
+			assert.Equal(t, exitFailed, code, "what was found is said once more")
 			_, code = fsck(t, dir)
 			if c.repair {
-				assert.Equal(t, exit.Done, code, "the store has no damage any more")
+				assert.Equal(t, exitDone, code, "the store has no damage any more")
 			} else {
-				assert.Equal(t, exit.Failed, code, "journal and checkpoints stay as they are")
+				assert.Equal(t, exitFailed, code, "journal and checkpoints stay as they are")
 			}
 		})
 	}
@@ -138,8 +137,8 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 func TestFsckUsage(t *testing.T) {
 	for _, args := range [][]string{{}, {"a", "b"}, {t.TempDir(), "--output", "xml"}} {
 		_, code := fsck(t, args...)
-		assert.Equal(t, exit.Usage, code, args)
+		assert.Equal(t, exitUsage, code, args)
 	}
 	_, code := fsck(t, t.TempDir())
-	assert.Equal(t, exit.Failed, code, "no data directory")
+	assert.Equal(t, exitFailed, code, "no data directory")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/dashboard"
 )
@@ -74,23 +74,23 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 		},
 	}
 	flags := command.Flags()
-	flags.Var(pathname.Of(&e.dir, ""), "dir", "directory to write into; it is made where it is missing")
+	flags.Var(textfile.PathFlag(&e.dir, ""), "dir", "directory to write into; it is made where it is missing")
 	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320",
 		"where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
 	flags.StringVar(&e.runbooks, "runbooks-url", "",
 		"where people find the collector's runbooks; URL/runbooks/ unless given")
 	flags.StringVar(&e.prometheus, "prometheus-version", alertrules.OffsetSince,
 		"the Prometheus that is to evaluate the rules, "+alertrules.OldestKnown+" or later")
-	flags.Var(pathname.Of(&e.access.TokenFile, ""), "token-file", "where Grafana will find a file with a token that may read")
+	flags.Var(textfile.PathFlag(&e.access.TokenFile, ""), "token-file", "where Grafana will find a file with a token that may read")
 	flags.StringVar(&e.access.User, "user", "", "a user of the collector's web configuration file, instead of a token")
-	flags.Var(pathname.Of(&e.access.PasswordFile, ""), "password-file",
+	flags.Var(textfile.PathFlag(&e.access.PasswordFile, ""), "password-file",
 		"where Grafana will find a file with the user's password")
-	flags.Var(pathname.Of(&e.access.CAFile, ""), "tls-ca",
+	flags.Var(textfile.PathFlag(&e.access.CAFile, ""), "tls-ca",
 		"where Grafana will find the PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.Var(pathname.Of(&e.access.CertFile, ""), "tls-cert",
+	flags.Var(textfile.PathFlag(&e.access.CertFile, ""), "tls-cert",
 		"where Grafana will find its own certificate, for a collector that asks for one")
-	flags.Var(pathname.Of(&e.access.KeyFile, ""), "tls-key", "where Grafana will find its key")
-	flags.Var(pathname.Of(&e.dashboards, ""), "dashboards-dir",
+	flags.Var(textfile.PathFlag(&e.access.KeyFile, ""), "tls-key", "where Grafana will find its key")
+	flags.Var(textfile.PathFlag(&e.dashboards, ""), "dashboards-dir",
 		"where Grafana will find the dashboards; DIR/dashboards unless given")
 	return command
 }

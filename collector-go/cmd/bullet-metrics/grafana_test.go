@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/dashboard"
 )
@@ -122,7 +121,7 @@ func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 	for _, args := range [][]string{{"--user", "a"}, {"--user", "a", "--password-file", "p", "--token-file", "t"},
 		{"--tls-key", "k"}} {
 		_, err := program(append([]string{"grafana", "export", "--dir", t.TempDir()}, args...)...)
-		assert.Equal(t, exit.Usage, exitCode(err), args)
+		assert.Equal(t, exitUsage, exitCode(err), args)
 	}
 }
 
@@ -134,20 +133,20 @@ func TestGrafanaExportNamesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"grafana", "export"}, "--dir is missing", exit.Usage},
-		{[]string{"grafana", "import"}, `unknown command "import"`, exit.Usage},
-		{[]string{"grafana", "export", "x"}, "takes no argument", exit.Usage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", ""}, `--url "": the value is empty`, exit.Usage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", "a.example:9320"}, `--url "a.example:9320": missing scheme`, exit.Usage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", "ftp://a.example"}, "neither http nor https", exit.Usage},
+		{[]string{"grafana", "export"}, "--dir is missing", exitUsage},
+		{[]string{"grafana", "import"}, `unknown command "import"`, exitUsage},
+		{[]string{"grafana", "export", "x"}, "takes no argument", exitUsage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", ""}, `--url "": the value is empty`, exitUsage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", "a.example:9320"}, `--url "a.example:9320": missing scheme`, exitUsage},
+		{[]string{"grafana", "export", "--dir", "d", "--url", "ftp://a.example"}, "neither http nor https", exitUsage},
 		{[]string{"grafana", "export", "--dir", "d", "--url", "http://u:secret@a.example"},
-			`--url "http://(hidden)@a.example": a URL holds no user or password here: they belong in the file of --password-file`, exit.Usage},
-		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", ""}, `--runbooks-url "": the value is empty`, exit.Usage},
-		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", "books"}, `--runbooks-url "books": missing scheme`, exit.Usage},
+			`--url "http://(hidden)@a.example": a URL holds no user or password here: they belong in the file of --password-file`, exitUsage},
+		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", ""}, `--runbooks-url "": the value is empty`, exitUsage},
+		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", "books"}, `--runbooks-url "books": missing scheme`, exitUsage},
 		{[]string{"grafana", "export", "--dir", "d", "--token-file", "/a}b"},
-			`--token-file "/a}b": Grafana cannot read a file with } or $$ in its path`, exit.Usage},
-		{[]string{"grafana", "export", "--dir", "d", "--user", "", "--password-file", "p"}, `--user "": the value is empty`, exit.Usage},
-		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exit.Failed},
+			`--token-file "/a}b": Grafana cannot read a file with } or $$ in its path`, exitUsage},
+		{[]string{"grafana", "export", "--dir", "d", "--user", "", "--password-file", "p"}, `--user "": the value is empty`, exitUsage},
+		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exitFailed},
 	} {
 		_, err := program(test.args...)
 		if assert.ErrorContains(t, err, test.want) {
@@ -214,6 +213,6 @@ func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
 		"": "the value is empty", "new": "write MAJOR.MINOR", "-1.2": "write MAJOR.MINOR"} {
 		_, err := rules(version)
 		require.ErrorContains(t, err, says, version)
-		assert.Equal(t, exit.Usage, exitCode(err), version)
+		assert.Equal(t, exitUsage, exitCode(err), version)
 	}
 }

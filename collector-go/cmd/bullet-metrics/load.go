@@ -16,8 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // What queries go through.
@@ -99,7 +98,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 		"the most queries of --rate that may be under way")
 	o.counter.addFlags(flags)
 	o.presented.addFlags(flags)
-	flags.Var(pathname.Of(&o.outcomes, ""), "outcomes", "write a line of JSON for every query here")
+	flags.Var(textfile.PathFlag(&o.outcomes, ""), "outcomes", "write a line of JSON for every query here")
 	flags.StringVar(&o.part, "part", "",
 		"K/N: ask the Kth of N parts of the run's queries; --rate, --held and --most-in-flight are the whole run's")
 	flags.StringVar(&o.start, "start", "", "when to begin, such as 2026-11-24T12:00:00Z; the same for all parts")
@@ -354,7 +353,7 @@ func (n thresholdsCrossed) Error() string {
 	return fmt.Sprintf("%d thresholds were crossed", int(n))
 }
 
-func (thresholdsCrossed) ExitCode() int { return exit.Missed }
+func (thresholdsCrossed) ExitCode() int { return exitMissed }
 
 // order has the record source make what the queries look for, if there is one. Of several parts the first does so, and
 // takes it back when no query of any can be under way any more.

@@ -27,7 +27,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // hostsExperiment has a client on each of three hosts, all of them this machine, of which each notes its process.
@@ -155,7 +154,7 @@ func TestLoadHostsAskThePlanAndAreJudged(t *testing.T) {
 	}}
 	result, run := runOverHosts(t, dir, text, say)
 
-	assert.Equal(t, exit.Failed, result.ExitCode)
+	assert.Equal(t, exitFailed, result.ExitCode)
 	assert.Contains(t, result.Trials[0].Error, "load host load3: its client has ended: sh -c ")
 	assert.Contains(t, result.Trials[0].Error, "load client: signal: killed")
 	assert.Equal(t, 1, strings.Count(result.Trials[0].Error, "signal: killed"))

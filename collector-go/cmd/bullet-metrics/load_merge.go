@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -31,8 +30,8 @@ func (p *loadPresentation) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&p.thresholds, "threshold", nil,
 		"a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
 	flags.StringVar(&p.output, "output", outputText, "text or json")
-	flags.Var(pathname.Of(&p.histogram, ""), "histogram", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
-	flags.Var(pathname.Of(&p.picture, ""), "picture", "draw the latencies here: .png or .svg")
+	flags.Var(textfile.PathFlag(&p.histogram, ""), "histogram", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
+	flags.Var(textfile.PathFlag(&p.picture, ""), "picture", "draw the latencies here: .png or .svg")
 }
 
 func (p *loadPresentation) check() error {

@@ -20,8 +20,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // fakeBullet is a gateway whose topology answers a RAW query when its limit of matching records is made, as the record
@@ -125,7 +123,7 @@ func runLoad(t *testing.T, ctx context.Context, args ...string) (string, int) {
 	root.SetOut(&out)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return out.String(), exit.Done
+		return out.String(), exitDone
 	}
 	return out.String() + err.Error(), exitCode(err)
 }
@@ -142,7 +140,7 @@ func TestLoadAtARate(t *testing.T) {
 	}
 	text, code := runLoad(t, t.Context(), append(args, "--threshold", "p99<10s", "--threshold", "completeness>=100%",
 		"--output", "json")...)
-	require.Equal(t, exit.Done, code, text)
+	require.Equal(t, exitDone, code, text)
 	var result loadResult
 	require.NoError(t, json.Unmarshal([]byte(text), &result))
 	assert.Equal(t, 60, result.Queries.Due)
@@ -170,7 +168,7 @@ func TestLoadReportsCrossedThresholdsAndLostRecords(t *testing.T) {
 	text, code := runLoad(t, t.Context(), "--url", address, "--held", "3", "--duration", "1s", "--query-duration", "4s",
 		"--limit", "50", "--matching-per-second", "10",
 		"--threshold", "completeness>=99.9%", "--threshold", "p50 > 1ms")
-	assert.Equal(t, exit.Missed, code, text)
+	assert.Equal(t, exitMissed, code, text)
 	assert.Contains(t, text, "✗ completeness>=99.9%")
 	assert.Contains(t, text, "✓ p50>1ms")
 	assert.Contains(t, text, "a threshold was crossed")
@@ -192,7 +190,7 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 			text, code := runLoad(t, t.Context(), "--url", address, "--rate", "20", "--duration", "2s",
 				"--query-duration", "2s", "--timeout", "1s", "--limit", "5", "--matching-per-second", "10",
 				"--part", fmt.Sprintf("%d/3", number), "--start", start, "--outcomes", file)
-			assert.Equal(t, exit.Done, code, text)
+			assert.Equal(t, exitDone, code, text)
 			assert.Contains(t, text, fmt.Sprintf("20/s, part %d/3, for", number))
 		})
 	}
@@ -200,7 +198,7 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 	assert.Empty(t, bullet.control.Probes, "the order is taken back")
 
 	text, code := runLoad(t, t.Context(), append(files, "--output", "json", "--threshold", "completeness>=100%")...)
-	require.Equal(t, exit.Done, code, text)
+	require.Equal(t, exitDone, code, text)
 	var merged loadResult
 	require.NoError(t, json.Unmarshal([]byte(text), &merged))
 	assert.Equal(t, 40, merged.Queries.Due)
@@ -212,7 +210,7 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 	assert.Equal(t, 40, merged.Timeline[len(merged.Timeline)-1].Returned)
 
 	text, code = runLoad(t, t.Context(), append(files, "--threshold", "p50<1ms")...)
-	assert.Equal(t, exit.Missed, code, text)
+	assert.Equal(t, exitMissed, code, text)
 	assert.Regexp(t, `raw queries, 20/s, for \d+s through gateway at 127`, text)
 	assert.Regexp(t, `(?m)^2/3 +13 +13 `, text)
 
@@ -222,14 +220,14 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 	early = bytes.Replace(early, []byte(`"queries":13`), []byte(`"queries":0`), 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "early.jsonl"), early, 0o666))
 	text, code = runLoad(t, t.Context(), append(files[:3:3], filepath.Join(dir, "early.jsonl"))...)
-	assert.Equal(t, exit.Done, code, text)
+	assert.Equal(t, exitDone, code, text)
 	assert.Contains(t, text, "the client of part 3/3 was ended early: 0 of its 13 queries came due")
 
 	text, code = runLoad(t, t.Context(), files[:3]...)
-	assert.Equal(t, exit.Failed, code)
+	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, text, "part 3/3 is missing")
 	text, code = runLoad(t, t.Context(), "merge", filepath.Join(dir, "nowhere"))
-	assert.Equal(t, exit.Failed, code)
+	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, text, "nowhere")
 }
 
@@ -272,14 +270,14 @@ func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
 		"name the files that load":  {"merge"},
 	} {
 		text, code := runLoad(t, t.Context(), args...)
-		assert.Equal(t, exit.Usage, code, text)
+		assert.Equal(t, exitUsage, code, text)
 		assert.Contains(t, text, says)
 	}
 }
 
 func TestLoadSaysThatNobodyIsThere(t *testing.T) {
 	text, code := runLoad(t, t.Context(), "--url", "127.0.0.1:1", "--held", "1")
-	assert.Equal(t, exit.Failed, code)
+	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, text, "ask the record source what it makes")
 	assert.Contains(t, text, "--source none")
 }
@@ -295,13 +293,13 @@ func TestLoadAsksSomebodysOwnBQL(t *testing.T) {
 	line := []string{"load", "--url", own.URL, "--rate", "5", "--duration", "1s", "--query",
 		"SELECT * FROM STREAM(1000, TIME) LIMIT 2", "--expect-records", "2"}
 	out, err := program(append(line, "--threshold", "completeness>=99%")...)
-	assert.Equal(t, exit.Missed, exitCode(err), out)
+	assert.Equal(t, exitMissed, exitCode(err), out)
 	out, err = program(append(line, "--threshold", "completeness>=50%", "--threshold", "failed<1%")...)
 	require.NoError(t, err, out)
 	for message, more := range map[string][]string{"give either --class or --query": {"--class", "raw"},
 		"--query is given twice": {"--query", "b=SELECT 1"}} {
 		_, err := program(append(line, more...)...)
 		require.ErrorContains(t, err, message)
-		assert.Equal(t, exit.Usage, exitCode(err))
+		assert.Equal(t, exitUsage, exitCode(err))
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // version is set by the linker: that of the file VERSION in a release, and VERSION-dev+COMMIT at the desk.
@@ -32,7 +31,7 @@ func run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exit.Done
+		return exitDone
 	}
 	fmt.Fprintf(os.Stderr, "bullet-metrics: %s\n", address.Hide(err.Error()))
 	return exitCode(err)
@@ -46,13 +45,13 @@ func exitCode(err error) int {
 	if errors.As(err, &coder) {
 		return coder.ExitCode()
 	}
-	return exit.Failed
+	return exitFailed
 }
 
 // usageError is a command line that cannot be meant.
 type usageError struct{ error }
 
-func (usageError) ExitCode() int { return exit.Usage }
+func (usageError) ExitCode() int { return exitUsage }
 
 // group is a command that only has others.
 func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {

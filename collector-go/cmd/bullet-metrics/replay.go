@@ -24,7 +24,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -65,7 +64,7 @@ end all open slices are closed. The directory is a collector's: "bullet-metrics 
 			return runReplay(cmd.Context(), cmd.OutOrStdout(), captures, dir, output, storm)
 		},
 	}
-	command.Flags().Var(pathname.Of(&dir, ""), "data-dir", "directory to store into; it is made where it is missing")
+	command.Flags().Var(textfile.PathFlag(&dir, ""), "data-dir", "directory to store into; it is made where it is missing")
 	command.Flags().StringVar(&output, "output", outputText, "text or json")
 	command.Flags().StringVar(&storm, "storm-version", "",
 		"release of Storm of captures that do not state it, such as 2.2.0; guessed where it is not given")

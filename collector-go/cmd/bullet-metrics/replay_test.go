@@ -20,7 +20,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/capture"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 var updateReplays = flag.Bool("update-replays", false, "rewrite testdata/replay")
@@ -387,7 +386,7 @@ func TestOddNumbersAndLines(t *testing.T) {
 	out, err := program("replay", file, "--data-dir", dir, "--output", "json")
 	require.ErrorContains(t, err, "odd.jsonl:2: ")
 	require.ErrorContains(t, err, "odd.jsonl:6: ")
-	assert.Equal(t, exit.Failed, exitCode(err))
+	assert.Equal(t, exitFailed, exitCode(err))
 	assert.Equal(t, replayed{Points: 7, Stored: 2, Refused: map[string]uint64{"not_a_number": 2, "future": 1,
 		"too_old": 1, "nonsense": 1},
 		LeftOut: map[string]uint64{}, Unknown: []string{"mine"},
@@ -511,16 +510,16 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"replay"}, "name a capture", exit.Usage},
-		{[]string{"replay", "x.jsonl"}, "--data-dir is missing", exit.Usage},
-		{[]string{"replay", "x.jsonl", "--data-dir", dir, "--output", "xml"}, "--output is \"xml\"", exit.Usage},
+		{[]string{"replay"}, "name a capture", exitUsage},
+		{[]string{"replay", "x.jsonl"}, "--data-dir is missing", exitUsage},
+		{[]string{"replay", "x.jsonl", "--data-dir", dir, "--output", "xml"}, "--output is \"xml\"", exitUsage},
 		{[]string{"replay", filepath.Join(dir, "none.jsonl"), "--data-dir", filepath.Join(dir, "new")}, "none.jsonl",
-			exit.Failed},
-		{[]string{"replay", dir, "--data-dir", filepath.Join(dir, "new")}, "is a directory", exit.Failed},
-		{[]string{"query", dir}, "an expression", exit.Usage},
-		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "one or the other", exit.Usage},
-		{[]string{"query", dir, "up", "--start", "1", "--end", "2"}, "--step", exit.Usage},
-		{[]string{"query", dir, "up"}, "no data directory", exit.Failed},
+			exitFailed},
+		{[]string{"replay", dir, "--data-dir", filepath.Join(dir, "new")}, "is a directory", exitFailed},
+		{[]string{"query", dir}, "an expression", exitUsage},
+		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "one or the other", exitUsage},
+		{[]string{"query", dir, "up", "--start", "1", "--end", "2"}, "--step", exitUsage},
+		{[]string{"query", dir, "up"}, "no data directory", exitFailed},
 	}
 	for _, test := range tests {
 		_, err := program(test.args...)
@@ -537,10 +536,10 @@ func TestQueryErrors(t *testing.T) {
 	dir := t.TempDir()
 	replayInto(t, dir, captureFile("capture-storm-1.2.4"))
 	out, err := program("query", dir, "sum(", "--output", "json")
-	assert.Equal(t, exit.Usage, exitCode(err))
+	assert.Equal(t, exitUsage, exitCode(err))
 	assert.Contains(t, out, `{"status":"error","errorType":"bad_data"`)
 	_, err = program("query", dir, "up", "--time", "yesterday")
-	assert.Equal(t, exit.Usage, exitCode(err))
+	assert.Equal(t, exitUsage, exitCode(err))
 	_, err = program("query", dir, "{a=\"\"} + on() group_left() {b=\"\"}")
 	assert.Error(t, err)
 	out, err = program("query", dir, "scalar(vector(1))")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 func newReportCommand() *cobra.Command {
@@ -36,7 +36,7 @@ report says what the run came to; 0 means that it is written, whatever the verdi
 			return err
 		},
 	}
-	command.Flags().Var(pathname.Of(&out, ""), "out", `directory to write into; "report" in DIR unless it is given`)
+	command.Flags().Var(textfile.PathFlag(&out, ""), "out", `directory to write into; "report" in DIR unless it is given`)
 	return command
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 )
 
@@ -33,6 +32,6 @@ func TestAlertsLeadToRunbooksOfTheCollector(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, list, "BulletClockSkew")
 	_, err = program("runbook", "BulletNone")
-	assert.Equal(t, exit.Usage, exitCode(err))
+	assert.Equal(t, exitUsage, exitCode(err))
 	assert.ErrorContains(t, err, "BulletClockSkew")
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 func newServeCommand() *cobra.Command {
@@ -71,7 +71,7 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 			return now.lines.Locate(serve(cmd.Context(), now.Config, read, logger))
 		},
 	}
-	command.Flags().Var(pathname.Of(&file, ""), "config", "YAML file of settings; flags win over it")
+	command.Flags().Var(textfile.PathFlag(&file, ""), "config", "YAML file of settings; flags win over it")
 	command.Flags().BoolVar(&check, "check", false,
 		"look at all that the settings name, print what is wrong and what cannot be reached, and start nothing")
 	config.AddFlags(command.Flags(), &c)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // standing is how something stands that serve would need.
@@ -60,9 +59,9 @@ func (f checkFailed) Error() string {
 // ExitCode separates what somebody must change from what may come back by itself.
 func (f checkFailed) ExitCode() int {
 	if f.wrong > 0 {
-		return exit.Usage
+		return exitUsage
 	}
-	return exit.Failed
+	return exitFailed
 }
 
 // checkServe looks at everything that a collector of these settings needs, and prints it, the worst first. ofSettings

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // checkedServe is what serve --check prints of a file of settings, and how it ends.
@@ -27,7 +26,7 @@ func checkedServe(t *testing.T, dir string, lines ...string) (said string, code 
 	if err != nil {
 		return said, exitCode(err)
 	}
-	return said, exit.Done
+	return said, exitDone
 }
 
 // takenAddress is one at which somebody listens until the test ends.
@@ -55,7 +54,7 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 			filepath.Join(dir, "none*.yml")+"]",
 		"alertmanager.urls: [\"http://"+freePort(t)+"\"]", "runs.dir: "+filepath.Join(dir, "nope"),
 		"store.remote_write.mimir.url: http://"+freePort(t)+"/api/v1/push")
-	assert.Equal(t, exit.Usage, code)
+	assert.Equal(t, exitUsage, code)
 	file := regexp.QuoteMeta(filepath.Join(dir, "collector.yaml"))
 	for _, want := range []string{
 		`WRONG +` + file + `:2: unknown setting "slice.widht"; did you mean "slice.width"`,
@@ -93,10 +92,10 @@ func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
 		code int
 		says string
 	}{
-		"/well":                   {exit.Done, `ok +store.remote_write.m.url `},
-		"/closed":                 {exit.Failed, `AWAY .*401 Unauthorized: see the credentials`},
-		"/broken":                 {exit.Failed, `AWAY .*500 Internal Server Error`},
-		"/well?token=s3cret-word": {exit.Done, `ok .*\(hidden\)`},
+		"/well":                   {exitDone, `ok +store.remote_write.m.url `},
+		"/closed":                 {exitFailed, `AWAY .*401 Unauthorized: see the credentials`},
+		"/broken":                 {exitFailed, `AWAY .*500 Internal Server Error`},
+		"/well?token=s3cret-word": {exitDone, `ok .*\(hidden\)`},
 	} {
 		said, code := checkedServe(t, t.TempDir(), append(ports, "store.remote_write.m.url: "+refusing.URL+path)...)
 		assert.Equal(t, want.code, code, said)
@@ -104,10 +103,10 @@ func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
 		assert.NotContains(t, said, "s3cret-word")
 	}
 	said, code := checkedServe(t, t.TempDir(), append(ports, "journal.max_bytes: 900TiB")...)
-	assert.Equal(t, exit.Failed, code)
+	assert.Equal(t, exitFailed, code)
 	assert.Regexp(t, `AWAY +data_dir .*not enough for what may come`, said)
 	said, code = checkedServe(t, t.TempDir(), append(ports, "nimbus.addresses: ["+freePort(t)+"]")...)
-	assert.Equal(t, exit.Failed, code)
+	assert.Equal(t, exitFailed, code)
 	assert.Regexp(t, `AWAY +nimbus.addresses: ask Nimbus`, said)
 }
 
@@ -117,7 +116,7 @@ func TestServeCheckBesideARunningCollector(t *testing.T) {
 	r := startCollector(t, settings(filepath.Join(dir, "data")))
 	said, code := checkedServe(t, dir, "grpc.listen: "+r.col.grpcListener.Addr().String(), "http.listen: "+
 		r.col.httpListener.Addr().String())
-	assert.Equal(t, exit.Done, code, said)
+	assert.Equal(t, exitDone, code, said)
 	assert.Regexp(t, fmt.Sprintf(`ok +grpc.listen .* a collector runs on data_dir \(pid %d since`, os.Getpid()), said)
 }
 
@@ -154,13 +153,13 @@ func TestServeHelpIsGrouped(t *testing.T) {
 func TestTheCheckOfAddresses(t *testing.T) {
 	t.Parallel()
 	said, code := checkedServe(t, t.TempDir(), "http.listen: 127.0.0.1:99999", "grpc.listen: 127.0.0.1:0")
-	assert.Equal(t, exit.Usage, code, said)
+	assert.Equal(t, exitUsage, code, said)
 	assert.Contains(t, said, `http.listen "127.0.0.1:99999": port 99999 is above 65535`)
 	assert.NotContains(t, said, "AWAY")
 
 	same := freePort(t)
 	said, code = checkedServe(t, t.TempDir(), "http.listen: "+same, "grpc.listen: "+same)
-	assert.Equal(t, exit.Usage, code, said)
+	assert.Equal(t, exitUsage, code, said)
 	assert.Contains(t, said, `http.listen "`+same+`": grpc.listen "`+same+`" has the same port`)
 	assert.Equal(t, 1, strings.Count(said, same+" is free"))
 
@@ -169,7 +168,7 @@ func TestTheCheckOfAddresses(t *testing.T) {
 		"alertmanager.urls: ['http://u:s3cret@127.0.0.1:1', 'http://127.0.0.1:1/?p=s3cret']",
 		"store.remote_write.a.url: http://u:s3cret@127.0.0.1:1/x", "store.remote_write.b.url: http://u:s3/cret@127.0.0.1:1/x",
 		"pprof: u:s3cret@127.0.0.1:1")
-	assert.Equal(t, exit.Usage, code)
+	assert.Equal(t, exitUsage, code)
 	assert.NotContains(t, said, "s3c")
 	assert.NotContains(t, said, "cret@")
 	assert.NotContains(t, said, "s3/")

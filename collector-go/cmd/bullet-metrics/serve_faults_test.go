@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
@@ -131,7 +130,7 @@ func TestServeCheckFindsWhatServeFailsOn(t *testing.T) {
 			}
 			said, err := program(append([]string{"serve", "--check"}, args...)...)
 			require.Error(t, err, said)
-			assert.Equal(t, exit.Usage, exitCode(err), said)
+			assert.Equal(t, exitUsage, exitCode(err), said)
 			faults := regexp.MustCompile(`(?m)^WRONG  (.*(?:\n       .*)*)`).FindAllStringSubmatch(said, -1)
 			require.Len(t, faults, 1, said)
 			assert.Contains(t, faults[0][1], want)

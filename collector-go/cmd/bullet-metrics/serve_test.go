@@ -24,7 +24,6 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // running is a collector of the test's own, on ports of its own.
@@ -182,11 +181,11 @@ func TestWrongUsageIsExitCode2(t *testing.T) {
 		"demo of a second": {"demo", "--seconds", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, exit.Usage, run(t.Context(), args))
+			assert.Equal(t, exitUsage, run(t.Context(), args))
 		})
 	}
-	assert.Equal(t, exit.Done, run(t.Context(), []string{"--version"}))
-	assert.Equal(t, exit.Done, run(t.Context(), []string{"--help"}))
+	assert.Equal(t, exitDone, run(t.Context(), []string{"--version"}))
+	assert.Equal(t, exitDone, run(t.Context(), []string{"--help"}))
 }
 
 // A collector that is asked to end does so, whoever is connected.

@@ -7,8 +7,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // interrupted is the end of a run that somebody stopped.
@@ -16,7 +14,7 @@ type interrupted struct{}
 
 func (interrupted) Error() string { return "interrupted" }
 
-func (interrupted) ExitCode() int { return exit.Interrupted }
+func (interrupted) ExitCode() int { return exitInterrupted }
 
 // sameSignal is how long after the first signal another one counts as the same: make and timeout pass on what the
 // terminal has sent already.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // sizeOptions are the flags of size.
@@ -51,7 +51,7 @@ with by how much, unless --extrapolate is given. With a run, the latency limit, 
 	flags := command.Flags()
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records a second that the topology is to take")
 	flags.IntVar(&o.queries, "queries", 0, "simultaneous RAW queries that it is to hold")
-	flags.Var(pathname.Several(&o.from), "from", "directories of runs and CSV files of measurements")
+	flags.Var(textfile.PathListFlag(&o.from), "from", "directories of runs and CSV files of measurements")
 	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0,
 		"record rate at which the grid of queries was measured; 0 where the run or a column has it, or it is not known")
 	flags.BoolVar(&o.extrapolate, "extrapolate", false, "draw the fits on beyond what was measured")

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
 )
 
@@ -59,6 +58,6 @@ func TestSnippetUsage(t *testing.T) {
 	} {
 		_, err := program(strings.Fields(line)...)
 		require.ErrorContains(t, err, says, line)
-		assert.Equal(t, exit.Usage, exitCode(err), line)
+		assert.Equal(t, exitUsage, exitCode(err), line)
 	}
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 var updateSweep = flag.Bool("update-sweep", false, "write testdata/sweep.txt")
@@ -74,7 +73,7 @@ var hostile = map[string][]string{
 
 // kindOf is what a flag takes. A new flag's kind follows from its type.
 func kindOf(f *pflag.Flag) string {
-	_, isPath := f.Value.(pathname.Value)
+	_, isPath := f.Value.(textfile.FlagValue)
 	switch kind := f.Value.Type(); {
 	case isPath:
 		return "path"
@@ -141,7 +140,7 @@ func swept(args []string) (said string, code int) {
 		}
 		return strings.Join(append(wrong, err.Error()), "; "), exitCode(err)
 	}
-	return "", exit.Done
+	return "", exitDone
 }
 
 // leaves are the commands that do something.
@@ -234,7 +233,7 @@ func (s *sweeping) row(name, value, path string, args []string) {
 	assert.NotRegexp(s.t, internal, said, "%s %s=%.40q", path, name, value)
 	assert.Less(s.t, len(said), 2000, "%s %s=%.40q", path, name, value)
 	outcome := "refused"
-	if code != exit.Usage {
+	if code != exitUsage {
 		outcome = s.reason(name, value, path, said)
 	} else {
 		plain := strings.NewReplacer(".", "-", "_", "-") // a key of a file is also a flag

@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 func newTuneCommand() *cobra.Command {
@@ -36,7 +36,7 @@ type presentation struct {
 func (p *presentation) addFlags(flags *pflag.FlagSet, forms ...string) {
 	p.forms = forms
 	flags.StringVar(&p.output, "output", forms[0], "form of the result: "+strings.Join(forms, ", "))
-	flags.Var(pathname.Of(&p.figures, ""), "figures", "directory to write the figures into, as SVG and PNG")
+	flags.Var(textfile.PathFlag(&p.figures, ""), "figures", "directory to write the figures into, as SVG and PNG")
 }
 
 func (p *presentation) validate() error {
@@ -85,7 +85,7 @@ func (p *presentation) writeFigures(d *document.Document) error {
 type input struct{ path string }
 
 func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
-	flags.Var(pathname.Of(&i.path, ""), "input", "directory of a run, or CSV file with the columns "+columns)
+	flags.Var(textfile.PathFlag(&i.path, ""), "input", "directory of a run, or CSV file with the columns "+columns)
 }
 
 func (i *input) validate() error {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 func TestListShowsEachRunsVerdict(t *testing.T) {
@@ -39,7 +38,7 @@ func TestListShowsEachRunsVerdict(t *testing.T) {
 	_, err = tune(t, "list", filepath.Join(dir, "none"))
 	require.ErrorContains(t, err, "there are no runs in")
 	_, err = tune(t, "list", dir, dir)
-	assert.Equal(t, exit.Usage, code(err))
+	assert.Equal(t, exitUsage, code(err))
 }
 
 func TestRunRefusesWhatItCannotRun(t *testing.T) {
@@ -48,14 +47,14 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		code int
 		want string
 	}{
-		"nothing": {[]string{"run"}, exit.Usage, "takes an experiment's file, or --resume"},
-		"both":    {[]string{"run", smallest, "--resume", "."}, exit.Usage, "takes an experiment's file"},
-		"no file": {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
-		"no run":  {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run directory"},
-		"a run there": {[]string{"run", smallest, "--out", "../../internal/lab/runstore/testdata/sample"}, exit.Usage,
+		"nothing": {[]string{"run"}, exitUsage, "takes an experiment's file, or --resume"},
+		"both":    {[]string{"run", smallest, "--resume", "."}, exitUsage, "takes an experiment's file"},
+		"no file": {[]string{"run", "none.yaml"}, exitFailed, "none.yaml"},
+		"no run":  {[]string{"run", "--resume", t.TempDir()}, exitFailed, "not a run directory"},
+		"a run there": {[]string{"run", smallest, "--out", "../../internal/lab/runstore/testdata/sample"}, exitUsage,
 			"the directory is not empty"},
 		"not built": {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()},
-			exit.Failed, "type make build"},
+			exitFailed, "type make build"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tune(t, c.args...)

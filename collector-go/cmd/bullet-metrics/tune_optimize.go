@@ -16,8 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // optimizeOptions are the flags of tune optimize.
@@ -52,12 +51,12 @@ something is open, 2 for wrong usage, 130 when interrupted.`,
 	}
 	flags := command.Flags()
 	o.show.addFlags(flags, "text", "json", "markdown", "html")
-	flags.Var(pathname.Of(&o.simulate, ""), "simulate", "file of a space as data, from which trials are taken")
+	flags.Var(textfile.PathFlag(&o.simulate, ""), "simulate", "file of a space as data, from which trials are taken")
 	flags.BoolVar(&o.dry, "dry-run", false, "show what it would try next and about how long it takes, and try nothing")
 	flags.BoolVar(&o.grid, "grid", false, "run every configuration of the space once")
-	flags.Var(pathname.Of(&o.out, ""), "out", "directory of the trials; by default one named after the search below "+
+	flags.Var(textfile.PathFlag(&o.out, ""), "out", "directory of the trials; by default one named after the search below "+
 		searchesDir)
-	flags.Var(pathname.Of(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further trial after so long; 0 for no limit")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
@@ -177,7 +176,7 @@ type noneHolds struct{ outcome string }
 func (e noneHolds) Error() string { return e.outcome }
 
 // ExitCode states that a goal was missed.
-func (noneHolds) ExitCode() int { return exit.Missed }
+func (noneHolds) ExitCode() int { return exitMissed }
 
 // foreseen is what a dry run shows.
 type foreseen struct {

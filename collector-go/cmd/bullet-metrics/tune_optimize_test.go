@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // searches is where searches and their spaces as data are.
@@ -72,7 +71,7 @@ func TestOptimizeEndsWhereTestSevenEnded(t *testing.T) {
 		assert.LessOrEqual(t, len(r.Trials), 2)
 	}
 	r, err := found(t, strings.Replace(file, "queries: 500", "queries: 600", 1), space)
-	assert.Equal(t, exit.Missed, code(err), "20 bolts do not hold 600, and more are not in the table")
+	assert.Equal(t, exitMissed, code(err), "20 bolts do not hold 600, and more are not in the table")
 	assert.Nil(t, r.Best)
 	assert.True(t, r.Proven)
 }
@@ -190,11 +189,11 @@ func TestOptimizeForesees(t *testing.T) {
 func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	file, space := textOf(t, searches+"sample.yaml"), textOf(t, searches+"sample-space.yaml")
 	r, err := found(t, strings.Replace(file, "trials: 60", "trials: 2", 1), space)
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exitFailed, code(err))
 	assert.False(t, r.Proven)
 	assert.NotEmpty(t, r.Open)
 	_, err = found(t, strings.Replace(file, "queries: 400", "queries: 40000", 1), space)
-	assert.Equal(t, exit.Missed, code(err))
+	assert.Equal(t, exitMissed, code(err))
 	for want, args := range map[string][]string{
 		"--grid, --out and --time-limit are": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--grid"},
@@ -207,12 +206,12 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	} {
 		_, err := tune(t, append([]string{"optimize"}, args...)...)
 		assert.ErrorContains(t, err, want)
-		assert.Equal(t, exit.Usage, code(err), want)
+		assert.Equal(t, exitUsage, code(err), want)
 	}
 	_, err = tune(t, "optimize", yamlOf(t, "optimise: x\n"), "--simulate", searches+"sample-space.yaml")
 	assert.ErrorContains(t, err, `it.yaml:1:1: unknown field "optimise"; did you mean "optimize"?`)
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exitFailed, code(err))
 	_, err = tune(t, "optimize", searches+"sample.yaml")
 	assert.ErrorContains(t, err, "sample.yaml:1:1: experiment: is missing")
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exitFailed, code(err))
 }

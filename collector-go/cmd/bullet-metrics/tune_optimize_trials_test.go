@@ -19,7 +19,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchrunner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // small is the search that ships for two cores.
@@ -162,7 +161,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	var out strings.Builder
 	err = o.conclude(s, runner, &out)
 	assert.ErrorContains(t, err, "the best so far is not proven")
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exitFailed, code(err))
 	assert.Contains(t, out.String(), `"bullet.topology.filter.bolt.parallelism": 2`)
 	assert.Equal(t, 1.25, at(t, decoded(t, out.String()), "used", "cpu_cores"))
 	page, err := os.ReadFile(filepath.Join(o.out, runstore.ReportDir, "report.md"))
@@ -217,7 +216,7 @@ func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
 		written, err := tune(t, "optimize", path, "--out", out)
 		assert.ErrorContains(t, err, "3 trials in a row could not be measured")
 		assert.ErrorContains(t, err, "no slot")
-		assert.Equal(t, exit.Failed, code(err))
+		assert.Equal(t, exitFailed, code(err))
 		assert.Empty(t, written)
 		kept, err := searchrunner.Load(out)
 		require.NoError(t, err)
@@ -232,7 +231,7 @@ func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
 func TestCtrlCEndsASearchInOrder(t *testing.T) {
 	path, out, ended := commanded(t, "kill -INT $PPID; exec sleep 60")
 	_, err := tune(t, "optimize", path, "--out", out)
-	assert.Equal(t, exit.Interrupted, code(err))
+	assert.Equal(t, exitInterrupted, code(err))
 	assert.Equal(t, "optimize-small-001-01\n", textOf(t, ended))
 	kept, err := searchrunner.Load(out)
 	require.NoError(t, err)

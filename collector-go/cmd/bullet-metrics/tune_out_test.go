@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // A run that cannot be launched removes its directory, so --out never names one that holds something else: all of that
@@ -22,6 +20,6 @@ func TestARunThatCannotBeLaunchedRemovesNobodysFiles(t *testing.T) {
 	}
 	_, err := program("tune", "run", filepath.Join(dir, "mine.yaml"), "--build-dir", filepath.Join(dir, "none"), "--out", dir)
 	require.ErrorContains(t, err, "the directory is not empty; name a new one")
-	assert.Equal(t, exit.Usage, exitCode(err))
+	assert.Equal(t, exitUsage, exitCode(err))
 	assert.FileExists(t, theirs)
 }

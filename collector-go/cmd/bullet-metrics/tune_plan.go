@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // runsDir is where runs are kept unless a flag names another: each in a directory of its own.
@@ -41,7 +41,7 @@ experiment, as - and + lines with the document's controlled variables that moved
 			return p.write(cmd.OutOrStdout(), output)
 		},
 	}
-	command.Flags().Var(pathname.Of(&runs, runsDir), "runs", "directory in which runs are, each in one of its own")
+	command.Flags().Var(textfile.PathFlag(&runs, runsDir), "runs", "directory in which runs are, each in one of its own")
 	command.Flags().StringVar(&output, "output", "text", "form of the plan: text, json")
 	return command
 }

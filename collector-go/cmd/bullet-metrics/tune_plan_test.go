@@ -15,7 +15,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 const smallest = "../../../topology/experiments/test7-small.yaml"
@@ -106,13 +105,13 @@ func TestPlanRefusesWhatItCannotRead(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("experiment: x\nsteps:\n  valeus: [1]\n"), 0o644))
 	_, err := tune(t, "plan", bad)
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exitFailed, code(err))
 	assert.ErrorContains(t, err, bad+":3:3: unknown field \"steps.valeus\"; did you mean \"steps.values\"?")
 	_, err = tune(t, "plan")
-	assert.Equal(t, exit.Usage, code(err))
+	assert.Equal(t, exitUsage, code(err))
 	assert.ErrorContains(t, err, "takes one argument, the experiment's file")
 	_, err = tune(t, "plan", smallest, "--output", "xml")
-	assert.Equal(t, exit.Usage, code(err))
+	assert.Equal(t, exitUsage, code(err))
 }
 
 // Where the queries are asked from is in the plan, and what a mistake in it is, with its place.

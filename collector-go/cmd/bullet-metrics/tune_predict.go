@@ -15,8 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // predictOptions are the flags of predict.
@@ -55,7 +54,7 @@ than 90% lie inside their intervals, or the median error of the capacity is not 
 			cmd, nil)
 	}
 	flags := command.Flags()
-	flags.Var(pathname.Several(&o.from), "from", "directories of runs and CSV files of measurements")
+	flags.Var(textfile.PathListFlag(&o.from), "from", "directories of runs and CSV files of measurements")
 	flags.StringArrayVar(&o.set, "set", nil,
 		"a setting laid over the configuration, key=value; may be given several times")
 	flags.Float64SliceVar(&o.queries, "queries", nil,
@@ -179,7 +178,7 @@ type predictionsMissed struct{ missed []string }
 func (e predictionsMissed) Error() string { return strings.Join(e.missed, "; ") }
 
 // ExitCode states that a goal was missed.
-func (predictionsMissed) ExitCode() int { return exit.Missed }
+func (predictionsMissed) ExitCode() int { return exitMissed }
 
 // asked are the questions of the flags and the file.
 func (o *predictOptions) asked(args []string) ([]predict.Scenario, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // tables are the document's own.
@@ -108,7 +107,7 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 	} {
 		_, err := tune(t, line...)
 		require.ErrorContains(t, err, want)
-		assert.Equal(t, exit.Usage, exitCode(err), want)
+		assert.Equal(t, exitUsage, exitCode(err), want)
 	}
 	for want, line := range map[string][]string{
 		"neither a run's directory nor one of runs": {"predict", "--from", t.TempDir()},
@@ -121,9 +120,9 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 	} {
 		_, err := tune(t, line...)
 		require.ErrorContains(t, err, want)
-		assert.Equal(t, exit.Failed, exitCode(err), want)
+		assert.Equal(t, exitFailed, exitCode(err), want)
 	}
-	assert.Equal(t, exit.Missed, exitCode(predictionsMissed{[]string{"x"}}))
+	assert.Equal(t, exitMissed, exitCode(predictionsMissed{[]string{"x"}}))
 }
 
 // The check of a table, as text and as JSON.

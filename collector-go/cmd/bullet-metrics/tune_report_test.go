@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 const sampleRun = "../../internal/lab/runstore/testdata/sample"
@@ -46,7 +44,7 @@ func TestTuneCompareShowsWhatChanged(t *testing.T) {
 	assert.Contains(t, text, "Guard at 10%: not provable.")
 	assert.Contains(t, text,
 		"80 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)")
-	assert.Equal(t, exit.Missed, exitCode(regressionError{[]string{"80 queries: filter latency, mean +30%"}}))
+	assert.Equal(t, exitMissed, exitCode(regressionError{[]string{"80 queries: filter latency, mean +30%"}}))
 }
 
 func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
@@ -57,7 +55,7 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)
-		assert.Equal(t, exit.Failed, exitCode(err))
+		assert.Equal(t, exitFailed, exitCode(err))
 	}
 	for want, line := range map[string][]string{
 		"takes one directory":   {"tune", "report"},
@@ -67,6 +65,6 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)
-		assert.Equal(t, exit.Usage, exitCode(err))
+		assert.Equal(t, exitUsage, exitCode(err))
 	}
 }

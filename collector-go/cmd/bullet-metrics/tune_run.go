@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // tuneRunOptions are the flags of tune run.
@@ -51,10 +51,10 @@ not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and
 		},
 	}
 	flags := command.Flags()
-	flags.Var(pathname.Of(&o.out, ""), "out", "the run's directory; by default one of its own below --runs")
-	flags.Var(pathname.Of(&o.resume, ""), "resume", "go on with the run in this directory")
-	flags.Var(pathname.Of(&o.runs, runsDir), "runs", "directory in which runs are, each in one of its own")
-	flags.Var(pathname.Of(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
+	flags.Var(textfile.PathFlag(&o.out, ""), "out", "the run's directory; by default one of its own below --runs")
+	flags.Var(textfile.PathFlag(&o.resume, ""), "resume", "go on with the run in this directory")
+	flags.Var(textfile.PathFlag(&o.runs, runsDir), "runs", "directory in which runs are, each in one of its own")
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further step after so long; 0 for no limit")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // The document's Tests 6 and 7 as runs.
@@ -121,32 +120,32 @@ func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 	}{
 		"no run": {[]string{"analyze", "queries", "--input", t.TempDir()},
 			[]string{"is not a run directory: it has no experiment.yaml",
-				"name a CSV file, or the directory that tune run wrote"}, exit.Failed},
+				"name a CSV file, or the directory that tune run wrote"}, exitFailed},
 		"of queries": {[]string{"analyze", "data", "--input", run7},
 			[]string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes",
-				"name a run of an experiment with analysis: data"}, exit.Failed},
+				"name a run of an experiment with analysis: data"}, exitFailed},
 		"of volumes": {[]string{"analyze", "concurrency", "--input", run6},
-			[]string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exit.Failed},
+			[]string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exitFailed},
 		"of one, scaling": {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"},
-			exit.Failed},
+			exitFailed},
 		"nothing measured": {[]string{"analyze", "data", "--input", empty},
-			[]string{"no step of the run was measured", "tune run --resume " + empty}, exit.Failed},
+			[]string{"no step of the run was measured", "tune run --resume " + empty}, exitFailed},
 		"a damaged step": {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"},
-			exit.Failed},
+			exitFailed},
 		"no components": {[]string{"analyze", "resources", "--input", sampleRun},
-			[]string{"the CPU and memory that the run's topologies request are unknown"}, exit.Failed},
+			[]string{"the CPU and memory that the run's topologies request are unknown"}, exitFailed},
 		"size, one of two": {append(load, run6), []string{"has no table of filter bolts by queries",
-			"the directory of a run with analysis: queries (Test 7)"}, exit.Usage},
+			"the directory of a run with analysis: queries (Test 7)"}, exitUsage},
 		"size, two of one": {append(load, run7, run7), []string{"are both tables of filter bolts by queries"},
-			exit.Usage},
+			exitUsage},
 		"no step was OK": {[]string{"analyze", "data", "--input", failing(t, run6)},
 			[]string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)",
-				"tune report"}, exit.Failed},
+				"tune report"}, exitFailed},
 		"size, none was OK": {append(load, run6, failing(t, run7)),
-			[]string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exit.Failed},
+			[]string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exitFailed},
 		"size, below all": {append(load, run6, run7, "--limit", "1ms"),
-			[]string{"every measured point is above the limit of 1 ms"}, exit.Failed},
-		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exit.Failed},
+			[]string{"every measured point is above the limit of 1 ms"}, exitFailed},
+		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := tune(t, c.args...)

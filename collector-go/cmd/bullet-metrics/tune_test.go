@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // documents is where the document's own tables are.
@@ -30,7 +28,7 @@ func tune(t *testing.T, args ...string) (out string, failure error) {
 
 func code(err error) int {
 	if err == nil {
-		return exit.Done
+		return exitDone
 	}
 	return exitCode(err)
 }
@@ -259,7 +257,7 @@ func TestWrongUsageOfTune(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := tune(t, c.args...)
 			require.Error(t, err)
-			assert.Equal(t, exit.Usage, code(err), err.Error())
+			assert.Equal(t, exitUsage, code(err), err.Error())
 			assert.Contains(t, err.Error(), c.says)
 			assert.Empty(t, out)
 		})
@@ -272,12 +270,12 @@ func TestWrongUsageOfTune(t *testing.T) {
 
 func TestAFileThatIsAbsentIsWrongUsage(t *testing.T) {
 	_, err := tune(t, "analyze", "data", "--input", filepath.Join(t.TempDir(), "absent.csv"))
-	assert.Equal(t, exit.Usage, code(err))
+	assert.Equal(t, exitUsage, code(err))
 	assert.ErrorContains(t, err, "absent.csv")
 }
 
 func TestAFileThatCannotBeJudgedIsAFailure(t *testing.T) {
 	_, err := tune(t, "analyze", "data", "--input", t.TempDir())
-	assert.Equal(t, exit.Failed, code(err))
+	assert.Equal(t, exitFailed, code(err))
 	assert.ErrorContains(t, err, "is not a run directory")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // Setting is one key of the file, which is also a flag: "slice.width" is --slice-width.
@@ -171,13 +171,13 @@ func text(p *string) pflag.Value {
 }
 
 // path is a path of a file or a directory. One that stands in a file starts at the directory of that file.
-func path(p *string) pflag.Value { return fileValue{pathname.Of(p, *p)} }
+func path(p *string) pflag.Value { return fileValue{textfile.PathFlag(p, *p)} }
 
 // paths are several.
 func paths(p *[]string) pflag.Value {
 	set := func(text string) error {
 		var all []string
-		if err := pathname.Several(&all).Set(text); err != nil {
+		if err := textfile.PathListFlag(&all).Set(text); err != nil {
 			return err
 		}
 		*p = all
@@ -199,10 +199,10 @@ func (v fileValue) setFrom(file, text string) error {
 		all = strings.Split(text, ",")
 	}
 	for i, one := range all {
-		if err := pathname.Check(one); err != nil {
+		if err := textfile.CheckPath(one); err != nil {
 			return err
 		}
-		all[i] = pathname.From(file, one)
+		all[i] = textfile.RelativePath(file, one)
 	}
 	return v.Set(strings.Join(all, ","))
 }

@@ -14,7 +14,7 @@ var opensFiles = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|tls\.LoadX5
 // ownFiles are the packages and files that read what the program itself, the kernel or a test has written, which is no
 // text of somebody else's.
 var ownFiles = []string{
-	"tools/cmd/bom/", "testing/cmd/bench/", "tools/", "internal/lab/bench/", "tools/bom/", "testing/chaos/",
+	"testing/cmd/bench/", "tools/", "internal/lab/bench/", "testing/bench/", "testing/chaos/",
 	"testing/accesstest/", "testing/servertest/",
 	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/runstore/", "internal/collector/store/blocks/edition.go",
 	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups

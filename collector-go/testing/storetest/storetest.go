@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/classic"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
 // Store is the port as a feed uses it.
@@ -82,9 +82,9 @@ func Classic(handed []Handed) map[string][]Point {
 	for _, h := range handed {
 		add := func(suffix, le string, v float64) {
 			l := labels.NewBuilder(h.Labels).Set(model.MetricNameLabel, h.Labels.Get(model.MetricNameLabel)+suffix).Set(
-				classic.Label, le)
+				forward.BucketLabel, le)
 			if le == "" {
-				l.Del(classic.Label)
+				l.Del(forward.BucketLabel)
 			}
 			all[l.Labels().String()] = append(all[l.Labels().String()], Number(h.EndMs, v))
 		}
@@ -93,16 +93,16 @@ func Classic(handed []Handed) map[string][]Point {
 		case !h.Distribution:
 			add("", "", h.Value)
 		case h.Histogram == nil:
-			add(classic.Count, "", gap)
-			add(classic.Sum, "", gap)
-			for _, le := range classic.Labels {
-				add(classic.Bucket, le, gap)
+			add(forward.CountSuffix, "", gap)
+			add(forward.SumSuffix, "", gap)
+			for _, le := range forward.BucketBoundTexts {
+				add(forward.BucketSuffix, le, gap)
 			}
 		default:
-			add(classic.Count, "", float64(h.Histogram.Count))
-			add(classic.Sum, "", h.Histogram.Sum)
-			for i, n := range classic.Counts(nil, h.Histogram) {
-				add(classic.Bucket, classic.Labels[i], n)
+			add(forward.CountSuffix, "", float64(h.Histogram.Count))
+			add(forward.SumSuffix, "", h.Histogram.Sum)
+			for i, n := range forward.BucketCounts(nil, h.Histogram) {
+				add(forward.BucketSuffix, forward.BucketBoundTexts[i], n)
 			}
 		}
 	}

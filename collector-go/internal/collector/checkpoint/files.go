@@ -16,7 +16,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for
@@ -99,7 +98,7 @@ func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 		if err == nil {
 			return p, nil
 		}
-		if errors.Is(err, format.ErrNewer) {
+		if errors.Is(err, disk.ErrNewer) {
 			return 0, fmt.Errorf("%s: %w", c.path(p), err)
 		}
 		unusable(c.path(p), err)
@@ -210,7 +209,7 @@ func CheckVersion(dir string, fs disk.FS, check func(state io.ReaderAt) error) e
 	}
 	defer f.Close()
 	newer := check(io.NewSectionReader(f, int64(headerLength), math.MaxInt64-int64(headerLength)))
-	if !errors.Is(newer, format.ErrNewer) {
+	if !errors.Is(newer, disk.ErrNewer) {
 		return nil
 	}
 	if _, damage := read(fs, path); damage != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 var errTorn = errors.New("the state ends too early")
@@ -125,10 +125,10 @@ func TestTheCheckpointOfANewerVersionEndsTheSearch(t *testing.T) {
 	c := saved(t, t.TempDir(), 10, 20)
 	_, err := c.Newest(20, func(state []byte) error {
 		if state[0] == 20 {
-			return format.ErrNewer
+			return disk.ErrNewer
 		}
 		return nil
 	}, noDamage(t))
-	assert.ErrorIs(t, err, format.ErrNewer)
+	assert.ErrorIs(t, err, disk.ErrNewer)
 	assert.ErrorContains(t, err, c.path(20))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
@@ -280,7 +280,7 @@ func (f *Feed) handOut() {
 			f.options.Logger.Error("what is known of a topology is too much for its sender to carry; where this collector is lost, another starts it afresh",
 				"topology", topology, "most_bytes", MaxCarriedBytes)
 		}
-		f.options.Handover.Put(topology, handover.State{Epoch: r.epoch, Sequence: r.sequence, Data: data})
+		f.options.Handover.Put(topology, checkpoint.TransferState{Epoch: r.epoch, Sequence: r.sequence, Data: data})
 	}
 	f.options.Handover.Keep(func(topology string) bool { return f.pipeline.reached[topology] != nil })
 }

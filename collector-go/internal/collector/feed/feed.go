@@ -16,7 +16,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
@@ -67,7 +66,7 @@ type Options struct {
 	Lost func(error) bool
 	// Handover takes what is known of topologies that their senders carry, once the store has what closed of it; nil
 	// for nobody.
-	Handover   *handover.Desk
+	Handover   *checkpoint.Transfers
 	Slicer     slicer.Options
 	Catalog    catalog.Options
 	Registerer prometheus.Registerer // may be nil

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
@@ -32,7 +32,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if len(data) == 0 || data[0] == 0 {
 		return nil, errors.New("the checkpoint has no version")
 	}
-	if err := format.CheckVersion(uint64(data[0]), stateVersion); err != nil {
+	if err := disk.CheckVersion(uint64(data[0]), stateVersion); err != nil {
 		return nil, err
 	}
 	r := varint.Of(data[1:])
@@ -62,7 +62,7 @@ func CheckVersion(state io.ReaderAt) error {
 	if n == 0 {
 		return nil
 	}
-	if err := format.CheckVersion(uint64(b[0]), stateVersion); err != nil {
+	if err := disk.CheckVersion(uint64(b[0]), stateVersion); err != nil {
 		return err
 	}
 	at := int64(1)

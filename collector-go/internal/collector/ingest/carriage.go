@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
@@ -19,7 +19,7 @@ import (
 // Carriage lets senders carry what is known of their topologies from one collector to another (docs/decisions/0018).
 type Carriage struct {
 	// Desk is where a feed lays that down.
-	Desk *handover.Desk
+	Desk *checkpoint.Transfers
 	// Arriving looks at what a sender brings of its topology, and returns the series that it names, in the order of
 	// journal.Moved.Series.
 	Arriving func(topology string, state []byte) ([]metric.Raw, error)

@@ -10,14 +10,14 @@ import (
 	"google.golang.org/grpc/codes"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/handover"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
 // carrying is a collector whose senders carry states, which are names of series here, and its desk.
-func carrying(t *testing.T) (*collector, *handover.Desk) {
-	desk := handover.New()
+func carrying(t *testing.T) (*collector, *checkpoint.Transfers) {
+	desk := checkpoint.NewTransfers()
 	return start(t, func(o *Options) {
 		o.Carriage = &Carriage{Desk: desk, MaxBytes: 3 * maxStatePart,
 			Arriving: func(topology string, state []byte) (series []metric.Raw, err error) {
@@ -88,13 +88,13 @@ func TestASenderIsHandedWhatItCarries(t *testing.T) {
 	x.acknowledged(1)
 
 	epoch := journal.Epoch(carriedEpoch)
-	desk.Put("bullet", handover.State{Epoch: journal.Epoch{1}, Sequence: 9, Data: []byte("another sender's")})
+	desk.Put("bullet", checkpoint.TransferState{Epoch: journal.Epoch{1}, Sequence: 9, Data: []byte("another sender's")})
 	large := bytes.Repeat([]byte{5}, 2*maxStatePart+1)
-	desk.Put("bullet", handover.State{Epoch: epoch, Sequence: 1, Data: large})
+	desk.Put("bullet", checkpoint.TransferState{Epoch: epoch, Sequence: 1, Data: large})
 	sequence, data := x.whole()
 	assert.EqualValues(t, 1, sequence)
 	assert.Equal(t, large, data)
-	desk.Put("bullet", handover.State{Epoch: epoch, Sequence: 2})
+	desk.Put("bullet", checkpoint.TransferState{Epoch: epoch, Sequence: 2})
 	sequence, data = x.whole()
 	assert.EqualValues(t, 2, sequence, "one that was too large")
 	assert.Empty(t, data)
@@ -136,7 +136,7 @@ func TestASenderThatComesFromElsewhereBringsWhatItCarries(t *testing.T) {
 	require.Len(t, batches, 2, "of another generation it is no duplicate")
 	assert.Equal(t, moves[1].Epoch, batches[1].Epoch)
 
-	desk.Put("bullet", handover.State{Epoch: moves[1].Epoch, Sequence: 1, Data: []byte("newer")})
+	desk.Put("bullet", checkpoint.TransferState{Epoch: moves[1].Epoch, Sequence: 1, Data: []byte("newer")})
 	sequence, data := x.whole()
 	assert.EqualValues(t, 1, sequence)
 	assert.Equal(t, "newer", string(data))
@@ -187,7 +187,7 @@ func TestASenderCarriesFromWhenItMay(t *testing.T) {
 	x.acknowledged(1)
 	require.NoError(t, x.stream.CloseSend())
 	plain.stop()
-	c := startOn(t, j, func(o *Options) { o.Carriage = &Carriage{Desk: handover.New()} })
+	c := startOn(t, j, func(o *Options) { o.Carriage = &Carriage{Desk: checkpoint.NewTransfers()} })
 	c.journal = j
 	for taken := range uint64(2) {
 		x, o = carry(t, c, 1, 7)

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/framepool"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
@@ -70,7 +69,7 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 		grpc.InitialWindowSize(streamBuffer),
 		grpc.InitialConnWindowSize(connectionBuffer),
 		grpc.ReadBufferSize(readBuffer),
-		experimental.BufferPool(&framepool.Pool{}),
+		experimental.BufferPool(&FramePool{}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: o.MaxIdle, Time: o.PingAfter, Timeout: o.PingTimeout}),

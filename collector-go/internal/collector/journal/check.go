@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // Report is what Check found.
@@ -78,7 +77,7 @@ func CheckVersions(dir string, fs disk.FS) (err error) {
 	names, _ := j.fs.ReadDir(dir) // opening it reports what is wrong with that
 	for _, name := range names {
 		if number, ok := parseSegmentName(name); ok {
-			if _, one := j.measure(&segment{number: number}); errors.Is(one, format.ErrNewer) {
+			if _, one := j.measure(&segment{number: number}); errors.Is(one, disk.ErrNewer) {
 				err = errors.Join(err, fmt.Errorf("%s: %w", filepath.Join(dir, name), one))
 			}
 		}

@@ -19,7 +19,7 @@ import (
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -280,7 +280,7 @@ func FuzzSegment(f *testing.F) {
 			damaged: func(int64, int64) {}}
 		end, _, err := newState().replaySegment(again)
 		if err != nil {
-			require.ErrorIs(t, err, format.ErrNewer)
+			require.ErrorIs(t, err, disk.ErrNewer)
 			return
 		}
 		require.LessOrEqual(t, end, int64(len(b)))

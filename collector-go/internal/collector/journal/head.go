@@ -3,7 +3,7 @@ package journal
 import (
 	"encoding/binary"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
@@ -48,7 +48,7 @@ func (h head) encode() []byte {
 func decodeHead(payload []byte) (head, error) {
 	c := varint.Of(payload)
 	h := head{version: c.Uint()}
-	if err := format.CheckVersion(h.version, formatVersion); err != nil {
+	if err := disk.CheckVersion(h.version, formatVersion); err != nil {
 		return h, err
 	}
 	h.number = c.Uint32()

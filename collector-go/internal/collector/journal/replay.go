@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 // replay takes a record into the state, as Open does with those of the newest segment. An error means that the record
@@ -128,7 +128,7 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 			inHead, complete = false, found && s.holds(h)
 		}
 		if rec.kind == kindSegment && !found {
-			if h, err = decodeHead(rec.payload); errors.Is(err, format.ErrNewer) {
+			if h, err = decodeHead(rec.payload); errors.Is(err, disk.ErrNewer) {
 				return end, false, err
 			}
 			found = err == nil

@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
 // The slicer bounds workers' clocks too, and what it writes lies at the workers' own time: where a clock is minutes
@@ -17,11 +17,11 @@ import (
 const maxClocks = 65_536
 
 // clockKnownMs is how long after its newest batch a host's clock counts as known.
-const clockKnownMs = 2 * clockbound.WindowMs
+const clockKnownMs = 2 * slice.ClockWindowMs
 
 // clock is a host's.
 type clock struct {
-	clockbound.Clock
+	slice.Clock
 	heardMs int64 // when it was bounded last, by the collector's clock
 }
 
@@ -29,10 +29,10 @@ type clock struct {
 func (s *state) clocksOf(b *journal.Batch, sender string) {
 	read := b.Notes.GetClocks()
 	if b.SentMs > 0 {
-		learnt := clockbound.Sent(b.SentMs, b.ReceivedMs)
+		learnt := slice.BoundsOfSending(b.SentMs, b.ReceivedMs)
 		came, sent := read.GetAcknowledgedTimeMs(), read.GetAcknowledgementSentTimeMs()
 		if came > 0 && sent > 0 && sent <= b.ReceivedMs {
-			if both := learnt.And(clockbound.Answered(came, sent)); !both.Contradict() { // not set since the answer
+			if both := learnt.And(slice.BoundsOfAnswer(came, sent)); !both.Contradict() { // not set since the answer
 				learnt = both
 			}
 		}
@@ -40,33 +40,33 @@ func (s *state) clocksOf(b *journal.Batch, sender string) {
 	}
 	for _, w := range read.GetWorkers() {
 		if handedOver := w.GetHandOverTimeMs(); handedOver > 0 {
-			s.observeClock(clip(w.GetHost(), s.limits.TextBytes), clockbound.HandedOver(handedOver, w.GetTakenTimeMs(),
+			s.observeClock(clip(w.GetHost(), s.limits.TextBytes), slice.BoundsOfDelivery(handedOver, w.GetTakenTimeMs(),
 				b.ReceivedMs, s.clockOf(sender)), b.ReceivedMs)
 		}
 	}
 }
 
-func (s *state) observeClock(host string, b clockbound.Bounds, atMs int64) {
+func (s *state) observeClock(host string, b slice.ClockBounds, atMs int64) {
 	c := s.clocks[host]
 	if c == nil {
 		if len(s.clocks) >= maxClocks {
 			return
 		}
-		c = &clock{Clock: *clockbound.New(atMs)}
+		c = &clock{Clock: *slice.NewClock(atMs)}
 		s.clocks[host] = c
 	}
 	if c.Known().And(b).Contradict() { // it was set: what was learnt before is no longer so
-		c.Clock = *clockbound.New(atMs)
+		c.Clock = *slice.NewClock(atMs)
 	}
 	c.Observe(b, atMs)
 	c.heardMs = atMs
 }
 
 // clockOf are the bounds of a host's clock; unbounded where nothing was learnt of it lately.
-func (s *state) clockOf(host string) clockbound.Bounds {
+func (s *state) clockOf(host string) slice.ClockBounds {
 	c := s.clocks[host]
 	if c == nil || s.clockMs-c.heardMs > clockKnownMs {
-		return clockbound.Unbounded
+		return slice.Unbounded
 	}
 	return c.Known()
 }
@@ -92,11 +92,11 @@ type ClockBounds struct {
 // clockShown is nil where nothing is known.
 func (s *state) clockShown(host string) *ClockBounds {
 	known := s.clockOf(host)
-	if known.LeastMs == clockbound.Never {
+	if known.LeastMs == slice.Never {
 		return nil
 	}
 	shown := &ClockBounds{Ahead: toSeconds(known.SureMs()), Least: toSeconds(known.LeastMs)}
-	if known.MostMs != clockbound.Forever {
+	if known.MostMs != slice.Forever {
 		most := toSeconds(known.MostMs)
 		shown.Most = &most
 	}

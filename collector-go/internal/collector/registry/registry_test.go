@@ -21,7 +21,7 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -300,7 +300,7 @@ func TestTheCheckpointOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	require.NoError(t, files.Save(position, newer.Finish()))
 	before := w.files()
 	err = w.tryOpen()
-	require.ErrorIs(t, err, format.ErrNewer)
+	require.ErrorIs(t, err, disk.ErrNewer)
 	assert.ErrorContains(t, err, before[len(before)-1])
 	assert.ErrorContains(t, err, "format version is 4, this program knows up to 3: run the newer program")
 	assert.Equal(t, before, w.files())

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -12,7 +12,7 @@ import (
 const maxClocks = 65_536
 
 // observe notes a bound of a host's clock, learnt from the batch at hand.
-func (s *Slicer) observe(host string, b clockbound.Bounds) {
+func (s *Slicer) observe(host string, b slice.ClockBounds) {
 	if s.batch.receivedMs == 0 || s.options.Health.PeriodMs == 0 {
 		return
 	}
@@ -22,7 +22,7 @@ func (s *Slicer) observe(host string, b clockbound.Bounds) {
 			return
 		}
 		s.aloneOn(host)
-		c = clockbound.New(s.batch.receivedMs)
+		c = slice.NewClock(s.batch.receivedMs)
 		s.clocks[host] = c
 	}
 	c.Observe(b, s.batch.receivedMs)
@@ -31,7 +31,7 @@ func (s *Slicer) observe(host string, b clockbound.Bounds) {
 // Sent records when the current batch was sent, by the clock of the worker that sent it. Call it after Received.
 func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
 	if sentMs > 0 {
-		s.observe(sender.Host, clockbound.Sent(sentMs, s.batch.receivedMs))
+		s.observe(sender.Host, slice.BoundsOfSending(sentMs, s.batch.receivedMs))
 	}
 }
 
@@ -39,7 +39,7 @@ func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
 // it, by the collector's.
 func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
 	if cameMs > 0 && sentMs > 0 && sentMs <= s.batch.receivedMs {
-		s.observe(sender.Host, clockbound.Answered(cameMs, sentMs))
+		s.observe(sender.Host, slice.BoundsOfAnswer(cameMs, sentMs))
 	}
 }
 
@@ -47,14 +47,14 @@ func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
 // sender's.
 func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
 	if handOverMs > 0 {
-		s.observe(w.Host, clockbound.HandedOver(handOverMs, takenMs, s.batch.receivedMs, s.clocks[sender.Host].Known()))
+		s.observe(w.Host, slice.BoundsOfDelivery(handOverMs, takenMs, s.batch.receivedMs, s.clocks[sender.Host].Known()))
 	}
 }
 
 // clockOf are the bounds of a worker's clock, by its host's and by its freshest sample. Where these contradict each
 // other it has another clock than what else goes by the host's name, and only its own samples count.
-func (s *Slicer) clockOf(src *source) clockbound.Bounds {
-	own := clockbound.Bounds{LeastMs: src.health.aheadMs, MostMs: clockbound.Forever}
+func (s *Slicer) clockOf(src *source) slice.ClockBounds {
+	own := slice.ClockBounds{LeastMs: src.health.aheadMs, MostMs: slice.Forever}
 	if all := own.And(s.clocks[src.worker.Host].Known()); !all.Contradict() {
 		return all
 	}
@@ -67,10 +67,10 @@ func (s *Slicer) sweepClocks() {
 	for _, src := range s.sources {
 		hosts[src.worker.Host] = true
 	}
-	maps.DeleteFunc(s.clocks, func(host string, _ *clockbound.Clock) bool { return !hosts[host] })
+	maps.DeleteFunc(s.clocks, func(host string, _ *slice.Clock) bool { return !hosts[host] })
 }
 
-func (w writer) clocks(clocks map[string]*clockbound.Clock) {
+func (w writer) clocks(clocks map[string]*slice.Clock) {
 	w.Uint(uint64(len(clocks)))
 	for _, host := range slices.Sorted(maps.Keys(clocks)) {
 		c := clocks[host]
@@ -87,8 +87,8 @@ func (r *reader) clocks() {
 		if !r.demand(r.s.clocks[host] == nil, "a host has two clocks") {
 			return
 		}
-		r.s.clocks[host] = &clockbound.Clock{SinceMs: r.Int(),
-			Now:    clockbound.Bounds{LeastMs: r.Int(), MostMs: r.Int()},
-			Before: clockbound.Bounds{LeastMs: r.Int(), MostMs: r.Int()}}
+		r.s.clocks[host] = &slice.Clock{SinceMs: r.Int(),
+			Now:    slice.ClockBounds{LeastMs: r.Int(), MostMs: r.Int()},
+			Before: slice.ClockBounds{LeastMs: r.Int(), MostMs: r.Int()}}
 	}
 }

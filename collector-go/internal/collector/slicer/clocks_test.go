@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -16,7 +16,7 @@ type clockReading struct{ ahead, way, since int64 }
 
 // playClock lets a sender's batches come 10 s apart, and returns the bounds of its worker's clock at the end. A sample
 // of it is older than its batch.
-func playClock(t *testing.T, age int64, readings []clockReading) clockbound.Bounds {
+func playClock(t *testing.T, age int64, readings []clockReading) slice.ClockBounds {
 	o := DefaultOptions()
 	o.Health = testHealth(30_000)
 	s, err := New(o)
@@ -59,7 +59,7 @@ func TestClocksAreBoundedFromBothSides(t *testing.T) {
 		"ahead by less than the way":       {10, same(5, clockReading{600, 700, 0}), -100, 1300, 0},
 		"ahead":                            {10, same(5, clockReading{600, 2, 0}), 598, 602, 598},
 		"behind":                           {10, same(5, clockReading{-600, 2, 0}), -602, -598, -598},
-		"behind, and nothing was answered": {10, same(5, clockReading{-600, 2, -1}), -602, clockbound.Forever, 0},
+		"behind, and nothing was answered": {10, same(5, clockReading{-600, 2, -1}), -602, slice.Forever, 0},
 		"the freshest of both ways counts": {10, []clockReading{{0, 900, 0}, {0, 3, 0}, {0, 500, 0}}, -3, 3, 0},
 		"a clock that was just set": {10, append(same(6, clockReading{5_000, 2, 0}), clockReading{0, 2, 0}),
 			-2, 2, 0},
@@ -68,7 +68,7 @@ func TestClocksAreBoundedFromBothSides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := playClock(t, c.age, c.readings)
-			assert.Equal(t, clockbound.Bounds{LeastMs: c.least, MostMs: c.most}, got)
+			assert.Equal(t, slice.ClockBounds{LeastMs: c.least, MostMs: c.most}, got)
 			assert.Equal(t, c.sure, got.SureMs())
 		})
 	}
@@ -91,14 +91,14 @@ func TestAHostHasOneClock(t *testing.T) {
 	s.touch(s.source(neighbour), at+1_000-900)
 	s.HandedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of Storm's way, 590 in the sender's queue
 	s.touch(s.source(other), at+4_000-1_500)
-	assert.Equal(t, clockbound.Bounds{LeastMs: 997, MostMs: 1_002}, s.clockOf(s.source(neighbour)))
-	assert.Equal(t, clockbound.Bounds{LeastMs: 3_000 - 10 + 997, MostMs: clockbound.Forever},
+	assert.Equal(t, slice.ClockBounds{LeastMs: 997, MostMs: 1_002}, s.clockOf(s.source(neighbour)))
+	assert.Equal(t, slice.ClockBounds{LeastMs: 3_000 - 10 + 997, MostMs: slice.Forever},
 		s.clockOf(s.source(other)),
 		"the sender's own clock is taken into account")
 
 	// Containers may share a name and no clock: then a worker's own samples count.
 	s.touch(s.source(neighbour), at+9_000)
-	assert.Equal(t, clockbound.Bounds{LeastMs: 9_000, MostMs: clockbound.Forever}, s.clockOf(s.source(neighbour)))
+	assert.Equal(t, slice.ClockBounds{LeastMs: 9_000, MostMs: slice.Forever}, s.clockOf(s.source(neighbour)))
 	s.sweepClocks()
 	assert.Len(t, s.clocks, 2)
 	s.sources = nil

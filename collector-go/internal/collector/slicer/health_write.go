@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
@@ -126,7 +125,7 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 		h.aheadMs = never
 		s.writeValue(&h.ahead, ahead, endMs, float64(src.again.skewMs(clock.SureMs(), endMs))/1000)
 		s.writeValue(&h.least, least, endMs, float64(clock.LeastMs)/1000)
-		if clock.MostMs != clockbound.Forever {
+		if clock.MostMs != slice.Forever {
 			s.writeValue(&h.most, most, endMs, float64(clock.MostMs)/1000)
 		}
 	}

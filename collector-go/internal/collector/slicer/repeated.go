@@ -3,7 +3,7 @@ package slicer
 import (
 	"maps"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -196,7 +196,7 @@ type StepBack struct {
 
 // stepBackKnownMs is how long after the newest refused sample a step counts: long enough for rules to see it. Samples
 // that are refused later belong to another step.
-const stepBackKnownMs = 2 * clockbound.WindowMs
+const stepBackKnownMs = 2 * slice.ClockWindowMs
 
 func (s *Slicer) noteStepBack(w metric.Worker, byMs int64) {
 	step := s.stepsBack[w]

@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
@@ -31,8 +30,8 @@ type Slicer struct {
 	cohorts    []*cohort
 	rooms      map[string]*room // what is open of each topology
 	outputs    map[labels.Labels]*output
-	topologies map[string][]*info           // what describes a topology, by its name
-	clocks     map[string]*clockbound.Clock // by host
+	topologies map[string][]*info      // what describes a topology, by its name
+	clocks     map[string]*slice.Clock // by host
 	stepsBack  map[metric.Worker]StepBack
 	nextRef    slice.Ref
 	sweepMs    int64 // the clock's time of the last sweep
@@ -68,7 +67,7 @@ func New(o Options) (*Slicer, error) {
 		rooms:      make(map[string]*room),
 		outputs:    make(map[labels.Labels]*output),
 		topologies: make(map[string][]*info),
-		clocks:     make(map[string]*clockbound.Clock),
+		clocks:     make(map[string]*slice.Clock),
 		stepsBack:  make(map[metric.Worker]StepBack),
 		counts:     Counts{Refused: make(map[Reason]uint64)},
 	}, nil

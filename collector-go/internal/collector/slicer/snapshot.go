@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/clockbound"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
@@ -39,7 +38,7 @@ type part struct {
 	producers                map[uint32]*producer
 	sources                  []*source
 	topologies               map[string][]*info
-	clocks                   map[string]*clockbound.Clock
+	clocks                   map[string]*slice.Clock
 	rooms                    map[string]*room
 	only                     string // of a topology's refused series; "" for all
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // File is an experiment's file. Every field has its line in docs/experiments.md; a test holds them together.
@@ -46,7 +46,7 @@ type Goal struct {
 // Topology is what is launched.
 type Topology struct {
 	Name     string        `yaml:"name"`
-	Conf     pathname.Path `yaml:"conf"`
+	Conf     textfile.Path `yaml:"conf"`
 	Settings Settings      `yaml:"settings"`
 }
 
@@ -151,8 +151,8 @@ type Command struct {
 	Submit    []string      `yaml:"submit"`
 	Kill      []string      `yaml:"kill"`
 	Collector string        `yaml:"collector"`
-	TLSCA     pathname.Path `yaml:"tls_ca"`
-	TokenFile pathname.Path `yaml:"token_file"`
+	TLSCA     textfile.Path `yaml:"tls_ca"`
+	TokenFile textfile.Path `yaml:"token_file"`
 	Gateway   string        `yaml:"gateway"`
 	// GatewayCapacity and Partitions, those of the Kafka topic that is read, are evidence of what limited a step; 0
 	// where there is none, or nobody says.

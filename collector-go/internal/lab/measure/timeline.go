@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/recordtrace"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -15,7 +14,7 @@ import (
 func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == runstore.GeneratedRecords
-	prober, err := recordtrace.New(recordtrace.Options{
+	prober, err := newTracer(traceOptions{
 		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
 		Grace:     load.DefaultHeldOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),

@@ -19,7 +19,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // brokered is a topology that reads its records from a broker: the gateway reports who makes them, who is never late,
@@ -277,7 +276,7 @@ func TestWorkersAreWaitedForAsLongAsTheFileSays(t *testing.T) {
 		}
 		result, err := goOn(t, t.Context(), begin(t, liveData), w, &journal{}, runner.Options{Wait: 5 * time.Minute})
 		require.NoError(t, err)
-		require.Equal(t, exit.Failed, result.ExitCode)
+		require.Equal(t, runstore.ExitFailed, result.ExitCode)
 		assert.Contains(t, result.Trials[0].Error, "waited 5m0s for 1 workers to report")
 		assert.Contains(t, result.Trials[0].Error, "the workers' logs on the cluster")
 		assert.Contains(t, result.Trials[0].Error, "(0 report)")

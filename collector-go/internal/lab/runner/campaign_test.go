@@ -21,7 +21,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 const grid = `experiment: grid
@@ -89,7 +88,7 @@ func TestAGridIsSearched(t *testing.T) {
 		assert.Equal(t, tuning.Inconclusive, result.Verdict, "a search that ended at its bound has no answer")
 		assert.Equal(t, []tuning.Verdict{tuning.OK, tuning.Inconclusive},
 			[]tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict}, "a bracketed capacity is what was looked for")
-		assert.Equal(t, exit.Done, result.ExitCode)
+		assert.Equal(t, runstore.ExitDone, result.ExitCode)
 		require.Len(t, result.Rows, 2)
 		assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
 		assert.Equal(t, "at least 70", result.Rows[1].Capacity.String())
@@ -151,7 +150,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		dir := begin(t, grid)
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, exit.Failed, result.ExitCode)
+		assert.Equal(t, runstore.ExitFailed, result.ExitCode)
 		assert.Equal(t, tuning.Inconclusive, result.Verdict)
 		assert.Equal(t, runstore.Failed, result.Trials[0].State)
 		assert.Equal(t, "Nimbus is away", result.Trials[0].Error)
@@ -165,7 +164,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		result, err = goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, append(before, "grid-01-launch2"), w.launches)
-		assert.Equal(t, exit.Done, result.ExitCode)
+		assert.Equal(t, runstore.ExitDone, result.ExitCode)
 		assert.Equal(t, "[10, 20)", result.Rows[0].Capacity.String())
 	})
 }
@@ -311,7 +310,7 @@ func TestAStarvedMachineIsInconclusive(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, tuning.Inconclusive, result.Verdict)
-		assert.Equal(t, exit.Done, result.ExitCode)
+		assert.Equal(t, runstore.ExitDone, result.ExitCode)
 		for _, trial := range reread(t, dir).Trials {
 			for _, step := range trial.Steps {
 				assert.Equal(t, tuning.Inconclusive, step.Verdict)
@@ -331,7 +330,7 @@ func TestAFailThatFailsIs99(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, tuning.Fail, result.Verdict)
-		assert.Equal(t, exit.Missed, result.ExitCode)
+		assert.Equal(t, runstore.ExitMissed, result.ExitCode)
 		assert.Equal(t, tuning.OK, result.Rows[1].Verdict)
 	})
 }
@@ -346,7 +345,7 @@ func TestAGoalOfTheCapacity(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK},
 			[]tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict})
-		assert.Equal(t, exit.Missed, result.ExitCode)
+		assert.Equal(t, runstore.ExitMissed, result.ExitCode)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // Conclude draws a run's result from what its trials measured. unanswered states why they answer nothing, "" where they
@@ -122,11 +121,11 @@ func exitCode(plan runstore.Plan, r runstore.Result) int {
 	judged := slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
 	switch {
 	case r.Verdict == tuning.Fail && (plan.FailFails || judged):
-		return exit.Missed
+		return runstore.ExitMissed
 	case slices.ContainsFunc(r.Trials, func(t runstore.TrialResult) bool { return t.State == runstore.Failed }):
-		return exit.Failed
+		return runstore.ExitFailed
 	}
-	return exit.Done
+	return runstore.ExitDone
 }
 
 // Summary is the result in lines: a row each, then what is to be known.

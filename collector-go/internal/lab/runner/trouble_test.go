@@ -14,7 +14,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/exit"
 )
 
 // An interrupt may come at any moment: in the warm-up, in a load of the cost, while a step is settled, in the search.
@@ -64,7 +63,7 @@ func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
 			dir := begin(t, phases)
 			result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 			require.NoError(t, err)
-			assert.Equal(t, exit.Done, result.ExitCode, "away after %s", later)
+			assert.Equal(t, runstore.ExitDone, result.ExitCode, "away after %s", later)
 			assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
 			for _, step := range reread(t, dir).Trials[0].Steps {
 				assert.Equal(t, 1, step.Workers, "step %d, away after %s", step.Number, later)
@@ -81,7 +80,7 @@ func TestACollectorThatStaysAwayEndsTheTrial(t *testing.T) {
 		dir := begin(t, phases)
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, exit.Failed, result.ExitCode)
+		assert.Equal(t, runstore.ExitFailed, result.ExitCode)
 		assert.Contains(t, result.Trials[0].Error, "connection refused")
 		kept := result.Trials[0].Steps
 		assert.Positive(t, kept)
@@ -89,7 +88,7 @@ func TestACollectorThatStaysAwayEndsTheTrial(t *testing.T) {
 		w.away = nil
 		result, err = goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, exit.Done, result.ExitCode)
+		assert.Equal(t, runstore.ExitDone, result.ExitCode)
 		trial := reread(t, dir).Trials[0]
 		assert.Equal(t, []int{1, 2}, []int{trial.Steps[kept-1].Launch, trial.Steps[kept].Launch})
 		assert.Equal(t, []float64{0, 10, 20, 20, 10, 0}, loads(trial.Steps, runstore.CostStep))
@@ -117,7 +116,7 @@ func TestWorkersThatDoNotReportEndTheTrial(t *testing.T) {
 		w.mute = true
 		result, err := goOn(t, t.Context(), begin(t, phases), w, &journal{}, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, exit.Failed, result.ExitCode)
+		assert.Equal(t, runstore.ExitFailed, result.ExitCode)
 		assert.Contains(t, result.Trials[0].Error, "1 workers to report")
 	})
 }

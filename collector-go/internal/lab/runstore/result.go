@@ -2,6 +2,13 @@ package runstore
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
+// Exit codes of `tune run`, as Result keeps them.
+const (
+	ExitDone   = 0
+	ExitFailed = 1
+	ExitMissed = 99 // a goal was missed
+)
+
 // Result is result.json: what a run came to. It is there when the run has ended by itself; after an interrupt it is
 // not.
 type Result struct {

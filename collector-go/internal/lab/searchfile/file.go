@@ -11,7 +11,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
@@ -25,7 +24,7 @@ type File struct {
 	Title string `yaml:"title"`
 	About string `yaml:"about"`
 	// Experiment is the file by which a trial on a cluster is launched and measured, relative to this one.
-	Experiment pathname.Path `yaml:"experiment"`
+	Experiment textfile.Path `yaml:"experiment"`
 	Target     Target        `yaml:"target"`
 	Budget     Budget        `yaml:"budget"`
 	TrialTime  Duration      `yaml:"trial_time"`

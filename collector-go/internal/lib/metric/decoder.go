@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
@@ -34,7 +34,7 @@ func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, erro
 	if err := d.Err(); err != nil {
 		return nil, 0, err
 	}
-	return d, version, format.CheckVersion(version, known)
+	return d, version, disk.CheckVersion(version, known)
 }
 
 // CheckVersion returns a format.ErrNewer where what begins with the magic is of a version above known. It looks at
@@ -46,7 +46,7 @@ func CheckVersion(data []byte, magic string, known uint64) error {
 	}
 	r := varint.Of(rest)
 	version := r.Uint()
-	return errors.Join(r.Err(), format.CheckVersion(version, known))
+	return errors.Join(r.Err(), disk.CheckVersion(version, known))
 }
 
 // Bool reads what Encoder.Bool wrote.

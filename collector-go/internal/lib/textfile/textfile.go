@@ -14,8 +14,6 @@ import (
 	"io"
 	"os"
 	"unicode/utf8"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/pathname"
 )
 
 // Most bytes of a file of settings, rules, queries or tokens, which people write by hand.
@@ -88,7 +86,7 @@ type file struct {
 const headBytes = 512
 
 func open(path string) (*os.File, error) {
-	if err := pathname.Check(path); err != nil {
+	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(path)

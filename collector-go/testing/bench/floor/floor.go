@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/mem"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/framepool"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 )
 
 // A message is a header of 32 bytes, little-endian: sequence, first series, samples, bytes a sample (8 or 12), slice,
@@ -70,7 +70,7 @@ func Run(o Options) error {
 	web.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(chunkBytes),
 		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(32<<10),
-		experimental.BufferPool(&framepool.Pool{}), grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
+		experimental.BufferPool(&ingest.FramePool{}), grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Floor", HandlerType: (*any)(nil),
 		Streams: []grpc.StreamDesc{{StreamName: "Export", Handler: s.export,
 			ServerStreams: true, ClientStreams: true}}}, s)

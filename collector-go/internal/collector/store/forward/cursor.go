@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // cursor is what a store remembers over a restart; docs/formats/forward-cursor.md describes the file.
@@ -41,7 +40,7 @@ func decodeCursor(data []byte) (cursor, error) {
 	if _, err := fmt.Sscanf(string(data), cursorMagic+"%d\n", &version); err != nil {
 		return cursor{}, errors.New("not a cursor")
 	}
-	if err := format.CheckVersion(version, cursorVersion); err != nil {
+	if err := disk.CheckVersion(version, cursorVersion); err != nil {
 		return cursor{}, err
 	}
 	if _, err := fmt.Sscanf(string(data), cursorFormat, &version, &c.position, &c.reserved); err != nil {
@@ -72,7 +71,7 @@ func readCursor(files disk.FS, dir string) (cursor, error) {
 		return cursor{}, fmt.Errorf("forward: read cursor: %w", err)
 	}
 	c, err := decodeCursor(data)
-	if errors.Is(err, format.ErrNewer) {
+	if errors.Is(err, disk.ErrNewer) {
 		return cursor{}, fmt.Errorf("forward: cursor %s: %w", path, err)
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // CheckVersions looks at the versions of all manifests and parts in dir and changes nothing. It returns a
@@ -22,13 +21,13 @@ func CheckVersions(fs disk.FS, dir string) (err error) {
 	}
 	for _, sequence := range l.manifests {
 		name := filepath.Join(dir, manifestName(sequence))
-		if _, _, one := readManifest(fs, name, sequence); errors.Is(one, format.ErrNewer) {
+		if _, _, one := readManifest(fs, name, sequence); errors.Is(one, disk.ErrNewer) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, one))
 		}
 	}
 	for _, number := range l.parts {
 		opened, one := part.Open(fs, filepath.Join(dir, partName(number)))
-		if errors.Is(one, format.ErrNewer) {
+		if errors.Is(one, disk.ErrNewer) {
 			err = errors.Join(err, one)
 		}
 		if one == nil {

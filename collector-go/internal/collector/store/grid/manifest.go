@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
 // manifest is what the store consists of: docs/formats/grid.md, "The directory".
@@ -108,7 +108,7 @@ func decodeManifest(data []byte) (manifest, error) {
 	version := manifestOf(lines[0])
 	switch {
 	case version > manifestVersion:
-		return manifest{}, format.CheckVersion(uint64(version), manifestVersion)
+		return manifest{}, disk.CheckVersion(uint64(version), manifestVersion)
 	case version < 1:
 		return manifest{}, errors.New("not a manifest")
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // listing is what lies in a store's directory.
@@ -68,7 +67,7 @@ func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, er
 		return manifest{}, nil, err
 	}
 	m, damage := decodeManifest(data)
-	if errors.Is(damage, format.ErrNewer) {
+	if errors.Is(damage, disk.ErrNewer) {
 		return manifest{}, nil, damage
 	}
 	if damage == nil && m.sequence != sequence {

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/classic"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
 // series is what comes before the fields of a series' lines: measurement and tags.
@@ -34,9 +34,9 @@ func newSeries(l labels.Labels, distribution bool) (series, error) {
 	if !distribution {
 		return series{key: key("", "")}, nil
 	}
-	s := series{count: key(classic.Count, ""), sum: key(classic.Sum, "")}
-	for _, bound := range classic.Labels {
-		s.buckets = append(s.buckets, key(classic.Bucket, ","+classic.Label+"="+bound))
+	s := series{count: key(forward.CountSuffix, ""), sum: key(forward.SumSuffix, "")}
+	for _, bound := range forward.BucketBoundTexts {
+		s.buckets = append(s.buckets, key(forward.BucketSuffix, ","+forward.BucketLabel+"="+bound))
 	}
 	return s, nil
 }
@@ -113,7 +113,7 @@ func (p *Protocol) histogram(to []byte, s *series, h *histogram.Histogram, endMs
 		return to
 	}
 	to = line(line(to, s.count, float64(h.Count), endMs), s.sum, h.Sum, endMs)
-	p.counts = classic.Counts(p.counts[:0], h)
+	p.counts = forward.BucketCounts(p.counts[:0], h)
 	for i, key := range s.buckets {
 		to = line(to, key, p.counts[i], endMs)
 	}

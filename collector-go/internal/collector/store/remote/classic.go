@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/classic"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
 // classicSeries are the series that a histogram is sent as.
@@ -19,12 +19,12 @@ type classicSeries struct {
 func newClassicSeries(l labels.Labels) *classicSeries {
 	name := l.Get(model.MetricNameLabel)
 	s := &classicSeries{
-		count: prompb.FromLabels(named(l, name+classic.Count).Labels(), nil),
-		sum:   prompb.FromLabels(named(l, name+classic.Sum).Labels(), nil),
+		count: prompb.FromLabels(named(l, name+forward.CountSuffix).Labels(), nil),
+		sum:   prompb.FromLabels(named(l, name+forward.SumSuffix).Labels(), nil),
 	}
-	for _, bound := range classic.Labels {
+	for _, bound := range forward.BucketBoundTexts {
 		s.buckets = append(s.buckets,
-			prompb.FromLabels(named(l, name+classic.Bucket).Set(classic.Label, bound).Labels(), nil))
+			prompb.FromLabels(named(l, name+forward.BucketSuffix).Set(forward.BucketLabel, bound).Labels(), nil))
 	}
 	return s
 }
@@ -35,7 +35,7 @@ func (p *Protocol) classic(ref slice.Ref, s *classicSeries, endMs int64, h *hist
 	p.counts = p.counts[:0]
 	if h != nil {
 		count, sum = float64(h.Count), h.Sum
-		p.counts = classic.Counts(p.counts, h)
+		p.counts = forward.BucketCounts(p.counts, h)
 	}
 	p.number(key{ref, 1}, s.count, endMs, count)
 	p.number(key{ref, 2}, s.sum, endMs, sum)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
@@ -94,7 +94,7 @@ func readFooter(b []byte, size uint64, headVersion byte) (f footer, err error) {
 	if string(magic[:7]) != footMagic || magic[7] == 0 || magic[7] <= version && !whole {
 		return f, errChecksum
 	}
-	if err := format.CheckVersion(uint64(magic[7]), version); err != nil {
+	if err := disk.CheckVersion(uint64(magic[7]), version); err != nil {
 		// The checksum of a newer version may be another. A file whose beginning has the version of its end is whole.
 		if whole || magic[7] == headVersion || magic[7] <= version+nextVersions {
 			return f, err

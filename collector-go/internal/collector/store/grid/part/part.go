@@ -13,7 +13,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/format"
 )
 
 // Info is what a part holds.
@@ -113,7 +112,7 @@ func (p *Part) readFooter() error {
 	}
 	p.footer, err = readFooter(b[:], uint64(size), head[headBytes-1])
 	switch {
-	case errors.Is(err, format.ErrNewer):
+	case errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("%s: %w", p.name, err)
 	case err != nil:
 		return damaged(err)

@@ -1,6 +1,4 @@
-// Package classic turns native histograms into classic buckets, for stores that have no native ones. It owns the
-// bounds; it will never know a store.
-package classic
+package forward
 
 import (
 	"math"
@@ -12,18 +10,18 @@ import (
 
 // The suffixes of the series that a histogram becomes, as Prometheus has them.
 const (
-	Bucket = "_bucket"
-	Count  = "_count"
-	Sum    = "_sum"
-	// Label distinguishes the series of buckets: the bucket's upper bound.
-	Label = model.BucketLabel
+	BucketSuffix = "_bucket"
+	CountSuffix  = "_count"
+	SumSuffix    = "_sum"
+	// BucketLabel distinguishes the series of buckets: the bucket's upper bound.
+	BucketLabel = model.BucketLabel
 )
 
-// Bounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half step,
+// BucketBounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half step,
 // 2^(k/2). They are the same in all series and never change, so that each bucket's series is a counter from the
 // beginning to the end. Every native histogram of schema 1 or finer has these bounds among its own, so that the counts
 // are exact; of a coarser one, what may lie on either side of a bound counts above it.
-var Bounds = bounds()
+var BucketBounds = bounds()
 
 // halfSteps is the schema of two buckets to each power of two; the indices are those of the buckets that end at 1/1024
 // and at 64.
@@ -44,8 +42,8 @@ func bounds() []float64 {
 	return append(all, math.Inf(1))
 }
 
-// Labels are the bounds as values of the label "le".
-var Labels = texts(Bounds)
+// BucketBoundTexts are the bounds as values of the label "le".
+var BucketBoundTexts = texts(BucketBounds)
 
 func texts(bounds []float64) []string {
 	all := make([]string, len(bounds))
@@ -55,12 +53,12 @@ func texts(bounds []float64) []string {
 	return all
 }
 
-// Counts appends to counts how many observations of h lie at or below each of the Bounds.
-func Counts(counts []float64, h *histogram.Histogram) []float64 {
+// BucketCounts appends to counts how many observations of h lie at or below each of the Bounds.
+func BucketCounts(counts []float64, h *histogram.Histogram) []float64 {
 	var below float64
 	next := 0
 	upTo := func(bound float64) {
-		for next < len(Bounds)-1 && Bounds[next] < bound {
+		for next < len(BucketBounds)-1 && BucketBounds[next] < bound {
 			counts = append(counts, below)
 			next++
 		}

@@ -1,4 +1,4 @@
-package handover
+package checkpoint
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 )
 
 func TestTheDesk(t *testing.T) {
-	d := New()
+	d := NewTransfers()
 	changed, stop := d.Watch("t")
 	assert.Empty(t, changed)
 	_, there := d.Newest("t")
 	assert.False(t, there)
-	d.Put("t", State{Sequence: 1})
-	d.Put("t", State{Sequence: 2})
+	d.Put("t", TransferState{Sequence: 1})
+	d.Put("t", TransferState{Sequence: 2})
 	<-changed
 	assert.Empty(t, changed, "one token for both")
 	state, there := d.Newest("t")

@@ -1,7 +1,4 @@
-// Package recordtrace follows records through Bullet: it runs queries for one record each, one after the other, and
-// reads from each answer when the record and the query passed their stages. It knows what the topology stamps into
-// records and results; what the delays say is internal/lab/tuning's, what a step is, its caller's.
-package recordtrace
+package measure
 
 import (
 	"context"
@@ -19,21 +16,21 @@ import (
 // states when it was due at its maker; the others are there where the topology's settings name them
 // (bullet.topology.source.*.field).
 const (
-	MadeField     = "event_time_ms"
-	KafkaField    = "kafka_received_ms"
-	ReceivedField = "bullet_received_ms"
-	FilteredField = "bullet_filtered_ms"
+	madeField     = "event_time_ms"
+	kafkaField    = "kafka_received_ms"
+	receivedField = "bullet_received_ms"
+	filteredField = "bullet_filtered_ms"
 )
 
-// Lead is how long after its query's submission a record that is generated for it is made at the soonest: long enough
+// traceLead is how long after its query's submission a record that is generated for it is made at the soonest: long enough
 // for a query to reach every filter bolt of a busy machine first.
-const Lead = 500 * time.Millisecond
+const traceLead = 500 * time.Millisecond
 
-// mostInARow is after how many queries in a row without a record a probe stops.
-const mostInARow = 10
+// mostWithoutRecord is after how many queries in a row without a record a probe stops.
+const mostWithoutRecord = 10
 
-// Options say what is asked.
-type Options struct {
+// traceOptions say what is asked.
+type traceOptions struct {
 	// Queries are run, spread evenly over Over where they are done sooner.
 	Queries int
 	Over    time.Duration
@@ -47,7 +44,7 @@ type Options struct {
 }
 
 // Validate returns an error that names the invalid option.
-func (o Options) Validate() error {
+func (o traceOptions) Validate() error {
 	switch {
 	case o.Queries < 1:
 		return fmt.Errorf("a probe needs at least 1 query, not %d", o.Queries)
@@ -59,31 +56,32 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Prober runs the queries of one timeline. It is used once, by one goroutine.
-type Prober struct {
-	options Options
+// tracer follows records through Bullet: it runs queries for one record each, one after the other, and reads from each
+// answer when the record and the query passed their stages. It is used once, by one goroutine.
+type tracer struct {
+	options traceOptions
 	target  load.Submitter
 	observe func(load.Outcome)
 }
 
-// New returns a prober that has started nothing. observe receives each query's outcome.
-func New(options Options, target load.Submitter, observe func(load.Outcome)) (*Prober, error) {
-	return &Prober{options: options, target: target, observe: observe}, options.Validate()
+// newTracer returns a prober that has started nothing. observe receives each query's outcome.
+func newTracer(options traceOptions, target load.Submitter, observe func(load.Outcome)) (*tracer, error) {
+	return &tracer{options: options, target: target, observe: observe}, options.Validate()
 }
 
-// warmUpPause is how long after another a query of the warm-up is run.
-const warmUpPause = time.Second
+// traceWarmUpPause is how long after another a query of the warm-up is run.
+const traceWarmUpPause = time.Second
 
 // WarmUp runs queries of the same kind until a moment, and reports none of them: the first ones load classes and open
 // connections. Their failures show in Run.
-func (p *Prober) WarmUp(ctx context.Context, end time.Time) error {
+func (p *tracer) WarmUp(ctx context.Context, end time.Time) error {
 	for time.Now().Before(end) {
-		next := time.Now().Add(warmUpPause)
+		next := time.Now().Add(traceWarmUpPause)
 		p.ask(ctx, -1)
 		if next.After(end) {
 			next = end
 		}
-		if err := until(ctx, next); err != nil {
+		if err := sleepUntil(ctx, next); err != nil {
 			return err
 		}
 	}
@@ -92,11 +90,11 @@ func (p *Prober) WarmUp(ctx context.Context, end time.Time) error {
 
 // Run runs the queries and returns the journeys of those that found their record. The error is why there are no more:
 // ctx ended, or too many queries in a row found nothing.
-func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {
+func (p *tracer) Run(ctx context.Context) ([]tuning.Journey, error) {
 	began := time.Now()
 	journeys, fruitless := []tuning.Journey{}, 0
 	for i := range p.options.Queries {
-		if err := until(ctx, began.Add(p.options.Over*time.Duration(i)/time.Duration(p.options.Queries))); err != nil {
+		if err := sleepUntil(ctx, began.Add(p.options.Over*time.Duration(i)/time.Duration(p.options.Queries))); err != nil {
 			return journeys, err
 		}
 		journey, outcome := p.ask(ctx, i)
@@ -108,19 +106,19 @@ func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {
 			journeys, fruitless = append(journeys, *journey), 0
 			continue
 		}
-		if fruitless++; fruitless == mostInARow {
+		if fruitless++; fruitless == mostWithoutRecord {
 			why := "they returned nothing"
 			if outcome.Error != "" {
 				why = outcome.Error
 			}
 			return journeys, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s",
-				mostInARow, len(journeys), why)
+				mostWithoutRecord, len(journeys), why)
 		}
 	}
 	return journeys, nil
 }
 
-func until(ctx context.Context, moment time.Time) error {
+func sleepUntil(ctx context.Context, moment time.Time) error {
 	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()
 	select {
@@ -132,7 +130,7 @@ func until(ctx context.Context, moment time.Time) error {
 }
 
 // ask runs one query. The journey is nil where it found no record.
-func (p *Prober) ask(ctx context.Context, number int) (*tuning.Journey, load.Outcome) {
+func (p *tracer) ask(ctx context.Context, number int) (*tuning.Journey, load.Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Duration+p.options.Grace)
 	defer cancel()
 	submitted := time.Now()
@@ -145,7 +143,7 @@ func (p *Prober) ask(ctx context.Context, number int) (*tuning.Journey, load.Out
 	}
 	var at map[string]float64
 	if err == nil {
-		at, err = stamps(answer)
+		at, err = stagesOf(answer)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -154,23 +152,23 @@ func (p *Prober) ask(ctx context.Context, number int) (*tuning.Journey, load.Out
 		outcome.End, outcome.Error, outcome.Refused = load.Failed, err.Error(), load.Refused(err)
 	case at != nil:
 		outcome.Records, outcome.Missing = 1, 0
-		at[tuning.QuerySubmitted], at[tuning.QueryReturned] = milliseconds(submitted), milliseconds(finished)
+		at[tuning.QuerySubmitted], at[tuning.QueryReturned] = fractionalMs(submitted), fractionalMs(finished)
 		return &tuning.Journey{Query: number + 1, AtMs: at}, outcome
 	}
 	return nil, outcome
 }
 
-func milliseconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
+func fractionalMs(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
 
 // bql is the text of a query that is submitted now: for any record, or for the first of the probe that is due Lead
 // later.
-func (p *Prober) bql(now time.Time) string {
+func (p *tracer) bql(now time.Time) string {
 	life := p.options.Duration.Milliseconds()
 	if !p.options.Generated {
 		return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) LIMIT 1", life)
 	}
 	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' AND probe_sequence = %d LIMIT 1", life,
-		p.options.Probe, nextRecord(p.options.PerSecond, now.Add(Lead)))
+		p.options.Probe, nextRecord(p.options.PerSecond, now.Add(traceLead)))
 }
 
 // nextRecord is the sequence of a probe's first record after a moment: the source makes record k at k/perSecond seconds
@@ -179,8 +177,8 @@ func nextRecord(perSecond float64, after time.Time) int64 {
 	return int64(math.Floor(float64(after.UnixMicro())*perSecond/1e6)) + 1
 }
 
-// stamps are the stages that an answer contains; nil where it has no record.
-func stamps(answer load.Answer) (map[string]float64, error) {
+// stagesOf are the stages that an answer contains; nil where it has no record.
+func stagesOf(answer load.Answer) (map[string]float64, error) {
 	if len(answer.Records) == 0 {
 		return nil, nil
 	}
@@ -195,9 +193,9 @@ func stamps(answer load.Answer) (map[string]float64, error) {
 		return nil, fmt.Errorf("the result's metadata: %w", err)
 	}
 	at := map[string]float64{}
-	take(at, record, map[string]string{tuning.RecordMade: MadeField, tuning.KafkaReceived: KafkaField,
-		tuning.BulletReceived: ReceivedField, tuning.BulletFiltered: FilteredField})
-	take(at, meta.Query, map[string]string{tuning.QueryReceived: "Receive Time", tuning.QueryFinished: "Finish Time"})
+	takeStages(at, record, map[string]string{tuning.RecordMade: madeField, tuning.KafkaReceived: kafkaField,
+		tuning.BulletReceived: receivedField, tuning.BulletFiltered: filteredField})
+	takeStages(at, meta.Query, map[string]string{tuning.QueryReceived: "Receive Time", tuning.QueryFinished: "Finish Time"})
 	if _, known := at[tuning.QueryReceived]; !known {
 		return nil, errors.New(
 			"the result's metadata do not contain the time at which the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
@@ -205,8 +203,8 @@ func stamps(answer load.Answer) (map[string]float64, error) {
 	return at, nil
 }
 
-// take copies the numbers that are there.
-func take(at map[string]float64, from map[string]json.RawMessage, stages map[string]string) {
+// takeStages copies the numbers that are there.
+func takeStages(at map[string]float64, from map[string]json.RawMessage, stages map[string]string) {
 	for stage, field := range stages {
 		var v *float64
 		if json.Unmarshal(from[field], &v) == nil && v != nil && *v > 0 {

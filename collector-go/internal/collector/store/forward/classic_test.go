@@ -1,4 +1,4 @@
-package classic
+package forward
 
 import (
 	"math"
@@ -11,14 +11,14 @@ import (
 )
 
 func TestTheBoundsAreHalfStepsFromAMillisecondToAMinute(t *testing.T) {
-	require.Len(t, Bounds, 34)
-	assert.Equal(t, 1.0/1024, Bounds[0])
-	assert.Equal(t, 64.0, Bounds[32])
-	assert.True(t, math.IsInf(Bounds[33], 1))
-	assert.Equal(t, []string{"0.0009765625", "0.0013810679320049755", "0.001953125"}, Labels[:3])
-	assert.Equal(t, "+Inf", Labels[33])
+	require.Len(t, BucketBounds, 34)
+	assert.Equal(t, 1.0/1024, BucketBounds[0])
+	assert.Equal(t, 64.0, BucketBounds[32])
+	assert.True(t, math.IsInf(BucketBounds[33], 1))
+	assert.Equal(t, []string{"0.0009765625", "0.0013810679320049755", "0.001953125"}, BucketBoundTexts[:3])
+	assert.Equal(t, "+Inf", BucketBoundTexts[33])
 	for k := 0; k < 33; k++ {
-		assert.InEpsilon(t, math.Pow(2, float64(k-20)/2), Bounds[k], 1e-15)
+		assert.InEpsilon(t, math.Pow(2, float64(k-20)/2), BucketBounds[k], 1e-15)
 	}
 }
 
@@ -54,9 +54,9 @@ func TestCountsAreThoseOfTheObservations(t *testing.T) {
 		}
 		h := native(int32(1+random.IntN(4)), observations)
 		require.NoError(t, h.Validate())
-		counts := Counts(nil, h)
-		require.Len(t, counts, len(Bounds))
-		for i, bound := range Bounds {
+		counts := BucketCounts(nil, h)
+		require.Len(t, counts, len(BucketBounds))
+		for i, bound := range BucketBounds {
 			want := 0.0
 			for _, v := range observations {
 				if v <= bound {
@@ -72,8 +72,8 @@ func TestCountsAreThoseOfTheObservations(t *testing.T) {
 // Of a coarser schema no count is too high: what may lie above a bound is not counted below it.
 func TestCountsOfCoarseHistogramsAreNeverTooHigh(t *testing.T) {
 	h := native(-1, []float64{0.2, 0.3, 3, 20})
-	counts := Counts(nil, h)
-	for i, bound := range Bounds {
+	counts := BucketCounts(nil, h)
+	for i, bound := range BucketBounds {
 		exact := 0.0
 		for _, v := range []float64{0.2, 0.3, 3, 20} {
 			if v <= bound {

@@ -1,6 +1,4 @@
-// Package format has what all formats on disk share: what it means that a newer version of the program wrote a file. It
-// does not know any of the formats.
-package format
+package disk
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package framepool
+package ingest
 
 import (
 	"sync"
@@ -9,8 +9,8 @@ import (
 )
 
 func TestAPoolGivesWhatIsAskedFor(t *testing.T) {
-	var p mem.BufferPool = &Pool{}
-	for _, length := range []int{0, 1, 4095, 4096, 4097, Largest, Largest + 1, 1 << 20} {
+	var p mem.BufferPool = &FramePool{}
+	for _, length := range []int{0, 1, 4095, 4096, 4097, largestFrame, largestFrame + 1, 1 << 20} {
 		for range 3 {
 			b := p.Get(length)
 			assert.Len(t, *b, length)
@@ -26,12 +26,12 @@ func TestAPoolGivesWhatIsAskedFor(t *testing.T) {
 
 // What is put back is another's at once: the race detector sees who still looks at it.
 func TestAPoolIsSharedByGoroutines(t *testing.T) {
-	var p Pool
+	var p FramePool
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for k := range 10_000 {
-				b := p.Get(1 + k%Largest)
+				b := p.Get(1 + k%largestFrame)
 				(*b)[0] = byte(k)
 				p.Put(b)
 			}
@@ -44,11 +44,11 @@ func BenchmarkFrame(b *testing.B) {
 	for _, pool := range []struct {
 		name string
 		mem.BufferPool
-	}{{"gRPC", mem.DefaultBufferPool()}, {"ours", &Pool{}}} {
+	}{{"gRPC", mem.DefaultBufferPool()}, {"ours", &FramePool{}}} {
 		b.Run(pool.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				pool.Put(pool.Get(Largest))
+				pool.Put(pool.Get(largestFrame))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package recordtrace
+package measure
 
 import (
 	"context"
@@ -32,8 +32,8 @@ func record(fields, meta string) load.Answer {
 	return load.Answer{Records: []json.RawMessage{json.RawMessage("{" + fields + "}")}, Meta: json.RawMessage(meta)}
 }
 
-func flowing(queries int) Options {
-	return Options{Queries: queries, Duration: time.Second, Grace: time.Second}
+func flowing(queries int) traceOptions {
+	return traceOptions{Queries: queries, Duration: time.Second, Grace: time.Second}
 }
 
 const meta = `{"Query":{"Receive Time":1000,"Finish Time":1004,"ID":"x"}}`
@@ -46,9 +46,9 @@ func TestAJourneyIsReadFromTheAnswer(t *testing.T) {
 		return map[int]load.Answer{1: whole, 2: bare, 3: {Meta: json.RawMessage(meta)}}[n], nil
 	}}
 	var outcomes []load.Outcome
-	p, err := New(flowing(3), target, func(o load.Outcome) { outcomes = append(outcomes, o) })
+	p, err := newTracer(flowing(3), target, func(o load.Outcome) { outcomes = append(outcomes, o) })
 	require.NoError(t, err)
-	before := milliseconds(time.Now())
+	before := fractionalMs(time.Now())
 	journeys, err := p.Run(context.Background())
 	require.NoError(t, err)
 	require.Len(t, journeys, 2, "the third found nothing")
@@ -78,20 +78,20 @@ func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 		k, err := strconv.ParseInt(found[1], 10, 64)
 		require.NoError(t, err)
 		due := time.UnixMicro(int64(float64(k)*1e6/perSecond) + 1)
-		assert.WithinRange(t, due, time.Now().Add(Lead-100*time.Millisecond),
-			time.Now().Add(Lead+time.Second/perSecond+time.Millisecond))
+		assert.WithinRange(t, due, time.Now().Add(traceLead-100*time.Millisecond),
+			time.Now().Add(traceLead+time.Second/perSecond+time.Millisecond))
 		return record(fmt.Sprintf(`"event_time_ms":%d`, due.UnixMilli()), meta), nil
 	}
 	o := flowing(20)
 	o.Generated, o.Probe, o.PerSecond = true, "probe-0", perSecond
-	p, err := New(o, target, func(load.Outcome) {})
+	p, err := newTracer(o, target, func(load.Outcome) {})
 	require.NoError(t, err)
 	journeys, err := p.Run(context.Background())
 	require.NoError(t, err)
 	assert.Len(t, journeys, 20)
 
 	o.PerSecond = 0
-	_, err = New(o, target, nil)
+	_, err = newTracer(o, target, nil)
 	assert.ErrorContains(t, err, "rate")
 }
 
@@ -103,7 +103,7 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 		return load.Answer{}, errors.New("503 queue full")
 	}}
 	ended := 0
-	p, err := New(flowing(100), target, func(o load.Outcome) { ended++ })
+	p, err := newTracer(flowing(100), target, func(o load.Outcome) { ended++ })
 	require.NoError(t, err)
 	journeys, err := p.Run(context.Background())
 	assert.Len(t, journeys, 1)
@@ -114,7 +114,7 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 
 func TestTheWarmUpIsNotCounted(t *testing.T) {
 	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, meta), nil }}
-	p, err := New(flowing(3), target, func(load.Outcome) { t.Error("an outcome of a query arrived") })
+	p, err := newTracer(flowing(3), target, func(load.Outcome) { t.Error("an outcome of a query arrived") })
 	require.NoError(t, err)
 	end := time.Now().Add(20 * time.Millisecond)
 	require.NoError(t, p.WarmUp(context.Background(), end))
@@ -136,7 +136,7 @@ func TestAnInterruptEndsAProbe(t *testing.T) {
 		return record(`"event_time_ms":900`, meta), nil
 	}}
 	ended := 0
-	p, err := New(flowing(100), target, func(load.Outcome) { ended++ })
+	p, err := newTracer(flowing(100), target, func(load.Outcome) { ended++ })
 	require.NoError(t, err)
 	journeys, err := p.Run(ctx)
 	require.ErrorIs(t, err, why)
@@ -146,7 +146,7 @@ func TestAnInterruptEndsAProbe(t *testing.T) {
 
 func TestMetadataThatSayNothingAreAnError(t *testing.T) {
 	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, `{}`), nil }}
-	p, err := New(flowing(100), target, func(load.Outcome) {})
+	p, err := newTracer(flowing(100), target, func(load.Outcome) {})
 	require.NoError(t, err)
 	_, err = p.Run(context.Background())
 	assert.ErrorContains(t, err, "bullet.result.metadata.enable")

@@ -1,0 +1,12 @@
+package main
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+
+// Exit codes, as docs/operating.md lists them. Scripts depend on them: a new meaning needs a new number.
+const (
+	exitDone        = 0
+	exitFailed      = 1                   // the error is on stderr
+	exitUsage       = 2                   // the command line or the configuration must be changed
+	exitMissed      = runstore.ExitMissed // a goal or threshold was missed; k6 uses the same code
+	exitInterrupted = 130                 // the code that shells expect after SIGINT
+)
