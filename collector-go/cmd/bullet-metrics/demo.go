@@ -153,7 +153,8 @@ func (o *demoOptions) fit(file *experimentfile.File) {
 		return
 	}
 	if o.bound() < shortDemo {
-		file.Steps.WarmUp, file.Steps.Sustain = experimentfile.Duration(shortWarmUp), experimentfile.Duration(shortSustain)
+		file.Steps.WarmUp = experimentfile.Duration(shortWarmUp)
+		file.Steps.Sustain = experimentfile.Duration(shortSustain)
 	}
 	fitting := int((o.bound()-demoStart-demoReporting)/file.Plan().StepTime()) + 1
 	file.Steps.Values = file.Steps.Values[:min(max(leastSteps, fitting), len(file.Steps.Values))]
@@ -187,8 +188,8 @@ func (o *demoOptions) run(parent context.Context, file *experimentfile.File, tex
 }
 
 // directory makes the run's directory in the place of an earlier demo's, whose data are kept.
-func (o *demoOptions) directory(ctx context.Context, e *engine, file *experimentfile.File, text []byte, plan runstore.Plan,
-	began time.Time) (*runstore.Writer, error) {
+func (o *demoOptions) directory(ctx context.Context, e *engine, file *experimentfile.File, text []byte,
+	plan runstore.Plan, began time.Time) (*runstore.Writer, error) {
 	old := []string{"report.html", "report.md", "report.json", "figures", "run"} // run: of demos before version 2
 	for _, pattern := range append(old, "*.csv", runstore.ReportDir, runstore.PlanFile, runstore.ExperimentFile,
 		runstore.ManifestFile, runstore.ProgressFile, runstore.ResultFile, runstore.TrialsDir) {

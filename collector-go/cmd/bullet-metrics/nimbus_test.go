@@ -13,12 +13,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 
-type annotations struct {
+type recordedAnnotations struct {
 	set    []registry.Annotation
 	refuse error
 }
 
-func (a *annotations) Annotate(_ context.Context, one registry.Annotation) (registry.Annotation, error) {
+func (a *recordedAnnotations) Annotate(_ context.Context, one registry.Annotation) (registry.Annotation, error) {
 	if a.refuse == nil {
 		a.set = append(a.set, one)
 	}
@@ -30,7 +30,7 @@ func (a *annotations) Annotate(_ context.Context, one registry.Annotation) (regi
 func TestWhatNimbusKilledIsReported(t *testing.T) {
 	var listed []nimbus.Topology
 	var fails error
-	written := &annotations{}
+	written := &recordedAnnotations{}
 	k := &killings{ask: func(context.Context) ([]nimbus.Topology, error) { return listed, fails }, known: written,
 		logger: slog.New(slog.DiscardHandler), had: map[string]string{}}
 	names := func() (all []string) {

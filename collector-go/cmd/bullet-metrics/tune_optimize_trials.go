@@ -200,7 +200,8 @@ func (t *trialEngine) Play(ctx context.Context, o searchrunner.Order) (searchrun
 }
 
 // open makes the run's directory of a trial, or opens that of one that was cut off.
-func (t *trialEngine) open(ctx context.Context, file *experimentfile.File, o searchrunner.Order) (*runstore.Writer, error) {
+func (t *trialEngine) open(ctx context.Context, file *experimentfile.File, o searchrunner.Order,
+) (*runstore.Writer, error) {
 	if _, err := os.Stat(filepath.Join(o.Dir, runstore.PlanFile)); err == nil {
 		return runstore.Open(o.Dir)
 	}

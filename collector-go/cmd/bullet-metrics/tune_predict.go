@@ -254,7 +254,8 @@ func (o *predictOptions) experiment(path string, base predict.Scenario) (all []p
 	return all, nil
 }
 
-func (o *predictOptions) steps(a predict.Scenario, plan runstore.Plan, t runstore.PlannedTrial) (all []predict.Scenario) {
+func (o *predictOptions) steps(a predict.Scenario, plan runstore.Plan, t runstore.PlannedTrial,
+) (all []predict.Scenario) {
 	if plan.Axis == runstore.RecordsPerSecond && o.recordsPerS == 0 {
 		for _, s := range t.Steps {
 			a.Records = tuning.Figure(s.Value)

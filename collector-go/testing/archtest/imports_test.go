@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/bullet-metrics/bullet-metrics/collector-go/"
 
-// folders lists what each folder of the program may import; each may import itself. Production code never imports testing.
-// Tests may, because the suites that every implementation of a port must pass are there.
+// folders lists what each folder of the program may import; each may import itself. Production code never imports
+// testing. Tests may, because the suites that every implementation of a port must pass are there.
 var folders = map[string][]string{
 	"gen":                {},
 	"internal/lib":       {"gen"},
@@ -58,11 +58,11 @@ var pure = map[string][]string{
 
 	"testing/bench/answer": {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 
-	"internal/lib/metric":       {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
-	"internal/storm/stormconfig":    {"internal/lib/address", "os", "io/fs", "net/http", "log/slog", "sync", "context"},
-	"internal/storm/doctor":     {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
-	"internal/serve/dashboard":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
-	"internal/serve/alertrules": {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/lib/metric":        {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/storm/stormconfig": {"internal/lib/address", "os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/storm/doctor":      {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/serve/dashboard":   {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/serve/alertrules":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
 }
 
 type listed struct {

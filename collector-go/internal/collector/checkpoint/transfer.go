@@ -13,9 +13,10 @@ type TransferState struct {
 	Data     []byte // nil where it was too large
 }
 
-// Transfers holds the newest exported state of each topology between the feed, which exports it, and ingest, which gives
-// it to the topology's sender. The sender takes it to another collector, so that a topology can move between collectors
-// without losing its open slices (docs/decisions/0018). Transfers never decodes a state. It is safe for concurrent use.
+// Transfers holds the newest exported state of each topology between the feed, which exports it, and ingest, which
+// gives it to the topology's sender. The sender takes it to another collector, so that a topology can move between
+// collectors without losing its open slices (docs/decisions/0018). Transfers never decodes a state. It is safe for
+// concurrent use.
 type Transfers struct {
 	mu     sync.Mutex
 	states map[string]*topologyState

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheDesk(t *testing.T) {
+func TestTransfersHoldTheNewestState(t *testing.T) {
 	d := NewTransfers()
 	changed, stop := d.Watch("t")
 	assert.Empty(t, changed)
@@ -21,7 +21,7 @@ func TestTheDesk(t *testing.T) {
 	require.True(t, there)
 	assert.EqualValues(t, 2, state.Sequence)
 	late, stopLate := d.Watch("t")
-	<-late // what lies there already
+	<-late // the state that is there already
 	stopLate()
 	d.Keep(func(topology string) bool { return topology == "t" })
 	_, there = d.Newest("t")
@@ -30,5 +30,5 @@ func TestTheDesk(t *testing.T) {
 	_, there = d.Newest("t")
 	assert.False(t, there)
 	stop()
-	assert.Empty(t, d.places, "nothing is left of a topology that nobody asks for")
+	assert.Empty(t, d.states, "nothing is left of a topology that nobody asks for")
 }

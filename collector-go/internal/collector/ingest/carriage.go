@@ -18,8 +18,8 @@ import (
 
 // Carriage lets senders carry what is known of their topologies from one collector to another (docs/decisions/0018).
 type Carriage struct {
-	// Desk is where a feed lays that down.
-	Desk *checkpoint.Transfers
+	// Transfers is where the feed puts exported states.
+	Transfers *checkpoint.Transfers
 	// Arriving looks at what a sender brings of its topology, and returns the series that it names, in the order of
 	// journal.Moved.Series.
 	Arriving func(topology string, state []byte) ([]metric.Raw, error)
@@ -92,7 +92,7 @@ func (s *stream) board(open *pb.Open) error {
 		}
 		s.server.carriers.begun(topology, x.epoch)
 	}
-	x.changed, x.leave = c.Desk.Watch(topology)
+	x.changed, x.leave = c.Transfers.Watch(topology)
 	s.carriage = x
 	return nil
 }
@@ -166,7 +166,7 @@ func (s *stream) arrive(part *pb.State) error {
 // handOut sends the newest state of the topology, if it is of this generation.
 func (s *stream) handOut() error {
 	x := s.carriage
-	state, there := s.server.o.Carriage.Desk.Newest(s.producer.place.Topology)
+	state, there := s.server.o.Carriage.Transfers.Newest(s.producer.place.Topology)
 	if !there || state.Epoch != x.epoch || x.handedBack && state.Sequence <= x.handedOut {
 		return nil
 	}

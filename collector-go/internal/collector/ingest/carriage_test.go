@@ -19,7 +19,7 @@ import (
 func carrying(t *testing.T) (*collector, *checkpoint.Transfers) {
 	desk := checkpoint.NewTransfers()
 	return start(t, func(o *Options) {
-		o.Carriage = &Carriage{Desk: desk, MaxBytes: 3 * maxStatePart,
+		o.Carriage = &Carriage{Transfers: desk, MaxBytes: 3 * maxStatePart,
 			Arriving: func(topology string, state []byte) (series []metric.Raw, err error) {
 				if bytes.HasPrefix(state, []byte("bad")) {
 					return nil, errors.New("cannot be read")
@@ -187,7 +187,7 @@ func TestASenderCarriesFromWhenItMay(t *testing.T) {
 	x.acknowledged(1)
 	require.NoError(t, x.stream.CloseSend())
 	plain.stop()
-	c := startOn(t, j, func(o *Options) { o.Carriage = &Carriage{Desk: checkpoint.NewTransfers()} })
+	c := startOn(t, j, func(o *Options) { o.Carriage = &Carriage{Transfers: checkpoint.NewTransfers()} })
 	c.journal = j
 	for taken := range uint64(2) {
 		x, o = carry(t, c, 1, 7)

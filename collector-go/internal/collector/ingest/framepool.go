@@ -11,10 +11,10 @@ const largestFrame = 16 << 10
 // frameSizes are those of the memory that is kept: a small frame does not hold what a large one takes.
 var frameSizes = [...]int{4 << 10, largestFrame}
 
-// FramePool is memory for the frames that the gRPC server reads; it implements mem.BufferPool. gRPC's own pool clears each
-// buffer that it hands out, 16 KiB a frame, although the frame overwrites it at once and nobody reads it before. This one
-// hands out buffers with their old content, so use it for reading only. The zero value is ready for use, by any number of
-// goroutines.
+// FramePool is memory for the frames that the gRPC server reads; it implements mem.BufferPool. gRPC's own pool clears
+// each buffer that it hands out, 16 KiB a frame, although the frame overwrites it at once and nobody reads it before.
+// This one hands out buffers with their old content, so use it for reading only. The zero value is ready for use, by
+// any number of goroutines.
 type FramePool struct{ kept [len(frameSizes)]sync.Pool }
 
 // Get returns memory of a length. What is larger than a frame is new, and zero.

@@ -8,12 +8,13 @@ const (
 	Forever = math.MaxInt64
 )
 
-// ClockBounds say by how many milliseconds a host's clock is ahead of the collector's: at least LeastMs and at most MostMs.
+// ClockBounds say by how many milliseconds a host's clock is ahead of the collector's: at least LeastMs and at most
+// MostMs.
 //
 // They follow from two facts that hold on every network, however slow it is: nothing arrives before it was sent, and an
 // answer is not sent before the message that it answers. Each message gives one side of the interval; the clock is off
-// beyond doubt only if the interval leaves out 0. A simple difference of two timestamps would blame the clock for delays
-// of the network.
+// beyond doubt only if the interval leaves out 0. A simple difference of two timestamps would blame the clock for
+// delays of the network.
 type ClockBounds struct{ LeastMs, MostMs int64 }
 
 // Unbounded are the bounds of a clock about which nothing is known yet.
@@ -38,8 +39,8 @@ func BoundsOfSending(sentMs, receivedMs int64) ClockBounds {
 // BoundsOfAnswer bounds the clock by which an answer came that the collector sent.
 func BoundsOfAnswer(cameMs, sentMs int64) ClockBounds { return ClockBounds{Never, cameMs - sentMs} }
 
-// BoundsOfDelivery bounds the clock by which a worker handed over a report that the collector received at receivedMs. The
-// sender took it at takenMs by its own clock, of which the bounds are known; 0 where it does not say when.
+// BoundsOfDelivery bounds the clock by which a worker handed over a report that the collector received at receivedMs.
+// The sender took it at takenMs by its own clock, of which the bounds are known; 0 where it does not say when.
 func BoundsOfDelivery(handedOverMs, takenMs, receivedMs int64, sender ClockBounds) ClockBounds {
 	least := handedOverMs - receivedMs
 	if takenMs > 0 && sender.LeastMs != Never {

@@ -47,7 +47,8 @@ func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
 // sender's.
 func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
 	if handOverMs > 0 {
-		s.observe(w.Host, slice.BoundsOfDelivery(handOverMs, takenMs, s.batch.receivedMs, s.clocks[sender.Host].Known()))
+		known := s.clocks[sender.Host].Known()
+		s.observe(w.Host, slice.BoundsOfDelivery(handOverMs, takenMs, s.batch.receivedMs, known))
 	}
 }
 

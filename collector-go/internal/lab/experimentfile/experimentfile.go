@@ -1,6 +1,6 @@
-// Package experimentfile is the file of an experiment: what is asked of a topology, in which configurations, and what it is to
-// hold. It reads such a file (docs/experiments.md) and makes the plan of a run from it. It knows no cluster, no clock
-// and no earlier run.
+// Package experimentfile is the file of an experiment: what is asked of a topology, in which configurations, and what
+// it is to hold. It reads such a file (docs/experiments.md) and makes the plan of a run from it. It knows no cluster,
+// no clock and no earlier run.
 package experimentfile
 
 import (

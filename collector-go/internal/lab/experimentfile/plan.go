@@ -178,8 +178,8 @@ func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) run
 	if c.Value.Given {
 		value = tuning.Figure(c.Value.Value)
 	}
-	point.Point = append(append([]runstore.Coordinate{}, point.Point...), runstore.Coordinate{Axis: axis, Label: c.Label,
-		Value: value})
+	point.Point = append(append([]runstore.Coordinate{}, point.Point...),
+		runstore.Coordinate{Axis: axis, Label: c.Label, Value: value})
 	point.Settings = append(append([]runstore.Entry{}, point.Settings...), entries(c.Settings)...)
 	point.Workers = cmp.Or(workers(c.Settings), point.Workers)
 	if len(c.Steps) > 0 {

@@ -18,7 +18,8 @@ func (s *Session) detail(step *runstore.Step) {
 	}
 }
 
-func addDetail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *runstore.Step) error {
+func addDetail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *runstore.Step,
+) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	shared, err := GatherSharing(ctx, collector, topology, from, to)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	filteredField = "bullet_filtered_ms"
 )
 
-// traceLead is how long after its query's submission a record that is generated for it is made at the soonest: long enough
-// for a query to reach every filter bolt of a busy machine first.
+// traceLead is how long after its query's submission a record that is generated for it is made at the soonest: long
+// enough for a query to reach every filter bolt of a busy machine first.
 const traceLead = 500 * time.Millisecond
 
 // mostWithoutRecord is after how many queries in a row without a record a probe stops.
@@ -94,7 +94,8 @@ func (p *tracer) Run(ctx context.Context) ([]tuning.Journey, error) {
 	began := time.Now()
 	journeys, fruitless := []tuning.Journey{}, 0
 	for i := range p.options.Queries {
-		if err := sleepUntil(ctx, began.Add(p.options.Over*time.Duration(i)/time.Duration(p.options.Queries))); err != nil {
+		due := began.Add(p.options.Over * time.Duration(i) / time.Duration(p.options.Queries))
+		if err := sleepUntil(ctx, due); err != nil {
 			return journeys, err
 		}
 		journey, outcome := p.ask(ctx, i)

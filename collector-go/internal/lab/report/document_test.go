@@ -109,7 +109,8 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 	for i, c := range columns {
 		trial := plan.Trials[i]
 		require.NoError(t, w.BeginTrial(trial, nil, runstore.Arguments{}))
-		require.NoError(t, w.Record(runstore.Event{AtMs: originMs, Kind: runstore.TrialStarted, Trial: i + 1, Launch: 1}))
+		require.NoError(t, w.Record(runstore.Event{AtMs: originMs, Kind: runstore.TrialStarted, Trial: i + 1,
+			Launch: 1}))
 		run := &runstore.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000,
 			FilterLatencySeconds: make([]runstore.Slices, 1),
 			Requested:            c.requests()}
@@ -162,8 +163,8 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 		require.NoError(t, w.SaveFigures(trial, *run))
 		require.NoError(t, w.Record(runstore.Event{AtMs: originMs, Kind: runstore.TrialFinished, Trial: i + 1}))
 		capacity := tuning.IntervalOf(runstore.Measured(measured))
-		result.Trials = append(result.Trials, runstore.TrialResult{Number: i + 1, Label: c.label, State: runstore.Finished,
-			Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
+		result.Trials = append(result.Trials, runstore.TrialResult{Number: i + 1, Label: c.label,
+			State: runstore.Finished, Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
 		result.Rows = append(result.Rows, runstore.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity,
 			Verdict: tuning.OK})
 	}

@@ -255,7 +255,8 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 }
 
 // tellTrial writes what was measured, and adds what it came to.
-func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial runstore.PlannedTrial, result *runstore.Result) {
+func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial runstore.PlannedTrial,
+	result *runstore.Result) {
 	t.Helper()
 	require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"),
 		runstore.Arguments{Settings: []string{"bullet.topology.filter.bolt.memory.on.heap.load=" + fmt.Sprint(s.heapMiB),
@@ -282,8 +283,10 @@ func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial run
 		}
 	}
 	require.NoError(t, w.SaveFigures(trial, *run))
-	require.NoError(t, os.WriteFile(filepath.Join(runstore.TrialDir(dir, trial), runstore.OutcomesFile), outcomes, 0o644))
-	require.NoError(t, w.Record(runstore.Event{AtMs: run.CollectedMs, Kind: runstore.TrialFinished, Trial: trial.Number}))
+	file := filepath.Join(runstore.TrialDir(dir, trial), runstore.OutcomesFile)
+	require.NoError(t, os.WriteFile(file, outcomes, 0o644))
+	require.NoError(t, w.Record(runstore.Event{AtMs: run.CollectedMs, Kind: runstore.TrialFinished,
+		Trial: trial.Number}))
 	held, failed := 200.0, 300.0
 	capacity := tuning.Interval{LastOK: &held, FirstFail: &failed}
 	if worst == tuning.OK {

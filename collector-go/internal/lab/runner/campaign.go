@@ -104,8 +104,8 @@ func (c *Campaign) Run(ctx context.Context) (*runstore.Result, error) {
 		case err != nil:
 			c.progress.Say("trial %d (%s) could not be measured: %v", trial.Number, trial.Label, err)
 			trial.State, trial.Error = runstore.Failed, err.Error()
-			if err := c.append(runstore.Event{Kind: runstore.TrialFailed, Trial: trial.Number, Text: err.Error()}); err !=
-				nil {
+			failed := runstore.Event{Kind: runstore.TrialFailed, Trial: trial.Number, Text: err.Error()}
+			if err := c.append(failed); err != nil {
 				return nil, err
 			}
 		}

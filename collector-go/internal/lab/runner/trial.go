@@ -24,8 +24,8 @@ func (c *Campaign) trial(ctx context.Context, t *runstore.Trial) error {
 	t.Launches++
 	name := c.name(t)
 	c.progress.Say("trial %d of %d: %s", t.Number, len(c.run.Trials), t.Label)
-	if err := c.append(runstore.Event{Kind: runstore.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err !=
-		nil {
+	started := runstore.Event{Kind: runstore.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}
+	if err := c.append(started); err != nil {
 		return err
 	}
 	t.State = runstore.Underway
@@ -99,7 +99,8 @@ func (c *Campaign) measure(parent context.Context, t *runstore.Trial, name strin
 	if err := c.writer.BeginTrial(t.PlannedTrial, launched.Settings, launched.Arguments); err != nil {
 		return err
 	}
-	outcomes, err := os.OpenFile(filepath.Join(t.Dir, runstore.OutcomesFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	outcomes, err := os.OpenFile(filepath.Join(t.Dir, runstore.OutcomesFile),
+		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -231,8 +232,8 @@ func (c *Campaign) step(session *measure.Session, t *runstore.Trial, next order)
 	number := len(t.Steps) + 1
 	step, err := session.Step(measure.StepOrder{Kind: next.kind, Value: next.value, Number: number,
 		Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
-			return c.append(runstore.Event{Kind: runstore.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number,
-				Attempt: next.attempt, Value: &next.value})
+			return c.append(runstore.Event{Kind: runstore.StepStarted, Trial: t.Number, Launch: t.Launches,
+				Step: number, Attempt: next.attempt, Value: &next.value})
 		}})
 	if err != nil {
 		return step, err

@@ -19,8 +19,8 @@ func FuzzRead(f *testing.F) {
 		require.NoError(f, err)
 		return string(text)
 	}
-	plan, manifest, progress, result := read(runstore.PlanFile), read(runstore.ManifestFile), read(runstore.ProgressFile),
-		read(runstore.ResultFile)
+	plan, manifest := read(runstore.PlanFile), read(runstore.ManifestFile)
+	progress, result := read(runstore.ProgressFile), read(runstore.ResultFile)
 	f.Add(plan, manifest, progress, result)
 	f.Add(plan, manifest, progress[:len(progress)-20], result)
 	f.Add("{}", "{}", `{"kind":"step_finished","trial":-1}`+"\n", "")

@@ -210,8 +210,8 @@ func writeSample(t *testing.T, dir string) {
 		steps := madeSteps(trial.Number, now+20_000)
 		for _, m := range steps {
 			now = m.startMs + 60_000
-			tell(runstore.Event{AtMs: m.startMs, Kind: runstore.StepStarted, Trial: trial.Number, Launch: 1, Step: m.number,
-				Attempt: m.attempt})
+			tell(runstore.Event{AtMs: m.startMs, Kind: runstore.StepStarted, Trial: trial.Number, Launch: 1,
+				Step: m.number, Attempt: m.attempt})
 			require.NoError(t, w.FinishStep(trial, m.step(), now))
 		}
 		require.NoError(t, w.SaveReportedConfig(trial, sampleReportedConfig(trial)))

@@ -12,8 +12,8 @@ import (
 // A step counts for as long as it was measured; its warm-up and steps without a rate count for nothing.
 func TestTheVolumeIsAveragedOverMeasuredTime(t *testing.T) {
 	step := func(records, mib tuning.Figure, seconds int64) runstore.Step {
-		return runstore.Step{StartMs: 1, MeasuredFromMs: 20_000, EndMs: 20_000 + 1000*seconds, RecordsPerSecond: records,
-			MiBPerSecond: mib}
+		return runstore.Step{StartMs: 1, MeasuredFromMs: 20_000, EndMs: 20_000 + 1000*seconds,
+			RecordsPerSecond: records, MiBPerSecond: mib}
 	}
 	got := runstore.AverageVolume([]runstore.Step{step(1000, 2, 30), step(2000, tuning.Unknown, 10),
 		step(tuning.Unknown, 9, 0), step(tuning.Unknown, tuning.Unknown, 50)})

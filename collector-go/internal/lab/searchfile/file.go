@@ -1,6 +1,6 @@
-// Package searchfile is the files of tune optimize: what is to be held and what may be tried (docs/optimize.md#the-file),
-// and spaces given as data (docs/optimize.md#a-space-as-data); and how the result is shown. It knows no cluster and no
-// clock.
+// Package searchfile is the files of tune optimize: what is to be held and what may be tried
+// (docs/optimize.md#the-file), and spaces given as data (docs/optimize.md#a-space-as-data); and how the result is
+// shown. It knows no cluster and no clock.
 package searchfile
 
 import (

@@ -1,7 +1,7 @@
-// Package searchrunner runs the trials of a search on a cluster and keeps them: what a trial of a configuration is, by the
-// search's file and its experiment's, the directory in which each trial is a run's (docs/optimize.md#the-directory),
-// and the loop that goes on from it after an interrupt. It knows neither how a search proposes nor how a topology is
-// launched: the one is asked for the next trial, the other is an Engine.
+// Package searchrunner runs the trials of a search on a cluster and keeps them: what a trial of a configuration is, by
+// the search's file and its experiment's, the directory in which each trial is a run's
+// (docs/optimize.md#the-directory), and the loop that goes on from it after an interrupt. It knows neither how a search
+// proposes nor how a topology is launched: the one is asked for the next trial, the other is an Engine.
 package searchrunner
 
 import (

@@ -119,7 +119,8 @@ func (s *Study) goals(target optimize.Target) {
 		goals = append(goals, latency)
 	}
 	if target.Completeness.Known() {
-		goals = append(goals, experimentfile.Goal{Figure: string(tuning.Completeness), AtLeast: limit(target.Completeness, "")})
+		goals = append(goals, experimentfile.Goal{Figure: string(tuning.Completeness),
+			AtLeast: limit(target.Completeness, "")})
 	}
 	if target.CatchUp.Known() {
 		goals = append(goals, experimentfile.Goal{Figure: string(tuning.CatchUp), AtLeast: limit(target.CatchUp, "")})
@@ -139,7 +140,8 @@ func (s *Study) Experiment(p optimize.Point) *experimentfile.File {
 		x.Topology.Settings = slices.DeleteFunc(x.Topology.Settings, func(other experimentfile.Setting) bool {
 			return plain(other.Key) == plain(name)
 		})
-		x.Topology.Settings = append(x.Topology.Settings, experimentfile.Setting{Key: name, Value: valueText(configured[name])})
+		x.Topology.Settings = append(x.Topology.Settings,
+			experimentfile.Setting{Key: name, Value: valueText(configured[name])})
 	}
 	return &x
 }

@@ -15,8 +15,8 @@ const longestPath = 4096
 // The one rule for paths that people write, as flags, as settings or in files: a path names something, and a relative
 // path in a file starts at the directory of that file.
 
-// CheckPath refuses what names no file and no directory. An empty path would otherwise mean the working directory in one
-// place and "none" in another.
+// CheckPath refuses what names no file and no directory. An empty path would otherwise mean the working directory in
+// one place and "none" in another.
 func CheckPath(path string) error {
 	switch {
 	case path == "":
@@ -31,7 +31,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// RelativePath is a path as it stands in a file, made relative to the directory of that file. An absolute path stays as it is.
+// RelativePath is a path as it stands in a file, made relative to the directory of that file. An absolute path stays as
+// it is.
 func RelativePath(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path

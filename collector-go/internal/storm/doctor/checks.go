@@ -9,7 +9,9 @@ import (
 )
 
 // Classes are those that the jar must have.
-var Classes = []string{plugininfo.BulletClass, plugininfo.EarlyClass, plugininfo.StormClass, plugininfo.SamplerClass, plugininfo.HookClass}
+var Classes = []string{
+	plugininfo.BulletClass, plugininfo.EarlyClass, plugininfo.StormClass, plugininfo.SamplerClass, plugininfo.HookClass,
+}
 
 // What is judged as too much or too little.
 const (

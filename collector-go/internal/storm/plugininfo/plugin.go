@@ -1,6 +1,6 @@
-// Package plugininfo is what is known of the plugin in the topology and of how Storm and Bullet are set for it: classes,
-// names of settings, what register() sets (plugin-java's Settings and Registration), and what the plugin logs. It owns
-// names, numbers and the messages with what to do about each; it reads no file.
+// Package plugininfo is what is known of the plugin in the topology and of how Storm and Bullet are set for it:
+// classes, names of settings, what register() sets (plugin-java's Settings and Registration), and what the plugin logs.
+// It owns names, numbers and the messages with what to do about each; it reads no file.
 package plugininfo
 
 // Classes of the plugin's jar.

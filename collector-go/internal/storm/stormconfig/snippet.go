@@ -1,5 +1,5 @@
-// Package stormconfig knows which lines of settings a topology needs so that its metrics get out, by the versions of Storm
-// and Bullet, and why each is there. It reads no file and asks nobody: versions come in as values, lines go out.
+// Package stormconfig knows which lines of settings a topology needs so that its metrics get out, by the versions of
+// Storm and Bullet, and why each is there. It reads no file and asks nobody: versions come in as values, lines go out.
 package stormconfig
 
 import (

@@ -70,7 +70,8 @@ func Run(o Options) error {
 	web.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(chunkBytes),
 		grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(32<<10),
-		experimental.BufferPool(&ingest.FramePool{}), grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
+		experimental.BufferPool(&ingest.FramePool{}),
+		grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Floor", HandlerType: (*any)(nil),
 		Streams: []grpc.StreamDesc{{StreamName: "Export", Handler: s.export,
 			ServerStreams: true, ClientStreams: true}}}, s)

@@ -17,8 +17,8 @@ const (
 	BucketLabel = model.BucketLabel
 )
 
-// BucketBounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half step,
-// 2^(k/2). They are the same in all series and never change, so that each bucket's series is a counter from the
+// BucketBounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half
+// step, 2^(k/2). They are the same in all series and never change, so that each bucket's series is a counter from the
 // beginning to the end. Every native histogram of schema 1 or finer has these bounds among its own, so that the counts
 // are exact; of a coarser one, what may lie on either side of a bound counts above it.
 var BucketBounds = bounds()
