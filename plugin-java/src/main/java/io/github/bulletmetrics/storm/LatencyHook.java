@@ -12,12 +12,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures, for {@code topology.auto.task.hooks}, how long every bolt takes to execute tuples, and the latencies of
- * records in FilterBolt and of queries in JoinBolt. In spouts and in Storm's own components it does nothing.
+ * Measures how long each bolt executes tuples, the latencies of records in FilterBolt, and the latencies of queries in
+ * JoinBolt. It is the class to name in {@code topology.auto.task.hooks}. In spouts and in Storm's own components it
+ * does nothing.
  *
- * <p>Storm makes one a task. An exception here would end the worker, so whatever goes wrong ends the measuring in this
- * task instead, is counted and said once. Storm calls {@link #prepare} before the task's executor begins and all else
- * on the executor's thread.
+ * <p>Storm creates one for each task. It calls {@link #prepare} before the task's executor begins, and everything else
+ * on the executor's thread; the fields therefore need no synchronization. {@link #boltExecute} and {@link #emit} are
+ * part of the path of each tuple and must stay cheap.
+ *
+ * <p>An exception would end the worker, so any failure ends the measuring in this task. The failure is logged once; in
+ * FilterBolt and JoinBolt {@link #COUNTS_METRIC} reports it too, so that missing latencies are not mistaken for an idle
+ * task.
  */
 public class LatencyHook extends BaseTaskHook {
     /** Its own counts, by what they are of. */

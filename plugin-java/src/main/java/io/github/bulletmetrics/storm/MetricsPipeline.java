@@ -16,10 +16,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * From Storm's call to the collector: flattener, queue, sender.
+ * Joins the parts of the consumer: flattener, queue and sender. It is separate from {@link StormMetricsConsumer} so
+ * that everything after the settings can be tested without a topology.
  *
- * <p>{@link #handle} may be called by one thread at a time, which is what Storm does; another would wait for it.
- * {@link #close} may overlap it, and may be called more than once.
+ * <p>Storm calls {@link #handle} from one thread; the lock only makes a second caller wait instead of corrupting the
+ * flattener. {@link #close} takes no lock, so it may overlap a running {@link #handle}, and it may be called more than
+ * once. The sender's thread starts with the first data points, so a consumer that is never used has no thread before it
+ * is closed.
  */
 final class MetricsPipeline implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsPipeline.class);

@@ -11,12 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Exports a topology's metrics to Bullet Metrics collectors: the class for {@code topology.metrics.consumer.register}
- * in any Storm topology.
+ * Exports the metrics of a topology to Bullet Metrics collectors. This is the class to name in {@code
+ * topology.metrics.consumer.register} of any Storm topology.
  *
- * <p>Settings, {@code bullet.topology.metrics.collector.*}, are taken from the registration's {@code argument} where
- * that has them (see {@link Argument}), and else from the topology's configuration. A topology comes to no harm by this
- * consumer: it waits for nobody, throws nothing, and with invalid settings it logs that and does nothing.
+ * <p>The settings, {@code bullet.topology.metrics.collector.*}, come from the {@code argument} of the registration (see
+ * {@link Argument}); those that it lacks come from the topology's configuration.
+ *
+ * <p>The consumer must never harm the topology that it observes. An exception could end the worker, so it catches
+ * everything: with invalid settings it logs the reason once and exports nothing. It never waits for a collector, except
+ * for a bounded time in {@link #cleanup}.
  */
 public class StormMetricsConsumer implements IMetricsConsumer {
     private static final Logger LOG = LoggerFactory.getLogger(StormMetricsConsumer.class);

@@ -6,11 +6,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker's own CPU, heap and garbage collections, for {@code topology.worker.metrics}. Its value is a pack of
- * samples, see {@link io.github.bulletmetrics.storm.sampler.SamplePack}.
+ * Reports CPU, heap and garbage collections of the worker in which it runs. It is the class to name in {@code
+ * topology.worker.metrics}. Its value is a {@link io.github.bulletmetrics.storm.sampler.SamplePack pack} of samples.
  *
- * <p>Storm's SystemBolt makes one a worker. An exception here would end the worker, so whatever goes wrong ends the
- * sampling instead, and logs that once.
+ * <p>Storm's SystemBolt creates one in each worker and reads it on its executor thread. An exception would end the
+ * worker, so any failure ends the sampling instead and is logged once.
  */
 public class WorkerSampler implements IMetric {
     private Sampler sampler;

@@ -18,8 +18,11 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Streams over gRPC, each on a connection of its own: so certificates, token and the collector's address are read again
- * each time, and when to try again is decided in one place, by the sender.
+ * Opens streams over gRPC, each on its own connection. Certificates, the token and the collector's address are
+ * therefore read again for each stream, so replaced files take effect without a restart of the topology.
+ *
+ * <p>gRPC's own retries are of no use here: the sender alone decides when to try again, so that all attempts follow one
+ * backoff.
  */
 public final class GrpcTransport implements Transport {
     /** Answers are small; a larger one is no answer, bytes. */

@@ -5,10 +5,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How many bytes a collector may say on a connection: some to begin with, some for each message that it was sent, a few
- * for each second. gRPC answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has
- * no reason to say more than this. Where it gives states, their parts have an allowance of their own, from which what a
- * part took is given back once it came: so all else has no more room than at other collectors. For any thread.
+ * Limits how many bytes a collector may send on a connection: an initial amount, an amount for each message that it was
+ * sent, and a small amount for each second. gRPC answers every PING and SETTINGS frame and reads everything that
+ * arrives, at the worker's expense; a correct collector never needs more than this.
+ *
+ * <p>The parts of a state have their own allowance where a collector sends states. What a part used is returned once it
+ * has arrived, so everything else is limited exactly as with other collectors. Any thread may use it.
  */
 final class ReadAllowance {
     /** What an operator reads in the log. */

@@ -5,11 +5,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * How long the queries of one task take, from when they arrive to what is sent for them.
+ * Measures how long each query of one task takes, from its arrival until the result is sent.
  *
- * <p>At most {@link #MAX_QUERIES} are followed at a time: the oldest makes room and is counted. A query may end before
- * its arrival is reported, since Storm reports a tuple only when it has been executed; it then took no time. One thread
- * at a time.
+ * <p>It remembers at most {@link #MAX_QUERIES} queries, so that queries that never end cannot fill the worker's memory.
+ * The oldest makes room for a new one and is counted. Storm reports a tuple only after executing it, so a query may end
+ * before its arrival is reported; it then took no time. Used by the task's executor thread only.
  */
 public final class QueryTimes {
     /** Queries followed at a time; about 150 bytes each. */

@@ -3,10 +3,11 @@ package io.github.bulletmetrics.storm.queue;
 import java.util.Arrays;
 
 /**
- * An ordered list of series, under an id that stays the same for the life of the sender: the columns of
+ * An ordered list of series, under an id that stays the same for the life of the sender. Its series are the columns of
  * {@link Block blocks}.
  *
- * <p>Immutable; may be read by any thread.
+ * <p>A report of a task has the same series each time. Naming the list once saves sending the ids with every report.
+ * Immutable; may be read by any thread.
  */
 public final class Layout {
     /**

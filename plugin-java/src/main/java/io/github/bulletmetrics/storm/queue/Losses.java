@@ -7,9 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The count of what was dropped, by reason, and the times for which samples are missing on that account.
+ * Counts the samples that were dropped, by reason, and the times for which samples are therefore missing. The collector
+ * gets both, so that nothing is lost silently: a dropped sample is visible as a counter and as a gap.
  *
- * <p>Safe for use by several threads. Nothing here is touched while nothing is dropped.
+ * <p>Any thread may use it: the consumer's thread counts what the queue refuses, and the sender's thread counts what it
+ * abandons. While nothing is dropped, the consumer's thread does not take the lock.
  */
 public final class Losses {
     /** Gaps kept for the next batch; beyond it the last one is stretched instead. */

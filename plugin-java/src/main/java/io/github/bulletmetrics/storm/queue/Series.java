@@ -8,9 +8,10 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * One series: what {@link SeriesDefinition} states of it, under an id that stays the same for the life of the sender.
+ * One series: its definition for the collector, under an id that stays the same for the life of the sender.
  *
- * <p>Its identity is immutable and may be read by any thread.
+ * <p>The id, not the definition, travels with each sample; the definition is sent once on each stream. The identity is
+ * immutable and may be read by any thread.
  */
 public final class Series {
     /** What a definition takes beside its texts, at most: tags, lengths and numbers of {@link SeriesDefinition}. */

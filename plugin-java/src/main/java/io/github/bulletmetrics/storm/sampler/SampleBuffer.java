@@ -3,8 +3,10 @@ package io.github.bulletmetrics.storm.sampler;
 import java.util.ArrayDeque;
 
 /**
- * Samples that wait for Storm to read the worker's metrics. Bounded: the oldest make room, and are counted.
- * Thread-safe.
+ * Keeps samples until Storm reads the worker's metrics. It is bounded, since Storm may stop reading: the oldest samples
+ * are dropped and counted.
+ *
+ * <p>Thread-safe: the sampler's thread adds samples, and the executor thread of Storm's SystemBolt takes them.
  */
 final class SampleBuffer {
     /** Samples held: Storm's longest interval is 127 s, and one sample a second is taken. */

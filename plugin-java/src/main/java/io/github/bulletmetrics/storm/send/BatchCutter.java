@@ -6,7 +6,9 @@ import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
 import java.util.BitSet;
 
-/** Decides how much of the queue is one batch. One thread. */
+/**
+ * Decides how much of the queue becomes one batch. Used by the sender's thread only.
+ */
 final class BatchCutter {
     /**
      * What a sample takes in a batch at most, bytes: as columns a five-byte id, a ten-byte time offset, a value. In a

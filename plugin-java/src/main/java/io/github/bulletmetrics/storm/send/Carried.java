@@ -9,8 +9,10 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * What the sender carries from one collector to the next: the newest state that came whole, in the parts in which it
- * came, and the parts of the one that is coming. What is in a state only collectors read. One thread.
+ * Holds the newest complete state that a collector sent, and the parts of the one that is arriving. The sender hands it
+ * to the next collector when it moves, so that this one continues with the same slices (decision 18 in docs/decisions).
+ *
+ * <p>The parts are kept as they came: only collectors read the content of a state. Used by the sender's thread only.
  */
 final class Carried {
     /** A part at most, as service.proto has it. */

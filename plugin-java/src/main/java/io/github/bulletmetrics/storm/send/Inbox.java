@@ -4,7 +4,10 @@ import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What was heard of one stream and not yet acted upon. Filled by the transport's threads, emptied by the sender's. */
+/**
+ * Holds the events of one stream that the sender has not handled yet. The transport's threads fill it and the sender's
+ * thread empties it, so that all decisions are made on one thread.
+ */
 final class Inbox implements Transport.Listener {
     /** Answers held: the transport hands over a few and then one for each that is taken. */
     static final int CAPACITY = 1_024;

@@ -9,7 +9,10 @@ import io.github.bulletmetrics.storm.proto.v1.State;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** One stream, what its collector said of itself, and what it may still say and be sent. One thread. */
+/**
+ * One stream to a collector, with what its collector said about itself and how much each side may still send. Used by
+ * the sender's thread only.
+ */
 final class LiveStream {
     /** Answers of one stream that nothing was asked for: beyond it the collector costs the worker's CPU to no end. */
     static final int MAX_UNASKED_ANSWERS = 64;

@@ -15,10 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread that brings queued samples to a collector: a daemon, started on first use. Its epoch is drawn when it
- * is made.
+ * Owns the one thread that delivers queued samples. It is a daemon thread, so it never keeps a worker alive, and it
+ * starts on first use.
  *
- * <p>The queue's offering side belongs to the caller; {@link #wake} and {@link #close} may be called by any thread.
+ * <p>The random epoch that is drawn here identifies this sender. Together with a sequence number for each batch it lets
+ * the collector recognize a batch that is sent twice.
+ *
+ * <p>Only the thread that offers samples may call {@link #wake}. Any thread may call {@link #close}.
  */
 public final class Sender implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
