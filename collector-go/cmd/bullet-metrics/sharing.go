@@ -66,7 +66,7 @@ func (col *collector) share(c config.Config, kind forward.Kind, name string, fat
 // evaluated asks an engine elsewhere as a whole, whatever lies beside it here.
 type evaluated struct{ engine *remote.Store }
 
-// Evaluate implements elsewhere.Engine.
+// Evaluate implements federation.Engine.
 func (e evaluated) Evaluate(ctx context.Context, expression string, at time.Time) ([]federation.Line, error) {
 	value, _, err := e.engine.Evaluate(ctx, plan.Text{Expression: expression, Start: at, End: at})
 	if err != nil {

@@ -1,6 +1,13 @@
-// Package access decides who may do what on a port: by tokens, client certificates, users with passwords, or nothing at
-// all. It owns the files that say so, looks at them while the collector runs, and counts and logs whom it turned away.
-// It knows neither gRPC nor what is behind a door, but that there are reading, writing, and topologies.
+// Package access decides who may do what on a port. A caller is known by a token, a client certificate, or a user with
+// a password; a port may also be open to everybody. gRPC and HTTP use the same guard, so a rule cannot hold on one port
+// and not on the other (decision 13 in docs/decisions).
+//
+// It owns the files that list callers and their scopes. It reads them again while the collector runs, so a revoked
+// token loses access within seconds; when a file becomes invalid, the port closes instead of using the old list. It
+// counts and logs every refusal.
+//
+// It must not know gRPC or HTTP routes, nor what lies behind a port, except that callers read, or write for a topology.
+// Start with Guard, then grants.go for the files.
 package access
 
 import (

@@ -1,4 +1,6 @@
-// Package chart draws figures from values: lines over time, points with what was fitted to them, bars and ranges, as
-// SVG and PNG. Each kind is a struct with all that it shows, and makes a Figure. The package never knows what its
-// numbers are of.
+// Package chart draws figures as SVG and PNG: lines over time, points with a fitted curve, bars and ranges. Each kind
+// is a struct with everything that it shows, and makes a Figure. The same values always give the same picture, so that
+// tests can compare files.
+//
+// It must not know what its numbers mean. Start with Figure; plot.go, bars.go, ranges.go and timeline.go are the kinds.
 package chart

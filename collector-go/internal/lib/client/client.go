@@ -1,6 +1,8 @@
-// Package client asks a running collector over HTTP: PromQL through Prometheus' own client, and what only a collector
-// answers. It owns how a client is let in, how long and how large an answer may be, and what a refusal says; what is
-// asked, and what answers mean, is the caller's.
+// Package client asks a running collector over HTTP: PromQL through Prometheus' own client, and the endpoints that only
+// a collector has. It owns authentication, the limits on the time and the size of an answer, and the wording of
+// refusals.
+//
+// It must not know why a caller asks or what an answer means. Start with Client; Access has the credentials.
 package client
 
 import (

@@ -1,5 +1,9 @@
-// Package disk is the file system as those who keep something durably see it: the operating system's, or a test's that
-// loses power, fills up or fails (disktest). It knows nothing of what is kept.
+// Package disk is the file system as seen by code that must keep data durably. FS has two implementations: the
+// operating system's, and one for tests (disktest) that loses power, fills up, or fails. All durable files go through
+// it, so every one of them can be tested against these faults.
+//
+// It must not know what the files contain. Start with FS for what is durable when, and with WriteAside for replacing a
+// file as a whole.
 package disk
 
 import (

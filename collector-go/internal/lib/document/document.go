@@ -1,6 +1,9 @@
-// Package document is the one model of what people read: a title with its findings, and sections of headings,
-// paragraphs, lists, tables and figures. Three writers turn it into text for a terminal, Markdown and HTML. It never
-// knows what it is about.
+// Package document is the model of a document that people read: a title with a verdict, and sections of paragraphs,
+// lists, tables and figures. Three writers turn it into text for a terminal, Markdown and HTML, so that every report
+// has the same content in each form.
+//
+// It must not know what a document is about, and it must not compute anything: callers pass finished texts and cells.
+// Start with Document and Block.
 package document
 
 import (

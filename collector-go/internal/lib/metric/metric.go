@@ -1,5 +1,9 @@
-// Package metric is the vocabulary of the collector: what a number was called where it came from (Raw), what it is
-// called here (Series), and what kind of number it is. It knows no file, no wire and no clock.
+// Package metric is the vocabulary of a metric that all folders share: how its source names a number (Raw), how the
+// collector names it (Series), and what kind of number it is (Kind). The encoder and the decoder write both to the
+// collector's files.
+//
+// It is here so that packages can exchange series without importing each other. It must not know files, the network or
+// time, nor which metrics exist; the catalog knows that. Start with Raw and Series.
 package metric
 
 import (

@@ -1,9 +1,10 @@
-// Package textfile reads the text files that people write or export with other programs: settings, rules, tables,
-// tokens, captures. Every such file is read here, so that all of them take the same forms of text. It does not know
-// what a file means.
+// Package textfile reads the text files that people write or export from other programs: settings, rules, tables,
+// tokens and captures. Every such file is read here, so that all of them accept the same forms of text and produce the
+// same errors.
 //
-// A byte order mark is removed, and line ends are made "\n". UTF-16, which Windows programs call "Unicode", and binary
-// files are refused with a message that says what to do.
+// A byte order mark is removed, and line ends become "\n". UTF-16, which Windows programs call "Unicode", and binary
+// files are refused with a message that says what to do. The rule for paths that people write is here as well
+// (pathname.go). The package must not know what a file means.
 package textfile
 
 import (

@@ -1,5 +1,8 @@
-// Package yamlfile reads YAML that people write: one document, no deeper than a parser can bear, each fault with its
-// file and line and the nearest known name. It does not know what a file means.
+// Package yamlfile reads the YAML that people write. A file is one document of bounded depth, because the parser
+// recurses. Unknown keys are refused with the nearest known name, since a misspelled setting that is ignored is the
+// hardest to find. Every error has the file and the line.
+//
+// It must not know what a file means: callers pass the names and the types. Start with Document and Decode.
 package yamlfile
 
 import (

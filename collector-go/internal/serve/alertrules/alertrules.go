@@ -1,6 +1,9 @@
-// Package alertrules is what wakes people: alerts and the recorded series that they go by, as data, written as
-// Prometheus' rule file and as Grafana's provisioning. It owns their limits and words. It does not know who evaluates
-// them, nor who is notified.
+// Package alertrules defines the alerts and the recorded series that they need, as data. It writes them as a rule file
+// for Prometheus and as provisioning files for Grafana. Both come from the same tables, so they cannot differ (decision
+// 7 in docs/decisions).
+//
+// It owns the limits and the texts of the alerts. It must not know who evaluates them (package rulesengine, Prometheus
+// or Grafana), nor who is notified. Start with rules.go, which lists every alert, and recordings.go.
 package alertrules
 
 import (

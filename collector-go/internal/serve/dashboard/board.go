@@ -1,6 +1,9 @@
-// Package dashboard is what we show in Grafana: boards as data, written as the JSON and YAML that Grafana reads. It
-// owns the panels' expressions and their words. It does not know how Grafana is reached, nor what answers the
-// expressions.
+// Package dashboard defines the Grafana dashboards as data and writes the JSON and YAML that Grafana reads. About 90
+// panels share their data source, legends and handling of gaps; written by hand they would drift apart (decision 7 in
+// docs/decisions).
+//
+// It owns the expressions and the texts of the panels. It must not know how Grafana is reached, nor what evaluates the
+// expressions. Start with Board; each board_*.go file is one dashboard, and grafana.go is the form of the JSON.
 package dashboard
 
 // Board is one dashboard: a subject, asked about in rows.

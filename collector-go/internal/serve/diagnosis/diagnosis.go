@@ -1,6 +1,9 @@
-// Package diagnosis finds what changed before an alert: events (configuration changes, restarts, steps of experiments),
-// figures that moved to another level, and what the topology was limited by, each with its numbers and its time. It
-// judges what it is given; where figures and events come from are ports.
+// Package diagnosis explains an alert. It finds what changed before the alert began: events (configuration changes,
+// restarts, experiment steps), figures that moved to another level, and the resource that limited the topology. Each
+// finding has its numbers and its time, so that a reader can check it.
+//
+// It must not know where figures and events come from; they arrive through ports, and the same input gives the same
+// explanation. Start with Question and find.go; cause.go ranks the causes and text.go words them.
 package diagnosis
 
 import (

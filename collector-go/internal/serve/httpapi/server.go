@@ -1,6 +1,10 @@
-// Package httpapi serves people and Grafana over HTTP: Prometheus' query API under /api/v1, what topologies are and
-// their annotations, the collector's own figures, and its health. It owns requests and answers, and knows nothing of
-// how samples come in or are stored.
+// Package httpapi is the HTTP server of the collector: Prometheus' query API under /api/v1, topologies and their
+// annotations, alerts and their explanations, the collector's own metrics, and its health. Where an endpoint exists in
+// Prometheus, requests and answers have the same form, so that Grafana and promtool work unchanged.
+//
+// It owns requests and answers. It must not know how samples arrive or how they are stored; everything that it serves
+// comes through Options. Every request passes the guard, and a route states the scope that it needs. Start with
+// routes.go.
 package httpapi
 
 import (

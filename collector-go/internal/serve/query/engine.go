@@ -1,5 +1,12 @@
-// Package query answers PromQL over a store. It owns the engine with its limits, and knows neither HTTP nor what a
-// slice is.
+// Package query answers PromQL over a store. It uses Prometheus' own engine, so that answers are those of Prometheus,
+// and adds what a shared collector needs: limits on the length, the depth and the cost of a query, and a bound on how
+// many run at once.
+//
+// Before evaluation a query is planned (planned.go): the store learns at which instants its values are needed, and may
+// compute functions such as rate itself (decision 15 in docs/decisions). A store that answers whole queries gets them
+// whole (pushed.go).
+//
+// It must not know HTTP, nor how slices are made or stored. Start with Engine.
 package query
 
 import (

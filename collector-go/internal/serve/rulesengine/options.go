@@ -1,6 +1,9 @@
-// Package rulesengine evaluates recording and alerting rules over the collector's slices, keeps their results, and
-// notifies Alertmanagers. The rules are Prometheus' own (its packages rules and notifier); what is ours is where they
-// read, where their results are kept, and that nothing but the configuration decides whom to call.
+// Package rulesengine evaluates recording and alerting rules over the collector's slices, stores their results, and
+// notifies Alertmanagers. Evaluation and notification are Prometheus' own packages (rules and notifier). This package
+// decides what they read, where results are stored, and that only the configuration determines which hosts are called.
+//
+// Results are stored apart from the slices (results.go), because they may be lost and must never prevent a start. The
+// package must not know which alerts exist. Start with Evaluator in rulesengine.go.
 package rulesengine
 
 import (

@@ -1,5 +1,8 @@
-// Package runbook holds what to do about each alert, as it stands under docs/runbooks, so that somebody who is woken
-// finds it where the alert came from: as Markdown, and as pages over HTTP. It does not know which alerts there are.
+// Package runbook serves the runbooks of docs/runbooks: what each alert means, how to check it, and what to do. They
+// are embedded in the program, so the link in a notification works at night even where nobody has the repository at
+// hand. They are served as Markdown and as HTML pages.
+//
+// The package does not know which alerts exist; package alertrules does, and a test compares the two.
 package runbook
 
 import (

@@ -1,5 +1,8 @@
-// Package webui is what people see at the collector's address: files for a browser that ask the collector's HTTP API.
-// It owns these files and the headers under which they are served, and knows nothing of the API's insides.
+// Package webui is the page in the browser: static files that ask the collector's HTTP API. It owns these files and the
+// headers under which they are served. The files are embedded and used as they are; there is no build step.
+//
+// It must not know how the API computes its answers: the page sees only what any other client of the API can see. Start
+// with static/index.html; policy is the content security policy, which forbids inline scripts and every other host.
 package webui
 
 import (

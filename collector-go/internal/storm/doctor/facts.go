@@ -1,5 +1,9 @@
-// Package doctor judges whether a topology's metrics get out, in the order in which they can fail: facts come in as
-// values, findings go out. It knows no jar, no file and no collector: whoever asks has looked.
+// Package doctor judges whether the metrics of a topology reach the collector, and names the first cause if they do
+// not. Facts go in as values, and findings with advice come out. The checks follow the path of a sample, so the first
+// failure is usually the cause of those after it.
+//
+// The package must not open a jar, a file or a connection; package examine does that. A fact that nobody collected is
+// nil, and the finding says "not looked at" instead of guessing. Start with Facts, then checks.go.
 package doctor
 
 import (

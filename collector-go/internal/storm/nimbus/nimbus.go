@@ -1,5 +1,9 @@
-// Package nimbus asks Storm's Nimbus which topologies there are, what they were submitted with and what went wrong in
-// them. It speaks as much of Thrift as these questions take, without SASL, and never knows what the answers are for.
+// Package nimbus asks Storm's Nimbus which topologies exist, what settings they were submitted with, and which errors
+// their components reported. It implements only the part of Thrift that these calls need, without SASL, so that the
+// program needs neither a Thrift library nor Storm's client.
+//
+// Answers are bounded in size and time, since the address may lead to a different server. The package must not know
+// what the answers are used for. Start with Topologies; thrift.go is the encoding.
 package nimbus
 
 import (

@@ -1,6 +1,9 @@
-// Package remote reads an engine of somebody else's over Prometheus' HTTP API: Thanos, Mimir, VictoriaMetrics or
-// Prometheus itself. Whole queries are evaluated there; what a query also needs of what lies beside the engine is read
-// from there series by series.
+// Package remote reads an external engine over Prometheus' HTTP API, for example Thanos, Mimir, VictoriaMetrics or
+// Prometheus. It takes the place of the embedded store when query.url is set (decision 17 in docs/decisions).
+//
+// Queries that need only the engine's data are evaluated there, so that their samples do not travel. A query that also
+// needs series of the collector itself, such as results of rules, is evaluated by package query; this package then
+// fetches the engine's series (querier.go). It must not know which series the collector has itself. Start with Store.
 package remote
 
 import (

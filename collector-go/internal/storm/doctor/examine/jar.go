@@ -1,5 +1,6 @@
-// Package examine looks at what the doctor judges: a jar, a file of settings, a running collector. It judges nothing
-// itself.
+// Package examine collects the facts that package doctor judges: it reads the jar, the settings and the logs, connects
+// to ports, asks Nimbus, and queries a running collector. It must not judge anything: what it cannot read becomes part
+// of the facts, as an error. Each file collects one kind of fact.
 package examine
 
 import (

@@ -1,6 +1,9 @@
-// Package annotations shows annotations as series, so that whoever asks PromQL, Grafana first of all, sees experiment
-// steps and changes on its time axis without a plugin. Nothing is stored: the series are made of the registry's
-// annotations, and of other collectors', when they are asked for.
+// Package annotations presents annotations as series, so that any client of PromQL, Grafana above all, can show
+// experiment steps and changes on its time axis without a plugin.
+//
+// Nothing is stored. The series are computed for each query from the annotations of the registry and of other
+// collectors, so a changed annotation is correct at once. The package must not know where annotations come from: Source
+// is the port. Start with Series.
 package annotations
 
 import (
@@ -34,7 +37,7 @@ const (
 	maxTextBytes   = 1 << 10
 )
 
-// Source has annotations. elsewhere.Reader is one.
+// Source has annotations. federation.Reader is one.
 type Source interface {
 	// Annotations are those that a filter selects, by time; an error is what is missing in them.
 	Annotations(context.Context, registry.Filter) ([]registry.Annotation, error)

@@ -1,6 +1,10 @@
-// Package plugininfo is what is known of the plugin in the topology and of how Storm and Bullet are set for it:
-// classes, names of settings, what register() sets (plugin-java's Settings and Registration), and what the plugin logs.
-// It owns names, numbers and the messages with what to do about each; it reads no file.
+// Package plugininfo holds the facts about the Java plugin that the Go program needs: class names, names and bounds of
+// settings of Storm, Bullet and the plugin, what register() sets, and the messages that the plugin logs with advice for
+// each.
+//
+// It repeats what plugin-java says in Settings and Registration, because the program must be able to explain an
+// installation without the jar. It must not read files or decide whether an installation is correct; package doctor
+// does that.
 package plugininfo
 
 // Classes of the plugin's jar.

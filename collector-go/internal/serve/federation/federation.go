@@ -1,6 +1,10 @@
-// Package federation shares what one collector knows with others over the same engine: annotations, as series that it
-// writes beside the slices, and reads again; topologies, from the series that describe them. It never knows how an
-// engine is asked or written to, and what it reads changes nothing that a collector keeps.
+// Package federation shares what one collector knows with other collectors that use the same query engine. Annotations
+// are written to the engine as series, and read from there again (Writer, Reader). Topologies of other collectors are
+// read from the series that describe them.
+//
+// The engine is the only thing that these collectors have in common, so nothing else needs to be configured between
+// them (decision 17 in docs/decisions). The package must not know how an engine is asked or written to; both are ports.
+// What it reads from others never changes what its own collector stores. Start with Reader.
 package federation
 
 import (
