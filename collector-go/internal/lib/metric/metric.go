@@ -1,6 +1,6 @@
 // Package metric is the vocabulary of a metric that all folders share: how its source names a number (Raw), how the
-// collector names it (Series), and what kind of number it is (Kind). The encoder and the decoder write both to the
-// collector's files.
+// collector names it (Series), and what kind of number it is (Kind). Encoder and Decoder write and read this vocabulary
+// in checkpoints.
 //
 // It is here so that packages can exchange series without importing each other. It must not know files, the network or
 // time, nor which metrics exist; the catalog knows that. Start with Raw and Series.

@@ -2,8 +2,8 @@
 // restarts, experiment steps), figures that moved to another level, and the resource that limited the topology. Each
 // finding has its numbers and its time, so that a reader can check it.
 //
-// It must not know where figures and events come from; they arrive through ports, and the same input gives the same
-// explanation. Start with Question and find.go; cause.go ranks the causes and text.go words them.
+// It must not know where figures and events come from; they arrive through ports. Start with Question; find.go finds
+// the alert, cause.go names the most likely cause, and text.go writes the answer for a person.
 package diagnosis
 
 import (

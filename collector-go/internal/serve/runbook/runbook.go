@@ -2,7 +2,8 @@
 // are embedded in the program, so the link in a notification works at night even where nobody has the repository at
 // hand. They are served as Markdown and as HTML pages.
 //
-// The package does not know which alerts exist; package alertrules does, and a test compares the two.
+// The package does not know which alerts exist. Package alertrules does, and its tests compare its alerts with
+// docs/runbooks.
 package runbook
 
 import (

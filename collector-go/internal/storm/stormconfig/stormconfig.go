@@ -1,8 +1,7 @@
 // Package stormconfig knows which settings a topology needs so that its metrics are exported, for each version of Storm
 // and Bullet, and the reason for each setting. The command "storm snippet" prints its result, a Snippet.
 //
-// It must not read files or ask a cluster: versions and addresses go in as values, and lines come out. So the same
-// request always gives the same lines, which tests compare. Start with For.
+// It must not read files or ask a cluster: versions and addresses go in as values, and lines come out. Start with For.
 package stormconfig
 
 import (
