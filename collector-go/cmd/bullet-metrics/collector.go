@@ -257,7 +257,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger,
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
-	answering.Registry, answering.Elsewhere, answering.Flags = col.known, col.others, publicSettings(c)
+	answering.Registry, answering.Federation, answering.Flags = col.known, col.others, publicSettings(c)
 	// the address of an empty page's settings
 	answering.Flags["grpc.listen"] = col.grpcListener.Addr().String()
 	answering.NotStored = col.notStored

@@ -26,7 +26,8 @@ const (
 	none  Scope = "none" // in a file: this one may do nothing
 )
 
-// Need is what a caller is about to do. The topology is that of what is written; "" where that is not known yet.
+// Need is the permission that an action requires. Topology is the one that is written to; it is "" while that is not
+// known yet.
 type Need struct {
 	Scope    Scope
 	Topology string
@@ -34,14 +35,14 @@ type Need struct {
 	All bool
 }
 
-// Peer is what is known of who calls.
+// Peer is everything that identifies a caller before the guard has decided.
 type Peer struct {
 	Address       string               // HOST:PORT
 	TLS           *tls.ConnectionState // nil: plain text
 	Authorization []string             // the headers of that name
 }
 
-// Caller is who was let in.
+// Caller is a caller that the guard accepted.
 type Caller struct {
 	// Name is "token 1a2b3c4d" (the hash's first digits), "certificate NAME", "user NAME" or "address 10.0.0.1": whose
 	// share of places counts.
@@ -50,7 +51,7 @@ type Caller struct {
 	Until time.Time
 }
 
-// Reason is why somebody was turned away, as the figures have it.
+// Reason is why a caller was refused. It is a label value of the metric that counts refusals.
 type Reason string
 
 // The reasons. Those of a handshake are before anything was asked for.
@@ -80,7 +81,7 @@ var reasons = []Reason{Missing, Unknown, BadScope, BadTopology, Certificate, Clo
 	ForeignHost, Places,
 	HandshakeVersion, HandshakeCertificate, HandshakeClient, HandshakePlain, HandshakeCut, HandshakeOther}
 
-// Refusal is the error of who was turned away; its text is for the caller.
+// Refusal is the error for a refused caller. Its text is sent to the caller.
 type Refusal struct {
 	Reason Reason
 	Detail string

@@ -28,7 +28,8 @@ const (
 	repeatEvery = time.Minute
 )
 
-// Guard decides who enters a port. It is safe for concurrent use.
+// Guard decides who may use a port. It looks at its files once a second. When they change, it decides again for open
+// streams. It is safe for concurrent use.
 type Guard struct {
 	o         Options
 	log       *slog.Logger

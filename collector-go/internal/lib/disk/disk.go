@@ -11,7 +11,9 @@ import (
 	"io"
 )
 
-// FS is what is asked of a file system. Names are paths. Methods may be called concurrently.
+// FS is the part of a file system that durable storage needs. It says of each operation when its effect is durable,
+// since a rename or a removal may be undone by a loss of power until its directory is synced. Names are paths. Methods
+// may be called concurrently.
 type FS interface {
 	// MkdirAll makes a directory and its parents, durably.
 	MkdirAll(dir string) error

@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Document is the one document of a text; nil where there is none. Errors begin with the path.
+// Document parses a text and returns its only document; nil if the text has none. Errors begin with the path.
 func Document(path string, text []byte) (ast.Node, error) {
 	if err := checkDepth(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

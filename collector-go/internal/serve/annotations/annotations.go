@@ -37,22 +37,23 @@ const (
 	maxTextBytes   = 1 << 10
 )
 
-// Source has annotations. federation.Reader is one.
+// Source provides annotations. federation.Reader implements it.
 type Source interface {
-	// Annotations are those that a filter selects, by time; an error is what is missing in them.
+	// Annotations returns the annotations that a filter selects, ordered by time. With an error, some may be missing.
 	Annotations(context.Context, registry.Filter) ([]registry.Annotation, error)
 }
 
-// Series are a source's annotations as series. They are safe for concurrent use.
+// Series presents a source's annotations as series, as a storage.Queryable. It keeps no data, and is safe for
+// concurrent use.
 type Series struct {
 	source Source
 	now    func() time.Time
 }
 
-// New makes series of what source has whenever they are asked for; an open step lasts until now.
+// New returns the series of a source. The source is read at each query; a step that has no end yet lasts until now.
 func New(source Source, now func() time.Time) *Series { return &Series{source, now} }
 
-// Querier reads what lies in [minMs, maxMs].
+// Querier returns a querier for [minMs, maxMs], which ends now at the latest.
 func (s *Series) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return &querier{s, minMs, min(maxMs, s.now().UnixMilli())}, nil
 }

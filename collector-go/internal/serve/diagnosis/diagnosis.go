@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Question is what somebody asks.
+// Question selects the alert to explain and the time range in which to look for changes.
 type Question struct {
 	Alert    string // its name
 	Topology string // "" where only one topology has the alert

@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
-// Engine evaluates PromQL at a moment; what it gives are the series of a vector, or of a range.
+// Engine evaluates PromQL at a moment. It returns the series of a vector or of a range.
 type Engine interface {
 	Evaluate(ctx context.Context, expression string, at time.Time) ([]Line, error)
 }
@@ -27,7 +27,9 @@ type Line struct {
 	Values  []float64
 }
 
-// Reader has what a registry knows, and what the engine has of other collectors. It is safe for concurrent use.
+// Reader combines what the collector's own registry knows with what other collectors wrote to the engine. The registry
+// comes first: when both know an annotation or a topology, the registry's version is returned, and when the engine does
+// not answer in time, the registry's part is returned with an error. It is safe for concurrent use.
 type Reader struct {
 	own    *registry.Registry
 	engine Engine

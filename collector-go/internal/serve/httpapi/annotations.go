@@ -97,7 +97,7 @@ func (a *api) annotations(r request) answer {
 	if err != nil {
 		return invalidParameter("limit", err)
 	}
-	found, missing := a.options.Elsewhere.Annotations(r.Context(), registry.Filter{
+	found, missing := a.options.Federation.Annotations(r.Context(), registry.Filter{
 		Topology: r.FormValue("topology"), FromMs: start.UnixMilli(), ToMs: end.UnixMilli(), Tags: r.Form["tag"],
 		Limit: cmp.Or(limit, annotationsListed),
 	})

@@ -51,10 +51,10 @@ func (a *api) collection(r request) answer {
 // clock, or, where that is not known, by its newest report, for a worker that is heard now.
 func (a *api) clocksAhead(ctx context.Context, topology string) map[string]time.Duration {
 	ahead := map[string]time.Duration{}
-	if a.options.Elsewhere == nil {
+	if a.options.Federation == nil {
 		return ahead
 	}
-	found, _, _ := a.options.Elsewhere.Topology(ctx, topology, "")
+	found, _, _ := a.options.Federation.Topology(ctx, topology, "")
 	for _, w := range found.Workers {
 		newest, err := time.Parse(time.RFC3339, w.LastSeen)
 		switch {

@@ -22,8 +22,8 @@ func New(options Options) (http.Handler, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	if options.Registry != nil && options.Elsewhere == nil {
-		options.Elsewhere = federation.New(options.Registry, nil, time.Now)
+	if options.Registry != nil && options.Federation == nil {
+		options.Federation = federation.New(options.Registry, nil, time.Now)
 	}
 	a := newAPI(options)
 	mux := http.NewServeMux()

@@ -51,10 +51,10 @@ type Options struct {
 	Gatherer prometheus.Gatherer // for /metrics; required
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
-	// Elsewhere also has what other collectors over the same engine know; nil: what Registry has.
-	Elsewhere *federation.Reader
-	Rules     Rules    // nil: no rules, no alerts
-	Reloader  Reloader // nil: nothing is read again
+	// Federation adds the topologies and annotations of collectors that share the engine; nil: those of Registry only.
+	Federation *federation.Reader
+	Rules      Rules    // nil: no rules, no alerts
+	Reloader   Reloader // nil: nothing is read again
 	// NotStored are the metrics of a topology that are not stored, and how many more there are; nil: unknown.
 	NotStored func(topology string) ([]collection.NotStored, int)
 	// Why returns what changed before an alert; nil: unavailable.

@@ -8,7 +8,7 @@ import (
 
 // topologies answers /topologies: what is known, by name.
 func (a *api) topologies(r request) answer {
-	all, missing := a.options.Elsewhere.Topologies(r.Context())
+	all, missing := a.options.Federation.Topologies(r.Context())
 	return answer{data: all, warnings: warned(missing)}
 }
 
@@ -23,7 +23,7 @@ func warned(missing error) (all annotations.Annotations) {
 // topology answers /topologies/{name}: all of the newest run, or of the one that the parameter id names.
 func (a *api) topology(r request) answer {
 	name, id := r.PathValue("name"), r.FormValue("id")
-	found, ok, missing := a.options.Elsewhere.Topology(r.Context(), name, id)
+	found, ok, missing := a.options.Federation.Topology(r.Context(), name, id)
 	switch {
 	case ok:
 		return answer{data: found, warnings: warned(missing)}

@@ -82,8 +82,8 @@ func (o Options) Validate() error {
 // default.
 const defaultSubqueryStep = time.Minute
 
-// Engine evaluates PromQL over one store. It is safe for many goroutines. Text comes in by one door: whatever parses it
-// checks length and depth before.
+// Engine evaluates PromQL over one store. It is safe for many goroutines. Every text passes through its parser, which
+// checks length and depth first: parsing and evaluation recurse, so a deep enough query would exhaust the stack.
 type Engine struct {
 	store     storage.Queryable
 	promql    *promql.Engine

@@ -19,14 +19,15 @@ import (
 // LimitError reports that a query reads more than it may.
 type LimitError = plan.LimitError
 
-// query is one of the engine's, with what those who read for it may know.
+// query is a query of Prometheus' engine together with its plan, which the store reads during evaluation.
 type query struct {
 	promql.Query
 	plan  *plan.Plan
 	plain func(context.Context) (*query, error) // the same without windows that the store computes; nil: it has none
 }
 
-// Exec evaluates; what turned out to be damaged on the way is among the warnings.
+// Exec evaluates the query. When the store cannot compute a function after all (plan.ErrNotComputed), it evaluates the
+// query a second time without computed functions. Damaged data that were skipped are reported as warnings.
 func (q *query) Exec(ctx context.Context) *promql.Result {
 	result := q.Query.Exec(plan.With(ctx, q.plan))
 	if q.plain != nil && errors.Is(result.Err, plan.ErrNotComputed) {
@@ -75,8 +76,8 @@ func (r *reaching) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return r.Queryable.Querier(min(minMs, r.minMs), max(maxMs, r.maxMs))
 }
 
-// planner reads an expression as the engine will evaluate it, and leaves out whatever is not surely evaluated at the
-// query's own times.
+// planner visits an expression as the engine will evaluate it. It plans only selectors that are certainly evaluated at
+// the query's own times: a store that left out slices in other cases would change the result.
 type planner struct {
 	plan     *plan.Plan
 	at       plan.Instants

@@ -20,7 +20,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// Evaluator evaluates rules on the clock and notifies Alertmanagers.
+// Evaluator evaluates rules at regular times and notifies Alertmanagers. It wraps Prometheus' rule manager and
+// notifier, each of which has its own goroutines.
 type Evaluator struct {
 	options  Options
 	rules    *rules.Manager

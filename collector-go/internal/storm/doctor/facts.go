@@ -13,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Facts are what was seen. A part that is nil was not looked at.
+// Facts are the observations that the checks judge. A part that is nil was not examined: its check reports "unknown".
 type Facts struct {
 	Jar       *Jar
 	Settings  *Settings

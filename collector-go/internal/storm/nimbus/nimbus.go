@@ -32,7 +32,8 @@ const (
 	mostBytes = 64 << 20         // of its answer
 )
 
-// Topologies are those of the first Nimbus of the addresses that answers. The error has what each of them said.
+// Topologies asks the addresses in turn and returns the topologies of the first Nimbus that answers. The error lists
+// what each address answered.
 func Topologies(ctx context.Context, addresses []string) ([]Topology, error) {
 	return first(ctx, addresses, call("getClusterInfo"), clusterInfo)
 }

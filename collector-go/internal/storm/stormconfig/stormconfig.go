@@ -18,7 +18,7 @@ const (
 	emptyMap    = "java.util.Collections$EmptyMap"
 )
 
-// Request is what a snippet is asked for.
+// Request describes the topology for which a Snippet is made.
 type Request struct {
 	Storm     Version
 	Bullet    Version // unused where Plain
@@ -35,7 +35,7 @@ type Line struct {
 	Why     string `json:"why"`
 }
 
-// Snippet is what to paste where.
+// Snippet is the settings to paste, and the file into which they belong. It is also the JSON output of "storm snippet".
 type Snippet struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet,omitempty"`
@@ -47,7 +47,7 @@ type Snippet struct {
 	Notes     []string `json:"notes"`
 }
 
-// For makes the snippet of a request. The error names which version is not known, or what is wrong with an address.
+// For returns the settings for a request. The error names the unknown version, or the fault in an address.
 func For(r Request) (Snippet, error) {
 	if err := check(r); err != nil {
 		return Snippet{}, err
