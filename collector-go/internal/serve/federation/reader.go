@@ -27,9 +27,10 @@ type Line struct {
 	Values  []float64
 }
 
-// Reader combines what the collector's own registry knows with what other collectors wrote to the engine. The registry
-// comes first: when both know an annotation or a topology, the registry's version is returned, and when the engine does
-// not answer in time, the registry's part is returned with an error. It is safe for concurrent use.
+// Reader combines what the collector's own registry knows with what other collectors wrote to the engine. When both
+// know an annotation, the registry's version is returned. A topology whose samples another collector took over is
+// returned as the engine knows it. When the engine does not answer in time, the registry's part is returned with an
+// error. It is safe for concurrent use.
 type Reader struct {
 	own    *registry.Registry
 	engine Engine
