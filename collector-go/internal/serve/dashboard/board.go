@@ -31,7 +31,8 @@ const (
 	Table   Kind = "table"
 )
 
-// Panel answers one thing.
+// Panel is one figure of a dashboard. Its description says how to read it, since whoever opens a dashboard in an
+// incident does not know the metric.
 type Panel struct {
 	Kind               Kind
 	Title, Description string

@@ -9,10 +9,10 @@ import (
 // schemaVersion is the newest of Grafana's dashboard schema v1.
 const schemaVersion = 42
 
-// tag is on every dashboard of ours; the links at their heads list what has it.
+// tag marks all of our dashboards. The links at the top of each dashboard list every dashboard with this tag.
 const tag = "bullet-metrics"
 
-// JSON is the board as Grafana reads it.
+// JSON returns the dashboard in the form that Grafana imports.
 func (b Board) JSON() []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

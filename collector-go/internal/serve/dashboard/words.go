@@ -9,7 +9,7 @@ const latencyLimit = 0.2
 // of CPU has it too.
 const stealLimit = 0.05
 
-// sampledNote is said of what Storm counts on a sample of the tuples.
+// sampledNote is part of the description of each figure that Storm estimates from a sample of the tuples.
 const sampledNote = " Storm counts a sample of the tuples and scales it up: an estimate, unless topology.stats.sample.rate is 1."
 
 // What a worker has of its host the others there have too: the greatest of them counts a host once.
@@ -27,7 +27,7 @@ func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func one(expr, legend string) []Query { return []Query{{expr, legend}} }
 
-// workers is the number of workers that report, to stand beside every mean over them.
+// workers is the panel with the number of workers that report. A mean over workers is only meaningful beside it.
 func workers() Panel {
 	return Panel{Kind: Number, Title: "Workers", Unit: Count, Width: 3,
 		Description: "Workers that report. It stands beside the mean, since more and smaller workers lower a mean without lowering the cost.",

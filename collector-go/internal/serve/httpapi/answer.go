@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// answer is what a handler gives back; its words and their order on the wire are Prometheus' (web/api/v1).
+// answer is the result of a handler. Its JSON fields and their order are those of Prometheus (web/api/v1), so that
+// clients of Prometheus can read it.
 type answer struct {
 	data     any
 	err      *apiError
@@ -93,7 +94,7 @@ func unparsed(err error, otherwise func(error) answer) answer {
 	return otherwise(err)
 }
 
-// isTooLarge reports whether a query read more than it may.
+// isTooLarge reports whether a query exceeded a limit on what it may read.
 func isTooLarge(err error) bool {
 	var limit *query.LimitError
 	return errors.As(err, &limit)

@@ -29,9 +29,9 @@ type last struct {
 	native *histogram.FloatHistogram // of a distribution
 }
 
-// federate answers /federate: the newest slice of each series that a match[] selects, if it is within the lookback, in
-// the forms of Prometheus' own /federate. Gaps are left out, and distributions come only in protobuf, since text has no
-// native histograms.
+// federate answers /federate as Prometheus does: the newest slice of each series that a match[] selects, unless it is
+// older than the lookback. Series that ended in a gap are left out. Distributions are sent only in the protobuf format,
+// because the text format has no native histograms.
 func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r).formError; err != nil {
 		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// admit returns who calls, if the caller may do what it is about to; without a guard everybody may.
+// admit returns the caller if it has the permission that it needs. Without a guard every caller has.
 func (a *api) admit(r *http.Request, need access.Need) (access.Caller, error) {
 	if a.options.Guard == nil {
 		return access.Caller{Name: "address " + quota.Address(r.RemoteAddr)}, nil
@@ -29,7 +29,8 @@ func (o Options) note(reason access.Reason, r *http.Request, detail string) {
 	}
 }
 
-// guarded lets in who may do what a route is for, within its share of the requests at a time.
+// guarded runs next only for callers that have the scope of the route, and only while the caller's share of concurrent
+// requests is not used up. So no client can take all requests from the others.
 func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
 	if scope == everybody {
 		return next
@@ -52,7 +53,8 @@ func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
 	})
 }
 
-// others holds back from strangers what is there and what is not: who may not read gets no 404 and no 405.
+// others answers paths without a route. A caller that may not read is refused there too: a 404 or 405 would reveal
+// which paths exist.
 func (a *api) others(mux *http.ServeMux) http.Handler {
 	stranger := a.guarded(access.Read, mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

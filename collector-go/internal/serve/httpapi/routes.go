@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 )
 
-// New returns the handler alone: the routes behind the bounds that hold for every request.
+// New returns the handler without a server: all routes, behind the limits that hold for every request.
 func New(options Options) (http.Handler, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err

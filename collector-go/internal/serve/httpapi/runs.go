@@ -7,7 +7,7 @@ import (
 var errNoRuns = errors.New(
 	"runs.dir is not set: set it to the directory that bullet-metrics tune run writes to, such as out/tune")
 
-// runs answers /runs: the runs of experiments with their verdicts, the newest first, and where their reports are.
+// runs answers /api/v1/runs: the runs of experiments with their verdicts and the URLs of their reports, newest first.
 func (a *api) runs(request) answer {
 	if a.options.Runs == nil {
 		return notFound(errNoRuns)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// whole answers by f once the collector has all that was acknowledged before its start: an answer that lacks some of it
-// would not say so.
+// whole delays f until the collector has replayed everything that was acknowledged before it started. An earlier answer
+// would lack data without saying so.
 func (a *api) whole(f func(request) answer) func(request) answer {
 	return func(r request) answer {
 		if err := a.loaded(r.Context()); err != nil {
@@ -16,7 +16,7 @@ func (a *api) whole(f func(request) answer) func(request) answer {
 	}
 }
 
-// wholePage is whole for what is no answer of the API.
+// wholePage is whole for handlers that do not answer in the API's JSON form.
 func (a *api) wholePage(f http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := a.loaded(r.Context()); err != nil {

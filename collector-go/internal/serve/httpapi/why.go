@@ -8,10 +8,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
 )
 
-// longestWindow bounds what one answer reads: three times as much.
+// longestWindow bounds the data that one answer reads, which cover three times the window.
 const longestWindow = 24 * time.Hour
 
-// why answers what changed before an alert.
+// why answers /api/v1/why: what changed before an alert, and its most likely cause.
 func (a *api) why(r request) answer {
 	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"),
 		Window: diagnosis.DefaultWindow,
