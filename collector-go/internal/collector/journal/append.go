@@ -5,15 +5,21 @@ import (
 	"math"
 )
 
-// Append queues a batch to be written. It takes b and what b refers to: neither may be changed any more, since readers
-// are handed the very same. Unless it returns an error, done is called once, in the order of the calls of Append, from
-// the journal's goroutine, and must not block: with nil when the batch is durable, with an ErrFull or ErrClosed when it
-// was not taken. duplicate reports that the journal already has or is about to write a batch of this topology, epoch
-// and sequence; it is then not written again, and done reports when the first copy is durable. It is known for 24 hours
-// after the newest batch of its epoch came, for two where too many epochs are: a sender must have abandoned it by then.
-// ErrForgotten means that b refers to what was forgotten: define it again.
+// Append queues a batch to be written and returns without waiting for the disk.
 //
-// Blocks must have been checked (block.Block.Check).
+// Append takes ownership of b and everything it refers to. Neither may be changed afterwards, because readers receive
+// the same memory. Blocks must have passed block.Block.Check.
+//
+// Unless Append returns an error, done is called exactly once, from the journal's goroutine, in the order of the calls
+// of Append. It must not block. It receives nil when the batch is durable, and ErrFull or ErrClosed when the batch was
+// not written. An ErrFull from Append itself has the same meaning: the sender keeps the batch and sends it again.
+//
+// duplicate reports that the journal has, or is about to write, a batch of the same topology, epoch and sequence. Such
+// a batch is not written again, and done reports when the first copy is durable. The journal remembers a batch for 24
+// hours after the newest batch of its epoch, or for two hours when MaxEpochs is reached. A sender must abandon a batch
+// before that, or it would be stored twice.
+//
+// ErrForgotten means that b refers to an id that the journal has forgotten. The caller defines it again and retries.
 func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error) {
 	tail, err := checkedTail(b)
 	if err != nil {
@@ -49,7 +55,8 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 	return false, nil
 }
 
-// checkedTail returns a batch's tail (see encodeTail), or an error that names what in the batch is invalid.
+// checkedTail returns the encoded tail of a batch (see encodeTail), or an error that names the invalid part. It runs
+// before mu is taken, since encoding histograms takes time.
 func checkedTail(b *Batch) ([]byte, error) {
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
 		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs),
@@ -66,13 +73,15 @@ func checkedTail(b *Batch) ([]byte, error) {
 	return encodeTail(b)
 }
 
-// knows reports whether a batch was written or is about to be.
+// knows reports whether a batch was written or is queued. The queue counts too: a sender that reconnects may send a
+// batch again before the first copy is durable.
 func (j *Journal) knows(key batchName) bool {
 	_, waiting := j.inFlight[key]
 	return waiting || j.state.epochs.has(key.origin, key.sequence)
 }
 
-// admit reports whether a batch may be queued now.
+// admit returns nil when a batch may be queued now, or a *FullError with the reason. Duplicates pass the same checks,
+// because each of them occupies a place in the queue until the first copy is durable.
 func (j *Journal) admit(o origin, size int64) error {
 	switch {
 	case j.failure != nil:
@@ -91,7 +100,8 @@ func (j *Journal) admit(o origin, size int64) error {
 	return nil
 }
 
-// hasRoomFor makes room for an epoch, if it is new. It looks for room once a second at most.
+// hasRoomFor reports whether the deduplication state can take the epoch of a batch. At the limit it drops epochs that
+// were silent for two hours. It looks for such epochs at most once a second, because the look visits all of them.
 func (j *Journal) hasRoomFor(o origin) bool {
 	if len(j.state.epochs) < j.o.MaxEpochs || j.state.epochs[o] != nil {
 		return true
@@ -163,7 +173,7 @@ func (j *Journal) Mark(e Entry) error {
 	return nil
 }
 
-// roomForMove reports whether a move may be queued now. The caller holds mu.
+// roomForMove applies the checks of Append to a state that moves here: a state may be several MB. The caller holds mu.
 func (j *Journal) roomForMove(m *Moved, size int64) error {
 	row := j.state.dict.producers.get(uint32(m.Producer))
 	if row == nil || row.gone {
@@ -177,7 +187,8 @@ func (j *Journal) roomForMove(m *Moved, size int64) error {
 	return j.admit(origin{epoch: m.Epoch, topology: row.Topology}, size)
 }
 
-// enqueue puts a record behind the definitions that it may need.
+// enqueue queues a record behind the definitions that no record holds yet. The order matters: a reader must receive a
+// definition before the first batch that uses it. The caller holds mu.
 func (j *Journal) enqueue(r queued) {
 	for _, definition := range j.fresh.take() {
 		j.queue.push(definition)

@@ -44,7 +44,8 @@ const (
 	offsetBytes     = 5
 )
 
-// payloadBound is at least the length of a batch's payload, and about what it takes in memory.
+// payloadBound returns an upper bound of the payload's length in bytes. It is also about what the batch takes in
+// memory, so the queue is limited by it.
 func payloadBound(b *Batch, tail []byte) int64 {
 	n := int64(batchHeadBytes + columnCellBytes*len(b.IDs) + len(tail))
 	for i := range b.Blocks {
@@ -69,7 +70,8 @@ func appendColumns(to []byte, b *Batch) []byte {
 	return appendValues(to, b.Values)
 }
 
-// appendValues leaves out each value's trailing zero bytes: whole numbers, which most samples are, have six of them.
+// appendValues writes each value without its trailing zero bytes. Most samples are whole numbers, whose float64 has six
+// such bytes.
 func appendValues(to []byte, values []float64) []byte {
 	widths := len(to)
 	to = append(to, make([]byte, (len(values)+1)/2)...)

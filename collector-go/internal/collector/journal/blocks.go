@@ -16,7 +16,8 @@ const (
 	minBlock     = 7 // bytes
 )
 
-// appendBlocks appends a batch's blocks; presence and values as they are.
+// appendBlocks appends a batch's blocks. Presence and values are copied as the sender encoded them: decoding and
+// encoding every sample would cost most of the time that an append takes.
 func appendBlocks(to []byte, b *Batch) []byte {
 	to = binary.AppendUvarint(to, uint64(len(b.Blocks)))
 	for i := range b.Blocks {
@@ -44,7 +45,8 @@ func appendBlocks(to []byte, b *Batch) []byte {
 	return to
 }
 
-// sizesHold reports whether a block's parts are as long as its columns and rows say. Its values are not looked at.
+// sizesHold reports whether the parts of a block are as long as its columns and rows require. It does not look at the
+// values, which ingest has checked already.
 func sizesHold(x *block.Block) bool {
 	switch {
 	case x.Columns < 1 || x.Columns > block.MaxColumns, x.Rows < 1 || x.Rows > block.MaxRows,

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Report is what Check found.
+// Report is the result of Check: the amount of data read, and the damage found. Damage costs only the records that it
+// hits.
 type Report struct {
 	Segments, Records, Batches, Samples int
 	Bytes                               int64
@@ -20,8 +21,8 @@ type Report struct {
 	Damaged  int
 }
 
-// Finding is a stretch of a segment that holds no whole record, or one that cannot be what was written; or a segment
-// that is missing.
+// Finding is a damaged stretch of a segment, a record with an impossible payload, or a missing segment. AfterMs and
+// BeforeMs bound the time of the loss, so that an operator can see which part of a graph to distrust.
 type Finding struct {
 	Segment  string // the file's name
 	From, To int64  // offsets in it
@@ -52,7 +53,7 @@ func (f Finding) String() string {
 	return text.String()
 }
 
-// cost is what is lost with the stretch.
+// cost says what was lost with the stretch. Definitions are written twice, so damage to one copy loses nothing.
 func (f Finding) cost() string {
 	switch f.Kind {
 	case "":
@@ -85,8 +86,8 @@ func CheckVersions(dir string, fs disk.FS) (err error) {
 	return err
 }
 
-// Reach is a position that the journal in dir does not go beyond, by the sizes of its files; 0 where there is none. End
-// reads the newest of them.
+// Reach returns a position that the journal in dir does not exceed, computed from file sizes alone. It reads no
+// entries, so it is cheap; End reads the newest segments and is exact. It returns 0 when there is no journal.
 func Reach(dir string, fs disk.FS) Position {
 	j := newJournal(dir, Options{FS: fs})
 	names, _ := j.fs.ReadDir(dir)
@@ -119,8 +120,9 @@ func End(dir string, fs disk.FS) (Position, error) {
 	return found[len(found)-1].endPosition(), nil
 }
 
-// Check reads all segments in dir and changes nothing. On the journal of a running collector it may find the newest
-// segment's last record half-written. fs is nil for the operating system's. The error is what kept it from reading on.
+// Check reads all segments in dir and changes nothing. It may run beside a collector: then it may find the last record
+// of the newest segment half-written. fs may be nil for the operating system's. The error is what kept Check from
+// reading on.
 func Check(dir string, fs disk.FS) (Report, error) {
 	j := newJournal(dir, Options{FS: fs})
 	found, err := j.findSegments()
@@ -139,7 +141,7 @@ func Check(dir string, fs disk.FS) (Report, error) {
 	return c.report, nil
 }
 
-// check is a check under way.
+// check is the state of one run of Check. Findings wait for the time of the next whole entry, which bounds the loss.
 type check struct {
 	j      *Journal
 	report Report

@@ -13,8 +13,15 @@ const (
 	plentyBytes = 256 << 10 // that are not kept waiting for more
 )
 
-// committer is the one goroutine that writes: it takes what waits, writes it at once and fsyncs it, then reports that.
-// While the disk is busy the next group grows. After any failure it seals the segment and tries a fresh one.
+// committer is the one goroutine that writes to disk. It takes the queued records as a group, writes and fsyncs them at
+// once, and then calls their callbacks. While the disk is busy the next group grows, so throughput does not depend on
+// the latency of an fsync.
+//
+// After any failed write or fsync it never writes to that file again. The kernel may have dropped the dirty pages, so a
+// second fsync could succeed without the data. It seals the segment, drops the queued batches, and retries with a new
+// file.
+//
+// All fields except the channels belong to its goroutine, or to the caller of Commit in a stepped journal.
 type committer struct {
 	j         *Journal
 	work      chan struct{} // holds a token when there may be something to write
@@ -56,8 +63,8 @@ func (c *committer) open() {
 	c.wake()
 }
 
-// Commit does, for a journal with Options.Stepped, what is due: it tries a fresh segment where the disk failed, writes
-// what is queued and calls back. It is for one goroutine, that which calls Close.
+// Commit does what the goroutine would do, for a journal with Options.Stepped: it tries a new segment after a failure,
+// writes the queued records and calls back. Only the goroutine that calls Close may call it.
 func (j *Journal) Commit() {
 	if j.committer.active == nil {
 		j.committer.open()
@@ -117,7 +124,7 @@ func (c *committer) retry() bool {
 	return true
 }
 
-// gather lets a moment pass after the last write where little waits, so that more comes to share the next one.
+// gather delays the next write for a moment when little is queued, so that more records share one fsync.
 func (c *committer) gather() {
 	rest := c.j.o.GatherInterval - time.Since(c.begun)
 	if rest <= 0 || !c.waitsLittle() {
@@ -214,8 +221,8 @@ func writtenAtOnce(records []queued) (n int) {
 	return n
 }
 
-// stillThere looks, each RetryInterval, whether the active segment's file is still in the journal's directory: what is
-// written to a file that was removed is gone with the process, whatever fsync returns.
+// stillThere checks, once per RetryInterval, that the file of the active segment is still in the directory. Data
+// written to a removed file disappears with the process, even if fsync succeeds.
 func (c *committer) stillThere(now time.Time) error {
 	if now.Sub(c.looked) < c.j.o.RetryInterval {
 		return nil
@@ -252,7 +259,8 @@ func (c *committer) rotate(taken []queued) error {
 	return c.startSegment(taken)
 }
 
-// succeed publishes a durable group and calls back. Readers are woken once.
+// succeed publishes a durable group to readers and calls its callbacks. It calls them without mu, since they may take
+// the locks of streams.
 func (c *committer) succeed(records []queued) {
 	j := c.j
 	written := newGroup(0, positionOf(c.number, c.offset), records)
@@ -285,8 +293,9 @@ func (c *committer) succeed(records []queued) {
 	}
 }
 
-// fail seals the segment, refuses what waits, and keeps who is connected. What the failed write left behind the
-// segment's end is not part of the journal: the next segment's head records where it ended.
+// fail seals the segment and refuses the queued batches, so that their senders keep them. It keeps the lasting records
+// (see queued.lasting). Bytes behind the segment's end do not belong to the journal: the header of the next segment
+// records where this one ended.
 func (c *committer) fail(group []queued, err error) {
 	c.seal()
 	c.continued = false
@@ -311,7 +320,7 @@ func (c *committer) fail(group []queued, err error) {
 	}
 }
 
-// seal abandons the active segment. Cutting it is a courtesy that saves disk.
+// seal abandons the active segment. Truncating it only saves disk space, so an error is ignored.
 func (c *committer) seal() {
 	if c.active == nil {
 		return

@@ -7,9 +7,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Define gives a series its ID, the same for the same series for as long as the journal remembers it: until it has been
-// idle for a day, or, where Options.MaxSeries are in use, for more than two hours and longer than others. A series that
-// was forgotten gets a new ID, and readers a Forgotten of the old. ErrSeriesLimit where there is no room for it.
+// Define returns the ID of a series, and assigns one to a new series. Definitions are written with the next batch, so
+// Define does not wait for the disk.
+//
+// A series keeps its ID for as long as the journal remembers it. The journal forgets a series that was idle for a day.
+// When Options.MaxSeries are in use, it forgets the longest idle ones after two hours. A series that comes back gets a
+// new ID, and readers receive a Forgotten entry for the old one. Define returns ErrSeriesLimit when no ID can be freed.
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	if id := j.DefineAll(nil, []metric.Raw{series}, 1)[0]; id != 0 {
 		return id, nil
@@ -17,8 +20,9 @@ func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	return 0, ErrSeriesLimit
 }
 
-// DefineAll is Define for several series at once, of which mostNew at most may be new: it appends their IDs, 0 for one
-// that is not defined since mostNew others were, or since there is no room.
+// DefineAll defines several series in one critical section and appends their IDs. At most mostNew of them may be new,
+// so that the caller can enforce its own limit for a topology. The ID is 0 for a series beyond mostNew, or beyond
+// MaxSeries.
 func (j *Journal) DefineAll(to []SeriesID, series []metric.Raw, mostNew int) []SeriesID {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -58,15 +62,16 @@ func (j *Journal) define(series *metric.Raw, hour int64, mostNew int) SeriesID {
 
 func (j *Journal) nowHour() int64 { return j.state.nowMs / hourMs }
 
-// SeriesOf is how many series of a topology are defined.
+// SeriesOf returns how many series of a topology are defined. Ingest uses it to give each topology a share of the
+// limit.
 func (j *Journal) SeriesOf(topology string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.state.dict.ofTopology[topology]
 }
 
-// LayoutsOf is how many layouts of a topology are defined, and how many columns they have together. A layout is of the
-// topology of its first series.
+// LayoutsOf returns how many layouts of a topology are defined, and how many columns they have together. A layout
+// belongs to the topology of its first series.
 func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -74,9 +79,11 @@ func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
 	return count.layouts, count.columns
 }
 
-// DefineLayout gives an ordered list of defined series its ID, the same for the same list for as long as the journal
-// remembers it (as long as a series, see Define). The list is kept; the caller must not change it. ErrForgotten when
-// one of its series was forgotten, ErrLayoutLimit when Options.MaxLayouts or MaxLayoutColumns are in use.
+// DefineLayout returns the ID of an ordered list of defined series. A layout lets a block name its columns with one
+// number instead of one ID for each sample. The journal remembers a layout for as long as a series (see Define).
+//
+// The journal keeps the list, so the caller must not change it. ErrForgotten means that one of the series was
+// forgotten. ErrLayoutLimit means that Options.MaxLayouts or MaxLayoutColumns are in use.
 func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
 	if len(series) == 0 || len(series) > block.MaxColumns {
 		return 0, fmt.Errorf("journal: layout of %d series, from 1 to %d are allowed", len(series), block.MaxColumns)
@@ -110,8 +117,8 @@ func (j *Journal) roomForLayout(columns int) bool {
 	return j.state.dict.knownLayouts < j.o.MaxLayouts && j.state.dict.columns+columns <= j.o.MaxLayoutColumns
 }
 
-// DefineProducer gives a producer its ID; p.ID is ignored. It is remembered as a series is (see Define), and as long as
-// it has a stream open (see Mark).
+// DefineProducer returns the ID of a producer; p.ID is ignored. The journal remembers a producer as it remembers a
+// series (see Define). It never forgets a producer while a stream of it is open (see Mark).
 func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -133,7 +140,8 @@ func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	return row.ID, nil
 }
 
-// noteStream keeps a producer while it has a stream open, and the epoch of one that moved. The caller holds mu.
+// noteStream counts the open streams of a producer, so that it is not forgotten while one is open. For a sender that
+// moved here it also creates the epoch, so that a reconnect does not ask for the state again. The caller holds mu.
 func (s *state) noteStream(e Entry) error {
 	switch e := e.(type) {
 	case *Started:

@@ -78,8 +78,8 @@ func decodeSeries(payload []byte) ([]seriesRow, error) {
 	return rows, payloadError(c.Done())
 }
 
-// listsOnly reports whether a record of series is sound and lists none but those that are known. It costs a quarter of
-// decoding them.
+// listsOnly reports whether a series record is sound and lists only known series. A reader that moves to the next
+// segment knows nearly all rows of its header; this check costs a quarter of decoding them.
 func listsOnly(payload []byte, known func(id uint32) bool) bool {
 	const numbersBefore, bytesWithin, numbersBehind = 7, 2, 3 // of a row, behind its id: see appendRaw
 	c := varint.Of(payload)

@@ -16,7 +16,8 @@ const (
 	copiesOnDisk  = 2 // of each definition, in records of their own
 )
 
-// seriesRow is a series as the dictionary has it. What is embedded never changes.
+// seriesRow is a series in the dictionary. The embedded SeriesDefined never changes, because readers share it without a
+// lock. usedHour has a resolution of an hour so that a batch seldom writes to the rows it uses.
 type seriesRow struct {
 	SeriesDefined
 	usedHour int64    // last use, hours since the Unix epoch
@@ -40,8 +41,12 @@ type producerRow struct {
 	gone     bool
 }
 
-// dictionary gives series, layouts and producers their ids. What is gone has its row until drop, since heads need it
-// for batches that are still to be written, and nothing else.
+// dictionary assigns ids to series, layouts and producers. A forgotten row is first marked as gone and stays until
+// drop. In between, batches that are queued already may refer to it, and a segment header must still define it for
+// them.
+//
+// The dictionary of a large collector has 500,000 series, so its layout is chosen for memory. Series are found by a
+// hash and not by a map with the whole series as its key, and their strings are shared. It is protected by Journal.mu.
 type dictionary struct {
 	series    byID[seriesRow]
 	layouts   byID[layoutRow]
@@ -105,8 +110,8 @@ func (d *dictionary) hashSeries(s *metric.Raw) uint64 {
 	return sum
 }
 
-// seriesOf is the row of a series, nil where there is none. It is found by hash: the names of series, in keys of a map,
-// would take more memory than the rows.
+// seriesOf returns the row of a series, or nil. It compares the rows that have the same hash: a map with series as keys
+// would take more memory than the rows themselves.
 func (d *dictionary) seriesOf(series *metric.Raw, hash uint64) *seriesRow {
 	for id := d.bySeries[hash]; id != 0; {
 		row := d.series.get(uint32(id))
@@ -139,8 +144,8 @@ func (d *dictionary) unlist(row *seriesRow) {
 	}
 }
 
-// intern lets series share their strings: a worker's host is in thousands of them. Most texts of a series are those of
-// the one before.
+// intern lets series share their strings. The host name of a worker occurs in thousands of series. Most strings equal
+// those of the previous series, so these are compared first, which is cheaper than the table of unique.
 func (d *dictionary) intern(r *metric.Raw) {
 	l := &d.last
 	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host},
@@ -217,8 +222,9 @@ func (p ProducerDefined) place() ProducerDefined {
 	return p
 }
 
-// use notes that a batch uses its producer, series and layouts, a layout at a time. The error names which of them is
-// not known: an ErrForgotten or an errUndefined. hour is the batch's.
+// use records that a batch uses its producer, series and layouts, so that they do not become idle. It marks a layout as
+// a whole instead of each of its series; useSeriesOfLayouts adds those later. The error wraps ErrForgotten for an id
+// that was forgotten, and is a plain error for an id that was never defined.
 func (s *state) use(b *Batch, hour int64) (*producerRow, error) {
 	producer := s.dict.producers.get(uint32(b.Producer))
 	if producer == nil || producer.gone {

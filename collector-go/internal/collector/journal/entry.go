@@ -6,27 +6,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Position is a place in the journal: it grows with every record, over all segments, and survives restarts. 0 is before
-// the first record.
+// Position is a place in the journal. It grows with every record across all segments, and survives restarts. The upper
+// 32 bits are the segment's number and the lower 32 bits the offset in its file. 0 is before the first record.
+//
+// A position is never given to another record: every start opens a new segment, even after a tail was cut. A store can
+// therefore keep a position as its cursor.
 type Position uint64
 
-// SeriesID is the journal's own name of a series; it is never used again for another series within one journal.
+// SeriesID is the journal's own name of a series. It is never reused for another series of the same journal, so a stale
+// id can be recognised as forgotten and never means something else.
 type SeriesID uint32
 
 // ProducerID is the journal's own name of a producer (one sender's place: topology, host, port, task). It is the same
 // when that producer comes back on another stream.
 type ProducerID uint32
 
-// Epoch is a sender's start.
+// Epoch identifies one start of a sender. Sequences restart with each epoch, so deduplication compares both.
 type Epoch [16]byte
 
 // LayoutID is the journal's own name of a layout: an ordered list of series. It is never used again for another within
 // one journal.
 type LayoutID uint32
 
-// Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
-// *Connected, *Disconnected, *Moved, *Tick or *Started. What a reader is handed stays valid, is shared with other
-// readers, and must not be changed.
+// Entry is one record as a reader receives it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
+// *Connected, *Disconnected, *Moved, *Tick or *Started. Readers share entries, so an entry must never be changed. It
+// stays valid after the next call of Next, except for the block bytes of a batch that was read from a file (see
+// Batch.Kept).
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
@@ -42,8 +47,8 @@ type LayoutDefined struct {
 	Series []SeriesID
 }
 
-// Forgotten records that idle ids were forgotten: no later entry uses one, and whatever is known by them can go. A
-// series that comes back gets another ID. A reader gets only ids that it was handed as defined.
+// Forgotten records that idle ids were forgotten. No later entry uses them, so a reader drops everything it holds for
+// them. A series that comes back gets another ID. A reader receives only ids that it received as definitions before.
 type Forgotten struct {
 	Series    []SeriesID
 	Layouts   []LayoutID
@@ -61,7 +66,8 @@ type ProducerDefined struct {
 	Task       int32
 }
 
-// Batch is what one producer sent at once, less what was rejected at the door.
+// Batch holds the samples that one producer sent together, without those that ingest rejected. Epoch and Sequence
+// identify it for deduplication.
 type Batch struct {
 	Producer   ProducerID
 	Epoch      Epoch
@@ -112,8 +118,9 @@ type Disconnected struct {
 	TimeMs   int64
 }
 
-// Moved records that a sender came under a generation that this journal had not seen. What was known of its topology
-// gives way to the state that the sender brings, to nothing where it has none yet.
+// Moved records that a sender arrived with a generation that this journal had not seen. A generation counts the
+// collectors that an epoch of the sender has used. The state that the sender brings replaces everything known of its
+// topology. A sender without a state clears it, unless First is set (docs/decisions/0018).
 type Moved struct {
 	Producer ProducerID
 	Epoch    Epoch      // of the generation: that of the batches which follow
@@ -123,8 +130,8 @@ type Moved struct {
 	TimeMs   int64
 }
 
-// Tick is the collector's clock, once a second: the only way in which time reaches the slicer, but for topologies whose
-// sender moves.
+// Tick is the collector's clock, written once a second. The slicer has no other clock, so a replay of the journal
+// produces the same slices. Topologies whose sender moves between collectors are the exception.
 type Tick struct{ TimeMs int64 }
 
 // Started records that the collector started: no producer is connected.

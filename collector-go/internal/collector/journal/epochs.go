@@ -22,7 +22,8 @@ const (
 // span is a run of sequences, both ends included.
 type span struct{ first, last uint64 }
 
-// history is what the journal has of one epoch.
+// history is the set of sequences that were journaled for one epoch, as runs. Senders send in order, so it usually
+// holds a single run, whatever the number of batches.
 type history struct {
 	seenMs int64
 	spans  []span // ascending, apart by more than one
@@ -34,8 +35,8 @@ func (h *history) has(sequence uint64) bool {
 	return i < len(h.spans) && h.spans[i].first <= sequence
 }
 
-// add notes the sequences from first to last. Of more than maxSpans runs the two lowest become one: a sender goes
-// through its sequence in order, so what it never sent down there it never will.
+// add records the sequences from first to last. When there are more than maxSpans runs, the two lowest are merged. That
+// is safe because a sender sends its sequences in order: a gap that far back will never be sent.
 func (h *history) add(first, last uint64) {
 	if n := len(h.spans); n > 0 && h.spans[n-1].last+1 == first { // as almost always
 		h.spans[n-1].last = last
@@ -53,15 +54,16 @@ func (h *history) add(first, last uint64) {
 	}
 }
 
-// origin is whose sequences an epoch counts: two topologies may come to have the same epoch, and are two senders.
-// Format version 1 did not say the topology; what it knew of an epoch holds for any.
+// origin identifies the sender whose sequences are counted. The topology is part of it, because two topologies could
+// have the same epoch and are still two senders. Format version 1 did not record the topology; its epochs match any.
 type origin struct {
 	epoch    Epoch
 	topology string // of the producer
 	any      bool   // known from format version 1
 }
 
-// epochs is the memory of what was journaled, for deduplication.
+// epochs is the deduplication state: the journaled sequences of each sender. Each segment header repeats it, so a
+// restart reads only the newest segment.
 type epochs map[origin]*history
 
 func (e epochs) has(o origin, sequence uint64) bool {

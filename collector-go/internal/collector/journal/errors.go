@@ -33,8 +33,8 @@ var (
 	ErrRead = errors.New("journal cannot be read")
 )
 
-// FullError is an ErrFull with its reason. Nothing was taken and nothing is lost: the sender keeps the batch and comes
-// again.
+// FullError is an ErrFull with its reason. Nothing was taken and nothing is lost: the sender keeps the batch and sends
+// it again after RetryAfter.
 type FullError struct {
 	Reason     string        // "queue", "share" (of the queue), "disk", "write" or "epochs"
 	RetryAfter time.Duration // when trying again makes sense

@@ -5,7 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// figures are the journal's own metrics.
+// figures are the journal's own metrics. They are updated where the state changes, under Journal.mu, so that they
+// agree.
 type figures struct {
 	records       prometheus.Counter
 	written       prometheus.Counter

@@ -36,8 +36,8 @@ func (f *Forgotten) empty() bool { return len(f.Series)+len(f.Layouts)+len(f.Pro
 // before are the hours before which what was last used then is forgotten.
 type before struct{ series, layouts, producers int64 }
 
-// idle is what was last used before the given hours. A layout in use keeps its series in use; one is never older than
-// its series, so that a series goes with its layouts.
+// idle returns the ids that were last used before the given hours. A layout keeps its series in use, and is forgotten
+// no later than they are. Otherwise a layout could list a series that no longer exists.
 func (d *dictionary) idle(b before, nowHour int64) *Forgotten {
 	d.useSeriesOfLayouts()
 	f := &Forgotten{}
@@ -81,7 +81,8 @@ func (d *dictionary) useSeriesOfLayouts() {
 	}
 }
 
-// retire takes what is forgotten out of use. Its rows stay until drop.
+// retire takes forgotten ids out of use: nobody can look them up any more. Their rows stay until drop, which runs when
+// the record of it is durable.
 func (d *dictionary) retire(f *Forgotten) {
 	for _, id := range f.Layouts { // before their series, which say whose they are
 		row := d.layouts.get(uint32(id))
@@ -153,7 +154,8 @@ func (j *Journal) forget(b before) {
 	j.giveUp(j.state.dict.idle(b, j.nowHour()))
 }
 
-// giveUp takes what is idle out of use, and queues the record of that. The caller holds mu.
+// giveUp takes idle ids out of use and queues the records that say so. The record is written twice, because a reader
+// that missed it would keep the ids for ever. The caller holds mu.
 func (j *Journal) giveUp(f *Forgotten) {
 	if f.empty() {
 		return
@@ -173,7 +175,8 @@ func (j *Journal) giveUp(f *Forgotten) {
 	}
 }
 
-// pressure is when a limit made the journal look for what is idle.
+// pressure limits how often a limit makes the journal look for idle rows. Each look visits the whole dictionary, so a
+// flood of new series must not cause one for each of them.
 type pressure struct{ lookedMs int64 }
 
 // due reports whether to look again now.
@@ -191,7 +194,8 @@ type idleRow struct {
 	weight int
 }
 
-// longestIdle is the hour before which rows of at least need in weight were last used, or all that are idle.
+// longestIdle returns the hour before which rows of at least the needed weight were last used. When too few rows are
+// idle, it returns an hour that covers all of them.
 func longestIdle(rows []idleRow, need int) int64 {
 	slices.SortFunc(rows, func(a, b idleRow) int { return int(a.hour - b.hour) })
 	hour := int64(0)

@@ -14,7 +14,8 @@ const (
 
 var magic = [magicBytes]byte{'B', 'M', 'J', 'O', 'U', 'R', 'N', formatVersion}
 
-// head is the segment record: a segment's description of itself.
+// head is the segment record: the first record of a segment, which describes it. The counts of rows let recovery detect
+// a segment header that is incomplete.
 type head struct {
 	version      uint64
 	number       uint32
@@ -62,7 +63,8 @@ func decodeHead(payload []byte) (head, error) {
 	return h, payloadError(c.Done())
 }
 
-// state is what the journal knows beside its entries; every segment's head repeats it.
+// state is everything the journal knows besides its entries: the dictionary, the deduplication state and the clock. The
+// header of every segment repeats it, so that older segments can be deleted and a restart reads only the newest one.
 type state struct {
 	dict         *dictionary
 	epochs       epochs
@@ -83,8 +85,8 @@ type snapshot struct {
 	epochs [][]byte
 }
 
-// snapshot copies what a head holds, the rows themselves apart, which never change: the journal's lock need not be held
-// while a dictionary of 500,000 series is encoded.
+// snapshot copies the content of a segment header. It copies pointers to rows that never change. Encoding a dictionary
+// of 500,000 series can therefore happen without the journal's lock, while streams continue to append.
 func (s *state) snapshot(number uint32, previous Position) *snapshot {
 	s.epochs.forget(s.nowMs - keepEpochMs)
 	rows := definitions{

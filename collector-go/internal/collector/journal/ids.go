@@ -10,7 +10,8 @@ const maxID = 1 << 30
 
 const chunkIDs = 1024
 
-// byID is rows by id. Ids rise and are never used again, so that the memory of old ones comes free a chunk at a time.
+// byID stores rows by id in chunks. Ids rise and are never reused. Old chunks therefore become empty as their rows are
+// forgotten, and their memory is freed. A plain slice would grow for as long as the journal lives.
 type byID[T any] struct {
 	chunks []*chunk[T]
 	known  int

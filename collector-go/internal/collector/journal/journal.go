@@ -1,8 +1,16 @@
-// Package journal is the collector's log and the point of acknowledgement: what it has fsynced is never lost and never
-// doubled. It keeps entries (entry.go) in segments on disk, in one order for all readers, with a dictionary of its own
-// for series and producers. It knows nothing of streams, of what a metric means, or of slices.
+// Package journal is the collector's write-ahead log and the point of acknowledgement. A batch is acknowledged to its
+// sender only after the journal has fsynced it. An acknowledged batch is therefore never lost, and a resent batch is
+// never stored twice.
 //
-// The format on disk is described in docs/formats/journal.md.
+// The journal owns the segment files, the order of all entries, deduplication, and the dictionary of series, layouts
+// and producers. It does not know streams, the meaning of a metric, or slices. Stores read it through a Reader at their
+// own pace, and Release deletes the segments that no reader needs any more.
+//
+// Three groups of goroutines use it. Ingest streams call Define and Append, which only change memory under Journal.mu.
+// The committer (committer.go) is the only goroutine that writes to disk. Each store has one Reader.
+//
+// Start reading with entry.go (the entries that readers receive), then append.go, committer.go and reader.go. Recovery
+// after a crash is in recover.go and replay.go. The format on disk is described in docs/formats/journal.md.
 package journal
 
 import (
@@ -20,10 +28,14 @@ import (
 
 const lockName = "LOCK"
 
-// LockFile is the file of a journal's directory that the process holds a lock of which writes there.
+// LockFile returns the path of the lock file of a journal directory. The process that writes to the journal holds a
+// lock on this file, so that two collectors never append to the same segments.
 func LockFile(dir string) string { return filepath.Join(dir, lockName) }
 
-// Journal is safe for concurrent use.
+// Journal appends entries to segments and serves them to readers. It is safe for concurrent use.
+//
+// One mutex, mu, protects all state in memory: the dictionary, the deduplication state, the queue and the list of
+// segments. Nobody holds mu during a write or an fsync, so a slow disk delays acknowledgements but never blocks Append.
 type Journal struct {
 	dir     string
 	o       Options
@@ -60,18 +72,21 @@ type Journal struct {
 	closing          sync.Once
 }
 
-// leastSegments is in how many segments the journal comes at least.
+// leastSegments is the least number of segments that MaxBytes is divided into. Space is freed by whole segments, so
+// larger segments would take a large part of the backlog from a store that lags.
 const leastSegments = 8
 
-// batchName is what a batch is known by.
+// batchName identifies a batch for deduplication: the topology and epoch of its sender, and its sequence.
 type batchName struct {
 	origin   origin
 	sequence uint64
 }
 
-// Open opens the journal in dir, which is made if need be, and cuts what a crash left half-written. It fails when
-// another process has the journal, when dir cannot be read, or when a newer version wrote it; a full or failing disk is
-// no reason (see Ready).
+// Open opens the journal in dir, creates the directory if necessary, and cuts a half-written tail that a crash left.
+//
+// It fails when another process holds the lock, when dir cannot be read, or when a newer version wrote the journal. A
+// full or failing disk is not an error here: the collector starts, refuses batches and retries, so that senders keep
+// their data (see Ready).
 func Open(dir string, o Options) (*Journal, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -101,8 +116,9 @@ func (j *Journal) takeLock() (disk.Lock, error) {
 	return lock, nil
 }
 
-// keepLock takes the lock of an empty directory that has come in the place of the one that was locked. Another
-// collector may have it, or have written there.
+// keepLock takes the lock again when the locked directory was removed and an empty one has taken its place. Without the
+// new lock another collector could start in the same directory. keepLock refuses a directory that already has segments:
+// they belong to another journal, and appending to them would mix two histories.
 func (j *Journal) keepLock() error {
 	if linked, err := j.lock.Linked(); err != nil || linked {
 		return err
@@ -146,7 +162,8 @@ func newJournal(dir string, o Options) *Journal {
 	return j
 }
 
-// Close writes what is queued, and returns when that is durable or has failed. It may be called twice.
+// Close writes the queued records, and returns when they are durable or have failed. It may be called twice; the second
+// call does nothing.
 func (j *Journal) Close() error {
 	var err error
 	j.closing.Do(func() {
@@ -164,7 +181,8 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Ready returns why the journal takes no batches at the moment; nil when it does.
+// Ready returns why the journal accepts no batches at the moment, or nil when it accepts them. The error is shown to
+// operators, for example by the health check.
 func (j *Journal) Ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -180,28 +198,31 @@ func (j *Journal) Ready() error {
 	return nil
 }
 
-// wakeReaders makes readers look again. The caller holds mu.
+// wakeReaders makes waiting readers look for new entries. Closing a channel reaches any number of readers, and a reader
+// that is busy does not miss it. The caller holds mu.
 func (j *Journal) wakeReaders() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }
 
-// Oldest is the first position that can still be read.
+// Oldest returns the first position that can still be read. Everything before it was deleted by Release.
 func (j *Journal) Oldest() Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.before
 }
 
-// Durable is the position behind the last durable entry. No reader of this journal was ever given a greater one, before
-// the start included, unless the newest segment has lost its end.
+// Durable returns the position behind the last durable entry. No reader of this journal was ever given a greater
+// position, not even before a restart, unless the newest segment has lost its end.
 func (j *Journal) Durable() Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.durable
 }
 
-// NowMs is the time of the newest entry, by the collector's clock; 0 where there is none.
+// NowMs returns the time of the newest entry in ms since the Unix epoch, by the collector's clock, or 0 for an empty
+// journal. The journal uses this time for expiry instead of the system clock, so that replay decides as the first run
+// did.
 func (j *Journal) NowMs() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()

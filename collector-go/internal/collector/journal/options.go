@@ -56,12 +56,13 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Gather is a GatherInterval for a collector with senders on the network: 200 fsyncs a second at most for small
-// messages, while a sender with 64 batches under way still brings 12,800 a second. It is not the default, since it
-// makes whoever waits for each of his batches slow.
+// Gather is a GatherInterval for a collector with senders on the network. It limits small messages to 200 fsyncs a
+// second, while a sender with 64 batches in flight still delivers 12,800 a second. It is not the default because it
+// slows down a caller that waits for each of its batches.
 const Gather = 5 * time.Millisecond
 
-// DefaultOptions are those of a collector for one large topology.
+// DefaultOptions returns the options of a collector for one large topology. Each limit protects memory or disk: a
+// sender that meets one is refused with a reason and keeps its batch.
 func DefaultOptions() Options {
 	return Options{
 		SegmentBytes:     64 << 20, // about ten million samples; a restart reads at most one segment

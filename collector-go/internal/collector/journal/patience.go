@@ -2,8 +2,9 @@ package journal
 
 import "time"
 
-// Patience decides for how long a reader tries again what the disk does not give back (ErrRead). It has no clock: what
-// it asks its caller to wait adds up.
+// Patience is the backoff policy of a reader after ErrRead: how long it retries before it skips the unreadable record.
+// A short failure of the disk must not lose samples, and a permanent one must not stop a store for ever. It reads no
+// clock. It adds up the waits that it asks for, so tests need no time.
 type Patience struct {
 	First  time.Duration // wait before the second try; each further one waits twice as long
 	Last   time.Duration // longest wait between two tries
@@ -13,14 +14,14 @@ type Patience struct {
 	spent         bool // abandoned, and nothing was read since
 }
 
-// DefaultPatience outlasts a disk that is reset or a network mount that comes back, and holds a store up for a minute
-// at most.
+// DefaultPatience outlasts a disk reset or a network mount that returns, and delays a store by one minute at most.
 func DefaultPatience() Patience {
 	return Patience{First: 100 * time.Millisecond, Last: 5 * time.Second, GiveUp: time.Minute}
 }
 
-// Failed is called after each ErrRead: how long to wait, and whether to step over then. What follows on something that
-// was abandoned is tried twice, so that a stretch costs the wait once.
+// Failed is called after each ErrRead. It returns how long to wait, and whether to skip the record after that. After a
+// skip, the next unreadable record is skipped with the first wait, so that a long damaged stretch costs the minute
+// once.
 func (p *Patience) Failed() (wait time.Duration, stepOver bool) {
 	if p.spent {
 		return p.First, true

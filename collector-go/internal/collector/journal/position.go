@@ -23,7 +23,7 @@ const segmentSuffix = ".segment"
 // segmentName is the name of a segment's file in the journal's directory.
 func segmentName(number uint32) string { return fmt.Sprintf("%010d%s", number, segmentSuffix) }
 
-// parseSegmentName is the inverse of segmentName.
+// parseSegmentName is the inverse of segmentName. Other files in the directory are ignored.
 func parseSegmentName(name string) (number uint32, ok bool) {
 	digits, found := strings.CutSuffix(name, segmentSuffix)
 	if !found || len(digits) != 10 {

@@ -3,7 +3,8 @@ package journal
 // maxQueuedRecords bounds the queue where bytes do not: marks are small, and batches may be.
 const maxQueuedRecords = 65_536
 
-// queued is a record that waits to be written. One without a kind is only waited for: a duplicate.
+// queued is a record that waits to be written. A record without a kind is a duplicate batch: nothing is written for it,
+// and its callback runs when the first copy, which is before it in the queue, is durable.
 type queued struct {
 	kind    kind
 	payload []byte      // of a batch: its histograms and notes; the rest is encoded into what is written
@@ -16,11 +17,12 @@ type queued struct {
 	end     Position    // once it is written
 }
 
-// size is at least what the record takes on disk; one that is only waited for counts too, against endless duplicates.
+// size is the number of bytes that a record counts for in the queue. A duplicate has a size too, so that a sender
+// cannot fill memory with endless duplicates.
 func (r *queued) size() int64 { return headerBytes + max(r.bytes, int64(len(r.payload))) }
 
-// lasting reports whether the record is kept over a failed write: who is connected, and what is forgotten, must not be
-// forgotten.
+// lasting reports whether the record stays queued after a failed write. Senders send batches again, but nobody repeats
+// the start or end of a stream, a move, or the forgetting of ids.
 func (r *queued) lasting() bool {
 	switch r.kind {
 	case kindConnected, kindDisconnected, kindMoved, kindStarted, kindForgotten:
@@ -54,7 +56,8 @@ func appendQueued(to []byte, start Position, records []queued) []byte {
 	return to
 }
 
-// queue is what waits to be written, what is being written included in bytes.
+// queue holds the records that wait to be written. Its bytes include the group that is being written, because that
+// memory is still in use. It is protected by Journal.mu.
 type queue struct {
 	records []queued
 	bytes   int64
@@ -68,8 +71,8 @@ type share struct {
 	bytes   int64
 }
 
-// shareOfFree is how many times as much as is free a topology may have: alone it may take two thirds of the queue, and
-// whatever others do some of it is free for one that comes.
+// shareOfFree limits a topology to this many times the free space of the queue. One topology alone may take two thirds
+// of it. Whatever the others do, some of it stays free for a topology that starts to send.
 const shareOfFree = 2
 
 // full reports whether a topology has its share of a queue of so many bytes.
@@ -108,7 +111,8 @@ func (q *queue) push(r queued) {
 // plenty reports whether so much waits, or is being written, that it is not to wait for more.
 func (q *queue) plenty() bool { return q.bytes >= plentyBytes || len(q.records) >= maxQueuedRecords/2 }
 
-// take hands out the first records, as many as fit a group, at least one. Their bytes count until written is called.
+// take removes the records of the next group: as many as fit groupBytes, at least one. Their bytes count until written
+// is called.
 func (q *queue) take() []queued {
 	var size int64
 	n := 0
@@ -145,7 +149,8 @@ func (q *queue) reuse(group []queued) {
 
 const maxSpareRecords = 4096
 
-// empty takes everything out but what lasts, which goes behind the lasting records of a group that failed.
+// empty removes all records except the lasting ones, and returns the removed ones for their callbacks. failed is the
+// group whose write failed; its lasting records come first, so that the order is kept.
 func (q *queue) empty(failed []queued) (dropped []queued) {
 	all := append(failed, q.records...)
 	*q = queue{}
@@ -159,7 +164,8 @@ func (q *queue) empty(failed []queued) (dropped []queued) {
 	return dropped
 }
 
-// definitions wait for the first record that needs them.
+// definitions are new ids that no record holds yet. They are written in front of the next record, so that defining a
+// thousand series costs no write of its own.
 type definitions struct {
 	series    []used[SeriesDefined]
 	layouts   []used[LayoutDefined]

@@ -12,8 +12,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Reader reads durable entries in order: from memory while it keeps up, or else from the files. It is for one
-// goroutine.
+// Reader reads durable entries in order, for one store. It is for one goroutine.
+//
+// A reader that keeps up receives the very entries that were appended, from the ring in memory, and decodes nothing. A
+// reader that lags reads the segment files. Both deliver the same entries in the same order, which the slicer relies
+// on. To start in the middle of a segment, a reader first reads the definitions of its header.
 type Reader struct {
 	j    *Journal
 	from Position // where it was asked to start; before, it reads definitions alone
@@ -39,8 +42,9 @@ type Reader struct {
 	pending []Entry // definitions to be handed out before the next record
 }
 
-// Reader starts reading behind from: a position that a Reader returned, or 0 for the oldest entry that there is.
-// ErrExpired when entries behind from have been deleted, ErrAhead when from is of another journal.
+// Reader returns a reader that starts behind from: a position that a Reader returned, or 0 for the oldest entry. It
+// returns ErrExpired when entries behind from have been deleted, and ErrAhead when from belongs to another journal.
+// Close it: an open reader keeps entries in the ring.
 func (j *Journal) Reader(from Position) (*Reader, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -111,7 +115,8 @@ func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	}
 }
 
-// nextPending is the next definition to hand out. Until the reader is at its place, one may turn out to be forgotten.
+// nextPending returns the next definition to hand out. Before the reader has reached its start it hands out none,
+// because a later record may still forget the id.
 func (r *Reader) nextPending() Entry {
 	if len(r.pending) == 0 || r.place() < r.from {
 		return nil
@@ -160,8 +165,8 @@ func (r *Reader) closeFile() error {
 	return err
 }
 
-// read makes an entry of a record, or keeps its definitions for the next calls. Records before the reader's place are
-// read for their definitions alone.
+// read decodes a record, or keeps its definitions for the next calls. Records before the reader's start are read only
+// for their definitions. A record that cannot be decoded is counted as damage and skipped.
 func (r *Reader) read(rec record) Entry {
 	end := positionOf(r.number, rec.end)
 	entry, err := r.decode(rec, end > r.at)
@@ -219,7 +224,8 @@ func (r *Reader) decodeBatch(rec record) (Entry, error) {
 	return b, nil
 }
 
-// Kept is the batch for who keeps it beyond the Reader's next call: its blocks have bytes of their own.
+// Kept returns a copy of the batch that stays valid after the Reader's next call. Blocks that were read from a file
+// refer to the reader's buffer, which the next call overwrites.
 func (b *Batch) Kept() *Batch {
 	kept := *b
 	kept.Blocks = slices.Clone(b.Blocks)
@@ -261,8 +267,8 @@ func decodeDefinitions(rec record) (entries []Entry, err error) {
 	return entries, nil
 }
 
-// admit is what the caller gets of an entry, from memory or file: of definitions those that it does not have, of what
-// is forgotten that which it has.
+// admit filters an entry, from memory or file, so that the caller sees each definition once. It drops definitions that
+// the caller has, and ids of a Forgotten that the caller never received.
 func (r *Reader) admit(entry Entry) Entry {
 	switch e := entry.(type) {
 	case *SeriesDefined:
@@ -284,8 +290,8 @@ func (r *Reader) admit(entry Entry) Entry {
 	return entry
 }
 
-// share puts the dictionary's own rows in the place of definitions that were read from a file: who keeps them keeps no
-// second copy.
+// share replaces definitions that were read from a file by the dictionary's own rows. A reader that keeps them then
+// keeps no second copy of 500,000 series.
 func (j *Journal) share(definitions []Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -370,7 +376,8 @@ func (r *Reader) knowsAll(b *Batch) bool {
 	return true
 }
 
-// goOn finds more to read: in memory, in the same segment, in the next, or, having waited, in any.
+// goOn finds more entries to read: in the ring, in the same segment, or in the next one. When there are none it waits
+// until the journal changes or ctx ends.
 func (r *Reader) goOn(ctx context.Context) error {
 	if r.number != 0 && r.place() >= r.from {
 		r.complete = true
@@ -424,9 +431,9 @@ func (r *Reader) open(s step) error {
 	return nil
 }
 
-// StepOver abandons what Next could not read (ErrRead): a record, or, where not even its length can be read, the rest
-// of a page of the disk, or, where it cannot be opened, a whole segment. It is counted as damage. Without an ErrRead it
-// does nothing.
+// StepOver skips what Next could not read (ErrRead), and counts it as damage. It skips one record when the record's
+// length can be read, otherwise the rest of a disk page, and a whole segment when its file cannot be opened. Without a
+// preceding ErrRead it does nothing.
 func (r *Reader) StepOver() {
 	if s := r.closed; s.number != 0 {
 		r.j.reportDamage(s.number, 0, s.end)
@@ -440,8 +447,8 @@ func (r *Reader) StepOver() {
 	}
 }
 
-// step is where a reader finds more: in a group, or from offset up to the end of a segment. When that is where it is,
-// it has to wait for changed.
+// step is the decision where a reader continues: in a group of the ring, or in a segment from an offset up to its end.
+// When that is where the reader already is, it waits for changed.
 type step struct {
 	group *group
 	item  int

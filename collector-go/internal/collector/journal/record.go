@@ -5,7 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// kind is what a record holds; the values are those on disk.
+// kind is the type of a record. The values are those on disk and never change meaning; a changed payload gets a new
+// kind.
 type kind uint8
 
 const (
@@ -85,7 +86,8 @@ func finishRecord(record []byte, at Position, k kind) {
 	binary.LittleEndian.PutUint16(header[10:], headerCheck(at, header))
 }
 
-// recordSum is the checksum of a whole record; of its header it reads length, kind and the zero byte.
+// recordSum is the checksum of a whole record. It covers the record's position, so that an intact record in a stale
+// disk block, or inside a text, is not taken for one that belongs there.
 func recordSum(at Position, header, payload []byte) uint32 {
 	var prefix [14]byte
 	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))
@@ -94,7 +96,8 @@ func recordSum(at Position, header, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(prefix[:], castagnoli), castagnoli, payload)
 }
 
-// headerCheck distinguishes a header from other bytes.
+// headerCheck is a checksum of the record header alone. With it the scanner can tell a damaged payload, whose length
+// can be trusted, from a damaged header. Behind a damaged header it must search byte by byte.
 func headerCheck(at Position, header []byte) uint16 {
 	var prefix [18]byte
 	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))

@@ -8,11 +8,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// settleBytes is more than one write can have been, so that it covers all that a failed fsync may have left in doubt.
+// settleBytes is larger than any single write. It therefore covers everything that a failed fsync can have left in
+// doubt.
 const settleBytes = groupBytes + maxRecordBytes + headerBytes
 
-// recover brings back the state from the newest segment whose head is whole, and those behind it. What it reads there
-// is not taken for durable before settle.
+// recover rebuilds the state from the newest segment with a complete header, and the segments behind it. It does not
+// treat what it reads as durable: settle does that, because reading may show bytes that only the page cache holds.
 func (j *Journal) recover() error {
 	found, err := j.findSegments()
 	if err != nil {
@@ -143,8 +144,9 @@ func (j *Journal) reportDamage(number uint32, from, to int64) {
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
 }
 
-// settle makes what was recovered durable, beyond doubt, and opens it to readers: the names of the files first, since
-// the process that ended may have been about to make its newest one durable.
+// settle makes the recovered segments durable before readers see them. After a failed fsync the operating system may
+// show bytes that are not on disk. The tail is therefore written again and fsynced. The directory comes first, because
+// the previous process may have ended before its newest file name was durable.
 func (c *committer) settle() error {
 	if len(c.unsettled) == 0 {
 		return nil

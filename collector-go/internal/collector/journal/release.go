@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Release marks what is before p as needed by no reader any more; it deletes the segments wholly before p,
-// oldest first. The newest segment always stays.
+// Release declares that no reader needs entries before p. It deletes the segments that lie wholly before p, oldest
+// first. The newest segment always stays, because it holds the dictionary and the deduplication state.
 func (j *Journal) Release(p Position) error {
 	j.releasing.Lock()
 	defer j.releasing.Unlock()
@@ -33,8 +33,8 @@ func (j *Journal) releasable(p Position) (segment, bool) {
 	return j.segments[0], true
 }
 
-// deleteSegment removes the oldest segment. The deletion before it is durable first, so that no loss of power leaves a
-// hole.
+// deleteSegment removes the oldest segment. The previous deletion is made durable first, so that a loss of power never
+// leaves a gap in the middle of the journal.
 func (j *Journal) deleteSegment(s segment) error {
 	if err := j.syncDeletion(); err != nil {
 		return err
@@ -68,9 +68,12 @@ func (j *Journal) forgetOldest(s segment) {
 	j.wakeReaders()
 }
 
-// NearlyFull reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk
-// has lacked room for Options.MakeRoomAfter and releasing segments would make it, and where the oldest segment ends.
-// The newest segment never counts as the oldest. It is to be asked once a second.
+// NearlyFull reports whether segments should be released although a store still needs them, and where the oldest one
+// ends. That is so when less than one segment of MaxBytes is left, or when the disk was short of space for
+// MakeRoomAfter.
+//
+// A full journal refuses every sender, so that a single broken store would stop all others. The caller releases the
+// oldest segment instead (docs/decisions/0008). Call it once a second; the newest segment never counts as the oldest.
 func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	missing := j.diskLacks()
 	j.mu.Lock()
@@ -94,9 +97,9 @@ func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	return j.segments[0].endPosition(), true
 }
 
-// segmentsFree is for how many segments there must be room on the disk; on a small one a tenth of it is enough. It is
-// more than what the store keeps free by removing slices, since what only a store needs that is behind goes before
-// those.
+// segmentsFree is the number of segments that must fit into the free space of the disk; on a small disk a tenth of it
+// is enough. It is more than the store keeps free by removing slices. The backlog of a store that lags is removed
+// before slices.
 const segmentsFree = 6
 
 // diskLacks is how many bytes the disk lacks of the room that there must be; 0 or less where it lacks none.

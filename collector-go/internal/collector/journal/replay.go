@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// replay takes a record into the state, as Open does with those of the newest segment. An error means that the record
-// cannot be what was written, or that it is of a newer version.
+// replay applies a record to the state, as Open does with the records of the newest segment. An error means that the
+// record cannot be what was written, or that a newer version wrote it.
 func (s *state) replay(rec record) error {
 	switch rec.kind {
 	case kindSegment:
@@ -140,7 +140,8 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 	}
 }
 
-// holds reports whether all rows that a head promises are here.
+// holds reports whether the state has as many rows as the segment header promises. If not, the header was damaged in
+// both copies, and recovery starts one segment earlier.
 func (s *state) holds(h head) bool {
 	return uint64(s.dict.series.known) >= h.series && uint64(s.dict.layouts.known) >= h.layouts &&
 		uint64(s.dict.producers.known) >= h.producers && uint64(len(s.epochs)) >= h.epochs

@@ -5,8 +5,9 @@ import "sort"
 // entryBytes is what an entry takes in memory beside what it holds.
 const entryBytes = 128
 
-// ring is the newest durable entries, for readers that keep up: they get what was appended, which nobody decodes again.
-// What it holds is without a gap; what a reader has before it, it reads from the file.
+// ring holds the newest durable entries in memory, for readers that keep up. Such readers receive the appended entries
+// themselves, so that nothing is read from disk or decoded. The ring never has a gap: a reader whose position is older
+// than its first group reads the file. It is protected by Journal.mu.
 type ring struct {
 	limit  int64
 	bytes  int64
@@ -50,8 +51,7 @@ func newGroup(from, to Position, records []queued) *group {
 	return g
 }
 
-// push takes the newest group and releases as many old ones as the limit asks for, and of those that all readers have
-// had.
+// push adds the newest group. It removes old groups beyond the limit, and those that all open readers have read.
 func (r *ring) push(g *group, had Position) {
 	if n := len(r.groups); n > 0 && r.groups[n-1].to != g.from {
 		r.clear() // no gap

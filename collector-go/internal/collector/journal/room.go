@@ -1,14 +1,14 @@
 package journal
 
-// SeriesRoom is how many series can be defined before Options.MaxSeries are in use.
+// SeriesRoom returns how many more series can be defined before Options.MaxSeries are in use.
 func (j *Journal) SeriesRoom() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return max(j.o.MaxSeries-j.state.dict.known, 0)
 }
 
-// ForgetIdle forgets the series of a topology that nobody has used for more than two hours, with their layouts, and
-// returns how many; "" stands for all topologies. It looks at all that is known, so it is for when a limit is reached.
+// ForgetIdle forgets the series of a topology, and their layouts, that were idle for more than two hours. It returns
+// how many series that were; "" stands for all topologies. It visits the whole dictionary, so call it only at a limit.
 func (j *Journal) ForgetIdle(topology string) (series int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 
 const readAheadBytes = 256 << 10
 
-// scanner walks the whole records of one segment and steps over damage. Opening, reading and checking a journal all use
-// it.
+// scanner reads the whole records of one segment and skips damage. Opening, reading and checking a journal all use it,
+// so that they agree on what is damaged. It is for one goroutine.
 type scanner struct {
 	file   io.ReaderAt
 	number uint32
@@ -58,7 +58,8 @@ func (s *scanner) stepOver() error {
 // pageBytes is what a disk fails to read at least.
 const pageBytes = 4096
 
-// stepOverUnreadable abandons the record at off, or, where its header cannot be read, the rest of the page.
+// stepOverUnreadable skips the record at off. When its header cannot be read, it skips the rest of the disk page, since
+// a disk fails in units of a page.
 func (s *scanner) stepOverUnreadable() {
 	from, to := s.off, (s.off/pageBytes+1)*pageBytes
 	if length, sound, err := s.lengthAt(from); err == nil && sound {

@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// segment is one on disk. Readers read it up to end.
+// segment describes one segment file. Readers read up to end and never beyond, because bytes behind it may not be
+// durable.
 type segment struct {
 	number uint32
 	end    int64 // behind its last durable record
@@ -19,8 +20,8 @@ type segment struct {
 
 func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 
-// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it. taken is
-// the group that is to be its first.
+// startSegment opens a new segment, after it has settled the recovered ones if that is still due. taken is the group
+// that will be its first; the new header must already define what that group defines.
 func (c *committer) startSegment(taken []queued) error {
 	if err := c.j.keepLock(); err != nil {
 		return err
@@ -45,9 +46,9 @@ func (c *committer) startSegment(taken []queued) error {
 	return nil
 }
 
-// nextHead is what a new segment's head is to hold: a number, never used before, and all that is defined so far. fresh
-// is the part of it that no record before defines, what waits in the queue, or was taken from it, included: who reads
-// files finds that in the head, and definitions have one place among the entries, wherever they are read.
+// nextHead returns the content of a new segment header: an unused number, and everything defined so far. fresh holds
+// the definitions that no earlier record has, those of queued records included. A reader of files finds them in the
+// header. Readers from memory receive fresh at the same place, so that all readers see the same order.
 func (j *Journal) nextHead(taken []queued) (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,7 +86,8 @@ func (j *Journal) unwritten(taken []queued) []Entry {
 	return slices.Concat(series, layouts, producers)
 }
 
-// createSegment makes the file and its name durable before anything in it counts.
+// createSegment makes the file, its header and its name durable before any entry is written to it. Otherwise a crash
+// could leave acknowledged entries in a file that has no name.
 func (c *committer) createSegment(number uint32, head []byte) (disk.File, error) {
 	name := filepath.Join(c.j.dir, segmentName(number))
 	file, err := c.j.fs.Create(name)
