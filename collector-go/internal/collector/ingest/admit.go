@@ -10,7 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// admission is a batch on its way through the door. It is used again for the next one of its sender.
+// admission decides which samples of a batch are good. A bad sample is rejected and counted by its reason. The rest of
+// the batch is kept, so that one broken metric does not cost a worker its others. Each sender has one, and reuses its
+// memory.
 type admission struct {
 	generation generation
 	batch      *journal.Batch // what goes to the journal, which keeps it
@@ -21,7 +23,8 @@ type admission struct {
 	ids        []uint32      // of the batch's histograms, by the stream's numbers
 }
 
-// tally counts rejected samples by reason, with the first example of each.
+// tally counts rejected samples by reason and keeps the first example of each. An example for every sample would let a
+// sender fill memory and log.
 type tally struct {
 	samples [maxReason + 1]uint64
 	example [maxReason + 1]string
@@ -56,7 +59,8 @@ func (t *tally) messages(sequence uint64) []*pb.Rejection {
 	return list
 }
 
-// checkBatch returns an error that names what in a batch breaks the protocol, which ends the stream.
+// checkBatch returns an error that names a violation of the protocol, which ends the stream. Such an error is a bug in
+// the sender; bad samples are rejected instead (see admission).
 func checkBatch(b *pb.Batch) error {
 	columns := b.GetSamples()
 	ids, times, values := len(columns.GetSeriesIds()), len(columns.GetTimeOffsetsMs()), len(columns.GetValues())
@@ -75,8 +79,8 @@ func checkBatch(b *pb.Batch) error {
 	return nil
 }
 
-// check holds a batch to the protocol and takes its definitions, which count even where the batch is not taken: the
-// sender need not repeat them. The error is one that ends the stream.
+// check validates a batch against the protocol and takes its definitions. The definitions count even when the batch is
+// then refused, so the sender does not repeat them. An error ends the stream.
 func (a *admission) check(b *pb.Batch, t *table) (err error) {
 	if err := checkBatch(b); err != nil {
 		return err
@@ -91,8 +95,8 @@ func (a *admission) check(b *pb.Batch, t *table) (err error) {
 	return err
 }
 
-// admit sorts a checked batch's samples into those that go to the journal and those that are rejected. The error is
-// journal.ErrForgotten, of a layout's series.
+// admit separates the samples of a checked batch into those for the journal and those that are rejected. It fails only
+// with journal.ErrForgotten, for a series of a layout.
 func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
 	a.restore()
 	a.batch = newBatch(len(a.blocks))
@@ -114,7 +118,8 @@ func (a *admission) samples(b *pb.Batch) int {
 	return n
 }
 
-// newBatch is one with room for so many blocks, in one piece where it is the usual one.
+// newBatch returns a batch with capacity for its blocks. A batch usually has one block, and then one allocation holds
+// both.
 func newBatch(blocks int) *journal.Batch {
 	if blocks != 1 {
 		return &journal.Batch{Blocks: make([]journal.Block, 0, blocks)}
@@ -144,7 +149,8 @@ func notesOf(b *pb.Batch) *pb.Batch {
 		FirstSendTimeMs: b.GetFirstSendTimeMs()}
 }
 
-// admitColumns takes samples; where all are good, as nearly always, their values stay where they are.
+// admitColumns admits samples that came as columns. When all of them are good, as nearly always, the values are not
+// copied.
 func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
 	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(),
 		columns.GetValues()

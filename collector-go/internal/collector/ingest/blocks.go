@@ -37,7 +37,7 @@ func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 // it is read.
 const maxBatchCells = block.MaxCells
 
-// checkBlocks holds a batch's blocks to their form, which needs the stream's layouts, and appends them.
+// checkBlocks validates the form of a batch's blocks against the layouts of the stream, and appends them.
 func (t *table) checkBlocks(to []block.Block, blocks []*pb.Block) ([]block.Block, error) {
 	cells := 0
 	for i, b := range blocks {
@@ -57,7 +57,8 @@ func (t *table) checkBlocks(to []block.Block, blocks []*pb.Block) ([]block.Block
 	return to, nil
 }
 
-// admitBlocks takes blocks whole where all in them is good, as nearly always. blocks are the checked ones of wire.
+// admitBlocks admits a block as a whole when everything in it is good, as nearly always. It then checks the layout, the
+// first and last time and the bytes of the values, and decodes nothing. blocks are the checked ones of wire.
 func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table) error {
 	came, kept := 0, 0 // bytes
 	for i := range blocks {
@@ -90,8 +91,8 @@ func (r timeRange) covers(b *block.Block) bool {
 	return b.TimeMs(0) >= r.oldestMs && b.TimeMs(b.Rows-1) <= r.newestMs
 }
 
-// admitCells looks at each cell of a block and takes what is good, as a block of the columns that are, or as columns of
-// samples where the journal has no room for its layout.
+// admitCells checks each cell of a block and keeps the good ones, as a block of the columns that remain. When the
+// journal accepts no further layout, they become plain columns of samples.
 func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 	t.layouts.columns = l.unpack(t.layouts.columns[:0])
 	ids := t.layouts.columns
@@ -128,7 +129,7 @@ func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 	return nil
 }
 
-// part is what of a block is taken: some of its columns, and of these some cells.
+// part is the accepted part of a block: some of its columns, and some cells of these.
 type part struct {
 	rows     int
 	columns  []int32

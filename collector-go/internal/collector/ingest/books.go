@@ -12,8 +12,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Books are samples by what became of them since the start, histograms included. They balance at any time:
-// Received = Journaled + Deduplicated + the sum of Rejected. What was answered with Full is not received.
+// Books are counts of samples by outcome since the start, histograms included. They balance at any time: Received =
+// Journaled + Deduplicated + the sum of Rejected. A batch that was answered with Full is not counted, because the
+// sender sends it again. A difference means that the collector lost or invented samples, so tests and simulations check
+// it.
 type Books struct {
 	Received     uint64
 	Journaled    uint64
@@ -21,7 +23,7 @@ type Books struct {
 	Rejected     map[pb.RejectionReason]uint64
 }
 
-// Balance is what is missing on the right side; anything but 0 is a bug.
+// Balance returns Received less all outcomes. Anything but 0 is a bug.
 func (b Books) Balance() int64 {
 	sum := b.Journaled + b.Deduplicated
 	for _, n := range b.Rejected {
@@ -30,7 +32,8 @@ func (b Books) Balance() int64 {
 	return int64(b.Received) - int64(sum)
 }
 
-// ledger keeps the books and shows them.
+// ledger keeps the statistics of ingest and exports them as metrics. One batch changes books as one step under mu, so
+// that a snapshot always balances. Labels are bounded: topologies beyond maxNamedTopologies share one label.
 type ledger struct {
 	mu    sync.Mutex
 	books Books

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// bound is what a field of a request may have, looked at on the wire, before anything is decoded: an empty message of
-// two bytes becomes one of a hundred in memory.
+// bound limits a field of a request. It is checked on the encoded bytes, before anything is decoded. Otherwise a small
+// request could take a large amount of memory: an empty message of two bytes becomes an object of a hundred.
 type bound struct {
 	name string
 	// most is how often the field may occur in a request, under all of its parents together; 0 leaves it open. Of a

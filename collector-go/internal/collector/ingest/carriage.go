@@ -16,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Carriage lets senders carry what is known of their topologies from one collector to another (docs/decisions/0018).
+// Carriage configures state transfer: a sender takes the exported state of its topology from one collector to another.
+// A topology can then move without losing its open slices (docs/decisions/0018).
 type Carriage struct {
 	// Transfers is where the feed puts exported states.
 	Transfers *checkpoint.Transfers
@@ -30,11 +31,11 @@ type Carriage struct {
 // maxStatePart is how much of a state is sent in one message.
 const maxStatePart = 256 << 10
 
-// generation is which collector of a sender's epoch it is: 0 and 1 are the first.
+// generation counts the collectors that an epoch of a sender has used. 0 and 1 both mean the first one.
 type generation uint64
 
-// epoch is the one under which the journal has a generation's batches: what was sent to this collector before the
-// sender went to another, and comes again from there, is no duplicate.
+// epoch returns the epoch under which the journal stores the batches of a generation. Each generation has its own. A
+// sender that returns may resend batches that this collector had before, and those are no duplicates in its new state.
 func (g generation) epoch(of journal.Epoch) journal.Epoch {
 	if g > 1 {
 		last := of[8:]
@@ -53,7 +54,8 @@ func checkGeneration(o *pb.Open) error {
 	return nil
 }
 
-// carriage is a stream's part in what its sender carries.
+// carriage is the part of a stream that transfers state. The stream's own goroutine owns it, except for the last
+// fields, which mu of the stream protects.
 type carriage struct {
 	sent       []byte // the epoch, as on the wire
 	epoch      journal.Epoch
@@ -68,7 +70,8 @@ type carriage struct {
 	parts  []byte
 }
 
-// board lets a stream's sender carry its topology, where it can and may.
+// board enables state transfer for a stream whose sender supports it. It asks for the sender's state when the journal
+// does not know the epoch of this generation and an earlier collector existed. alight ends what board begins.
 func (s *stream) board(open *pb.Open) error {
 	c := s.server.o.Carriage
 	if c == nil || open.GetGeneration() == 0 {
@@ -127,7 +130,8 @@ func (s *Server) moved(p *producer, m *journal.Moved) error {
 	}
 }
 
-// arrive takes a part of the sender's state, and, when it is whole, takes the topology up.
+// arrive takes one part of the sender's state. When the state is complete, it appends it to the journal as
+// journal.Moved, so that every reader of the journal imports it at the same position.
 func (s *stream) arrive(part *pb.State) error {
 	x := s.carriage
 	if string(part.GetEpoch()) != string(x.sent) {
@@ -163,7 +167,7 @@ func (s *stream) arrive(part *pb.State) error {
 	return nil
 }
 
-// handOut sends the newest state of the topology, if it is of this generation.
+// handOut sends the newest exported state of the topology to its sender, if it belongs to this generation.
 func (s *stream) handOut() error {
 	x := s.carriage
 	state, there := s.server.o.Carriage.Transfers.Newest(s.producer.place.Topology)
@@ -190,7 +194,8 @@ func (s *stream) stateChanged() <-chan struct{} {
 	return s.carriage.changed
 }
 
-// carriers are the streams whose senders carry their topologies, one task of each topology.
+// carriers holds the streams that transfer state, one task for each topology. Two tasks of a topology would each bring
+// a state, and neither would be complete.
 type carriers struct {
 	mu    sync.Mutex
 	task  map[string]carrier

@@ -5,9 +5,9 @@ import "time"
 // timeRange is the event times that are taken, ms since the Unix epoch, both ends included.
 type timeRange struct{ oldestMs, newestMs int64 }
 
-// clock decides which event times are credible. It trusts two clocks, the system's and the one that has run evenly
-// since the start, and takes what either allows: a step of the system's clock must not make good samples look old or
-// ahead.
+// clock decides which event times are credible. It uses two clocks: the system's, and one that has advanced evenly
+// since the start. It accepts what either of them allows, so that a step of the system clock does not reject good
+// samples.
 type clock struct {
 	now    func() time.Time
 	start  time.Time

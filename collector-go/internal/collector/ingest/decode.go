@@ -32,7 +32,7 @@ const (
 	blockValues    = 8
 )
 
-// onlyBatch is the encoded Batch of an encoded ExportRequest that holds nothing else.
+// onlyBatch returns the encoded Batch of a request that holds nothing else, as nearly all do.
 func onlyBatch(request []byte) (batch []byte, is bool) {
 	number, wire, n := protowire.ConsumeTag(request)
 	if n < 0 || number != requestBatch || wire != protowire.BytesType {
@@ -42,7 +42,8 @@ func onlyBatch(request []byte) (batch []byte, is bool) {
 	return batch, m >= 0 && n+m == len(request)
 }
 
-// decodeBatch decodes a Batch that has passed checkBounds; errWire where it cannot be decoded.
+// decodeBatch decodes a Batch that has passed checkBounds. Block values stay where they are in the message, because
+// proto.Unmarshal would copy each of them. It returns errWire when the bytes cannot be decoded.
 func (in *incoming) decodeBatch(encoded []byte) error {
 	b := &in.batch
 	in.wrapped.Batch = b

@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// boundedHealth is grpc.health.v1, which everybody may ask: watching holds a connection, so that it is bounded by
-// address and in time.
+// boundedHealth is grpc.health.v1, which needs no credentials. A watch holds a stream, so watches are limited in
+// number, for each address, and in time. Otherwise anybody could use up the collector's streams.
 type boundedHealth struct {
 	*health.Server
 	server *Server

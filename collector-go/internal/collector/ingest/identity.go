@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// entry is a stream's leave to be there. It is looked at again while the stream is open: a token may be revoked, a
-// certificate end.
+// entry is the permission of a stream's caller. It is checked again while the stream is open, because a token may be
+// revoked and a certificate may expire. A stream lasts as long as its sender.
 type entry struct {
 	guard  *access.Guard // nil: everybody may
 	peer   access.Peer
@@ -78,8 +78,8 @@ func (e *entry) ends() <-chan time.Time {
 	return time.After(max(e.caller.Until.Sub(e.now()), leastLook))
 }
 
-// keys are in whose names a stream takes its place, each once. Programs of this machine have one address; where a token
-// or certificate keeps them apart, the address does not count.
+// keys returns the names whose quotas a stream counts against, each once. The programs of one machine share an address.
+// For a local caller that a token or certificate identifies, the address therefore does not count.
 func (e *entry) keys(topology string) []string {
 	keys, address := []string{"topology " + topology}, "address "+quota.Address(e.peer.Address)
 	known := e.caller.Name != "" && e.caller.Name != address

@@ -14,9 +14,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// incoming is a request as it was decoded, or why it was not. gRPC itself would end the stream with INTERNAL, which
-// does not inform a sender that sending it again is useless. It is used again for the next one of its stream: what
-// outlives a request is blocks' bytes, which are the message's own, and what proto.Unmarshal made of the rest.
+// incoming is a decoded request, or the reason why it was refused. gRPC itself would end the stream with INTERNAL,
+// which does not show a sender that a retry is useless. Each stream reuses one. After forget, only the block bytes of
+// the message and the objects that proto.Unmarshal made may still be in use.
 type incoming struct {
 	request pb.ExportRequest
 	refused error

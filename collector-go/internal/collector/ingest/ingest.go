@@ -1,6 +1,16 @@
-// Package ingest is the collector's door: it takes batches from senders over gRPC, keeps to its limits, and hands what
-// it admits to the journal; a batch is acknowledged when the journal has made it durable. It knows the wire and the
-// limits. It does not know what a metric means, and keeps nothing that a sender must not lose.
+// Package ingest receives batches of samples from senders over gRPC. It enforces limits, admits or rejects each sample,
+// and appends what it admits to the journal. A batch is acknowledged only after the journal has made it durable.
+//
+// The package owns the streams, the limits, the identity of callers and the accounting of samples. It knows the wire
+// format. It does not know what a metric means. It keeps no data that a sender could lose: until the acknowledgement
+// the sender has the batch, and from then on the journal has it.
+//
+// Each stream has two goroutines. One receives and admits batches. The other, the gRPC handler, sends the journal's
+// answers. Answers arrive on the journal's goroutine, which must never block, so they pass through a list (answers).
+//
+// A batch passes these files in order: incoming.go and bounds.go (decode within bounds), stream.go (order and flow
+// control), admit.go and blocks.go (which samples are good), then journal.Append. Start reading with stream.go. The
+// rules of the protocol are in proto/bulletmetrics/v1/service.proto.
 package ingest
 
 import (
@@ -21,9 +31,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many
-// streams at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in
-// the order of the calls, and everything that was queued behind a batch that failed fails with it.
+// Journal is the part of journal.Journal that ingest needs; the methods are documented there. Tests and simulations
+// replace it. Many streams call it at once.
+//
+// Append takes ownership of the batch: neither it nor what it refers to may be changed afterwards. Its callbacks come
+// in the order of the calls. When a batch fails, everything that was queued behind it fails too. The window of a stream
+// relies on both rules.
 type Journal interface {
 	SeriesOf(topology string) int
 	DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID
@@ -36,7 +49,8 @@ type Journal interface {
 	Taken(topology string, epoch journal.Epoch) (sequence uint64, known bool)
 }
 
-// Server is the service. It is safe for concurrent use.
+// Server is the gRPC service. It holds what streams share: the journal, the limits, the accounting and the connected
+// producers. It is safe for concurrent use.
 type Server struct {
 	pb.UnimplementedIngestServiceServer
 
@@ -59,7 +73,7 @@ type Server struct {
 	once     sync.Once
 }
 
-// New makes a service in front of j. It fails when an option is out of range.
+// New returns a service in front of j. It starts no goroutine; Serve does. It fails when an option is out of range.
 func New(j Journal, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -86,10 +100,12 @@ func New(j Journal, o Options) (*Server, error) {
 // Books are the samples that came, by what became of them.
 func (s *Server) Books() Books { return s.ledger.snapshot() }
 
-// Shutdown makes every stream end with UNAVAILABLE once its batches are acknowledged. Serve does it by itself.
+// Shutdown ends every stream with UNAVAILABLE after its batches are acknowledged, so that senders resend nothing. Serve
+// calls it when its context ends. It returns at once and may be called twice.
 func (s *Server) Shutdown() { s.once.Do(func() { close(s.closing) }) }
 
-// Export implements the service: one sender's stream. See proto/bulletmetrics/v1/service.proto.
+// Export implements the service: it serves the stream of one sender until either side ends it. A violation of the
+// protocol is logged at a limited rate, because a broken sender may reconnect in a loop.
 func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
 	err := s.export(g)
 	code := status.Code(err)
@@ -133,7 +149,8 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	return of.run()
 }
 
-// awaitOpen is the first message. Its goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
+// awaitOpen waits for the first message of a stream. The time limit keeps a client that says nothing from holding a
+// stream. The goroutine ends after the handler has returned, because gRPC then ends RecvMsg.
 func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 	timer := time.NewTimer(s.o.OpenTimeout)
 	defer timer.Stop()
@@ -193,7 +210,7 @@ func (s *Server) disconnect(p *producer) {
 	}
 }
 
-// refuse is RESOURCE_EXHAUSTED with when to come again.
+// refuse returns a RESOURCE_EXHAUSTED status that says when the sender should try again.
 func refuse(retry time.Duration, format string, args ...any) error {
 	st := status.Newf(codes.ResourceExhausted, format, args...)
 	if detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retry)}); err == nil {
@@ -202,7 +219,8 @@ func refuse(retry time.Duration, format string, args ...any) error {
 	return st.Err()
 }
 
-// define implements definer: the journal's names for series of one topology, within its limit.
+// define implements definer: it returns the journal's ids of series of one topology, within the limits. The check of
+// the limit and the definition are one critical section. Otherwise two streams could both take the last free series.
 func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal.SeriesID, err error) {
 	if len(series) == 0 {
 		return to, nil
@@ -245,7 +263,7 @@ func (s *Server) tableLimits() tableLimits {
 	return tableLimits{series: s.o.MaxStreamSeries, layouts: maxStreamLayouts, layoutColumns: maxStreamLayoutColumns}
 }
 
-// complaints keeps a flood of bad streams out of the log.
+// complaints limits the rate of warnings about bad streams, and counts those that were not logged.
 type complaints struct {
 	mu     sync.Mutex
 	last   time.Time

@@ -18,7 +18,8 @@ type layouts struct {
 	columns []uint32 // memory of a look
 }
 
-// layout is one as the stream named it, and as the journal knows it.
+// layout is a layout as the stream named it, and as the journal knows it. Bad series make the two differ, so the
+// journal's layout of the remaining columns is remembered too.
 type layout struct {
 	columns int
 	packed  []byte // the series' ids, each as the difference to the one before: about as large as they came

@@ -15,8 +15,9 @@ import (
 // maxLocalWait is how long a sender of the collector's own process waits for a journal that takes nothing.
 const maxLocalWait = time.Minute
 
-// Local is a sender in the collector's own process: the same door, limits and books as a stream's, without a wire. It
-// is for one goroutine.
+// Local is a sender inside the collector's process, for example a replay. Its batches pass the same admission, limits
+// and accounting as those of a stream, so that a replay accepts exactly what a live collector would. It is for one
+// goroutine.
 type Local struct {
 	server    *Server
 	producer  *producer
@@ -40,8 +41,8 @@ func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 		table: newTable(open.GetTopology(), s.tableLimits(), s)}, nil
 }
 
-// Send takes a batch, whose epoch and sequence it sets, and returns when it is durable. rejected is what the door
-// turned away. Where the journal takes nothing it waits, for a minute at most.
+// Send sets the epoch and sequence of a batch, appends it, and returns when it is durable. rejected lists the samples
+// that were not admitted. When the journal is full, Send retries for up to a minute.
 func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection, err error) {
 	l.sequence++
 	b.Epoch, b.Sequence, b.OldestHeldSequence = l.epoch[:], l.sequence, l.sequence

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
-// Options are the limits at the door. Start from DefaultOptions.
+// Options are the limits of ingest. Start from DefaultOptions. Every limit protects the collector from one sender or
+// client; where possible a sender gets a share instead of a fixed number (package quota).
 type Options struct {
 	// Window is how many batches of one stream may be under way unacknowledged.
 	Window int

@@ -10,10 +10,11 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// pace is how fast a sender must go on with a message that it has begun: it must be whole within grace, or come at
-// rate. gRPC itself waits for ever for the rest of a message, and keeps what it has of it. Who has begun none may be
-// silent. A frame that is not ended needs no clock here: whoever is in the middle of one answers no ping, and is cut
-// for that (Options.PingAfter).
+// pace is the lowest speed at which a sender may continue a message that it has begun. The message must be complete
+// within grace, or arrive at rate. gRPC itself would wait for ever for the rest of a message and keep what it has.
+//
+// A sender that has begun no message may be silent. A frame that is not complete needs no clock here: such a peer
+// answers no ping, and is disconnected for that (Options.PingAfter).
 type pace struct {
 	grace time.Duration
 	rate  int64 // bytes a second, of a message, once grace is over
@@ -53,8 +54,8 @@ func (p paced) Clone() credentials.TransportCredentials {
 	return paced{p.TransportCredentials.Clone(), p.pace}
 }
 
-// pacedConn follows both directions of a connection. What is slow is seen when something comes: who sends nothing at
-// all is pinged, and the answer is something.
+// pacedConn follows both directions of a connection and closes it when a message is too slow. It checks when bytes
+// arrive and needs no timer: a peer that sends nothing at all is pinged, and its answer is bytes.
 type pacedConn struct {
 	net.Conn
 	pace pace
@@ -162,7 +163,7 @@ func (c *pacedConn) data(stream uint32, piece []byte, now time.Time) {
 	}
 }
 
-// behind reports whether the message is slower than it may be.
+// behind reports whether the message has arrived more slowly than pace allows.
 func (m *message) behind(p pace, now time.Time) bool {
 	if m.begun.IsZero() {
 		return false

@@ -12,8 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// producers knows who is connected. The journal receives every stream that opens, and that a producer is gone when its
-// last stream has ended: a new stream often begins before the collector has noticed the end of the old.
+// producers knows which senders are connected. The journal records every stream that opens, but the end of a producer
+// only when its last stream ends. A sender that reconnects often opens the new stream before the collector notices the
+// end of the old one, and would otherwise look disconnected.
 type producers struct {
 	journal Journal
 	ledger  *ledger
@@ -138,8 +139,8 @@ func (p *producer) sent(sentMs int64, now time.Time) {
 
 const skewWindow = time.Minute
 
-// skew is the least difference between two clocks over the last one to two minutes: what is above the least is time in
-// transit.
+// skew is the smallest difference between two clocks over the last one to two minutes. Time in transit only adds to the
+// difference, so the smallest is the best estimate.
 type skew struct {
 	begun            time.Time
 	current, earlier time.Duration

@@ -16,9 +16,9 @@ const longestRateWait = 10 * time.Second
 // mostBuckets is how many topologies' buckets are kept before the full ones, which say nothing, go.
 const mostBuckets = 1024
 
-// rates bound the samples a second of each topology, by a bucket of what it may send at once. A batch is taken whole
-// where anything is in the bucket, so that a large one is never kept out; what it takes beyond is owed. It is safe for
-// concurrent use.
+// rates limits the samples per second of each topology with a token bucket. A batch is admitted as a whole when the
+// bucket is not empty, and the excess becomes debt. A batch larger than the bucket can therefore still pass. It is safe
+// for concurrent use.
 type rates struct {
 	perSecond float64 // 0 is no bound
 
@@ -69,7 +69,7 @@ func (p *rates) take(topology string, samples int, now time.Time) error {
 	return nil
 }
 
-// giveBack returns what was taken for a batch that the journal did not take.
+// giveBack returns the tokens of a batch that the journal refused, because the sender will send that batch again.
 func (p *rates) giveBack(topology string, samples int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

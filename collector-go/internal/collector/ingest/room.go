@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// shareOfRoom is how many times as many series as are still free a topology may have. So one that stands alone may take
-// two thirds of what the journal holds, two may take two fifths each, and some of it is free for one that comes,
-// whatever the others do.
+// shareOfRoom limits a topology to this many times the number of free series. One topology alone may use two thirds of
+// the journal's series, two may use two fifths each. Some stay free for a new topology, whatever the others do.
 const shareOfRoom = 2
 
-// room returns why a topology may have no further series; nil where it may. Idle series are forgotten before a topology
-// is refused. It is called under defining.
+// room returns why a topology may not define a further series, or nil when it may. Idle series are forgotten before a
+// topology is refused. The caller holds defining.
 func (s *Server) room(topology string) error {
 	of, err := s.crowded(topology)
 	if err != nil && s.idle.due(of, s.o.Now()) && s.journal.ForgetIdle(of) > 0 {
@@ -20,7 +19,8 @@ func (s *Server) room(topology string) error {
 	return err
 }
 
-// crowded returns whose idle series are in the way, "" for everybody's, and why there is no room.
+// crowded returns why there is no capacity for a series, and whose idle series could be forgotten; "" means
+// everybody's.
 func (s *Server) crowded(topology string) (of string, err error) {
 	has := s.journal.SeriesOf(topology)
 	if has >= s.o.MaxTopologySeries {
@@ -32,8 +32,8 @@ func (s *Server) crowded(topology string) (of string, err error) {
 	return "", nil
 }
 
-// mayDefine is how many further series a topology may have at once: as often as crowded would see room. It is called
-// under defining.
+// mayDefine returns how many further series a topology may define at once. It equals the number of times that crowded
+// would report capacity. The caller holds defining.
 func (s *Server) mayDefine(topology string) int {
 	has, free := s.journal.SeriesOf(topology), s.journal.SeriesRoom()
 	return max(0, min(s.o.MaxTopologySeries-has, (shareOfRoom*free-has+shareOfRoom)/(1+shareOfRoom)))
@@ -45,7 +45,8 @@ const lookEvery = time.Minute
 // maxLooks bounds the topologies of which the last look is known.
 const maxLooks = 1024
 
-// looks are when idle series were looked for last.
+// looks remembers when idle series were looked for, by topology. A look visits the whole dictionary of the journal, so
+// it must not happen for each refused series.
 type looks map[string]time.Time
 
 func (l looks) due(topology string, now time.Time) bool {

@@ -30,8 +30,8 @@ const (
 	leastPing        = 5 * time.Second // between a client's own pings
 )
 
-// Serve takes connections from l until ctx ends, then ends the streams, each with UNAVAILABLE after its batches are
-// acknowledged, and returns nil within Options.DrainTimeout. It closes l.
+// Serve accepts connections from l until ctx ends. It then ends the streams, each with UNAVAILABLE after its batches
+// are acknowledged, and returns nil within Options.DrainTimeout. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	g, alive := s.grpcServer()
 	served := make(chan error, 1)
@@ -57,7 +57,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// grpcServer is the service with all limits of the transport, and grpc.health.v1 beside it.
+// grpcServer returns the gRPC server with all limits of the transport, and grpc.health.v1 beside the service. 
 func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 	o := s.o
 	options := []grpc.ServerOption{

@@ -10,9 +10,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Stepped is a stream without a wire and without goroutines, for simulations: its caller brings each request, and
-// decides when the sender is answered. It has the door, limits and books of any other stream, but those of connections.
-// It is for one goroutine.
+// Stepped is a stream without network and goroutines, for simulations: the caller delivers each request and decides
+// when the sender is answered. Everything happens in a known order, so a simulation can be repeated from its seed.
+// Admission, limits and accounting are those of any other stream. It is for one goroutine.
 type Stepped struct {
 	stream *stream
 	in     incoming

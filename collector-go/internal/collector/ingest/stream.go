@@ -16,8 +16,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// stream is one sender's, from Opened on. One goroutine takes what comes; the handler's own passes on what the journal
-// answers.
+// stream is one sender's stream after its Open. The receiving goroutine owns table and admission. It shares window and
+// the fields below mu with the handler's goroutine, which sends answers. Only the handler's goroutine calls Send, since
+// gRPC does not allow two concurrent sends.
 type stream struct {
 	server   *Server
 	grpc     grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]
@@ -44,7 +45,8 @@ func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.Export
 		table: newTable(topology, s.tableLimits(), s)}
 }
 
-// answers are the journal's, in order, on their way from its goroutine to the stream's.
+// answers is a list of the journal's answers, in order, from the journal's goroutine to the stream's. put never blocks:
+// a slow client must not delay the journal for other streams. The window bounds the list.
 type answers struct {
 	mu     sync.Mutex
 	list   []error
@@ -80,7 +82,8 @@ func (a *answers) take() []error {
 	return list
 }
 
-// run answers Open, then takes batches until the sender, the collector or an error ends the stream.
+// run sends Opened, then serves the stream until the sender, the collector or an error ends it. It also ends the stream
+// when the caller's token is revoked or its certificate expires.
 func (s *stream) run() error {
 	if err := s.greet(); err != nil {
 		return err
@@ -131,8 +134,8 @@ func (s *stream) greet() error {
 	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: opened}})
 }
 
-// receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC
-// then ends RecvMsg.
+// receive takes requests until an error ends the stream. It stops reading while the window is full, so HTTP/2 flow
+// control slows the sender down. The goroutine ends after the handler has returned, because gRPC then ends RecvMsg.
 func (s *stream) receive(stopped <-chan struct{}) error {
 	in := &incoming{}
 	for {
@@ -173,7 +176,8 @@ func (s *stream) hasRoom() bool {
 	return len(s.window.flights) < s.server.o.Window
 }
 
-// close lets nothing more be taken: what a stream brought is in the journal before the mark of its end.
+// close stops the stream from taking batches. After it, the journal can record the end of the stream behind every batch
+// of the stream.
 func (s *stream) close(stopped chan struct{}) {
 	s.mu.Lock()
 	s.closed = true
@@ -181,8 +185,8 @@ func (s *stream) close(stopped chan struct{}) {
 	close(stopped)
 }
 
-// end sends what is still due, and returns the stream's status: last, or success where that is the sender's own end of
-// the stream. It waits for the journal's answers to what is under way, but where the sender broke the protocol.
+// end sends the outstanding answers and returns the stream's status: last, or success when the sender closed its side.
+// It waits for the journal's answers to batches in flight, unless the sender broke the protocol.
 func (s *stream) end(last error) error {
 	s.mu.Lock()
 	s.closed = true
@@ -214,14 +218,15 @@ func (s *stream) end(last error) error {
 	return last
 }
 
-// brokenError is the status of a stream that ends at once.
+// brokenError is the status of a stream that ends at once, without waiting for batches in flight.
 type brokenError struct{ status error }
 
 func (e *brokenError) Error() string { return e.status.Error() }
 
 func broken(code codes.Code, err error) error { return &brokenError{status.Error(code, err.Error())} }
 
-// take looks at one request.
+// take handles one request: a part of a state, or a batch. It holds mu, so that the end of the stream cannot overtake a
+// batch.
 func (s *stream) take(in *incoming) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,8 +276,8 @@ func (s *stream) check(b *pb.Batch) error {
 	return nil
 }
 
-// hand passes a batch to the journal, less what is rejected, or answers Full.
-// begun is when decoding it would have begun, had the batch not waited since.
+// hand appends a batch to the journal without its rejected samples, or answers Full when a limit is reached. begun is
+// the time at which decoding would have begun if the batch had not waited for the window since.
 func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	defer s.admission.release()
 	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
@@ -302,11 +307,12 @@ func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	return broken(codes.Internal, err)
 }
 
-// mostRenewals bounds how often a batch is admitted again because the journal has forgotten what it refers to.
+// mostRenewals bounds how often one batch is admitted again because the journal has forgotten an id. Each attempt
+// defines the ids again, so more than one attempt is needed only when the journal forgets them in between.
 const mostRenewals = 3
 
-// admitAndAppend admits a checked batch and gives it to the journal. Where the journal has forgotten what the batch
-// refers to, it is defined again.
+// admitAndAppend admits a checked batch and appends it to the journal. When the journal has forgotten an id that the
+// batch uses, it defines the id again and retries; the sender does not notice.
 func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, booking *booking, arrived time.Time) (
 	*tally, error) {
 	for renewals := 0; ; renewals++ {
@@ -332,8 +338,9 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 	}
 }
 
-// booking enters a batch into the books when the journal has answered, even where the stream is gone by then. The
-// answer may come before Append has returned; whichever is second enters it. It is used again.
+// booking counts a batch in the accounting once both facts are known: whether Append reported a duplicate, and whether
+// the batch became durable. The journal may answer before Append returns; whichever comes second does the counting. It
+// works after the stream has ended, so that the totals always balance. Bookings are pooled.
 type booking struct {
 	server    *Server
 	answers   *answers
@@ -388,7 +395,7 @@ func (b *booking) enter() {
 	again.Put(b)
 }
 
-// sayFull sends the sender back to a batch, unless it has been sent back further.
+// sayFull asks the sender to resend from a batch on, unless it was already asked to resend from an older one.
 func (s *stream) sayFull(sequence uint64, reason error) {
 	s.server.ledger.full.Inc()
 	if s.window.refuse(sequence) {
@@ -409,7 +416,8 @@ func retryAfterMs(err error) uint32 {
 	return 1000
 }
 
-// answer passes on what the journal has said since the last time, as few messages as it takes.
+// answer sends what the journal has answered since the last call, in as few messages as possible. One acknowledgement
+// covers all batches up to its sequence.
 func (s *stream) answer() error {
 	full, acknowledgement, err := s.land()
 	if err != nil {
@@ -428,7 +436,7 @@ func (s *stream) answer() error {
 		Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: acknowledgement}})
 }
 
-// land takes the journal's answers, and returns what is to be said.
+// land applies the journal's answers to the window, and returns the messages to send.
 func (s *stream) land() (full []*pb.Full, acknowledgement *pb.Acknowledgement, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// definer gives series and layouts their names in the journal.
+// definer assigns the journal's ids to series and layouts. Server implements it.
 type definer interface {
 	// define appends the names of series; 0 for those for which a limit leaves no room, and then why.
 	define(to []journal.SeriesID, series []metric.Raw) ([]journal.SeriesID, error)
@@ -21,7 +21,8 @@ type definer interface {
 	surplus(n int)
 }
 
-// table is what the ids of one stream mean. It dies with the stream, and is for one goroutine.
+// table maps the ids of one stream to the journal's ids. A sender numbers its series itself, so that a batch needs no
+// name of a series more than once. The table is dropped with the stream, and is for one goroutine.
 type table struct {
 	definer definer
 	limits  tableLimits
@@ -39,8 +40,8 @@ type table struct {
 	unresolved unresolved
 }
 
-// unresolved are series that the stream has named and that have no name of the journal's yet: it gives a message's at
-// once.
+// unresolved holds the series of a message that have no journal id yet. They are defined together, so that the
+// journal's lock is taken once for a message and not once for a series.
 type unresolved struct {
 	ids    []uint32 // the stream's
 	places []int    // in names
@@ -65,7 +66,7 @@ func newTable(topology string, limits tableLimits, d definer) *table {
 	return &table{definer: d, limits: limits, names: names{topology: topology}}
 }
 
-// slot is what an id stands for. It is eight bytes, so that a look-up for each sample stays in the cache.
+// slot is the meaning of one id. It has eight bytes, so that a look-up for each sample stays in the processor's cache.
 type slot struct {
 	id  journal.SeriesID
 	row uint32 // place in names times kinds, plus its kind
@@ -90,7 +91,8 @@ func newSlot(id journal.SeriesID, row int, k kind) slot {
 func (s slot) kind() kind { return kind(s.row % uint32(kinds)) }
 func (s slot) place() int { return int(s.row / uint32(kinds)) }
 
-// slots are an array as far as ids are dense, as those of a sender that counts from 1 are, and a map beyond.
+// slots maps ids to their meaning. It is an array while ids are dense, as those of a sender that counts from 1 are, and
+// a map otherwise. A sender therefore cannot make it allocate memory by choosing a large id.
 type slots struct {
 	dense  []slot
 	sparse map[uint32]slot
@@ -215,8 +217,7 @@ func (t *table) await(id uint32, raw metric.Raw, place int) {
 	u.ids, u.places, u.series = append(u.ids, id), append(u.places, place), append(u.series, raw)
 }
 
-// resolveAll finds the journal's names for the series that wait for one. full reports that there was no room for one of
-// them.
+// resolveAll asks the journal for the ids of the unresolved series. full reports that a limit left one without an id.
 func (t *table) resolveAll() (full bool) {
 	u := &t.unresolved
 	if len(u.ids) == 0 {
@@ -257,7 +258,8 @@ func (t *table) renew(id uint32) {
 // retryEvery is how often a stream asks for room for the series that had none.
 const retryEvery = 10 * time.Second
 
-// retryLimited asks again for the series that their topology had no room for, until there is none.
+// retryLimited asks again for the series that met the topology's limit. Other series may have been forgotten since, so
+// a stream recovers without a reconnect.
 func (t *table) retryLimited(now time.Time) {
 	if t.limited == 0 || now.Before(t.retry) {
 		return
@@ -322,8 +324,8 @@ func (t *table) refusalExample(id uint32, s slot) string {
 // name is a series' name, for examples.
 func (t *table) name(s slot) string { return t.names.get(s.place()).Name }
 
-// names are the series that a stream defined, kept small for when the journal forgets them: their texts are shared with
-// all that interns the same ones, as the journal does.
+// names holds the series that a stream defined, so that they can be defined again when the journal has forgotten them.
+// Their strings are shared with the journal's, which keeps a row small.
 type names struct {
 	topology string
 	rows     []nameRow

@@ -4,8 +4,10 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// window is what is under way on one stream, and what may be said of it. It is where order survives a Full: the rule of
-// Batch.oldest_held_sequence, and that an acknowledgement never covers a batch that was turned away.
+// window tracks the batches of one stream that are in flight, and decides what may be acknowledged. It preserves order
+// across a Full: after one, no batch is taken until the refused one comes again. It also guarantees that an
+// acknowledgement never covers a batch that was refused. It is pure: it has no lock, clock or goroutine, and stream.mu
+// protects it.
 type window struct {
 	flights []flight // handed to the journal, in that order
 	refused uint64   // the oldest batch that was answered with Full and has not come again; 0 is none
@@ -22,9 +24,9 @@ type flight struct {
 	rejections []*pb.Rejection
 }
 
-// takes reports whether a batch is to be looked at. After Full(n) none is until n or an older one comes again: those
-// under way would overtake it. When the sender has given n up, it goes on with the oldest batch that it still holds,
-// and with no other: one that was skipped here may lie between.
+// takes reports whether a batch is to be processed. After Full(n) no batch is, until n or an older one comes again:
+// otherwise batches in flight would overtake n. A sender that has abandoned n continues with the oldest batch that it
+// still holds. Any other batch may be behind one that was skipped here.
 func (w *window) takes(sequence, oldestHeld uint64) bool {
 	if w.refused != 0 && sequence > w.refused && sequence != oldestHeld {
 		return false
@@ -38,8 +40,8 @@ func (w *window) launch(sequence uint64, rejections []*pb.Rejection) {
 	w.flights = append(w.flights, flight{sequence: sequence, rejections: rejections})
 }
 
-// refuse notes that a batch was not taken, and reports whether the sender must be notified: not when it has been sent
-// back to an older one.
+// refuse records that a batch was not taken. It reports whether to notify the sender, which is not necessary when the
+// sender was already asked to resend from an older one.
 func (w *window) refuse(sequence uint64) bool {
 	for i := range w.flights {
 		if w.flights[i].sequence > sequence {
@@ -53,8 +55,8 @@ func (w *window) refuse(sequence uint64) bool {
 	return true
 }
 
-// land takes the journal's answer to the oldest flight. With taken false it is as if that batch had been refused;
-// notify is then what refuse returns.
+// land applies the journal's answer to the oldest batch in flight. When taken is false, the batch counts as refused,
+// and notify is the result of refuse.
 func (w *window) land(taken bool) (sequence uint64, notify bool) {
 	f := w.flights[0]
 	w.flights = w.flights[1:]
@@ -68,8 +70,8 @@ func (w *window) land(taken bool) (sequence uint64, notify bool) {
 	return f.sequence, false
 }
 
-// acknowledgement is the highest sequence that can be said, once. A sender that keeps to the protocol has nothing under
-// way below it; for one that does not, it stays below that.
+// acknowledgement returns the highest sequence that can be acknowledged, once. It stays below every batch in flight,
+// even when a sender ignores the protocol and sends out of order.
 func (w *window) acknowledgement() (sequence uint64, rejections []*pb.Rejection, ok bool) {
 	sequence = w.best
 	for _, f := range w.flights {

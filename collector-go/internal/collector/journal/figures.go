@@ -5,8 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// figures are the journal's own metrics. They are updated where the state changes, under Journal.mu, so that they
-// agree.
+// figures are the journal's own metrics. The gauges are set wherever the state changes (showSizes and showDictionary).
 type figures struct {
 	records       prometheus.Counter
 	written       prometheus.Counter

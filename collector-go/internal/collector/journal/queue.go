@@ -3,8 +3,8 @@ package journal
 // maxQueuedRecords bounds the queue where bytes do not: marks are small, and batches may be.
 const maxQueuedRecords = 65_536
 
-// queued is a record that waits to be written. A record without a kind is a duplicate batch: nothing is written for it,
-// and its callback runs when the first copy, which is before it in the queue, is durable.
+// queued is a record that waits to be written. A record without a kind is a duplicate batch. Nothing is written for it,
+// and its callback runs when the first copy is durable.
 type queued struct {
 	kind    kind
 	payload []byte      // of a batch: its histograms and notes; the rest is encoded into what is written

@@ -431,8 +431,8 @@ func (r *Reader) open(s step) error {
 	return nil
 }
 
-// StepOver skips what Next could not read (ErrRead), and counts it as damage. It skips one record when the record's
-// length can be read, otherwise the rest of a disk page, and a whole segment when its file cannot be opened. Without a
+// StepOver skips what Next could not read (ErrRead), and counts it as damage. It skips one record when its length can
+// be read, otherwise the rest of a disk page. When the file cannot be opened, it skips the whole segment. Without a
 // preceding ErrRead it does nothing.
 func (r *Reader) StepOver() {
 	if s := r.closed; s.number != 0 {
