@@ -20,9 +20,10 @@ type Sample struct {
 	Value float64 // may be NaN or infinite: the door refuses such
 }
 
-// flattened are the numbers of a value and how many of its parts are none, as the plugin's Flattener has them: a number
-// is one sample, a map one for each number in it at any depth up to maxDepth; nulls are skipped, anything else is
-// counted.
+// flattened is the numbers of a value, and how many of its parts are not numbers. It follows the plugin's Flattener: a
+// number is one sample, and a map gives one sample for each number in it, down to maxDepth. Nulls are skipped, and
+// anything else is counted as unsupported. The two implementations must agree, or a replay would show other series than
+// the plugin.
 type flattened struct {
 	samples     []Sample
 	unsupported int

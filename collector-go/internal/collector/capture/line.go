@@ -35,7 +35,8 @@ const (
 	maxIntervalSeconds = 86_400
 )
 
-// parse reads one line. NaN and infinities, for which JSON has no word, may stand as Java and Python write them.
+// parse reads one line. JSON has no words for NaN and infinities, so these may be written as Java and Python write
+// them. The line is first parsed as plain JSON, since words of that kind are rare and looking for them costs time.
 func parse(text []byte) (*line, error) {
 	l, err := decode(text)
 	if err != nil {

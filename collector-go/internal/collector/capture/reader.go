@@ -1,6 +1,9 @@
-// Package capture reads captures: what Storm handed to a metrics consumer, a line of JSON for each data point
-// (topology/captures/README.md, docs/replay.md). It owns their format and flattens values as the plugin does. It does
-// not know what a metric means, nor what becomes of it.
+// Package capture reads captures: files of what Storm passed to a metrics consumer, with one line of JSON for each data
+// point (topology/captures/README.md, docs/replay.md).
+//
+// It owns the format of captures, and flattens values exactly as the plugin does, so that a replayed capture yields the
+// same samples. It does not know the meaning of a metric, or what happens to the samples. Start reading with
+// Reader.Next.
 package capture
 
 import (
@@ -15,7 +18,8 @@ import (
 // MaxLineBytes bounds a line; a data point of 1,162 executors' map has some 100 KB.
 const MaxLineBytes = 16 << 20
 
-// Prepare is a consumer's start.
+// Prepare is the start of a metrics consumer, as an event in the capture. It names the topology's run, so a second
+// Prepare in a file means that the consumer was restarted.
 type Prepare struct {
 	TopologyID string // Storm's id, "name-n-seconds"; "" where the line does not say
 	Port       uint32 // of the consumer's worker
@@ -36,7 +40,7 @@ func (p Prepare) Topology() string {
 	return name
 }
 
-// Point is a data point, flattened.
+// Point is a data point with flattened values. Times are ms since the Unix epoch, the interval is in ms.
 type Point struct {
 	Prepare     *Prepare // the consumer's start before it; nil where there was none
 	NowMs       int64    // the consumer's clock; 0 where the line does not say
@@ -51,7 +55,8 @@ type Point struct {
 	Unsupported int // values that are no numbers
 }
 
-// LineError names the malformed line of a capture. The lines after it can be read.
+// LineError names a malformed line of a capture. The lines after it can still be read: a capture often ends in the
+// middle of a line.
 type LineError struct {
 	File string
 	Line int // from 1

@@ -1,5 +1,8 @@
-// Package checkpoint keeps what a reader of the journal knows at a place of it, in files that are whole or not there.
-// It never knows what the state means.
+// Package checkpoint stores the state of a journal reader in files, each complete or absent. A store that restarts
+// loads the newest usable checkpoint and replays the journal from its position, instead of from the oldest entry.
+//
+// It also holds the states that are exported for a transfer to another collector (transfer.go). It never decodes a
+// state: the feed defines what a state contains. Start reading with Files.Save and Files.Newest.
 package checkpoint
 
 import (
@@ -25,8 +28,11 @@ const maxCheckpoints = 64
 // ErrNone means that a reader starts from the journal's oldest entry.
 var ErrNone = errors.New("no checkpoint at or before the cursor")
 
-// Files are those of one reader's directory, "checkpoint-<position>", each the reader's whole state right after the
-// journal entry at that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
+// Files manages the checkpoints in one reader's directory. A file "checkpoint-<position>" is the reader's complete
+// state right after the journal entry at that position. The format is described in docs/formats/checkpoint.md.
+//
+// Several checkpoints are kept, because the store behind the reader may be older than the newest one, for example after
+// it lost its last writes. It is for one goroutine.
 type Files struct {
 	dir       string
 	fs        disk.FS
@@ -81,9 +87,11 @@ func (c *Files) path(p journal.Position) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", prefix, p))
 }
 
-// Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One
-// that cannot is named to unusable and passed over: the one before it only means a longer replay. A format.ErrNewer is
-// returned with the file's name: an older checkpoint in its place would lose what the newer program knew.
+// Newest restores the newest usable checkpoint at or before limit, and returns its position. A damaged checkpoint is
+// reported to unusable and skipped; the older one only means a longer replay.
+//
+// A checkpoint of a newer version is returned as disk.ErrNewer with the file's name. An older checkpoint in its place
+// would lose what the newer program knew.
 func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 	unusable func(path string, err error)) (journal.Position, error) {
 	for i := len(c.positions) - 1; i >= 0; i-- {
@@ -126,7 +134,8 @@ func decode(data []byte) ([]byte, error) {
 	return state, nil
 }
 
-// Save writes the state at p, of parts that follow each other, aside, syncs it, and gives it its name.
+// Save stores the state at p, which consists of consecutive parts. It writes beside the final name, syncs, and renames,
+// so that a crash leaves either the whole checkpoint or none.
 func (c *Files) Save(p journal.Position, state ...[]byte) error {
 	sum := uint32(0)
 	for _, part := range state {
@@ -183,7 +192,7 @@ func (c *Files) remove(unwanted func(int) bool) {
 	c.positions = kept
 }
 
-// Discard forgets every checkpoint after p: they belong to a journal that is no more.
+// Discard removes every checkpoint after p. They belong to a journal that no longer exists.
 func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
 }

@@ -57,7 +57,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// grpcServer returns the gRPC server with all limits of the transport, and grpc.health.v1 beside the service. 
+// grpcServer returns the gRPC server with all limits of the transport, and grpc.health.v1 beside the service.
 func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 	o := s.o
 	options := []grpc.ServerOption{

@@ -15,7 +15,8 @@ const maxLayouts = 16_384
 // maxLayoutSeries bounds the series that they list together.
 const maxLayoutSeries = 1 << 20
 
-// layouts are the lists of series that a task reported at one time.
+// layouts assigns ids to the lists of series that a task reported together. A replay sends blocks as the plugin does,
+// so that it exercises the same path through the collector.
 type layouts struct {
 	ids    map[string]uint32
 	listed int

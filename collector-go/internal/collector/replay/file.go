@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// File is one capture on its way.
+// File is a capture that is being played: its reader, its next data point, and the sender that stands for its consumer.
 type File struct {
 	name   string
 	reader *capture.Reader
@@ -102,8 +102,9 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	return nil
 }
 
-// settleName gives a capture its file's name as its topology's where the collector has samples of another run of its
-// topology from the same time on, in another capture or from before: one collector has one run of a topology at a time.
+// settleName chooses the topology's name for a capture. Two runs of a topology at the same time would mix their
+// counters in one set of series, since a collector expects one run at a time. In that case the capture's file name is
+// used.
 func (p *Player) settleName(f *File, files []*File) {
 	if !p.taken(f, f.topology, files) {
 		return

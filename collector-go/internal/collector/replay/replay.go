@@ -1,7 +1,8 @@
-// Package replay plays captures into a collector as if they had come by gRPC: data points go through the door, with its
-// limits and books, into the journal, and the clock enters as the journal's ticks. It owns the order of several
-// captures, their clock and the names of their topologies. It does not know what a metric means, nor what becomes of a
-// sample behind the journal.
+// Package replay plays captures into a collector as if they had arrived by gRPC. Data points pass the admission, limits
+// and accounting of package ingest and enter the journal. The captures' clock enters as the journal's ticks.
+//
+// It owns the order of several captures, their clock, and the names of their topologies. It does not know the meaning
+// of a metric, or what happens to a sample behind the journal. Start reading with Player.Play.
 package replay
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// Clock is a collector's clock while it replays: it stands where the captures are. It is safe for concurrent use.
+// Clock is a collector's clock during a replay. It shows the time of the captures instead of the system's. Old samples
+// are thus neither too old nor late, and a day of a capture needs no day to play. It is safe for concurrent use.
 type Clock struct{ ms atomic.Int64 }
 
 // Now is the time that the clock shows.
@@ -36,7 +38,7 @@ const (
 	maxBatchSamples = 10_000
 )
 
-// Outcome is what became of captures at the door.
+// Outcome counts what became of the captures at admission.
 type Outcome struct {
 	Points      uint64            // numbers after flattening
 	Refused     map[string]uint64 // of these, those that the door turned away, by reason
@@ -55,7 +57,8 @@ type Run struct {
 	LastMs int64  // when it was heard of last
 }
 
-// Player plays captures through one door. It is for one goroutine.
+// Player plays captures into one server, one second of one capture at a time. Each capture has its own sender, as each
+// worker has in a live topology. It is for one goroutine.
 type Player struct {
 	// Earlier are the runs that the collector had before, by the topology's name; may be nil.
 	Earlier map[string][]Run
@@ -75,9 +78,9 @@ func New(door *ingest.Server, marks Marks, clock *Clock, log *slog.Logger) *Play
 		outcome: Outcome{Refused: map[string]uint64{}, Topologies: map[string]bool{}}}
 }
 
-// Play plays captures side by side, in the order of their clocks, until all are read, and returns what became of them
-// at the door. A malformed line is skipped and reported in the outcome; an error ends the replay where it is, with what
-// was played before it stored.
+// Play plays captures side by side, in the order of their clocks, until all are read, and returns their outcome. A
+// malformed line is skipped and reported in the outcome. Another error ends the replay; what was played before it stays
+// stored.
 func (p *Player) Play(ctx context.Context, files ...*File) (Outcome, error) {
 	if err := p.play(ctx, files); err != nil {
 		return p.outcome, err
@@ -116,7 +119,8 @@ func next(files []*File) *File {
 	return first
 }
 
-// second plays what a capture has in the second of its next data point.
+// second plays what a capture has in the second of its next data point, as one batch. The ticks up to that time come
+// first, because the collector's clock must have reached a batch's time before the batch arrives.
 func (p *Player) second(ctx context.Context, f *File, files []*File) error {
 	b := &batch{}
 	start, prepare := f.nowMs/tickMs, f.point.Prepare
@@ -150,7 +154,8 @@ func (p *Player) second(ctx context.Context, f *File, files []*File) error {
 	return nil
 }
 
-// tickTo lets the clock run up to a time. Where it goes back, as the clock of a capture's host may, so does ours.
+// tickTo advances the clock to a time and writes a tick for each second. When a capture's clock goes back, so does this
+// clock: the collector has to handle that in production too.
 func (p *Player) tickTo(ms int64) error {
 	was := p.clock.ms.Load()
 	if was == 0 {

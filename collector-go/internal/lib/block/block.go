@@ -1,6 +1,9 @@
-// Package block is a rectangle of samples as it travels and as it is kept: one column for each series of a layout, rows
-// in time, values packed column by column (bulletmetrics.v1.Block has it in full). It knows how values and presence are
-// written, and nothing of what series there are.
+// Package block defines a block: a rectangle of samples as it is sent and stored. It has one column for each series of
+// a layout, rows in time, and values packed column by column. bulletmetrics.v1.Block documents the format.
+//
+// A block passes from the sender through ingest and the journal to the slicer without being decoded in between. Ingest
+// calls Check once; all other methods rely on it. The package knows how values and presence are encoded, and no series.
+// Start reading with Block and Block.Check.
 package block
 
 import (
@@ -12,7 +15,7 @@ import (
 	"slices"
 )
 
-// Codec is how values are written; the numbers are those of the wire (bulletmetrics.v1.ValueCodec).
+// Codec is the encoding of values. The numbers are those of the wire format (bulletmetrics.v1.ValueCodec).
 type Codec uint8
 
 // The codecs.
@@ -29,8 +32,8 @@ const (
 	MaxStepMs  = 86_400_000
 )
 
-// Block is one, less its layout: column c, row r is cell c*Rows+r. Its bytes are as they came; whoever passes a block
-// on states for how long they are valid.
+// Block is a block without its layout. The cell of column c and row r has the number c*Rows+r. Its byte slices refer to
+// the message or record that it came from. Whoever passes a block on must state for how long they are valid.
 type Block struct {
 	Columns   int
 	Rows      int
@@ -74,8 +77,9 @@ func (b *Block) Samples() int {
 	return n
 }
 
-// Check returns an error that names what breaks the rules of a block's form. Values that are not numbers do not (see
-// FirstNonNumber).
+// Check returns an error that names a violation of the block's form. It must have passed before Samples, Floats and
+// FirstNonNumber are called: they index by the block's own numbers, and would panic on a block from a hostile sender.
+// Values that are NaN or infinite do not violate the form (see FirstNonNumber).
 func (b *Block) Check() error {
 	switch {
 	case b.Columns < 1 || b.Columns > MaxColumns:

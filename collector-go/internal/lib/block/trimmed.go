@@ -7,7 +7,8 @@ import (
 	"math/bits"
 )
 
-// AppendTrimmed appends values in the codec Trimmed.
+// AppendTrimmed appends values in the codec Trimmed: first the width of each value in half a byte, then its leading
+// bytes in big-endian order. Trailing zero bytes are left out. Whole numbers, which most samples are, have six of them.
 func AppendTrimmed(to []byte, values []float64) []byte {
 	widths := len(to)
 	to = append(to, make([]byte, (len(values)+1)/2)...)
@@ -66,6 +67,8 @@ func bigEndian(b []byte, width int) uint64 {
 	return binary.BigEndian.Uint64(whole[:])
 }
 
+// nonNumberTrimmed returns the index of the first value that is NaN or infinite, or -1. It reads only the first two
+// bytes of a value, because they hold the whole exponent.
 func nonNumberTrimmed(values []byte, n int) int {
 	at := (n + 1) / 2
 	for i := range n {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Listener takes connections while there is a place for their address and closes the others at once: a flood costs no
-// memory then, and who keeps to its share gets in.
+// Listener accepts a connection when a slot is free for its address, and closes it at once otherwise. A flood of
+// connections then costs no memory, and clients within their share are still served.
 type Listener struct {
 	net.Listener
 	places  *Places
@@ -46,7 +46,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// limited gives its place back when it is closed.
+// limited is a connection that returns its slot when it is closed.
 type limited struct {
 	net.Conn
 	release func()

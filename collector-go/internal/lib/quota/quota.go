@@ -1,5 +1,5 @@
-// Package quota shares a bounded number of places among those who take them, so that none has all of them: connections,
-// streams, queries. It knows keys and numbers, and not who stands behind a key.
+// Package quota shares a bounded number of slots among those who take them, so that nobody holds all of them. Slots
+// stand for connections, streams or queries in flight. The package knows keys and numbers, but not who is behind a key.
 package quota
 
 import (
@@ -7,11 +7,14 @@ import (
 	"sync"
 )
 
-// shareOfFree is how many times as many places as are free a key may hold. So one that stands alone may hold two thirds
-// of all, two may hold two fifths each, and some are free for one that comes, whatever the others do.
+// shareOfFree limits a key to this many times the number of free slots. A key that stands alone may hold two thirds of
+// all slots, and two keys may hold two fifths each. Some slots stay free for a new key, whatever the others do.
+//
+// A fixed limit for each key would either waste slots while few are there, or let many keys use up all of them.
 const shareOfFree = 2
 
-// Places are a bounded number of places. They are safe for concurrent use.
+// Places is a bounded number of slots. Nobody waits for one: Take fails at once, and the caller decides what to answer.
+// It is safe for concurrent use.
 type Places struct {
 	limit int
 
@@ -23,7 +26,7 @@ type Places struct {
 // New returns limit places, at least one.
 func New(limit int) *Places { return &Places{limit: max(limit, 1), held: map[string]int{}} }
 
-// FullError is why there is no place.
+// FullError is the reason why no slot was given.
 type FullError struct {
 	Key   string // who holds its share; "" where all places are taken
 	Held  int
@@ -37,8 +40,8 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Held, e.Limit)
 }
 
-// Take takes one place in the names of all keys, which differ; the empty key has no share. release gives it back, and
-// may be called twice. The error is a *FullError.
+// Take takes one slot that counts against all keys, which must differ; the empty key has no share. release returns the
+// slot, and may be called twice. The error is a *FullError.
 func (p *Places) Take(keys ...string) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +59,7 @@ func (p *Places) Take(keys ...string) (release func(), err error) {
 	}, nil
 }
 
-// Taken is how many places are taken.
+// Taken returns how many slots are taken.
 func (p *Places) Taken() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

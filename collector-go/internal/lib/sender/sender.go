@@ -1,6 +1,9 @@
-// Package sender delivers a program's own samples to a collector over its ingest, as the plugin does from a worker: a
-// bounded queue, one goroutine, batches acknowledged one by one, nothing taken twice. It knows nothing of what the
-// samples mean.
+// Package sender delivers a program's own samples to a collector over its gRPC ingest, as the plugin does from a
+// worker. It has a bounded queue and one goroutine (Run), and sends one batch at a time until it is acknowledged. The
+// collector's deduplication makes a resent batch harmless.
+//
+// It does not know the meaning of the samples. It never blocks the program that it measures: when the collector is
+// away, the oldest batches are dropped and counted. Start reading with Sender.Offer and Sender.Run.
 package sender
 
 import (
@@ -13,7 +16,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Sender delivers samples. It is safe for concurrent use.
+// Sender queues and delivers samples. Offer, Close, Flush and Figures are safe for concurrent use; one goroutine calls
+// Run. The epoch is chosen once for the process, so a batch keeps its identity when it is sent again on a new stream.
 type Sender struct {
 	options Options
 	epoch   []byte
@@ -29,7 +33,8 @@ type Sender struct {
 	drained  chan struct{} // is closed and replaced when the queue becomes empty
 }
 
-// Figures are what became of samples: Offered = Acknowledged + Rejected + Dropped + those that wait.
+// Figures counts samples by outcome: Offered = Acknowledged + Rejected + Dropped + the samples in the queue. Every loss
+// has a counter, so that a gap in a graph can be explained.
 type Figures struct {
 	Offered, Acknowledged uint64
 	// Rejected is what the collector turned away, LastRejection an example.
@@ -53,7 +58,8 @@ func New(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Offer queues samples as one batch. It never blocks: where the queue is full the oldest batch is dropped, and counted.
+// Offer queues samples as one batch. It never blocks. When the queue is full, the oldest batch is dropped and counted:
+// the newest samples are worth more to somebody who is looking at the page.
 func (s *Sender) Offer(samples []Sample) {
 	if len(samples) == 0 {
 		return
@@ -63,8 +69,8 @@ func (s *Sender) Offer(samples []Sample) {
 	s.enqueue(s.fill(samples), uint64(len(samples)))
 }
 
-// Close queues the last word: that the sender ends in order, so that nobody misses what it does not send any more.
-// Flush waits until the collector has it. Nothing is to be offered after it.
+// Close queues a last batch that says that the sender ends in order. Without it the collector would report the sender
+// as missing. Flush waits until the collector has the batch. Do not call Offer after Close.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +94,7 @@ func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	}
 }
 
-// drop gives the oldest n batches up. It is called under the lock.
+// drop removes the oldest n batches and counts their samples. The caller holds mu.
 func (s *Sender) drop(n int) {
 	for _, h := range s.queue[:n] {
 		s.figures.Dropped += h.samples()
@@ -116,13 +122,15 @@ func (s *Sender) expire(now time.Time) {
 	}
 }
 
-// streamKnows is what a stream of the collector has been sent, and whether it takes blocks.
+// streamKnows is what one stream of the collector has received. Definitions are valid for one stream only, so a new
+// stream starts from zero and receives them again.
 type streamKnows struct {
 	blocks          bool
 	series, layouts int
 }
 
-// next is the oldest batch with what a stream still has to be sent, nil for none.
+// next returns the oldest batch, with the definitions that the stream still lacks, or nil for an empty queue. The batch
+// stays queued until it is acknowledged.
 func (s *Sender) next(t streamKnows) *pb.Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +161,8 @@ func (s *Sender) drops() (drops []*pb.Drop) {
 	return drops
 }
 
-// acknowledged takes a batch off the queue, unless it was dropped meanwhile.
+// acknowledged removes acknowledged batches from the queue. The batch may be gone already, when Offer dropped it while
+// it was in flight.
 func (s *Sender) acknowledged(a *pb.Acknowledgement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +191,7 @@ func (s *Sender) note(change func(*Figures)) {
 	change(&s.figures)
 }
 
-// Flush waits until all that was offered is acknowledged or abandoned, or ctx ends. Run must be running.
+// Flush waits until every offered batch is acknowledged or dropped, or until ctx ends. Run must be running.
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	waiting, drained, why := len(s.queue), s.drained, s.figures.LastError

@@ -21,7 +21,9 @@ import (
 // answerLimit is how long the collector may take to acknowledge a batch.
 const answerLimit = 30 * time.Second
 
-// Run delivers until ctx ends. It returns an error only where connecting can never work.
+// Run connects and delivers until ctx ends. After a failure it reconnects with a backoff that doubles, and starts again
+// from MinBackoff once a stream was opened. It returns an error only when connecting can never work, such as an
+// unreadable CA.
 func (s *Sender) Run(ctx context.Context) error {
 	transport, err := s.options.TLS.Credentials()
 	if err != nil {
@@ -60,7 +62,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// stream is one connection: it opens, and sends a batch after the other, each when the one before is durable.
+// stream serves one stream: it sends Open, and then one batch at a time, each after the previous one is durable. More
+// batches in flight would be faster, but a program's own samples are few.
 func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,4 +1,6 @@
-// Package varint reads what encoding/binary's AppendUvarint and AppendVarint wrote, one value after the other.
+// Package varint reads what encoding/binary's AppendUvarint and AppendVarint wrote, one value after the other. The
+// journal and the checkpoints are decoded with it, and their bytes may be damaged. It therefore bounds every length it
+// returns.
 package varint
 
 import (
