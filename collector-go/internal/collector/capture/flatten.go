@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// maxDepth is how many maps within maps the plugin follows (Flattener.MAX_DEPTH).
+// maxDepth is how many maps within maps the plugin follows. It must equal Flattener.MAX_DEPTH.
 const maxDepth = 8
 
 // Sample is one number of a data point.
@@ -67,7 +67,8 @@ func (f *flattened) leaf(key string, shape metric.Shape, value any) {
 	f.samples = append(f.samples, Sample{Key: key, Shape: shape, Value: number})
 }
 
-// numberOf reads a number as a double, as Java's Number.doubleValue does: what is too large is infinite.
+// numberOf reads a number as a double, as Java's Number.doubleValue does: a number that is too large becomes infinite.
+// The admission then rejects it and counts it, as it does for a live worker.
 func numberOf(value any) (float64, bool) {
 	switch v := value.(type) {
 	case json.Number:

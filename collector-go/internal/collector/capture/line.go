@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// line is a line of a capture as it is written: a data point, or an event.
+// line is one line of a capture as it is written: a data point, or an event. Storm gives the time and the interval in
+// seconds, and the consumer adds its own clock in ms.
 type line struct {
 	Event      string `json:"event"`
 	TopologyID string `json:"stormId"`

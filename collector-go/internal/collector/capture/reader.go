@@ -68,7 +68,7 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: the line %v", e.
 // Unwrap is what is wrong with the line.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Reader reads one capture. It is for one goroutine.
+// Reader reads one capture from front to back, and keeps one line in memory. It is for one goroutine.
 type Reader struct {
 	name    string
 	lines   *bufio.Scanner

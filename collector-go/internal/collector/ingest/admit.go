@@ -138,7 +138,8 @@ func (a *admission) release() {
 	a.batch, a.rejected, a.ids = nil, nil, a.ids[:0]
 }
 
-// notesOf is what a batch holds beside samples; nil where that is nothing.
+// notesOf returns the parts of a batch besides samples, or nil when there are none. The journal stores them as they
+// are.
 func notesOf(b *pb.Batch) *pb.Batch {
 	if len(b.GetDrops())+len(b.GetGaps())+len(b.GetWorkers())+len(b.GetAnnotations()) == 0 && b.GetTopology() == nil &&
 		b.GetClocks() == nil && !b.GetClosing() && b.GetFirstSendTimeMs() == 0 {
@@ -177,6 +178,7 @@ func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
 	}
 }
 
+// admitSample checks one sample. The first condition covers nearly all samples.
 func (a *admission) admitSample(id uint32, s slot, timeMs int64, value float64, t *table) bool {
 	if s.kind() == number && timeMs <= a.allowed.newestMs && timeMs >= a.allowed.oldestMs && finite(value) {
 		return true
@@ -195,7 +197,8 @@ func (a *admission) admitSample(id uint32, s slot, timeMs int64, value float64, 
 	return false
 }
 
-// admitPlace looks at a sample's series and time.
+// admitPlace checks a sample's series and time, and counts a rejection. It formats an example only for the first sample
+// that is rejected for a reason.
 func (a *admission) admitPlace(id uint32, s slot, timeMs int64, t *table) bool {
 	switch {
 	case s.kind() != number && s.kind() != histogram:
@@ -237,7 +240,8 @@ func (a *admission) admitHistograms(histograms []*pb.HistogramSample, t *table) 
 	}
 }
 
-// restore gives the histograms that were admitted back the stream's numbers, where a batch is admitted again.
+// restore gives the admitted histograms their ids of the stream back, so that the same batch can be admitted again.
+// Admission overwrites the ids in place to avoid a copy.
 func (a *admission) restore() {
 	for i, id := range a.ids {
 		a.batch.Histograms[i].SeriesId = id
@@ -245,7 +249,8 @@ func (a *admission) restore() {
 	a.ids = a.ids[:0]
 }
 
-// addSaturating adds without wrapping round.
+// addSaturating adds without overflow. A sender chooses both numbers, and a sum that wrapped could look like a good
+// time.
 func addSaturating(a, b int64) int64 {
 	sum := a + b
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// wireBlock is a block as it came, under its layout's columns. Its bytes are the message's.
+// wireBlock returns a block as it was received, with the number of columns of its layout. Its bytes are the message's.
 func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 	if b.GetCodec() < 0 || b.GetCodec() > math.MaxUint8 {
 		return block.Block{}, fmt.Errorf("codec %d is not known", b.GetCodec())
@@ -175,7 +175,7 @@ func (p *part) block(of *block.Block) block.Block {
 	return out
 }
 
-// asSamples appends the part as columns of samples.
+// asSamples appends the part as columns of samples. This takes more bytes than a block, but loses nothing.
 func (p *part) asSamples(of *block.Block, to *journal.Batch) {
 	to.Values = slices.Clip(to.Values) // it may be the message's
 	next := 0
@@ -189,7 +189,8 @@ func (p *part) asSamples(of *block.Block, to *journal.Batch) {
 	}
 }
 
-// name is the journal's layout of a part's columns.
+// name returns the journal's layout for the columns of a part. The last answer is remembered, since the same series of
+// a layout are usually bad from one batch to the next.
 func (l *layout) name(p *part, t *table) (journal.LayoutID, error) {
 	switch {
 	case len(p.columns) == 0:

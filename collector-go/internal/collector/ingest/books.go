@@ -123,7 +123,7 @@ const (
 	otherTopologies    = "(other)"
 )
 
-// enter books a batch that is durable.
+// enter counts a batch that is durable. took is the time from its arrival to its durability.
 func (l *ledger) enter(topology string, received int, rejected *tally, duplicate bool, took time.Duration) {
 	l.latency.Observe(took.Seconds())
 	l.received.Add(float64(received))
@@ -158,7 +158,7 @@ func (l *ledger) refuse(topology string, rejected *tally) (all int) {
 // overRate counts that a batch of a topology has to wait.
 func (l *ledger) overRate(topology string) { l.rateLimited.WithLabelValues(l.named(topology)).Inc() }
 
-// named is a topology as the figures have it.
+// named returns a topology as a label value. Senders choose the names of topologies, so their number must be bounded.
 func (l *ledger) named(topology string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -120,7 +120,8 @@ type byNumber [17]*bound
 
 const maxBounds = 64
 
-// counted is how often each bounded field occurred in a request so far.
+// counted holds how often each bounded field occurred in a request so far. It is a fixed array, so that counting needs
+// no map.
 type counted [maxBounds]int32
 
 // numbered gives each bound its whole name and the place of its count.
@@ -144,7 +145,8 @@ func numbered(above string, next *int, of fields) *byNumber {
 // errWire stands for bytes that are no message; the decoder reports it better.
 var errWire = errors.New("cannot be decoded")
 
-// checkBounds returns an error that names the bound that an encoded ExportRequest exceeds, before it is decoded.
+// checkBounds returns an error that names the bound that an encoded ExportRequest exceeds. It reads the encoding once
+// and decodes nothing.
 func checkBounds(request []byte) error {
 	var counts counted
 	return requestBounds.check(request, &counts)

@@ -28,7 +28,8 @@ type Carriage struct {
 	MaxBytes int
 }
 
-// maxStatePart is how much of a state is sent in one message.
+// maxStatePart is the number of bytes of a state that one message carries. A state of several MB would be too large for
+// one gRPC message.
 const maxStatePart = 256 << 10
 
 // generation counts the collectors that an epoch of a sender has used. 0 and 1 both mean the first one.
@@ -108,7 +109,8 @@ func (s *stream) alight() {
 	}
 }
 
-// moved lets the journal know of a sender's new generation.
+// moved appends a sender's new generation to the journal. It defines the producer again when the journal has forgotten
+// it.
 func (s *Server) moved(p *producer, m *journal.Moved) error {
 	for renewals := 0; ; renewals++ {
 		m.Producer, m.TimeMs = p.name(), s.o.Now().UnixMilli()
@@ -186,7 +188,8 @@ func (s *stream) handOut() error {
 	}
 }
 
-// stateChanged holds a token when there may be a state to hand out; nil, for ever, where the sender carries none.
+// stateChanged returns a channel that holds a token when there may be a state to send. It is nil, and so never ready,
+// when the sender transfers no state.
 func (s *stream) stateChanged() <-chan struct{} {
 	if s.carriage == nil {
 		return nil

@@ -2,7 +2,7 @@ package ingest
 
 import "time"
 
-// timeRange is the event times that are taken, ms since the Unix epoch, both ends included.
+// timeRange is the range of accepted event times in ms since the Unix epoch, both ends included.
 type timeRange struct{ oldestMs, newestMs int64 }
 
 // clock decides which event times are credible. It uses two clocks: the system's, and one that has advanced evenly

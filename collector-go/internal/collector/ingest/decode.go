@@ -128,8 +128,8 @@ func (in *incoming) nextBlock() *pb.Block {
 	return in.blocks[in.used-1]
 }
 
-// decodeBlock decodes into an empty block, which then refers to the encoded one. One with a field that is not known
-// here, or in another form than senders write it, is left to proto.Unmarshal.
+// decodeBlock decodes into an empty block, which then refers to the encoded bytes. A block with an unknown field, or in
+// an unusual form, is left to proto.Unmarshal, so that both accept the same messages.
 func decodeBlock(encoded []byte, b *pb.Block) error {
 	for at := encoded; len(at) > 0; {
 		number, wire, n := protowire.ConsumeTag(at)

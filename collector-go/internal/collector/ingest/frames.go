@@ -2,8 +2,8 @@ package ingest
 
 import "encoding/binary"
 
-// frames follows HTTP/2's framing (RFC 9113, section 4.1) over one direction of a connection, in whatever pieces it
-// comes. It keeps no bytes and judges nothing: what is no HTTP/2 is gRPC's to refuse.
+// frames follows HTTP/2's framing (RFC 9113, section 4.1) in one direction of a connection, however the bytes are
+// split. It keeps no bytes and refuses nothing: bytes that are not HTTP/2 are for gRPC to refuse.
 type frames struct {
 	preface int // bytes still to come before the first frame
 	header  [frameHeaderBytes]byte

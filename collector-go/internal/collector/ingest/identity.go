@@ -26,7 +26,8 @@ type entry struct {
 	now    func() time.Time
 }
 
-// newEntry is who calls, who may write something.
+// newEntry identifies the caller and checks that it may write at all. The topology is checked later, when Open names
+// it.
 func (s *Server) newEntry(ctx context.Context) (*entry, error) {
 	e := &entry{guard: s.o.Guard, need: access.Need{Scope: access.Write}, now: s.o.Now}
 	if from, ok := peer.FromContext(ctx); ok {
@@ -53,7 +54,7 @@ func (e *entry) check() error {
 	return nil
 }
 
-// narrow is check for the topology that the caller writes for.
+// narrow checks the permission again for the topology that the caller writes to.
 func (e *entry) narrow(topology string) error {
 	e.need.Topology = topology
 	return e.check()

@@ -32,7 +32,7 @@ type incoming struct {
 // receive takes the next request of a stream. The error is the stream's end.
 func (in *incoming) receive(g grpc.ServerStream) error { return g.RecvMsg(in) }
 
-// codec is gRPC's for protobuf, but for requests: these are held to their bounds before they are decoded.
+// codec is gRPC's protobuf codec, except that requests are checked against their bounds before they are decoded.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -47,7 +47,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// owned is a message in memory that no pool takes back: as it came where that is so already, a copy where not.
+// owned returns a message in memory that no pool reuses, and copies it only when necessary. The journal keeps block
+// bytes for as long as readers need them, so pooled memory would change under them.
 func owned(data mem.BufferSlice) []byte {
 	if len(data) != 1 {
 		return joined(data)

@@ -37,6 +37,7 @@ func (l *layouts) get(id uint32) *layout { return l.byID[id] }
 // forget drops the journal's names.
 func (l *layout) forget() { l.whole, l.part, l.kept = 0, 0, nil }
 
+// pack encodes ids as differences. Layouts of a stream may list millions of series, and neighbours usually differ by 1.
 func pack(ids []uint32) []byte {
 	packed := make([]byte, 0, len(ids))
 	before := int64(0)

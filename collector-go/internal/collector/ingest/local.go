@@ -28,7 +28,7 @@ type Local struct {
 	sequence  uint64
 }
 
-// Local opens a sender of that epoch.
+// Local returns a sender with the given epoch. Close it, so that the journal records its end.
 func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 	if err := checkOpen(open); err != nil {
 		return nil, err

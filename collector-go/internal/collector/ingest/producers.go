@@ -70,7 +70,7 @@ func (p *producers) connect(place journal.ProducerDefined) (connected *producer,
 	return connected, nil
 }
 
-// renew defines a producer again that the journal may have forgotten, silent as it was for a day.
+// renew defines a producer again after the journal has forgotten it. The new id counts as a new connection.
 func (p *producers) renew(o *producer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

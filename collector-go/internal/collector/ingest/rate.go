@@ -86,7 +86,7 @@ func (p *rates) fill(b *bucket, now time.Time) {
 	b.at = now
 }
 
-// forgetFull lets the buckets go that are as full as a new one.
+// forgetFull removes full buckets. A full bucket equals a new one, so nothing is lost.
 func (p *rates) forgetFull(now time.Time) {
 	if len(p.buckets) < mostBuckets {
 		return

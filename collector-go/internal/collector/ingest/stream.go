@@ -39,6 +39,7 @@ type stream struct {
 	closed bool          // nothing is taken any more
 }
 
+// newStream returns a stream for a connected producer. run serves it; Stepped drives it by hand.
 func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string,
 	e *entry) *stream {
 	return &stream{server: s, grpc: g, producer: p, entry: e, answers: newAnswers(), room: make(chan struct{}, 1),
@@ -56,6 +57,7 @@ type answers struct {
 
 func newAnswers() *answers { return &answers{signal: make(chan struct{}, 1)} }
 
+// put appends an answer and wakes the handler. The journal's goroutine calls it, so it must not block.
 func (a *answers) put(err error) {
 	a.mu.Lock()
 	a.list = append(a.list, err)
@@ -73,7 +75,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// take hands out the list, which is valid until the next call but one.
+// take returns the list of answers, which is valid until the next call but one. Two slices are used in turn, so that
+// answers cause no allocation.
 func (a *answers) take() []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,7 +127,7 @@ func (s *stream) run() error {
 	}
 }
 
-// greet answers Open.
+// greet answers Open with the limits of the collector, so that a sender can adapt its batches to them.
 func (s *stream) greet() error {
 	o := s.server.o
 	opened := &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}
@@ -155,7 +158,8 @@ func (s *stream) receive(stopped <-chan struct{}) error {
 // errStopped ends a goroutine whose stream has ended.
 var errStopped = errors.New("the stream has ended")
 
-// await returns when the window has room: the sender has to wait for answers.
+// await returns when the window has capacity. Until then the sender has to wait for answers: the window bounds the
+// memory that one stream can take.
 func (s *stream) await(stopped <-chan struct{}) error {
 	for {
 		if s.hasRoom() {
@@ -262,7 +266,8 @@ func (s *stream) take(in *incoming) error {
 	return s.hand(b, now, begun)
 }
 
-// check holds a batch to the protocol and takes its definitions.
+// check validates a batch against the protocol and takes its definitions. All batches of a stream must have the same
+// epoch: the acknowledgements name only one.
 func (s *stream) check(b *pb.Batch) error {
 	if err := s.admission.check(b, s.table); err != nil {
 		return err
@@ -354,6 +359,7 @@ type booking struct {
 	err       error
 }
 
+// newBooking returns a booking from the pool. Its done callback is created once, because a method value allocates.
 func newBooking(s *Server, answers *answers) *booking {
 	b, _ := s.bookings.Get().(*booking)
 	if b == nil {
@@ -374,6 +380,7 @@ func (b *booking) handed(duplicate bool) {
 	b.enter()
 }
 
+// answered is the journal's callback. It reads answers first: after enter the booking may belong to another batch.
 func (b *booking) answered(err error) {
 	b.err = err
 	answers := b.answers
@@ -404,6 +411,8 @@ func (s *stream) sayFull(sequence uint64, reason error) {
 	}
 }
 
+// retryAfterMs returns how long a sender should wait before it sends a refused batch again, in ms. It is never 0,
+// because a sender would then retry in a tight loop.
 func retryAfterMs(err error) uint32 {
 	var full *journal.FullError
 	var beyond *rateError

@@ -111,7 +111,7 @@ func (s *slots) get(id uint32) slot {
 	return s.sparse[id]
 }
 
-// put sets what an id stands for. The array grows to at most twice the ids that are known, whatever ids a sender
+// put sets the meaning of an id. The array grows to at most twice the number of known ids, whichever ids a sender
 // chooses.
 func (s *slots) put(id uint32, to slot) {
 	if s.get(id).row == 0 {
@@ -146,7 +146,8 @@ func (s *slots) of(k kind) iter.Seq[uint32] {
 	}
 }
 
-// add takes definitions. The error is one that ends the stream.
+// add takes the definitions of series. An error ends the stream. A definition that is bad in itself does not: it is
+// remembered as bad, and the samples of its id are rejected with an example.
 func (t *table) add(definitions []*pb.SeriesDefinition) error {
 	defer t.resolveAll() // those before a bad one too
 	for _, d := range definitions {
@@ -207,7 +208,7 @@ func (t *table) keepExample(err error) int {
 	return len(t.examples) - 1
 }
 
-// await lets a series be resolved with others; until then there is no room for it.
+// await queues a series to be resolved together with others. Until then the series counts as limited.
 func (t *table) await(id uint32, raw metric.Raw, place int) {
 	if t.slots.get(id).kind() != limited {
 		t.limited++
@@ -274,7 +275,8 @@ func (t *table) retryLimited(now time.Time) {
 	t.resolveAll()
 }
 
-// renewAll is renew for all that a batch uses, its layouts included: the journal has forgotten some of it.
+// renewAll renews every series and layout that a batch uses, because the journal has forgotten some of them. It does
+// not find out which, because this is rare.
 func (t *table) renewAll(b *pb.Batch) {
 	for _, id := range b.GetSamples().GetSeriesIds() {
 		t.renew(id)

@@ -17,7 +17,7 @@ type window struct {
 	rejections []*pb.Rejection // to be said with the next acknowledgement
 }
 
-// flight is one batch that the journal has not answered.
+// flight is a batch that was appended to the journal and has no answer yet.
 type flight struct {
 	sequence   uint64
 	overtaken  bool // an older batch was refused after this one was handed over; it is acknowledged when it comes again

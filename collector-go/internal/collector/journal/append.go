@@ -113,6 +113,7 @@ func (j *Journal) hasRoomFor(o origin) bool {
 	return len(j.state.epochs) < j.o.MaxEpochs
 }
 
+// full returns a *FullError and counts it by reason, so that operators see which limit refuses senders.
 func (j *Journal) full(reason string, err error) error {
 	j.figures.full.WithLabelValues(reason).Inc()
 	return &FullError{Reason: reason, RetryAfter: j.o.RetryInterval, Err: err}

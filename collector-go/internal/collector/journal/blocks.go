@@ -59,7 +59,8 @@ func sizesHold(x *block.Block) bool {
 	return x.Codec != block.Doubles || len(x.Values) == 8*x.Samples()
 }
 
-// decodeBlocks is the inverse of appendBlocks. Presence and values refer to the payload.
+// decodeBlocks is the inverse of appendBlocks. Presence and values refer to the payload, so that a reader copies no
+// values.
 func decodeBlocks(c *varint.Reader, b *Batch) {
 	n := c.Count(minBlock)
 	b.Blocks = slices.Grow(b.Blocks[:0], n)[:n]

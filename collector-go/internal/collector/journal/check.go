@@ -71,8 +71,9 @@ func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC333
 
 const maxFindings = 1000
 
-// CheckVersions looks at the heads of all segments in dir and changes nothing. It returns a format.ErrNewer that names
-// the segments which a newer program wrote.
+// CheckVersions reads the headers of all segments in dir and changes nothing. It returns an error that wraps
+// disk.ErrNewer and names the segments that a newer program wrote. A program checks this before it changes any file of
+// its data directory.
 func CheckVersions(dir string, fs disk.FS) (err error) {
 	j := newJournal(dir, Options{FS: fs})
 	names, _ := j.fs.ReadDir(dir) // opening it reports what is wrong with that
@@ -186,7 +187,7 @@ func (c *check) segment(s segment) error {
 	})
 }
 
-// record looks at a whole record.
+// record checks a whole record: its payload must decode, and may refer only to what its segment defines.
 func (c *check) record(s segment, rec record, reader *Reader) {
 	c.report.Records++
 	entry, err := reader.decode(rec, true)

@@ -111,7 +111,7 @@ func (c *committer) run() {
 	}
 }
 
-// retry waits, then tries a fresh segment; false when the journal closes.
+// retry waits for RetryInterval and tries a new segment. It returns false when the journal closes.
 func (c *committer) retry() bool {
 	timer := time.NewTimer(c.j.o.RetryInterval)
 	defer timer.Stop()
@@ -167,7 +167,7 @@ func (c *committer) drain() {
 	}
 }
 
-// takeGroup is what waits; before is the group before, which is done with.
+// takeGroup returns the next group. before is the previous group, whose memory is reused.
 func (c *committer) takeGroup(before []queued) []queued {
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
@@ -175,7 +175,8 @@ func (c *committer) takeGroup(before []queued) []queued {
 	return c.j.queue.take()
 }
 
-// commit makes a group durable.
+// commit writes a group and makes it durable with one fsync. It encodes a part at a time, so that the bytes are still
+// in the processor's cache when they are written.
 func (c *committer) commit(group []queued) error {
 	if c.offset >= c.limit {
 		if err := c.rotate(group); err != nil {

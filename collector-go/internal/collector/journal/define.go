@@ -36,7 +36,7 @@ func (j *Journal) DefineAll(to []SeriesID, series []metric.Raw, mostNew int) []S
 	return to
 }
 
-// define is the ID of one series, 0 where it has none and may get none. The caller holds mu.
+// define returns the ID of one series, or 0 when it has none and may get none. The caller holds mu.
 func (j *Journal) define(series *metric.Raw, hour int64, mostNew int) SeriesID {
 	d := j.state.dict
 	hash := d.hashSeries(series)

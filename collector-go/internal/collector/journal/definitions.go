@@ -15,7 +15,8 @@ type used[T any] struct {
 	hour int64
 }
 
-// stringTable is the string table of a series record.
+// stringTable is the string table of a series record. Each distinct string is written once, because series share most
+// of them.
 type stringTable struct {
 	index map[string]uint64
 	list  []string

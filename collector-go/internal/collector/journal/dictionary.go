@@ -267,7 +267,7 @@ func (s *state) useSeries(id uint32, hour int64) error {
 	return nil
 }
 
-// missing returns why an id is not known: ids below next once were.
+// missing returns why an id is not known. Ids are assigned in rising order, so an id below next was known once.
 func missing(what string, id, next uint32) error {
 	if id > 0 && id < next {
 		return fmt.Errorf("%w: %s %d", ErrForgotten, what, id)

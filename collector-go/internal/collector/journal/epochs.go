@@ -144,8 +144,8 @@ func appendHistory(to []byte, h *history) []byte {
 	return to
 }
 
-// decode adds the rows of an epochs record to what is known already: a head that a crash has torn knows less than the
-// segment before it. The rows of version 1 (scoped false) are of any topology.
+// decode adds the rows of an epochs record to those already known. It never replaces rows: the header that a crash tore
+// has fewer rows than the segment before it. Rows of version 1 (scoped false) match any topology.
 func (e epochs) decode(payload []byte, scoped bool) error {
 	c := varint.Of(payload)
 	for range c.Count(18) {

@@ -62,7 +62,8 @@ func (d *dictionary) idle(b before, nowHour int64) *Forgotten {
 	return f
 }
 
-// known is the hour of a last use: now, where it was before the journal had a clock.
+// known returns the hour of a last use. A row from before the journal had a clock counts as used now, so that it is not
+// forgotten at once.
 func known(usedHour, nowHour int64) int64 {
 	if usedHour == 0 {
 		return nowHour
@@ -122,7 +123,8 @@ func (d *dictionary) retire(f *Forgotten) {
 	}
 }
 
-// drop frees the rows of what was forgotten: the record of that is durable.
+// drop frees the rows of forgotten ids. It runs when the record of it is durable, because the header of a segment that
+// starts before must still define them.
 func (d *dictionary) drop(f *Forgotten) {
 	d.retire(f)
 	for _, id := range f.Layouts {

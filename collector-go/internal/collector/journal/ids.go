@@ -72,7 +72,8 @@ func (l *byID[T]) all() iter.Seq[*T] {
 
 const setIDs = 4096
 
-// idSet is a set of ids, a bit each; the memory of old ones comes free as that of byID does.
+// idSet is a set of ids with one bit for each. Every reader has such sets, so a map would be too large. Empty chunks
+// are freed as those of byID are.
 type idSet []*[setIDs / 64]uint64
 
 func (s idSet) has(id uint32) bool {

@@ -75,7 +75,7 @@ type share struct {
 // of it. Whatever the others do, some of it stays free for a topology that starts to send.
 const shareOfFree = 2
 
-// full reports whether a topology has its share of a queue of so many bytes.
+// full reports whether a topology has its share of a queue with room for most bytes.
 func (q *queue) full(topology string, most int64) bool {
 	has := q.shares[topology]
 	return has.bytes > 0 && has.bytes >= shareOfFree*(most-q.bytes) || has.records > 0 &&
@@ -139,7 +139,7 @@ func (q *queue) written(group []queued) {
 	}
 }
 
-// reuse takes a group's memory, which nobody looks at any more.
+// reuse keeps the memory of a written group for the next one. The group must not be used any more.
 func (q *queue) reuse(group []queued) {
 	if cap(group) > cap(q.spare) && cap(group) <= maxSpareRecords {
 		clear(group)

@@ -140,7 +140,7 @@ func (r *Reader) nextOfGroup() Entry {
 	return nil
 }
 
-// place is how far the reader has read.
+// place returns how far the reader has read. It may be behind at, while the reader collects definitions for its start.
 func (r *Reader) place() Position {
 	if r.number == 0 {
 		return r.at
@@ -358,7 +358,8 @@ func (r *Reader) forget(f *Forgotten) {
 	})
 }
 
-// knowsAll reports whether all that a batch refers to was handed out.
+// knowsAll reports whether the caller received every definition that a batch uses. If not, the definition was in a
+// damaged record, and the batch counts as damaged too: nobody could say what its numbers mean.
 func (r *Reader) knowsAll(b *Batch) bool {
 	if !r.hasSeries(b.IDs) || !r.producers.has(uint32(b.Producer)) {
 		return false

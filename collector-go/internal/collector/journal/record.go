@@ -29,7 +29,7 @@ const (
 	kindLast = kindMoved
 )
 
-// defines reports whether a record holds what others refer to, as all of a head's do, and no entry of its own.
+// defines reports whether a record only defines what others refer to. All records of a segment header do.
 func (k kind) defines() bool {
 	switch k {
 	case kindSegment, kindSeries, kindProducersV1, kindEpochsV1, kindLayouts, kindProducers, kindEpochs:

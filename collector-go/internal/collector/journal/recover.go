@@ -38,7 +38,8 @@ func (j *Journal) recover() error {
 	return nil
 }
 
-// findSegments lists the segments, each with the end that a later segment's head names, or else its file's.
+// findSegments lists the segments with their ends. The header of a later segment names the end of the one before; the
+// last segment ends with its file. It also reports segments that are missing from the sequence.
 func (j *Journal) findSegments() ([]segment, error) {
 	names, err := j.fs.ReadDir(j.dir)
 	if err != nil {
@@ -91,8 +92,8 @@ func (j *Journal) measure(s *segment) (previous Position, err error) {
 	return previous, err
 }
 
-// rebuild makes the state from the newest segments that suffice for it, and returns the first of them. Their ends
-// become those of their last whole records.
+// rebuild builds the state from the fewest newest segments that suffice, and returns the first of them. It sets their
+// ends to the ends of their last whole records.
 func (j *Journal) rebuild(found []segment) (start int, err error) {
 	for start = len(found) - 1; start >= 0; start-- {
 		j.state = newState()

@@ -102,7 +102,8 @@ func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 // before slices.
 const segmentsFree = 6
 
-// diskLacks is how many bytes the disk lacks of the room that there must be; 0 or less where it lacks none.
+// diskLacks returns how many bytes of free space the disk lacks; 0 or less when it has enough. A disk that does not
+// report its free space counts as large enough.
 func (j *Journal) diskLacks() int64 {
 	free, size, err := j.fs.Free(j.dir)
 	if err != nil {

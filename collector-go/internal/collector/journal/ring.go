@@ -14,7 +14,7 @@ type ring struct {
 	groups []*group // oldest first; each begins where the one before ends
 }
 
-// group is the entries of one write. It never changes.
+// group is the entries of one write. It never changes, so readers use it without a lock.
 type group struct {
 	from, to Position
 	items    []item
@@ -67,8 +67,8 @@ func (r *ring) push(g *group, had Position) {
 
 func (r *ring) clear() { r.groups, r.bytes = nil, 0 }
 
-// behind is the group that goes on behind a place, and which of its items is the first; nil where that is not in
-// memory.
+// behind returns the group that continues after a position, and the index of its first item. It returns nil when that
+// position is not in memory.
 func (r *ring) behind(place Position) (*group, int) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].to > place })
 	if i == len(r.groups) || r.groups[i].from > place {

@@ -71,8 +71,8 @@ func (s *scanner) stepOverUnreadable() {
 	}
 }
 
-// behindDamage finds the next whole record behind the damaged one at off. Where the header is sound its length leads
-// there.
+// behindDamage finds the next whole record behind a damaged one. A sound record header leads there by its length.
+// Otherwise every offset is tried, which is slow but happens only on damage.
 func (s *scanner) behindDamage(off int64) (int64, error) {
 	length, sound, err := s.lengthAt(off)
 	if err != nil {

@@ -105,8 +105,8 @@ func (c *committer) createSegment(number uint32, head []byte) (disk.File, error)
 	return file, nil
 }
 
-// addSegment opens a segment to readers, and the journal to batches. fresh is what readers that have all before it need
-// of its head; nil where they have to read it.
+// addSegment makes a new segment visible to readers, and accepts batches again after a failure. fresh holds the part of
+// its header that readers in memory need; nil makes them read the header from the file.
 func (j *Journal) addSegment(s segment, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -61,7 +61,8 @@ func (p *Player) advance(f *File) error {
 	}
 }
 
-// clock is the consumer's clock at a data point. Where a line does not say it shows the newest event's time.
+// clock returns the consumer's clock at a data point. A line without a clock is assumed to come at the newest event
+// time.
 func (f *File) clock(point *capture.Point) int64 {
 	if point.NowMs > 0 {
 		return point.NowMs
@@ -69,7 +70,8 @@ func (f *File) clock(point *capture.Point) int64 {
 	return max(f.nowMs, point.TimeMs, 1)
 }
 
-// open makes the sender for a data point, a new one where a consumer started again.
+// open creates the sender for a data point, and a new one when the consumer was restarted. A new sender has a new
+// epoch, as a restarted worker has.
 func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	if f.sender != nil && f.prepare == point.Prepare {
 		return nil
@@ -118,8 +120,8 @@ func (p *Player) settleName(f *File, files []*File) {
 		"file", f.name, "topology", said, "stored_as", f.topology)
 }
 
-// taken reports whether another run has a topology's name from now on. A capture that does not say its run is taken for
-// the one that was played before under the same name, but for one that is being played.
+// taken reports whether another run uses a topology's name from now on. A capture that does not name its run counts as
+// the run that was stored under that name before. It never shares a name with another capture of the same replay.
 func (p *Player) taken(f *File, name string, files []*File) bool {
 	for _, other := range files {
 		if other != f && other.sender != nil && other.topology == name &&

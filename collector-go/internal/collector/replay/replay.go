@@ -23,7 +23,8 @@ type Clock struct{ ms atomic.Int64 }
 // Now is the time that the clock shows.
 func (c *Clock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
 
-// Marks takes the clock's ticks: the journal.
+// Marks receives the clock's ticks. The journal implements it: the slicer learns the time only from the journal, so the
+// replay has to write it there.
 type Marks interface {
 	Mark(journal.Entry) error
 }

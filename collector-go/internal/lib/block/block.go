@@ -57,7 +57,7 @@ func (b *Block) TimeMs(row int) int64 {
 // Cells is how many there are, samples or not.
 func (b *Block) Cells() int { return b.Columns * b.Rows }
 
-// Present reports whether a cell holds a sample.
+// Present reports whether a cell holds a sample. Cells are missing when a series was not reported at one of the times.
 func (b *Block) Present(cell int) bool {
 	return b.Presence == nil || b.Presence[cell>>3]>>(cell&7)&1 == 1
 }
@@ -77,9 +77,9 @@ func (b *Block) Samples() int {
 	return n
 }
 
-// Check returns an error that names a violation of the block's form. It must have passed before Samples, Floats and
-// FirstNonNumber are called: they index by the block's own numbers, and would panic on a block from a hostile sender.
-// Values that are NaN or infinite do not violate the form (see FirstNonNumber).
+// Check returns an error that names a violation of the block's form. Call it before Samples, Floats and FirstNonNumber.
+// These index by the block's own numbers, and would panic on a malformed block from the network. Values that are NaN or
+// infinite do not violate the form (see FirstNonNumber).
 func (b *Block) Check() error {
 	switch {
 	case b.Columns < 1 || b.Columns > MaxColumns:
@@ -107,6 +107,7 @@ func (b *Block) Check() error {
 	return b.checkValues()
 }
 
+// checkPresence refuses bits behind the last cell, because Samples counts whole bytes and would count them.
 func (b *Block) checkPresence() error {
 	if b.Presence == nil {
 		return nil

@@ -23,7 +23,8 @@ func AppendTrimmed(to []byte, values []float64) []byte {
 	return to
 }
 
-// checkTrimmed returns an error that names what is wrong with the values of n samples.
+// checkTrimmed returns an error that names what is wrong with the values of n samples. It adds up the widths, so that
+// decoding never reads beyond the bytes.
 func checkTrimmed(values []byte, n int) error {
 	head := (n + 1) / 2
 	if len(values) < head {

@@ -49,7 +49,7 @@ func (o Options) definition(id uint32, s Series) *pb.SeriesDefinition {
 	return d
 }
 
-// held is a batch that waits, without what is a stream's.
+// held is a queued batch without the parts that belong to one stream, such as definitions. made starts its expiry.
 type held struct {
 	batch *pb.Batch
 	made  time.Time

@@ -10,7 +10,8 @@ import (
 // maxLayouts bounds the layouts of a sender; samples of any other stay columns.
 const maxLayouts = 256
 
-// layouts are the lists of series that came at one time, as they are defined for a collector that takes blocks.
+// layouts holds the lists of series that were offered together, as they are defined for a collector that accepts
+// blocks. They outlive a stream, since a program offers the same series again and again.
 type layouts struct {
 	ids  map[string]uint32
 	list []*pb.Layout // by id, from 1

@@ -110,7 +110,8 @@ func (s *Sender) notifyDrained() {
 	}
 }
 
-// expire abandons what is too old for the protocol. It is called under the lock.
+// expire drops batches that are older than Options.Expiry. The collector forgets after some time which batches it has,
+// so an older batch could be stored twice. The caller holds mu.
 func (s *Sender) expire(now time.Time) {
 	n := 0
 	for n < len(s.queue) && now.Sub(s.queue[n].made) > s.options.Expiry {
@@ -150,7 +151,8 @@ func (s *Sender) next(t streamKnows) *pb.Batch {
 	return b
 }
 
-// drops are the losses here, as they are reported to the collector.
+// drops returns the losses in this sender's queue as running totals. They are reported with every batch, so that a lost
+// report costs nothing.
 func (s *Sender) drops() (drops []*pb.Drop) {
 	if full := s.figures.Dropped - s.figures.Expired; full > 0 {
 		drops = append(drops, &pb.Drop{Reason: pb.DropReason_DROP_REASON_QUEUE_FULL, TotalSamples: full})
