@@ -88,7 +88,8 @@ var nonFinite = []string{"NaN", "-Infinity", "Infinity"}
 // nonFiniteMark stands before such a word when it is made a string, so that no string of the capture is taken for one.
 const nonFiniteMark = "\x00number "
 
-// quoteNonFinite makes strings of bare words for what is no finite number.
+// quoteNonFinite turns bare words for NaN and infinities into strings with a mark in front, so that the JSON decoder
+// accepts them. No string of the capture can be mistaken for one.
 func quoteNonFinite(text []byte) []byte {
 	var out bytes.Buffer
 	inString := false

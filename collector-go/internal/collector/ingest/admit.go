@@ -32,7 +32,8 @@ type tally struct {
 
 const maxReason = int(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM)
 
-// reject counts a sample, and returns where an example of the reason is to be put; nil where there is one.
+// reject counts a sample, and returns the place for an example of the reason, or nil when there is one already. The
+// caller formats the example only then, because formatting every rejected sample would cost more than admitting it.
 func (a *admission) reject(reason pb.RejectionReason) (example *string) {
 	if a.rejected == nil {
 		a.rejected = &tally{}
@@ -109,7 +110,7 @@ func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Tim
 	return a.admitBlocks(b.GetBlocks(), a.blocks, t)
 }
 
-// samples is how many a checked batch has.
+// samples returns the number of samples in a checked batch. The rate limit counts them before anything is admitted.
 func (a *admission) samples(b *pb.Batch) int {
 	n := len(b.GetSamples().GetValues()) + len(b.GetHistograms())
 	for i := range a.blocks {
@@ -132,7 +133,7 @@ func newBatch(blocks int) *journal.Batch {
 	return &with.Batch
 }
 
-// release forgets a batch.
+// release drops the references to a batch, so that an idle stream keeps no message in memory.
 func (a *admission) release() {
 	clear(a.blocks)
 	a.batch, a.rejected, a.ids = nil, nil, a.ids[:0]
@@ -221,6 +222,8 @@ func (a *admission) admitPlace(id uint32, s slot, timeMs int64, t *table) bool {
 	return false
 }
 
+// admitHistograms admits distributions. It replaces each id in place by the journal's, and remembers the stream's ids
+// for restore.
 func (a *admission) admitHistograms(histograms []*pb.HistogramSample, t *table) {
 	for _, h := range histograms {
 		id := h.GetSeriesId()

@@ -142,7 +142,7 @@ func (l *ledger) enter(topology string, received int, rejected *tally, duplicate
 	l.add(received, journaled, 0, rejected)
 }
 
-// refuse shows what was rejected, and returns how many samples that are.
+// refuse exports the rejected samples as metrics, by reason and by topology, and returns how many there are.
 func (l *ledger) refuse(topology string, rejected *tally) (all int) {
 	topology = l.named(topology)
 	for reason, n := range rejected.samples {
@@ -155,7 +155,8 @@ func (l *ledger) refuse(topology string, rejected *tally) (all int) {
 	return all
 }
 
-// overRate counts that a batch of a topology has to wait.
+// overRate counts a batch that has to wait because its topology exceeds its rate. Its samples are not counted as
+// received.
 func (l *ledger) overRate(topology string) { l.rateLimited.WithLabelValues(l.named(topology)).Inc() }
 
 // named returns a topology as a label value. Senders choose the names of topologies, so their number must be bounded.

@@ -205,7 +205,8 @@ type carriers struct {
 	first map[string]journal.Epoch // of which this process has journaled that their sender carries it, by topology
 }
 
-// begins reports whether that is still to be journaled of a sender whose first collector this is.
+// begins reports whether the first generation of a sender is still to be recorded in the journal. It is recorded once
+// per process, because batches from before a restart do not show that the sender transfers its state.
 func (c *carriers) begins(topology string, epoch journal.Epoch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +230,8 @@ type carrier struct {
 	stream *stream // the newest
 }
 
-// enter notes a stream; a further task of a topology is refused.
+// enter records the stream of a topology, and refuses a further task of the same topology. A new stream of the same
+// task replaces the old one, since a sender reconnects before the old stream's end is noticed.
 func (c *carriers) enter(topology string, task int32, of *stream) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,7 @@ func newClock(now func() time.Time, ahead, maxAge time.Duration) *clock {
 	return &clock{now: now, start: now(), ahead: ahead, maxAge: maxAge}
 }
 
-// allowed is the range at the time now.
+// allowed returns the accepted range of event times at the time now. The range is as wide as the two clocks permit.
 func (c *clock) allowed(now time.Time) timeRange {
 	wall := now.UnixMilli()
 	even := c.start.UnixMilli() + now.Sub(c.start).Milliseconds() // Sub follows the monotonic clock

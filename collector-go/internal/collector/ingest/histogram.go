@@ -34,7 +34,8 @@ func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// checkSpans holds the buckets' runs against the counts that they are for.
+// checkSpans checks that the spans of buckets are in order and match the number of counts. Otherwise a count could
+// belong to no bucket.
 func checkSpans(h *pb.HistogramSample) error {
 	var buckets, index int64
 	for i, span := range h.GetPositiveSpans() {
@@ -54,6 +55,7 @@ func checkSpans(h *pb.HistogramSample) error {
 	return nil
 }
 
+// checkCounts checks that the buckets add up to the count of observations, without overflow.
 func checkCounts(h *pb.HistogramSample) error {
 	sum, carry := h.GetZeroCount(), uint64(0)
 	for _, n := range h.GetPositiveCounts() {

@@ -97,7 +97,7 @@ func New(j Journal, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Books are the samples that came, by what became of them.
+// Books returns the counts of samples by outcome since the start, as one consistent reading.
 func (s *Server) Books() Books { return s.ledger.snapshot() }
 
 // Shutdown ends every stream with UNAVAILABLE after its batches are acknowledged, so that senders resend nothing. Serve
@@ -118,6 +118,8 @@ func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	return err
 }
 
+// export checks the caller, takes a stream slot, connects the producer and runs the stream. Each step is undone in
+// reverse order, so that a stream that fails half-way leaves nothing behind.
 func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
 	entry, err := s.newEntry(g.Context())
 	if err != nil {
@@ -189,6 +191,8 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 // errClosing is how streams end when the collector does.
 var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
 
+// connect records in the journal that a producer opened a stream. disconnect must follow, or the producer would look
+// connected until the next start.
 func (s *Server) connect(open *pb.Open) (*producer, error) {
 	p, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(),
 		TopologyID: open.GetTopologyId(),
@@ -250,7 +254,7 @@ func (s *Server) defineLayout(series []journal.SeriesID) (journal.LayoutID, erro
 	return s.journal.DefineLayout(series)
 }
 
-// surplus implements definer.
+// surplus implements definer. It only counts: the samples of such series are rejected with a reason when they come.
 func (s *Server) surplus(n int) { s.ledger.surplus.Add(float64(n)) }
 
 // Bounds of the layouts of one stream: each series in a few of them, a few dozen for each worker.

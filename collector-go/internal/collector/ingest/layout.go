@@ -34,7 +34,7 @@ var errLayouts = errors.New("the stream has defined as many layouts as one may")
 
 func (l *layouts) get(id uint32) *layout { return l.byID[id] }
 
-// forget drops the journal's names.
+// forget drops the journal's ids of a layout, so that they are asked for again.
 func (l *layout) forget() { l.whole, l.part, l.kept = 0, 0, nil }
 
 // pack encodes ids as differences. Layouts of a stream may list millions of series, and neighbours usually differ by 1.
@@ -60,7 +60,8 @@ func (l *layout) unpack(to []uint32) []uint32 {
 	return to
 }
 
-// addLayouts takes definitions. The error is one that ends the stream; with errLayouts a new one can go on.
+// addLayouts takes the definitions of layouts. An error ends the stream. After errLayouts the sender can open a new
+// stream and define only the layouts that it still uses.
 func (t *table) addLayouts(definitions []*pb.Layout) error {
 	for _, d := range definitions {
 		if err := t.addLayout(d); err != nil {

@@ -70,7 +70,7 @@ func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection
 	}
 }
 
-// hand gives a batch to the journal and waits for the disk.
+// hand appends a batch to the journal and waits until it is durable.
 func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
 	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newBooking(l.server, l.answers),
 		arrived)

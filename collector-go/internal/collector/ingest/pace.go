@@ -105,7 +105,8 @@ func (c *pacedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// came records what a sender sent, and returns why it must be cut off, if it must.
+// came follows the received bytes, and returns a reason when the connection must be closed. It checks the speed of
+// messages twenty times per grace period, not at every read.
 func (c *pacedConn) came(p []byte, now time.Time) (why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +138,8 @@ func (c *pacedConn) over(f *frames) {
 	}
 }
 
-// data takes a piece of a stream. It is called under the lock.
+// data follows a piece of a stream's messages: gRPC's prefix of five bytes, which holds the length, and then the
+// message. The caller holds mu.
 func (c *pacedConn) data(stream uint32, piece []byte, now time.Time) {
 	m := c.messages[stream]
 	if m == nil {

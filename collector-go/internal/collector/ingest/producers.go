@@ -47,7 +47,7 @@ func (p *producer) worker() metric.Worker {
 	return metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port}
 }
 
-// connect notes a stream that was admitted.
+// connect records a new stream of a producer, in the journal and here, and returns the producer that its streams share.
 func (p *producers) connect(place journal.ProducerDefined) (connected *producer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,8 @@ func (p *producers) anyOf(w metric.Worker) bool {
 // publishEvery is how often a producer's skew is shown at most.
 const publishEvery = time.Second
 
-// sent notes when, by its own clock, a producer sent a batch that came now.
+// sent updates the clock skew from a batch: sentMs is the producer's clock at sending, and now the collector's at
+// receipt.
 func (p *producer) sent(sentMs int64, now time.Time) {
 	if sentMs == 0 {
 		return

@@ -47,7 +47,7 @@ func (e *rateError) Error() string {
 	return fmt.Sprintf("topology %s sends more than %.0f samples a second", e.topology, e.perSecond)
 }
 
-// take admits so many samples of a topology, or returns a *rateError with how long to wait.
+// take admits the samples of a batch, or returns a *rateError that says how long the topology has to wait.
 func (p *rates) take(topology string, samples int, now time.Time) error {
 	if p.perSecond == 0 || samples == 0 {
 		return nil

@@ -173,7 +173,7 @@ func (s *stream) await(stopped <-chan struct{}) error {
 	}
 }
 
-// hasRoom reports whether the window has room for a batch.
+// hasRoom reports whether the window has capacity for another batch.
 func (s *stream) hasRoom() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -388,7 +388,8 @@ func (b *booking) answered(err error) {
 	answers.put(err)
 }
 
-// enter books when both parts are there; the booking is then another batch's.
+// enter counts the batch when both parts are there, and returns the booking to the pool. Two goroutines call it; the
+// atomic counter decides which of them comes second.
 func (b *booking) enter() {
 	if b.parts.Add(1) < 2 {
 		return

@@ -244,7 +244,7 @@ func (t *table) resolveAll() (full bool) {
 	return err != nil
 }
 
-// renew lets a series be defined again under whatever id the journal has for it now.
+// renew queues a series to be defined again, under whatever id the journal has for it now.
 func (t *table) renew(id uint32) {
 	s := t.slots.get(id)
 	if k := s.kind(); k == number || k == histogram {
@@ -296,7 +296,8 @@ func (t *table) renewAll(b *pb.Batch) {
 	t.resolveAll()
 }
 
-// refusal is why samples of an id that is no good series are rejected.
+// refusal returns the reason for which samples of an id are rejected. An undefined id counts as a limit when the stream
+// has used all its ids, because the definition was then dropped here (see surplus).
 func (t *table) refusal(s slot) pb.RejectionReason {
 	switch {
 	case s.kind() == bad:

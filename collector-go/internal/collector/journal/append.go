@@ -119,8 +119,9 @@ func (j *Journal) full(reason string, err error) error {
 	return &FullError{Reason: reason, RetryAfter: j.o.RetryInterval, Err: err}
 }
 
-// Taken is the last batch of an epoch that the journal has, of those that a producer of that topology sent; known
-// reports whether it was Moved there, or sent one.
+// Taken returns the highest sequence of an epoch that the journal has, from producers of that topology. known reports
+// whether the journal has seen the epoch: it holds a batch of it, or a Moved entry. Ingest reports the sequence to a
+// sender that returns, so that the sender need not resend what is durable.
 func (j *Journal) Taken(topology string, epoch Epoch) (sequence uint64, known bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -131,10 +132,11 @@ func (j *Journal) Taken(topology string, epoch Epoch) (sequence uint64, known bo
 	return h.spans[len(h.spans)-1].last, true
 }
 
-// Mark queues a *Connected, *Disconnected, *Moved, *Tick or *Started. Ticks are lost while the disk fails; the others
-// are kept until it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from
-// being forgotten until its *Disconnected; ErrForgotten when it, or a series of a *Moved, was forgotten before.
-// ErrTooLarge for a *Moved whose state is.
+// Mark queues a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. It does not wait for the disk.
+//
+// Connected and Disconnected must be paired: a producer is not forgotten while it has an open stream. A tick is dropped
+// while the disk fails, because another one follows in a second. Other control records stay queued until the disk
+// accepts writes again. MaxBytes does not apply to them (about 3 MB a day), except to a Moved with its state.
 func (j *Journal) Mark(e Entry) error {
 	k, payload, timeMs, err := encodeMark(e)
 	if err != nil {

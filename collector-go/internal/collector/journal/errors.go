@@ -12,12 +12,13 @@ var (
 	ErrFull = errors.New("journal is full")
 	// ErrClosed is said by everything after Close.
 	ErrClosed = errors.New("journal is closed")
-	// ErrExpired is said by Reader for a position whose segment was deleted.
+	// ErrExpired is returned by Reader for a position whose segment was deleted: the reader lagged for too long.
 	ErrExpired = errors.New("journal position has been deleted")
-	// ErrAhead is said by Reader for a position that this journal cannot have given: its directory was replaced, and
-	// the position belongs to the one before.
+	// ErrAhead is returned by Reader for a position that this journal cannot have given. The journal's directory was
+	// replaced, and the position belongs to the previous journal. The caller has to start from the oldest entry.
 	ErrAhead = errors.New("position is ahead of the journal")
-	// ErrTooLarge is said of a batch that does not fit a record, whatever is done.
+	// ErrTooLarge is returned for a batch that does not fit into a record. A retry cannot succeed, so the sender must
+	// drop it.
 	ErrTooLarge = errors.New("batch is larger than a journal record may be")
 	// ErrForgotten is what Append returns for a batch that refers to a series, layout or producer that was idle and has
 	// been forgotten (see Forgotten). Nothing was taken; define what the batch refers to again, and send it under the
@@ -28,8 +29,8 @@ var (
 	ErrSeriesLimit   = errors.New("journal knows as many series as it may")
 	ErrProducerLimit = errors.New("journal knows as many producers as it may")
 	ErrLayoutLimit   = errors.New("journal knows as many layouts, or columns of layouts, as it may")
-	// ErrRead is said by Reader.Next when the disk does not give back what was written. Next may be called again, and
-	// tries again; Reader.StepOver abandons what cannot be read.
+	// ErrRead is returned by Reader.Next when the disk fails to return what was written. Next may be called again and
+	// tries again; Reader.StepOver skips what cannot be read. Patience decides when to do so.
 	ErrRead = errors.New("journal cannot be read")
 )
 

@@ -211,7 +211,8 @@ func longestIdle(rows []idleRow, need int) int64 {
 	return hour
 }
 
-// forgetSeries makes room for series: the longest idle go first. The caller holds mu.
+// forgetSeries frees series at the limit, the longest idle first. It frees at least a sixteenth of the limit if that
+// much is idle, so that the next new series need not search again. The caller holds mu.
 func (j *Journal) forgetSeries() {
 	if !j.pressedSeries.due(j.state.nowMs) {
 		return

@@ -111,7 +111,8 @@ func (s *state) snapshot(number uint32, previous Position) *snapshot {
 		timeMs: s.nowMs}}
 }
 
-// encode is the beginning of a segment's file: magic and head, the head copiesOnDisk times.
+// encode returns the beginning of a segment file: the magic bytes, and the segment header twice. With two copies, no
+// single damaged place costs the dictionary of the whole segment.
 func (s *snapshot) encode() []byte {
 	records := append([]queued{{kind: kindSegment, payload: s.head.encode()}}, s.rows.records()...)
 	for _, part := range s.epochs {

@@ -44,8 +44,11 @@ type Journal struct {
 	figures *figures
 	lock    disk.Lock
 
-	mu        sync.Mutex
-	state     *state                 // its epochs hold what is durable
+	mu sync.Mutex
+	// state is the dictionary, the deduplication state and the clock. Its epochs contain only durable batches.
+	state *state // its epochs hold what is durable
+	// inFlight holds the batches that are queued or being written. Together with state.epochs it answers whether a
+	// batch is a duplicate. A failed write clears it, since those batches will come again.
 	inFlight  map[batchName]struct{} // queued or being written
 	fresh     definitions            // defined, and in no record yet
 	queue     queue
@@ -53,6 +56,7 @@ type Journal struct {
 	readers   map[*Reader]Position // how far each that is open has read
 	sweptHour int64                // when a tick last looked for what is idle
 
+	// These limit how often a full dictionary is searched for idle rows.
 	pressedSeries, pressedLayouts, pressedProducers pressure
 
 	roomSecond int64 // when hasRoomFor last looked
@@ -66,6 +70,7 @@ type Journal struct {
 	durable    Position
 	changed    chan struct{} // closed and replaced when any of the above changes for readers
 
+	// releasing serializes Release, which deletes files and must not hold mu meanwhile.
 	releasing        sync.Mutex
 	deletionUnsynced bool // guarded by releasing
 	committer        *committer

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Options are the journal's settings. Start from DefaultOptions.
+// Options are the journal's settings. Start from DefaultOptions. Sizes are in bytes.
 type Options struct {
 	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts; an eighth of
 	// MaxBytes at most.

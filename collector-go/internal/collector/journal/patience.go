@@ -32,7 +32,7 @@ func (p *Patience) Failed() (wait time.Duration, stepOver bool) {
 	return p.delay, p.spent
 }
 
-// Failing reports whether something failed and nothing was read since.
+// Failing reports whether reads fail at the moment. Callers use it to log the beginning of a failure once.
 func (p *Patience) Failing() bool { return p.waited > 0 }
 
 // Succeeded is called after each entry that was read.

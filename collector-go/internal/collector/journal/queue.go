@@ -31,7 +31,8 @@ func (r *queued) lasting() bool {
 	return false
 }
 
-// appendTo appends the record as it will stand at a position.
+// appendTo encodes the record for a position. A batch is encoded only now and not in Append, because its checksum
+// covers its position. The streams also do not have to wait for the encoding.
 func (r *queued) appendTo(to []byte, at Position) []byte {
 	start := len(to)
 	to = beginRecord(to)

@@ -62,7 +62,7 @@ func (j *Journal) Reader(from Position) (*Reader, error) {
 	return r, nil
 }
 
-// hadByAll is up to where all open readers have read; 0 where there is none. The caller holds mu.
+// hadByAll returns the position up to which all open readers have read; 0 when there is no reader. The caller holds mu.
 func (j *Journal) hadByAll() Position {
 	if len(j.readers) == 0 {
 		return 0
@@ -177,7 +177,8 @@ func (r *Reader) read(rec record) Entry {
 	return entry
 }
 
-// decode is the record's entry, if it has one and that is wanted.
+// decode returns the entry of a record, if it has one and wanted is true. Definitions go to pending instead, since one
+// record holds up to 4,096 of them.
 func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 	switch {
 	case rec.kind == kindForgotten:
@@ -407,7 +408,8 @@ func (r *Reader) goOn(ctx context.Context) error {
 	}
 }
 
-// open starts on a segment.
+// open starts to read a segment. The segment may have been released since the step was chosen. That is no error when
+// the reader needed only its definitions, because the next segment header repeats them.
 func (r *Reader) open(s step) error {
 	if err := r.closeFile(); err != nil {
 		return fmt.Errorf("journal: close %s: %w", segmentName(r.number), err)
@@ -460,7 +462,8 @@ type step struct {
 	err     error
 }
 
-// stepFrom decides how a reader goes on that has read all that it knew of.
+// stepFrom decides where a reader continues that has read everything it knew of. It also records the reader's position,
+// so that the ring can release the groups that every reader has.
 func (j *Journal) stepFrom(r *Reader) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()

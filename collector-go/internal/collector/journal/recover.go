@@ -168,7 +168,8 @@ func (c *committer) settle() error {
 	return nil
 }
 
-// settleSegment cuts a segment's tail and writes its last whole records again in place.
+// settleSegment cuts the tail of a segment and writes its last whole records again in place. A segment that a crash
+// left empty is removed.
 func (c *committer) settleSegment(s *segment) error {
 	if s.end <= magicBytes { // a crash while it was begun left nothing in it
 		return c.j.fs.Remove(filepath.Join(c.j.dir, segmentName(s.number)))

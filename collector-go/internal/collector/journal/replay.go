@@ -110,8 +110,8 @@ func (s *state) replayForgotten(payload []byte) error {
 	return nil
 }
 
-// replaySegment takes a segment's records into the state up to scan.end. end is behind the last whole record; complete
-// reports that the segment's head was all there, so that nothing older is needed.
+// replaySegment applies a segment's records to the state, up to scan.end. end is the offset behind the last whole
+// record. complete reports that the segment header was complete, so that no older segment is needed.
 func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err error) {
 	var h head
 	inHead, found := true, false

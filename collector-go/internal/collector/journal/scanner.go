@@ -23,7 +23,8 @@ type scanner struct {
 	windowStart int64
 }
 
-// next is the next whole record, valid until the next call; io.EOF at the end. After an EOF end may be raised.
+// next returns the next whole record, which is valid until the next call, or io.EOF at the end. After io.EOF the caller
+// may raise end and call again; that is how a reader follows the segment that is being written.
 func (s *scanner) next() (record, error) {
 	for s.off < s.end {
 		rec, ok, err := s.recordAt(s.off)

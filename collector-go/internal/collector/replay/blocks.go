@@ -62,8 +62,8 @@ type numbered struct {
 	value float64
 }
 
-// fill puts samples into a batch: a block of one row for each task and time that has several, and columns for the rest.
-// ids are the sender's numbers of the samples' series.
+// fill adds samples to a batch. Samples of one task and time become a block with one row when there are several; the
+// rest become columns. ids are the sender's numbers of the samples' series.
 func (l *layouts) fill(out *pb.Batch, b *batch, ids []uint32) {
 	var order []tick
 	of := map[tick][]numbered{}

@@ -38,7 +38,7 @@ func NewFile(name string, r io.Reader) *File {
 	return &File{name: name, reader: capture.NewReader(name, r)}
 }
 
-// advance goes to the next data point, over malformed lines.
+// advance moves to the next data point. It skips malformed lines, counts them and keeps the first few errors.
 func (p *Player) advance(f *File) error {
 	for {
 		point, err := f.reader.Next()
@@ -168,8 +168,8 @@ func (f *File) add(b *batch) {
 	}
 }
 
-// finish is the batch as the plugin would send it: new series and layouts defined, its topology described once, drops
-// as a running total.
+// finish returns the batch as the plugin would send it: new series and layouts are defined, the topology is described
+// once, and drops are a running total.
 func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 	out := &pb.Batch{SendTimeMs: nowMs, Samples: &pb.SampleColumns{}}
 	if len(b.timesMs) > 0 {

@@ -135,8 +135,8 @@ func (b *Block) checkValues() error {
 	return fmt.Errorf("codec %d is not known", b.Codec)
 }
 
-// Floats appends the values of the cells that hold a sample, in the order of the cells. The block must have been
-// checked.
+// Floats appends the values of the cells that hold a sample, in the order of the cells. The block must have passed
+// Check. It allocates only when to lacks capacity.
 func (b *Block) Floats(to []float64) []float64 {
 	if b.Codec == Trimmed {
 		return appendTrimmed(to, b.Values, b.Samples())

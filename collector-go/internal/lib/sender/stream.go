@@ -168,7 +168,8 @@ func (s *Sender) authorized(ctx context.Context) (context.Context, error) {
 	return Authorized(ctx, s.options.TokenFile)
 }
 
-// Authorized is a context whose calls show the token that a file holds; "" for none.
+// Authorized returns a context whose calls carry the token in a file; an empty name means no token. The file is read at
+// each connection, so that a token can be replaced without a restart.
 func Authorized(ctx context.Context, tokenFile string) (context.Context, error) {
 	if tokenFile == "" {
 		return ctx, nil
