@@ -11,11 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A topology may be carried: its sender takes what is known of it from one collector to another (docs/decisions/0018).
-// So that each makes of the same batches the same slices, its time passes with them alone, by when they were sent, and
-// its sender counts as connected while it is away.
+// The state of a topology can move from one collector to another, together with its sender (docs/decisions/0018). Both
+// collectors must make the same slices from the same batches. Therefore the clock of such a topology advances with its
+// batches alone, by the time at which they were sent. The sender counts as connected while it is away.
 
-// carried is what a room has of that.
+// carried is the part of a topology's state that concerns such a move.
 type carried struct {
 	is      bool
 	clockMs int64 // as Slicer.clockMs, by its sender's batches
@@ -24,7 +24,8 @@ type carried struct {
 	quietMs int64 // how far clocks are off is not known of periods that began before: batches of then were sent again
 }
 
-// switchClocks exchanges the slicer's clock with a carried room's, for as long as its batch is at hand.
+// switchClocks exchanges the slicer's clock with the clock of a topology that moves. Begin and End both call it, so the
+// topology's clock is in force while its batch is added, and the slicer's clock is back afterwards.
 func (s *Slicer) switchClocks(r *room) {
 	if r != nil {
 		s.clockMs, r.carried.clockMs = r.carried.clockMs, s.clockMs
@@ -40,7 +41,8 @@ func (s *Slicer) timeOf(r *room) int64 {
 	return s.clockMs
 }
 
-// Carry lets a producer carry its topology from here on.
+// Carry makes a producer the owner of a topology's state: the topology can move with the producer from now on, and its
+// clock no longer follows Tick. A topology has one owner; an earlier one loses it.
 func (s *Slicer) Carry(producer uint32, topology string) {
 	p, r := s.producer(producer), s.room(topology)
 	for _, other := range s.producers {
@@ -54,7 +56,7 @@ func (s *Slicer) Carry(producer uint32, topology string) {
 	p.connected, p.connectedMs, p.room = true, r.carried.clockMs, r
 }
 
-// PutDown lets the slicer's clock move a topology's time again: its sender closed, and carries it nowhere.
+// PutDown releases a topology whose sender closed and takes it nowhere: Tick moves its clock again.
 func (s *Slicer) PutDown(producer uint32) {
 	p := s.producer(producer)
 	if p.room == nil {
@@ -209,7 +211,7 @@ func restoreOf(a Arrival, o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("take up a topology: %w", err)
 	}
 	s.counts = Counts{Refused: map[Reason]uint64{}}
-	s.regrid()
+	s.realign()
 	if s.closed.Len() > 0 || len(s.clocks) > 0 || len(s.producers) > 1 {
 		return nil, errors.New("take up a topology: it brings what is not its own")
 	}

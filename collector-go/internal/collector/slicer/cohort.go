@@ -7,12 +7,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// cohort are workers of one layout that are in step: their states are equal, and the same happens to them with every
-// block. The first of them, the leader, goes the way of every worker. The others' open samples stay rows of the blocks
-// that they came in, their states wait, and what is written of the leader is written of them, with their refs and
-// values. As soon as something happens to one of them apart, or to the leader what is not written down for all here,
-// each goes on by itself from the leader's state: nobody outside sees a cohort. It makes of a fleet's blocks what they
-// look like, a few long rows, where else each worker costs a dozen misses of the processor's cache.
+// cohort is a group of workers of one layout whose states are equal, and to which every block does the same. It exists
+// for speed only: a worker that is processed alone costs about a dozen cache misses per block, and a group costs a few
+// long rows.
+//
+// The first worker is the leader, and it is processed like any other worker. The open samples of the followers stay
+// rows of the blocks in which they arrived, and their own states are not updated. Whatever is written for the leader is
+// written for each follower too, with the follower's refs and values.
+//
+// The group ends as soon as something happens to one worker alone, or something happens to the leader that the group
+// does not record. Then each worker continues alone from a copy of the leader's state. So every change of a single
+// worker must call alone first; otherwise a follower would lose the change. Nothing outside the package sees a group.
 type cohort struct {
 	layout    *layout
 	run       int // the leader's

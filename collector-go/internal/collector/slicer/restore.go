@@ -33,7 +33,7 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	if err := d.Done(); err != nil {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
 	}
-	s.regrid()
+	s.realign()
 	return s, nil
 }
 

@@ -8,7 +8,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// room is what one topology's open samples take, and what describes it.
+// room is the state that all workers of one topology share: how much memory its open samples use, its descriptions, and
+// how often its metrics are reported. Open samples are counted per topology so that one topology with a flood of
+// samples cannot use up MaxOpenSamples and make the slicer refuse samples of the others (see left).
 type room struct {
 	topology string
 
@@ -82,9 +84,8 @@ func (s *Slicer) opened(t *track, samples int) {
 	}
 }
 
-// shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that
-// stands alone may take two thirds of MaxOpenSamples, and some of it is free for one that comes, whatever the others
-// do.
+// shareOfRoom bounds the open samples of a topology to this many times the samples that are still free. A topology that
+// is alone can therefore use two thirds of MaxOpenSamples. The rest stays free for a topology that joins later.
 const shareOfRoom = 2
 
 // left is how many more samples of a topology may be open.

@@ -2,8 +2,31 @@
 // markers. It is pure: journal entries go in, closed slices come out, and the same entries give the same slices to the
 // bit. It has no clock, no I/O and no goroutine, and will never know what a metric means or where its slices go.
 //
-// A slice is (start, end], its time is its end, and ends are multiples of its width since the Unix epoch. Time passes
-// for each worker apart (source.go); what is done with the samples of a closed slice is in fold.go and distribution.go.
+// A slice covers (start, end]. Its time is its end, and ends are multiples of its width since the Unix epoch. Each
+// worker has a watermark of its own, so that a slow worker does not hold back the slices of the others (source.go).
+//
+// # The way through the package
+//
+// The feed calls Begin, then Add or AddBlock for the samples, then End; Tick moves the collector's clock. A sample
+// takes these steps:
+//
+//   - input.go: the id of the sample names an input, which is a series as it was reported. The input says which rule
+//     applies, and which slot of which track holds the series.
+//   - track.go: a track groups the series of one worker that close together. Its buckets are the open slices.
+//   - source.go: the source is the worker. End and Tick advance its watermark, and so decide which slices close.
+//   - close.go: closing a bucket folds the samples of each slot in order of time (fold.go, distribution.go).
+//   - lane.go and output.go: an output is a series as the store knows it. A counter goes on across restarts there, and
+//     a lane is the part of the output that every slice needs.
+//
+// The result is appended to the columns that Closed returns. The caller hands them to a store and resets them.
+//
+// # Parts that can be read on their own
+//
+//   - cohort.go is an optimization: workers in equal states are processed together. Results are the same without it,
+//     and a first reading can skip the cohort and sheet files.
+//   - block.go and layout.go add a whole block of samples at once. They give the results of Add, cell by cell.
+//   - health.go and clocks.go write metrics about the collection itself: missing, late and refused samples, clock skew.
+//   - carry.go moves the state of one topology between collectors. snapshot.go and restore.go save the whole state.
 package slicer
 
 import (
@@ -15,7 +38,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Slicer is the state between two journal entries. It is for one goroutine.
+// Slicer is the state between two journal entries. One goroutine owns it; nothing in it is locked.
+//
+// Everything that decides a value is in here or in the journal. That is why a feed can restore a snapshot, read the
+// entries after it again, and give the store the same bits. A call to time.Now, or a result that depends on the order
+// of a map, would break this.
 type Slicer struct {
 	options Options
 
@@ -44,7 +71,8 @@ type Slicer struct {
 	scratch scratch
 }
 
-// batch is the one that is being added.
+// batch is the state of the batch that is being added, from Begin to End. Its touched sources advance only in End, so
+// that the order of the samples within a batch does not decide which of them are late.
 type batch struct {
 	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
 	producer   *producer
@@ -114,7 +142,8 @@ func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	s.batch.touched = s.batch.touched[:0]
 }
 
-// Add takes a sample. It returns false, and counts nothing, where the id is not defined.
+// Add takes one sample, between Begin and End. It returns false and counts nothing if the id is not defined; the caller
+// then defines the series or counts the sample. A sample that is refused or late is counted here, and Add returns true.
 func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 	in := s.inputs.get(id)
 	if in == nil {
@@ -145,7 +174,8 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 	}
 }
 
-// place returns the open bucket of a sample, or counts why there is none.
+// place returns the open bucket of a sample. If there is none, it counts the sample under the reason and returns nil.
+// Even a late sample counts as a sign of life of its worker, which is why touch comes before the checks of time.
 func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	t := in.track
 	switch {
@@ -193,7 +223,7 @@ func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 // maxTimeMs is the year 5138, beyond which a time is no time.
 const maxTimeMs = 100_000_000_000_000
 
-// End closes what the batch moved its sources past.
+// End advances each worker that the batch touched, and closes the slices that its watermark has passed.
 func (s *Slicer) End() {
 	for i := 0; i < len(s.batch.touched); i++ { // a cohort that ends brings more
 		s.advance(s.batch.touched[i])
@@ -204,7 +234,9 @@ func (s *Slicer) End() {
 	s.switchClocks(s.batch.producer.room)
 }
 
-// Tick is the collector's clock. It may step in either direction without harm.
+// Tick advances the slicer's clock to a time of the collector. Ticks are journal entries, so a replay sees the same
+// clock. The slicer's clock ignores steps backwards, and a step forwards counts as at most MaxTickStepMs: otherwise a
+// clock that was set would make every worker look silent at once.
 func (s *Slicer) Tick(nowMs int64) {
 	if s.tickMs != 0 {
 		s.clockMs += min(max(nowMs-s.tickMs, 0), s.options.MaxTickStepMs)

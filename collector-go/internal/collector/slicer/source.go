@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// source is a worker: what a watermark belongs to.
+// source is one worker process, and the owner of a watermark. Event time advances per worker because the samples of a
+// worker arrive in nearly one order, while workers can lag behind each other by minutes.
 type source struct {
 	// What every batch needs lies together.
 	eventMs int64     // greatest event time heard; never before the first sample

@@ -7,7 +7,9 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 )
 
-// track is the series of one source that close together: those of one width, interval and pack span.
+// track holds the series of one source that close together: those with the same width, interval and pack span. Each
+// series has a slot in it. Samples are kept by track and not by series, so that closing a slice reads memory in order
+// and needs one check of the watermark for all series.
 type track struct {
 	source     *source
 	widthMs    int64
@@ -36,7 +38,9 @@ func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
 	return t
 }
 
-// bucket holds the samples of an open slice of all series of a track.
+// bucket holds the samples of one open slice, for all series of a track. The usual case is one sample per slot and row,
+// which lies in the strips, a grid of values. Samples for a cell that is taken, and samples out of order, go to the
+// list samples instead.
 type bucket struct {
 	endMs      int64
 	strips     []strip // strip p of row r is strips[p*rows+r]
