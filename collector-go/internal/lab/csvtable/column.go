@@ -1,6 +1,9 @@
-// Package csvtable reads the tables that people keep of their measurements: CSV files with the columns of the tuning
-// document, their units in the columns' names. It knows how such files go wrong, and says so with file, line and
-// column; what the figures mean it leaves to tuning.
+// Package csvtable reads measurements that people keep in CSV files, with the columns of Bullet's tuning document and
+// units in the names of the columns. It owns the syntax: separators, headers, misspelled columns, numbers with commas.
+// Every fault names the file, line and column, and says how to correct it. It does not know what the figures mean; that
+// is the job of tuning, whose faults Table.Locate translates into places in the file.
+//
+// Start reading at Open in table.go; the files named after an analysis list its columns.
 package csvtable
 
 import (
@@ -16,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Kind is what a column's cells are.
+// Kind is the type of a column's cells. It decides how a cell is checked.
 type Kind int
 
 // The kinds of columns.

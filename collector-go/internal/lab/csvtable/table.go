@@ -9,16 +9,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Bounds of a table. People's tables have a hundred rows.
+// Bounds of a table. Tables written by hand have about a hundred rows, so a larger file is most likely the wrong file.
 const (
 	maxBytes  = 16 << 20
 	maxRows   = 10_000
 	maxFaults = 20
 )
 
-// Table is a file's rows, whose cells are checked against their columns.
+// Table holds the rows of a CSV file after every cell was checked against its column. A Table therefore never holds an
+// invalid number, and its accessors return no errors. It remembers the line of each row, because faults that tuning
+// finds later must name the place in the file (Locate).
 type Table struct {
-	// Notes are what of the file is not used.
+	// Notes name the parts of the file that are ignored.
 	Notes []string
 
 	name    string
@@ -51,7 +53,7 @@ func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	return t, t.check()
 }
 
-// check reads every cell, so that all faults are reported at once.
+// check reads every cell, so that all faults are reported at once and a file is corrected in one round.
 func (t *Table) check() error {
 	var wrong []error
 	for i, fields := range t.rows {
@@ -104,7 +106,7 @@ func (t *Table) at(row int, column string) string {
 	return fmt.Sprintf("%s: line %d, column %d (%s)", t.name, t.lines[row], place+1, column)
 }
 
-// first keeps the first faults: a table in which all is wrong is mended from its beginning.
+// first joins at most maxFaults faults, the first ones, and states how many more there are.
 func (t *Table) first(faults []error) error {
 	if len(faults) > maxFaults {
 		faults = append(faults[:maxFaults:maxFaults], fmt.Errorf("%s: and %d more", t.name, len(faults)-maxFaults))
@@ -126,7 +128,7 @@ func (t *Table) Figure(row int, column string) tuning.Figure {
 	return tuning.Unknown
 }
 
-// Whole is a whole number; 0 where its cell is empty.
+// Whole is the integer in a cell; 0 where the cell is empty. Use Figure where empty must differ from 0.
 func (t *Table) Whole(row int, column string) int {
 	if v := t.Figure(row, column); v.Known() {
 		return int(v)

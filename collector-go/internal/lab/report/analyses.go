@@ -10,7 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// analyses are what follows from all trials together, as people read it.
+// analyses are the documents about all trials together: queries, data volumes, concurrency, cost, timeline,
+// comparisons. The numbers come from r.Judged, which tuning computed; here they only become text, tables and charts.
+// The order is that of the report, and takeMainFigure takes the first figure of the first document for the cover.
 func (r *RunReport) analyses() (all []*document.Document) {
 	j := &r.Judged
 	if len(j.Concurrency) > 1 {

@@ -7,7 +7,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Build makes the report of a trial of a plan that has at least one step.
+// Build makes the report of one trial from the figures that a run stored. It adds no verdict of its own: the verdicts
+// of the steps were stored when they were measured, and the trial's is tuning.Overall of them. Figures are computed
+// again from the stored slices, so an older run is shown with today's tables. It returns an error for a trial without a
+// step.
 func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	if len(run.Steps) == 0 || run.SliceMs <= 0 {
 		return nil, fmt.Errorf("a report needs at least one step and a slice width")
@@ -55,8 +58,9 @@ func goalsReport(g tuning.Goals) GoalsReport {
 	}
 }
 
-// sliceEnds are the ends of the report's slices: aligned with the first step's start, from the first whole slice of any
-// worker to the end of the last step.
+// sliceEnds are the ends of the report's slices, in Unix milliseconds. They are aligned with the start of the first
+// step, so that a step begins at a slice border. They reach from the first complete slice of any worker, but not before
+// the topology was submitted, to the end of the last step.
 func sliceEnds(run *runstore.Figures) []int64 {
 	origin, end := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
 	first := origin
@@ -94,7 +98,8 @@ func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerRepor
 	return report
 }
 
-// goalsOf are a plan's goals of completeness and latency, the document's where it has none.
+// goalsOf converts the plan's goals of filter latency and result size into tuning.Goals. For a goal that the plan does
+// not set, the default of Bullet's tuning document applies.
 func goalsOf(plan runstore.Plan) tuning.Goals {
 	goals := tuning.DefaultGoals()
 	goals.MinHostIdle = float64(plan.MinHostIdle)
@@ -112,6 +117,9 @@ func goalsOf(plan runstore.Plan) tuning.Goals {
 	return goals
 }
 
+// stepReport computes the row of a step over its measured time, which excludes the warm-up. Workers without a CPU rate
+// are left out of means and of the number of workers. CPU and GC are milliseconds a minute, as in Bullet's tuning
+// document.
 func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) StepReport {
 	from, to := step.MeasuredFromMs, step.EndMs
 	measured := runstore.Span{From: from, To: to}

@@ -5,16 +5,18 @@ import (
 	"math"
 )
 
-// CensoredRow is a capacity that was bracketed at x: it lies in [Low, High). High is +Inf where nothing failed
-// (right-censored, a lower bound), Low is -Inf where everything did.
+// CensoredRow is a capacity that is only known to lie in [Low, High) at x. A climb in steps gives no exact capacity:
+// Low is the last step that was OK, High the first that failed. High is +Inf where nothing failed (right-censored, a
+// lower bound), and Low is -Inf where everything failed.
 type CensoredRow struct {
 	X, Low, High float64
 }
 
 func (r CensoredRow) interval() bool { return !math.IsInf(r.Low, 0) && !math.IsInf(r.High, 0) }
 
-// CensoredFit is capacity = Intercept + Slope x + N(0, Deviation), by maximum likelihood over intervals: each row adds
-// the probability of its interval, so that a lower bound counts as a lower bound.
+// CensoredFit is capacity = Intercept + Slope x + N(0, Deviation), by maximum likelihood over intervals. Each row adds
+// the probability of its interval, so a lower bound counts as a lower bound. Least squares over the middles of the
+// intervals would need an invented middle where nothing failed, and would ignore the width of the steps.
 //
 // Where a line passes through all intervals the likelihood is largest for Deviation = 0 and the same for all such
 // lines; Slope is then the middle of theirs, and SlopesLow and SlopesHigh are their ends.
@@ -41,7 +43,8 @@ type CensoredFit struct {
 	cutoff float64       // NaN where there is no interval
 }
 
-// scale maps x and capacities to numbers of about 1.
+// scale maps x and capacities to numbers of about 1. The climb to the largest likelihood is numerically unstable when
+// one parameter is a thousand times another.
 type scale struct{ x0, dx, y0, dy float64 }
 
 func (s scale) x(v float64) float64 { return (v - s.x0) / s.dx }

@@ -7,9 +7,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
-// Evidence is what is known of a step beside whether it met its goals: what may have limited it. Figures are over the
-// step's measured time, (FromMs, ToMs] in ms since the Unix epoch; whatever was not measured is Unknown, never 0. Begin
-// with NoEvidence.
+// Evidence holds all measurements that can show what limited a step. It is stored with the step, so that a report can
+// explain the verdict without the collector. Figures cover the step's measured time, (FromMs, ToMs] in milliseconds
+// since the Unix epoch. A figure that was not measured is Unknown, never 0: a queue of 0 would clear a bolt that nobody
+// looked at. Start with NoEvidence, because the zero value of Evidence claims zeros.
 type Evidence struct {
 	Topology string `json:"topology"`
 	FromMs   int64  `json:"from_ms"`

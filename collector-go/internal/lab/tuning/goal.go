@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Goal is what one figure of a step, in one statistic, is to hold. Exactly one of AtMost and AtLeast is known.
+// Goal is a limit for one figure of a step in one statistic, for example a p99 query latency of at most 500 ms. Exactly
+// one of AtMost and AtLeast is known. A bound to both sides is two goals, so that each has a verdict of its own.
 type Goal struct {
 	Figure    GoalFigure `json:"figure"`
 	Statistic Statistic  `json:"statistic"`
@@ -14,7 +15,8 @@ type Goal struct {
 	AtLeast   Figure     `json:"at_least"`
 }
 
-// GoalFigure names a figure that goals may ask for.
+// GoalFigure names a figure that a goal may limit. The values are written in experiment files and in stored runs, so
+// they are part of a format.
 type GoalFigure string
 
 // The figures. Latencies are ms.
@@ -54,7 +56,8 @@ const (
 	AtEnd Statistic = "end"
 )
 
-// statisticsOf are the statistics that each figure is measured in; the first is the usual one.
+// statisticsOf lists the statistics in which each figure is measured; the first is the default for a goal
+// that names no statistic.
 var statisticsOf = map[GoalFigure][]Statistic{
 	FilterLatency:  {Mean, P50, P95, P99, Max},
 	QueryLatency:   {P99, P95, P50, Mean, Max},

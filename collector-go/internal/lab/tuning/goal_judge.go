@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// GoalOutcome is a goal with what was measured for it.
+// GoalOutcome is a goal, the figure that was measured for it, and the verdict by this goal alone. The verdict of the
+// step can differ, since it also depends on what limited the step.
 type GoalOutcome struct {
 	Goal     Goal    `json:"goal"`
 	Measured Figure  `json:"measured"`
@@ -15,10 +16,11 @@ type GoalOutcome struct {
 	OwnMs Figure `json:"query_own_ms,omitempty"`
 }
 
-// StepMeasures are a step's figures in their statistics; one that is not there is unknown.
+// StepMeasures holds the figures of a step, by figure and statistic. A missing entry is unknown, never 0: a goal for it
+// becomes inconclusive.
 type StepMeasures map[GoalFigure]map[Statistic]Figure
 
-// Set notes a figure.
+// Set stores a figure. The map must not be nil.
 func (m StepMeasures) Set(f GoalFigure, s Statistic, v Figure) {
 	if m[f] == nil {
 		m[f] = map[Statistic]Figure{}
@@ -33,7 +35,8 @@ func (m StepMeasures) of(g Goal) Figure {
 	return Unknown
 }
 
-// GoalStep is a step as its goals see it.
+// GoalStep is everything about a step that its verdict depends on. The program that measures fills it in; a report can
+// judge a stored step again from the same values.
 type GoalStep struct {
 	Measured StepMeasures
 	// HasQueries states that queries were asked; without any, goals about queries are not judged.
@@ -58,9 +61,16 @@ var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Comple
 // ofMatches are the figures of queries that were to find records.
 var ofMatches = map[GoalFigure]bool{ResultSize: true, Completeness: true}
 
-// JudgeGoals gives a step's verdict by its goals, in the light of what limited it: a starved host makes it inconclusive
-// unless the limit is shown to be the topology itself; after that a goal that was missed is a FAIL, and one that could
-// not be measured inconclusive. A goal of a capacity is of a trial and not judged here.
+// JudgeGoals computes the verdict of a step. It works in this order:
+//  1. Limit finds what limited the step, from the evidence.
+//  2. Each goal is compared with its figure. Goals that do not apply are skipped: those of queries in a step without
+//     queries, those of matches where no record could match, and the capacity, which belongs to a trial.
+//  3. A starved host makes the step inconclusive, unless the evidence shows that the topology itself was the limit.
+//  4. Otherwise a missed goal makes it FAIL, and a figure that was not measured makes it inconclusive. A miss outranks a
+//     missing figure, because no value of the missing figure could turn the step into an OK.
+//  5. AdjustFor changes the verdict where the limit lies outside the topology.
+//
+// A completeness of exactly 0 is a FAIL even without a goal for it: a topology that returns nothing has no capacity.
 func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitation) {
 	e := step.Evidence
 	if !e.Host.IdleRatio.Known() {
@@ -100,11 +110,11 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	return outcomes, judgement, limitation
 }
 
-// lateForTheJoin is the likeliest reason of incomplete answers where latency is well and nothing is at its limit.
+// lateForTheJoin names the most likely cause of incomplete answers when all latencies held and no limit was found.
 const lateForTheJoin = "what a filter bolt finds may come after the join bolt has ended its query, which waits for it " +
 	"bullet.topology.join.bolt.query.post.finish.buffer.ticks: try more of them"
 
-// onlyIncomplete reports whether goals were missed, all of them of what the answers hold.
+// onlyIncomplete reports whether at least one goal was missed and every missed goal concerns the content of answers.
 func onlyIncomplete(outcomes []GoalOutcome) bool {
 	incomplete := false
 	for _, o := range outcomes {
@@ -118,6 +128,9 @@ func onlyIncomplete(outcomes []GoalOutcome) bool {
 	return incomplete
 }
 
+// judge combines the goals with the state of the host (points 3 and 4 of JudgeGoals). Where HostIdle is that of the
+// load client's machine alone, it says nothing about the workers and is ignored. Comparisons with NaN are false, so an
+// unknown HostIdle never excuses a step; it makes an OK inconclusive instead.
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	elsewhere := s.Evidence.Host.OfRun
 	if math.IsNaN(float64(s.HostIdle)) && !elsewhere {
@@ -139,6 +152,8 @@ func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	return Judgement{Verdict: OK}
 }
 
+// judge compares one figure with its limit. A value equal to the limit holds. Queries that run for a fixed time of
+// their own get OwnMs, so that texts state the delay beyond that time.
 func (g Goal) judge(measured, ownMs Figure) GoalOutcome {
 	o := GoalOutcome{Goal: g, Measured: measured, Verdict: OK}
 	if g.Figure == QueryLatency && measured >= ownMs && g.limit() >= ownMs {

@@ -1,7 +1,18 @@
-// Package tuning judges what was measured of a topology. It is pure: figures come in as values, verdicts go out; it
-// knows no file, no clock and no network.
+// Package tuning owns the statistics of the tuning workflow: the verdict of a step, what limited it, the capacity of a
+// configuration, the cost of a query, and the sizing for a load. All of it is pure. Figures come in as values and
+// verdicts go out; the package knows no file, no clock and no network. The same run therefore always gives the same
+// report, and every rule can be tested with a table of numbers.
 //
-// A figure that was not measured is NaN. It never makes a verdict OK.
+// A figure that was not measured is NaN (Unknown), never 0. An unknown figure never makes a verdict OK. A statistic
+// that the data do not support stays unknown, and its Note says what is missing.
+//
+// Start reading here:
+//   - goal_judge.go: JudgeGoals computes the verdict of a step.
+//   - limit.go and limit_rules.go: Limit finds what limited a step; judge.go changes the verdict accordingly.
+//   - verdict.go: how the verdicts of several steps or launches become one.
+//   - marginal.go: the CPU that a query adds, a straight line fitted over all measurements.
+//   - censored.go and usl.go: capacity over resources; the former takes capacities that are only bracketed.
+//   - sizing.go: Size turns these fits into settings for Bullet.
 package tuning
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
-// Bounds from which on something counts as a limit.
+// Bounds from which a measurement counts as a limit. All are ratios except latenessBoundMs.
 const (
 	// busyBound is the share of an executor's time: Storm's counts are samples, so that a full executor reads as a
 	// little less.
@@ -37,8 +37,10 @@ const (
 	neverActiveBound = 0.02
 )
 
-// Limit finds what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow)
-// is a consequence and not named. What the evidence does not hold limits nothing: it is missing, and said so.
+// Limit finds what limited a step. It works in three stages. First, each rule of limit_rules.go compares one resource
+// with its bound, independent of all others. Then explain marks a limiter that follows from another as a consequence:
+// spouts that are held back by a slow bolt are not the limit. Last, conclude names what is left, and lists evidence
+// that is missing or contradicts itself. A resource without evidence is reported as missing, never as free.
 func Limit(e Evidence) Limitation {
 	l := limiting{evidence: e}
 	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule,
@@ -55,7 +57,8 @@ func Limit(e Evidence) Limitation {
 	return l.conclude()
 }
 
-// limiting is the judgement on its way.
+// limiting is the state of one call of Limit: the evidence, and one finding for each rule that applies. The order of
+// the findings is the order of the rules; it decides which limiter is named first.
 type limiting struct {
 	evidence Evidence
 	findings []LimiterFinding
@@ -84,7 +87,9 @@ func (l *limiting) of(limiters ...Limiter) *LimiterFinding {
 
 func (l *limiting) reached(limiters ...Limiter) bool { return l.of(limiters...).State == Reached }
 
-// explain takes for consequences what other limiters lead to.
+// explain marks findings that follow from others as consequences, so that a report names causes only. On a starved host
+// a busy bolt is a cause only if its workers' CPU covers its busy time; otherwise it was waiting for a processor. A
+// slow bolt, GC, host or restart explains why spouts were held back, and a delay there explains why the lag grew.
 func (l *limiting) explain() {
 	host := l.reached(LimitedByHost)
 	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
@@ -174,7 +179,8 @@ func (l *limiting) acquittal() string {
 
 func names(limiters []Limiter) string { return Listed(Texts(limiters)) }
 
-// contradict finds what does not fit together.
+// contradict finds measurements that exclude each other. They mean that something relevant was not measured, so the
+// text then says "cannot tell" instead of "nothing was at its limit".
 func (l *limiting) contradict() (out []string) {
 	q := l.evidence.Queries
 	if never := q.NeverActive(); never > max(1, neverActiveBound*q.Submitted) &&

@@ -5,22 +5,24 @@ import (
 	"slices"
 )
 
-// LaunchCost is what a topology spent in a step, each time that the step was measured, ms a minute: a worker's mean and
-// all workers together. The times may be launches, or attempts of one launch.
+// LaunchCost is the CPU that a topology used in one measurement of a step, in milliseconds a minute: the mean of a
+// worker and the total of all workers. Repeated measurements of a step may be launches, or attempts within one launch.
+// They stay separate points of the fit, so that the variation between them widens the interval.
 type LaunchCost struct {
 	AverageCPUMsPerMinute, TotalCPUMsPerMinute Figure
 	// Slices is over how many slices that is; 0 where nobody says, as in a table of figures.
 	Slices int
 }
 
-// complete reports whether a step states what its queries cost: its verdict is OK, or there is no query to judge. One
-// that was inconclusive or limited was not measured well enough, and one that failed may have worked less than it
-// should have.
+// complete reports whether the CPU of a step counts for the cost of a query: the verdict is OK, or the step is a
+// baseline without queries. An inconclusive or limited step was not measured well enough. A failed step may have done
+// less work than was asked of it, and would make a query look too cheap.
 func (s ConcurrencyStep) complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
 }
 
-// CostSource is which steps of a run say what a query costs.
+// CostSource says which steps of a run the cost of a query is fitted to. Mirrored loads visit the same loads up and
+// down again, so that a drift of the topology over time does not look like a cost. A climb confounds the two.
 type CostSource string
 
 // The sources.
@@ -56,13 +58,13 @@ func (c *Concurrency) costFrom() CostSource {
 	return FromClimb
 }
 
-// leastCostSteps is of how few measured steps there is no cost of a query: a line through two has no interval.
+// leastCostSteps is the least number of measurements for the cost of a query. A line through two has no interval.
 const leastCostSteps = 3
 
 func averageCost(c LaunchCost) Figure { return c.AverageCPUMsPerMinute }
 func totalCost(c LaunchCost) Figure   { return c.TotalCPUMsPerMinute }
 
-// LeastSlices is of how few slices a mean is none: with fewer there is nothing by which to see how they scatter.
+// LeastSlices is the least number of slices for a mean. With fewer, their variation cannot be seen.
 const LeastSlices = 3
 
 // fitCost fits CPU over queries, a point each time that a step was measured: what differs from one time to the next is
@@ -158,8 +160,10 @@ func (p costPoints) repeated() bool {
 
 func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
 
-// slope is what a query costs; not determined where the line states that it costs less than nothing, which no query
-// does, or may cost nothing, and of a climb that has too few steps.
+// slope is the cost of a query. It is not determined where the slope is negative, since no query costs less than
+// nothing. In a run it is also not determined with too few measurements, or where the interval includes 0. Reporting
+// such a slope would turn drift or noise into a price. A table that somebody brings is judged less strictly, because
+// it does not say how often each step was measured.
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()

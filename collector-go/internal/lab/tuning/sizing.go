@@ -57,10 +57,14 @@ type sizer struct {
 	s        *Sizing
 }
 
-// Size finds the configuration. Components follow the record rate by a power law of their parallelism over it; filter
-// bolts also follow the queries, by the fit of capacity over filter bolts. A filter bolt's work is its share of the
-// records times what the queries cost each, so the bolts for the queries grow in proportion to the record rate over
-// that of the query test; the larger of the two needs is taken.
+// Size finds a configuration for a load of records and queries. It is pure and returns an error for impossible input.
+//
+// Each component follows the record rate by a power law of its parallelism over it. Filter bolts also follow the
+// queries, by the censored fit of capacity over filter bolts. The work of a filter bolt is its share of the records
+// times the cost of the queries. The bolts for the queries therefore grow with the ratio of the requested record rate
+// to that of the query test. The larger of the two requirements is taken.
+//
+// Outside and Notes list everything that goes beyond the measurements. A sizing without them would be trusted too far.
 func Size(d Demand, e Measurements) (*Sizing, error) {
 	if !(d.RecordsPerS > 0) || math.IsInf(d.RecordsPerS, 0) || d.Queries < 0 {
 		return nil, errors.New("the records per second must be a positive number, and the queries at least 0")

@@ -8,9 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// USL is Gunther's Universal Scalability Law ("Guerrilla Capacity Planning", 2007), throughput(N) = Rate N / (1 +
-// Contention (N-1) + Coherency N (N-1)), by least squares of the throughput. Intervals are the linearised ones of
-// nonlinear least squares, cut off at 0, below which contention and coherency mean nothing.
+// USL is Gunther's Universal Scalability Law ("Guerrilla Capacity Planning", 2007):
+//
+//	throughput(N) = Rate N / (1 + Contention (N-1) + Coherency N (N-1))
+//
+// A straight line through throughputs cannot show that more units eventually give less; this law can. It is fitted by
+// least squares of the throughput itself. The usual linear form weights small sizes differently, so here it only
+// supplies the start of the iteration. Intervals are the linearised ones of nonlinear least squares. They are cut off
+// at 0, because a negative contention or coherency has no meaning.
 type USL struct {
 	// Rate is the throughput of one unit alone; Contention the share that waits for what is shared; Coherency the cost
 	// of each pair of units agreeing.
@@ -140,7 +145,8 @@ func (f *uslFit) jacobian() (*mat.Dense, []float64) {
 	return j, columnScales(j)
 }
 
-// solve is Gauss and Newton's iteration with steps halved until they help.
+// solve is a Gauss-Newton iteration. Each step is halved until it lowers the sum of squares, so it cannot diverge.
+// Rounds and halvings are bounded, and it reports false where no finite fit exists.
 func (f *uslFit) solve() bool {
 	const rounds, halvings, near = 100, 40, 1e-14
 	if !f.start() {
@@ -176,7 +182,9 @@ func (f *uslFit) solve() bool {
 	return !math.IsInf(f.sum, 0) && !math.IsNaN(f.sum)
 }
 
-// constrained is the best fit without a negative contention or coherency.
+// constrained is the best fit without a negative contention or coherency. A fit that wants a negative value is repeated
+// with one or both fixed at 0, and the one with the smallest sum of squares is taken. Clamping the value alone would
+// leave the other parameters fitted to a different curve.
 func (f *uslFit) constrained() *uslFit {
 	if f.p[1] >= 0 && f.p[2] >= 0 {
 		return f
@@ -194,7 +202,8 @@ func (f *uslFit) constrained() *uslFit {
 	return best
 }
 
-// take fills in the law from the constrained fit, and its intervals from the free one.
+// take sets the values from the constrained fit and the intervals from the free one. A constrained fit lies on the
+// border of what is allowed, where linearised intervals do not exist.
 func (u *USL) take(fit, free *uslFit) {
 	estimates := []*Estimate{&u.Rate, &u.Contention, &u.Coherency}
 	for k, e := range estimates {

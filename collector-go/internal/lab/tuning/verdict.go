@@ -2,7 +2,10 @@ package tuning
 
 import "slices"
 
-// Verdict is the outcome of a step or of a run.
+// Verdict is the outcome of a step or of a run. OK means that every goal was measured and held. FAIL means that a goal
+// was missed, and that nothing but the topology explains it. Inconclusive means that the data do not decide: a figure
+// is missing, or the host, the collector or a silent worker spoiled it. Limited, in judge.go, means that the load did
+// not reach the topology. A capacity is bracketed by OK and FAIL alone, so a doubtful step must be neither of them.
 type Verdict string
 
 // The verdicts.
@@ -12,20 +15,21 @@ const (
 	Inconclusive Verdict = "inconclusive"
 )
 
-// Judgement is a verdict with what led to it, the strongest first. The reasons of an OK are empty.
+// Judgement is a verdict with its reasons, the strongest first. An OK that nothing qualifies has no reasons.
 type Judgement struct {
 	Verdict Verdict
 	Reasons []string
 }
 
-// completenessSlack absorbs rounding where an average is exactly at the border.
+// completenessSlack absorbs the rounding of a mean that lies exactly at its lower limit. Without it, a mean of 9.9 that
+// was summed from floats could miss a goal of 9.9.
 const completenessSlack = 1e-9
 
-// worst orders verdicts from the one that decides a run to the one that decides nothing.
+// worst lists the verdicts other than OK, the one that outranks all others first.
 var worst = []Verdict{Fail, Inconclusive, Limited}
 
-// Overall is the verdict of several together: the worst of them, FAIL before inconclusive before limited. Of none it is
-// inconclusive.
+// Overall combines the verdicts of steps that must all hold, such as the steps of a run. The worst one wins: FAIL
+// before inconclusive before limited. Without any verdict the result is inconclusive, since nothing was measured.
 func Overall(all []Verdict) Verdict {
 	for _, verdict := range worst {
 		if slices.Contains(all, verdict) {
@@ -38,7 +42,9 @@ func Overall(all []Verdict) Verdict {
 	return OK
 }
 
-// Agreed is one verdict for several launches: what they agree on, else inconclusive. There is one at least.
+// Agreed combines the verdicts of several launches of the same step. Launches repeat one measurement, so no launch
+// outranks another. If they differ, the step is within the variation between launches, and the result is inconclusive.
+// The caller passes at least one verdict.
 func Agreed(all []Verdict) Verdict {
 	if slices.ContainsFunc(all, func(v Verdict) bool { return v != all[0] }) {
 		return Inconclusive
