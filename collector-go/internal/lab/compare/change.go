@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// ConfigurationChange is one configuration before and after.
+// ConfigurationChange is the comparison of one configuration: its settings, its capacity, and every step that both
+// sides have.
 type ConfigurationChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -33,7 +34,7 @@ type ConfigurationChange struct {
 	GCAfter  *tuning.GCReport `json:"gc_after,omitempty"`
 }
 
-// StepChange is one place on the axis.
+// StepChange is the change of all figures at one value of the axis, for example at 100 queries.
 type StepChange struct {
 	Value         float64        `json:"value"`
 	Name          string         `json:"name"`
@@ -42,7 +43,7 @@ type StepChange struct {
 	Figures       []FigureChange `json:"figures"`
 }
 
-// FigureChange is one figure in one step.
+// FigureChange is the change of one figure in one step, with the interval of the change.
 type FigureChange struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Comparison is what changed between two runs.
+// Comparison is the result of comparing two runs. It is also the JSON document of a comparison, so the JSON keys are a
+// format. Slices are never nil, so that they are written as [] and not as null.
 type Comparison struct {
 	Before Side `json:"before"`
 	After  Side `json:"after"`
@@ -32,7 +33,8 @@ func Sides(before, after Side, confidence float64) (*Comparison, error) {
 	return c, nil
 }
 
-// pairs matches configurations by their labels; two that stand alone are a pair whatever they are called.
+// pairs matches configurations by their labels. If each side has exactly one configuration, these two are compared
+// whatever their labels are. A configuration without a partner is named in the notes.
 func (c *Comparison) pairs() (pairs [][2]Configuration) {
 	if len(c.Before.Configurations) == 1 && len(c.After.Configurations) == 1 {
 		return [][2]Configuration{{c.Before.Configurations[0], c.After.Configurations[0]}}
@@ -52,7 +54,7 @@ func (c *Comparison) pairs() (pairs [][2]Configuration) {
 	return pairs
 }
 
-// changes are the figures for which all of some things hold, as sentences.
+// changes lists, as sentences, the figures for which every given condition holds.
 func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 	for _, configuration := range c.Configurations {
 		for _, s := range configuration.Steps {
@@ -66,7 +68,9 @@ func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 	return texts
 }
 
-// Verdict is whether figures that can get worse clearly did, and why it is that in a sentence.
+// Verdict summarises the figures for which one direction is worse, with a sentence that says why. Only a clear change
+// counts. If no figure has an interval the verdict is "cannot tell" and not "no clear change", since nothing is known
+// about the variation between launches.
 func (c *Comparison) Verdict() (verdict, why string) {
 	worse := c.changes(func(f FigureChange) bool { return f.Clear && f.WorseBy(0) })
 	better := c.changes(func(f FigureChange) bool { return f.Clear && f.Worse != "" && !f.WorseBy(0) })

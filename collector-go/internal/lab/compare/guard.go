@@ -6,11 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// LeastLaunches is of how few launches of a baseline no regression is provable: the scatter of two is hardly known (t
-// of 95% is 12.7).
+// LeastLaunches is the least number of baseline launches with which a regression can be proven. The variation of two
+// launches is hardly known: Student's t of 95% is 12.7 for one degree of freedom.
 const LeastLaunches = 3
 
-// GuardVerdict is what a comparison with a baseline comes to.
+// GuardVerdict is the result of a comparison with a baseline. NotProvable differs from NoneProven: with it, the data
+// could not have shown a regression, so a pass would be worthless.
 type GuardVerdict string
 
 // The verdicts of a guard.
@@ -20,7 +21,8 @@ const (
 	NoneProven  GuardVerdict = "no regression proven"
 )
 
-// Guard is whether figures got worse than a baseline's by more than they may.
+// Guard says whether figures are worse than those of a baseline by more than the allowed ratio. A regression must be
+// proven: the whole interval has to lie beyond the ratio, so that variation between launches raises no false alarm.
 type Guard struct {
 	// Allowed is by how much a figure may get worse, as a ratio.
 	Allowed float64      `json:"allowed_ratio"`
@@ -32,7 +34,7 @@ type Guard struct {
 	NotProvable []string `json:"not_provable"`
 }
 
-// Guard judges what is after against a baseline before.
+// Guard judges the side After against the baseline Before.
 func (c *Comparison) Guard(allowed float64) Guard {
 	g := Guard{Allowed: allowed, Regressions: []string{}, NotProvable: []string{}}
 	judged := false

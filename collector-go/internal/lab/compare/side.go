@@ -1,6 +1,9 @@
-// Package compare compares two runs, configuration by configuration and step by step: what of their settings differs,
-// and how much each figure changed, with its interval. It takes values; it never knows where they came from, nor how a
-// comparison is shown.
+// Package compare compares two runs by configuration and by step. It owns which figures and settings are compared, what
+// counts as a clear change, and the guard against regressions. The statistics themselves belong to tuning. It takes
+// values; it does not know from which files they come, nor how a comparison is shown (report does both).
+//
+// Start reading at Sides in comparison.go, then Configurations in change.go. Guard in guard.go judges a comparison
+// with a baseline.
 package compare
 
 import (
@@ -11,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Side is one of the two runs.
+// Side is one of the two runs that are compared. It holds values only, so that tests can build one without files.
 type Side struct {
 	Directory      string          `json:"directory"`
 	ID             string          `json:"id"`
@@ -19,7 +22,8 @@ type Side struct {
 	Configurations []Configuration `json:"-"`
 }
 
-// Configuration is one of a side's, with all its launches.
+// Configuration is one configuration of a run with all its launches. Launches stay apart, because the variation between
+// them is what intervals are made from.
 type Configuration struct {
 	Label    string
 	Unit     string            // what its capacity counts, "" where it has none
@@ -42,7 +46,7 @@ type Cost struct {
 	Line        tuning.Line
 }
 
-// Launch is what was measured of a topology once.
+// Launch is one start of the topology with all steps that were measured until it was stopped.
 type Launch struct {
 	Steps []Step
 	// Judged are all attempts, also those that were measured again.

@@ -66,8 +66,8 @@ var ofMatches = map[GoalFigure]bool{ResultSize: true, Completeness: true}
 //  2. Each goal is compared with its figure. Goals that do not apply are skipped: those of queries in a step without
 //     queries, those of matches where no record could match, and the capacity, which belongs to a trial.
 //  3. A starved host makes the step inconclusive, unless the evidence shows that the topology itself was the limit.
-//  4. Otherwise a missed goal makes it FAIL, and a figure that was not measured makes it inconclusive. A miss outranks a
-//     missing figure, because no value of the missing figure could turn the step into an OK.
+//  4. Otherwise a missed goal makes it FAIL, and a figure that was not measured makes it inconclusive. A miss
+//     outranks a missing figure, because no value of the missing figure could turn the step into an OK.
 //  5. AdjustFor changes the verdict where the limit lies outside the topology.
 //
 // A completeness of exactly 0 is a FAIL even without a goal for it: a topology that returns nothing has no capacity.
