@@ -23,7 +23,8 @@ const (
 	maxRepeats     = 20
 )
 
-// checker gathers what is wrong with a file whose fields could all be read.
+// checker collects the faults of a file whose fields could all be parsed. It checks what involves the meaning of a
+// field or several fields together, and it continues after a fault, so that one attempt reports every problem.
 type checker struct {
 	file   *File
 	faults []error
@@ -49,8 +50,8 @@ func (c *checker) atLeast(field string, value, least float64) {
 
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-// Check reports all that makes no sense in a file, each fault with its line. Parse has done it; it is for a file of
-// which fields were changed.
+// Check reports every contradiction in the file, each with its line. Parse has already called it. Callers need it again
+// only after they changed fields, as the search runner does; File.Plan relies on a file that passed.
 func (f *File) Check() error {
 	c := checker{file: f}
 	if !experimentName.MatchString(f.Experiment) {
@@ -257,7 +258,8 @@ func (c *checker) everyConfigurationHasSteps() bool {
 	return false
 }
 
-// leastDRPCThreads are what the local cluster's DRPC server needs for itself, and some for calls.
+// leastDRPCThreads is the minimum for the local cluster's DRPC server: it occupies some threads itself, and each
+// running query blocks one more.
 const leastDRPCThreads = 8
 
 func (c *checker) load() {
@@ -332,7 +334,7 @@ var placeholders = []string{"{name}", "{conf}", "{settings}", "{workers}"}
 
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
 
-// placeholders reports those of a command that nobody fills in.
+// placeholders reports unknown placeholders in a command. The shell would otherwise receive them literally.
 func (c *checker) placeholders(field string, words []string, known ...string) {
 	for i, word := range words {
 		for _, found := range placeholder.FindAllString(word, -1) {

@@ -7,14 +7,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Cluster is what nobody but its operator can state of a cluster that is there.
+// Cluster holds the facts about an existing cluster that the program cannot find out itself. They go into the manifest
+// and from there into reports. For a local launch the machine must be left out, since it is measured.
 type Cluster struct {
 	KafkaVersion string   `yaml:"kafka_version"`
 	Machines     Machines `yaml:"machines"`
 	BusyByOthers Share    `yaml:"busy_by_others"`
 }
 
-// Machines are those that workers run on: how many, and what one of them is.
+// Machines describes the machines of the workers. All are assumed to be alike; Cores and Memory are those of one.
 type Machines struct {
 	Count       int     `yaml:"count"`
 	CPUModel    string  `yaml:"cpu_model"`
@@ -59,7 +60,8 @@ func (c *checker) cluster() {
 	}
 }
 
-// Manifest is what the file states of what runs: its records, the cluster and Kafka. All else is found out.
+// Manifest returns the part of the run's manifest that only the file can state: records, cluster and Kafka version.
+// The runner adds everything that it can observe itself. A figure that the file leaves out is Unknown, never 0.
 func (f *File) Manifest() runstore.Manifest {
 	r := f.Records
 	m := runstore.Manifest{Versions: runstore.Versions{Kafka: f.Cluster.KafkaVersion},

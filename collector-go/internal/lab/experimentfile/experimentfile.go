@@ -1,6 +1,13 @@
-// Package experimentfile is the file of an experiment: what is asked of a topology, in which configurations, and what
-// it is to hold. It reads such a file (docs/experiments.md) and makes the plan of a run from it. It knows no cluster,
-// no clock and no earlier run.
+// Package experimentfile reads an experiment file (docs/experiments.md), checks it, and derives the plan of a run.
+// An experiment file names the topology, the grid of configurations, the load, the steps and the goals of each step.
+//
+// The package owns the file's fields, their defaults, their checks and the expansion of the grid into trials. It must
+// know no cluster, no clock and no earlier run. The same file therefore always gives the same plan, also on a machine
+// that cannot reach the cluster.
+//
+// Start reading at File. Read parses a file in three passes: defaults (defaults), values with their positions
+// (reader.into), and checks that involve several fields (File.Check). File.Plan then turns it into a runstore.Plan,
+// which is all that the runner gets to see.
 package experimentfile
 
 import (
@@ -10,7 +17,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// File is an experiment's file. Every field has its line in docs/experiments.md; a test holds them together.
+// File is an experiment file as it was read, with defaults filled in. Every field has a line in docs/experiments.md; a
+// test compares the two.
+//
+// The fields keep the vocabulary and the units of the file: a duration is a Duration and a limit is still text with a
+// unit. File.Plan does the conversion, so that an error can quote what the user wrote. The search runner changes
+// fields of a File between trials; whoever does so must call Check again.
 type File struct {
 	Experiment  string   `yaml:"experiment"`
 	Title       string   `yaml:"title"`
@@ -31,11 +43,14 @@ type File struct {
 	ReportSlice Duration `yaml:"report_slice"`
 	Caveats     []string `yaml:"caveats"`
 
+	// path resolves relative paths of other files and begins each error; places gives an error its line and column.
 	path   string
 	places places
 }
 
-// Goal is a figure, its statistic and its limit.
+// Goal limits one figure of a step, for example the mean filter latency to at most 200 ms. Exactly one of AtMost and
+// AtLeast must be set, so that a goal has one direction and a miss has one meaning. Statistic may be left out only if
+// the figure has a single one.
 type Goal struct {
 	Figure    string `yaml:"figure"`
 	Statistic string `yaml:"statistic"`
@@ -43,14 +58,17 @@ type Goal struct {
 	AtLeast   Limit  `yaml:"at_least"`
 }
 
-// Topology is what is launched.
+// Topology is the topology to launch: a Bullet YAML, and settings that override it in every trial. Name is the prefix
+// of the topologies' names in Storm; each trial appends its own number.
 type Topology struct {
 	Name     string        `yaml:"name"`
 	Conf     textfile.Path `yaml:"conf"`
 	Settings Settings      `yaml:"settings"`
 }
 
-// Records is the shape of what the source emits, as far as somebody knows it.
+// Records is the schema and the mean size of a record of the source. Reports use it to state throughput in MiB/s and to
+// compare runs with the same data. The defaults describe the generator of the demo topology. File.claimNoRecords
+// removes them for other topologies, whose data this program cannot know.
 type Records struct {
 	MeanSize         Bytes   `yaml:"mean_size"`
 	Fields           int     `yaml:"fields"`
@@ -61,7 +79,8 @@ type Records struct {
 	CompressionRatio float64 `yaml:"compression_ratio"`
 }
 
-// Axis is an axis of the grid of configurations: values of one setting, or configurations that are given in full.
+// Axis is one axis of the grid. It either lists values of one setting, or whole configurations. The grid is the product
+// of its axes, so the number of trials is the product of their lengths (at most maxTrials).
 type Axis struct {
 	Axis           string          `yaml:"axis"`
 	Setting        string          `yaml:"setting"`
@@ -69,7 +88,8 @@ type Axis struct {
 	Configurations []Configuration `yaml:"configurations"`
 }
 
-// Configuration is a place on an axis.
+// Configuration is one position on an axis: a label, settings that override those of the topology, and optionally its
+// own step values. Value is the number to plot it at; without one, reports treat the axis as a list of names.
 type Configuration struct {
 	Label    string    `yaml:"label"`
 	Value    Number    `yaml:"value"`
@@ -77,7 +97,9 @@ type Configuration struct {
 	Steps    []float64 `yaml:"steps"`
 }
 
-// Steps are what each trial goes through.
+// Steps describes the load steps of each trial. Values lists the candidate loads along Axis. Search decides which of
+// them are run and in which order. WarmUp is the part of each step that is not measured; Sustain is the measured part.
+// Both must be whole slices of the collector, since a figure of a partial slice cannot be read back.
 type Steps struct {
 	Kind                string    `yaml:"kind"`
 	Axis                string    `yaml:"axis"`
@@ -96,13 +118,15 @@ type Steps struct {
 	TimelineRecords     string    `yaml:"timeline_records"`
 }
 
-// CatchUp is a time after each step in which more records are offered than the step's rate.
+// CatchUp is an optional period after each step in which the source offers Factor times the step's record rate for
+// Sustain. It measures how fast the topology could work off a backlog.
 type CatchUp struct {
 	Factor  float64  `yaml:"factor"`
 	Sustain Duration `yaml:"sustain"`
 }
 
-// Load is what is asked of the topology in all steps.
+// Load is the part of the load that is the same in all steps: the class and the lifetime of the queries, how they are
+// submitted, and the record rate. The quantity on the axis of the steps overrides its counterpart here.
 type Load struct {
 	Submit            string   `yaml:"submit"`
 	Source            string   `yaml:"source"`
@@ -120,7 +144,8 @@ type Load struct {
 	MatchingPerSecond float64  `yaml:"matching_per_second"`
 }
 
-// Launch is how a topology comes to run: on a local cluster, or by a command.
+// Launch says how a topology is started. Exactly one of Local and Command is set: either this program runs a Storm
+// cluster on this machine, or commands of the user submit the topology to a cluster that exists.
 type Launch struct {
 	Local   *Local   `yaml:"local"`
 	Command *Command `yaml:"command"`
@@ -131,7 +156,8 @@ type Launch struct {
 	SliceLateness Duration `yaml:"slice_lateness"`
 }
 
-// Local is a cluster on this machine.
+// Local is a Storm cluster that the run starts on this machine and owns. Its collector, gateway and workers share the
+// CPUs with the load client, which is why min_host_idle matters here.
 type Local struct {
 	Workers    int   `yaml:"workers"`
 	WorkerHeap Bytes `yaml:"worker_heap"`
@@ -146,7 +172,8 @@ type Kafka struct {
 	Bootstrap  string `yaml:"bootstrap"`
 }
 
-// Command launches on a cluster that is there.
+// Command launches topologies on an existing cluster. The cluster, its collector and its gateway belong to somebody
+// else: the run submits and kills topologies by the user's commands, and starts or stops nothing else.
 type Command struct {
 	Submit    []string      `yaml:"submit"`
 	Kill      []string      `yaml:"kill"`
@@ -162,7 +189,8 @@ type Command struct {
 	Wait            Duration `yaml:"wait"`
 }
 
-// LoadHosts are hosts of load clients, each started by a command, in which {host} stands for the host.
+// LoadHosts lists the hosts that submit queries, for a load that one process cannot generate. The command starts one
+// load client a host, usually through ssh; {host} in it stands for the host.
 type LoadHosts struct {
 	Command []string `yaml:"command"`
 	Hosts   []string `yaml:"hosts"`
@@ -184,7 +212,7 @@ const (
 // DefaultWait is how long a topology of a command launch may take to report.
 const DefaultWait = Duration(10 * time.Minute)
 
-// Defaults are what a field has that a file leaves out.
+// defaults returns the value of each field that a file leaves out. docs/experiments.md lists them.
 func defaults() *File {
 	return &File{
 		OnFail: FailFails, MinHostIdle: 0.05,

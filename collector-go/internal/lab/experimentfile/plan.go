@@ -12,7 +12,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Plan is what a run of the experiment does.
+// Plan expands the file into the plan of a run. It must be called only on a file that passed Check, since limits that
+// cannot be parsed are ignored here. The plan is stored in the run directory, and a resumed run follows the stored
+// plan and not the file. Repeats are the outer loop: the launches of one configuration are spread over the run, so that
+// a slow drift of the cluster does not fall on one configuration alone. A goal of no failed queries is always added.
 func (f *File) Plan() runstore.Plan {
 	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
 	plan := runstore.Plan{
@@ -122,7 +125,8 @@ func (g Goal) goal() tuning.Goal {
 	return goal
 }
 
-// configurations are the points of the grid; the last axis turns fastest.
+// configurations returns the points of the grid as trials without numbers; the last axis varies fastest. The settings
+// of the topology come first, then those of each axis in the order of the file.
 func (f *File) configurations() []runstore.PlannedTrial {
 	base := runstore.PlannedTrial{Label: f.Experiment, Point: []runstore.Coordinate{},
 		Settings: entries(f.Topology.Settings)}
@@ -188,7 +192,8 @@ func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) run
 	return point
 }
 
-// workers is how many workers the settings ask for; 0 where they do not say.
+// workers returns topology.workers of the settings, 0 if they do not set it. The trial must know the number, since a
+// step only starts once that many workers report.
 func workers(settings Settings) (n int) {
 	for _, s := range settings {
 		if strings.TrimPrefix(s.Key, "bullet.topology.custom.") == "topology.workers" {

@@ -80,7 +80,9 @@ func (p places) near(field string) string {
 	}
 }
 
-// reader walks a document and gathers all faults, so that a file is mended in one go.
+// reader fills a File from a YAML document by reflection. It is stricter than a YAML decoder: it refuses unknown
+// fields, duplicates, anchors and empty values, and it collects all faults with their positions. A misspelt field would
+// otherwise be ignored silently, and hours of measuring would follow the default.
 type reader struct {
 	path   string
 	places places
@@ -199,7 +201,8 @@ func names(t reflect.Type) (all []string) {
 	return all
 }
 
-// settings keeps values as they would stand behind "-c name=".
+// settings reads settings in the order of the file. Each value is kept as the text that follows "-c name=" on Storm's
+// command line, so that this program does not interpret settings that it does not know.
 func (r *reader) settings(into *Settings, field string, node ast.Node) {
 	entries, ok := yamlfile.Entries(node)
 	if !ok {

@@ -1,6 +1,9 @@
-// Package runindex is the runs below one directory as people look at them: their list with verdicts, and their reports
-// for a browser. It owns which files of that directory are shown; it does not know how a run is run, nor what a report
-// says.
+// Package runindex lists the runs in one directory for the page and serves their reports. The collector mounts it at
+// /api/v1/runs and /runs/{name}/.
+//
+// The package owns the decision which files below the directory a browser may read: only a report, and never through a
+// link that leads out of the directory. It must not know how a run is executed or what a report contains. Start reading
+// at Reader.
 package runindex
 
 import (
@@ -22,7 +25,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// Bounds of what is read for a list: a directory is read again after so long, and so many runs are listed, the newest.
+// Bounds of a list. A directory is read at most once per `fresh`, because a page with many viewers would otherwise read
+// hundreds of files a second. Only the newest maxRuns runs are listed.
 const (
 	fresh    = 10 * time.Second
 	maxRuns  = 500
@@ -56,7 +60,8 @@ type List struct {
 	LeftOut    int      `json:"left_out"` // older ones
 }
 
-// Reader lists and shows the runs of a directory. It is safe for many goroutines.
+// Reader lists the runs of a directory and serves their reports. It never writes there, so it can read a directory in
+// which a run is being measured. It is safe for concurrent use.
 type Reader struct {
 	dir    string
 	logger *slog.Logger
@@ -67,7 +72,7 @@ type Reader struct {
 	at    time.Time
 }
 
-// New is a reader of a directory, which may come to be later.
+// New returns a Reader of a directory. The directory need not exist yet: it has no runs until then.
 func New(dir string, logger *slog.Logger) *Reader {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)

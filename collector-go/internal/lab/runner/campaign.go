@@ -1,7 +1,13 @@
-// Package runner runs an experiment: the trials of its plan one after the other, into a run's directory, from which
-// it can go on after an interrupt. It decides in which order what is measured and what a failure means; what a step is,
-// and how it is judged, it leaves to internal/lab/experiment and internal/lab/tuning. A trial that cannot be measured
-// ends no other.
+// Package runner runs an experiment: it executes the trials of a plan one after the other and stores them in a run
+// directory. A run that was interrupted or killed resumes from that directory.
+//
+// The package owns the order in which steps are measured, the retries, and the meaning of a failure: a trial that
+// cannot be measured is recorded as failed and does not end the run. It must not know how a step is measured
+// (internal/lab/measure), how it is judged (internal/lab/tuning) or how files look (internal/lab/runstore). How a
+// topology is started is behind the Launcher interface, with two implementations: Local and Command.
+//
+// Start reading at Runner.Run in runner.go, then Runner.trial in trial.go, which handles one launch. conclude.go
+// computes the result of a run from its trials; it is pure.
 package runner
 
 import (
@@ -17,22 +23,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Options are what a campaign takes beside its plan.
+// Options are the settings of a run that are not part of its plan. A resumed run may have other options than before.
 type Options struct {
 	// Deadline is when no further step is begun; the zero time for none.
 	Deadline time.Time
-	// Bound is how long it may take from the first topology's submission to the end of the last step, 0 for as long as
-	// it takes: a step that would end later is not begun, but for the first LeastSteps.
+	// Bound limits the time from the submission of the first topology to the end of the last step; 0 means no limit. A
+	// step that would end later is not started, except that the first LeastSteps steps always run.
 	Bound      time.Duration
 	LeastSteps int
-	// Lateness is the collector's.
+	// Lateness is the allowed lateness of the collector: how long after its end a slice is complete.
 	Lateness time.Duration
-	// Wait is how long a topology may take to its first records; 0 for the usual.
+	// Wait limits the time until a topology emits its first records; 0 selects the default.
 	Wait time.Duration
 }
 
-// Campaign is one run of an experiment, new or resumed.
-type Campaign struct {
+// Runner executes one run of an experiment, new or resumed. All methods belong to one goroutine.
+//
+// The run directory is the only state that survives: the Runner writes an event or a file before it relies on it, and
+// New rebuilds everything else from the events. A killed run therefore loses at most the step that was being measured.
+type Runner struct {
 	options  Options
 	run      *runstore.Run
 	writer   *runstore.Writer
@@ -49,7 +58,8 @@ type Campaign struct {
 	notes        []string
 }
 
-// New returns a campaign that goes on with what a run's directory has; a new one has nothing. It starts nothing.
+// New returns a Runner that continues from the events of a run directory; a new directory has none. It starts nothing.
+// The calibrated record rate is taken from the events, since steps at two different rates would not be comparable.
 func New(options Options, run *runstore.Run, writer *runstore.Writer, launcher Launcher,
 	progress measure.Progress) *Campaign {
 	c := &Campaign{options: options, run: run, writer: writer, launcher: launcher, progress: progress, now: time.Now}
@@ -80,8 +90,8 @@ func (c *Campaign) append(e runstore.Event) error {
 	return c.writer.Record(e)
 }
 
-// Run runs what is left of the plan. The result is there unless ctx ended first or the directory could not be written;
-// the directory can then be gone on with.
+// Run executes what is left of the plan and returns the result. It returns an error only if ctx ended or the directory
+// could not be written; the run can then be resumed from its directory. The failure of one trial is part of the result.
 func (c *Campaign) Run(ctx context.Context) (*runstore.Result, error) {
 	if err := c.begin(); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// CommandOptions are a cluster that is there, and how it is made to run a topology.
+// CommandOptions describe an existing cluster and the commands that submit and kill a topology there.
 type CommandOptions struct {
 	// Submit and Kill are words, with the placeholders of an experiment's file.
 	Submit, Kill []string
@@ -52,8 +52,8 @@ type Leftover struct {
 	Name  string
 }
 
-// LeftoverOf finds the launch of a run that nobody ended: the last one that was begun, unless the run was interrupted
-// in order.
+// LeftoverOf finds the launch that a killed run may have left running: the last one that was started, unless an event
+// records its end. Without this, a resumed run would share the cluster with its own earlier topology.
 func LeftoverOf(run *runstore.Run) *Leftover {
 	var left *Leftover
 	for _, e := range run.Events {
@@ -72,7 +72,9 @@ func LeftoverOf(run *runstore.Run) *Leftover {
 	return left
 }
 
-// Command launches by commands of its user's.
+// Command is the Launcher for an existing cluster. It runs the user's commands, which typically call the storm command
+// on a gateway host. It never assumes that a command succeeded silently: a failed kill is reported with the name of the
+// topology, so that the user can end it by hand.
 type Command struct {
 	options  CommandOptions
 	gateway  *load.Gateway
@@ -144,7 +146,7 @@ func (l *Command) Launch(ctx context.Context, t runstore.PlannedTrial, name stri
 	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Environment: around}, nil
 }
 
-// startClients starts the load clients on their hosts, if there are to be any.
+// startClients starts the load clients on their hosts, if the experiment lists any.
 func (l *Command) startClients(ctx context.Context) (err error) {
 	if len(l.options.LoadHosts) == 0 {
 		return nil
@@ -159,7 +161,7 @@ func (l *Command) startClients(ctx context.Context) (err error) {
 	return err
 }
 
-// endClients ends them, if that was not done.
+// endClients stops the load clients. It may be called twice.
 func (l *Command) endClients() {
 	if l.clients != nil {
 		l.clients.Close()
@@ -167,8 +169,8 @@ func (l *Command) endClients() {
 	}
 }
 
-// endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way.
-// That the command fails is reported: most often the topology is not there any more.
+// endLeftover kills the topology that a killed run left. Otherwise both topologies would answer each query, and the old
+// workers would take CPU. A failing command is only reported, because the topology has usually ended already.
 func (l *Command) endLeftover(ctx context.Context, annotations measure.Annotations) error {
 	left := l.options.Leftover
 	if left == nil {

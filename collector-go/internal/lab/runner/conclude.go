@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Conclude draws a run's result from what its trials measured. unanswered states why they answer nothing, "" where they
-// do.
+// Conclude computes the result of a run from its trials. It is pure, so the result of an old run directory can be
+// recomputed. unanswered states why the run answers no question, "" if it does; it then casts doubt on the verdict.
 func Conclude(plan runstore.Plan, trials []runstore.Trial, unanswered string) runstore.Result {
 	r := runstore.Result{Notes: []string{}, Trials: []runstore.TrialResult{}, Rows: []runstore.RowResult{}}
 	for _, t := range trials {

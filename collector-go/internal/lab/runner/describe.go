@@ -9,8 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Describer is a launcher that asks each topology before its end what it was, keeps that with its trial, and puts the
-// first that reports any into the run's manifest.
+// Describer wraps a Launcher and saves the configuration that a topology reports about itself. It asks just before the
+// topology ends, when its workers have had time to report. The answer is stored with the trial. The first answer also
+// completes the manifest of the run, for example with the version of Storm.
 type Describer struct {
 	Launcher
 	run    *runstore.Run

@@ -8,14 +8,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// Launcher brings a topology up and ends it. One topology runs at a time. Local and Command are such; all methods
-// belong to one goroutine.
+// Launcher starts and ends topologies. At most one topology runs at a time, since two would share the hosts and neither
+// could be measured. Local and Command implement it. All methods belong to one goroutine.
 type Launcher interface {
 	// Launch submits a trial's topology under a name, and returns when the cluster has taken it. After an error, End is
 	// still to be called.
 	Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error)
-	// End ends the topology that was launched last, and keeps its logs in a directory. It takes bounded time. When
-	// broken is true what the topology ran on is not trusted any more, and is brought up again for the next.
+	// End kills the topology that was launched last and saves its logs to a directory. It takes bounded time. If broken
+	// is true, the trial failed for an unknown reason: a local cluster is then restarted before the next launch.
 	End(ctx context.Context, logs string, broken bool) error
 	// Stop ends everything; it is called once, at the end. When hasten is closed it takes only what killing takes.
 	Stop(hasten <-chan struct{}) error

@@ -19,8 +19,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// Local launches on a cluster of this machine, which it brings up with the first topology and again after one that
-// broke.
+// Local is the Launcher for a cluster on this machine. It starts the cluster with the first topology and keeps it for
+// the following ones, since a start is slow. After a broken trial it starts the cluster again.
 type Local struct {
 	options  stack.Options
 	log      *slog.Logger
@@ -132,8 +132,8 @@ func (l *Local) up(ctx context.Context) error {
 // quietLimit is how long the gateway remembers what a source said, and some.
 const quietLimit = 15 * time.Second
 
-// sourceIsQuiet waits until the gateway has forgotten the source of the topology before: what it said is not the next
-// one's.
+// sourceIsQuiet waits until the gateway has forgotten the record source of the previous topology. Its last report would
+// otherwise be taken for the first report of the next one.
 func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit,
 		fmt.Errorf("the record source of the topology before still reports after %s", quietLimit))

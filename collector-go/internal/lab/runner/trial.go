@@ -16,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// trial launches a topology, measures the steps that its search asks for, and ends it.
+// trial launches a topology, measures the steps that are still missing, and ends the topology. The end has its own time
+// limit and does not depend on ctx: a topology must also be killed when the user interrupts the run.
 func (c *Campaign) trial(ctx context.Context, t *runstore.Trial) error {
 	if _, more := c.next(t); !more && t.State == runstore.Underway {
 		return c.trialFinished(t) // only its end was not reported
@@ -53,8 +54,8 @@ func (c *Campaign) trial(ctx context.Context, t *runstore.Trial) error {
 // endLimit bounds the end of a topology.
 const endLimit = 2 * time.Minute
 
-// announceEnd informs the collector that the topology is about to be killed on purpose: nobody is to be woken since it
-// says no more.
+// announceEnd informs the collector that the topology is about to be killed on purpose. Without the annotation, the
+// collector would raise an alert because the topology is silent.
 func (c *Campaign) announceEnd(ctx context.Context, annotations measure.Annotations, name string) {
 	if annotations == nil {
 		return
@@ -75,7 +76,8 @@ func (c *Campaign) trialFinished(t *runstore.Trial) error {
 	return c.append(runstore.Event{Kind: runstore.TrialFinished, Trial: t.Number})
 }
 
-// name is the topology's: another one for each launch, so that no series of one is taken for another's.
+// name returns the name of the topology. Each launch has its own, so that the series of one launch are never taken for
+// those of another in the collector.
 func (c *Campaign) name(t *runstore.Trial) string {
 	name := fmt.Sprintf("%s-%02d", c.run.Plan.Topology, t.Number)
 	if t.Launches > 1 {
@@ -84,8 +86,8 @@ func (c *Campaign) name(t *runstore.Trial) string {
 	return name
 }
 
-// measure opens a session of a launched topology and measures what the trial lacks. What was measured is kept also when
-// it fails.
+// measure opens a session on a launched topology and measures the missing steps. It saves the figures of finished steps
+// even if a later step fails. An error on launched.Failed cancels the session with that error as its cause.
 func (c *Campaign) measure(parent context.Context, t *runstore.Trial, name string, launched *Launched) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -127,8 +129,9 @@ func (c *Campaign) measure(parent context.Context, t *runstore.Trial, name strin
 	return err
 }
 
-// bound turns the time that a bounded run may take into its deadline, and returns when the first step is to begin so
-// that the least number of steps fit in; the zero time where nothing is bounded.
+// bound sets the deadline of a run with Options.Bound, and returns the latest start of the first step that leaves time
+// for LeastSteps steps. It returns the zero time without a bound. The clock starts with the first submission, because
+// bringing up a cluster is not part of the measurement.
 func (c *Campaign) bound(submitted time.Time) (firstStepBy time.Time) {
 	if c.options.Bound == 0 {
 		return time.Time{}
@@ -170,8 +173,8 @@ type order struct {
 	attempt int
 }
 
-// next is what a trial lacks: the loads of a query's cost in their order, then what the search for the capacity asks
-// for.
+// next returns the step that a trial lacks. It depends only on the steps that are stored, so a resumed run continues
+// with the same step. The dedicated cost steps come first, in their order; then the capacity search decides.
 func (c *Campaign) next(t *runstore.Trial) (order, bool) {
 	searched := runstore.Measured(t.Steps)
 	loads := c.run.Plan.CostLoads
@@ -188,8 +191,8 @@ func (c *Campaign) next(t *runstore.Trial) (order, bool) {
 	return order{kindOf(t, value), value, attempt}, more
 }
 
-// affordsCost reports whether there is time for the loads of a query's cost that are left, and for the search after
-// them.
+// affordsCost reports whether the remaining cost steps and the capacity search after them fit before the deadline. The
+// capacity is the main result, so the cost steps are the ones to be left out.
 func (c *Campaign) affordsCost(done int) bool {
 	plan := c.run.Plan
 	if c.options.Deadline.IsZero() {

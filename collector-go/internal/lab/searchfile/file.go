@@ -1,6 +1,9 @@
-// Package searchfile is the files of tune optimize: what is to be held and what may be tried
-// (docs/optimize.md#the-file), and spaces given as data (docs/optimize.md#a-space-as-data); and how the result is
-// shown. It knows no cluster and no clock.
+// Package searchfile reads the two kinds of files of tune optimize, and formats the result of a search. A search file
+// names a target and the settings that may be changed (docs/optimize.md#the-file). A space file holds a space together
+// with formulas or recorded trials, for a search without a cluster (docs/optimize.md#a-space-as-data).
+//
+// The package owns fields, units and error positions. It must know no cluster and no clock, and it decides nothing
+// about the search: it translates to optimize.Space, optimize.Target and optimize.Options. Start reading at File.
 package searchfile
 
 import (
@@ -18,7 +21,8 @@ import (
 // maxFileBytes bounds a file.
 const maxFileBytes = 1 << 20
 
-// File is what is to be held, and how long may be looked for it.
+// File is a search file: the target, the budget of the search, and the settings that may be changed. Pointers and zero
+// values stand for fields that were left out; the methods translate them to tuning.Unknown or to defaults.
 type File struct {
 	Name  string `yaml:"optimize"`
 	Title string `yaml:"title"`
@@ -38,7 +42,7 @@ type File struct {
 	places *yamlfile.Places
 }
 
-// Target is the load and the goals.
+// Target is the load to hold and the goals that define holding it. At least one goal is required.
 type Target struct {
 	RecordsPerSecond *float64  `yaml:"records_per_second"`
 	MiBPerSecond     *float64  `yaml:"mib_per_second"`

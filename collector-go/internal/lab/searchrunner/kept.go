@@ -1,7 +1,12 @@
-// Package searchrunner runs the trials of a search on a cluster and keeps them: what a trial of a configuration is, by
-// the search's file and its experiment's, the directory in which each trial is a run's
-// (docs/optimize.md#the-directory), and the loop that goes on from it after an interrupt. It knows neither how a search
-// proposes nor how a topology is launched: the one is asked for the next trial, the other is an Engine.
+// Package searchrunner runs the trials of a search (tune optimize) on a cluster and stores their outcomes. Each trial
+// is a run of its own, in a directory below trials/ (docs/optimize.md#the-directory).
+//
+// The package owns three things: the experiment that a configuration is measured with (Search file and experiment file
+// combined), the directory of a search, and the loop that resumes from that directory after an interrupt. It must not
+// know how the next configuration is chosen, which optimize.Search decides, nor how a topology is launched, which is
+// behind Engine.
+//
+// Start reading at Runner in runner.go. Kept and Outcome in this file are the stored form of a trial.
 package searchrunner
 
 import (
@@ -29,7 +34,8 @@ const (
 	SpaceFile = "space.yaml"
 )
 
-// Kept is trial.json: a trial, from its begin on.
+// Kept is the content of trial.json: one trial. The file is written when the trial starts, without an outcome, and
+// again when it ends. A file without an outcome therefore marks a trial that was cut off and must run again.
 type Kept struct {
 	// Number counts the trials of the directory from 1, in the order in which they were begun; Attempt those of the
 	// configuration.
@@ -45,7 +51,8 @@ type Kept struct {
 	Dir string `json:"-"`
 }
 
-// Outcome is what came of a trial. Figures that nobody measured are unknown.
+// Outcome is the result of a trial as the search needs it. Figures that were not measured are Unknown, never 0: the
+// search would take a latency of 0 ms for an excellent one.
 type Outcome struct {
 	Verdict      tuning.Verdict `json:"verdict"`
 	LatencyMs    tuning.Figure  `json:"latency_ms"`
@@ -100,9 +107,9 @@ func (s *Study) tally(kept []Kept) (measured, failed map[string]int) {
 // mostFailed is how often a configuration that cannot be measured is tried.
 const mostFailed = 2
 
-// Finished are, of trials that are kept, those that have an outcome and are of the study's space. A topology that did
-// not come up mostFailed times, where another's did after it, does not hold the load: by then the cluster was not at
-// fault.
+// Finished returns the stored trials that have an outcome and belong to the space of the search. A configuration that
+// could not be measured mostFailed times counts as FAIL, but only if another configuration was measured after it. That
+// shows that the configuration was at fault and not the cluster.
 func (s *Study) Finished(kept []Kept) (all []optimize.Trial) {
 	measured, failed := s.tally(kept)
 	for i, k := range kept {

@@ -14,7 +14,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// OutcomeOf is what came of a trial, by its run's directory. An error is that nothing was measured.
+// OutcomeOf derives the outcome of a trial from its run directory. It returns an error if nothing was measured, with
+// one exception: a worker that ran out of heap before the first step is a FAIL of the configuration. A verdict of
+// LIMITED becomes FAIL if a setting of the space relieves that limiter, since the search is then meant to change it.
 func (s *Study) OutcomeOf(run *runstore.Run) (Outcome, error) {
 	t := run.Trials[0]
 	if len(t.Steps) == 0 {
@@ -62,9 +64,9 @@ func (s *Study) relieved(l tuning.Limiter) bool {
 	})
 }
 
-// noise is the file's, or the trial's own where that is more: the standard error of the mean filter latency over the
-// slices of its step. What differs from launch to launch no trial shows alone, so that where the file states nothing a
-// trial as quiet as is taken for granted states nothing.
+// noise returns the relative standard deviation of the trial's latency: the one of the search file, or the trial's own
+// if that is larger. The trial's own is the standard error of the mean filter latency over the slices of its step. One
+// trial cannot show how launches differ, so a quiet trial without a stated noise returns Unknown.
 func (s *Study) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
 	stated := tuning.Unknown
 	if s.File.Noise != nil {

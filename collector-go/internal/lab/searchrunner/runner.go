@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Engine plays trials on a cluster, one at a time.
+// Engine runs a trial on a cluster. The Runner calls it from one goroutine, one trial at a time.
 type Engine interface {
 	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing of the
 	// configuration was found; that ctx ended is ctx's cause, and the directory can be gone on with.
@@ -33,7 +33,12 @@ type Progress interface {
 	Say(format string, args ...any)
 }
 
-// Runner runs the trials of a study into a directory.
+// Runner runs the trials of a search one after the other and stores them in a directory. All methods belong to one
+// goroutine.
+//
+// The directory is the only state: NewRunner reads the stored trials, and the search recomputes its next proposal from
+// them. Several failures in a row stop the Runner, because then the cluster is broken and not the configurations; the
+// outcomes of these trials are removed, so that they run again later.
 type Runner struct {
 	study    *Study
 	dir      string
@@ -54,8 +59,8 @@ var ErrTime = errors.New("the time limit has passed")
 // of the configurations.
 const mostFailing = 3
 
-// NewRunner goes on with what a directory has; a new one is made. An error where its trials were run on other terms
-// than the study's: they do not compare.
+// NewRunner continues from a directory, which it creates if necessary. It refuses a directory whose trials were run
+// with another target, load or launch (terms.json), because their figures cannot be compared.
 func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Runner, error) {
 	r := &Runner{study: study, dir: dir, engine: engine, progress: progress, now: time.Now}
 	if err := os.MkdirAll(filepath.Join(dir, TrialsDir), 0o755); err != nil {
@@ -126,7 +131,7 @@ func (r *Runner) run(ctx context.Context, next func() (optimize.Proposal, bool, 
 	}
 }
 
-// again plays what was cut off.
+// again repeats the trials that were cut off, before any new one. The search would otherwise propose without them.
 func (r *Runner) again(ctx context.Context) error {
 	for i, k := range r.kept {
 		p, found := r.study.Space.At(k.Settings)
@@ -193,7 +198,7 @@ func (r *Runner) play(ctx context.Context, i int, p optimize.Point) error {
 	return r.record()
 }
 
-// forget takes the outcomes from the trials that could not be measured, so that they are played again.
+// forget removes the outcomes of the trials that could not be measured, so that they run again.
 func (r *Runner) forget() (err error) {
 	for _, i := range r.failing {
 		r.kept[i].Outcome = nil

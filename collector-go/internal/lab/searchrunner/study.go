@@ -24,7 +24,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Study is a search whose trials are run: its file, what may be tried, and the experiment by which a trial is.
+// Study joins a search file with the experiment file that measures its trials. It turns each configuration of the space
+// into an experiment with one load step at the target. It is immutable after Open.
 type Study struct {
 	File  *searchfile.File
 	Space optimize.Space
@@ -57,7 +58,8 @@ func Open(file *searchfile.File) (*Study, error) {
 	return s, s.checkNames()
 }
 
-// aim makes the experiment one step at the target.
+// aim changes the experiment to a single step at the target load: no grid, no capacity search, no repeats. The search
+// decides itself which configuration to repeat. All trials must have the same record rate, so calibration is refused.
 func (s *Study) aim() error {
 	x, target := s.base, s.File.OptimizeTarget()
 	rate := target.RecordsPerSecond
@@ -199,7 +201,8 @@ func (s *Study) TrialSeconds() float64 {
 	return about.Seconds()
 }
 
-// terms are what trials must have in common to be compared.
+// terms are the properties that all trials of a directory must share to be comparable: target, load, goals and launch.
+// The space is not among them, so a user may add settings or values to a search and keep its trials.
 type terms struct {
 	Target optimize.Target `json:"target"`
 	Plan   runstore.Plan   `json:"plan"`
