@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Submitter runs one query to its end. An error means that there is no answer. It is safe for concurrent use. Gateway
-// and DRPC are such.
+// Submitter submits one query and returns its answer when the query has ended. An error means that there is no answer.
+// Implementations must be safe for concurrent use; Gateway and DRPC are the two.
 type Submitter interface {
 	Query(ctx context.Context, bql string) (Answer, error)
 }
 
-// desk asks one query after the other, and judges each answer.
+// desk submits a query and checks its answer against the records that the source generated meanwhile. Both load models
+// use it, so that an outcome means the same in both. It holds no state and is safe for concurrent use.
 type desk struct {
 	query  Query
 	target Submitter

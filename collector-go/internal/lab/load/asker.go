@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Asker asks a run's queries as it is ordered to: a number that is held, and besides at rates. Here does so in this
-// process; load clients on several hosts do so together (load/hosts), each its part. What becomes of a query goes to
-// an observer. It is safe for concurrent use.
+// Asker submits the queries of a session, by the closed model, the open model or both at once. It hides whether one
+// process or several load clients do so: Here submits from this process, and hosts.Hosts (load/hosts) distributes the
+// queries over clients on several hosts. Outcomes go to an observer that was given at construction. It is safe for
+// concurrent use.
 type Asker interface {
 	// Lead is how long before the moment that it names an order is given, so that it arrives in time.
 	Lead() time.Duration
@@ -39,7 +40,8 @@ type Usage struct {
 	Cores int
 }
 
-// Here asks queries from this process.
+// Here is the Asker of this process. It consists of one Held and any number of open loops, which share one count of the
+// queries in flight.
 type Here struct {
 	query    Query
 	target   Submitter

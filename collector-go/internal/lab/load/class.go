@@ -35,8 +35,8 @@ func ParseClass(text string) (Class, error) {
 	return "", fmt.Errorf("no class of queries is called %q; there are %s", text, strings.Join(names, ", "))
 }
 
-// Query is what a client asks again and again about the records of one probe. Queries are values: safe for concurrent
-// use.
+// Query is a query that a client submits repeatedly, each time for the records of one probe, together with the check of
+// its answers. Implementations are immutable values and safe for concurrent use.
 type Query interface {
 	Class() Class
 	// BQL is the query's text for one probe.
@@ -52,8 +52,8 @@ type Query interface {
 	Validate() error
 }
 
-// Check is how an answer compares with what was generated. Of an answer that has sums and counts, records are those
-// that it accounts for.
+// Check is the comparison of an answer with the generated records. For an answer of sums and counts, "records" means
+// the records that these account for.
 type Check struct {
 	// Records is how many records the answer holds or accounts for.
 	Records int

@@ -6,8 +6,8 @@ type Client interface {
 	Counts() Counts
 }
 
-// Counts is how many queries a client has come to. Due = Submitted + Waiting + NotSubmitted; Submitted = InFlight +
-// Returned + Failed + TimedOut + Unfinished + CutOff.
+// Counts accounts for every query of a client. Two identities hold: Due = Submitted + Waiting + NotSubmitted, and
+// Submitted = InFlight + Returned + Failed + TimedOut + Unfinished + CutOff.
 type Counts struct {
 	// Due is how many had to be submitted by now.
 	Due int `json:"due"`

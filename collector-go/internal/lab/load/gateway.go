@@ -1,6 +1,17 @@
-// Package load is the client side of an experiment: it asks a Bullet topology queries of every class, at a constant
-// rate or a number at a time, and checks each answer against what the topology's record source generated. It knows
-// Bullet's HTTP and the source's control; it knows nothing of Storm, of the collector or of verdicts.
+// Package load generates the query load of an experiment. It submits queries of every class to a Bullet topology,
+// either at a constant rate or with a constant number in flight, and checks each answer for completeness.
+//
+// There are two load models, as in queueing theory. In the closed model (Held) a number of slots each hold one query
+// and submit the next when it returns, so a slow topology receives fewer queries. In the open model (OpenLoop) queries
+// start on a schedule, whatever became of the earlier ones. Both measure latency from the intended start and not from
+// the submission; otherwise a stalled client would hide the worst latencies (coordinated omission).
+//
+// Completeness can be checked because the record source emits probes: records with known values at a known rate, one
+// probe for each slot. A query selects one probe, so the client knows how many records its answer must contain.
+//
+// The package owns Bullet's HTTP interface as clients see it, the control of the record source, and the checks. It must
+// know nothing of Storm, of the collector (CollectorActivity apart) or of verdicts. Start reading at Query in class.go
+// and desk in ask.go, then Held and OpenLoop; Asker joins them for a session.
 package load
 
 import (
@@ -68,7 +79,8 @@ func (g *Gateway) Query(ctx context.Context, bql string) (Answer, error) {
 	return parseAnswer(text)
 }
 
-// Control is what the record source is asked to emit, over the whole topology.
+// Control is the setting of the record source: the rate of background records and the probes, summed over all tasks of
+// the topology. It is replaced as a whole, so a client that changes one part must send the others too.
 type Control struct {
 	// RecordsPerSecond is the rate of background records, the probes' not counted.
 	RecordsPerSecond float64 `json:"records_per_second"`
@@ -104,7 +116,7 @@ func (g *Gateway) SetControl(ctx context.Context, control Control) error {
 	return err
 }
 
-// Status is what the source's tasks that spoke in the last 10 s say, summed.
+// Status is the sum of the reports of the source's tasks. Tasks that did not report in the last 10 s are left out.
 type Status struct {
 	// Reporting is the number of tasks; Following the number of those that follow the control last set.
 	Reporting int `json:"reporting"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// HeldOptions are the bounds of a Held.
+// HeldOptions configure a Held.
 type HeldOptions struct {
 	// Grace is how long after its own end a query may take to return before it has failed.
 	Grace time.Duration
@@ -26,7 +26,12 @@ func DefaultHeldOptions() HeldOptions {
 	return HeldOptions{Grace: 15 * time.Second, Backoff: time.Second}
 }
 
-// Held holds a number of queries running: each slot submits its query again as soon as it has returned.
+// Held is the closed load model: it keeps a constant number of queries in flight. Each slot has its own goroutine and
+// its own probe, and submits its query again as soon as the last one has returned. If a topology slows down, it
+// receives fewer queries; use OpenLoop to measure latency at a given arrival rate.
+//
+// Methods are safe for concurrent use. A slot ends only between two queries, so lowering the number takes as long as
+// the queries live.
 type Held struct {
 	query   Query
 	options HeldOptions
@@ -59,8 +64,9 @@ func NewHeld(query Query, target Submitter, options HeldOptions, observe func(Ou
 // ones end by themselves and are not repeated.
 func (h *Held) Hold(n int) { h.HoldWithin(n, 0) }
 
-// HoldWithin is Hold with the starts of new queries spread evenly over a time. Queries that run for as long as each
-// other and start at once also end at once, and so on: the topology meets them in waves, with little to do between.
+// HoldWithin is Hold with the starts of new queries spread evenly over a period. Queries of equal length that start
+// together also end together, again and again. The topology would then alternate between bursts and idle periods, and
+// its mean figures would describe neither.
 func (h *Held) HoldWithin(n int, spread time.Duration) { h.holdFrom(n, time.Now(), spread) }
 
 // holdFrom is HoldWithin with the first start at a moment. Of several parts each begins as much after the one before

@@ -60,9 +60,12 @@ func (o OpenOptions) Validate() error {
 	return nil
 }
 
-// OpenLoop starts queries at a constant rate: query k of the run at k/Rate after the start, whether or not the
-// topology, the target or the client kept up with those before. Nothing is left out: what could not start in time
-// starts late or is reported as not submitted, and its latency counts from when it was meant to start.
+// OpenLoop is the open load model: it starts query k of the run at k/Rate seconds after the start, whether or not the
+// earlier queries have returned. Independent users behave like this, so only this model shows the latency they get.
+//
+// Every scheduled query has exactly one outcome. A query that could not start in time starts late or is reported as not
+// submitted. Its latency counts from its scheduled start in both cases, so an overload of the client or of the topology
+// raises the latency and cannot hide.
 type OpenLoop struct {
 	query   Query
 	target  Submitter
@@ -88,7 +91,8 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 	return &OpenLoop{query: query, target: target, options: options, observe: observe, counts: map[End]int{}}, nil
 }
 
-// place is room for one query under way, and since when it is free.
+// place is the permission for one query to be in flight, and the time since when it has been free. That time separates
+// a late client from a query that had to wait for the limit.
 type place struct{ freed time.Time }
 
 // Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those under way

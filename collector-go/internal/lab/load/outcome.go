@@ -18,7 +18,8 @@ const (
 	NotSubmitted End = "not submitted" // due, and as many under way as there may be, until the run's end
 )
 
-// Outcome is what became of one query. Times are ms since the Unix epoch.
+// Outcome is the result of one query: its times, how it ended, and the check of its answer. It is one line of
+// outcomes.jsonl, so its JSON keys are a stored format. Times are milliseconds since the Unix epoch.
 type Outcome struct {
 	// Host is the load host whose client asked it; "" for this process.
 	Host  string `json:"host,omitempty"`

@@ -24,7 +24,8 @@ const (
 	otherErrors = "other errors"
 )
 
-// Tally adds up what became of queries, of any number and in constant memory. It is safe for concurrent use.
+// Tally aggregates the outcomes of any number of queries in constant memory: latencies go into a histogram, and only a
+// bounded number of different errors is kept. It is safe for concurrent use.
 type Tally struct {
 	mu        sync.Mutex
 	ends      map[End]int

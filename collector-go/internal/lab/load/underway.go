@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// UnderWay knows which queries are under way, and since when: from a query's submission until its outcome was observed.
-// It is safe for concurrent use; a nil one counts nothing.
+// UnderWay counts the queries in flight, from the submission of a query until its outcome was observed. A step uses it
+// to wait for exactly the queries that were submitted before its end. It is safe for concurrent use, and a nil UnderWay
+// counts nothing.
 type UnderWay struct {
 	mu      sync.Mutex
 	next    int64

@@ -24,8 +24,8 @@ const (
 // reading is one look at the host: what ratio was idle at a record rate.
 type reading struct{ rate, idle float64 }
 
-// calibration looks for the record rate that leaves a ratio of the host idle, taking the busy ratio as a line over the
-// rate.
+// calibration searches for the record rate that leaves a target ratio of the host idle. It assumes that the busy ratio
+// is a linear function of the rate, which holds well below saturation. It is pure: the session takes the readings.
 type calibration struct {
 	targetIdle float64
 	readings   []reading

@@ -24,7 +24,8 @@ type Newest struct {
 	EndMs  int64
 }
 
-// Collector asks a collector over HTTP, as anybody may. It is safe for concurrent use.
+// Collector is the client of a collector's public HTTP API. It uses no private access to the collector, so a run can
+// use a collector on another machine. It is safe for concurrent use.
 type Collector struct{ client *client.Client }
 
 // NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL.

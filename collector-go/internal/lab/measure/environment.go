@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Environment is what is known of what is around a topology, and not by the collector.
+// Environment holds facts about the surroundings of a topology that the collector cannot know, such as the capacity of
+// the query endpoint and the number of Kafka partitions. They become part of the evidence for what limited a step.
 type Environment struct {
 	// Endpoint is tuning.EndpointDRPC or tuning.EndpointGateway; EndpointCapacity how many queries it lets through at
 	// the same time, 0 where that is not known.

@@ -49,10 +49,10 @@ type TimeRange struct {
 	Workers int
 }
 
-// GatherEvidence reads what the collector knows of what limited the topology in a stretch of time. What only others
-// know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the
-// collector's share. What the collector does not have is unknown too and noted; an error states that it could not be
-// asked.
+// GatherEvidence reads from the collector what may have limited the topology during a time range. Facts of other origin
+// stay unknown and are added by the session: the query endpoint, the load client, the host, the Kafka partitions and
+// the collector's share of CPU. A series that the collector does not have is unknown and noted, so that a missing
+// figure never looks like a harmless one. An error means that the collector could not be asked.
 func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRange) (tuning.Evidence, error) {
 	g := &evidence{
 		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},
@@ -72,7 +72,7 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRa
 	return g.Evidence, nil
 }
 
-// evidence is evidence on its way.
+// evidence is the evidence while it is being gathered, together with intermediate results that several parts need.
 type evidence struct {
 	tuning.Evidence
 	runstore.Span

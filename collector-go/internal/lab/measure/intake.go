@@ -110,7 +110,8 @@ func (s *Session) takeIn(step *runstore.Step, m tuning.StepMeasures) error {
 	return s.caughtUp(step)
 }
 
-// offer is a time in which more records were offered than a step's rate; it begins and ends with slices.
+// offer is the catch-up period of a step, in which the source offers more records than the step's rate. It begins and
+// ends on slice boundaries.
 type offer struct {
 	from, to time.Time
 	base     float64       // the step's own rate, records/s

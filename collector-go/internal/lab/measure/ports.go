@@ -45,7 +45,8 @@ type Progress interface {
 	Show(format string, args ...any)
 }
 
-// Ports are the parts that a run works on. All are used by the run's goroutines at the same time.
+// Ports are the connections of a session to the outside world. All must be safe for concurrent use, since the
+// goroutines of queries, of the watch and of the step use them at the same time. Tests replace them with fakes.
 type Ports struct {
 	Source  Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
 	Queries load.Submitter
@@ -62,7 +63,8 @@ type Ports struct {
 	Outcomes io.Writer
 }
 
-// observe takes an outcome; it is called by the goroutine of each query.
+// observe stores an outcome and appends it to the outcomes file. The goroutine of each query calls it. A failed write
+// is kept for Written and does not end the step.
 func (s *Session) observe(outcome load.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,7 @@ func (s *Session) observe(outcome load.Outcome) {
 	s.writeErr = errors.Join(s.writeErr, err)
 }
 
-// Written returns an error where not all outcomes of queries could be kept.
+// Written returns the error of the first outcome that could not be written, nil if all were.
 func (s *Session) Written() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// reader reads the series of a topology's metrics in (from, to]. Its first error stays in err, and all that is read
-// after it is empty, so that who reads several asks once.
+// reader reads the series of a topology's metrics in (from, to]. The first error stays in err, and every later read
+// returns nothing, so that a caller of several reads checks once.
 type reader struct {
 	ctx      context.Context
 	stored   Stored

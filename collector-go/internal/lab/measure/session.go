@@ -1,6 +1,14 @@
-// Package measure measures a running topology: it finds a record rate that the machine can bear, holds a load step
-// by step, waits for the collector's slices and judges each step. What is decided (calibration) is pure; the rest talks
-// to the topology's gateway, to the collector's PromQL and to /proc.
+// Package measure measures a running topology. It calibrates the record rate, applies the load of one step after the
+// other, waits for the collector's slices of the step, and gathers the figures and the evidence for its verdict.
+//
+// The package owns the timing of a step: when the load starts, which slices count, and how long to wait for late ones.
+// It reaches the outside only through the interfaces in ports.go: the gateway's record source, the load clients, the
+// collector over HTTP, and /proc. It must not know in which order steps are run or what a run directory looks like on
+// disk (runner, runstore). It computes no verdict: it passes measures and evidence to tuning.JudgeGoals.
+//
+// Start reading at Session.Step in step.go, which runs one step from beginning to end. evidence.go collects what
+// limited the topology, intake.go how many records it took, ready.go waits for workers and records, and calibration.go
+// is the pure search for a record rate.
 package measure
 
 import (
@@ -23,7 +31,7 @@ type Calculator interface {
 	Calculate(ctx context.Context, expression string, at time.Time) (tuning.Figure, error)
 }
 
-// SessionOptions say what is measured in all steps of a session.
+// SessionOptions hold what is the same in all steps of a session.
 type SessionOptions struct {
 	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records, and
 	// its workers' figures, may take, 0 for the usual.
@@ -31,8 +39,8 @@ type SessionOptions struct {
 	Workers  int
 	Wait     time.Duration
 	Plan     runstore.Plan
-	// FirstStepBy is when the first step is to begin: no further reading of a calibration is begun that would take it
-	// longer, and the warm-up has half of the time until then. The zero time for no such limit.
+	// FirstStepBy is when the first step should begin at the latest; the zero time means no limit. The calibration then
+	// starts no reading that would end later, and the warm-up takes at most half of the remaining time.
 	FirstStepBy time.Time
 	// Lateness is the collector's; Trial and Run name the annotations.
 	Lateness    time.Duration
@@ -41,8 +49,12 @@ type SessionOptions struct {
 	Environment Environment
 }
 
-// Session measures a topology that runs, step by step, for as long as its caller wants. All methods but Close belong to
-// one goroutine.
+// Session measures one launch of a topology, step by step. The caller decides which steps; the session keeps what
+// carries over from one step to the next: the record rate, the queries that still run, and whether the JVMs are warm.
+//
+// All methods except Close belong to one goroutine. Outcomes arrive on the goroutines of the queries and are guarded by
+// mu. A separate goroutine watches whether the workers report: it cancels the session if they do not, because steps
+// without the workers' figures cannot be judged.
 type Session struct {
 	o         SessionOptions
 	ports     SessionPorts
@@ -54,7 +66,8 @@ type Session struct {
 	warm      bool     // the launch has been warmed up
 	notes     []string // of the warm-up, for the step that comes next
 	workers   int      // the most that are known to belong to the topology
-	// shares are the processes' in the last step that did not starve the host.
+	// shares are the processes' CPU shares in the last step in which the host had idle CPU. A later step that lacks CPU
+	// is compared with them, to name the process that took more.
 	shares []tuning.ProcessShare
 	// throughBroker states that records come through Kafka, paused that the source was set to make none, loaded when
 	// the last load ended, offered what a step was to catch up.
@@ -72,15 +85,16 @@ type Session struct {
 	writeErr error
 }
 
-// SessionPorts are the parts that a session works on beside a runner's; what is nil is left out.
+// SessionPorts adds to Ports what only a session needs. Calculator and Facts may be nil; percentiles from histograms
+// and evidence are then unknown.
 type SessionPorts struct {
 	Ports
 	Calculator Calculator
 	Facts      Facts
 }
 
-// Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the
-// workers do not report; Err states why. Close must be called.
+// Open waits for the first records of the topology and returns a session on it. The session ends with ctx, or by itself
+// if the workers do not report; every method then returns the cause. The caller must call Close.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(QueryOf(o.Plan.Load))
 	if err != nil {
@@ -117,7 +131,7 @@ func (s *Session) awaitTopology() error {
 	return s.awaitSource(s.ctx, max(s.o.Wait, sourceReadyLimit))
 }
 
-// elsewhere reports whether the workers run on other machines than this.
+// elsewhere reports whether the workers run on other machines, so that /proc says nothing about them.
 func (s *Session) elsewhere() bool { return s.o.Plan.Launch == runstore.CommandLaunch }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -138,8 +152,8 @@ func (s *Session) cause(err error) error {
 	return err
 }
 
-// Calibrate finds the record rate that leaves the plan's share of the host idle without queries, once the workers are
-// warm.
+// Calibrate finds the record rate that leaves the planned ratio of the host idle while no queries run. It warms the
+// workers up first, since a JVM that still compiles uses more CPU and the rate found would be too low.
 func (s *Session) Calibrate() (runstore.Calibration, error) {
 	err := s.setRate(s.ctx, firstRate)
 	if err == nil {
@@ -182,7 +196,8 @@ func (s *Session) Figures(until time.Time) (*runstore.Figures, error) {
 	return run, nil
 }
 
-// EarlierFigures are the series of an earlier launch of the trial, under the name that it had then.
+// EarlierFigures returns the series of an earlier launch of the same trial. Each launch has its own topology name, so
+// the series must be read under the former one and joined by the caller.
 func (s *Session) EarlierFigures(topology string, from, until time.Time) (*runstore.Figures, error) {
 	earlier := &Session{o: s.o, ports: s.ports, ctx: s.ctx}
 	earlier.o.Topology = topology

@@ -13,16 +13,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// StepOrder is a step to be run.
+// StepOrder describes the next step: Value is the load along the plan's axis, Number counts the steps of the trial from
+// 1, Attempt the measurements of the same load. Begun is called once, just before the load is applied; an error ends
+// the step.
 type StepOrder struct {
 	Kind                    runstore.StepKind
 	Value                   float64
 	Number, Attempt, Launch int
-	// Begun is called when the step begins.
 	Begun func(start time.Time) error
 }
 
-// Step runs a step, waits for its slices and judges it.
+// Step runs one step and returns it with its verdict. The phases are: prepare (warm-up of the JVMs, earlier backlog
+// drained, record rate set), hold (the load, for warm_up and sustain), catch-up if the plan has one, settle (late
+// slices and running queries), and judge.
+//
+// A step starts on a slice boundary of the collector, and so does its measured part. Figures of whole slices can be
+// read back from the collector exactly; a partial slice would mix this step with its neighbours. An error means that
+// the step was not measured; a missed goal is a verdict and not an error.
 func (s *Session) Step(order StepOrder) (runstore.Step, error) {
 	step, err := s.run(order)
 	if err != nil {
@@ -81,7 +88,8 @@ func (s *Session) run(order StepOrder) (runstore.Step, error) {
 	return step, nil
 }
 
-// prepare brings the topology to where a step begins: warm, rid of earlier load, and with the step's records.
+// prepare brings the topology into the state in which a step starts: warm, without a backlog of earlier load, and with
+// the record rate of the step. A cost step also waits until all earlier queries have ended.
 func (s *Session) prepare(step *runstore.Step) error {
 	if !s.warm {
 		if err := s.setAxis(step); err != nil {
@@ -101,7 +109,7 @@ func (s *Session) prepare(step *runstore.Step) error {
 	return s.setAxis(step)
 }
 
-// setAxis sets the source's rate, and what the step asks of queries.
+// setAxis sets the record rate of the source, and stores in the step which load of queries it applies.
 func (s *Session) setAxis(step *runstore.Step) error {
 	rate := s.rate
 	step.Queries = s.o.Plan.Load.Queries
@@ -196,8 +204,8 @@ func (s *Session) ended(done <-chan struct{}) {
 	}
 }
 
-// openOptions bound an open loop by the probes that the source was asked for. There is room for all queries that can be
-// under way at the rate, however slow the topology is, so that it is never the client that keeps them back.
+// openOptions limits an open loop to the probes that the source emits. MostInFlight allows all queries that can be in
+// flight at the rate even if each one times out, so that the client itself never delays a query.
 func openOptions(rate float64, length, life time.Duration, probes int) load.OpenOptions {
 	o := load.DefaultOpenOptions(rate, length)
 	o.Probes = max(1, min(o.Probes, probes))
@@ -205,8 +213,9 @@ func openOptions(rate float64, length, life time.Duration, probes int) load.Open
 	return o
 }
 
-// settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
-// An error states that nobody knows what became of its queries.
+// settle waits, for a bounded time, until the last slices of the step are stored and its queries have ended. Whatever
+// is missing then is noted in the step, which is judged nevertheless. It returns an error only if the number of running
+// queries is unknown, because a lost load client makes the step worthless.
 func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	limit := s.queryLimit() + s.tail()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
@@ -230,7 +239,8 @@ func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	return nil
 }
 
-// judge fills in what was measured and gives the verdict.
+// judge reads the figures of the step from the collector and lets tuning.JudgeGoals decide. If the catch-up ratio is
+// the only missed goal, it judges again with the evidence of the catch-up period, since the step itself met its goals.
 func (s *Session) judge(step *runstore.Step) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	var figures runstore.Figures

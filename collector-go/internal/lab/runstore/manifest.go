@@ -29,7 +29,7 @@ type Manifest struct {
 	Further []Entry `json:"further,omitempty"`
 }
 
-// Versions of the parts.
+// Versions holds the version of each part that can change a result. An empty version is unknown.
 type Versions struct {
 	BulletMetrics string `json:"bullet_metrics"`
 	Bullet        string `json:"bullet"`

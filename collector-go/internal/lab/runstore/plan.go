@@ -9,7 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Plan is plan.json: what a run does, with every default filled in. It is written once, before anything starts.
+// Plan is plan.json: everything that a run does, with all defaults filled in. It is written once, before the run
+// starts, and a resumed run follows it. A change of the experiment file or of a default in a newer program version can
+// therefore not change a run halfway.
 type Plan struct {
 	// Experiment is the experiment's name, by which runs of it are found again; Title and About are for people.
 	Experiment string `json:"experiment"`
@@ -83,7 +85,8 @@ const (
 	OfQueries     Analysis = "queries"     // queries per core over a grid (Test 7)
 )
 
-// Axis is what a trial's steps ascend along.
+// Axis is the quantity that increases from step to step: simultaneous queries, queries per second or records per
+// second.
 type Axis string
 
 // The axes.
@@ -128,7 +131,7 @@ const (
 	GeneratedRecords TimelineRecords = "generated"
 )
 
-// Load is what is asked of a topology.
+// Load is the load on the topology apart from the axis. A figure that is not set is Unknown.
 type Load struct {
 	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query
 	// class of internal/lab/load.
@@ -171,7 +174,8 @@ func (a Load) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
 // NoSource reports whether the records are not ours.
 func (a Load) NoSource() bool { return a.Source == SourceNone }
 
-// PlannedTrial is one launch of the topology in one configuration.
+// PlannedTrial is one configuration, measured once: the settings to launch the topology with, and its candidate steps.
+// Repeats of a configuration are trials of their own with the same Configuration number.
 type PlannedTrial struct {
 	// Number counts from 1 over the run; Label names the configuration, and the directory with the number.
 	Number int    `json:"number"`

@@ -9,8 +9,8 @@ const (
 	ExitMissed = 99 // a goal was missed
 )
 
-// Result is result.json: what a run came to. It is there when the run has ended by itself; after an interrupt it is
-// not.
+// Result is result.json: the verdict of a run, of its trials and of its configurations. The file exists only if the run
+// ended by itself. It is derived from the steps and can be computed again from them.
 type Result struct {
 	FinishedMs int64          `json:"finished_ms"`
 	Verdict    tuning.Verdict `json:"verdict"`
@@ -23,7 +23,7 @@ type Result struct {
 	Notes []string    `json:"notes"`
 }
 
-// TrialResult is what one launch came to.
+// TrialResult is the result of one trial.
 type TrialResult struct {
 	Number int            `json:"number"`
 	Label  string         `json:"label"`
@@ -36,7 +36,7 @@ type TrialResult struct {
 	Capacity tuning.Interval `json:"capacity"`
 }
 
-// RowResult is what one configuration came to.
+// RowResult is the result of one configuration, from the steps of all its repeats.
 type RowResult struct {
 	Configuration int             `json:"configuration"`
 	Label         string          `json:"label"`

@@ -1,6 +1,15 @@
-// Package runstore is the directory of one run of an experiment: what was asked for, what ran, how far it has come, and
-// what was measured. It owns the names of the files and their forms (docs/formats/run-directory.md); it knows neither
-// how a run is run nor what a report says of it.
+// Package runstore reads and writes the directory of one run of an experiment: the experiment file, the plan, the
+// manifest, the progress, the measured steps and the result.
+//
+// The package owns the names and the formats of these files (docs/formats/run-directory.md). Its types are the JSON
+// documents themselves, and the vocabulary that the runner, the measurement and the reports share. It must not know how
+// a run is executed or how a report presents it.
+//
+// Three rules make a run resumable and its results trustworthy. progress.jsonl is only appended to, and it is the only
+// file that says how far the run has come. A step's file is written once, and progress.jsonl holds its SHA-256. Every
+// other file is replaced as a whole or not at all.
+//
+// Start reading at Read in this file; Writer in writer.go is its counterpart.
 package runstore
 
 import (
@@ -40,7 +49,8 @@ const (
 	LogsDir       = "logs"
 )
 
-// Run is a run's directory as it was read.
+// Run is the content of a run directory at the time of reading. The directory of a run that is still measuring can be
+// read too: it lacks a Result, and its last trial is unfinished.
 type Run struct {
 	Dir        string
 	Experiment []byte // experiment.yaml, byte for byte as it was given
@@ -63,7 +73,8 @@ func (r *Run) Lacking() bool {
 	return false
 }
 
-// Trial is what the directory has of one trial.
+// Trial is a planned trial together with its state, derived from the events of progress.jsonl. A trial may have several
+// launches, because a resumed run launches the topology again; its steps may come from any of them.
 type Trial struct {
 	PlannedTrial
 	Dir   string
@@ -188,7 +199,7 @@ func readIfThere[T any](path string) (*T, error) {
 	return into, err
 }
 
-// trialsOf follows the events through the plan's trials.
+// trialsOf replays the events of progress.jsonl over the trials of the plan.
 func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 	trials := make([]Trial, len(plan.Trials))
 	for i, planned := range plan.Trials {

@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Writer writes a run's directory. What it has written survives a crash: files are written aside, synced and renamed,
-// events are appended and synced. It is safe for concurrent use.
+// Writer writes a run directory. Whatever a method has written when it returns survives a crash: files are written
+// aside, synced and renamed, and events are appended and synced. It is safe for concurrent use.
 type Writer struct {
 	dir string
 

@@ -25,7 +25,7 @@ import (
 )
 
 // Study joins a search file with the experiment file that measures its trials. It turns each configuration of the space
-// into an experiment with one load step at the target. It is immutable after Open.
+// into an experiment with one load step at the target. No method changes it after Open.
 type Study struct {
 	File  *searchfile.File
 	Space optimize.Space
@@ -202,7 +202,7 @@ func (s *Study) TrialSeconds() float64 {
 }
 
 // terms are the properties that all trials of a directory must share to be comparable: target, load, goals and launch.
-// The space is not among them, so a user may add settings or values to a search and keep its trials.
+// The space is not among them, so a user may add values to a setting and keep the trials.
 type terms struct {
 	Target optimize.Target `json:"target"`
 	Plan   runstore.Plan   `json:"plan"`
