@@ -18,8 +18,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine
-// sends.
+// client is one sender: a stream, the hosts whose rows it sends, and the batches in flight. One goroutine sends and one
+// receives; mu guards what they share. Batches wait in slots until they are acknowledged, so that a batch which the
+// collector refuses can be sent again without being generated again.
 type client struct {
 	load   Load
 	hosts  []int

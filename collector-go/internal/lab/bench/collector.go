@@ -1,6 +1,10 @@
-// Package bench measures a collector: it makes rows that follow from a seed, sends them as so many clients, and holds
-// what the collector's queries answer against them. It owns the rows, the clients and how a server is measured; it will
-// never know what a figure is judged by.
+// Package bench measures how much a collector can carry (bullet-metrics bench). It generates rows from a seed, sends
+// them as many clients, and compares the answers of the collector's queries with what was sent. A collector that is
+// fast and wrong therefore fails the benchmark.
+//
+// The package owns the generated rows, the clients, and the measuring of the server process. It must not know the
+// limits by which a figure is judged. It runs the collector as a separate process and reaches it over gRPC and HTTP
+// only. Start reading at ingest.go for the sending side and Written.Check in this file for the comparison.
 package bench
 
 import (

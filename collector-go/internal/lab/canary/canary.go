@@ -1,6 +1,11 @@
-// Package canary asks a topology a query of each class at a fixed rate, for as long as it runs, and keeps how long they
-// took: as samples for a collector, and as lines by minute and by hour. It knows queries and samples; it knows nothing
-// of the topology behind.
+// Package canary runs one query of each class continuously at a fixed rate, and records latency, outcome and
+// completeness. It delivers them as samples to a collector, and as summaries of each minute and hour to its caller.
+//
+// A canary shows what users of a production topology experience, also when nobody measures it. Its load is therefore
+// small and bounded, and a query that cannot start in time is counted as missed instead of being submitted later.
+//
+// The package owns the schedule, the aggregation and the probes in the record source. It must know nothing of the
+// topology behind the queries. Start reading at Canary.Run; recorder.go builds samples, keeper.go keeps the probes.
 package canary
 
 import (
@@ -95,7 +100,8 @@ type Samples interface {
 	Offer([]sender.Sample)
 }
 
-// Canary is one that has not begun.
+// Canary holds the parts of a canary; New starts nothing. Run may be called once. It starts one goroutine for each
+// query, and returns only after all have ended.
 type Canary struct {
 	options  Options
 	target   load.Submitter

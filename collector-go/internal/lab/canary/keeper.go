@@ -15,7 +15,9 @@ const (
 	takeBackLimit = 5 * time.Second
 )
 
-// keeper sees to it that the record source goes on making the canary's records, whatever others ask of it.
+// keeper keeps the canary's probes in the setting of the record source. Another client, such as an experiment, replaces
+// that setting as a whole and thereby removes the probes; the keeper adds them again. Completeness is judged only for
+// queries during which the source emitted the probes without a break, since the number of records is unknown otherwise.
 type keeper struct {
 	records Records
 	probes  []load.Probe
@@ -84,7 +86,7 @@ func (k *keeper) ordered(control load.Control) bool {
 	return true
 }
 
-// takeBack ends the order.
+// takeBack removes the canary's probes from the setting of the record source and leaves those of other clients.
 func (k *keeper) takeBack() error {
 	ctx, cancel := context.WithTimeout(context.Background(), takeBackLimit)
 	defer cancel()

@@ -21,7 +21,8 @@ type ClassSummary struct {
 	Result load.Result
 }
 
-// period adds up what ends in it. It is safe for concurrent use.
+// period aggregates the queries that end during a minute or an hour. It is safe for concurrent use, since each query
+// reports from its own goroutine.
 type period struct {
 	length  time.Duration
 	classes []load.Class

@@ -76,7 +76,7 @@ func (s *Session) observe(outcome load.Outcome) {
 	s.writeErr = errors.Join(s.writeErr, err)
 }
 
-// Written returns the error of the first outcome that could not be written, nil if all were.
+// Written returns an error if any outcome could not be written to the outcomes file.
 func (s *Session) Written() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

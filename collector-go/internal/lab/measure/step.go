@@ -20,7 +20,7 @@ type StepOrder struct {
 	Kind                    runstore.StepKind
 	Value                   float64
 	Number, Attempt, Launch int
-	Begun func(start time.Time) error
+	Begun                   func(start time.Time) error
 }
 
 // Step runs one step and returns it with its verdict. The phases are: prepare (warm-up of the JVMs, earlier backlog

@@ -19,7 +19,8 @@ const (
 	unmeasuredDoubt = 0.05 // a verdict without a figure that shows it is wrong so often
 )
 
-// evidence is what all trials of one configuration say together.
+// evidence combines all trials of one configuration. A single trial is noisy, so the verdict of a configuration is a
+// probability: it counts as OK if it holds the target with at least 50%, and doubt says how unsure that is.
 type evidence struct {
 	at int // the point's number
 	// trials are the judged ones, unjudged the others, since the last judged one.
@@ -46,8 +47,8 @@ func (e *evidence) verdict() tuning.Verdict {
 // doubt is the probability that the verdict is wrong.
 func (e *evidence) doubt() float64 { return min(e.holds, 1-e.holds) }
 
-// weigh puts trials together by configuration, in the order of their first trials. The noise is pooled: what trials
-// state, and what their repeats show.
+// weigh groups the trials by configuration, in the order of their first trials. The noise is pooled over all
+// configurations, from what trials state and what repeats show, because few configurations are repeated often enough.
 func weigh(g *grid, target Target, trials []Trial) (all []*evidence) {
 	by := map[int]*evidence{}
 	for _, t := range trials {

@@ -13,8 +13,10 @@ import (
 	"strings"
 )
 
-// Formula is an expression over named numbers: + - * /, comparisons and && || (1 where they hold, 0 where not),
-// brackets, and the functions of Functions. It is written as in Go.
+// Formula is an arithmetic expression over named numbers, in Go syntax: + - * /, comparisons, && and ||, parentheses,
+// and the functions listed by Functions. A comparison is 1 if it holds and 0 otherwise. Formulas come from users'
+// files. The parser is Go's own, and walk accepts only this subset of its syntax tree, so evaluation cannot fail
+// halfway on an unsupported construct.
 type Formula struct {
 	text string
 	tree ast.Expr

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Result is what a search found.
+// Result is the outcome of a search at any point of it: the best configuration so far, whether it is proven to be the
+// cheapest, the proof, and everything that is still open. It is the JSON that tune optimize writes.
 type Result struct {
 	Target Target `json:"target"`
 	// Configurations is how many there are in the space.
@@ -70,8 +71,8 @@ type Record struct {
 	Text string `json:"-"`
 }
 
-// Fact is a configuration that failed, and how many cheaper ones it rules out, itself included: those that are no
-// easier, beside those that facts before it do.
+// Fact is one element of a proof: a configuration that failed, and the number of cheaper configurations that it rules
+// out. That number includes itself, and leaves out those that earlier facts rule out already.
 type Fact struct {
 	Settings map[string]any `json:"settings"`
 	Cost     float64        `json:"cost"`

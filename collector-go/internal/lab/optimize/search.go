@@ -47,8 +47,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Search finds the cheapest configuration of a space that holds a target. All follows from the trials that it is given,
-// so that a search goes on after an interrupt by giving it the same ones.
+// Search finds the cheapest configuration of a space that holds a target. It is immutable: every answer follows from
+// the trials that the caller passes, so a search resumes after an interrupt when it receives the same trials again.
 type Search struct {
 	grid    *grid
 	target  Target
@@ -125,7 +125,8 @@ func (s *Search) spent(trials []Trial) bool {
 	return b.Trials > 0 && n >= b.Trials || b.Seconds > 0 && n > 0 && seconds+seconds/float64(n) > b.Seconds
 }
 
-// knowledge is what trials show, and what to do next.
+// knowledge is the state of a search after some trials: the evidence for each configuration, what is ruled out, what is
+// still open, the proof so far, and the next proposal. It is computed from scratch for each call.
 type knowledge struct {
 	*Search
 	all []*evidence
@@ -153,7 +154,8 @@ type fact struct {
 	covers int
 }
 
-// look finds what trials show. What cannot be decided is put aside, and the rest is looked at again.
+// look computes the knowledge that the trials give. A configuration that further trials would not decide is put aside
+// as undecided, and the rest is evaluated again without it. The loop ends because each round puts one more aside.
 func (s *Search) look(trials []Trial) *knowledge {
 	k := &knowledge{Search: s, all: weigh(s.grid, s.target, trials), tried: map[int]*evidence{},
 		undecided: map[int]string{}}
@@ -178,7 +180,9 @@ func orUnknown(l tuning.Limiter) string {
 	return string(l)
 }
 
-// decide finds the next trial, or that none is needed; false where a point had to be put aside first.
+// decide chooses the next trial, or finds that none is needed. It returns false if it had to put a configuration aside
+// first. The order matters: contradictions are resolved before anything is concluded from them, then trials that could
+// not be judged are repeated, then the space is explored, and finally doubtful verdicts are confirmed.
 func (k *knowledge) decide() bool {
 	if weaker, stronger := k.contradicted(); weaker != nil {
 		const why = "an easier configuration failed where a harder one held: one of the verdicts is wrong, or the setting between them is not monotone"
@@ -298,8 +302,9 @@ func (k *knowledge) matters(at int) bool {
 	return cheaper(k.grid.costs[at], best-k.options.Tolerance*math.Abs(best))
 }
 
-// explore proposes the trial that is expected to decide most of the open configurations: one that holds rules out what
-// costs no less, one that fails what is no easier. Of equals it takes the cheapest.
+// explore proposes the trial that is expected to decide the most open configurations. If the trial holds, all that cost
+// no less are settled; if it fails, all that are no easier are ruled out. The model's probability weights the two
+// cases. Among equals it takes the cheapest.
 func (k *knowledge) explore() {
 	g := k.grid
 	ruled := make([]float64, len(g.points)) // by a FAIL at each point
@@ -368,8 +373,8 @@ func (k *knowledge) reason(at, settles, ruled int) string {
 	return why
 }
 
-// confirm finds the proof, and repeats the trial that is most in doubt until the proof as a whole is sure enough; false
-// where that one was repeated often enough and has to be put aside.
+// confirm computes the proof and repeats its most doubtful configuration until the doubt of the whole proof is within
+// the confidence. It returns false if that configuration has had all its repeats and was put aside.
 func (k *knowledge) confirm() bool {
 	k.prove()
 	if k.doubt <= 1-k.options.Confidence {

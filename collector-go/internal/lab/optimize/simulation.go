@@ -9,8 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Simulation gives the trials of a space from data: from formulas, or from rows that were measured. The same seed gives
-// the same trials.
+// Simulation produces trials from data instead of a cluster: from formulas with noise, or from recorded rows. It lets a
+// user try out a search in seconds, and lets tests compare a search with the known optimum. The noise of a trial
+// depends only on the seed, the configuration and the attempt, so a simulation is reproducible in any order of trials.
 type Simulation struct {
 	Space  Space
 	Target Target

@@ -1,7 +1,16 @@
-// Package optimize is the search for the cheapest configuration that holds a load: a space of settings with their
-// costs, a target, the trials so far, and from these the next trial, or the best with its proof; and simulations, which
-// give trials from data. It holds no state between two questions, and knows no clock, file or cluster: who runs a
-// trial, and how, is the caller's.
+// Package optimize searches for the cheapest configuration that holds a target load. Its input is a space of settings
+// with costs, a target, and the trials so far. Its output is the next trial, or the best configuration with a proof.
+//
+// A proof rests on monotonicity: some settings never make the load harder to hold, such as more filter bolts. If a
+// configuration fails, every configuration that is no easier fails too and needs no trial. The best is proven when each
+// cheaper configuration is ruled out in this way. A statistical model (surrogate) only orders the trials; no proof
+// depends on it, so a bad model costs trials and never correctness.
+//
+// The package keeps no state between two calls: everything follows from the trials that it is given, which makes a
+// search resumable. It must know no clock, no file and no cluster; searchrunner runs the trials. Simulation produces
+// trials from formulas or recorded rows, for tests and for `tune optimize --simulate`.
+//
+// Start reading at Space and Search.Next in search.go; knowledge.decide holds the order of decisions.
 package optimize
 
 import (
@@ -17,7 +26,9 @@ import (
 // MaxPoints bounds the configurations of a space: each is looked at before each trial.
 const MaxPoints = 100_000
 
-// Easier is in which direction a setting never makes the load harder to hold.
+// Easier is the direction in which a setting never makes the load harder to hold. The user states it, and every proof
+// depends on it. A wrong direction shows as a contradiction between two verdicts, which the search repeats and, if it
+// persists, reports as open.
 type Easier string
 
 // The directions.
@@ -38,7 +49,7 @@ type Value struct {
 	Number float64
 }
 
-// Setting is a dimension of a space.
+// Setting is one dimension of a space: a list of values, what each costs, and how they relate to the load.
 type Setting struct {
 	// Name is Bullet's or Storm's, such as bullet.topology.filter.bolt.parallelism; As is what formulas call it.
 	Name, As string
@@ -58,7 +69,8 @@ type Setting struct {
 // Point is a configuration: the index of a value for each setting, in the space's order.
 type Point []int
 
-// Space is what may be tried.
+// Space is the set of configurations that a search may try: the product of the settings' values, without those that
+// violate a constraint. It must be small enough to enumerate (MaxPoints).
 type Space struct {
 	Settings []Setting
 	// BaseCost is what any configuration costs beside its settings.

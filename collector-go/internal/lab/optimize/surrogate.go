@@ -10,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// surrogate is a model of the margin over the space: a Gaussian process (chapter 2 of Rasmussen and Williams, Gaussian
-// Processes for Machine Learning) with a linear and a squared exponential part, whose length is the most likely of a
-// few. It only states what to try next; no proof rests on it.
+// surrogate predicts the margin of configurations that were not tried: a Gaussian process (chapter 2 of Rasmussen and
+// Williams, Gaussian Processes for Machine Learning). Its covariance has a linear and a squared exponential part; the
+// length scale is the most likely of a few candidates. It only ranks what to try next, and no proof rests on it.
 type surrogate struct {
 	amplitude, length float64
 	factor            mat.Cholesky

@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Target is the load that is to be held, and what holding it means. Goals that nobody has are tuning.Unknown.
+// Target is the load to hold and the goals that define holding it. A goal that is not set is tuning.Unknown.
 type Target struct {
 	// RecordsPerSecond, MiBPerSecond and Queries (simultaneous) are the load.
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
@@ -36,7 +36,7 @@ func (t Target) Validate() error {
 	return nil
 }
 
-// Trial is what was found of one configuration. Figures that nobody measured are tuning.Unknown.
+// Trial is the outcome of one measurement of a configuration. Figures that were not measured are tuning.Unknown.
 type Trial struct {
 	Point   Point
 	Verdict tuning.Verdict
@@ -56,8 +56,8 @@ type Trial struct {
 // marginBound bounds margins: a latency of twenty times the limit misses it as surely as an endless one.
 const marginBound = 3
 
-// margins are, for each goal of the target that the trial has a figure for, the logarithm of how many times over it is
-// met: 0 at the border, below it where the goal is missed.
+// margins returns, for each goal with a measured figure, the logarithm of the ratio by which the trial meets it: 0 at
+// the limit, negative for a missed goal. Logarithms make a latency of half the limit as far from it as one of twice.
 func (t Target) margins(trial Trial) (all []float64) {
 	add := func(ratio float64) {
 		if !math.IsNaN(ratio) {

@@ -19,7 +19,9 @@ const (
 	WidthGoal = 2.0
 )
 
-// Check is how predictions came out on steps that were measured.
+// Check is the result of validating the model on measured steps. Each step is predicted from the other steps and then
+// compared with its measurement. Coverage, error and width are judged together, because arbitrarily wide intervals
+// would cover every measurement and say nothing.
 type Check struct {
 	Steps      []HeldStep     `json:"steps"`
 	Capacities []HeldCapacity `json:"capacities"`
@@ -71,9 +73,9 @@ type Summary struct {
 // the fit of all.
 const fewSteps = 60
 
-// Validate predicts every step of every source from the others: itself and its repeats (the same configuration under
-// the same load in the same world) are left out. The capacity of every configuration is predicted from the other
-// configurations.
+// Validate predicts every step of every source from the others. It leaves out the step itself and its repeats (the same
+// configuration and load in the same world), since a repeat would give the answer away. The capacity of each
+// configuration is predicted from the other configurations.
 func Validate(sources []*Source, confidence float64) (*Check, error) {
 	c := &Check{Steps: []HeldStep{}, Capacities: []HeldCapacity{}, Confidence: confidence, LeftOut: map[string]int{},
 		Notes: []string{}}

@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Model is what the steps of one world show.
+// Model is fitted to the steps of one world. It has one cost model for each figure that adds up (CPU, GC, heap) and one
+// queueing model for the latency, from which the capacity follows. It is immutable after Fit.
 type Model struct {
 	World    string
 	observed []Observation
@@ -84,12 +85,12 @@ func termsOf(figure Figure) []term {
 	return []term{perTopology, perExecutor, perRecord, perQuery, perMatch}
 }
 
-// Question is what is asked of a model.
+// Question is a load and a configuration to predict. LimitMs asks for the capacity at this latency as well.
 type Question struct {
 	Label string
 	Load  Load
 	Setup Setup
-	// LimitMs is the most that the latency may be, of the capacity; 0 for none.
+	// LimitMs is the latency limit that defines the capacity, in ms; 0 asks for no capacity.
 	LimitMs float64
 	Machine tuning.Machine
 	// Request is what the configuration asks for; nil where that is not known.
@@ -110,7 +111,8 @@ type Busy struct {
 	tuning.Estimate
 }
 
-// Prediction is what a configuration would do under a load.
+// Prediction is the answer to a Question. It states how far the question lies beyond the measurements (Beyond), since
+// intervals widen there. A figure whose interval is too wide to be useful is reported as unknown (withhold).
 type Prediction struct {
 	Label string `json:"label,omitempty"`
 	Load  Load   `json:"load"`

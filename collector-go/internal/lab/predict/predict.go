@@ -1,7 +1,12 @@
-// Package predict foresees what a configuration that was never run would do under a load that was never put on it: CPU,
-// garbage collection, heap, latency and capacity, each as an interval, from steps that were measured. It owns the
-// model, how it is checked by leaving out, and how both are shown; it knows nothing of how steps are run. It is pure
-// but for reading run directories and tables; the same steps give the same figures to the last digit.
+// Package predict predicts CPU, garbage collection, heap, latency and capacity of a configuration that was never run,
+// under a load that was never applied. It fits a model to measured steps, and gives each figure as an interval.
+//
+// The package owns the model, its validation by leaving steps out, and the text of both. It must not know how steps are
+// run. It is pure except for reading run directories and tables (observe.go, tables.go). All random draws are seeded,
+// so the same steps give the same figures to the last digit; otherwise two reports of the same data would differ.
+//
+// Steps are comparable only within a world: the same machine, records, query and versions. Every model is fitted to one
+// world. Start reading at Observation in this file, then Fit and Model.Predict in model.go; check.go validates.
 package predict
 
 import (
@@ -17,7 +22,7 @@ type Load struct {
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 }
 
-// Setup is what of a configuration the model knows to matter. What is not known is 0.
+// Setup is the part of a configuration that the model uses: executors, workers, heap. An unknown quantity is 0.
 type Setup struct {
 	// Executors are those of each component; HeapMiB is the most heap of one worker.
 	Executors map[string]float64 `json:"executors"`
@@ -81,7 +86,8 @@ func (f Figure) Unit() string {
 	return "cores"
 }
 
-// Observation is one measured step.
+// Observation is one measured step, reduced to what the model uses. World, Launch and Configuration are opaque keys:
+// steps of one launch share a random deviation, and steps of one configuration and load are repeats of each other.
 type Observation struct {
 	// World names what must be alike for steps to show anything of each other: machine, records, query, versions.
 	World string

@@ -26,7 +26,8 @@ type command struct {
 	holdStdin bool
 }
 
-// Process is a child in a process group of its own, so that Ctrl-C at the terminal reaches us and not it.
+// Process is a child process in a process group of its own. Ctrl-C at a terminal therefore reaches only this program,
+// which then ends its children in the right order. The group also allows killing what the child has started itself.
 type Process struct {
 	name  string
 	log   string

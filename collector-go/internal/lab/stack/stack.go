@@ -1,7 +1,12 @@
-// Package stack runs everything that a measurement needs on one machine: the collector, a local Storm cluster, the
-// query gateway and a Bullet topology. It owns their processes, from the first to the last: each in a process group of
-// its own, its output in a log file, all of them recorded, so that what a killed run leaves behind is ended by the
-// next. It knows no metric and no query.
+// Package stack runs everything that a local measurement needs on this machine: the collector, a Storm cluster, the
+// query gateway, optionally a Kafka broker with a record producer, and a Bullet topology.
+//
+// The package owns these processes from start to end. Each runs in a process group of its own with its output in a log
+// file, and is recorded in the run's directory. A run that is killed cannot clean up, so the next run in the same
+// directory ends what it left. The package must know no metric and no query.
+//
+// Start reading at Enter, Start and Stop in this file. options.go holds the command lines, process.go one child
+// process, workplace.go the lock and the record of processes.
 package stack
 
 import (
@@ -35,7 +40,9 @@ const (
 // A collector that dies is started again at once, but one that cannot run is not started for ever.
 const maxCollectorRestarts = 10
 
-// Stack is the running parts. Start, Submit and Stop belong to one goroutine; the others may be called by any.
+// Stack is the set of running processes. Start, Submit and Stop belong to one goroutine; the other methods are safe for
+// concurrent use. A goroutine for each process waits for its end. The collector is restarted when it dies, because its
+// journal makes that harmless; the death of any other part is fatal to the run and reported through Failed.
 type Stack struct {
 	options Options
 	log     *slog.Logger
@@ -58,8 +65,8 @@ type Stack struct {
 	watchers  sync.WaitGroup
 }
 
-// Enter takes the run's directory, ends what an earlier run left running there and removes its logs. It starts nothing.
-// ErrBusy states that another run holds the directory.
+// Enter locks the run's directory, ends the processes that an earlier run left there, and removes its logs. It starts
+// nothing. It returns ErrBusy if another run holds the directory; two stacks would compete for ports and CPU.
 func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -88,7 +95,8 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 	return errors.Join(s.down(ctx), s.kafkaDown(ctx))
 }
 
-// Start brings the parts up and returns when each states that it is ready. After an error Stop is still to be called.
+// Start starts all parts and returns when each has reported that it is ready. The caller must call Stop even after an
+// error, because some parts may run already.
 func (s *Stack) Start(ctx context.Context) error {
 	if err := s.options.checkPorts(); err != nil {
 		return err
@@ -186,9 +194,10 @@ func (s *Stack) Pids() map[string]int {
 // AllSettings are what is laid over the Bullet YAML, the address of a broker that was started among them.
 func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
 
-// Stop ends the topology and its source, the cluster, the gateway, the broker and the collector, in this order, and
-// gives the directory back. It takes bounded time; when hasten is closed it takes what it needs to kill them. Nothing
-// is left running unless it returns an error.
+// Stop ends the record producer, the cluster with its topology, the gateway, the broker and the collector, in this
+// order, and unlocks the directory. The collector comes last so that it receives the workers' final samples. Stop takes
+// bounded time; closing hasten shortens it to the time for killing. Nothing runs afterwards unless Stop returns an
+// error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
 	collector := s.beginStop()

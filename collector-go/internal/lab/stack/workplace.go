@@ -19,7 +19,8 @@ import (
 // ErrBusy states that another run holds the directory.
 var ErrBusy = errors.New("the directory is held by another run")
 
-// identity names a process for good: the kernel gives a pid out again, but not with the same start.
+// identity identifies a process even after its end. The kernel reuses a pid, but never with the same start time;
+// without the start time, a later run could kill an unrelated process.
 type identity struct {
 	Name       string `json:"name"`
 	Pid        int    `json:"pid"`
@@ -40,8 +41,9 @@ func processStat(pid int) (procfs.ProcStat, error) {
 	return process.Stat()
 }
 
-// workplace is a run's directory: one run at a time holds it, and it records which processes the run started, so that
-// the next run can end what a killed one left.
+// workplace is the directory of a run: a lock that at most one run holds, and a record of the processes that it
+// started. The kernel releases the lock when this process dies, and the record survives, so the next run can end what
+// is left.
 type workplace struct {
 	dir  string
 	lock *os.File
