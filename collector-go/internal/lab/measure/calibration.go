@@ -5,7 +5,7 @@ import "math"
 // Bounds of the calibration.
 const (
 	firstRate = 1000.0 // records a second
-	// lowestRate and highestRate bound the search; one that ends there has found nothing (rundir.Calibration.Missed).
+	// lowestRate and highestRate bound the search; one that ends there has found nothing (runstore.Calibration.Missed).
 	// The highest is beyond what a source makes, so that it is no size of a host that ends a search.
 	lowestRate  = 50.0
 	highestRate = 10_000_000.0

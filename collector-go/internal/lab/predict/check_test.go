@@ -99,7 +99,7 @@ func TestARunsDirectoryIsReadAsItsTable(t *testing.T) {
 
 // Of a run's steps are taken CPU, GC, heap and latency; one that the host starved is not.
 func TestWhatARunShows(t *testing.T) {
-	s := opened(t, "../rundir/testdata/sample")[0]
+	s := opened(t, "../runstore/testdata/sample")[0]
 	require.Len(t, s.Observations, 8)
 	assert.Equal(t, map[string]int{starved: 1}, s.LeftOut)
 	o := s.Observations[1]

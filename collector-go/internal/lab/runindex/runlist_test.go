@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shelved is a directory with a run of each kind: the sample of rundir's tests with a report, one whose report is in
-// the run's own directory, as the demo leaves it, and what is none.
+// shelved is a directory with a run of each kind: the sample of the tests of runstore with a report, one whose report
+// is in the run's own directory, as the demo leaves it, and what is none.
 func shelved(t *testing.T) string {
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(filepath.Join(dir, "sample"), os.DirFS("../rundir/testdata/sample")))
-	require.NoError(t, os.CopyFS(filepath.Join(dir, "demo"), os.DirFS("../rundir/testdata/sample")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "sample"), os.DirFS("../runstore/testdata/sample")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "demo"), os.DirFS("../runstore/testdata/sample")))
 	for path, text := range map[string]string{
 		"sample/report/report.html": "<p>the sample's report", "demo/report.html": "<p>the demo's report",
 		"other/notes.txt": "no run",

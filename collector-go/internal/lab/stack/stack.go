@@ -41,8 +41,8 @@ const (
 const maxCollectorRestarts = 10
 
 // Stack is the set of running processes. Start, Submit and Stop belong to one goroutine; the other methods are safe for
-// concurrent use. A goroutine for each process waits for its end. The collector is restarted when it dies, because its
-// journal makes that harmless; the death of any other part is fatal to the run and reported through Failed.
+// concurrent use. A goroutine for each process waits for its end. The collector is restarted when it dies, because it
+// recovers from its journal; the death of any other part is fatal to the run and reported through Failed.
 type Stack struct {
 	options Options
 	log     *slog.Logger
@@ -195,9 +195,9 @@ func (s *Stack) Pids() map[string]int {
 func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
 
 // Stop ends the record producer, the cluster with its topology, the gateway, the broker and the collector, in this
-// order, and unlocks the directory. The collector comes last so that it receives the workers' final samples. Stop takes
-// bounded time; closing hasten shortens it to the time for killing. Nothing runs afterwards unless Stop returns an
-// error.
+// order, and unlocks the directory. The collector comes last, so it can still receive samples while the others end.
+// Stop takes bounded time; closing hasten shortens it to the time for killing. Nothing runs afterwards unless Stop
+// returns an error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
 	collector := s.beginStop()
