@@ -18,7 +18,7 @@ import (
 
 // trial launches a topology, measures the steps that are still missing, and ends the topology. The end has its own time
 // limit and does not depend on ctx: a topology must also be killed when the user interrupts the run.
-func (c *Campaign) trial(ctx context.Context, t *runstore.Trial) error {
+func (c *Runner) trial(ctx context.Context, t *runstore.Trial) error {
 	if _, more := c.next(t); !more && t.State == runstore.Underway {
 		return c.trialFinished(t) // only its end was not reported
 	}
@@ -56,7 +56,7 @@ const endLimit = 2 * time.Minute
 
 // announceEnd informs the collector that the topology is about to be killed on purpose. Without the annotation, the
 // collector would raise an alert because the topology is silent.
-func (c *Campaign) announceEnd(ctx context.Context, annotations measure.Annotations, name string) {
+func (c *Runner) announceEnd(ctx context.Context, annotations measure.Annotations, name string) {
 	if annotations == nil {
 		return
 	}
@@ -71,14 +71,14 @@ func (c *Campaign) announceEnd(ctx context.Context, annotations measure.Annotati
 // announceLimit bounds how long it takes: a collector that is gone holds up no trial.
 const announceLimit = 10 * time.Second
 
-func (c *Campaign) trialFinished(t *runstore.Trial) error {
+func (c *Runner) trialFinished(t *runstore.Trial) error {
 	t.State = runstore.Finished
 	return c.append(runstore.Event{Kind: runstore.TrialFinished, Trial: t.Number})
 }
 
 // name returns the name of the topology. Each launch has its own, so that the series of one launch are never taken for
 // those of another in the collector.
-func (c *Campaign) name(t *runstore.Trial) string {
+func (c *Runner) name(t *runstore.Trial) string {
 	name := fmt.Sprintf("%s-%02d", c.run.Plan.Topology, t.Number)
 	if t.Launches > 1 {
 		name += fmt.Sprintf("-launch%d", t.Launches)
@@ -88,7 +88,7 @@ func (c *Campaign) name(t *runstore.Trial) string {
 
 // measure opens a session on a launched topology and measures the missing steps. It saves the figures of finished steps
 // even if a later step fails. An error on launched.Failed cancels the session with that error as its cause.
-func (c *Campaign) measure(parent context.Context, t *runstore.Trial, name string, launched *Launched) error {
+func (c *Runner) measure(parent context.Context, t *runstore.Trial, name string, launched *Launched) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	go func() {
@@ -132,7 +132,7 @@ func (c *Campaign) measure(parent context.Context, t *runstore.Trial, name strin
 // bound sets the deadline of a run with Options.Bound, and returns the latest start of the first step that leaves time
 // for LeastSteps steps. It returns the zero time without a bound. The clock starts with the first submission, because
 // bringing up a cluster is not part of the measurement.
-func (c *Campaign) bound(submitted time.Time) (firstStepBy time.Time) {
+func (c *Runner) bound(submitted time.Time) (firstStepBy time.Time) {
 	if c.options.Bound == 0 {
 		return time.Time{}
 	}
@@ -144,7 +144,7 @@ func (c *Campaign) bound(submitted time.Time) (firstStepBy time.Time) {
 }
 
 // steps measures what a query costs, then what the search asks for.
-func (c *Campaign) steps(session *measure.Session, t *runstore.Trial) error {
+func (c *Runner) steps(session *measure.Session, t *runstore.Trial) error {
 	if err := c.setRate(session, t); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ type order struct {
 
 // next returns the step that a trial lacks. It depends only on the steps that are stored, so a resumed run continues
 // with the same step. The dedicated cost steps come first, in their order; then the capacity search decides.
-func (c *Campaign) next(t *runstore.Trial) (order, bool) {
+func (c *Runner) next(t *runstore.Trial) (order, bool) {
 	searched := runstore.Measured(t.Steps)
 	loads := c.run.Plan.CostLoads
 	if done := len(t.Steps) - len(searched); done < len(loads) && len(searched) == 0 && c.affordsCost(done) {
@@ -193,7 +193,7 @@ func (c *Campaign) next(t *runstore.Trial) (order, bool) {
 
 // affordsCost reports whether the remaining cost steps and the capacity search after them fit before the deadline. The
 // capacity is the main result, so the cost steps are the ones to be left out.
-func (c *Campaign) affordsCost(done int) bool {
+func (c *Runner) affordsCost(done int) bool {
 	plan := c.run.Plan
 	if c.options.Deadline.IsZero() {
 		return true
@@ -208,7 +208,7 @@ func (c *Campaign) affordsCost(done int) bool {
 }
 
 // setRate sets the record rate of the run, which is calibrated once.
-func (c *Campaign) setRate(session *measure.Session, t *runstore.Trial) error {
+func (c *Runner) setRate(session *measure.Session, t *runstore.Trial) error {
 	if c.run.Plan.Axis == runstore.RecordsPerSecond || c.run.Plan.Load.NoSource() {
 		return nil // each step sets its own, or nobody does
 	}
@@ -231,7 +231,7 @@ func (c *Campaign) setRate(session *measure.Session, t *runstore.Trial) error {
 	return c.append(event)
 }
 
-func (c *Campaign) step(session *measure.Session, t *runstore.Trial, next order) (runstore.Step, error) {
+func (c *Runner) step(session *measure.Session, t *runstore.Trial, next order) (runstore.Step, error) {
 	number := len(t.Steps) + 1
 	step, err := session.Step(measure.StepOrder{Kind: next.kind, Value: next.value, Number: number,
 		Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
@@ -258,7 +258,7 @@ func kindOf(t *runstore.Trial, value float64) runstore.StepKind {
 }
 
 // sayStep prints a step's verdict as soon as it is known.
-func (c *Campaign) sayStep(t *runstore.Trial, s runstore.Step) {
+func (c *Runner) sayStep(t *runstore.Trial, s runstore.Step) {
 	var figures string
 	for _, f := range s.Figures {
 		if f.Measured.Known() && f.Goal.Figure != tuning.FailedQueries {
@@ -288,7 +288,7 @@ func recordsText(perSecond tuning.Figure) string {
 }
 
 // host names the machine whose idle is shown.
-func (c *Campaign) host() string {
+func (c *Runner) host() string {
 	if c.run.Plan.Launch == "command" {
 		return "tune run's host"
 	}
@@ -296,7 +296,7 @@ func (c *Campaign) host() string {
 }
 
 // keep gathers the trial's figures into its directory, together with those of its earlier launches.
-func (c *Campaign) keep(session *measure.Session, t *runstore.Trial, launched *Launched) error {
+func (c *Runner) keep(session *measure.Session, t *runstore.Trial, launched *Launched) error {
 	if len(t.Steps) == 0 {
 		return nil
 	}
@@ -333,7 +333,7 @@ type launch struct {
 }
 
 // earlier are the launches of a trial before the one that runs.
-func (c *Campaign) earlier(t *runstore.Trial) (all []launch) {
+func (c *Runner) earlier(t *runstore.Trial) (all []launch) {
 	for _, e := range c.run.Events {
 		if e.Kind != runstore.TrialStarted || e.Trial != t.Number {
 			continue
@@ -352,7 +352,7 @@ func (c *Campaign) earlier(t *runstore.Trial) (all []launch) {
 }
 
 // record keeps the further series that the experiment asks for.
-func (c *Campaign) record(session *measure.Session, t *runstore.Trial, until time.Time) error {
+func (c *Runner) record(session *measure.Session, t *runstore.Trial, until time.Time) error {
 	if len(c.run.Plan.Record) == 0 {
 		return nil
 	}

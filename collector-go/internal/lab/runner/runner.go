@@ -61,8 +61,8 @@ type Runner struct {
 // New returns a Runner that continues from the events of a run directory; a new directory has none. It starts nothing.
 // The calibrated record rate is taken from the events, since steps at two different rates would not be comparable.
 func New(options Options, run *runstore.Run, writer *runstore.Writer, launcher Launcher,
-	progress measure.Progress) *Campaign {
-	c := &Campaign{options: options, run: run, writer: writer, launcher: launcher, progress: progress, now: time.Now}
+	progress measure.Progress) *Runner {
+	c := &Runner{options: options, run: run, writer: writer, launcher: launcher, progress: progress, now: time.Now}
 	if given := run.Plan.Load.RecordsPerSecond; given.Known() {
 		c.rate = float64(given)
 	}
@@ -80,19 +80,19 @@ func New(options Options, run *runstore.Run, writer *runstore.Writer, launcher L
 	return c
 }
 
-func (c *Campaign) noteResumption(e runstore.Event) {
+func (c *Runner) noteResumption(e runstore.Event) {
 	c.notes = append(c.notes, fmt.Sprintf("The run was interrupted and resumed at %s: %s.",
 		time.UnixMilli(e.AtMs).UTC().Format("15:04:05 UTC"), e.Text))
 }
 
-func (c *Campaign) append(e runstore.Event) error {
+func (c *Runner) append(e runstore.Event) error {
 	e.AtMs = c.now().UnixMilli()
 	return c.writer.Record(e)
 }
 
 // Run executes what is left of the plan and returns the result. It returns an error only if ctx ended or the directory
 // could not be written; the run can then be resumed from its directory. The failure of one trial is part of the result.
-func (c *Campaign) Run(ctx context.Context) (*runstore.Result, error) {
+func (c *Runner) Run(ctx context.Context) (*runstore.Result, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (c *Campaign) Run(ctx context.Context) (*runstore.Result, error) {
 }
 
 // begin states that the run begins, or goes on.
-func (c *Campaign) begin() error {
+func (c *Runner) begin() error {
 	if len(c.run.Events) == 0 {
 		return c.append(runstore.Event{Kind: runstore.RunStarted})
 	}
@@ -143,12 +143,12 @@ func (c *Campaign) begin() error {
 }
 
 // late reports whether the deadline has passed.
-func (c *Campaign) late() bool {
+func (c *Runner) late() bool {
 	return !c.options.Deadline.IsZero() && c.now().After(c.options.Deadline)
 }
 
 // finish draws the result from what was measured, and keeps it.
-func (c *Campaign) finish() (*runstore.Result, error) {
+func (c *Runner) finish() (*runstore.Result, error) {
 	if c.leftOut {
 		c.notes = append(c.notes,
 			"The time limit had passed before everything was measured: what is missing was left out.")
@@ -167,7 +167,7 @@ func (c *Campaign) finish() (*runstore.Result, error) {
 }
 
 // search is the search of a trial's row.
-func (c *Campaign) search(t *runstore.Trial) tuning.Search {
+func (c *Runner) search(t *runstore.Trial) tuning.Search {
 	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats,
 		Confirm: c.run.Plan.Confirm}
 	for _, step := range t.PlannedTrial.Steps {
