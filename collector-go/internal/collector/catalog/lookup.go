@@ -59,6 +59,8 @@ func indexMetrics() map[string]*canonical {
 	return index
 }
 
+// newTable prepares rows for matching, and fills in what they leave out (see source). It runs when the program starts; a
+// row that names no metric is a mistake in this package, so it panics.
 func newTable(sources []source) *table {
 	t := &table{exact: make(map[string][]*row)}
 	for i := range sources {
@@ -67,6 +69,12 @@ func newTable(sources []source) *table {
 			fixed: parseFixed(s.with), releases: releasesOf(s.versions)}
 		if r.metric == nil {
 			panic(fmt.Sprintf("catalog: %q goes to %q, which is no metric of the table", s.name, s.to))
+		}
+		if s.perUnit == 0 {
+			s.perUnit = one
+		}
+		if r.metric.kind == gauge {
+			s.temporality = instant
 		}
 		if len(r.name.labels) == 0 {
 			t.exact[s.name] = append(t.exact[s.name], r)
