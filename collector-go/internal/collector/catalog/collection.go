@@ -36,20 +36,22 @@ const (
 	CollectionHolds  = 2 * time.Hour
 )
 
-// CollectionSkewLimit is by how much a worker's clock may be off, beyond doubt: alert, page and doctor hold
-// CollectionSkew to it.
+// CollectionSkewLimit is the clock error of a worker from which it is reported. The alert, the page and the doctor
+// command all compare CollectionSkew with it.
 const CollectionSkewLimit = 500 * time.Millisecond
 
 // Limits are the metrics in which a value below zero, or more memory than there is, states that there is no limit.
 func Limits() map[string]bool { return namesOfThose(func(m *canonical) bool { return m.is(limit) }) }
 
-// Lazy are the metrics of streams: Storm from 2.3 on has none of a stream until the first tuple of a process.
+// Lazy returns the metrics of streams. From Storm 2.3 on, a process reports nothing for a stream before its first
+// tuple, so a missing series of these is no sign of trouble.
 func Lazy() map[string]bool {
 	return namesOfThose(func(m *canonical) bool { return slices.Contains(m.allLabels(), "stream") })
 }
 
-// Steady are the metrics whose every series comes every interval for as long as its task runs, by name: one that the
-// table does not have, as a user's own, may not.
+// Steady returns the metrics whose every series arrives every interval while its task runs. Only for these a missing
+// sample counts as missing. A metric without a row in the table, such as a user's own, is not steady, because nothing
+// is known about it.
 func Steady() map[string]bool {
 	return namesOfThose(func(m *canonical) bool { return !m.is(intermittent) })
 }

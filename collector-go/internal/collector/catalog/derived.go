@@ -44,7 +44,7 @@ func madeFrom(name string) (from []string) {
 // announceMadeFrom decides again about what a series' name may have been made from.
 func (s *State) announceMadeFrom(raw *metric.Raw, of *template) {
 	for _, name := range madeFrom(of.name()) {
-		for _, id := range s.contests.of(s.renamed(raw, of, name).Hash()) {
+		for _, id := range s.candidates.of(s.renamed(raw, of, name).Hash()) {
 			other := s.entries.get(id)
 			base := s.template(other)
 			if other.is(asleep) || base.name() != name {
@@ -81,7 +81,7 @@ func (s *State) taken(e *entry, name string) *entry {
 		return nil
 	}
 	ls := s.renamed(e.raw, s.template(e), name)
-	for _, id := range s.contests.of(ls.Hash()) {
+	for _, id := range s.candidates.of(ls.Hash()) {
 		if other := s.entries.get(id); other != e && other.is(spread) && other.outcome == Stored &&
 			labels.Equal(s.templates.labelsOf(s.template(other), other.raw), ls) {
 			return other

@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// entry is what is kept of a series, in 24 bytes; the rule is made again when it is asked for.
+// entry is what State keeps of a series, in 24 bytes. With two million series this is most of the catalogue's memory,
+// so the rule and the labels are computed again when they are needed.
 type entry struct {
 	raw  *metric.Raw // the definer's; nil where there is no entry
 	hash uint64      // of the labels
@@ -44,7 +45,8 @@ func (e *entry) verdict() Verdict {
 
 func (e *entry) decide(v Verdict) { e.outcome, e.reason = v.Outcome, reasonCode(v.Reason) }
 
-// entries are the series by their ids, which rise and lie close together.
+// entries holds the series by id. Ids rise and are dense, so chunks of 256 entries take far less memory than a map with
+// an element for each series, and walk in the order of ids.
 type entries struct {
 	chunks map[uint32]*entryChunk
 	known  int

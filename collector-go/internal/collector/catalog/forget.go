@@ -6,12 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Forget drops series of which no sample will come under their ids again, and returns the verdicts on others that
-// follow: what a forgotten series overruled is stored from now on. The slicer is to be detached from the forgotten ones
-// first. Ids that are not known do not matter. The result is valid until the next call.
+// Forget drops series for which no more samples will arrive under these ids. It returns the new verdicts on other
+// series: a series that was left out because of a forgotten one is stored from now on. The slicer must have detached
+// the forgotten series already. Unknown ids are ignored. The result is valid until the next call.
 func (s *State) Forget(ids []uint32) []Change {
 	s.changes = s.changes[:0]
-	var hashes []uint64 // of contests that are to be decided again
+	var hashes []uint64 // of candidates that are to be decided again
 	type own struct {
 		raw *metric.Raw
 		of  *template

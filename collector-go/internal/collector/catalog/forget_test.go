@@ -59,6 +59,6 @@ func TestForgettingLeavesNothing(t *testing.T) {
 		require.Equal(t, never.Snapshot(), forgot.Snapshot())
 		require.Equal(t, say(never.Resume()), say(forgot.Resume()))
 		require.Equal(t, len(never.stored), len(forgot.stored))
-		require.Equal(t, never.contests, forgot.contests)
+		require.Equal(t, never.candidates, forgot.candidates)
 	})
 }

@@ -2,8 +2,9 @@ package catalog
 
 import "slices"
 
-// idsByHash are the ids of series that have something in common, by its hash: those that may have the same labels.
-// Nearly all hashes have one id alone; a list for each would take three times the memory.
+// idsByHash maps a hash to the ids of all series that have it: those that may have the same labels, or that yield to
+// the same claim. Nearly every hash has one id, which is kept without a list; a list for each hash would take three
+// times the memory.
 type idsByHash struct {
 	alone map[uint64]uint32
 	lists map[uint64][]uint32 // of two and more
@@ -22,8 +23,8 @@ func (c *idsByHash) of(hash uint64) []uint32 {
 }
 
 func (c *idsByHash) add(hash uint64, id uint32) {
-	_, rivals := c.alone[hash]
-	if !rivals && len(c.lists[hash]) == 0 {
+	_, taken := c.alone[hash]
+	if !taken && len(c.lists[hash]) == 0 {
 		c.alone[hash] = id
 		return
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// NotStored is a metric of a topology's component that is not stored, by the name that its source gives it.
+// NotStored is a metric of a topology's component that is not stored, for the page that explains missing metrics.
+// Metric is the name that its source uses.
 type NotStored struct {
 	// Component is the component that sends it.
 	Component string `json:"component"`
@@ -24,10 +25,10 @@ type NotStored struct {
 	Series int  `json:"series"` // how many series of it there are
 }
 
-// MaxNotStored is how many names are kept of a topology.
+// MaxNotStored is how many names are returned for one topology.
 const MaxNotStored = 256
 
-// NotStored are the metrics of a topology that are not stored, those that are lost first, and how many there are
+// NotStored returns the metrics of a topology that are not stored, those with lost values first. more is how many exist
 // beyond MaxNotStored.
 func (s *State) NotStored(topology string) (names []NotStored, more int) {
 	t := s.topologies[topology]
@@ -73,14 +74,14 @@ func (s *State) notStored(e *entry, give func(NotStored)) {
 			n.Beside = sourceName(taker.raw)
 		}
 	default:
-		rival := s.storedLike(e)
+		winner := s.storedLike(e)
 		switch {
-		case rival == nil:
+		case winner == nil:
 			return
-		case *rival.raw == *e.raw:
+		case *winner.raw == *e.raw:
 			return // one series by two ids, of which the journal has forgotten one
 		}
-		n.Beside = sourceName(rival.raw)
+		n.Beside = sourceName(winner.raw)
 		if n.Beside == n.Metric {
 			n.Beside += " at another interval"
 		}
@@ -90,7 +91,7 @@ func (s *State) notStored(e *entry, give func(NotStored)) {
 
 // storedLike is the stored series that has the labels of another.
 func (s *State) storedLike(e *entry) *entry {
-	for _, id := range s.contests.of(e.hash) {
+	for _, id := range s.candidates.of(e.hash) {
 		if other := s.entries.get(id); other.outcome == Stored && s.sameSeries(other, e) {
 			return other
 		}

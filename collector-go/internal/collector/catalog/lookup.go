@@ -7,7 +7,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// row is a source, ready for matching.
 type row struct {
 	*source
 	metric    *canonical
@@ -25,8 +24,9 @@ type leavingRow struct {
 	releases  releases
 }
 
-// table is the catalogue in the form in which it is asked: rows by their exact name, or else by pattern in the order
-// written.
+// table is the catalogue in the form that lookups need. A name is first looked up exactly, which settles most names,
+// and then compared with the patterns in the order in which they are written. The first row that matches and holds
+// wins.
 type table struct {
 	exact    map[string][]*row
 	patterns []*row
@@ -112,7 +112,8 @@ func parseFixed(with string) []label {
 	return fixed
 }
 
-// find returns the row that a series goes by, and the labels that its name and key say.
+// find returns the row for a series, and the labels that its name and key contain. It returns nil if the table has no
+// row.
 func (t *table) find(raw *metric.Raw, how reading) (*row, []label) {
 	for _, rows := range [][]*row{t.exact[raw.Name], t.patterns} {
 		for _, r := range rows {
@@ -132,9 +133,10 @@ func (t *table) find(raw *metric.Raw, how reading) (*row, []label) {
 	return nil, nil
 }
 
-// holds states whether what a row says is true of a series from that sender: a worker's figures come from Storm's own
-// component, a name means what it says in its releases of Storm alone, and what the sender says of it is what the row
-// says.
+// holds reports whether a row applies to the sender of a series. A metric of a worker comes from Storm's own component
+// only. A name has the row's meaning only in the row's releases of Storm. If the sender states a temporality, it must
+// be the row's. In all other cases somebody else uses the same name, and treating it as Storm's would mix two different
+// numbers.
 func (r *row) holds(raw *metric.Raw, how reading) bool {
 	if raw.Shape == metric.ShapeSampler || raw.Shape == metric.ShapeHistogram {
 		return true
@@ -207,7 +209,8 @@ func (r *row) partsByUnderscore() bool {
 	return strings.HasPrefix(r.source.name, "__") || strings.Join(r.key.literals, "") != ""
 }
 
-// said are the labels of a row, where the texts that stand for them can be theirs.
+// said combines the labels of a row with the texts that its placeholders matched. It reports false if a text cannot be
+// a value of its label.
 func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	said := make([]label, 0, len(r.fixed)+len(inName)+len(inKey))
 	said = append(said, r.fixed...)
@@ -255,13 +258,13 @@ func partAt(source, stream *string, colon int) {
 	*source, *stream = text[:at], text[at+1:]
 }
 
-// closed are the labels of which Storm has these values and no other, so that any other is in a user's own name.
+// closed lists the labels that have a fixed set of values in Storm. A name with any other value is a user's own.
 var closed = map[string]string{
 	"area":  " non-heap total ",
 	"state": " new runnable blocked waiting timed_waiting terminated ",
 }
 
-// leftOut is what a name yields to; nil where it yields to nothing.
+// leftOut returns what a name yields to, or nil if it yields to nothing.
 func leftOut(raw *metric.Raw, how reading) (yields []yield) {
 	for i := range leavingRows {
 		r := &leavingRows[i]
@@ -285,7 +288,7 @@ func leftOut(raw *metric.Raw, how reading) (yields []yield) {
 	return yields
 }
 
-// tidy gives a label's value the form that it has whichever version said it.
+// tidy normalises a label value, so that a series keeps its labels when Storm is upgraded.
 func tidy(name, value string) label {
 	switch name {
 	case "collector", cycles:
@@ -349,7 +352,7 @@ func collectorName(name string) string {
 	return strings.ReplaceAll(name, "-", " ")
 }
 
-// words puts a space before each word: before a capital letter that a small one stands beside.
+// words puts a space before each word. A word begins at a capital letter next to a small one.
 func words(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

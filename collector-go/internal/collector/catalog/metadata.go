@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// Description is what Prometheus' metadata endpoint says of a metric.
+// Description is what Prometheus' metadata endpoint returns for a metric.
 type Description struct {
 	Type string // gauge, counter or histogram
 	Help string
@@ -11,7 +11,8 @@ type Description struct {
 	Labels []string
 }
 
-// Metadata describes every metric that has a name of ours, those that are derived from another included, by name.
+// Metadata describes every metric that has a name of ours, by name. It includes the metrics that are derived from
+// others, such as the least sample of a slice.
 func Metadata() map[string]Description {
 	all := make(map[string]Description, 2*len(metrics))
 	for i := range metrics {

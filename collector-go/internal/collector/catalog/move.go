@@ -27,7 +27,8 @@ func (s *State) SeriesOf(topology string) []Named {
 	return all
 }
 
-// SnapshotOf is Snapshot for one topology, without counts: what MoveIn takes.
+// SnapshotOf is the snapshot of one topology, without counts, for MoveIn of another State. It serves the move of a
+// topology between feeds.
 func (s *State) SnapshotOf(topology string) []byte {
 	e := metric.NewEncoder(magic, version)
 	writeCounts(e, nil)
@@ -46,7 +47,8 @@ func (s *State) SnapshotOf(topology string) []byte {
 	return e.Finish()
 }
 
-// Names are the series of a topology's snapshot, in its order, by the ids of who wrote it.
+// Names returns the series of a topology's snapshot, in the snapshot's order. The ids are those of the State that wrote
+// it.
 func Names(snapshot []byte) ([]Named, error) {
 	s, err := Restore(snapshot, Options{MaxSeries: DefaultOptions().MaxSeries})
 	if err != nil {
@@ -59,8 +61,11 @@ func Names(snapshot []byte) ([]Named, error) {
 	return all, nil
 }
 
-// MoveIn takes up a topology from another's SnapshotOf, each series by its id here; what was known of the topology is
-// forgotten, but for the names of its series. It returns what Resume would of the topology.
+// MoveIn replaces what is known of a topology by another State's SnapshotOf. The function here translates the other's
+// ids to this State's. Series that this State knew and the snapshot does not contain keep their names. MoveIn returns
+// the changes that Resume would return for the topology.
+//
+// A snapshot that cannot be read leaves the topology forgotten rather than half moved.
 func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
 	d, v, err := metric.NewDecoder(snapshot, magic, version)
 	if err != nil {
@@ -86,7 +91,7 @@ func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) ui
 	return slices.DeleteFunc(changes, func(c Change) bool { return s.entries.get(c.ID).raw.Topology != topology }), nil
 }
 
-// MoveOut forgets a topology. The slicer is to forget it first.
+// MoveOut forgets a topology. The slicer must forget it first, because the verdicts on its series are gone afterwards.
 func (s *State) MoveOut(topology string) {
 	if t := s.topologies[topology]; t != nil {
 		t.starts = nil

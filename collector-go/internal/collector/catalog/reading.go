@@ -10,7 +10,9 @@ import (
 // of a worker come from it alone: one of the same name from anything else is a user's own.
 const systemComponent = "__system"
 
-// reading is how a name is read: what is known of who sends it.
+// reading is what is known of a sender when a name of it is read. The same text means different things: a name of
+// Storm's own component is a worker's, and Storm 2.3 changed the meaning of several names. A reading is part of the
+// template's key.
 type reading struct {
 	storm  releases
 	system bool // the sender is Storm's own component
@@ -30,9 +32,9 @@ var sourced = []struct {
 	{"__process-latency", false},
 }
 
-// behind is the text that follows a name of Storm's, whichever form the release or the consumer's expandMapType gave
+// after is the text that follows a name of Storm's, whichever form the release or the consumer's expandMapType gave
 // it: "NAME-TEXT", a map's key, "NAME.TEXT".
-func behind(raw *metric.Raw, name string) (text string, found bool) {
+func after(raw *metric.Raw, name string) (text string, found bool) {
 	rest, found := strings.CutPrefix(raw.Name, name)
 	switch {
 	case !found || rest == "" && raw.Key == "":
@@ -44,13 +46,14 @@ func behind(raw *metric.Raw, name string) (text string, found bool) {
 	return strings.TrimSuffix(text, ".m1_rate"), found
 }
 
-// source states where a series' name parts into source and stream, by what is known of its topology.
+// source finds the colon at which a name splits into source and stream. Component and stream names may contain colons
+// too, so the text alone is ambiguous. What is known of the topology's components decides.
 func (k *known) source(raw *metric.Raw) int {
 	if !strings.HasPrefix(raw.Name, "__") || !strings.Contains(raw.Name, ":") && !strings.Contains(raw.Key, ":") {
 		return 0
 	}
 	for _, s := range sourced {
-		if text, found := behind(raw, s.name); found {
+		if text, found := after(raw, s.name); found {
 			return k.parts(raw.Component, text, s.spouts)
 		}
 	}
@@ -80,8 +83,9 @@ func (k *known) parts(component, text string, spouts bool) int {
 	return colon - 1
 }
 
-// guess takes what a series says of its topology where that is not stated, and reports whether names of the topology
-// that came before are to be read again.
+// guess learns from a series about its topology, as far as no sender states it. It reports whether earlier names of the
+// topology must be read again. The number of such repetitions is bounded (maxRereads), because each one costs a pass
+// over all series of the topology.
 func (k *known) guess(raw *metric.Raw) (again bool) {
 	if k.listed {
 		return false
@@ -97,17 +101,17 @@ func (k *known) guess(raw *metric.Raw) (again bool) {
 	if !strings.HasPrefix(raw.Name, "__") {
 		return again && k.mayReread()
 	}
-	_, completes := behind(raw, "__complete-latency")
+	_, completes := after(raw, "__complete-latency")
 	if (completes || strings.HasPrefix(raw.Name, "__skipped-")) && note(k.spouts, raw.Component) &&
 		k.colons[raw.Component] {
 		again = true
 	}
-	if text, found := behind(raw, "__emit-count"); found && strings.Contains(text, ":") &&
+	if text, found := after(raw, "__emit-count"); found && strings.Contains(text, ":") &&
 		note(k.streams, raw.Component+metric.KeySeparator+text) && k.colons[raw.Component] {
 		again = true
 	}
 	for _, s := range sourced {
-		if text, found := behind(raw, s.name); found {
+		if text, found := after(raw, s.name); found {
 			if s.spouts && strings.Contains(text, ":") {
 				note(k.colons, raw.Component)
 			}
@@ -122,9 +126,9 @@ func (k *known) mayReread() bool {
 	return k.rereads <= maxRereads
 }
 
-// cutSeparator takes away what parts a map's name from its key where the consumer is registered with expandMapType:
-// metricNameSeparator, "." unless set. An underscore is taken for one alone, since Storm's own streams begin with
-// two.
+// cutSeparator removes the separator between a map's name and its key, which is there if the consumer is registered
+// with expandMapType. The separator is metricNameSeparator, "." by default. At most one underscore counts as a
+// separator, since Storm's own streams begin with two.
 func cutSeparator(text string) (rest string, found bool) {
 	if rest, found = strings.CutPrefix(text, "_"); found {
 		return rest, rest != ""

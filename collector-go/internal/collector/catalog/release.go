@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// release is a release of Storm as one number that rises with it: 2.8.4 is 2_008_004.
+// release is a release of Storm as one number, so that releases can be compared: 2.8.4 is 2_008_004.
 type release int
 
 const (
@@ -45,8 +45,8 @@ var (
 // meets reports whether some release is in both.
 func (r releases) meets(other releases) bool { return r.from <= other.to && other.from <= r.to }
 
-// releasesOf reads the releases that a row of the table holds for: "2.3 on", "1.0 to 2.2", "2.0 and 2.1", "1.x",
-// "2.2", with what the row says behind a comma. A row of something else than Storm holds for all.
+// releasesOf reads the versions of a row: "2.3 on", "1.0 to 2.2", "2.0 and 2.1", "1.x" or "2.2". Text after a comma is
+// a remark. Versions of a program other than Storm do not restrict the row.
 func releasesOf(versions string) releases {
 	text, _, _ := strings.Cut(versions, ",")
 	if from, found := strings.CutSuffix(text, " on"); found {
@@ -74,8 +74,8 @@ func releasesOf(versions string) releases {
 	return releases{from, to/1000*1000 + 999}
 }
 
-// Facts are what a sender states of a topology. What decides about a metric is who sends it, so what is stated
-// counts; what is not stated is guessed from what the topology reports.
+// Facts are what a sender states about a topology. They take precedence over guesses, which rest on the names that the
+// topology reports. Older plugins state no facts.
 type Facts struct {
 	// Storm is its release of Storm; "" where that is not stated.
 	Storm string
@@ -83,7 +83,7 @@ type Facts struct {
 	Components map[string]bool
 }
 
-// known are the facts of a topology as the catalogue goes by them.
+// known is what the catalogue knows about a topology, stated or guessed.
 type known struct {
 	storm string // as stated
 	// old: maps came that no Storm from 2.3 on reports, so that the release is known where none is stated.
@@ -125,7 +125,7 @@ func (k *known) releases() releases {
 	return anyRelease
 }
 
-// tell takes what is stated and reports whether it is new.
+// tell notes stated facts, and reports whether any of them is new.
 func (k *known) tell(f Facts) bool {
 	changed := false
 	if f.Storm != "" && f.Storm != k.storm {
@@ -150,7 +150,7 @@ func (k *known) tell(f Facts) bool {
 	return true
 }
 
-// Rule is what a series would be sliced by, whatever its verdict; false where the id is not known.
+// Rule returns the rule by which a series would be sliced, whatever its verdict is. It reports false for an unknown id.
 func (s *State) Rule(id uint32) (metric.Rule, bool) {
 	e := s.entries.get(id)
 	if e == nil {

@@ -30,7 +30,9 @@ func reasonCode(reason string) uint8 {
 	return uint8(code)
 }
 
-// temporality is the table's, or else what the sender says, or else what suits the kind.
+// temporality decides what a series counts from. The table comes first, then the sender's statement, and then the
+// default of the kind. The one exception is byRelease: there the sender knows better, and the Storm release decides
+// only if the sender states nothing.
 func temporality(known, said metric.Temporality, kind metric.Kind, storm releases) metric.Temporality {
 	switch {
 	case known == byRelease && said != metric.TemporalityUnknown:
@@ -60,7 +62,8 @@ func unknownKind(raw *metric.Raw) metric.Kind {
 	return metric.KindGauge
 }
 
-// sanitise turns a name into what PromQL reads without quotes; kept states that what is left is still its alone.
+// sanitise turns a name into one that PromQL reads without quotes. kept reports whether the result still identifies the
+// name.
 func sanitise(name string) (clean string, kept bool) {
 	letters, foreign := false, false
 	clean = strings.Map(func(r rune) rune {

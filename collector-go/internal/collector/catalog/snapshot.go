@@ -14,7 +14,8 @@ const (
 	version = 2
 )
 
-// Snapshot is the state as bytes (docs/formats/checkpoint.md), the same for the same state.
+// Snapshot encodes the state (docs/formats/checkpoint.md). Equal states give equal bytes. Verdicts and rules are not
+// part of it: they follow from the names and the table, so that a newer program with a better table corrects them.
 func (s *State) Snapshot() []byte {
 	e := metric.NewEncoder(magic, version)
 	writeCounts(e, s.counts.LeftOut)
@@ -67,8 +68,7 @@ func writeCounts(e *metric.Encoder, counts map[string]uint64) {
 	}
 }
 
-// Restore reads what Snapshot wrote. What is stored follows from which series are awake, by the table of this
-// version.
+// Restore reads a Snapshot. It decides again which series are stored, by this program's table.
 func Restore(data []byte, o Options) (*State, error) {
 	d, v, err := metric.NewDecoder(data, magic, version)
 	if err != nil {
@@ -85,7 +85,7 @@ func Restore(data []byte, o Options) (*State, error) {
 	return s, nil
 }
 
-// read takes a snapshot, each series by the id that it has here.
+// read adds the series of a snapshot, each under the id that here returns for it.
 func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 	readCounts(d, s.counts.LeftOut)
 	readCounts(d, s.counts.Refused)
@@ -154,5 +154,5 @@ func (s *State) Resume() []Change {
 	return s.changes
 }
 
-// CheckVersion returns a format.ErrNewer where a newer program wrote a snapshot that begins so.
+// CheckVersion returns a format.ErrNewer if a newer program wrote the snapshot, of which the first bytes suffice.
 func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

@@ -1,7 +1,16 @@
-// Package catalog knows what every number that Storm, Bullet and our own sampler send is called here, what it counts
-// from, and in which unit. It owns the table of canonical metrics (metrics.go, sources.go; proto/METRICS.md is made
-// from them) and, for each feed, which of several series that have the same story is stored. It will never know a
-// time, a slice or a store.
+// Package catalog maps what Storm, Bullet and our own plugin send to the metrics that users see. For each series it
+// knows the canonical name, the labels, what the number counts from, and its unit.
+//
+// It owns two things. The first is the table of metrics (metrics.go), of their sources (sources.go) and of how Storm
+// updates them (updates.go); proto/METRICS.md is made from it. The second is State: for each feed it decides which
+// series is stored if several series report the same value.
+//
+// The catalogue knows nothing about time, slices or stores. Its answers depend on names and on what senders state about
+// their topologies, never on sample values or on the clock. Replaying the journal therefore gives the same answers
+// again.
+//
+// Read metrics.go and sources.go first. lookup.go matches a name against the table, template.go turns the row into a
+// slicing rule, and duplicates.go resolves duplicates.
 package catalog
 
 import (
@@ -15,7 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Outcome is what becomes of a series' samples.
+// Outcome says what happens to the samples of a series.
 type Outcome uint8
 
 // The outcomes.
@@ -26,15 +35,18 @@ const (
 	Dormant                    // not heard since its topology was started again; Judge wakes it
 )
 
-// Verdict is the catalogue's answer about a series.
+// Verdict is the catalogue's decision about a series. It may change when another series appears or disappears.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string // one of the Reason constants for LeftOut and Refused, else ""
 	Unknown bool   // Stored under its own name, since the table has none for it
 }
 
-// Change is a verdict that is new. A feed applies changes in their order: Stored is slicer.Define(ID, Rule), Dormant
-// is slicer.Detach(ID), and anything else is CountWithdrawn(ID, slicer.Withdraw(ID)).
+// Change is a new verdict that the feed must apply. The feed applies changes in the order given: Stored is
+// slicer.Define(ID, Rule), Dormant is slicer.Detach(ID), and anything else is CountWithdrawn(ID, slicer.Withdraw(ID)).
+//
+// The order matters. A series loses its place before another one gets it, so that the slicer never holds two series of
+// the same name and labels.
 type Change struct {
 	ID      uint32
 	Verdict Verdict
@@ -43,22 +55,28 @@ type Change struct {
 
 // Options bound a State.
 type Options struct {
-	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started
-	// again are forgotten; where there is none, new series are refused.
+	// MaxSeries is the most series that a State remembers. At the limit it first forgets inactive series, which were
+	// not heard since their topology was started again. If there are none, it refuses new series with
+	// ReasonSeriesLimit.
 	MaxSeries int
 }
 
-// DefaultOptions hold the series of the largest cluster that one collector is meant for, some generations over; a
-// series takes about 60 bytes, less its name, which is the definer's.
+// DefaultOptions fit the largest cluster that one collector is meant for, with several restarts of its topologies. A
+// series takes about 60 bytes; its name belongs to the caller of Define and is not copied.
 func DefaultOptions() Options { return Options{MaxSeries: 2 << 20} }
 
-// State is what one feed has learned of its series, by the journal's ids. It is for one goroutine.
+// State is what one feed has learned about its series, by the journal's ids. Each feed has its own State, and only the
+// feed's goroutine uses it, so it has no lock.
+//
+// State is deterministic: the same sequence of calls gives the same verdicts. A feed relies on this when it restores a
+// checkpoint and replays the journal after it. The methods that return changes share one buffer, so a result is valid
+// only until the next call.
 type State struct {
 	limit      int
 	entries    entries
 	templates  templates
 	made       made
-	contests   idsByHash // of the labels: series that may be one
+	candidates   idsByHash // of the labels: series that may be one
 	seed       maphash.Seed
 	stored     map[uint64]int // how many stored series make others redundant, by claim
 	yielding   idsByHash      // by claim: series that it makes redundant
@@ -68,13 +86,15 @@ type State struct {
 	restated   map[string]bool // topologies whose NotStored may have changed
 }
 
-// made are the labels that were made last: a series that is new is stored at once.
+// made caches the labels that were made last. Define computes them for the hash, and the rule of a new series needs
+// them again at once.
 type made struct {
 	id     uint32
 	raw    *metric.Raw
 	labels labels.Labels
 }
 
+// topology is what is known of one topology, across the runs under its name.
 type topology struct {
 	starts []string // ids heard, oldest first
 	series []uint32
@@ -84,11 +104,12 @@ type topology struct {
 	spread int // stored series of its own whose names may be made from others
 }
 
-// maxStarts is how many ids of one topology are remembered, so that an old one said again is not taken for a new
-// start.
+// maxStarts is how many ids of one topology are remembered. A producer that repeats an old id must not look like a new
+// start, because a new start deactivates all series.
 const maxStarts = 64
 
-// Counts are the catalogue's side of the books: samples by reason.
+// Counts are the catalogue's part of the accounting: how many samples were not stored, by reason. With the slicer's
+// counts, every sample that arrived is accounted for.
 type Counts struct {
 	LeftOut map[string]uint64
 	Refused map[string]uint64
@@ -96,13 +117,12 @@ type Counts struct {
 	Unknown int
 }
 
-// NewState returns the state before the journal's first entry.
 func NewState(o Options) *State {
 	return &State{
 		limit:      o.MaxSeries,
 		entries:    newEntries(),
 		templates:  newTemplates(),
-		contests:   newIDsByHash(),
+		candidates:   newIDsByHash(),
 		seed:       maphash.MakeSeed(),
 		stored:     make(map[uint64]int),
 		restated:   make(map[string]bool),
@@ -112,10 +132,11 @@ func NewState(o Options) *State {
 	}
 }
 
-// Define takes the name of a series and returns the verdicts that are new: its own, and those that it overturns.
-// Defining an id again with the same name changes nothing. The name is kept as it is, and must not change: the
-// journal has it already, and a copy would be half of what a series takes here. The result is valid until the next
-// call.
+// Define adds a series and returns the new verdicts: its own, and those on other series that change because of it. To
+// define an id again with the same name changes nothing.
+//
+// The State keeps raw itself, so the caller must not change it afterwards. The journal holds the name already, and a
+// copy would take half of the memory of a series. The result is valid until the next call.
 func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	s.changes = s.changes[:0]
 	if s.entries.get(id) != nil || !s.room() {
@@ -126,8 +147,9 @@ func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	return s.changes
 }
 
-// Describe takes what a sender states of a topology, of the run of that id, and returns the verdicts that are new.
-// What is said of an earlier run does not matter.
+// Describe takes the facts that a sender states about a topology's run, and returns the new verdicts. Facts about an
+// earlier run are ignored. The Storm release decides how names are read, so all series of the topology are read again
+// if the facts are new.
 func (s *State) Describe(name, id string, facts Facts) []Change {
 	s.changes = s.changes[:0]
 	t := s.topology(name)
@@ -140,9 +162,9 @@ func (s *State) Describe(name, id string, facts Facts) []Change {
 	return s.changes
 }
 
-// TopologyStarted takes the id of a topology as a producer gives it. One that was not heard before is a new start
-// under the same name: its workers may report other metrics at other intervals, so all its series sleep until they
-// are heard again.
+// TopologyStarted takes the id of a topology's run, as a producer reports it. An id that was not heard before is a new
+// start under the same name. Its workers may report other metrics at other intervals. All series of the topology
+// therefore become inactive, and each is activated again by its first sample.
 func (s *State) TopologyStarted(name, id string) []Change {
 	s.changes = s.changes[:0]
 	t := s.topology(name)
@@ -157,9 +179,9 @@ func (s *State) TopologyStarted(name, id string) []Change {
 	return s.changes
 }
 
-// Judge states what becomes of a sample whose series the slicer does not hold, and counts it unless its series is
-// Stored: then the changes, which are never empty, are to be applied and the sample is to be added again. A dormant
-// series wakes.
+// Judge decides about a sample of a series that the slicer does not hold. The sample is counted here unless the verdict
+// is Stored. If it is Stored, there is at least one change: the caller applies the changes and adds the sample again.
+// Judge activates an inactive series.
 func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }
 
 // JudgeSamples is Judge for several samples of a series at once.
@@ -177,21 +199,22 @@ func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	return s.count(e.verdict(), samples), s.changes
 }
 
-// CountWithdrawn counts samples that were open when their series was overturned.
+// CountWithdrawn counts samples that were in open slices when their series lost its place to another one.
 func (s *State) CountWithdrawn(id uint32, samples int) {
 	if e := s.entries.get(id); e != nil {
 		s.count(e.verdict(), samples)
 	}
 }
 
-// Counts are the samples that Judge and CountWithdrawn counted, those before a restart included.
+// Counts returns a copy of the counts. They survive a restart, because the snapshot contains them.
 func (s *State) Counts() Counts {
 	c := s.counts
 	c.LeftOut, c.Refused = maps.Clone(c.LeftOut), maps.Clone(c.Refused)
 	return c
 }
 
-// UnknownNames are the names, as Storm has them, of a topology's stored series that the table does not have, sorted.
+// UnknownNames returns the names, as Storm reports them, of a topology's stored series for which the table has no row.
+// The names are sorted.
 func (s *State) UnknownNames(topology string) []string {
 	names := make(map[string]bool)
 	for _, e := range s.entries.all() {
@@ -220,7 +243,7 @@ func (s *State) reasonUnknown() string {
 	return ReasonUndefined
 }
 
-// enter adds a series, asleep.
+// enter adds a series, inactive.
 func (s *State) enter(id uint32, raw *metric.Raw) {
 	e := s.entries.add(id, raw)
 	t := s.topology(raw.Topology)
@@ -228,7 +251,8 @@ func (s *State) enter(id uint32, raw *metric.Raw) {
 	s.file(id, e)
 }
 
-// file puts a series, asleep, where its template says.
+// file adds an inactive series to the indexes by which candidates are found, and notes what its template says. unfile
+// is the inverse. Both must run with the same reading of the topology, or the indexes would keep stale ids.
 func (s *State) file(id uint32, e *entry) {
 	t := s.topology(e.raw.Topology)
 	e.source = int8(min(t.known.source(e.raw), math.MaxInt8))
@@ -241,28 +265,27 @@ func (s *State) file(id uint32, e *entry) {
 	e.set(exact, of.exact)
 	e.set(spread, of.unknown && len(madeFrom(of.name())) > 0)
 	e.hash = s.labels(id, e).Hash()
-	s.contests.add(e.hash, id)
+	s.candidates.add(e.hash, id)
 	for i := range of.yields {
 		s.yielding.add(s.claim(e.raw, &of.yields[i]), id)
 	}
 }
 
-// unfile takes a series out of where file put it.
+// unfile removes a series from the indexes to which file added it.
 func (s *State) unfile(id uint32, e *entry) {
 	of := s.template(e)
-	s.contests.remove(e.hash, id)
+	s.candidates.remove(e.hash, id)
 	for i := range of.yields {
 		s.yielding.remove(s.claim(e.raw, &of.yields[i]), id)
 	}
 }
 
-// template is that of a series, as its name was read when it was filed.
+// template returns the template of a series, as its name was read when it was filed.
 func (s *State) template(e *entry) *template {
 	return s.templates.of(e.raw, reading{storm: s.topology(e.raw.Topology).storm,
 		system: e.raw.Component == systemComponent, source: int(e.source)})
 }
 
-// labels are those of a series.
 func (s *State) labels(id uint32, e *entry) labels.Labels {
 	if s.made.raw != e.raw || s.made.id != id {
 		s.made = made{id, e.raw, s.templates.labelsOf(s.template(e), e.raw)}
@@ -279,8 +302,8 @@ func (s *State) topology(name string) *topology {
 	return t
 }
 
-// heard takes an id and reports whether it is nothing new. The first of all is nothing new either: nothing came
-// before it.
+// heard notes an id and reports whether it is nothing new. The very first id is nothing new either, because no series
+// came before it.
 func (t *topology) heard(id string) bool {
 	for _, start := range t.starts {
 		if start == id {
@@ -294,7 +317,7 @@ func (t *topology) heard(id string) bool {
 	return len(t.starts) == 1
 }
 
-// room makes sure that one more series may be remembered, by forgetting those that sleep.
+// room makes sure that one more series fits, if need be by forgetting inactive ones.
 func (s *State) room() bool {
 	if s.entries.known >= s.limit {
 		s.forgetSleepers()
@@ -313,12 +336,13 @@ func (s *State) forgetSleepers() {
 	for _, t := range s.topologies {
 		t.series = slices.DeleteFunc(t.series, gone)
 	}
-	s.contests.prune(gone)
+	s.candidates.prune(gone)
 	s.yielding.prune(gone)
 }
 
-// reread reads the names of a topology's series again, since more is known of it than when they were filed. A series
-// that gets another name or labels is taken from the slicer before any is given to it.
+// reread reads the names of a topology's series again after a fact about the topology became known. A fact can change
+// many names at once. All series that get another name or other labels are therefore detached from the slicer before
+// any series is stored, or two series could briefly have one name.
 func (s *State) reread(t *topology) {
 	type before struct {
 		of    *template

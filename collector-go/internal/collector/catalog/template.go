@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// template is what the table says of all series of one name, key, shape and temporality that are read alike, whatever
-// worker and task they are of.
+// template is the result of a table lookup, without what differs between the workers and tasks of one topology. All
+// series with the same name, key, shape and temporality that are read alike share one template. It is immutable.
 type template struct {
 	rule    metric.Rule // less worker, labels and intervals
 	labels  []labelPart // by their names
@@ -25,7 +25,8 @@ type template struct {
 	old    bool // no Storm from 2.3 on reports it
 }
 
-// yield is that one series is left out beside another, of the same task or of the same worker.
+// yield says that one series is left out while another is stored for the same task or worker. A template lists what its
+// series yields to (yields) and what it makes others yield to (makes). State matches the two by a hash (claim).
 type yield struct {
 	to      string // name of what is stored
 	of      scope  // ofTask or ofWorker
@@ -51,7 +52,6 @@ const (
 	ofItsTask
 )
 
-// templateKey is what a template depends on.
 type templateKey struct {
 	name, key   string
 	shape       metric.Shape
@@ -59,8 +59,8 @@ type templateKey struct {
 	how         reading
 }
 
-// templates are those that were used. Thousands of workers report under the same few hundred names: the table is
-// asked once for each.
+// templates caches the lookups. Thousands of workers report under the same few hundred names, and matching patterns for
+// each series would dominate the start of a feed.
 type templates struct {
 	known map[templateKey]*template
 
@@ -70,7 +70,8 @@ type templates struct {
 	builder  labels.ScratchBuilder
 }
 
-// maxTemplates bounds what is remembered where keys are of many kinds, such as the peers of connections.
+// maxTemplates bounds the cache, since some names contain text without limit, such as the peers of connections. A full
+// cache is emptied, and the lookups are repeated.
 const maxTemplates = 8192
 
 func newTemplates() templates {
@@ -128,7 +129,8 @@ func (of *template) ruleFor(raw *metric.Raw, ls labels.Labels) metric.Rule {
 	return rule
 }
 
-// look reads the table.
+// look finds the template of a name. Names that may be left out are tried first, because they can match the pattern of
+// a row too.
 func look(raw *metric.Raw, how reading) *template {
 	from := fromStorm
 	switch raw.Shape {
@@ -149,7 +151,8 @@ func look(raw *metric.Raw, how reading) *template {
 	return unknownTemplate(raw, how)
 }
 
-// template is the row applied to what the sender says and to the labels that a name says.
+// template applies a row to a series: it combines what the table says, what the sender states, and the labels in the
+// name.
 func (r *row) template(raw *metric.Raw, said []label, how reading) *template {
 	m := r.metric
 	t := &template{labels: labelParts(m.name, m.scope, said), makes: r.makes(raw), old: r.when == untilStorm22}
@@ -168,7 +171,7 @@ func (r *row) template(raw *metric.Raw, said []label, how reading) *template {
 	return t
 }
 
-// makes is what a row makes redundant.
+// makes returns what a series of this row makes redundant while it is stored.
 func (r *row) makes(raw *metric.Raw) (made []yield) {
 	switch {
 	case raw.Shape == metric.ShapeSampler:
@@ -203,13 +206,15 @@ func labelParts(name string, of scope, said []label) []labelPart {
 	return parts
 }
 
-// ownPrefix stands before a user's name that is one of ours with the prefix storm_: two figures are never mixed under
-// one name.
+// ownPrefix is added to a user's metric whose name here would be one of ours, so that two different numbers never mix
+// under one name.
 const ownPrefix = "own_"
 
-// unknownTemplate lets a number pass that the table does not have: a user's own metric, or one of a Storm to come. It
-// keeps its name under storm_; its path in a map becomes the label key, and a name with letters that PromQL does not
-// read, as one in Chinese, the label name.
+// unknownTemplate makes a template for a name that the table does not have: a user's own metric, or one of a future
+// Storm. Such a metric is stored rather than dropped, since nobody could bring back the data later.
+//
+// It keeps its name, after the prefix storm_. Its path in a map becomes the label key. A name with letters that PromQL
+// cannot read without quotes, such as Chinese ones, becomes the label name.
 func unknownTemplate(raw *metric.Raw, how reading) *template {
 	name, kept := sanitise(raw.Name)
 	m := canonical{name: "storm_" + name, kind: unknownKind(raw), scope: ofTask}

@@ -1,7 +1,8 @@
 package catalog
 
-// Update is how one of Storm's gauges comes to its value, by the source of the releases 1.0.0 to 2.8.8. A gauge that is
-// held says nothing of what came after it was set: an idle bolt goes on reporting its last capacity.
+// Update says how one of Storm's gauges gets its value, read from the source of the releases 1.0.0 to 2.8.8. A user
+// needs it to know what a sample means. A held gauge keeps its last value: an idle bolt goes on reporting the capacity
+// that it had when it was busy.
 type Update struct {
 	// Set is when its value is computed, and from what.
 	Set string
@@ -14,7 +15,7 @@ type Update struct {
 	Sampled bool
 }
 
-// UpdateOf is how a gauge of Storm's is updated; false for any other metric.
+// UpdateOf returns how a gauge of Storm is updated, and false for any other metric.
 func UpdateOf(name string) (Update, bool) {
 	u, known := updates[name]
 	return u, known

@@ -14,7 +14,8 @@ import (
 // become one. At any time one of those that are awake is stored. Which one depends on the names alone, not on the
 // order in which they came.
 
-// wake lets a series take part again.
+// wake activates a series. The series may say something new about its topology, in which case all names of the topology
+// are read again first.
 func (s *State) wake(id uint32) {
 	e := s.entries.get(id)
 	t := s.topology(e.raw.Topology)
@@ -29,15 +30,15 @@ func (s *State) wake(id uint32) {
 	s.rouse(id)
 }
 
-// rouse is wake for a series that says nothing new of its topology.
+// rouse activates a series that says nothing new about its topology.
 func (s *State) rouse(id uint32) {
 	e := s.entries.get(id)
 	e.set(asleep, false)
 	s.decide(e.hash)
 }
 
-// sleep takes a series out until it is heard again. Its topology's other series sleep with it, so nothing is decided
-// again.
+// sleep deactivates a series until a sample of it arrives. Nothing is decided again, because sleep is called only for
+// all series of a topology together.
 func (s *State) sleep(id uint32) {
 	e := s.entries.get(id)
 	if e.is(asleep) {
@@ -51,16 +52,18 @@ func (s *State) sleep(id uint32) {
 	}
 }
 
-// decide judges the awake series of one hash: the losers first, so that a slicer never has two of one name.
+// decide resolves the duplicates among the active series of one hash. It judges the losers first, so that the slicer
+// never holds two series of one name. Most hashes belong to one series alone, which the first branch handles without
+// allocating.
 func (s *State) decide(hash uint64) {
-	if id, alone := s.contests.alone[hash]; alone {
+	if id, alone := s.candidates.alone[hash]; alone {
 		if e := s.entries.get(id); !e.is(asleep) {
 			s.judge(id, e, s.verdict(e, nil))
 		}
 		return
 	}
 	awake := make([]uint32, 0, 4)
-	for _, id := range s.contests.of(hash) {
+	for _, id := range s.candidates.of(hash) {
 		if !s.entries.get(id).is(asleep) {
 			awake = append(awake, id)
 		}
@@ -69,12 +72,12 @@ func (s *State) decide(hash uint64) {
 	slices.SortFunc(awake, func(a, b uint32) int { return s.compare(a, b) })
 	for i := len(awake) - 1; i >= 0; i-- {
 		e := s.entries.get(awake[i])
-		s.judge(awake[i], e, s.verdict(e, s.rival(awake[:i], e)))
+		s.judge(awake[i], e, s.verdict(e, s.winner(awake[:i], e)))
 	}
 }
 
-// newest leaves out the ids of which a later one names the very same series: the journal has forgotten them, and what
-// comes of the series comes under the later one.
+// newest drops ids for which a later id names exactly the same series. The journal has forgotten those ids, and the
+// samples of the series arrive under the later one.
 func (s *State) newest(ids []uint32) []uint32 {
 	if len(ids) == 1 {
 		return ids
@@ -92,8 +95,9 @@ func (s *State) newest(ids []uint32) []uint32 {
 	return kept
 }
 
-// rival is the best of the better ones that has the same labels; equal hashes alone are an accident.
-func (s *State) rival(better []uint32, e *entry) *entry {
+// winner returns the best candidate that is preferred to a series and has the same labels. Labels are compared, because
+// equal hashes can be an accident.
+func (s *State) winner(better []uint32, e *entry) *entry {
 	for _, id := range better {
 		other := s.entries.get(id)
 		if s.overruledBy(other) == nil && s.sameSeries(other, e) {
@@ -107,25 +111,28 @@ func (s *State) sameSeries(a, b *entry) bool {
 	return labels.Equal(s.templates.labelsOf(s.template(a), a.raw), s.templates.labelsOf(s.template(b), b.raw))
 }
 
-// verdict of a series, given the better one of the same labels, if any.
-func (s *State) verdict(e *entry, rival *entry) Verdict {
+// verdict decides about a series, given the preferred candidate of the same labels, if there is one.
+//
+// A duplicate from the table is left out: the winner reports the same value. A user's metric that collides with a
+// different metric is refused instead, because its values are lost and somebody has to rename it.
+func (s *State) verdict(e *entry, winner *entry) Verdict {
 	if by := s.overruledBy(e); by != nil {
 		return Verdict{Outcome: LeftOut, Reason: by.reason}
 	}
 	switch {
-	case rival == nil && s.classicTaken(e):
+	case winner == nil && s.classicTaken(e):
 		return Verdict{Outcome: LeftOut, Reason: ReasonOwnName}
-	case rival == nil:
+	case winner == nil:
 		return Verdict{Outcome: Stored, Unknown: e.is(unknown)}
-	case rival.raw.Shape == metric.ShapeSampler && e.is(yields):
+	case winner.raw.Shape == metric.ShapeSampler && e.is(yields):
 		return Verdict{Outcome: LeftOut, Reason: ReasonSampler}
-	case e.is(unknown) && (rival.raw.Name != e.raw.Name || rival.raw.Key != e.raw.Key):
+	case e.is(unknown) && (winner.raw.Name != e.raw.Name || winner.raw.Key != e.raw.Key):
 		return Verdict{Outcome: Refused, Reason: ReasonCollision}
 	}
 	return Verdict{Outcome: LeftOut, Reason: ReasonRepeat}
 }
 
-// overruledBy is what is stored and makes a series redundant; nil where nothing does.
+// overruledBy returns the stored metric that makes a series redundant, or nil if there is none.
 func (s *State) overruledBy(e *entry) *yield {
 	if !e.is(yields) {
 		return nil
@@ -139,8 +146,8 @@ func (s *State) overruledBy(e *entry) *yield {
 	return nil
 }
 
-// claim is what a series yields to, or what others yield to of a series: by a hash, since there are as many as
-// series.
+// claim is the key under which series that yield find those that make them redundant. It is a hash, because there are
+// as many keys as series. The seed is random, so a claim must never be written to disk.
 func (s *State) claim(raw *metric.Raw, y *yield) uint64 {
 	of := claim{worker: raw.Worker, name: y.to, sampled: y.sampled}
 	if y.of == ofTask {
@@ -156,9 +163,11 @@ type claim struct {
 	ofTask, sampled bool
 }
 
-// compare puts the one to be stored first: the worker's sampler's, and what the table has. Of a topology's own
-// metrics whose names become one, that is the one whose name is the same here, and then the first by name; of one
-// metric, the one of the shorter interval, and then the one that was named first.
+// compare orders candidates; the first one is stored. It prefers, in this order: the worker's own sampler; a metric of
+// the table; among a user's metrics the one whose name is unchanged here, then the first by name; the shorter interval;
+// and the id that was defined first.
+//
+// The order depends on names, intervals and ids alone, so every collector with the same journal stores the same series.
 func (s *State) compare(a, b uint32) int {
 	first, second := s.entries.get(a), s.entries.get(b)
 	return cmp.Or(
@@ -179,7 +188,7 @@ func (s *State) compareNames(first, second *entry) int {
 		cmp.Compare(first.raw.Key, second.raw.Key))
 }
 
-// order puts what is not before what is.
+// order puts false before true.
 func order(first, second bool) int {
 	switch {
 	case first == second:
@@ -190,7 +199,7 @@ func order(first, second bool) int {
 	return 1
 }
 
-// rank puts an interval that is not said behind all others.
+// rank puts an unknown interval after all others.
 func rank(intervalMs int64) int64 {
 	if intervalMs <= 0 {
 		return 1 << 62
@@ -198,6 +207,7 @@ func rank(intervalMs int64) int64 {
 	return intervalMs
 }
 
+// judge gives a series a verdict, announces the change, and decides again about the series that depend on it.
 func (s *State) judge(id uint32, e *entry, v Verdict) {
 	if e.verdict() == v {
 		return
@@ -215,7 +225,9 @@ func (s *State) judge(id uint32, e *entry, v Verdict) {
 	}
 }
 
-// settle gives a series its verdict, and returns the contests that this changes.
+// settle notes the verdict of a series and keeps the counts that depend on it. It returns the hashes whose candidates
+// must be judged again, because this series started or stopped making them redundant. It does not judge them itself, so
+// that callers can change many series before they decide.
 func (s *State) settle(e *entry, v Verdict) (hashes []uint64) {
 	was := e.outcome
 	e.decide(v)
