@@ -19,14 +19,14 @@ const (
 	RejectedSeries    = "series_limit" // its series is new, and there are Options.MaxSeries
 )
 
-// farthestMs bounds the ends of slices: what is beyond is no time.
+// farthestMs bounds the end of a slice, so that computing with times cannot overflow.
 const farthestMs = 1 << 52
 
-// retryHandOvers is after how many hand-overs a write that failed is tried again; where memory is full each hand-over
-// tries.
+// retryHandOvers is how many hand-overs the store waits before it tries a failed write again. If memory is full, each
+// hand-over tries.
 const retryHandOvers = 10
 
-// handing is one hand-over on its way into the head.
+// handing is the state of one hand-over while its slices go into the head.
 type handing struct {
 	*head
 	bound
@@ -36,11 +36,14 @@ type handing struct {
 	rejected map[string]int
 }
 
-// Append takes slices that closed from journal records before upTo; c is the caller's again when it returns. Handing
-// the same slices over again is harmless and counts nothing as rejected, whatever hand-overs they come in. Where upTo
-// falls, the caller is taken to have started over (see Rewind).
+// Append takes slices that closed from journal records before upTo. The caller may reuse c when it returns. It returns
+// how many slices were rejected, by reason.
 //
-// An error means that none of c counts as taken: after ErrNoSpace hand it over again later.
+// Append is idempotent: a slice that the store holds already is recognised, whatever hand-over it arrives in, and not
+// counted as rejected. The feed relies on this when it replays the journal after a restart. If upTo is less than
+// before, the caller is taken to have started over (see Rewind).
+//
+// An error means that nothing of c was taken. After ErrNoSpace, hand it over again later.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
 	if err := s.makeRoom(ctx); err != nil {
 		return nil, err
@@ -77,7 +80,8 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	return h.rejected, nil
 }
 
-// Rewind lets the caller start over from a journal position: what follows has come before, and changes nothing.
+// Rewind announces that the caller starts over from a journal position. What follows was handed over before and changes
+// nothing.
 func (s *Store) Rewind(cursor uint64) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -90,7 +94,7 @@ func (s *Store) rewind(cursor uint64) {
 	s.replayed = s.manifest.position
 }
 
-// makeRoom waits until memory has room, or returns why it has none.
+// makeRoom waits until memory has room, or returns the reason why it has none.
 func (s *Store) makeRoom(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,15 +135,15 @@ func (s *Store) writeWhereDue(n int) {
 	s.workers.Go(s.work)
 }
 
-// deep is how many slices of a series that has some are worth a part of their own, on average.
+// deep is how many slices a series must have on average before a part of its own is worth writing early.
 const deep = 64
 
 // resting is after how many hand-overs without a slice what a backlog left in memory is written.
 const resting = 5
 
-// crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may
-// take, or, while much comes at once of each series, as from a backlog, and when nothing comes any more, at an eighth.
-// lock is held.
+// crowded reports whether the head must be written because of its size. The bound is a third of HeadBytes. It is an
+// eighth while a backlog brings many slices of each series at once, and when nothing arrives any more. The caller holds
+// lock.
 func (s *Store) crowded() bool {
 	held, room := s.live.bytes(), s.options.HeadBytes
 	return held >= room/3 || held >= room/8 && (s.live.slices() >= deep*s.live.series() || s.idle >= resting)
@@ -201,7 +205,7 @@ func (h *handing) distribution(ref slice.Ref, endMs int64, v *histogram.Histogra
 	}
 }
 
-// admit reports whether a slice is taken; it counts one that is rejected.
+// admit reports whether a slice may be stored, and counts it if it is rejected.
 func (h *handing) admit(ref slice.Ref, endMs int64) bool {
 	reason := ""
 	switch {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// asideFile is a damaged file that the store does not look at: it stays for those who want to see what is left of it,
-// as long as retention keeps a slice.
+// asideFile is a damaged file that the store no longer uses. It stays for inspection, as long as retention keeps slices
+// of its age.
 type asideFile struct {
 	name  string
 	atMs  int64 // when it was set aside, at a second

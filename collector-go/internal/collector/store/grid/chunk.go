@@ -10,13 +10,13 @@ const (
 	maxLanes    = 32 // of a chunk
 )
 
-// chunk is 64 places at even distances of some series, its lanes: series that came one behind the other when it was
-// begun, and whose ids follow each other. Its first place lies on a multiple of 64 distances, so that slices fill it in
-// any order, and that chunks of one series, distance and phase do not overlap.
+// chunk holds 64 places at even distances of up to 32 series, its lanes. The series' ids follow each other, and their
+// first slices arrived one after the other. Its first place lies on a multiple of 64 distances. Slices may therefore
+// fill it in any order, and two chunks of one series, distance and phase never overlap.
 //
-// As long as the series come in step their slices are rows: one open row takes them side by side, so that ten series of
-// a worker touch the memory of one. A row that is left is noted once, where it is whole. Whatever comes otherwise is
-// noted with its lane.
+// The layout makes the common case cheap. As long as the series arrive in step, their slices form rows: one open row
+// takes them side by side, so that ten series of a worker touch the memory of one. A complete row is noted once for all
+// lanes when the next row opens. Every other slice is noted with its own lane.
 type chunk struct {
 	openMs  int64  // end of the open row
 	row     uint32 // where the open row's values are
@@ -34,13 +34,13 @@ type chunk struct {
 	strips [chunkPlaces / stripPlaces]uint32
 }
 
-// link is a lane of a chunk; chunk 0: none.
+// link names a lane of a chunk. Chunk 0 means none.
 type link struct {
 	chunk uint32
 	lane  uint8
 }
 
-// lane is what a chunk holds of one series beyond its rows.
+// lane is what a chunk knows about one of its series beyond the complete rows.
 type lane struct {
 	own   uint64 // places that hold a slice, beyond common and the open row
 	older link   // the series' next chunk; its firstMs is not above this one's
@@ -68,7 +68,7 @@ func (c *chunk) where(strip int, lane uint8) (first, distance uint32) {
 	return c.strips[strip] + uint32(lane)*stripPlaces, 1
 }
 
-// some is the places at which any lane holds a slice.
+// some returns the places at which any lane holds a slice, as bits.
 func (c *chunk) some() uint64 {
 	bits := c.common | c.touched
 	if c.got != 0 {
@@ -77,12 +77,13 @@ func (c *chunk) some() uint64 {
 	return bits
 }
 
-// present is the places at which a lane holds a slice.
+// present returns the places at which one lane holds a slice, as bits.
 func (c *column[T]) present(ch *chunk, lane uint8) uint64 {
 	return ch.common | c.lanes.at(ch.lanes+uint32(lane)).own | uint64(ch.got>>lane&1)<<ch.open
 }
 
-// advance opens the row of endMs in a chunk, if it is behind the open one and nothing was put there.
+// advance opens the row of endMs in a chunk. It fails if the row is not after the open one, or if a slice was put there
+// already.
 func (c *column[T]) advance(ch *chunk, endMs int64) bool {
 	p := int(ch.open) + 1
 	if endMs != ch.openMs+ch.stepMs || p == chunkPlaces {
@@ -122,7 +123,8 @@ func (c *column[T]) commit(ch *chunk) {
 	ch.got = 0
 }
 
-// turn makes columns of a strip's rows, or rows of its columns.
+// turn transposes a strip between rows and columns. The open strip lies row by row, because slices arrive that way; all
+// others lie lane by lane, because queries read them that way.
 func (c *column[T]) turn(ch *chunk, strip uint8, rows, columns int) {
 	if ch.n == 1 {
 		return

@@ -53,7 +53,8 @@ func (c *chunk) within(bits uint64, minMs, maxMs int64) uint64 {
 // maxRunPlaces bounds a run that is made of chunks.
 const maxRunPlaces = 8192
 
-// collector makes runs of chunks; its memory may be used again once they are no longer needed.
+// collector makes runs from the chunks of a series. Its buffers are reused for the next series once the runs are no
+// longer needed.
 type collector[T any] struct {
 	chunks []held
 	values []T

@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// column is the slices of one kind of all series in a head. T is float64 or a histogram.
+// column holds the slices of one kind, numbers or distributions, of all series of a head. Slices of one time arrive
+// together for many series, so row and begin take them in bulk; put takes any single slice.
 type column[T any] struct {
 	tips   []tip // by the series' id
 	chunks slab[chunk]
@@ -20,13 +21,13 @@ type column[T any] struct {
 	same   func(a, b T) bool
 }
 
-// tip is a series' newest chunk.
+// tip is the newest chunk of a series. Its older chunks follow in a list, newest first.
 type tip struct {
 	link
 	mixed bool // its chunks differ in distance or phase, so that two may cover one time
 }
 
-// outcome is what became of a slice.
+// outcome says what happened to a slice.
 type outcome int
 
 const (
@@ -35,9 +36,9 @@ const (
 	conflict         // another slice is there; it stays
 )
 
-// row takes the first slices as far as they lie side by side: of one time, of series whose lanes in one chunk follow
-// each other, and none of them there yet. It returns how many those are; of what comes otherwise none, and put takes
-// it. ids is by Ref one more than a series' id.
+// row is the fast path: it takes slices at the front that have one time, whose series have adjacent lanes in one chunk,
+// and none of which is there yet. It returns how many it took, which may be 0; put takes the rest. ids maps a Ref to
+// one more than a series' id.
 func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values []T) (n int) {
 	ref, endMs := refs[0], endsMs[0]
 	if int(ref) >= len(ids) {
@@ -74,8 +75,9 @@ func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values [
 	return n
 }
 
-// begin is row for series that have no chunk in which the slices lie: it makes one, whose lanes they become. stepsMs is
-// by Ref. It takes none where put has to see what becomes of the first.
+// begin is row for series that have no chunk for the time of their slices. It makes one chunk with a lane for each of
+// them, so that row can take their next slices together. stepsMs is indexed by Ref. It takes nothing if the first slice
+// must go through put.
 func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64, values []T) int {
 	n := c.apace(ids, stepsMs, refs, endsMs)
 	if n == 0 {
@@ -98,8 +100,8 @@ func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	return n
 }
 
-// apace is how many of the first slices are of one time, of series whose ids follow each other, at one distance, and
-// behind all chunks of theirs, which are on the same grid.
+// apace counts the slices at the front that may share a new chunk: they have one time, their ids follow each other,
+// their distances are equal, and the time is after all chunks of theirs, which are on the same grid.
 func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64) (n int) {
 	if int(refs[0]) >= len(ids) || endsMs[0] > farthestMs || endsMs[0] < -farthestMs {
 		return 0
@@ -129,13 +131,13 @@ func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	return n
 }
 
-// put takes a slice. stepMs is how far apart the series' slices are meant to be; a slice off that grid gets a chunk of
-// its own.
+// put takes one slice, wherever it belongs. stepMs is the distance at which slices of the series are meant to be; a
+// slice off that grid gets a chunk of its own. A second slice for the same time never replaces the first one.
 func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	c.grow(int(id) + 1)
 	t := &c.tips[id]
 	var home link
-	behind := &t.link // where a new chunk is linked in: before the first that is not newer
+	insertAt := &t.link // where a new chunk is linked in: before the first that is not newer
 	for at := t.link; at.chunk != 0; {
 		ch := c.chunks.at(at.chunk)
 		if p, in := ch.place(endMs); in {
@@ -152,18 +154,17 @@ func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 		}
 		l := c.lanes.at(ch.lanes + uint32(at.lane))
 		if ch.firstMs > endMs {
-			behind = &l.older
+			insertAt = &l.older
 		}
 		at = l.older
 	}
 	if home.chunk == 0 {
-		home = c.open(t, behind, stepMs, endMs)
+		home = c.open(t, insertAt, stepMs, endMs)
 	}
 	c.settle(home, endMs, v)
 	return taken
 }
 
-// grow makes tips for n series.
 func (c *column[T]) grow(n int) {
 	if more := n - len(c.tips); more > 0 {
 		c.tips = append(c.tips, make([]tip, more)...)
@@ -171,7 +172,7 @@ func (c *column[T]) grow(n int) {
 }
 
 // open makes a chunk for one series, in which endMs lies.
-func (c *column[T]) open(t *tip, behind *link, stepMs, endMs int64) link {
+func (c *column[T]) open(t *tip, insertAt *link, stepMs, endMs int64) link {
 	if t.chunk != 0 {
 		newest := c.chunks.at(t.chunk)
 		t.mixed = t.mixed || newest.stepMs != stepMs || (endMs-newest.firstMs)%stepMs != 0
@@ -180,8 +181,8 @@ func (c *column[T]) open(t *tip, behind *link, stepMs, endMs int64) link {
 		c.series++
 	}
 	at := c.make(1, stepMs, endMs)
-	c.lanes.at(c.chunks.at(at).lanes).older = *behind
-	*behind = link{chunk: at}
+	c.lanes.at(c.chunks.at(at).lanes).older = *insertAt
+	*insertAt = link{chunk: at}
 	if t.mixed {
 		c.sort(t)
 	}
@@ -214,12 +215,12 @@ func (c *column[T]) sort(t *tip) {
 	slices.SortStableFunc(all, func(a, b link) int {
 		return cmp.Compare(c.chunks.at(b.chunk).firstMs, c.chunks.at(a.chunk).firstMs)
 	})
-	behind := &t.link
+	insertAt := &t.link
 	for _, at := range all {
-		*behind = at
-		behind = c.older(at)
+		*insertAt = at
+		insertAt = c.older(at)
 	}
-	*behind = link{}
+	*insertAt = link{}
 }
 
 // older is the series' next chunk.

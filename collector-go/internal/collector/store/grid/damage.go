@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// damageMet holds the damaged places that readers of parts found. Each is logged and counted once, however often it is
-// read.
+// damageMet remembers the damaged places that readers of parts met. Each is logged and counted once. Otherwise a
+// dashboard that reads the same damaged page every few seconds would fill the log.
 type damageMet struct {
 	sync.Mutex
 	places map[string]bool

@@ -19,7 +19,8 @@ import (
 // bytesASlice is what a slice takes on disk at most, on average; it is how much room is looked for before writing.
 const bytesASlice = 4
 
-// freeze is a head that takes nothing more, and what of it is in parts.
+// freeze is a head on its way to disk. It takes no more slices, and it stays readable until its parts are published. If
+// writing fails, the next attempt continues with the partitions that are missing in written.
 type freeze struct {
 	*head
 	labels  []labels.Labels  // by id, as they were when it was frozen
@@ -27,7 +28,8 @@ type freeze struct {
 	written map[int64]*piece // by partition; not published yet
 }
 
-// Flush writes all that was handed over, and moves the cursor there. A store that is fed does so by itself.
+// Flush writes everything that was handed over, and moves the durable position there. A store that is being fed does so
+// by itself; Flush is for those that need it now, such as a snapshot.
 func (s *Store) Flush(ctx context.Context) error {
 	s.lock.RLock()
 	closed := s.closed
@@ -43,7 +45,8 @@ func (s *Store) Flush(ctx context.Context) error {
 
 func (s *Store) flush(ctx context.Context) error { return s.withTurn(ctx, s.write) }
 
-// withTurn does work that writes files, alone.
+// withTurn runs work that writes files. One such work runs at a time, because each builds on the manifest that the one
+// before published.
 func (s *Store) withTurn(ctx context.Context, work func() error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -54,7 +57,7 @@ func (s *Store) withTurn(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// work writes and merges in the background.
+// work writes and merges in the background. It logs the first failure only; the following ones are counted.
 func (s *Store) work() {
 	err := s.withTurn(context.Background(), func() error {
 		if s.closing.Err() != nil {
@@ -75,8 +78,8 @@ func (s *Store) work() {
 	}
 }
 
-// write deletes what is expired, and writes all that was handed over; its caller has the turn. A failure leaves
-// everything as it is.
+// write deletes what is expired and writes everything that was handed over. The caller has the turn. A failure loses
+// nothing: the frozen head stays in memory and the journal keeps its records.
 func (s *Store) write() error {
 	started := time.Now()
 	err := s.writeAll()
@@ -108,8 +111,8 @@ func (s *Store) writeAll() error {
 	}
 }
 
-// freeze is what has to be written: what an earlier attempt left (then fresh is false), or else all that was handed
-// over; nil where there is nothing.
+// freeze returns what must be written: what an earlier attempt left (fresh is false), or else everything that was
+// handed over. It returns nil if there is nothing to write.
 func (s *Store) freeze() (f *freeze, fresh bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -129,7 +132,9 @@ func (s *Store) freeze() (f *freeze, fresh bool) {
 	return s.frozen, true
 }
 
-// writeFrozen writes a part for each partition, and then the manifest that lists them and has the cursor.
+// writeFrozen writes a part for each partition, syncs the directory, and then publishes the manifest that lists the
+// parts and has the new position. The order is what makes a crash harmless: a part without a manifest is not listed,
+// and the journal still has its slices.
 func (s *Store) writeFrozen(f *freeze) error {
 	partitions := f.partitions(s.options.Partition.Milliseconds())
 	if len(partitions) > 0 {
@@ -230,8 +235,9 @@ func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) e
 // byAge orders pieces by their oldest slices.
 func byAge(a, b *piece) int { return cmp.Compare(a.oldest, b.oldest) }
 
-// publish makes m what the store consists of: written aside, synced, renamed, directory synced. Where that fails, it
-// may yet be what the next start finds; so nothing that it lists may go before another is published.
+// publish makes m the content of the store: it is written aside, synced and renamed, and the directory is synced. If
+// that fails, the next start may find either manifest. Nothing that the failed one lists may therefore be deleted
+// before another one is published.
 func (s *Store) publish(m manifest) error {
 	s.sequence++
 	m.sequence = s.sequence

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// head is slices in memory, on their way into parts. Once it is frozen it never changes.
+// head holds slices in memory until they are written into parts. It has one column for numbers and one for
+// distributions, because their values have different types. A frozen head never changes.
 type head struct {
 	table         *table
 	numbers       column[float64]
@@ -58,7 +59,7 @@ func (h *head) holds(id uint32, minMs, maxMs int64) bool {
 	return h.numbers.holds(id, minMs, maxMs) || h.distributions.holds(id, minMs, maxMs)
 }
 
-// reading is memory to make runs in.
+// reading holds the buffers for making runs from a head. They are reused from series to series while a part is written.
 type reading struct {
 	numbers       collector[float64]
 	distributions collector[*histogram.Histogram]
@@ -84,7 +85,7 @@ func (h *head) runs(k *reading, id uint32, minMs, maxMs int64, to []run.Run) []r
 	return to
 }
 
-// partitions are those of widthMs that it has slices in, by their beginnings, ascending.
+// partitions returns the beginnings of all partitions of widthMs in which the head has slices, ascending.
 func (h *head) partitions(widthMs int64) []int64 {
 	all := map[int64]bool{}
 	last := int64(math.MinInt64)

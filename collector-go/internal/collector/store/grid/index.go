@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// index finds the series of a table by their labels.
+// index finds the series of a table by label values. Ids in each list ascend, so that lists can be united cheaply. It
+// lives as long as the table; nothing is ever removed from it.
 type index struct {
 	byName map[string]map[string][]uint32 // ids ascending
 }
@@ -61,7 +62,9 @@ func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	return true
 }
 
-// candidates are series among which all are that the matchers match; narrowed is false where no matcher names them.
+// candidates returns series that include all those that the matchers match. It prefers a matcher that names values,
+// since a regular expression has to be tried with every value of its label. narrowed is false if no matcher limits the
+// series.
 func (x *index) candidates(matchers []*labels.Matcher) (ids []uint32, narrowed bool) {
 	for _, m := range matchers {
 		if values := exact(m); values != nil && !m.Matches("") {

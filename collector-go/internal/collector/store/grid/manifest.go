@@ -10,7 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// manifest is what the store consists of: docs/formats/grid.md, "The directory".
+// manifest lists what the store consists of (docs/formats/grid.md, "The directory"). A manifest file is never changed.
+// Each change of the store is a new file with a higher sequence, so that a crash leaves either the old or the new
+// state.
 type manifest struct {
 	sequence uint64 // one more than that of the manifest before
 	position uint64 // of the journal: all that closed from records before it is in parts
@@ -19,14 +21,14 @@ type manifest struct {
 	parts    []entry
 }
 
-// tally is what retention has deleted by a bound since the store was made.
+// tally counts what retention has deleted for one bound since the store was created.
 type tally struct{ parts, slices, bytes int64 }
 
 func (t *tally) add(other tally) {
 	t.parts, t.slices, t.bytes = t.parts+other.parts, t.slices+other.slices, t.bytes+other.bytes
 }
 
-// entry is a part, as the manifest lists it.
+// entry describes a part in the manifest.
 type entry struct {
 	number uint64
 	// number of the oldest part whose slices it has; where two parts have a slice, that of the lower one counts

@@ -23,8 +23,9 @@ const (
 	worthwhile = 8
 )
 
-// mergeable is the next parts to merge, oldest first; nil where there are none. last reports that no more are expected
-// in their partition.
+// mergeable returns the next parts to merge, oldest first, or nil if there are none. last reports that no more parts
+// are expected in their partition. Merging keeps the number of files that a query opens small, and never crosses a
+// partition, so that retention can delete whole files.
 func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, last bool) {
 	partitions := map[int64][]*piece{}
 	var order []int64

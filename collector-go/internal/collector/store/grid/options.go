@@ -11,15 +11,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Options are a store's settings. DefaultOptions gives each a value that fits a cluster of some thousand workers.
+// Options are the settings of a store. DefaultOptions suit a cluster of some thousand workers.
 type Options struct {
 	// Partition is how much time a part covers at most: what retention deletes at once. 6 h by default.
 	Partition time.Duration
-	// FlushHandOvers is after how many hand-overs with slices all that is in memory is written. A feed hands over once
-	// a second; 600 by default, so that a restart replays ten minutes.
+	// FlushHandOvers is the number of hand-overs with slices after which everything in memory is written. A feed hands
+	// over once a second. The default is 600, so that a restart replays ten minutes of the journal.
 	FlushHandOvers int
-	// IdleHandOvers is after how many hand-overs without a slice everything is written and the cursor moves on: a
-	// topology that stopped does not hold the journal. 600 by default.
+	// IdleHandOvers is the number of hand-overs without a slice after which everything is written and the durable
+	// position moves on. Without it, a topology that stopped would keep the journal from deleting its records. The
+	// default is 600.
 	IdleHandOvers int
 	// HeadBytes bounds what slices take of memory. From a third of it on they are written, whatever their age, and from
 	// an eighth on where those that have some have 64 and more on average, or none has come for five hand-overs. At it

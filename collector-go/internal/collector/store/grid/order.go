@@ -9,7 +9,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// order is a table's series by their labels, kept from one flush to the next: only what is new is sorted in.
+// order keeps the ids of a table sorted by labels from one flush to the next, since parts need series in that order.
+// Only new series are sorted in, instead of all of them at every flush.
 type order struct {
 	table *table
 	ids   []uint32 // by their labels
@@ -81,7 +82,7 @@ func (x *index) valuesByName() map[string][]with {
 
 // byLabels is the ids below n in the order of labels.Compare: sorted by one label name after the other, the greatest
 // name first, without comparing series. At the name at which two series differ first, a smaller value comes before a
-// greater one. One that lacks the name comes behind those that have it, for its next label has a greater name, unless
+// greater one. One that lacks the name comes after those that have it, for its next label has a greater name, unless
 // it has no further label: then it comes before them.
 func byLabels(byName map[string][]with, n int) []uint32 {
 	names := slices.Sorted(maps.Keys(byName))
@@ -100,11 +101,11 @@ func byLabels(byName map[string][]with, n int) []uint32 {
 	for number, name := range slices.Backward(names) {
 		values := byName[name]
 		slices.SortFunc(values, func(a, b with) int { return strings.Compare(a.value, b.value) })
-		behind := uint32(len(values)) + 1
+		after := uint32(len(values)) + 1
 		for id := range keys {
 			keys[id] = 0
 			if last[id] > uint32(number) {
-				keys[id] = behind
+				keys[id] = after
 			}
 		}
 		for i, w := range values {
@@ -112,7 +113,7 @@ func byLabels(byName map[string][]with, n int) []uint32 {
 				keys[id] = uint32(i) + 1
 			}
 		}
-		starts := make([]uint32, behind+2)
+		starts := make([]uint32, after+2)
 		for _, key := range keys {
 			starts[key+1]++
 		}

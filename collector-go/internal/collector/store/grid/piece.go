@@ -6,7 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
 )
 
-// piece is a part that is open, and who reads it. Store.lock guards all but the part.
+// piece is an open part with the number of its readers. Store.lock guards everything but the Part. A part that was
+// merged or expired stays open, and its file stays on disk, until the last query that reads it ends.
 type piece struct {
 	entry
 	*part.Part
@@ -37,7 +38,7 @@ func (s *Store) drop(gone map[uint64]string) (unread []*piece) {
 	return unread
 }
 
-// sweep closes and removes what is neither listed nor read.
+// sweep closes and removes parts that are neither listed nor read.
 func (s *Store) sweep(unread []*piece) {
 	for _, p := range unread {
 		if err := p.Close(); err != nil {

@@ -45,14 +45,14 @@ func anyFault(t *testing.T, seed uint64) {
 	w.same()
 	w.restart(true)
 	w.files()
-	require.Equal(t, len(w.steps), w.next+w.behind(), "everything was durable")
+	require.Equal(t, len(w.steps), w.next+w.lag(), "everything was durable")
 	w.same()
 	w.drop()
 	require.NoError(t, Check(w.disk, dir, func(damage *run.DamageError) { require.NoError(t, damage) }))
 }
 
 // behind is how many of the steps that would be replayed are durable.
-func (w *world) behind() (n int) {
+func (w *world) lag() (n int) {
 	for _, step := range w.steps[w.next:] {
 		if step.upTo <= w.store.Durable() {
 			n++

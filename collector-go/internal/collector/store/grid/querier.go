@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Querier lets the query engine read slices that end within [minMs, maxMs]; *Store is a storage.Queryable. Until it is
-// closed, nothing of what it reads goes.
+// Querier lets the query engine read slices that end within [minMs, maxMs]; *Store is a storage.Queryable. No file that
+// it reads is deleted before it is closed, so a querier that is never closed keeps disk space.
 func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	sources, release, err := s.sources(minMs, maxMs)
 	if err != nil {
@@ -77,7 +77,8 @@ func (s *Store) leave(held []*piece) {
 	}
 }
 
-// Newest is the end of the newest slice that the store holds, gap markers apart; ok is false where it holds none.
+// Newest returns the end of the newest slice that the store holds, apart from gap markers. ok is false if it holds
+// none.
 func (s *Store) Newest(ctx context.Context) (endMs int64, ok bool, err error) {
 	sources, release, err := s.sources(math.MinInt64, math.MaxInt64)
 	if err != nil {

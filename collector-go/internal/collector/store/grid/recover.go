@@ -76,7 +76,8 @@ func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, er
 	return m, damage, nil
 }
 
-// recover finds what the store consists of, and removes what it does not.
+// recover finds out what the store consists of after a start, and removes files that do not belong to it. It reads the
+// newest manifest that is valid. Damage costs only what is damaged: the rest of the store opens.
 func (s *Store) recover() error {
 	if err := CheckVersions(s.fs, s.dir); err != nil {
 		return fmt.Errorf("grid store: %w", err)

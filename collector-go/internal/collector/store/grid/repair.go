@@ -10,10 +10,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Repair makes a store that nobody has open one without damage, and reports what that costs: a damaged manifest is
-// replaced, a part that cannot be opened is set aside, and a part with damaged pages is written again with all that can
-// be read of it. The damaged files stay under names that end in ".damaged", as long as the store's retention keeps
-// slices. Nothing else goes, whatever the retention.
+// Repair makes a store that nobody has open into one without damage, and reports what that costs. It replaces a damaged
+// manifest, sets aside a part that cannot be opened, and rewrites a part with damaged pages from all that is readable.
+// Damaged files stay under names that end in ".damaged" as long as retention keeps slices. Nothing else is deleted,
+// whatever the retention is.
 func Repair(dir string, o Options, report func(*run.DamageError)) error {
 	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
 	if err := Check(o.filled().FS, dir, report); err != nil {

@@ -176,9 +176,9 @@ func (s *Store) letGo(gone map[uint64]string) {
 	s.sweep(unread)
 }
 
-// MakeRoom deletes what retention asks for, as every write does before it begins. It is to be called once a second, so
-// that it is known how long the disk has been short, and since no write begins while the journal on the same disk has
-// no room either. Where one is under way it does nothing.
+// MakeRoom deletes what retention asks for, as every write does before it begins. Call it once a second. It measures
+// how long the disk has been short of space, and it works even if no write begins because the journal on the same disk
+// has no space either. It does nothing while a write is running.
 func (s *Store) MakeRoom() error {
 	s.lock.RLock()
 	closed := s.closed

@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// slab is an array that grows without moving what is in it, and without the garbage collector's seeing more than its
-// pages. Index 0 means "none" and is never handed out.
+// slab is an array that grows without moving its entries. A slice that grows would copy the whole head again and again.
+// The garbage collector sees a few large pages instead of millions of small objects. Index 0 means "none" and is never
+// handed out.
 type slab[T any] struct {
 	pages [][]T
 	used  uint32 // handed out, index 0 among them

@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Snapshot writes all that was handed over into dir, which must be empty or not exist, while the store runs. What it
-// leaves there is a store of its own.
+// Snapshot writes everything that was handed over into dir, which must be empty or missing, while the store runs. The
+// result is a complete store that can be opened.
 func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	if names, err := s.fs.ReadDir(dir); err == nil && len(names) > 0 {
 		return fmt.Errorf("grid store: snapshot: %s is not empty; name a directory that does not exist", dir)

@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// source is a head as queries see it. It outlives the head's being published.
+// source presents a head to queries. A query may still use it after the head was published as parts. It reads under
+// lock, because the live head and its table change while queries run.
 type source struct {
 	lock *sync.RWMutex // under which the head and its table change
 	head *head

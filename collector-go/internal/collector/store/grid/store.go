@@ -1,6 +1,16 @@
-// Package grid keeps closed slices on this machine: chunks of columns in memory, immutable parts on disk, and a
-// manifest that lists the parts and states up to where in the journal they reach. It keeps no log of its own (the
-// journal is the log), and knows neither journal, slicer nor catalogue. The directory's format is docs/formats/grid.md.
+// Package grid is the embedded store: it keeps closed slices on the collector's own disk and answers queries from them.
+//
+// The store has two halves. New slices go into a head in memory (head.go, column.go, chunk.go). About every ten minutes
+// the head is frozen and written as immutable files, one part for each six-hour partition (flush.go; package part has
+// the file's format). A manifest lists the parts and the journal position that they reach (manifest.go). Small parts
+// are merged into larger ones in the background (merge.go), and retention deletes whole parts (retention.go).
+//
+// The store has no log of its own, because the journal is the log. After a crash the feed replays the journal from
+// Durable, and slices that are in parts already are recognised and not stored twice. The store knows neither the
+// journal nor the slicer nor the catalogue; it sees only slices and positions.
+//
+// Read Store first, then append.go for the path of a slice in, flush.go for its path to disk, and querier.go with
+// package read for queries. docs/formats/grid.md describes the directory and the files.
 package grid
 
 import (
@@ -22,17 +32,21 @@ import (
 )
 
 var (
-	// ErrNoSpace: memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space,
-	// or lower the retention, and hand the same slices over again: the store goes on by itself.
+	// ErrNoSpace means that memory for slices is full and nothing of it could be written to disk. Nothing was taken.
+	// Free disk space or lower the retention, and hand the same slices over again; the store needs no restart.
 	ErrNoSpace = errors.New("grid store: memory is full and the disk takes nothing")
-	// ErrClosed: the store is closed, and of no use until it is opened again.
+	// ErrClosed means that the store is closed. It must be opened again before it is of use.
 	ErrClosed = errors.New("grid store: closed")
 )
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Store is the grid store. Append and Rewind are for one goroutine; all else may be called from any, at any time.
-// Queries hold up nothing but Close.
+// Store is the grid store. One goroutine, the feed's, calls Append and Rewind; all other methods may be called from any
+// goroutine at any time. Queries hold up nothing but Close.
+//
+// Three groups of fields have different owners. The fields up to stop are set once by Open. Whoever writes files holds
+// turn, which guards the fields from sequence to asides; it is a channel rather than a mutex, so that waiting for it
+// can end with a context. The mutex lock guards everything below it and is held only for short steps in memory.
 type Store struct {
 	dir     string
 	options Options
@@ -77,8 +91,9 @@ type Store struct {
 	unread    chan struct{} // closed when the last reader ends after close
 }
 
-// Open opens the store in dir, which it makes where it is missing, and locks it. Nothing is in memory: hand over again
-// what closed from journal records at or after Durable.
+// Open opens the store in dir, which it creates if it is missing, and locks it against other processes. A store that
+// was just opened has nothing in memory: the caller must hand over again what closed from journal records at or after
+// Durable.
 func Open(dir string, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -103,18 +118,19 @@ func Open(dir string, options Options) (*Store, error) {
 	return s, nil
 }
 
-// Durable is the journal position up to which all that closed is in parts on disk. What closed from records before it
-// never needs to be handed over again. It may be called at any time from any goroutine.
+// Durable returns the journal position up to which everything that closed is in parts on disk. The journal may delete
+// what lies before it, so the position must never be ahead of the published manifest. It never needs to wait for a
+// lock.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
-// Memory is what the slices in memory and the series that they come in for take, bytes.
+// Memory returns the bytes that slices in memory take, and the bytes that their series take.
 func (s *Store) Memory() (slices, series int) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
 	return s.held(), s.live.table.memory()
 }
 
-// held is what slices take of memory; lock is held.
+// held returns the bytes that slices take in memory. The caller holds lock.
 func (s *Store) held() int {
 	n := s.live.bytes()
 	if s.frozen != nil {
@@ -126,8 +142,8 @@ func (s *Store) held() int {
 // maxClose bounds how long Close waits for queries and for a part that is being written.
 const maxClose = 10 * time.Second
 
-// Close writes what is in memory, unless ctx is done, waits for queries under way, and releases the directory. What it
-// could not write is replayed from the journal. It may be called twice.
+// Close writes what is in memory unless ctx is done, waits for running queries, and releases the directory. The journal
+// replays what it could not write. Calling it twice is allowed.
 func (s *Store) Close(ctx context.Context) error {
 	s.lock.Lock()
 	if s.closed {

@@ -9,8 +9,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// table is the series that slices come in for, by an id of its own, and who refers to them. An id means one series as
-// long as the table lives; what is retired goes with the table (see renewed).
+// table holds the series of a head. It gives each series an id, so that the columns can be indexed by small numbers,
+// and maps the caller's Refs to ids.
+//
+// An id means the same series as long as the table lives, since frozen heads and queries use it. Series that are no
+// longer in use can therefore not be removed one by one; renewed makes a new table without them for the next head.
 type table struct {
 	labels []labels.Labels // by id; entries never change
 	uses   []int32         // by id: refs that are bound to it
@@ -24,7 +27,7 @@ type table struct {
 	waiting map[slice.Ref]slice.Definition // of Refs that are bound to nothing
 }
 
-// bound is what Refs stand for, by Ref.
+// bound maps each Ref to a series and to the interval of its slices, in milliseconds.
 type bound struct {
 	ids     []uint32 // one more than the series' id, or one of the two below, or 0 where the Ref was never defined
 	stepsMs []int64
@@ -44,10 +47,11 @@ func newTable() *table {
 // live is how many series have a Ref.
 func (t *table) live() int { return len(t.labels) - t.dead }
 
-// maxStepMs bounds how far apart slices may be: two years.
+// maxStepMs bounds the distance between slices, so that times computed from it cannot overflow. It is two years.
 const maxStepMs = 1 << 36
 
-// define binds a Ref; limit is how many series there may be.
+// define binds a Ref to the series of a definition, and creates the series if it is new. limit is the most series that
+// the table may hold. A Ref beyond the limit waits, and gets its series when a renewed table has room.
 func (t *table) define(d slice.Definition, limit int) {
 	for int(d.Ref) >= len(t.ids) {
 		t.ids, t.stepsMs = append(t.ids, 0), append(t.stepsMs, 0)
@@ -120,8 +124,8 @@ func (t *table) add(l labels.Labels) uint32 {
 	return id
 }
 
-// renewed is a table of the series that are in use, for the head that follows. What is bound stays bound; what waited
-// for room may get it.
+// renewed returns a table of only those series that are in use, for the next head. Refs stay bound. Refs that waited
+// because the table was full are bound if there is room now. The old table must take no more slices after this call.
 func (t *table) renewed(limit int) *table {
 	next := newTable()
 	next.bound = t.bound

@@ -4,11 +4,11 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Cache keeps what parts say of their series' labels, for writers of which one writes mostly what the one before it
-// wrote: the series of a store's memory, every ten minutes. It changes nothing in what is written. It is not safe for
-// concurrent use, and for one writer at a time.
+// Cache remembers how the labels of series were written into the part before. A store writes nearly the same series
+// every ten minutes, so most blocks can be copied. The cache never changes what is written. It is not safe for
+// concurrent use, and one writer at a time may use it.
 //
-// It takes about 60 bytes a series, and keeps their labels.
+// It takes about 60 bytes for each series, and keeps their labels in memory.
 type Cache struct {
 	blocks []cachedBlock // by number; beyond those of the newest part, those of earlier ones
 

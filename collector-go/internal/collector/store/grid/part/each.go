@@ -43,7 +43,7 @@ func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
 
 var errEnd = errors.New("no further series")
 
-// cursor goes through a part's series in order.
+// cursor walks through a part's series in order, for Each and for Merge.
 type cursor struct {
 	part   *Part
 	block  uint64 // the next
@@ -67,8 +67,8 @@ type alike struct {
 	labels  []labels.Labels
 }
 
-// next moves to the next series and reads it. After a *run.DamageError runs are those that could be read, and it can be
-// called again; none stands for a block of which no series could be read.
+// next moves to the next series and reads it. After a *run.DamageError, runs holds what could be read, and next may be
+// called again. If no series of a block could be read, the cursor has no runs for the block.
 func (c *cursor) next() error {
 	c.runs = nil
 	if err := c.move(); err != nil {

@@ -34,7 +34,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// entry is where a page or block is.
+// entry says where a page or block is, what its checksum is, and which time it covers. Readers skip entries outside of
+// a query's time.
 type entry struct {
 	offset       uint64
 	length, crc  uint32
@@ -62,7 +63,7 @@ func chunkSum(number uint64, entries []byte) uint32 {
 	return crc32.Update(checksum(binary.LittleEndian.AppendUint64(nil, number)), castagnoli, entries)
 }
 
-// footer is a part's description of itself.
+// footer describes the whole file. It is read first.
 type footer struct {
 	minMs, maxMs         int64
 	series, slices       uint64

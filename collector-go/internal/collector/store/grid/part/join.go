@@ -15,9 +15,9 @@ const MaxRunPlaces = 8192
 // maxGap is the most places without a slice that two runs are joined over.
 const maxGap = 512
 
-// Join makes one list of a series' runs of several sources, oldest first, each as run.Reader returns them: where two
-// have a slice of one kind at one time the older's stays, and runs on one grid are joined up to MaxRunPlaces. It
-// changes nothing in what it is given, and what it returns may share it.
+// Join merges the runs of one series from several sources, oldest first, each as run.Reader returns them. If two have a
+// slice of one kind at one time, the older one stays. Runs on one grid are joined up to MaxRunPlaces. Join does not
+// change its arguments, but the result may share memory with them.
 func Join(lists ...[]run.Run) []run.Run {
 	all := make([]run.Run, 0, 2*len(lists))
 	for _, list := range lists {

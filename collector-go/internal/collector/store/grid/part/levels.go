@@ -13,12 +13,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// levelSlices is how many slices the windows of a level must hold on average, or the level is not kept: it would cost
-// too much beside them.
+// levelSlices is how many slices the windows of a level must hold on average for the level to be kept. With fewer, a
+// level would take too much space compared with the slices themselves.
 const levelSlices = 16
 
-// windows are the least and greatest numbers of a series' windows of one level; number i is of the window that ends at
-// (first+i)*levelMs.
+// windows holds the least and greatest number of each window of one level for one series. With them, max_over_time over
+// a month reads a few numbers instead of every slice. Number i belongs to the window that ends at (first+i)*levelMs.
 type windows struct {
 	first          int64
 	least, greater []float64
@@ -36,7 +36,7 @@ func windowOf(ms, levelMs int64) int64 {
 	return n
 }
 
-// foldable reports whether a series may have levels: it has none where it has distributions, or runs in each other.
+// foldable reports whether a series may have levels. A series with distributions or with overlapping runs has none.
 func foldable(runs []run.Run) bool {
 	for i := range runs {
 		if r := &runs[i]; r.Values == nil || len(r.Histograms) > 0 || i > 0 && r.FirstMs <= runs[i-1].LastMs() {
@@ -73,7 +73,7 @@ func shapeOf(runs []run.Run) byte {
 	return shape
 }
 
-// fold makes windows of runs; false where they would be too many, or where there is no number.
+// fold makes windows of runs. It reports false if there would be too many windows or if there is no number.
 func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	if !w.span(windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)) {
 		return false
@@ -84,8 +84,8 @@ func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	return w.held > 0
 }
 
-// foldFiner makes windows of those of a finer level, which is as good: what either function takes of them is what it
-// takes of their numbers.
+// foldFiner makes windows from those of a finer level. The result is the same as from the slices, because the least of
+// several minima is the least of all.
 func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 	last := finer.first + int64(len(finer.least)) - 1
 	w.span(windowOf(finer.first*finerMs, levelMs), windowOf(last*finerMs, levelMs))

@@ -22,15 +22,17 @@ const gatheredPlaces = 16
 // would take 1.4% more bytes.)
 const fullPlaces = columnPlaces * 3 / 4
 
-// Merge adds all series of the sources, oldest source first, to w. Where two have a slice of one kind at one time, the
-// older source's stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence.
-// When ctx is done it ends with ctx's error behind the series that it is at.
+// Merge adds all series of the sources to w. The oldest source comes first: if two have a slice of one kind at one
+// time, the older one stays.
+//
+// Damage in a source ends it with a *run.DamageError, because the merged file would have a valid checksum and nobody
+// would notice the loss. When ctx is done, it stops after the current series with the error of ctx.
 func Merge(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: fullPlaces}, sources)
 }
 
-// Gather is Merge that joins no columns but the shortest: it takes a third of the time, and a tenth more bytes. It is
-// for parts that are merged again soon.
+// Gather is Merge without joining any columns but the shortest. It takes a third of the time and a tenth more bytes.
+// Use it for parts that are merged again soon.
 func Gather(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: gatheredPlaces}, sources)
 }
@@ -72,7 +74,7 @@ func merge(ctx context.Context, m merger, sources []*Part) error {
 	return nil
 }
 
-// merger merges series by series; its memory is used again.
+// merger merges one series after the other and reuses its buffers.
 type merger struct {
 	w       *Writer
 	alike   alike
@@ -117,7 +119,7 @@ func (m *merger) series(sources []*cursor) error {
 	})
 }
 
-// woven merges a series of which columns overlap in time.
+// woven merges a series whose columns overlap in time, by decoding all of them.
 func (m *merger) woven(sources []*cursor) error {
 	lists := make([][]run.Run, 0, len(sources))
 	for _, c := range sources {

@@ -1,6 +1,15 @@
-// Package part is one immutable file of the grid store: the runs of many series, compressed in columns, with an index
-// of its own that is read where it is needed and never loaded whole. It knows nothing of other files. The format is
-// docs/formats/grid.md.
+// Package part is one immutable file of the grid store. A part holds the runs of many series, compressed in columns,
+// with an index of label values. The index is read where it is needed and never loaded as a whole, so that opening a
+// store with hundreds of parts is fast and costs little memory.
+//
+// The package knows one file at a time. Which files exist, when they are merged and when they are deleted is the
+// business of package grid. docs/formats/grid.md describes the format.
+//
+// Every page and block has a checksum. Damage is found where it is read, is reported as a *run.DamageError, and costs
+// only what it covers: the rest of the file still answers.
+//
+// Start with Writer (writer.go) for the layout, then Part and select.go for finding series, and runs.go for reading
+// their slices. merge.go combines parts.
 package part
 
 import (
@@ -15,7 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Info is what a part holds.
+// Info summarises what a part holds, from its footer.
 type Info struct {
 	MinMs, MaxMs int64 // ends of the first and last slice; 0 and -1 where there is none
 	Series       int
@@ -28,10 +37,11 @@ func (f *footer) info() Info {
 }
 
 // Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and
-// run.LevelReader. What it gives out is not tied to the file: it stays valid after Close.
+// run.LevelReader. What it returns is not tied to the file and stays valid after Close.
 //
 // It usually holds less than 70 KB: the chunks, pages and places of columns that were read last. What one Select finds
-// is read through caches of its own: queries that read different series at once would take each other's pages.
+// is read through caches of its own. If queries shared them, those that read different series would evict each other's
+// pages.
 type Part struct {
 	*opened
 
@@ -41,7 +51,7 @@ type Part struct {
 	names   cache[[]nameEntry]
 }
 
-// opened is the file.
+// opened is the open file with its footer.
 type opened struct {
 	name   string
 	file   disk.File
@@ -52,7 +62,8 @@ type opened struct {
 	onDamage func(*run.DamageError) // may be nil
 }
 
-// cache keeps the value read last for each remainder of its number.
+// cache keeps, for each remainder of a number, the value that was read last. It needs no lock: two readers may read the
+// same value at once, which costs time but is correct, since a part never changes.
 type cache[T any] struct {
 	slots [2]atomic.Pointer[cached[T]]
 }
@@ -62,7 +73,7 @@ type cached[T any] struct {
 	value  T
 }
 
-// get is the value of a number, which read makes where it is not kept.
+// get returns the value of a number, and calls read if it is not kept.
 func (c *cache[T]) get(number uint64, read func(number uint64) (T, error)) (T, error) {
 	slot := &c.slots[number%uint64(len(c.slots))]
 	if kept := slot.Load(); kept != nil && kept.number == number {
@@ -75,8 +86,8 @@ func (c *cache[T]) get(number uint64, read func(number uint64) (T, error)) (T, e
 	return value, err
 }
 
-// Open reads a part's footer. A footer that cannot be read is a *run.DamageError; a part that a newer program wrote is
-// none, but a format.ErrNewer.
+// Open opens a part and reads its footer. A footer that cannot be read is a *run.DamageError. A part that a newer
+// program wrote is a format.ErrNewer instead, so that nobody sets it aside as damaged.
 func Open(fs disk.FS, name string) (*Part, error) {
 	file, err := fs.Open(name)
 	if err != nil {
@@ -144,7 +155,7 @@ func (p *Part) read(b []byte, offset uint64) error {
 	return err
 }
 
-// isDamage reports whether an error of reading is one of what was read. A closed file is not.
+// isDamage reports whether a read error is about the file's content. A closed file is not damaged.
 func isDamage(err error) bool { return !errors.Is(err, fs.ErrClosed) }
 
 // damage makes an error of the kind that callers know. What is wrong already keeps its name.
@@ -159,8 +170,8 @@ func (p *Part) damage(err error, what, of string, fromMs, toMs int64) error {
 	return p.noted(&run.DamageError{File: p.name, What: what, Labels: of, FromMs: fromMs, ToMs: toMs, Err: err})
 }
 
-// OnDamage has a function called with each damage that any reader meets from now on, as often as it is met. It is to be
-// called before the part is read.
+// OnDamage sets a function that is called for each damage that a reader meets, as often as it is met. Call it before
+// the part is read. The function must be safe for concurrent use.
 func (p *Part) OnDamage(note func(*run.DamageError)) { p.onDamage = note }
 
 func (p *Part) noted(d *run.DamageError) *run.DamageError {
@@ -202,7 +213,7 @@ func (p *Part) readChunk(number uint64) ([]entry, error) {
 	return all, nil
 }
 
-// load reads a page or block and compares its checksum.
+// load reads a page or block and verifies its checksum.
 func (p *Part) load(i uint64) ([]byte, entry, error) {
 	e, err := p.entry(i)
 	if err != nil {
@@ -222,7 +233,7 @@ func (p *Part) load(i uint64) ([]byte, entry, error) {
 	return b, e, err
 }
 
-// page is the bytes of a page, which nobody may change.
+// page returns the bytes of a page. They are shared, so nobody may change them.
 func (p *Part) page(number uint64) ([]byte, error) {
 	return p.pages.get(number, func(number uint64) ([]byte, error) {
 		b, e, err := p.load(number)

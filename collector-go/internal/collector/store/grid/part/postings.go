@@ -14,7 +14,8 @@ import (
 // span is series blocks from one to another, both included.
 type span struct{ from, to uint64 }
 
-// postings collects in which series blocks each label value occurs.
+// postings collects in which series blocks each label value occurs. It refers to blocks of 64 series rather than to
+// series, which keeps the index small; the labels in a block settle the rest.
 type postings struct {
 	names  map[string]map[string]*[]span
 	before labels.Labels

@@ -32,7 +32,7 @@ func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, er
 	return to, err
 }
 
-// runs appends what the columns hold within [minMs, maxMs]. Columns that follow on each other become one run. One
+// runs appends what the columns hold within [minMs, maxMs]. Columns that follow each other become one run. One
 // *run.DamageError, without labels, covers all that is damaged.
 func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
 	var damage *run.DamageError

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// manyBlocks is how many series blocks are rather narrowed down by trying all values of a label than read.
+// manyBlocks is the number of series blocks from which trying all values of a label is cheaper than reading the blocks.
 const manyBlocks = 128
 
 // Select implements run.Source. A *run.DamageError comes with all series that could be read.
@@ -87,8 +87,8 @@ func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(
 	return all, err
 }
 
-// walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. Damage
-// does not end it: the first comes as the error.
+// walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. It
+// continues after damage; the first damage is returned at the end.
 func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher,
 	fn func(ref uint32, l *labelReader)) error {
 	if minMs > maxMs || p.footer.slices == 0 || minMs > p.footer.maxMs || maxMs < p.footer.minMs {
@@ -163,7 +163,8 @@ func anyWithin(pieces []piece, minMs, maxMs int64) bool {
 	return false
 }
 
-// matching compares the labels of a block's series, each value once.
+// matching compares the labels of a block's series with matchers. The values of a block are numbered, so each value is
+// compared once, however many series have it.
 type matching []matchingOne
 
 type matchingOne struct {
@@ -216,8 +217,8 @@ func (m *matchingOne) is(now [][2]uint32) bool {
 	return m.empty
 }
 
-// candidates are the series blocks that may have series which all matchers match. Where the index of values is damaged,
-// they are more.
+// candidates returns the series blocks that may have series which all matchers match. If the index of values is
+// damaged, it returns more blocks than necessary, never fewer.
 func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	set.fill(p.footer.blocks)

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// piece is where a column is, and of which places.
+// piece describes a column: where it is in the file, and which places it has.
 type piece struct {
 	firstMs, stepMs int64
 	places          int
@@ -30,7 +30,8 @@ const (
 	beginsPage    = 4
 )
 
-// grid is what can be predicted of a column.
+// grid is what can be predicted about a column from the series before it. Series of one worker report at the same
+// times, so most columns are described by the single fact that the prediction holds.
 type grid struct {
 	firstMs, stepMs int64
 	places          int
@@ -50,7 +51,7 @@ func predict(before, now []grid, i int) grid {
 	return grid{0, 1, 1}
 }
 
-// blockWriter makes a series block.
+// blockWriter makes a series block: the columns of up to 64 series, followed by their labels.
 type blockWriter struct {
 	labels       []labels.Labels
 	columns      []byte
@@ -200,7 +201,7 @@ func changedValues(before, now []labels.Label) (changed uint64) {
 	return changed
 }
 
-// columns is where the columns of a block's series are: those of series i are pieces[starts[i]:starts[i+1]].
+// columns lists where the columns of a block's series are. Those of series i are pieces[starts[i]:starts[i+1]].
 type columns struct {
 	pieces []piece
 	starts []int32
@@ -266,7 +267,8 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 	return c, nil
 }
 
-// labelReader reads the labels of a block's series one after the other. Names and values are numbers in texts.
+// labelReader reads the labels of a block's series one after the other. Names and values are numbers into texts, the
+// block's dictionary.
 type labelReader struct {
 	r     varint.Reader
 	texts []string // ascending
@@ -317,7 +319,8 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 	return &labelReader{r: r, texts: texts, left: series}, nil
 }
 
-// maxArena bounds the texts of a block: some that share much unpack to more than the block.
+// maxArena bounds the decoded texts of a block. Texts share beginnings, so a small malformed block could otherwise ask
+// for a huge amount of memory.
 const maxArena = 16 << 20
 
 // maxLabels bounds the labels of a series when reading.

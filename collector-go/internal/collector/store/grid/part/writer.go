@@ -37,9 +37,10 @@ const (
 // writeBytes is how much is written at once.
 const writeBytes = 256 << 10
 
-// Writer writes a part, series by series. It is not safe for concurrent use. After an error only Abandon is of use.
+// Writer writes a part, series by series. It is not safe for concurrent use. After an error, only Abandon is of use.
 //
-// Besides 256 KiB it holds the index in memory: per series about 20 bytes, per label value about 200.
+// Besides a buffer of 256 KiB it holds the index in memory: about 20 bytes for each series and 200 for each label
+// value. The slices go to the file at once, so that a part may be larger than memory.
 type Writer struct {
 	fs       disk.FS
 	file     disk.File
@@ -79,9 +80,9 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// Add writes a series. Series come in the order of labels.Compare, each once. Runs ascend by FirstMs and are as
-// run.Reader returns them: no two slices of one kind at one time. A series without a slice is left out. Of the runs
-// nothing is kept.
+// Add writes a series. Series must arrive in the order of labels.Compare, each once, since readers search by that
+// order. Runs ascend by FirstMs and are as run.Reader returns them: no two slices of one kind at one time. A series
+// without a slice is left out. Add keeps nothing of runs.
 func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 	return w.add(l, func() error {
 		for i := range runs {
@@ -301,8 +302,8 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// Finish writes index and footer, syncs and closes the file. The caller publishes it: renames it and syncs the
-// directory.
+// Finish writes the index and the footer, and syncs and closes the file. The footer is written last, so a file without
+// a valid one was never finished. The caller publishes the file: it renames it and syncs the directory.
 func (w *Writer) Finish() (Info, error) {
 	if err := w.endBlock(); err != nil {
 		return Info{}, err
