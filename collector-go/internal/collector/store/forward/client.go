@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
-// Receiver is where a store is and how it knows us.
+// Receiver says where a store is and how the collector identifies itself.
 type Receiver struct {
 	URL string
 	// HTTP is TLS, credentials and headers. Secrets that are in files are read again when they change. Redirects are
@@ -28,7 +28,8 @@ func (r Receiver) Validate() error {
 	return r.HTTP.Validate()
 }
 
-// Client is an HTTP client for the receiver. It connects to no other address.
+// Client returns an HTTP client for the receiver. It connects to no other address, so credentials cannot leak through a
+// redirect.
 func (r Receiver) Client() (*http.Client, error) {
 	client, err := httpclient.New(httpclient.Options{Access: &r.HTTP})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// cursor is what a store remembers over a restart; docs/formats/forward-cursor.md describes the file.
+// cursor is what a store remembers across restarts (docs/formats/forward-cursor.md).
 type cursor struct {
 	position uint64 // of the journal: everything that closed up to here was acknowledged
 	reserved uint64 // of the journal: what closed behind position and up to here may have been sent

@@ -1,7 +1,15 @@
-// Package forward brings closed slices to a store on the network. It owns its place in the journal (a cursor on disk,
-// written when the receiver has acknowledged), the size and order of requests, which refused point is to blame for a
-// refused request, and what is counted. It keeps no queue: the journal is the queue. What a request looks like is a
-// Protocol's; this package will never know.
+// Package forward sends closed slices to a store on the network. It owns what all such stores have in common: the
+// position in the journal, the size and order of requests, finding the point to blame for a refused request, and the
+// metrics. How a request looks is the business of a Protocol (packages remote and influx); this package knows none of
+// them.
+//
+// It keeps no queue, because the journal is the queue. A request that fails is sent again from the same columns, and
+// while the receiver is down nothing is dropped: the feed stops handing over, and the journal grows up to its limit.
+//
+// A slice may arrive twice at the receiver, since a crash can come between the acknowledgement and the write of the
+// cursor. It never arrives after a newer slice of its series, which some receivers would refuse.
+//
+// Start with Store in forward.go, then send.go, and refusal.go for what answers mean.
 package forward
 
 import (
@@ -16,26 +24,26 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// ErrClosed means that the store is closed.
 var ErrClosed = errors.New("forward: closed")
 
-// Protocol is the language of one kind of receiver. It is called by one goroutine.
+// Protocol encodes and sends requests for one kind of receiver. One goroutine calls it, so it needs no lock.
 type Protocol interface {
-	// Define names a series; a reason other than "" means that the receiver takes no series of that kind.
+	// Define names a series. A reason other than "" means that the receiver takes no series of that kind.
 	Define(d slice.Definition) (reason string)
-	// Holds gives the reason why the receiver can never hold a point, "" where it can.
+	// Holds returns the reason why the receiver can never store a point, or "" if it can.
 	Holds(c *slice.Columns, p Point) (reason string)
-	// Encode appends a request's body, before compression. The points are in order of time, each series' too.
+	// Encode appends the body of a request, before compression. The points are in the order of time, also within each
+	// series.
 	Encode(to []byte, c *slice.Columns, points []Point) []byte
-	// Post sends a body and returns nil when the receiver has acknowledged it. A *Refusal means that the receiver
-	// refuses what is in the body, at least in part, and for ever. After any other error the same body is sent again
-	// later.
+	// Post sends a body, and returns nil when the receiver has acknowledged it. A *Refusal means that the receiver will
+	// never accept at least some of the body. After any other error the same body is sent again later.
 	Post(ctx context.Context, body []byte) error
-	// Close ends connections that are idle.
+	// Close closes idle connections.
 	Close()
 }
 
-// Point is one slice of columns: Index is that in Refs, or in HistogramRefs where Histogram is set.
+// Point refers to one slice of columns without copying it. Index is its position in Refs, or in HistogramRefs if
+// Histogram is set.
 type Point struct {
 	EndMs     int64
 	Ref       slice.Ref
@@ -43,7 +51,8 @@ type Point struct {
 	Histogram bool
 }
 
-// Store is a store on the network, as a feed sees one. Append, Flush and Close are called by one goroutine.
+// Store is a store on the network as a feed sees it. One goroutine, the feed's, calls Append, Flush and Close. Only
+// Durable may be called from others.
 type Store struct {
 	dir      string
 	options  Options
@@ -64,7 +73,8 @@ type Store struct {
 	closing sync.Once
 }
 
-// Open opens the place of a store in dir, which is made where it is missing. It connects to nothing.
+// Open opens a store whose cursor is in dir, which is created if it is missing. It does not connect, so a collector
+// starts even if the receiver is down.
 func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -86,12 +96,13 @@ func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 	return s, nil
 }
 
-// Durable is the journal position up to which the receiver has acknowledged everything, as written to disk.
+// Durable returns the journal position up to which the receiver has acknowledged everything, as it is on disk. The
+// journal may delete what lies before it.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
-// Append sends slices that closed from journal entries up to upTo, and returns when the receiver has acknowledged all.
-// After an error the call is to be repeated with the same columns: it goes on behind what was acknowledged. What lies
-// at or before Durable is not sent again.
+// Append sends slices that closed from journal entries up to upTo, and returns when the receiver has acknowledged all
+// of them. After an error, call it again with the same columns: it continues after the points that were acknowledged.
+// It does not send again what lies at or before Durable.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
 	if s.closed {
 		return nil, ErrClosed
@@ -130,8 +141,8 @@ func (s *Store) define(definitions []slice.Definition) {
 	}
 }
 
-// reserve writes ahead how far into the journal this process may send, so that the next one knows what may be there
-// already.
+// reserve notes on disk, ahead of time, how far into the journal this process may send. After a crash, the next process
+// knows from it which points the receiver may hold already, and does not count their refusal as a loss.
 func (s *Store) reserve(upTo uint64) error {
 	if upTo <= s.cursor.reserved {
 		return nil
@@ -140,8 +151,8 @@ func (s *Store) reserve(upTo uint64) error {
 	return s.save()
 }
 
-// keep writes the cursor where something was sent, and else now and then, so that a silent topology does not hold the
-// journal.
+// keep writes the cursor if something was sent, and otherwise now and then. A silent topology would else keep the
+// journal from deleting its records.
 func (s *Store) keep(slices int) {
 	s.idle++
 	if slices == 0 && s.idle < s.options.IdleHandOvers {

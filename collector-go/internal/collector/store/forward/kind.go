@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Kind is a kind of store on the network: what its settings are called, and the protocol that they make. Its package
-// registers it.
+// Kind describes a kind of store on the network: the names of its settings and how they become a protocol. Its package
+// registers it, so this package imports none of them.
 type Kind struct {
 	// Name stands in the settings' keys, store.KIND.NAME.url.
 	Name string
@@ -18,7 +18,7 @@ type Kind struct {
 	Build func(at Receiver, own map[string]string) Builder
 }
 
-// Setting is one of a kind's own. Of Choices, where there are any, the first is the default.
+// Setting is one of a kind's own settings. If there are Choices, the first one is the default.
 type Setting struct {
 	Name, Usage string
 	Choices     []string
@@ -34,7 +34,7 @@ type Builder interface {
 
 var kinds []Kind
 
-// Register makes a kind known; a package does so when the program starts.
+// Register makes a kind known. A package calls it when the program starts.
 func Register(k Kind) { kinds = append(kinds, k) }
 
 // Kinds are those that are registered, in the order of their names.

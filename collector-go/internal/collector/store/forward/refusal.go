@@ -23,8 +23,8 @@ const (
 	Other      = "other"         // the log has the receiver's words
 )
 
-// Refusal is an answer by which a receiver refuses at least one of the points that a request brought, whenever it is
-// brought again.
+// Refusal is an answer that says: at least one point of this request will never be accepted. The store then narrows the
+// request down until it has found the points to blame.
 type Refusal struct {
 	Status int
 	Text   string // the answer's beginning
@@ -68,8 +68,8 @@ func (r *Refusal) tooOld(points []Point, now time.Time) bool {
 	return r.reason(points[len(points)-1], now) == TooOld
 }
 
-// cut is where to part points of which one is refused. What is refused for its age is refused by the time of its end:
-// so the points are parted between two times, and of those with one time the first decides for all.
+// cut returns where to split points of which one is refused. For points that are too old, the split is between two
+// times: everything up to a time is refused together, so few requests find the boundary.
 func (r *Refusal) cut(points []Point, now time.Time) int {
 	if !r.tooOld(points, now) {
 		return len(points) / 2
@@ -91,8 +91,9 @@ func (r *Refusal) cut(points []Point, now time.Time) int {
 	return cut
 }
 
-// Unavailable is an answer after which the same request makes sense again: the receiver is busy or failing, or it does
-// not know us, or we do not know its address. An operator may mend that; no slice is lost meanwhile.
+// Unavailable is an answer after which the same request may succeed later. The receiver is busy or failing, or the
+// address or the credentials are wrong. An operator can mend that, and no slice is lost meanwhile, because the journal
+// keeps them.
 type Unavailable struct {
 	Status int
 	Text   string
@@ -119,8 +120,8 @@ var advice = map[int]string{
 // RetryAfter is how long the receiver asks to be left alone.
 func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 
-// Answer is the error that an answer means: nil for success, a *Refusal where it is about the points, and else an
-// *Unavailable.
+// Answer turns an HTTP answer into an error: nil for success, a *Refusal if it is about the points, and otherwise an
+// *Unavailable. In doubt it is *Unavailable: to retry needlessly costs time, but to refuse wrongly loses data.
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// hand is one hand-over under way. Its points are sent from front to back, so that one number is its progress.
+// hand is the hand-over in progress. Its points are sent from front to back, so a single number describes the progress.
 type hand struct {
 	upTo     uint64
 	len      int
@@ -81,8 +81,8 @@ func (s *Store) hopeless(c *slice.Columns, p Point) bool {
 	return reason != ""
 }
 
-// part sends points in one request, or, where they are too large or the receiver refuses one of them, in parts from
-// front to back, so that a receiver that wants each series in order has it so.
+// part sends points in one request. If they are too large, or if the receiver refuses one of them, it sends them in
+// several parts from front to back, so that each series still arrives in the order of time.
 func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) error {
 	s.body = s.protocol.Encode(s.body[:0], c, points)
 	if len(s.body) > s.options.MaxBytes && len(points) > 1 {
@@ -120,8 +120,8 @@ func (s *Store) halves(ctx context.Context, c *slice.Columns, points []Point, cu
 	return s.part(ctx, c, points[cut:])
 }
 
-// refuse counts points that the receiver refuses for ever. One that may have been sent before, and is refused for being
-// there or for something newer being there, is taken for stored.
+// refuse counts points that the receiver will never accept. A point that an earlier process may have sent is taken for
+// stored if the receiver refuses it because it exists already or because a newer one does.
 func (s *Store) refuse(points []Point, refusal *Refusal) {
 	h := &s.pending
 	reason := refusal.reason(points[0], s.options.Now())

@@ -1,5 +1,6 @@
-// Package plan is what a query lets those know who read for it: when it is evaluated, how much it may read, and where
-// they may report what they could not read. It travels in the context; whoever reads without one reads everything.
+// Package plan carries what a query knows to the code that reads for it: at which instants or over which windows it is
+// evaluated, how much it may read, and where damage is reported. It travels in the context, because Prometheus' storage
+// interface has no place for it. Code that finds no plan reads everything.
 package plan
 
 import (
@@ -24,8 +25,8 @@ func (i Instants) AtOrAfter(ms int64) (int64, bool) {
 	return at, at <= i.LastMs
 }
 
-// Plan is of one query. It is safe for concurrent use, except for Thin and Compute. A nil plan knows no instants and
-// has no limits.
+// Plan belongs to one query. It is safe for concurrent use, except for Thin and Compute, which must be called before
+// reading begins. A nil Plan knows no instants and has no limits.
 type Plan struct {
 	instants map[*labels.Matcher]Instants
 	windows  map[*labels.Matcher]Windows

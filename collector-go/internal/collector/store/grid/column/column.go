@@ -1,15 +1,24 @@
-// Package column compresses a column: the slices of one series at even distances, numbers or distributions. It is pure,
-// and exact to the bit. The format is docs/formats/grid.md.
+// Package column compresses a column: the slices of one series at even distances, either numbers or distributions. A
+// column decodes to exactly the bits that were encoded, NaN payloads included, because query results must not depend on
+// whether a slice is still in memory or on disk.
+//
+// The package has no state and does no I/O. Decoding must survive any bytes: whatever cannot be decoded is ErrDamaged,
+// never a panic or an unbounded allocation.
+//
+// A column begins with its kind. Numbers that are decimal with few digits become whole numbers (decimal.go), and whole
+// numbers are packed in blocks of 64 (whole.go, pack.go). All other numbers are stored as XORs with their predecessors
+// (xor.go). Distributions are taken apart into columns of whole numbers (histograms.go). presence.go notes which places
+// hold a slice. docs/formats/grid.md describes the format.
 package column
 
 import "errors"
 
-// MaxPlaces is the most places a column has.
+// MaxPlaces is the most places that a column has. A reader decodes whole columns, so this bounds its memory.
 const MaxPlaces = 8192
 
-// MaxBuckets is the most buckets that a column of distributions holds in all its places together, and so one
-// distribution too.
+// MaxBuckets is the most buckets that a column of distributions holds in all its places together, and therefore the
+// most that one distribution may have.
 const MaxBuckets = 1 << 18
 
-// ErrDamaged is what a column that cannot be decoded fails with.
+// ErrDamaged is the error for a column that cannot be decoded.
 var ErrDamaged = errors.New("column cannot be decoded")

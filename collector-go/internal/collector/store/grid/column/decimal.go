@@ -2,15 +2,15 @@ package column
 
 import "math"
 
-// maxExponent is the most decimals that are tried: beyond it numbers are seldom decimal at all.
+// maxExponent is the most decimals that are tried. Numbers with more are seldom decimal at all.
 const maxExponent = 10
 
-// maxWhole bounds whole numbers: beyond it a float64 skips some.
+// maxWhole bounds whole numbers. Above it, a float64 cannot represent every whole number.
 const maxWhole = 1 << 53
 
 var powers = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
 
-// whole is the number that, divided by 10^exponent, gives v to the bit.
+// whole returns the whole number that gives v to the bit when it is divided by 10^exponent, and false if there is none.
 func whole(v float64, exponent byte) (int64, bool) {
 	scaled := v
 	if exponent > 0 {
@@ -37,7 +37,8 @@ func exponentOf(v float64, from byte) (byte, bool) {
 	return 0, false
 }
 
-// decimals fills e.whole and e.exceptions, where all but a few values are decimal.
+// decimals fills e.whole and e.exceptions if all but a few values are decimal. Metrics mostly are: counts, and times in
+// milliseconds. As whole numbers they take a fraction of the space of a float64.
 func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 	const samples = 8
 	exponent, failed := byte(0), 0

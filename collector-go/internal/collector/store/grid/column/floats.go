@@ -24,7 +24,8 @@ const shortConstant = 1 << 33
 // staleBits are Prometheus' staleness marker, which the first exception is compared with.
 const staleBits = 0x7ff0000000000002
 
-// Encoder compresses columns. Its zero value is ready; it keeps room between calls and is not safe for concurrent use.
+// Encoder compresses columns. Its zero value is ready for use. It keeps its buffers between calls, so use one Encoder
+// for many columns; it is not safe for concurrent use.
 type Encoder struct {
 	dense      []float64
 	whole      []int64
@@ -37,7 +38,8 @@ type exception struct {
 	bits  uint64
 }
 
-// Floats appends a column of numbers: at most MaxPlaces; present has a bit for each that counts, nil: all do.
+// Floats appends a column of at most MaxPlaces numbers. present has a bit for each place that holds a slice; nil means
+// that all do.
 func (e *Encoder) Floats(dst []byte, values []float64, present []uint64) []byte {
 	head := len(dst)
 	dst = append(dst, 0)
@@ -106,8 +108,8 @@ func appendExceptions(dst []byte, exceptions []exception) []byte {
 	return dst
 }
 
-// Floats decodes a column of numbers into values, whose length is the number of places. What stands in a place without
-// a slice means nothing. present is nil where all hold one.
+// Floats decodes a column of numbers into values, whose length is the number of places. The value of a place without a
+// slice is undefined. present is nil if all places hold one.
 func Floats(src []byte, values []float64) (present []uint64, err error) {
 	if len(src) == 0 || len(values) > MaxPlaces {
 		return nil, ErrDamaged
@@ -167,10 +169,10 @@ func readPlain(src []byte, values []float64) ([]byte, error) {
 	return src[8*len(values):], nil
 }
 
-// IsDistributions reports whether a column is of distributions, by its first byte.
+// IsDistributions reports whether a column contains distributions, which its first byte shows.
 func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }
 
-// Held is how many of a column's places hold a slice, which is read without the rest of it.
+// Held returns how many of a column's places hold a slice. It does not decode the values.
 func Held(src []byte, places int) (int, error) {
 	if len(src) == 0 || places > MaxPlaces {
 		return 0, ErrDamaged

@@ -12,6 +12,7 @@ import (
 // ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with.
 var ErrTooManyBuckets = errors.New("distributions hold more buckets than a column may")
 
+// histogramRoom holds the buffers of Histograms between calls.
 type histogramRoom struct {
 	dense, real []*histogram.Histogram
 	some        []uint64
@@ -21,8 +22,9 @@ type histogramRoom struct {
 	sub         []byte
 }
 
-// Histograms appends a column of distributions: at most MaxPlaces; present has a bit for each that counts, nil: all do.
-// A nil that counts is a gap's marker. On ErrTooManyBuckets nothing is appended; fewer places may fit.
+// Histograms appends a column of at most MaxPlaces distributions. present has a bit for each place that holds a slice;
+// nil means that all do. A nil distribution in such a place is a gap's marker. On ErrTooManyBuckets nothing is
+// appended, and fewer places may fit.
 func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []uint64) ([]byte, error) {
 	room := &e.histograms
 	head := len(dst)

@@ -5,10 +5,11 @@ import (
 	"math/bits"
 )
 
-// blockLen is how many numbers share a width.
+// blockLen is how many numbers share one bit width.
 const blockLen = 64
 
-// maxPatches is the most numbers of a block that are wider than its width. More would slow decoding and gain little.
+// maxPatches is the most numbers of a block that may be wider than its width. They are stored apart as patches, so that
+// one outlier does not widen the whole block. More of them would slow decoding and gain little.
 const maxPatches = 15
 
 const hasPatches = 0x80
@@ -42,7 +43,7 @@ func appendBlock(dst []byte, v []uint64) []byte {
 	return dst
 }
 
-// narrow finds the width at which the block is shortest, and how many numbers are wider.
+// narrow finds the width at which a block is shortest, and how many of its numbers need a patch.
 func narrow(v []uint64, top int) (width, patches int) {
 	var counts [65]uint8
 	for _, x := range v {
@@ -85,7 +86,7 @@ func appendBits(dst []byte, v []uint64, width uint) []byte {
 	return dst
 }
 
-// readBlock unpacks len(out) numbers, 1 to 64, and returns what follows them.
+// readBlock unpacks len(out) numbers, from 1 to 64, and returns the bytes after them.
 func readBlock(src []byte, out []uint64) ([]byte, error) {
 	if len(src) == 0 || len(out) > blockLen {
 		return nil, ErrDamaged
@@ -110,14 +111,15 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 	return patch(src, out, width)
 }
 
-// unpackEnd is unpack of a block that nothing follows.
+// unpackEnd is unpack for a block with nothing after it. It copies the block, because unpack reads beyond its end.
 func unpackEnd(data []byte, out []uint64, width uint) {
 	var room [blockLen*8 + 16]byte
 	copy(room[:], data)
 	unpack(room[:], out, width)
 }
 
-// unpack reads up to nine bytes more than there are numbers.
+// unpack reads numbers of one width. For speed it loads whole words, so data must be up to nine bytes longer than the
+// numbers.
 func unpack(data []byte, out []uint64, width uint) {
 	switch {
 	case width == 0:

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// has reports whether a place holds a slice; nil: all do.
+// has reports whether a place holds a slice. A nil present means that all places do.
 func has(present []uint64, place int) bool {
 	return present == nil || present[place>>6]>>(place&63)&1 == 1
 }
 
-// runEnd is the first place from at on that is not as at, or places.
+// runEnd returns the first place after at that differs from at in whether it holds a slice, or places if there is none.
 func runEnd(present []uint64, at, places int) int {
 	held := has(present, at)
 	for at < places {
@@ -26,7 +26,8 @@ func runEnd(present []uint64, at, places int) int {
 	return places
 }
 
-// appendPresence writes the runs of places.
+// appendPresence writes the lengths of the runs of places that hold a slice and of those that do not, alternately.
+// Slices are usually missing in a row, while a worker is down, so runs are short to write.
 func appendPresence(dst []byte, present []uint64, places int) []byte {
 	runs := uint64(0)
 	if places > 0 && !has(present, 0) {
@@ -55,7 +56,7 @@ func appendPresence(dst []byte, present []uint64, places int) []byte {
 	return dst
 }
 
-// readPresence reads the runs of places; nil where all hold a slice. held is how many do.
+// readPresence reads what appendPresence wrote. present is nil if all places hold a slice; held is how many do.
 func readPresence(src []byte, places int) (present []uint64, held int, rest []byte, err error) {
 	runs, src, err := readUvarint(src)
 	if err != nil || runs > uint64(len(src)) {
@@ -98,7 +99,7 @@ func setRange(present []uint64, from, to int) {
 	}
 }
 
-// gather appends what places that hold a slice have.
+// gather appends the values of those places that hold a slice. Only these are encoded.
 func gather[T any](to, all []T, present []uint64) []T {
 	for at := 0; at < len(all); {
 		end := runEnd(present, at, len(all))
@@ -110,7 +111,7 @@ func gather[T any](to, all []T, present []uint64) []T {
 	return to
 }
 
-// scatter moves the first held values of all to the places that hold a slice.
+// scatter is the inverse of gather, in place: it moves the first held values of all to the places that hold a slice.
 func scatter[T any](all []T, present []uint64, held int) {
 	for at := len(all) - 1; at >= 0 && held <= at; at-- {
 		if has(present, at) {
@@ -120,7 +121,7 @@ func scatter[T any](all []T, present []uint64, held int) {
 	}
 }
 
-// count is how many of the places hold a slice.
+// count returns how many of the places hold a slice.
 func count(present []uint64, places int) int {
 	n := 0
 	for i := 0; i < places; i += 64 {

@@ -13,8 +13,8 @@ const (
 	modeConstant
 )
 
-// appendWhole writes whole numbers in the shortest of the modes, as far as that can be seen from the lengths of what
-// would be packed.
+// appendWhole writes whole numbers in the mode that is likely the shortest. A gauge is short as a distance from its
+// least value (frame), a steady counter as deltas, and a start time or a smooth counter as deltas of deltas.
 func appendWhole(dst []byte, v []int64) []byte {
 	if len(v) == 0 {
 		return dst
@@ -79,7 +79,8 @@ const (
 	stretches  = 3
 )
 
-// choose finds a mode, and its base, for at least two numbers.
+// choose finds the mode for at least two numbers, and the base that goes with it. It estimates the length from the bits
+// of the numbers instead of packing them three times.
 func choose(v []int64) (mode byte, base int64) {
 	least := v[0]
 	for _, x := range v {
@@ -104,7 +105,7 @@ func choose(v []int64) (mode byte, base int64) {
 	return modeDeltaOfDelta, 0
 }
 
-// add adds what at least two numbers cost in each mode.
+// add adds the bits that at least two numbers take in each mode to cost.
 func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	frame := bits.Len64(uint64(v[0]) - uint64(least))
 	var delta, second int
@@ -121,8 +122,8 @@ func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	cost[modeDeltaOfDelta] += second
 }
 
-// usualDelta is the middle of some deltas, or 0 where they have both signs: a counter's usual step, whatever a reset
-// does.
+// usualDelta returns the median of a few deltas, which is a counter's usual step even if the counter was reset. It
+// returns 0 if the deltas have both signs.
 func usualDelta(v []int64) int64 {
 	const samples = 7
 	var some [samples]int64
@@ -142,7 +143,7 @@ func usualDelta(v []int64) int64 {
 	return some[n/2]
 }
 
-// wholeReader reads whole numbers, a block at a time.
+// wholeReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column.
 type wholeReader struct {
 	src               []byte
 	left              int
@@ -181,7 +182,7 @@ func (r *wholeReader) open(src []byte, n int) (err error) {
 	return err
 }
 
-// next reads at least one number and at most 64 into out, of which as many are left as the result.
+// next reads at least one and at most 64 numbers into out, and returns how many.
 func (r *wholeReader) next(out *[blockLen]uint64) (n int, err error) {
 	if r.first {
 		r.first = false
@@ -225,7 +226,7 @@ func (r *wholeReader) next(out *[blockLen]uint64) (n int, err error) {
 	return n, nil
 }
 
-// readWhole fills out, and returns what follows.
+// readWhole fills out with whole numbers, and returns the bytes after them.
 func readWhole(src []byte, out []int64) ([]byte, error) {
 	var r wholeReader
 	if err := r.open(src, len(out)); err != nil {

@@ -9,7 +9,8 @@ import (
 // sparse is how many XORs of a block, as a share of one in so many, have to be 0 for a bitmap.
 const sparse = 16
 
-// appendXOR writes values as the XORs of their bits with those of the value before.
+// appendXOR writes each value as the XOR of its bits with those of its predecessor. Neighbouring values of a series
+// share sign, exponent and often digits, so the XOR has few bits that are set.
 func appendXOR(dst []byte, values []float64) []byte {
 	last := uint64(0)
 	var block, packed [blockLen]uint64

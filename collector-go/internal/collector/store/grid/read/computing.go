@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// computing gives, instead of the slices of a series, what a function makes of those in each window: at every instant,
-// a gap's marker where there is no result.
+// computing is an iterator over results instead of slices. For every instant it gives the result of a function over the
+// window that ends there, or a gap's marker if there is no result. All windows are computed when it first moves.
 type computing struct {
 	iterator
 	begun   bool

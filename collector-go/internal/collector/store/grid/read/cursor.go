@@ -6,7 +6,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// cursor stands at a place of a run that holds a slice.
+// cursor points to a place of a run that holds a slice.
 type cursor struct {
 	*run.Run
 	first int   // place before which nothing is wanted

@@ -13,8 +13,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// iterator walks the slices of one series over all runs that hold some. Runs that overlap are merged as they come;
-// where one is alone, which is nearly always, a step is an addition.
+// iterator walks through the slices of one series in the order of time. Runs that overlap, because of several sources
+// or a changed interval, are merged while walking. Nearly always one run is alone at a time, and then a step is a
+// single addition.
+//
+// The engine's buffers are reused from series to series (reset), because a query may touch a hundred thousand of them.
 type iterator struct {
 	series *series
 	skip   []bool // sources whose slices are not read, by their place in series.found; those behind the last are
@@ -39,7 +42,7 @@ type iterator struct {
 	err       error
 }
 
-// origin is where a run comes from, and what of it is wanted.
+// origin says where a run comes from, and which part of it is needed.
 type origin struct {
 	source       int
 	minMs, maxMs int64
@@ -51,7 +54,7 @@ func (it *iterator) reset(s *series) {
 		open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
-// release releases what was decoded; what was given to us takes what is decoded next.
+// release returns decoded slices to the query's budget, and keeps those buffers that may be overwritten.
 func (it *iterator) release() {
 	if it.held > 0 {
 		it.series.plan.Release(it.held)
@@ -67,7 +70,7 @@ func (it *iterator) release() {
 	it.at.Run = nil
 }
 
-// start reads the runs; it is called when the iterator first moves.
+// start reads the runs. It is called when the iterator first moves.
 func (it *iterator) start() {
 	it.read = true
 	w := it.series.wanted

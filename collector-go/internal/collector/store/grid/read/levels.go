@@ -8,18 +8,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// minStretchMs is how long levels must serve without a break to be read. Slices are decoded by columns of up to 1,024:
-// where some of a column are read anyway the level saves nothing.
+// minStretchMs is how long levels must cover a series without a break to be read. Slices are decoded by columns of up
+// to 1,024. If some slices of a column must be read anyway, a level saves nothing.
 const minStretchMs = 3_600_000
 
-// segment is neighbouring windows of a level: those within (fromMs, toMs].
+// segment is a row of neighbouring windows of one level: those within (fromMs, toMs].
 type segment struct{ levelMs, fromMs, toMs int64 }
 
-// stretch is segments that follow on each other. None of their windows is cut by an edge of what is asked for.
+// stretch is a row of segments without a break. No edge of the query's windows lies inside one of its level windows.
 type stretch []segment
 
-// stretches finds where levels of at least finestMs can stand for the slices that end within [minMs, maxMs]: between
-// two neighbouring edges of the windows that are asked for, by the coarsest level that fits.
+// stretches finds where levels of at least finestMs can replace the slices that end within [minMs, maxMs]. Between two
+// neighbouring edges of the query's windows it uses the coarsest level that fits.
 func stretches(of plan.Windows, minMs, maxMs, finestMs int64) []stretch {
 	var all []stretch
 	var now stretch

@@ -8,16 +8,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// outline is the first and the last number of each window of a level, over a span whose numbers rise.
+// outline holds the first and the last number of each level window, over a span whose numbers never fall. There, the
+// least number of a window is the first and the greatest is the last.
 type outline struct {
 	levelMs     int64
 	firstEndMs  int64 // end of the first window
 	first, last []float64
 }
 
-// outlined finds the sources of which windows can be computed without their slices: of counts the slices' times are
-// enough, of rates of numbers that rise the first and the last of level windows are, where no window's edge lies within
-// one but for at most one slice. Those are read as spans, and skipped when slices are read.
+// outlined finds sources whose windows can be computed without their slices. For counts the times of the slices
+// suffice. For rates of rising numbers the first and the last number of level windows suffice, if no edge of the
+// query's windows cuts off more than one slice. These sources are read as spans, and skipped when slices are read.
 func (c *computing) outlined() {
 	w := c.series.wanted
 	of := &w.windows

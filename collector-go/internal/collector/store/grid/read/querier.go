@@ -1,5 +1,14 @@
-// Package read answers PromQL's storage interface from runs: it finds series in several sources, merges what they hold
-// by time, and gives the engine samples. It knows neither files nor what is appended.
+// Package read answers PromQL's storage interface for the grid store. It finds series in several sources, the heads in
+// memory and the parts on disk, merges what they hold by time, and gives the engine samples.
+//
+// The package knows sources only as run.Source. It knows neither files nor how slices are appended.
+//
+// Most of its code saves work. A query's plan says which instants or windows the query needs (package plan), and the
+// iterator skips all other slices. Windows of common functions are computed here instead of in the engine
+// (computing.go, windows.go), from levels where a part has them (levels.go, outline.go). The results must equal the
+// engine's to the bit.
+//
+// Start with querier.go, series.go and iterator.go, which answer any query; the other files only make some faster.
 package read
 
 import (
@@ -17,23 +26,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// querier reads several sources as one.
+// querier reads several sources as one. The engine uses it from one goroutine.
 type querier struct {
 	sources      []run.Source
 	minMs, maxMs int64
 	release      func() error
 }
 
-// NewQuerier reads the slices that end within [minMs, maxMs], both included. Where two sources hold a slice of a series
-// at one time the first in the list wins. Close calls release once; nil: there is nothing to release.
+// NewQuerier reads the slices that end within [minMs, maxMs], both included. If two sources hold a slice of a series at
+// one time, the source that comes first in the list wins. Close calls release once; it may be nil.
 func NewQuerier(sources []run.Source, minMs, maxMs int64, release func() error) storage.Querier {
 	return &querier{sources: sources, minMs: minMs, maxMs: maxMs, release: release}
 }
 
-// onlyLabels is the hint's function of who wants series without their slices.
+// onlyLabels is the function in the hints of a caller who wants series without their slices, such as the series API.
 const onlyLabels = "series"
 
-// Select finds series, always in the order of their labels. Their slices are decoded when their iterators first move.
+// Select finds series. They are always in the order of their labels, whether the caller asks for that or not, because
+// merging sources needs it. Slices are decoded when an iterator first moves, so a query that only counts series decodes
+// none.
 func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	w := wanted{ctx: ctx, plan: plan.From(ctx), minMs: q.minMs, maxMs: q.maxMs}
@@ -94,7 +105,8 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	})
 }
 
-// bounded means that a time was given: then only series count that may have slices within it.
+// bounded reports whether the query names a time. Only then labels are restricted to series that may have slices within
+// it; without a time, the index alone answers, which is much faster.
 func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[1] }
 
 // farMs are times before and behind which none is meant: Prometheus' API asks for its least and greatest where none is

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// wanted is what one selector reads of each series.
+// wanted says what one selector needs of each series. All series of the selector share it.
 type wanted struct {
 	ctx          context.Context // storage.Series has Iterator take none
 	plan         *plan.Plan
@@ -27,13 +27,13 @@ type wanted struct {
 	levels       *levels // where the windows' least or greatest numbers are wanted
 }
 
-// head is what is left of a source's series.
+// head holds the series of one source that the merge has not reached yet.
 type head struct {
 	rank int
 	left []run.Found
 }
 
-// seriesSet merges the sources' series, in the order of their labels.
+// seriesSet merges the series of all sources in the order of their labels.
 type seriesSet struct {
 	wanted
 	heads    []head // in the order of the sources
@@ -44,7 +44,7 @@ type seriesSet struct {
 	err      error
 }
 
-// checkEvery is how many series are found between two looks at whether anybody still waits for the answer.
+// checkEvery is how many series are found between two checks whether the query was cancelled.
 const checkEvery = 128
 
 // Next finds the next series.
@@ -99,7 +99,7 @@ func (s *seriesSet) Err() error { return s.err }
 // Warnings are what could not be read while series were looked for.
 func (s *seriesSet) Warnings() annotations.Annotations { return s.warnings }
 
-// warn turns damage into a warning and returns any other error.
+// warn turns damage into a warning, so that the query still answers from the rest. It returns any other error.
 func (s *seriesSet) warn(err error) error {
 	var damaged *run.DamageError
 	if !errors.As(err, &damaged) {
@@ -109,7 +109,7 @@ func (s *seriesSet) warn(err error) error {
 	return nil
 }
 
-// series is one series in one or more sources, the first of which wins.
+// series is one series with the places where its slices are, in the order of precedence.
 type series struct {
 	*wanted
 	labels labels.Labels
@@ -119,7 +119,7 @@ type series struct {
 // Labels are what the series is known by.
 func (s *series) Labels() labels.Labels { return s.labels }
 
-// Iterator reads the series' slices; it takes over the buffers of an iterator of this package that is no longer used.
+// Iterator reads the series' slices. It reuses the buffers of used if that is an iterator of this package.
 func (s *series) Iterator(used chunkenc.Iterator) chunkenc.Iterator {
 	if s.computed {
 		c, ours := used.(*computing)

@@ -10,10 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// windows computes functions of the numbers in windows over one series. What it gives is what Prometheus' engine gives
-// for the same numbers, to the bit: the operations are the engine's (promql/functions.go), in its order. The engine
-// looks at each number one by one; here most are never touched: a rate needs the first and the last of a window as long
-// as none is less than the one before.
+// windows computes functions over the windows of one series. Its results equal those of Prometheus' engine to the bit:
+// the operations and their order are the engine's (promql/functions.go).
+//
+// The engine looks at each number of each window. This code touches few of them: a rate needs only the first and the
+// last number of a window as long as the numbers never fall.
 type windows struct {
 	spans  []span
 	first  int     // of spans, the first that the present window may reach
@@ -22,7 +23,7 @@ type windows struct {
 	queue  []candidate
 }
 
-// span is numbers at even distances, none missing.
+// span is a row of numbers at even distances, none of which is missing.
 type span struct {
 	firstMs, stepMs int64
 	places          int
@@ -41,7 +42,7 @@ func (s *span) at(place int) float64 {
 	return s.values[place]
 }
 
-// piece is places of a span, at least one.
+// piece is the part of a span that lies in the present window; it has at least one place.
 type piece struct {
 	*span
 	from, last int
@@ -49,8 +50,8 @@ type piece struct {
 
 func (p piece) all() []float64 { return p.values[p.from : p.last+1] }
 
-// addRun adds what is wanted of a run behind what there is: neither empty places nor a gap's markers. Where falls is
-// true it is looked at whether numbers fall.
+// addRun adds the numbers of a run that are needed, without empty places and gap markers. If falls is set, it also
+// checks whether the numbers fall somewhere.
 func (w *windows) addRun(c *cursor, falls bool) {
 	from := c.first
 	add := func(to int) {
