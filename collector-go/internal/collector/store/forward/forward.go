@@ -6,8 +6,8 @@
 // It keeps no queue, because the journal is the queue. A request that fails is sent again from the same columns, and
 // while the receiver is down nothing is dropped: the feed stops handing over, and the journal grows up to its limit.
 //
-// A slice may arrive twice at the receiver, since a crash can come between the acknowledgement and the write of the
-// cursor. It never arrives after a newer slice of its series, which some receivers would refuse.
+// A slice may arrive twice, since a crash can come between the acknowledgement and the write of the cursor. Apart from
+// such repetitions, each series arrives in the order of time, because some receivers refuse anything older.
 //
 // Start with Store in forward.go, then send.go, and refusal.go for what answers mean.
 package forward

@@ -120,8 +120,9 @@ var advice = map[int]string{
 // RetryAfter is how long the receiver asks to be left alone.
 func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 
-// Answer turns an HTTP answer into an error: nil for success, a *Refusal if it is about the points, and otherwise an
-// *Unavailable. In doubt it is *Unavailable: to retry needlessly costs time, but to refuse wrongly loses data.
+// Answer turns an HTTP answer into an error: nil for success, a *Refusal if the answer is about the points, and
+// otherwise an *Unavailable. The difference matters: points of a Refusal are dropped, while those of an Unavailable are
+// sent again until they are accepted.
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	switch {

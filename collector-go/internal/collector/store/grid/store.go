@@ -45,7 +45,7 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // goroutine at any time. Queries hold up nothing but Close.
 //
 // Three groups of fields have different owners. The fields up to stop are set once by Open. Whoever writes files holds
-// turn, which guards the fields from sequence to asides; it is a channel rather than a mutex, so that waiting for it
+// turn, which guards the fields from sequence to shortage; it is a channel rather than a mutex, so that waiting for it
 // can end with a context. The mutex lock guards everything below it and is held only for short steps in memory.
 type Store struct {
 	dir     string

@@ -13,8 +13,8 @@ const (
 	modeConstant
 )
 
-// appendWhole writes whole numbers in the mode that is likely the shortest. A gauge is short as a distance from its
-// least value (frame), a steady counter as deltas, and a start time or a smooth counter as deltas of deltas.
+// appendWhole writes whole numbers in the mode that is likely the shortest: as distances from the least number (frame),
+// as differences from the number before (delta), or as differences of those (delta of delta).
 func appendWhole(dst []byte, v []int64) []byte {
 	if len(v) == 0 {
 		return dst
