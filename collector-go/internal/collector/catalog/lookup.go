@@ -7,6 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
+// row is a source with its patterns parsed, ready for matching.
 type row struct {
 	*source
 	metric    *canonical

@@ -76,7 +76,7 @@ type State struct {
 	entries    entries
 	templates  templates
 	made       made
-	candidates   idsByHash // of the labels: series that may be one
+	candidates idsByHash // of the labels: series that may be one
 	seed       maphash.Seed
 	stored     map[uint64]int // how many stored series make others redundant, by claim
 	yielding   idsByHash      // by claim: series that it makes redundant
@@ -117,12 +117,13 @@ type Counts struct {
 	Unknown int
 }
 
+// NewState returns the state of a feed before the journal's first entry.
 func NewState(o Options) *State {
 	return &State{
 		limit:      o.MaxSeries,
 		entries:    newEntries(),
 		templates:  newTemplates(),
-		candidates:   newIDsByHash(),
+		candidates: newIDsByHash(),
 		seed:       maphash.MakeSeed(),
 		stored:     make(map[uint64]int),
 		restated:   make(map[string]bool),

@@ -24,6 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
+// ErrClosed means that the store is closed.
 var ErrClosed = errors.New("forward: closed")
 
 // Protocol encodes and sends requests for one kind of receiver. One goroutine calls it, so it needs no lock.

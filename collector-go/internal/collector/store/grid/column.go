@@ -165,6 +165,7 @@ func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	return taken
 }
 
+// grow makes room for the tips of n series.
 func (c *column[T]) grow(n int) {
 	if more := n - len(c.tips); more > 0 {
 		c.tips = append(c.tips, make([]tip, more)...)
