@@ -60,8 +60,8 @@ func indexMetrics() map[string]*canonical {
 	return index
 }
 
-// newTable prepares rows for matching, and fills in what they leave out (see source). It runs when the program starts; a
-// row that names no metric is a mistake in this package, so it panics.
+// newTable prepares rows for matching, and fills in what they leave out (see source). It runs when the program starts;
+// a row that names no metric is a mistake in this package, so it panics.
 func newTable(sources []source) *table {
 	t := &table{exact: make(map[string][]*row)}
 	for i := range sources {

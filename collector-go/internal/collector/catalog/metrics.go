@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// scope is what one series of a metric describes. It decides which labels the series has beside the metric's own: a user
-// who adds up series of one scope always adds up the same kind of thing.
+// scope is what one series of a metric describes. It decides which labels the series has beside the metric's own: a
+// user who adds up series of one scope always adds up the same kind of thing.
 type scope uint8
 
 const (
@@ -78,8 +78,8 @@ const (
 	distribution = metric.KindDistribution
 )
 
-// metrics is the table of all metrics that have a name of ours, in the order of proto/METRICS.md, which is made from it.
-// sources.go maps each sender's names to them. CONTRIBUTING.md has an example of a new row.
+// metrics is the table of all metrics that have a name of ours, in the order of proto/METRICS.md, which is made from
+// it. sources.go maps each sender's names to them. CONTRIBUTING.md has an example of a new row.
 var metrics = []canonical{
 	// What runs.
 	{name: "bullet_topology_info", kind: gauge, scope: ofTopology,

@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// source is a row of the table that maps a sender's name for a number to ours. The senders are Storm, Bullet and our own
-// plugin. One metric may have several sources, since releases of Storm rename and reshape their metrics.
+// source is a row of the table that maps a sender's name for a number to ours. The senders are Storm, Bullet and our
+// own plugin. One metric may have several sources, since releases of Storm rename and reshape their metrics.
 //
 // In name and key, "{label}" matches any text that is not empty, and that text becomes the value of the label. The
 // placeholder "{cycles}" stands for a garbage collector that reports concurrent cycles; its text goes to the label
@@ -44,8 +44,8 @@ const (
 	untilStorm22       // a map that all executors report until Storm 2.2, and none from 2.3 on (release.go)
 )
 
-// samplerSources are the numbers of the worker's own sampler, a thread of the plugin. The keys of GC counts and times are
-// the JVM's names of the collectors.
+// samplerSources are the numbers of the worker's own sampler, a thread of the plugin. The keys of GC counts and times
+// are the JVM's names of the collectors.
 var samplerSources = []source{
 	{name: "cpu.user_ms", to: "bullet_worker_cpu_seconds_total", with: "mode=user", temporality: cumulative,
 		perUnit: ms, versions: "sampler"},
@@ -70,8 +70,8 @@ var samplerSources = []source{
 	{name: "process.start_time_ms", to: "bullet_worker_start_time_seconds", perUnit: ms, versions: "sampler"},
 }
 
-// histogramSources are the distributions of the latency hook and of the canary. Their senders state the temporality with
-// each series.
+// histogramSources are the distributions of the latency hook and of the canary. Their senders state the temporality
+// with each series.
 var histogramSources = []source{
 	{name: "bullet_filter_latency_seconds", to: "bullet_filter_latency_seconds", versions: "hook"},
 	{name: "bullet_query_engine_latency_seconds", to: "bullet_query_engine_latency_seconds", versions: "hook"},
