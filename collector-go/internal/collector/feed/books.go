@@ -2,8 +2,8 @@ package feed
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 
-// Books are a feed's side of the books: what became of the samples that it read, over the journal's life. Read is the
-// sum of all others.
+// Books is the accounting of a feed: it says what became of each sample that the feed read, over the journal's life.
+// Read is the sum of all other counts. If the sum does not hold, samples were lost without a reason or counted twice.
 type Books struct {
 	Read, InSlices, Open, Expired uint64
 	Refused, LeftOut              map[string]uint64 // by reason; what came too late is refused under "late"

@@ -1,6 +1,13 @@
-// Package feed brings what the journal holds into one store: it reads the journal from its own place, asks the
-// catalogue what each series is, lets the slicer cut, hands closed slices to the store, and saves checkpoints so that a
-// restart replays little. It never knows what a store is made of, nor how samples came in.
+// Package feed brings the entries of the journal into one store. Each store has a feed of its own, with its own
+// position in the journal, so a store that is slow or unreachable does not hold back the others.
+//
+// A feed reads an entry, asks the catalog which series it contains, and gives the samples to the slicer. On ticks it
+// hands the closed slices to the store. It saves checkpoints of the catalog and the slicer, so that a restart replays
+// only the entries after the newest usable one. The replay gives the store the same slices with the same values.
+//
+// Start reading at Feed.Run in feed.go, then pipeline.go, which applies one entry. skip.go passes over entries that the
+// journal abandoned, and carry.go moves the state of a topology to another collector. The package must not know how a
+// store keeps its slices, nor how samples arrived.
 package feed
 
 import (
@@ -58,8 +65,8 @@ type Options struct {
 	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while
 	// catching up.
 	FlushSlices int
-	// CloseAtEnd closes all slices that are open at the journal's end: what was played is whole, and no more will come
-	// to it.
+	// CloseAtEnd closes all slices that are open at the journal's end. A replay of a finished recording sets it, since
+	// no further samples will arrive.
 	CloseAtEnd bool
 	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
 	// ends. nil: never.
@@ -107,7 +114,8 @@ func Health() slicer.Health {
 			AheadMost: catalog.CollectionSkewMost, Dropped: catalog.CollectionDropped}}
 }
 
-// Feed is one store's place in the journal.
+// Feed is one store's reader of the journal. The goroutine of Run owns the pipeline, the position and the counters of
+// ticks. Other goroutines use the atomic fields and the channel leave.
 type Feed struct {
 	options     Options
 	journal     *journal.Journal

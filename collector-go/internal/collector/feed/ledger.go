@@ -17,8 +17,8 @@ import (
 // sends no more.
 const maxSenders = 4096
 
-// ledger is the feed's side of the books: what it read, and what producers say that they dropped. It is part of the
-// checkpoint, so that the books balance over restarts.
+// ledger is the feed's part of the accounting: the samples that it read, and the samples that producers reported as
+// dropped. It is saved with the checkpoint. Otherwise a replay would count the same samples twice after a restart.
 type ledger struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal released before the feed came to them

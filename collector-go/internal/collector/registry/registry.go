@@ -1,6 +1,11 @@
-// Package registry keeps what topologies are: their versions, settings, components and resources, which task runs in
-// which worker process and since when, and the annotations on their time axis, those included that it makes itself from
-// what changes. It reads all of it from the journal, and never knows what a sample's number means.
+// Package registry keeps the description of each topology: versions, settings, components, resources, and which task
+// runs in which worker process since when. It also keeps the annotations on the time axis, including those that it
+// makes itself when a description or a placement changes. It reads everything from the journal, like a feed, and must
+// not know what the value of a sample means.
+//
+// Registry (registry.go) reads the journal and saves checkpoints. The state behind it (state.go) has a run for each
+// launch of a topology (run.go). wave.go collects the moves of a rebalance into one annotation, and difference.go
+// compares two descriptions. view.go answers the questions of the API.
 package registry
 
 import (
@@ -31,7 +36,8 @@ type Retention interface {
 	Need(reader string, p journal.Position) error
 }
 
-// Registry is safe for concurrent use; Run is called once.
+// Registry is safe for concurrent use; Run is called once. Run alone changes position and ticks. mu guards the state,
+// which Run changes and API requests read.
 type Registry struct {
 	options     Options
 	journal     *journal.Journal

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// wave gathers the changes of an assignment until it rests: a rebalance is one change, not one for every task.
+// wave collects the changes of placement until no more arrive for a while. A rebalance moves many tasks within seconds,
+// and the user must see one annotation for it and not one per task.
 type wave struct {
 	atMs            int64          // when the first change happened; event time
 	beganMs, lastMs int64          // by the collector's clock

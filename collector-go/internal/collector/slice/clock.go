@@ -49,7 +49,8 @@ func BoundsOfDelivery(handedOverMs, takenMs, receivedMs int64, sender ClockBound
 	return ClockBounds{least, Forever}
 }
 
-// Clock is a host's. What it was bounded by counts for one to two windows, since clocks drift and are set.
+// Clock holds the bounds on the clock of one host. A bound counts for one to two windows of ClockWindowMs and is then
+// forgotten, because clocks drift and are set: bounds that were kept for ever would soon contradict each other.
 type Clock struct {
 	SinceMs     int64 // the collector's time at which the newer window began
 	Now, Before ClockBounds

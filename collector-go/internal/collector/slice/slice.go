@@ -1,5 +1,6 @@
-// Package slice is what the slicer hands to a store: closed slices, as columns. It holds no logic; it is the vocabulary
-// of the port between them, so that neither knows the other.
+// Package slice defines what the slicer hands to a store: closed slices, as columns. It is the port between the two, so
+// that neither imports the other. It also holds the bounds on clock skew (clock.go), which the slicer and the registry
+// share.
 package slice
 
 import (

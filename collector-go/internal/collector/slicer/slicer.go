@@ -175,7 +175,8 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 }
 
 // place returns the open bucket of a sample. If there is none, it counts the sample under the reason and returns nil.
-// Even a late sample counts as a sign of life of its worker, which is why touch comes before the checks of time.
+// Even a late sample counts as a sign of life of its worker, which is why touch
+// comes before the checks for repeated and late samples.
 func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	t := in.track
 	switch {

@@ -39,7 +39,7 @@ func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
 }
 
 // bucket holds the samples of one open slice, for all series of a track. The usual case is one sample per slot and row,
-// which lies in the strips, a grid of values. Samples for a cell that is taken, and samples out of order, go to the
+// which lies in the strips, a grid of values. Samples for which the grid has no free cell go to the
 // list samples instead.
 type bucket struct {
 	endMs      int64
