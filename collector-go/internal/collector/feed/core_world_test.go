@@ -181,7 +181,7 @@ func (c *core) tryOpen() error {
 		c.dropStore()
 		return err
 	}
-	c.feed.patience = journal.Patience{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: time.Minute}
+	c.feed.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: time.Minute}
 	c.ran = make(chan error, 1)
 	var ctx context.Context
 	ctx, c.end = context.WithCancel(context.Background())

@@ -134,7 +134,7 @@ type Feed struct {
 	leave    chan skipRequest // see Leave
 	hurried  atomic.Bool      // see hurry
 	pause    pause            // nil but in simulations
-	patience journal.Patience
+	patience journal.Backoff
 	figures  *figures
 	caught   atomic.Uint64 // the position reached, for CaughtUp
 }
@@ -148,7 +148,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved,
 		figures:  newFigures(o, j.NowMs),
 		leave:    make(chan skipRequest),
-		patience: journal.DefaultPatience()}
+		patience: journal.DefaultBackoff()}
 	retention.Join(o.Name, f.hurry)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
@@ -285,7 +285,7 @@ func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error
 		return err
 	}
 	if stepOver {
-		reader.StepOver()
+		reader.Skip()
 		f.figures.unreadable.Inc()
 		f.options.Logger.Error("skipped a part of the journal that the disk cannot read; its samples are missing in the store",
 			"store", f.options.Name, "after", f.position, "error", failure)

@@ -140,7 +140,7 @@ func (j *journaled) take(entry journal.Entry) {
 		j.forget(e)
 	case *journal.Batch:
 		j.batch(e)
-		entry = e.Kept()
+		entry = e.Retained()
 	}
 	j.entries = append(j.entries, entry)
 }

@@ -129,7 +129,7 @@ func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uin
 	for at := f.position; at < upTo; {
 		position, entry, err := reader.Next(ctx)
 		if errors.Is(err, journal.ErrRead) { // it is abandoned anyway
-			reader.StepOver()
+			reader.Skip()
 			f.figures.unreadable.Inc()
 			continue
 		}

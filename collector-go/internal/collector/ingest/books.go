@@ -56,7 +56,7 @@ type ledger struct {
 	skew               *prometheus.GaugeVec
 }
 
-func newLedger(registerer prometheus.Registerer, connections *quota.Places) *ledger {
+func newLedger(registerer prometheus.Registerer, connections *quota.Slots) *ledger {
 	const prefix = "bullet_metrics_ingest_"
 	make := promauto.With(registerer)
 	counter := func(name, help string) prometheus.Counter {

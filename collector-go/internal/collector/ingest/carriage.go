@@ -86,7 +86,7 @@ func (s *stream) board(open *pb.Open) error {
 	s.admission.generation = generation(open.GetGeneration())
 	x.epoch = s.admission.generation.epoch(journal.Epoch(open.GetEpoch()))
 	var known bool
-	x.taken, known = s.server.journal.Taken(topology, x.epoch)
+	x.taken, known = s.server.journal.LastSequence(topology, x.epoch)
 	x.awaits = !known && open.GetGeneration() > 1
 	// The journal may know the epoch from batches of before this collector handed out anything.
 	if open.GetGeneration() == 1 && s.server.carriers.begins(topology, x.epoch) {

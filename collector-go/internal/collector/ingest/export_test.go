@@ -82,7 +82,7 @@ func (c *collector) entriesAfterClose() (all []journal.Entry) {
 		}
 		require.NoError(c.t, err)
 		if b, is := entry.(*journal.Batch); is {
-			entry = b.Kept()
+			entry = b.Retained()
 		}
 		all = append(all, entry)
 	}

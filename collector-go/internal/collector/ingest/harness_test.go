@@ -187,7 +187,7 @@ func (c *collector) entries() (all []journal.Entry) {
 			return all
 		}
 		if b, ok := entry.(*journal.Batch); ok {
-			entry = b.Kept()
+			entry = b.Retained()
 		}
 		all = append(all, entry)
 	}

@@ -17,7 +17,7 @@ import (
 type boundedHealth struct {
 	*health.Server
 	server *Server
-	places *quota.Places
+	places *quota.Slots
 }
 
 // Watch implements grpc.health.v1. Clients watch again when it ends.

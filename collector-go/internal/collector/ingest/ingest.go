@@ -41,12 +41,12 @@ type Journal interface {
 	SeriesOf(topology string) int
 	DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID
 	DefineLayout([]journal.SeriesID) (journal.LayoutID, error)
-	SeriesRoom() int
+	FreeSeries() int
 	ForgetIdle(topology string) (series int)
 	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
 	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
 	Mark(journal.Entry) error
-	Taken(topology string, epoch journal.Epoch) (sequence uint64, known bool)
+	LastSequence(topology string, epoch journal.Epoch) (sequence uint64, known bool)
 }
 
 // Server is the gRPC service. It holds what streams share: the journal, the limits, the accounting and the connected
@@ -63,7 +63,7 @@ type Server struct {
 	rates       *rates
 	carriers    carriers
 	arriving    sync.Mutex
-	connections *quota.Places
+	connections *quota.Slots
 	complain    complaints
 	bookings    sync.Pool // of *booking
 

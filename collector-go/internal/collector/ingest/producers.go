@@ -19,7 +19,7 @@ type producers struct {
 	journal Journal
 	ledger  *ledger
 	now     func() time.Time
-	places  *quota.Places // of streams
+	places  *quota.Slots // of streams
 
 	mu      sync.Mutex
 	streams int

@@ -26,7 +26,7 @@ func (s *Server) crowded(topology string) (of string, err error) {
 	if has >= s.o.MaxTopologySeries {
 		return topology, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
 	}
-	if free := s.journal.SeriesRoom(); has >= shareOfRoom*free {
+	if free := s.journal.FreeSeries(); has >= shareOfRoom*free {
 		return "", fmt.Errorf("the topology has %d series, and only %d are free for all", has, free)
 	}
 	return "", nil
@@ -35,7 +35,7 @@ func (s *Server) crowded(topology string) (of string, err error) {
 // mayDefine returns how many further series a topology may define at once. It equals the number of times that crowded
 // would report capacity. The caller holds defining.
 func (s *Server) mayDefine(topology string) int {
-	has, free := s.journal.SeriesOf(topology), s.journal.SeriesRoom()
+	has, free := s.journal.SeriesOf(topology), s.journal.FreeSeries()
 	return max(0, min(s.o.MaxTopologySeries-has, (shareOfRoom*free-has+shareOfRoom)/(1+shareOfRoom)))
 }
 

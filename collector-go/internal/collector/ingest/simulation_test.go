@@ -37,11 +37,11 @@ func newSlowJournal() *slowJournal {
 }
 
 func (j *slowJournal) SeriesOf(string) int        { return len(j.ids) }
-func (j *slowJournal) SeriesRoom() int            { return 1 << 20 }
+func (j *slowJournal) FreeSeries() int            { return 1 << 20 }
 func (j *slowJournal) ForgetIdle(string) int      { return 0 }
 func (j *slowJournal) Mark(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
 
-func (j *slowJournal) Taken(string, journal.Epoch) (uint64, bool) { return 0, false }
+func (j *slowJournal) LastSequence(string, journal.Epoch) (uint64, bool) { return 0, false }
 
 func (j *slowJournal) DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID {
 	for _, r := range series {

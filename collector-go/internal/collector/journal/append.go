@@ -94,20 +94,20 @@ func (j *Journal) admit(o origin, size int64) error {
 		return j.full("share", nil)
 	case j.bytes+j.queue.bytes+size > j.o.MaxBytes:
 		return j.full("disk", nil)
-	case !j.hasRoomFor(o):
+	case !j.hasCapacityFor(o):
 		return j.full("epochs", nil)
 	}
 	return nil
 }
 
-// hasRoomFor reports whether the deduplication state can take the epoch of a batch. At the limit it drops epochs that
+// hasCapacityFor reports whether the deduplication state can take the epoch of a batch. At the limit it drops epochs that
 // were silent for two hours. It looks for such epochs at most once a second, because the look visits all of them.
-func (j *Journal) hasRoomFor(o origin) bool {
+func (j *Journal) hasCapacityFor(o origin) bool {
 	if len(j.state.epochs) < j.o.MaxEpochs || j.state.epochs[o] != nil {
 		return true
 	}
-	if second := j.state.nowMs / 1000; second != j.roomSecond {
-		j.roomSecond = second
+	if second := j.state.nowMs / 1000; second != j.capacityLookSecond {
+		j.capacityLookSecond = second
 		j.state.epochs.forget(j.state.nowMs - crowdEpochMs)
 	}
 	return len(j.state.epochs) < j.o.MaxEpochs
@@ -119,10 +119,10 @@ func (j *Journal) full(reason string, err error) error {
 	return &FullError{Reason: reason, RetryAfter: j.o.RetryInterval, Err: err}
 }
 
-// Taken returns the highest sequence of an epoch that the journal has, from producers of that topology. known reports
+// LastSequence returns the highest sequence of an epoch that the journal has, from producers of that topology. known reports
 // whether the journal has seen the epoch: it holds a batch of it, or a Moved entry. Ingest reports the sequence to a
 // sender that returns, so that the sender need not resend what is durable.
-func (j *Journal) Taken(topology string, epoch Epoch) (sequence uint64, known bool) {
+func (j *Journal) LastSequence(topology string, epoch Epoch) (sequence uint64, known bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	h := j.state.epochs[origin{epoch: epoch, topology: topology}]
@@ -138,14 +138,14 @@ func (j *Journal) Taken(topology string, epoch Epoch) (sequence uint64, known bo
 // while the disk fails, because another one follows in a second. Other control records stay queued until the disk
 // accepts writes again. MaxBytes does not apply to them (about 3 MB a day), except to a Moved with its state.
 func (j *Journal) Mark(e Entry) error {
-	k, payload, timeMs, err := encodeMark(e)
+	k, payload, timeMs, err := encodeControl(e)
 	if err != nil {
 		return err
 	}
 	if len(payload) > maxRecordBytes {
 		return fmt.Errorf("%w: %d of %d bytes", ErrTooLarge, len(payload), maxRecordBytes)
 	}
-	entry, _, err := decodeMark(k, payload) // a copy of our own
+	entry, _, err := decodeControl(k, payload) // a copy of our own
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (j *Journal) Mark(e Entry) error {
 		return j.full("queue", j.failure)
 	}
 	if m, is := entry.(*Moved); is {
-		if err := j.roomForMove(m, int64(len(payload))); err != nil {
+		if err := j.capacityForMove(m, int64(len(payload))); err != nil {
 			return err
 		}
 	}
@@ -176,8 +176,8 @@ func (j *Journal) Mark(e Entry) error {
 	return nil
 }
 
-// roomForMove applies the checks of Append to a state that moves here: a state may be several MB. The caller holds mu.
-func (j *Journal) roomForMove(m *Moved, size int64) error {
+// capacityForMove applies the checks of Append to a state that moves here: a state may be several MB. The caller holds mu.
+func (j *Journal) capacityForMove(m *Moved, size int64) error {
 	row := j.state.dict.producers.get(uint32(m.Producer))
 	if row == nil || row.gone {
 		return missing("producer", uint32(m.Producer), uint32(j.state.nextProducer))

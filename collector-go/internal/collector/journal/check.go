@@ -177,7 +177,7 @@ func (c *check) segment(s segment) error {
 			case errors.Is(err, io.EOF):
 				return nil
 			case errors.Is(err, ErrRead):
-				scan.stepOverUnreadable()
+				scan.skipUnreadable()
 			case err != nil:
 				return err
 			default:

@@ -99,10 +99,10 @@ func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
 			return 0, err
 		}
 	}
-	if !j.roomForLayout(len(series)) {
+	if !j.capacityForLayout(len(series)) {
 		j.forgetLayouts(len(series))
 	}
-	if !j.roomForLayout(len(series)) || j.state.nextLayout >= maxID {
+	if !j.capacityForLayout(len(series)) || j.state.nextLayout >= maxID {
 		return 0, ErrLayoutLimit
 	}
 	row := j.state.dict.addLayout(layoutRow{LayoutDefined: LayoutDefined{ID: j.state.nextLayout, Series: series},
@@ -113,7 +113,7 @@ func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
 	return row.ID, nil
 }
 
-func (j *Journal) roomForLayout(columns int) bool {
+func (j *Journal) capacityForLayout(columns int) bool {
 	return j.state.dict.knownLayouts < j.o.MaxLayouts && j.state.dict.columns+columns <= j.o.MaxLayoutColumns
 }
 

@@ -31,7 +31,7 @@ type LayoutID uint32
 // Entry is one record as a reader receives it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
 // *Connected, *Disconnected, *Moved, *Tick or *Started. Readers share entries, so an entry must never be changed. It
 // stays valid after the next call of Next, except for the block bytes of a batch that was read from a file (see
-// Batch.Kept).
+// Batch.Retained).
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.

@@ -30,7 +30,7 @@ var (
 	ErrProducerLimit = errors.New("journal knows as many producers as it may")
 	ErrLayoutLimit   = errors.New("journal knows as many layouts, or columns of layouts, as it may")
 	// ErrRead is returned by Reader.Next when the disk fails to return what was written. Next may be called again and
-	// tries again; Reader.StepOver skips what cannot be read. Patience decides when to do so.
+	// tries again; Reader.Skip skips what cannot be read. Backoff decides when to do so.
 	ErrRead = errors.New("journal cannot be read")
 )
 

@@ -239,9 +239,9 @@ func FuzzPayload(f *testing.F) {
 		case kindEpochs, kindEpochsV1:
 			_ = epochs{}.decode(payload, kind(k) == kindEpochs)
 		case kindSegment:
-			_, _ = decodeHead(payload)
+			_, _ = decodeHeader(payload)
 		default:
-			_, _, _ = decodeMark(kind(k), payload)
+			_, _, _ = decodeControl(kind(k), payload)
 		}
 	})
 }

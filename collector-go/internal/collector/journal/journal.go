@@ -59,16 +59,16 @@ type Journal struct {
 	// These limit how often a full dictionary is searched for idle rows.
 	pressedSeries, pressedLayouts, pressedProducers pressure
 
-	roomSecond int64 // when hasRoomFor last looked
-	shortage   disk.Shortage
-	failure    error // why nothing can be written at the moment
-	closed     bool
-	segments   []segment // oldest first
-	bytes      int64     // of all segments
-	before     Position  // what is before it was deleted
-	newest     uint32    // number of the newest segment that was ever begun
-	durable    Position
-	changed    chan struct{} // closed and replaced when any of the above changes for readers
+	capacityLookSecond int64 // when hasCapacityFor last looked
+	shortage           disk.Shortage
+	failure            error // why nothing can be written at the moment
+	closed             bool
+	segments           []segment // oldest first
+	bytes              int64     // of all segments
+	before             Position  // what is before it was deleted
+	newest             uint32    // number of the newest segment that was ever begun
+	durable            Position
+	changed            chan struct{} // closed and replaced when any of the above changes for readers
 
 	// releasing serializes Release, which deletes files and must not hold mu meanwhile.
 	releasing        sync.Mutex

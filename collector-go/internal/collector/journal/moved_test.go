@@ -14,7 +14,7 @@ func TestAMoveIsKnownByItsEpoch(t *testing.T) {
 	b := oneBatch(t, j, 5)
 	epoch, series := Epoch{1, 2}, []SeriesID{b.IDs[0]}
 
-	_, known := j.Taken("t", epoch)
+	_, known := j.LastSequence("t", epoch)
 	assert.False(t, known)
 	require.ErrorIs(t, j.Mark(&Moved{Producer: b.Producer, State: make([]byte, maxRecordBytes)}), ErrTooLarge)
 	require.ErrorContains(t, j.Mark(&Moved{Producer: b.Producer + 1}), "not defined")
@@ -22,10 +22,10 @@ func TestAMoveIsKnownByItsEpoch(t *testing.T) {
 	moved := &Moved{Producer: b.Producer, Epoch: epoch, Series: series, State: []byte("state"), TimeMs: b.ReceivedMs}
 	require.NoError(t, j.Mark(moved))
 	for _, when := range []string{"at once", "after a restart", "after two"} {
-		sequence, known := j.Taken("t", epoch)
+		sequence, known := j.LastSequence("t", epoch)
 		assert.True(t, known, when)
 		assert.Zero(t, sequence, when)
-		_, known = j.Taken("another", epoch)
+		_, known = j.LastSequence("another", epoch)
 		assert.False(t, known, when)
 		require.NoError(t, j.Close())
 		j, err = Open(dir, DefaultOptions())
@@ -33,7 +33,7 @@ func TestAMoveIsKnownByItsEpoch(t *testing.T) {
 	}
 	b.Epoch = epoch
 	appended(t, j, b)
-	sequence, _ := j.Taken("t", epoch)
+	sequence, _ := j.LastSequence("t", epoch)
 	assert.EqualValues(t, 5, sequence)
 
 	reader, err := j.Reader(0)

@@ -209,7 +209,7 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 	case rec.kind.batch():
 		return r.decodeBatch(rec)
 	}
-	entry, _, err := decodeMark(rec.kind, rec.payload)
+	entry, _, err := decodeControl(rec.kind, rec.payload)
 	return entry, err
 }
 
@@ -225,9 +225,9 @@ func (r *Reader) decodeBatch(rec record) (Entry, error) {
 	return b, nil
 }
 
-// Kept returns a copy of the batch that stays valid after the Reader's next call. Blocks that were read from a file
+// Retained returns a copy of the batch that stays valid after the Reader's next call. Blocks that were read from a file
 // refer to the reader's buffer, which the next call overwrites.
-func (b *Batch) Kept() *Batch {
+func (b *Batch) Retained() *Batch {
 	kept := *b
 	kept.Blocks = slices.Clone(b.Blocks)
 	for i := range kept.Blocks {
@@ -434,10 +434,10 @@ func (r *Reader) open(s step) error {
 	return nil
 }
 
-// StepOver skips what Next could not read (ErrRead), and counts it as damage. It skips one record when its length can
+// Skip skips what Next could not read (ErrRead), and counts it as damage. It skips one record when its length can
 // be read, otherwise the rest of a disk page. When the file cannot be opened, it skips the whole segment. Without a
 // preceding ErrRead it does nothing.
-func (r *Reader) StepOver() {
+func (r *Reader) Skip() {
 	if s := r.closed; s.number != 0 {
 		r.j.reportDamage(s.number, 0, s.end)
 		r.number, r.at, r.closed = s.number, max(r.at, s.endPosition()), segment{}
@@ -446,7 +446,7 @@ func (r *Reader) StepOver() {
 		return
 	}
 	if r.file != nil {
-		r.scan.stepOverUnreadable()
+		r.scan.skipUnreadable()
 	}
 }
 

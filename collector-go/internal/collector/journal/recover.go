@@ -83,7 +83,7 @@ func (j *Journal) measure(s *segment) (previous Position, err error) {
 			return err
 		}
 		s.end = s.size
-		h, found, err := readHead(f, s.number, s.size)
+		h, found, err := readHeader(f, s.number, s.size)
 		if found {
 			previous = h.previous
 		}

@@ -13,7 +13,7 @@ import (
 func (s *state) replay(rec record) error {
 	switch rec.kind {
 	case kindSegment:
-		return s.replayHead(rec.payload)
+		return s.replayHeader(rec.payload)
 	case kindSeries:
 		return s.replaySeries(rec.payload)
 	case kindLayouts:
@@ -27,7 +27,7 @@ func (s *state) replay(rec record) error {
 	case kindForgotten:
 		return s.replayForgotten(rec.payload)
 	}
-	entry, timeMs, err := decodeMark(rec.kind, rec.payload)
+	entry, timeMs, err := decodeControl(rec.kind, rec.payload)
 	if err == nil {
 		s.nowMs = timeMs
 		_ = s.noteStream(entry) // one of a producer that damage hides
@@ -35,8 +35,8 @@ func (s *state) replay(rec record) error {
 	return err
 }
 
-func (s *state) replayHead(payload []byte) error {
-	h, err := decodeHead(payload)
+func (s *state) replayHeader(payload []byte) error {
+	h, err := decodeHeader(payload)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 			inHead, complete = false, found && s.holds(h)
 		}
 		if rec.kind == kindSegment && !found {
-			if h, err = decodeHead(rec.payload); errors.Is(err, disk.ErrNewer) {
+			if h, err = decodeHeader(rec.payload); errors.Is(err, disk.ErrNewer) {
 				return end, false, err
 			}
 			found = err == nil
@@ -147,8 +147,8 @@ func (s *state) holds(h head) bool {
 		uint64(s.dict.producers.known) >= h.producers && uint64(len(s.epochs)) >= h.epochs
 }
 
-// readHead finds a segment's first whole segment record.
-func readHead(file io.ReaderAt, number uint32, size int64) (h head, found bool, err error) {
+// readHeader finds a segment's first whole segment record.
+func readHeader(file io.ReaderAt, number uint32, size int64) (h head, found bool, err error) {
 	scan := scanner{file: file, number: number, off: magicBytes, end: size}
 	for {
 		rec, err := scan.next()
@@ -159,7 +159,7 @@ func readHead(file io.ReaderAt, number uint32, size int64) (h head, found bool, 
 			return head{}, false, err
 		}
 		if rec.kind == kindSegment {
-			h, err := decodeHead(rec.payload)
+			h, err := decodeHeader(rec.payload)
 			return h, err == nil, err
 		}
 	}

@@ -37,7 +37,7 @@ func available(t testing.TB, r *Reader) (all []placed) {
 		}
 		require.NoError(t, err)
 		if b, is := entry.(*Batch); is {
-			entry = b.Kept()
+			entry = b.Retained()
 		}
 		all = append(all, placed{at, entry})
 	}
@@ -310,8 +310,8 @@ func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 		_, _, err = r.Next(t.Context())
 		require.ErrorIs(t, err, ErrRead, "again")
 		if giveUp {
-			r.StepOver()
-			r.StepOver()
+			r.Skip()
+			r.Skip()
 		}
 		if fs.from.Store(0); giveUp {
 			fs.from.Store(bad[0] + headerBytes + 3)
@@ -349,7 +349,7 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 		}
 		want := 100
 		if giveUp {
-			r.StepOver()
+			r.Skip()
 			want = 40
 		}
 		fs.opens.Store(false)

@@ -45,7 +45,7 @@ func (s *scanner) next() (record, error) {
 // stepOver moves to the next whole record, or to the end, and reports what lies between.
 func (s *scanner) stepOver() error {
 	from := s.off
-	to, err := s.behindDamage(from)
+	to, err := s.afterDamage(from)
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,9 @@ func (s *scanner) stepOver() error {
 // pageBytes is what a disk fails to read at least.
 const pageBytes = 4096
 
-// stepOverUnreadable skips the record at off. When its header cannot be read, it skips the rest of the disk page, since
+// skipUnreadable skips the record at off. When its header cannot be read, it skips the rest of the disk page, since
 // a disk fails in units of a page.
-func (s *scanner) stepOverUnreadable() {
+func (s *scanner) skipUnreadable() {
 	from, to := s.off, (s.off/pageBytes+1)*pageBytes
 	if length, sound, err := s.lengthAt(from); err == nil && sound {
 		to = from + headerBytes + length
@@ -72,9 +72,9 @@ func (s *scanner) stepOverUnreadable() {
 	}
 }
 
-// behindDamage finds the next whole record behind a damaged one. A sound record header leads there by its length.
+// afterDamage finds the next whole record behind a damaged one. A sound record header leads there by its length.
 // Otherwise every offset is tried, which is slow but happens only on damage.
-func (s *scanner) behindDamage(off int64) (int64, error) {
+func (s *scanner) afterDamage(off int64) (int64, error) {
 	length, sound, err := s.lengthAt(off)
 	if err != nil {
 		return 0, err

@@ -29,7 +29,7 @@ func (c *committer) startSegment(taken []queued) error {
 	if err := c.settle(); err != nil {
 		return err
 	}
-	snapshot, fresh := c.j.nextHead(taken)
+	snapshot, fresh := c.j.nextHeader(taken)
 	number, head := snapshot.head.number, snapshot.encode()
 	file, err := c.createSegment(number, head)
 	if err != nil {
@@ -46,10 +46,10 @@ func (c *committer) startSegment(taken []queued) error {
 	return nil
 }
 
-// nextHead returns the content of a new segment header: an unused number, and everything defined so far. fresh holds
+// nextHeader returns the content of a new segment header: an unused number, and everything defined so far. fresh holds
 // the definitions that no earlier record has, those of queued records included. A reader of files finds them in the
 // header. Readers from memory receive fresh at the same place, so that all readers see the same order.
-func (j *Journal) nextHead(taken []queued) (_ *snapshot, fresh []queued) {
+func (j *Journal) nextHeader(taken []queued) (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.newest++

@@ -45,7 +45,7 @@ type Registry struct {
 	checkpoints *checkpoint.Files
 	position    journal.Position // of the last entry applied; Run's own
 	ticks       int              // since the last checkpoint; Run's own
-	patience    journal.Patience
+	patience    journal.Backoff
 	figures     *figures
 
 	applied atomic.Uint64 // position, for Position
@@ -68,7 +68,7 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 		return nil, fmt.Errorf("registry: %w", err)
 	}
 	r := &Registry{options: o, journal: j, retention: retention, checkpoints: saved, state: newState(o.Limits, o.Times),
-		patience: journal.DefaultPatience()}
+		patience: journal.DefaultBackoff()}
 	r.figures = newFigures(r, o.Registerer)
 	r.writer = newWriter()
 	retention.Join(name, r.hurry)
@@ -149,7 +149,7 @@ func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure e
 		return
 	}
 	if stepOver {
-		reader.StepOver()
+		reader.Skip()
 		r.figures.unreadable.Inc()
 		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after",
 			r.position, "error", failure)

@@ -23,7 +23,7 @@ const nobodysHash = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeS
 
 // passwords looks at passwords, one at a time.
 type passwords struct {
-	waiting *quota.Places
+	waiting *quota.Slots
 	one     sync.Mutex // a look
 
 	mu    sync.Mutex

@@ -12,15 +12,15 @@ import (
 // connections then costs no memory, and clients within their share are still served.
 type Listener struct {
 	net.Listener
-	places  *Places
+	slots   *Slots
 	refused func(peer string, why error)
 }
 
 // Listen puts a listener in front of l. refused is called with each connection that is closed at once, and, with no
 // peer, when none can be accepted, as where the process has no descriptors left: servers try that again by themselves
 // and log it where nobody looks.
-func Listen(l net.Listener, places *Places, refused func(peer string, why error)) *Listener {
-	return &Listener{Listener: l, places: places, refused: refused}
+func Listen(l net.Listener, slots *Slots, refused func(peer string, why error)) *Listener {
+	return &Listener{Listener: l, slots: slots, refused: refused}
 }
 
 // Accept implements net.Listener.
@@ -37,7 +37,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err // as it was: net/http goes on after a net.Error that is temporary
 		}
 		peer := connection.RemoteAddr().String()
-		release, err := l.places.Take(Address(peer))
+		release, err := l.slots.Take(Address(peer))
 		if err == nil {
 			return &limited{Conn: connection, release: release}, nil
 		}

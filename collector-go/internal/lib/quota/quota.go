@@ -13,9 +13,9 @@ import (
 // A fixed limit for each key would either waste slots while few are there, or let many keys use up all of them.
 const shareOfFree = 2
 
-// Places is a bounded number of slots. Nobody waits for one: Take fails at once, and the caller decides what to answer.
+// Slots is a bounded number of slots. Nobody waits for one: Take fails at once, and the caller decides what to answer.
 // It is safe for concurrent use.
-type Places struct {
+type Slots struct {
 	limit int
 
 	mu    sync.Mutex
@@ -23,12 +23,12 @@ type Places struct {
 	held  map[string]int
 }
 
-// New returns limit places, at least one.
-func New(limit int) *Places { return &Places{limit: max(limit, 1), held: map[string]int{}} }
+// New returns limit slots, at least one.
+func New(limit int) *Slots { return &Slots{limit: max(limit, 1), held: map[string]int{}} }
 
 // FullError is the reason why no slot was given.
 type FullError struct {
-	Key   string // who holds its share; "" where all places are taken
+	Key   string // who holds its share; "" where all slots are taken
 	Held  int
 	Limit int // of all
 }
@@ -42,7 +42,7 @@ func (e *FullError) Error() string {
 
 // Take takes one slot that counts against all keys, which must differ; the empty key has no share. release returns the
 // slot, and may be called twice. The error is a *FullError.
-func (p *Places) Take(keys ...string) (release func(), err error) {
+func (p *Slots) Take(keys ...string) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if full := p.full(keys); full != nil {
@@ -60,13 +60,13 @@ func (p *Places) Take(keys ...string) (release func(), err error) {
 }
 
 // Taken returns how many slots are taken.
-func (p *Places) Taken() int {
+func (p *Slots) Taken() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.taken
 }
 
-func (p *Places) full(keys []string) *FullError {
+func (p *Slots) full(keys []string) *FullError {
 	free := p.limit - p.taken
 	if free == 0 {
 		return &FullError{Limit: p.limit}
@@ -79,7 +79,7 @@ func (p *Places) full(keys []string) *FullError {
 	return nil
 }
 
-func (p *Places) add(keys []string, n int) {
+func (p *Slots) add(keys []string, n int) {
 	p.taken += n
 	for _, key := range keys {
 		if key == "" {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// takeAll takes places for a key until it gets none.
-func takeAll(p *Places, keys ...string) (releases []func(), err error) {
+// takeAll takes slots for a key until it gets none.
+func takeAll(p *Slots, keys ...string) (releases []func(), err error) {
 	for {
 		release, err := p.Take(keys...)
 		if err != nil {
@@ -121,8 +121,8 @@ func TestAnAddressHasItsShareOfConnections(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	refused := make(chan string, 100)
-	places := New(6)
-	l := Listen(inner, places, func(peer string, why error) { refused <- Address(peer) + ": " + why.Error() })
+	slots := New(6)
+	l := Listen(inner, slots, func(peer string, why error) { refused <- Address(peer) + ": " + why.Error() })
 	accepted := make(chan net.Conn, 100)
 	ended := make(chan struct{})
 	go func() {
@@ -147,10 +147,10 @@ func TestAnAddressHasItsShareOfConnections(t *testing.T) {
 	good := from(t, "127.0.0.3", l.Addr())
 	one := <-accepted
 	require.Equal(t, good.LocalAddr().String(), one.RemoteAddr().String())
-	require.Equal(t, 5, places.Taken())
+	require.Equal(t, 5, slots.Taken())
 	require.NoError(t, one.Close())
 	require.NoError(t, one.Close(), "closing twice gives back one place")
-	require.Equal(t, 4, places.Taken())
+	require.Equal(t, 4, slots.Taken())
 	require.NoError(t, inner.Close())
 	<-ended
 }

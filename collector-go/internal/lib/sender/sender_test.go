@@ -77,7 +77,7 @@ func (d *door) batches(t *testing.T) (all []journal.Batch, series map[journal.Se
 		}
 		switch e := entry.(type) {
 		case *journal.Batch:
-			all = append(all, *e.Kept())
+			all = append(all, *e.Retained())
 		case *journal.SeriesDefined:
 			series[e.ID] = *e
 		}

@@ -16,7 +16,7 @@ import (
 // api answers Prometheus' API.
 type api struct {
 	options  Options
-	requests *quota.Places
+	requests *quota.Slots
 	started  time.Time
 	now      func() time.Time
 }

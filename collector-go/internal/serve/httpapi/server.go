@@ -126,7 +126,7 @@ func (o Options) Validate() error {
 type Server struct {
 	options     Options
 	http        *http.Server
-	connections *quota.Places
+	connections *quota.Slots
 	refused     prometheus.Counter // connections
 }
 

@@ -28,7 +28,7 @@ func clientOf(ctx context.Context) string {
 // tracker.
 type turnstile struct {
 	limit  int
-	places *quota.Places
+	places *quota.Slots
 
 	waiting prometheus.Gauge
 	refused prometheus.Counter

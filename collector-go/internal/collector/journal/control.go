@@ -7,9 +7,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// encodeMark encodes a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. Control records carry no
+// encodeControl encodes a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. Control records carry no
 // samples. They tie the clock and the presence of senders to the order of the batches.
-func encodeMark(e Entry) (k kind, payload []byte, timeMs int64, err error) {
+func encodeControl(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	switch e := e.(type) {
 	case *Connected:
 		k, timeMs, payload = kindConnected, e.TimeMs, binary.AppendUvarint(nil, uint64(e.Producer))
@@ -27,8 +27,8 @@ func encodeMark(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	return k, binary.AppendVarint(payload, timeMs), timeMs, nil
 }
 
-// decodeMark is the inverse of encodeMark.
-func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
+// decodeControl is the inverse of encodeControl.
+func decodeControl(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	c := varint.Of(payload)
 	var producer ProducerID
 	if k == kindConnected || k == kindDisconnected || k == kindMoved {

@@ -45,8 +45,8 @@ func (h head) encode() []byte {
 	return binary.AppendUvarint(to, h.layouts)
 }
 
-// decodeHead is the inverse of encode. Of a newer version it takes the version alone.
-func decodeHead(payload []byte) (head, error) {
+// decodeHeader is the inverse of encode. Of a newer version it takes the version alone.
+func decodeHeader(payload []byte) (head, error) {
 	c := varint.Of(payload)
 	h := head{version: c.Uint()}
 	if err := disk.CheckVersion(h.version, formatVersion); err != nil {

@@ -1,7 +1,7 @@
 package journal
 
-// SeriesRoom returns how many more series can be defined before Options.MaxSeries are in use.
-func (j *Journal) SeriesRoom() int {
+// FreeSeries returns how many more series can be defined before Options.MaxSeries are in use.
+func (j *Journal) FreeSeries() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return max(j.o.MaxSeries-j.state.dict.known, 0)

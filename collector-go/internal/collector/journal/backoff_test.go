@@ -8,8 +8,8 @@ import (
 )
 
 // A stretch costs the whole wait once; what was read in between makes the next failure a first one.
-func TestPatience(t *testing.T) {
-	p := Patience{First: time.Second, Last: 4 * time.Second, GiveUp: 10 * time.Second}
+func TestBackoff(t *testing.T) {
+	p := Backoff{First: time.Second, Last: 4 * time.Second, GiveUp: 10 * time.Second}
 	type step struct {
 		wait     time.Duration
 		stepOver bool
