@@ -100,8 +100,8 @@ func (j *Journal) admit(o origin, size int64) error {
 	return nil
 }
 
-// hasCapacityFor reports whether the deduplication state can take the epoch of a batch. At the limit it drops epochs that
-// were silent for two hours. It looks for such epochs at most once a second, because the look visits all of them.
+// hasCapacityFor reports whether the deduplication state can take the epoch of a batch. At the limit it drops epochs
+// that were silent for two hours. It looks for such epochs at most once a second, because the look visits all of them.
 func (j *Journal) hasCapacityFor(o origin) bool {
 	if len(j.state.epochs) < j.o.MaxEpochs || j.state.epochs[o] != nil {
 		return true
@@ -119,9 +119,9 @@ func (j *Journal) full(reason string, err error) error {
 	return &FullError{Reason: reason, RetryAfter: j.o.RetryInterval, Err: err}
 }
 
-// LastSequence returns the highest sequence of an epoch that the journal has, from producers of that topology. known reports
-// whether the journal has seen the epoch: it holds a batch of it, or a Moved entry. Ingest reports the sequence to a
-// sender that returns, so that the sender need not resend what is durable.
+// LastSequence returns the highest sequence of an epoch that the journal has, from producers of that topology. known
+// reports whether the journal has seen the epoch: it holds a batch of it, or a Moved entry. Ingest reports the sequence
+// to a sender that returns, so that the sender need not resend what is durable.
 func (j *Journal) LastSequence(topology string, epoch Epoch) (sequence uint64, known bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,7 +176,8 @@ func (j *Journal) Mark(e Entry) error {
 	return nil
 }
 
-// capacityForMove applies the checks of Append to a state that moves here: a state may be several MB. The caller holds mu.
+// capacityForMove applies the checks of Append to a state that moves here: a state may be several MB. The caller holds
+// mu.
 func (j *Journal) capacityForMove(m *Moved, size int64) error {
 	row := j.state.dict.producers.get(uint32(m.Producer))
 	if row == nil || row.gone {

@@ -7,8 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// encodeControl encodes a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. Control records carry no
-// samples. They tie the clock and the presence of senders to the order of the batches.
+// encodeControl encodes a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. Control records carry
+// no samples. They tie the clock and the presence of senders to the order of the batches.
 func encodeControl(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	switch e := e.(type) {
 	case *Connected:
