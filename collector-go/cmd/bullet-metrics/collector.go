@@ -105,7 +105,7 @@ func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus
 	col := &collector{logger: private.logger(logger), failed: make(chan error, 12)}
 	defer func() {
 		if err != nil {
-			err = private.hideError(errors.Join(err, col.release(context.Background())))
+			err = private.HideError(errors.Join(err, col.release(context.Background())))
 		}
 	}()
 	if err = errors.Join(col.openGuards(c, figures), checkNamed(c), col.listen(c)); err != nil {

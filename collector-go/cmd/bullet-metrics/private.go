@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/upgrade"
 )
 
 // othersBits are what nobody beside the owner's group may do in a data directory, and what that group may not: 0640 for
@@ -15,7 +17,7 @@ import (
 const othersBits = 0o027
 
 // ownDirs are what a collector makes in its data directory.
-var ownDirs = []string{"journal", "feeds", "registry", "stores", "rules", gridDir, editionDir}
+var ownDirs = []string{"journal", "feeds", "registry", "stores", "rules", gridDir, upgrade.OldDir}
 
 // keepPrivate lets what this process makes from now on be read by nobody else, whatever a library asks for, and takes
 // that from what is there: the data directory may have been made for all to read.

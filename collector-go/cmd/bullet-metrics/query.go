@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/upgrade"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
@@ -114,7 +115,7 @@ func runQuery(ctx context.Context, out io.Writer, dir string, q question, output
 // openForReading opens a store that is there, and leaves what is in it.
 func openForReading(dir string) (sliceStore, error) {
 	if _, err := os.Stat(filepath.Join(dir, gridDir)); err != nil {
-		if _, old := os.Stat(filepath.Join(dir, editionDir)); old == nil {
+		if _, old := os.Stat(filepath.Join(dir, upgrade.OldDir)); old == nil {
 			return nil, fmt.Errorf(
 				"%s is of an older bullet-metrics: start \"bullet-metrics serve --data-dir %s\" once, which converts it",
 				dir, dir)

@@ -102,7 +102,7 @@ func (r *reloads) reload() ([]string, error) {
 	senders, ofSenders := r.col.senders.Read()
 	readers, ofReaders := r.col.readers.Read()
 	if err := errors.Join(ofSenders, ofReaders, checkNamed(c.Config)); err != nil {
-		return nil, private.hideError(c.lines.Locate(err))
+		return nil, private.HideError(c.lines.Locate(err))
 	}
 	if r.col.rules != nil {
 		files, err := r.col.ruleFiles(c.Rules)
@@ -110,7 +110,7 @@ func (r *reloads) reload() ([]string, error) {
 			err = r.col.rules.Reload(files) // the last that may fail
 		}
 		if err != nil {
-			return nil, private.hideError(c.lines.Locate(err))
+			return nil, private.HideError(c.lines.Locate(err))
 		}
 	}
 	senders.Use()

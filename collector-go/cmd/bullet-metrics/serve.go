@@ -14,6 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/heap"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -58,7 +59,7 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 			if err != nil {
 				return usageError{err}
 			}
-			logger := secretsOf(now.Config).logger(newLogger(now.Log))
+			logger := secretsOf(now.Config).Logger(newLogger(now.Log))
 			logger.Info("bounds on disk", "journal.max_bytes", now.Journal.MaxBytes, "store.embedded.retention_bytes",
 				now.Embedded.RetentionBytes, "disk", now.disk)
 			logger.Info("bounds in memory", "heap", now.heap, "series", mostSeries(now.Config),
@@ -87,7 +88,7 @@ func readSettings(cmd *cobra.Command, file string, c config.Config) (read config
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }
 		lines, err = config.LoadFile(file, config.Settings(&c), given)
 	}
-	err = secretsOf(c).hideError(errors.Join(err, lines.Locate(c.Validate())))
+	err = secretsOf(c).HideError(errors.Join(err, lines.Locate(c.Validate())))
 	given := func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) }
 	disk := fitDisk(&c, given)
 	heap, tooLarge := fitMemory(&c, given)
@@ -110,11 +111,11 @@ func fitDisk(c *config.Config, given func(key string) bool) int64 {
 
 // fitMemory lowers the bounds that nobody has set to what fits into memory, and returns how large the Go heap may get,
 // and a warning for each bound that was set and does not fit.
-func fitMemory(c *config.Config, given func(key string) bool) (heap int64, warnings []string) {
-	if heap = mostHeap(); heap > 0 {
-		warnings = c.FitMemory(heap, given)
+func fitMemory(c *config.Config, given func(key string) bool) (heapBytes int64, warnings []string) {
+	if heapBytes = heap.Most(); heapBytes > 0 {
+		warnings = c.FitMemory(heapBytes, given)
 	}
-	return heap, warnings
+	return heapBytes, warnings
 }
 
 func newLogger(c config.Log) *slog.Logger {
@@ -130,7 +131,7 @@ func newLogger(c config.Log) *slog.Logger {
 // serve runs a collector until ctx is done, then closes it within the time that the settings give. At SIGHUP it reloads
 // what read then has.
 func serve(ctx context.Context, c config.Config, read func() (configured, error), logger *slog.Logger) error {
-	defer tendGarbage()()
+	defer heap.Tend()()
 	hangups := make(chan os.Signal, 1) // before anything else: the signal ends no start
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -153,7 +154,7 @@ func serve(ctx context.Context, c config.Config, read func() (configured, error)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
 	defer cancel()
 	if err := errors.Join(cause, col.close(closing)); err != nil {
-		return fmt.Errorf("serve: %w", secretsOf(c).hideError(err))
+		return fmt.Errorf("serve: %w", secretsOf(c).HideError(err))
 	}
 	logger.Info("closed")
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/redact"
 )
 
 // standing is how something stands that serve would need.
@@ -92,13 +93,13 @@ func checkServe(ctx context.Context, c config.Config, lines config.Lines, ofSett
 }
 
 // printChecked prints each thing once, the worst first.
-func printChecked(out io.Writer, hiding secrets, all []looked) error {
+func printChecked(out io.Writer, hiding redact.Secrets, all []looked) error {
 	var failed checkFailed
 	said := map[string]bool{}
 	var b strings.Builder
 	for _, s := range []standing{wrong, away, fine} {
 		for _, l := range all {
-			text := hiding.hide(l.says)
+			text := hiding.Hide(l.says)
 			if l.standing != s || said[text] {
 				continue
 			}

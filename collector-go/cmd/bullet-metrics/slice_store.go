@@ -10,6 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/upgrade"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 )
 
@@ -42,10 +43,11 @@ func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry
 	keep.MakeRoomAfter = c.Disk.MakeRoomAfter
 	keep.MaxSeries = bounded(max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology), 2*c.Memory.Series)
 	keep.HeadBytes = bounded(keep.HeadBytes, c.Memory.HeadBytes)
-	if err := convert(context.Background(), c.DataDir, keep, logger); err != nil {
+	dir := filepath.Join(c.DataDir, gridDir)
+	if err := upgrade.Convert(context.Background(), c.DataDir, dir, keep, logger); err != nil {
 		return nil, err
 	}
-	store, err := grid.Open(filepath.Join(c.DataDir, gridDir), keep)
+	store, err := grid.Open(dir, keep)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ var ownFiles = []string{
 	"testing/cmd/bench/", "tools/", "internal/lab/bench/", "testing/bench/", "testing/chaos/",
 	"testing/accesstest/", "testing/servertest/",
 	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/runstore/", "internal/collector/store/blocks/edition.go",
-	"cmd/bullet-metrics/edition.go", "cmd/bullet-metrics/garbage.go", // cgroups
+	"internal/collector/store/upgrade/", "internal/lib/heap/", // cgroups
 	"internal/lab/runner/trial.go", "internal/lab/runner/local.go", "internal/lab/report/outcomes.go", "internal/lab/searchrunner/",
 	"internal/lab/measure/manifest.go",     // /proc and /sys
 	"internal/storm/doctor/examine/way.go", // whether a file can be opened

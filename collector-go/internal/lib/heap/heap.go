@@ -1,4 +1,8 @@
-package main
+// Package heap sets how far the Go heap of this process may grow, by how much of it is in use and how fast the program
+// allocates. It knows nothing else of the program.
+//
+// Start with Tend; Most says how large the heap may get.
+package heap
 
 import (
 	"math"
@@ -13,37 +17,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Go's collector lets the heap grow by as much again as lives in it: a small heap is collected all the time, a large
-// one takes twice its size. What is spent at a given rate of allocation is least, for the memory that all heaps
-// together take, where the room that a heap gets rises with the square root of what lives in it times what it allocates
-// a second (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022). Here what lives is
-// mostly series, and a busy collector allocates tens of MB a second for messages whatever their number; beyond that it
-// gets no more room. One that idles, or is sent a sample a second, needs a quarter of the room: it collects less than
-// once in ten seconds.
+// By default Go lets the heap grow by 100% of the live heap. That collects a small heap all the time, and doubles a large
+// one. For a given amount of memory, garbage collection costs least if the headroom of a heap grows with the square root
+// of live bytes times allocation rate (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022).
+//
+// Here live bytes are mostly series. A busy collector allocates tens of MB a second for messages, whatever the number of
+// series; a higher rate gets no more headroom. A collector that is idle, or receives a sample a second, needs a quarter
+// of the headroom: it collects less than once in ten seconds.
 const (
-	evenHeapBytes = 256 << 20 // a heap of which so much lives gets as much again
-	busyBytes     = 32 << 20  // allocated a second: so much and more takes all of the room
+	evenHeapBytes = 256 << 20 // a live heap of this size gets 100% headroom
+	busyBytes     = 32 << 20  // a second: this allocation rate, and any higher one, gets all of the headroom
 	idleBytes     = busyBytes / 16
-	settlesIn     = 10 * time.Second // how long what was allocated before counts
-	leastPercent  = 25               // of what lives, for room
+	settlesIn     = 10 * time.Second // time constant of the allocation rate
+	leastPercent  = 25               // of the live heap
 	mostPercent   = 400
 	tendEvery     = time.Second
-	calmBytes     = busyBytes / 4 // allocated a second: one that takes so little gives back what it does not need
-	leastSpare    = 32 << 20      // that is worth giving back
+	calmBytes     = busyBytes / 4 // a second: at this rate or less, unused memory is returned
+	leastSpare    = 32 << 20      // bytes that are worth returning
 	// of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
 	limitPart = 0.8
 )
 
-// roomPercent is how much a heap may grow, in percent of what lives in it, where so much is allocated a second.
-func roomPercent(liveBytes uint64, bytesPerS float64) int {
+// headroomPercent is by how many percent of the live heap it may grow, at an allocation rate in bytes a second.
+func headroomPercent(liveBytes uint64, bytesPerS float64) int {
 	share := min(max(bytesPerS, idleBytes), busyBytes) / busyBytes
 	percent := 100 * math.Sqrt(share*evenHeapBytes/float64(max(liveBytes, 1)))
 	return int(min(max(percent, leastPercent), mostPercent))
 }
 
-// tendGarbage sets how far the heap may grow, by what lives in it, until stop is called. Who sets GOGC or GOMEMLIMIT
-// has the say.
-func tendGarbage() (stop func()) {
+// Tend adjusts how far the heap may grow once a second, until stop is called. The environment variables GOGC and
+// GOMEMLIMIT, if set, take precedence.
+func Tend() (stop func()) {
 	if bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); is && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(limitPart * float64(bytes)))
 	}
@@ -75,7 +79,7 @@ func tend(stopping <-chan struct{}) {
 		rate.take(heap[1].Value.Uint64(), time.Now())
 		// setting it stops all for a moment
 		live := heap[0].Value.Uint64()
-		if wanted := roomPercent(live, rate.perS); 10*wanted > 11*set || 10*wanted < 9*set {
+		if wanted := headroomPercent(live, rate.perS); 10*wanted > 11*set || 10*wanted < 9*set {
 			debug.SetGCPercent(wanted)
 			set = wanted
 		}
@@ -129,9 +133,9 @@ func (a *allocation) take(bytes uint64, now time.Time) {
 	a.bytes, a.at = bytes, now
 }
 
-// mostHeap is how large the Go heap may get, bytes: GOMEMLIMIT, or else a part of what the control group or the machine
+// Most is how large the Go heap may get, bytes: GOMEMLIMIT, or else a part of what the control group or the machine
 // allows; 0 where that is not known.
-func mostHeap() int64 {
+func Most() int64 {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return debug.SetMemoryLimit(-1)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/redact"
 )
 
 // kept is a log that a test reads while it is written.
@@ -69,27 +68,8 @@ func TestATokenInAStoresURLIsNotLogged(t *testing.T) {
 				return bytes.Contains([]byte(text), []byte("store=m")) &&
 					bytes.Contains([]byte(text), []byte("store=i"))
 			}, time.Minute, 10*time.Millisecond)
-			assert.Contains(t, log.String(), hidden)
+			assert.Contains(t, log.String(), redact.Hidden)
 			assert.NotContains(t, log.String(), "s3cr")
 		})
 	}
-}
-
-func TestSecretsAreHidden(t *testing.T) {
-	c := config.Default()
-	c.Stores["remote_write"]["a"] = &config.Store{URL: "http://m/?token=a%2Fsecret&db=1"}
-	s := secretsOf(c)
-	assert.Equal(t, "Post \"http://m/?(hidden)\": refused", s.hide(`Post "http://m/?token=a%2Fsecret&db=1": refused`))
-	assert.Equal(t, "http://m/write?db=1&token=(hidden) and (hidden)",
-		s.hide("http://m/write?db=1&token=a%2Fsecret and a/secret"))
-	plain := fmt.Errorf("x: %w", io.EOF)
-	assert.ErrorIs(t, s.hideError(plain), io.EOF)
-	assert.EqualError(t, s.hideError(errors.New("of a/secret")), "of (hidden)")
-	assert.NoError(t, s.hideError(nil))
-
-	var text bytes.Buffer
-	s.logger(slog.New(slog.NewTextHandler(&text, nil))).With("with", "a/secret").WithGroup("g").Info("of a/secret",
-		"error", errors.New("in a/secret"), "n", 1, slog.Group("h", "deep", "a/secret"))
-	assert.NotContains(t, text.String(), "secret")
-	assert.Contains(t, text.String(), `msg="of (hidden)" with=(hidden) g.error="in (hidden)" g.n=1 g.h.deep=(hidden)`)
 }

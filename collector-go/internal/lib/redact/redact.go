@@ -1,4 +1,7 @@
-package main
+// Package redact keeps secrets out of logs and errors: values in the query of a URL, such as ?token=, and the user and
+// password of any URL. Libraries put URLs into their errors, and errors are logged. It does not know which settings hold
+// secrets.
+package redact
 
 import (
 	"context"
@@ -9,25 +12,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
-// secrets are texts that are not to be said: what comes after the question mark in a store's URL, such as ?token=.
-// Libraries put URLs into their errors, and errors are logged. The user and password of any URL are hidden too.
-type secrets []string
+// Secrets are texts that must not be printed.
+type Secrets []string
 
-// hidden stands where a secret was.
-const hidden = "(hidden)"
+// Hidden replaces a secret.
+const Hidden = "(hidden)"
 
-// secretsOf are those of the settings.
-func secretsOf(c config.Config) (all secrets) {
-	for _, kind := range c.Stores {
-		for _, store := range kind {
-			all = append(all, queryOf(store.URL)...)
-		}
+// Of returns the secrets in the queries of URLs.
+func Of(urls ...string) (all Secrets) {
+	for _, url := range urls {
+		all = append(all, queryOf(url)...)
 	}
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a whole before its parts
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a whole query before its parts
 	return slices.Compact(all)
 }
 
@@ -56,34 +55,36 @@ func queryOf(address string) (all []string) {
 	return all
 }
 
-func (s secrets) hide(text string) string {
+// Hide replaces the secrets in a text, and the user and password of any URL in it.
+func (s Secrets) Hide(text string) string {
 	for _, secret := range s {
-		text = strings.ReplaceAll(text, secret, hidden)
+		text = strings.ReplaceAll(text, secret, Hidden)
 	}
 	return address.Hide(text)
 }
 
-// hideError is an error without secrets; one that has none keeps what it wraps.
-func (s secrets) hideError(err error) error {
-	if err == nil || s.hide(err.Error()) == err.Error() {
+// HideError returns an error without secrets. An error that has none is returned as it is, so that it keeps what it
+// wraps.
+func (s Secrets) HideError(err error) error {
+	if err == nil || s.Hide(err.Error()) == err.Error() {
 		return err
 	}
-	return errors.New(s.hide(err.Error()))
+	return errors.New(s.Hide(err.Error()))
 }
 
-// logger logs as l does, without secrets.
-func (s secrets) logger(l *slog.Logger) *slog.Logger {
+// Logger returns a logger that hides secrets in messages and attributes before l receives them.
+func (s Secrets) Logger(l *slog.Logger) *slog.Logger {
 	return slog.New(redacting{l.Handler(), s})
 }
 
 type redacting struct {
 	slog.Handler
-	secrets secrets
+	secrets Secrets
 }
 
 // Handle implements slog.Handler.
 func (r redacting) Handle(ctx context.Context, record slog.Record) error {
-	clean := slog.NewRecord(record.Time, record.Level, r.secrets.hide(record.Message), record.PC)
+	clean := slog.NewRecord(record.Time, record.Level, r.secrets.Hide(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(r.attribute(a))
 		return true
@@ -108,10 +109,10 @@ func (r redacting) WithGroup(name string) slog.Handler {
 func (r redacting) attribute(a slog.Attr) slog.Attr {
 	switch v := a.Value.Resolve(); v.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(r.secrets.hide(v.String()))
+		a.Value = slog.StringValue(r.secrets.Hide(v.String()))
 	case slog.KindAny:
-		if text := fmt.Sprint(v.Any()); r.secrets.hide(text) != text {
-			a.Value = slog.StringValue(r.secrets.hide(text))
+		if text := fmt.Sprint(v.Any()); r.secrets.Hide(text) != text {
+			a.Value = slog.StringValue(r.secrets.Hide(text))
 		}
 	case slog.KindGroup:
 		var clean []slog.Attr

@@ -1,4 +1,4 @@
-package main
+package heap
 
 import (
 	"math"
@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRoomOfTheHeap(t *testing.T) {
+func TestHeadroom(t *testing.T) {
 	for live, percent := range map[uint64]int{0: 400, 8 << 20: 400, 64 << 20: 200, 256 << 20: 100, 1 << 30: 50,
 		4 << 30: 25, 1 << 40: 25} {
-		assert.Equal(t, percent, roomPercent(live, busyBytes), "%d bytes live", live)
-		assert.Equal(t, percent, roomPercent(live, 100*busyBytes), "%d bytes live", live)
+		assert.Equal(t, percent, headroomPercent(live, busyBytes), "%d bytes live", live)
+		assert.Equal(t, percent, headroomPercent(live, 100*busyBytes), "%d bytes live", live)
 	}
 	for live, percent := range map[uint64]int{0: 400, 64 << 20: 50, 256 << 20: 25, 4 << 30: 25} {
-		assert.Equal(t, percent, roomPercent(live, 0), "%d bytes live", live)
+		assert.Equal(t, percent, headroomPercent(live, 0), "%d bytes live", live)
 	}
-	assert.Equal(t, 100, roomPercent(64<<20, busyBytes/4))
+	assert.Equal(t, 100, headroomPercent(64<<20, busyBytes/4))
 }
 
 // What is allocated counts at once, and for a while.

@@ -1,4 +1,6 @@
-package main
+// Package upgrade converts the data directory of bullet-metrics 0.1.0, which kept slices in blocks of Prometheus' tsdb,
+// to the grid store. It goes with 0.3.0, as CHANGELOG announces.
+package upgrade
 
 import (
 	"context"
@@ -24,10 +26,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// editionDir is where an older program kept its slices, as blocks of Prometheus' tsdb; convertedFile, in it, records up
-// to where they have been taken over.
+// OldDir, in the data directory, is where an older program kept its slices. convertedFile, in OldDir, records up to which
+// time they have been converted.
 const (
-	editionDir    = "embedded"
+	OldDir        = "embedded"
 	convertedFile = "converted"
 )
 
@@ -47,9 +49,10 @@ type conversion struct {
 // conversionStep is how much time is taken over between two notes of the progress.
 const conversionStep = int64(time.Hour / time.Millisecond)
 
-// convert takes over what an older program left in a data directory, if it left anything, and then deletes it there.
-func convert(ctx context.Context, dataDir string, keep grid.Options, logger *slog.Logger) (err error) {
-	dir := filepath.Join(dataDir, editionDir)
+// Convert moves the slices of an older program in dataDir to the grid store at gridDir, and then deletes OldDir. It does
+// nothing if dataDir has none. If it is interrupted, the next call continues where this one ended.
+func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, logger *slog.Logger) (err error) {
+	dir := filepath.Join(dataDir, OldDir)
 	edition, err := blocks.OpenEdition(dir)
 	if err != nil || edition == nil {
 		return err
@@ -60,7 +63,7 @@ func convert(ctx context.Context, dataDir string, keep grid.Options, logger *slo
 		}
 	}()
 	keep.Registerer = nil
-	store, err := grid.Open(filepath.Join(dataDir, gridDir), keep)
+	store, err := grid.Open(gridDir, keep)
 	if err != nil {
 		return err
 	}
