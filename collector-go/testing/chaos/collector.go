@@ -219,7 +219,7 @@ next:
 	return sum
 }
 
-// plain has no proxy: what is asked is on this machine, or on one that a row has made.
+// plain has no proxy: what is asked is on this machine, or on one that a scenario has made.
 var plain = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4,
 	IdleConnTimeout: 10 * time.Second}}
 

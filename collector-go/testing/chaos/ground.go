@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Ground is where a row is played: the program under trial, a directory of its own, the seed.
+// Ground is where a scenario is played: the program under trial, a directory of its own, the seed.
 type Ground struct {
 	// Binary is build/bullet-metrics.
 	Binary string
 	// Version is the version that the program reports.
 	Version string
-	// Dir is the row's own; empty at its start.
+	// Dir is the scenario's own; empty at its start.
 	Dir string
 	// Seed makes the tries: each draws from Random(try).
 	Seed uint64

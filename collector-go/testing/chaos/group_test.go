@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that is ended while it plays a row leaves no test, and so no cluster, behind.
+// A program that is ended while it plays a scenario leaves no test, and so no cluster, behind.
 func TestWhatACommandStartedEndsWithIt(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Play plays a row on ground whose Dir it empties before, and afterwards where every promise was kept: else the
-// collector's log and data stay for whoever looks into it. That a row could not be played is in its outcome as broken.
-func Play(ctx context.Context, row Row, ground Ground, tries int) Result {
+// Play plays a scenario on ground whose Dir it empties before, and afterwards where every promise was kept: else the
+// collector's log and data stay for whoever looks into it. That a scenario could not be played is in its outcome as broken.
+func Play(ctx context.Context, row Scenario, ground Ground, tries int) Result {
 	begun := time.Now()
 	outcome, err := play(ctx, row, &ground, tries)
 	if err != nil {
@@ -27,7 +27,7 @@ func Play(ctx context.Context, row Row, ground Ground, tries int) Result {
 		ended.UTC().Truncate(time.Second)}
 }
 
-func play(ctx context.Context, row Row, ground *Ground, tries int) (Outcome, error) {
+func play(ctx context.Context, row Scenario, ground *Ground, tries int) (Outcome, error) {
 	if err := os.RemoveAll(ground.Dir); err != nil {
 		return Outcome{}, err
 	}

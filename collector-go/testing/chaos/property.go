@@ -23,7 +23,7 @@ type property struct {
 	first, count string
 	// atOnce is how many a process plays.
 	atOnce int
-	// each are figures of the tally of which a row has some, or it tried less than it says.
+	// each are figures of the tally of which a scenario has some, or it tried less than it says.
 	each []string
 }
 

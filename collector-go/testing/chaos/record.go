@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Result is a row with what came of it.
+// Result is a scenario with what came of it.
 type Result struct {
 	Number int    `json:"row"`
 	Fault  string `json:"fault"`
 	Outcome
 	Verdict string  `json:"verdict"`
 	Seconds float64 `json:"seconds"`
-	// Version is of the program under trial, Date when the row ended.
+	// Version is of the program under trial, Date when the scenario ended.
 	Version string    `json:"version"`
 	Date    time.Time `json:"date"`
 }
@@ -54,16 +54,16 @@ func (r *Record) path() string {
 	return filepath.Join(r.dir, fmt.Sprintf("chaos-seed%d-scale%g.json", r.Seed, r.Scale))
 }
 
-// Whole reports whether a row is there with all its tries and every promise kept by this version of the program. A
+// Whole reports whether a scenario is there with all its tries and every promise kept by this version of the program. A
 // version that is -dirty names no program.
-func (r *Record) Whole(row Row, version string) bool {
+func (r *Record) Whole(row Scenario, version string) bool {
 	return slices.ContainsFunc(r.Faults, func(f Result) bool {
 		return f.Number == row.Number && f.Version == version && !strings.HasSuffix(version, "-dirty") && f.Kept() &&
 			f.Tries >= row.Tries(r.Scale)
 	})
 }
 
-// Keep writes what a row came to, over what it came to before.
+// Keep writes what a scenario came to, over what it came to before.
 func (r *Record) Keep(result Result) error {
 	now, err := ReadRecord(r.dir, r.Seed, r.Scale) // another process may have played others
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // A run goes on where the one before it was ended; results of another version, seed or scale do not count for this one.
 func TestARecordKeepsWhatWasPlayed(t *testing.T) {
 	dir := t.TempDir()
-	row := Row{Number: 5, Fault: "disk full", Full: 100}
+	row := Scenario{Number: 5, Fault: "disk full", Full: 100}
 	first, err := ReadRecord(dir, 1, 0.1)
 	require.NoError(t, err)
 	beside, err := ReadRecord(dir, 1, 0.1)
@@ -28,7 +28,7 @@ func TestARecordKeepsWhatWasPlayed(t *testing.T) {
 	require.Equal(t, played, again.Faults[1])
 	require.True(t, again.Whole(row, "v1"))
 	require.False(t, again.Whole(row, "v2"), "another version")
-	require.False(t, again.Whole(Row{Number: 5, Full: 1000}, "v1"), "fewer tries than the row has now")
+	require.False(t, again.Whole(Scenario{Number: 5, Full: 1000}, "v1"), "fewer tries than the row has now")
 	other, err := ReadRecord(dir, 2, 0.1)
 	require.NoError(t, err)
 	require.Empty(t, other.Faults, "another seed")

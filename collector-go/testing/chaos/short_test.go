@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostOfARow is how long the durations of a row are that has one try.
+// mostOfARow is how long the durations of a scenario are that has one try.
 const mostOfARow = 0.05
 
 // TestAFewOfEach plays a few tries of each row that no other test plays, but for those about time and memory.
@@ -21,7 +21,7 @@ func TestAFewOfEach(t *testing.T) {
 	require.NoError(t, err)
 	binary := filepath.Join(repository, "build", "bullet-metrics")
 	require.FileExists(t, binary, "make test-chaos builds it")
-	for _, row := range Rows() {
+	for _, row := range Scenarios() {
 		if row.Short == 0 {
 			continue
 		}

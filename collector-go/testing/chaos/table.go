@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// WriteTable writes one line a row, and behind them what was measured and what is broken.
+// WriteTable writes one line a scenario, and behind them what was measured and what is broken.
 func WriteTable(to io.Writer, results []Result) error {
 	for _, r := range results {
 		for _, line := range r.Measured {

@@ -126,12 +126,12 @@ func versionOf(ctx context.Context, binary string) (string, error) {
 }
 
 // chosen are the rows that a list names; all for an empty one.
-func chosen(list string) ([]chaos.Row, error) {
-	all := chaos.Rows()
+func chosen(list string) ([]chaos.Scenario, error) {
+	all := chaos.Scenarios()
 	if list == "" {
 		return all, nil
 	}
-	var rows []chaos.Row
+	var rows []chaos.Scenario
 next:
 	for _, text := range strings.Split(list, ",") {
 		number, err := strconv.Atoi(strings.TrimSpace(text))

@@ -18,11 +18,11 @@ import (
 // both.
 
 // worker is row 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies that are
-// killed, are played with it, since each goes by the alerts that wake somebody; a part of the row is the SIGKILL alone,
+// killed, are played with it, since each goes by the alerts that wake somebody; a part of the scenario is the SIGKILL alone,
 // since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the worker's SIGKILL
 // in make test.
-func worker() Row {
-	return Row{Number: 18, Fault: "worker killed", Full: 3, Long: true,
+func worker() Scenario {
+	return Scenario{Number: 18, Fault: "worker killed", Full: 3, Long: true,
 		Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {
 			played, long := "TestRunningTopology/(collector_killed|measured|worker_killed|journal)",
 				"BULLET_METRICS_LONG="
@@ -43,9 +43,9 @@ func worker() Row {
 
 // collectorRestarts is row 19: the collector killed again and again while a topology runs. So many kills in a run of
 // the cluster, since the launcher abandons a collector that died ten times.
-func collectorRestarts() Row {
+func collectorRestarts() Scenario {
 	const killsOfARun = 8
-	return Row{Number: 19, Fault: "collector restarted", Full: 24, Long: true,
+	return Scenario{Number: 19, Fault: "collector restarted", Full: 24, Long: true,
 		Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {
 			for played := 0; played < tries; played += killsOfARun {
 				kills := min(killsOfARun, tries-played)
@@ -65,8 +65,8 @@ func collectorRestarts() Row {
 }
 
 // blackhole is row 20: a collector that accepts connections and never answers, for an hour.
-func blackhole() Row {
-	return Row{Number: 20, Fault: "collector dead for an hour", Full: 1, Long: true,
+func blackhole() Scenario {
+	return Scenario{Number: 20, Fault: "collector dead for an hour", Full: 1, Long: true,
 		Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {
 			return g.hostile(ctx, "BLACKHOLE", g.Duration(time.Hour, 20*time.Second))
 		}}

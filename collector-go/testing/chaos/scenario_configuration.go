@@ -14,8 +14,8 @@ import (
 
 // configuration is row 22: a good file of settings that someone changed for the worse. A try is a file; the program is
 // started with it, and has to refuse it with the file, the line and, of a key that is not known, the nearest that is.
-func configuration() Row {
-	return Row{Number: 22, Fault: "configuration", Full: 200, Short: 8, Try: playConfigurations}
+func configuration() Scenario {
+	return Scenario{Number: 22, Fault: "configuration", Full: 200, Short: 8, Try: playConfigurations}
 }
 
 // soundSettings is a file in which every line is a setting. Each try makes one line wrong.

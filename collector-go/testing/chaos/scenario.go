@@ -9,25 +9,25 @@ import (
 	"slices"
 )
 
-// Row is one fault of the table in docs/reliability.md.
-type Row struct {
+// Scenario is one fault of the table in docs/reliability.md.
+type Scenario struct {
 	// Number is the table's, 1 to 25.
 	Number int
 	// Fault is its name in the table: "SIGKILL", "power loss", ...
 	Fault string
-	// Full is how many tries make the row whole, at scale 1.
+	// Full is how many tries make the scenario whole, at scale 1.
 	Full int
-	// Short is how many tries `make test` plays; 0 where its other tests play the fault already, or where the row is
+	// Short is how many tries `make test` plays; 0 where its other tests play the fault already, or where the scenario is
 	// about time or memory.
 	Short int
-	// Long is set for a row about time or memory, whose length --skip-long spares.
+	// Long is set for a scenario about time or memory, whose length --skip-long spares.
 	Long bool
-	// Try plays the fault so often. It returns an error where the row could not be played; a broken promise is in the
+	// Try plays the fault so often. It returns an error where the scenario could not be played; a broken promise is in the
 	// Outcome.
 	Try func(ctx context.Context, ground *Ground, tries int) (Outcome, error)
 }
 
-// Outcome is what came of a row's tries, in samples, as the ledger counts them.
+// Outcome is what came of a scenario's tries, in samples, as the ledger counts them.
 type Outcome struct {
 	Tries        int   `json:"tries"`
 	Acknowledged int64 `json:"acknowledged"`
@@ -76,19 +76,19 @@ func (o Outcome) Verdict() string {
 	return "FAIL"
 }
 
-// Tries is how many make the row at a scale: one at least.
-func (r Row) Tries(scale float64) int {
+// Tries is how many make the scenario at a scale: one at least.
+func (r Scenario) Tries(scale float64) int {
 	return max(1, int(math.Round(float64(r.Full)*scale)))
 }
 
-// Rows are all that can be played, in the order of the table.
-func Rows() []Row {
-	rows := []Row{
+// Scenarios are all that can be played, in the order of the table.
+func Scenarios() []Scenario {
+	rows := []Scenario{
 		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(),
 		order(), clocks(), malformed(), oversize(),
-		slowLoris(), floods(), identities(), cardinality(), worker(), collectorRestarts(), blackhole(),
+		slowClientScenario(), floods(), identities(), cardinality(), worker(), collectorRestarts(), blackhole(),
 		partition(), configuration(), soak(), upgrade(), everything(),
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return a.Number - b.Number })
+	slices.SortFunc(rows, func(a, b Scenario) int { return a.Number - b.Number })
 	return rows
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // oversize is row 13: what is far too large. A try is one such request.
-func oversize() Row {
-	return Row{Number: 13, Fault: "oversize", Full: 300, Short: len(oversizes), Try: playOversizes}
+func oversize() Scenario {
+	return Scenario{Number: 13, Fault: "oversize", Full: 300, Short: len(oversizes), Try: playOversizes}
 }
 
 const oversizeMemory = 32 << 20

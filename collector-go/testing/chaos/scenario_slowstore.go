@@ -8,8 +8,8 @@ import (
 
 // slowStore is row 9: of two stores on the network one answers a byte a second, or after half a minute, or not at all.
 // A try is one of these for a while.
-func slowStore() Row {
-	return Row{Number: 9, Fault: "slow store", Full: 20, Short: 1, Try: playSlowStores}
+func slowStore() Scenario {
+	return Scenario{Number: 9, Fault: "slow store", Full: 20, Short: 1, Try: playSlowStores}
 }
 
 // slowStoreMemory is what a store that does not keep up may cost: the journal is its queue.

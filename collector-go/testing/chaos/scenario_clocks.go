@@ -18,8 +18,8 @@ import (
 // clocks is row 11: clocks step by a second to twelve hours. A try is a producer whose clock steps, against the
 // program, and a history in which the collector's does, inside the process: the system lets nobody step the clock of
 // one process.
-func clocks() Row {
-	return Row{Number: 11, Fault: "clocks", Full: 1000, Short: 6, Try: playClocks}
+func clocks() Scenario {
+	return Scenario{Number: 11, Fault: "clocks", Full: 1000, Short: 6, Try: playClocks}
 }
 
 // fewClocks is below which the tests inside the process are left out: `make test` runs them anyway.

@@ -13,8 +13,8 @@ import (
 )
 
 // cardinality is row 17: one topology makes up a million label sets in a minute. A try is a label set.
-func cardinality() Row {
-	return Row{Number: 17, Fault: "cardinality", Full: 1_000_000, Short: 20_000, Try: playCardinality}
+func cardinality() Scenario {
+	return Scenario{Number: 17, Fault: "cardinality", Full: 1_000_000, Short: 20_000, Try: playCardinality}
 }
 
 const (

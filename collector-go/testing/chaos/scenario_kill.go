@@ -9,8 +9,8 @@ import (
 )
 
 // kill is row 1: SIGKILL in a loop, 50 to 600 ms after the process' start or after it was ready, under load.
-func kill() Row {
-	return Row{Number: 1, Fault: "SIGKILL", Full: 1000, Short: 12, Try: playKills}
+func kill() Scenario {
+	return Scenario{Number: 1, Fault: "SIGKILL", Full: 1000, Short: 12, Try: playKills}
 }
 
 // killsOfADirectory bounds what the data directory grows to: so many kills, then what was acknowledged is held against

@@ -20,8 +20,8 @@ import (
 
 // identities is row 16: who may not send, and certificates and tokens that change in mid-stream. A try is one of the
 // wrong callers, or a rotation: there are as many of these as rounds through all callers.
-func identities() Row {
-	return Row{Number: 16, Fault: "identities", Full: 300, Short: 12, Try: playIdentities}
+func identities() Scenario {
+	return Scenario{Number: 16, Fault: "identities", Full: 300, Short: 12, Try: playIdentities}
 }
 
 // stranger is a caller who is to be turned away.

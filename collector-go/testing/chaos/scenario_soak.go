@@ -7,8 +7,8 @@ import (
 )
 
 // soak is row 23: load for an hour, a kill every ten minutes, and what the process takes is looked at all the while.
-func soak() Row {
-	return Row{Number: 23, Fault: "soak", Full: 1, Long: true, Try: playSoak}
+func soak() Scenario {
+	return Scenario{Number: 23, Fault: "soak", Full: 1, Long: true, Try: playSoak}
 }
 
 // A soak has six lives of the collector, whatever the scale; taken is read this often in each.

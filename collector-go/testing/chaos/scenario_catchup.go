@@ -7,8 +7,8 @@ import (
 )
 
 // catchUp is row 8: a store on the network has been down for an hour of event time, and is back. A try is such an hour.
-func catchUp() Row {
-	return Row{Number: 8, Fault: "catching up", Full: 3, Long: true, Try: playCatchUps}
+func catchUp() Scenario {
+	return Scenario{Number: 8, Fault: "catching up", Full: 3, Long: true, Try: playCatchUps}
 }
 
 const (

@@ -14,8 +14,8 @@ import (
 )
 
 // floods is row 15: ten thousand connections, and a thousand streams on one. A try is a connection.
-func floods() Row {
-	return Row{Number: 15, Fault: "floods", Full: 10_000, Long: true, Try: playFloods}
+func floods() Scenario {
+	return Scenario{Number: 15, Fault: "floods", Full: 10_000, Long: true, Try: playFloods}
 }
 
 const (

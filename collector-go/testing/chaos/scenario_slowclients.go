@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// slowLoris is row 14: a thousand connections that send a byte a second, on both ports. A try is a connection.
-func slowLoris() Row {
-	return Row{Number: 14, Fault: "slow-loris", Full: 1000, Long: true, Try: playSlowLoris}
+// slowClientScenario is row 14: a thousand connections that send a byte a second, on both ports. A try is a connection.
+func slowClientScenario() Scenario {
+	return Scenario{Number: 14, Fault: "slow-loris", Full: 1000, Long: true, Try: playSlowClients}
 }
 
 const (
-	cutWithin = 30 * time.Second
-	lorisGone = 90 * time.Second // then it is not cut at all
+	cutWithin      = 30 * time.Second
+	slowClientGone = 90 * time.Second // then it is not cut at all
 )
 
 // loopbackFrom is one of this host's own addresses: an address may have its share of connections alone.
 func loopbackFrom(n int) string { return fmt.Sprintf("127.0.%d.%d", 1+n/250%250, 1+n%250) }
 
-func playSlowLoris(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
+func playSlowClients(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
 	c, err := g.Start(ctx, Settings{})
 	if err != nil {
 		return o, err
@@ -40,7 +40,7 @@ func playSlowLoris(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 	if err != nil {
 		return o, err
 	}
-	herd := &lorisHerd{longest: map[string]time.Duration{}}
+	herd := &slowClients{longest: map[string]time.Duration{}}
 	err = beat.Compare(ctx, &o, fmt.Sprintf("%d connections of 1 byte/s", tries),
 		g.Duration(30*time.Second, 10*time.Second), func() error {
 			return herd.live(ctx, c, tries)
@@ -48,7 +48,7 @@ func playSlowLoris(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 	if err != nil {
 		return o, err
 	}
-	for _, kind := range lorisKinds {
+	for _, kind := range slowKinds {
 		if longest := herd.longest[kind.name]; longest > cutWithin {
 			o.Broken = append(o.Broken, fmt.Sprintf("%s: cut after %.1f s, at most %s", kind.name,
 				longest.Seconds(), cutWithin))
@@ -70,26 +70,26 @@ func playSlowLoris(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 	return o, err
 }
 
-// lorisHerd is many of them at once.
-type lorisHerd struct {
+// slowClients is many of them at once.
+type slowClients struct {
 	mu      sync.Mutex
 	longest map[string]time.Duration // by kind
 	atOnce  int                      // there was no place for them
 	broken  []string
 }
 
-func (h *lorisHerd) live(ctx context.Context, c *Collector, connections int) error {
-	ctx, cancel := context.WithTimeout(ctx, lorisGone)
+func (h *slowClients) live(ctx context.Context, c *Collector, connections int) error {
+	ctx, cancel := context.WithTimeout(ctx, slowClientGone)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
 	for i := range connections {
-		kind := lorisKinds[i%len(lorisKinds)]
+		kind := slowKinds[i%len(slowKinds)]
 		to := c.GRPC()
 		if kind.http {
 			to = c.HTTP()
 		}
-		l, err := newLoris(ctx, loopbackFrom(i), to)
+		l, err := newSlowClient(ctx, loopbackFrom(i), to)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (h *lorisHerd) live(ctx context.Context, c *Collector, connections int) err
 	return nil
 }
 
-func (h *lorisHerd) said() string {
+func (h *slowClients) said() string {
 	var kinds []string
 	for name, longest := range h.longest {
 		kinds = append(kinds, fmt.Sprintf("%s %.1f s", name, longest.Seconds()))

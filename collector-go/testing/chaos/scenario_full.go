@@ -16,8 +16,8 @@ import (
 // fullDisk is row 5: a small tmpfs is filled to its last byte, batches are turned away, room comes back, batches are
 // taken, and the collector is opened again. Some tries start the collector while not a byte is free, and some have data
 // that is old enough to go.
-func fullDisk() Row {
-	return Row{Number: 5, Fault: "disk full", Full: 100, Short: 3, Try: playFullDisks}
+func fullDisk() Scenario {
+	return Scenario{Number: 5, Fault: "disk full", Full: 100, Short: 3, Try: playFullDisks}
 }
 
 // disksAtOnce: a try waits most of the time, since a collector on a full disk looks for room once a second.

@@ -16,9 +16,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// loris is a connection that sends a byte a second of something that never ends, and does everything else as it should:
+// slow client is a connection that sends a byte a second of something that never ends, and does everything else as it should:
 // it reads, and answers pings between its frames.
-type loris struct {
+type slowClient struct {
 	connection net.Conn
 	drip       func(ctx context.Context) error // sends the next byte
 
@@ -27,22 +27,22 @@ type loris struct {
 	inside bool // of a frame: nothing else may be written
 }
 
-// lorisKind is how one is slow.
-type lorisKind struct {
+// slowKind is how one is slow.
+type slowKind struct {
 	name  string
 	http  bool
-	begin func(l *loris) error
+	begin func(l *slowClient) error
 }
 
 const dripEvery = time.Second
 
-var lorisKinds = []lorisKind{
-	{name: "gRPC, the preface", begin: func(l *loris) error {
+var slowKinds = []slowKind{
+	{name: "gRPC, the preface", begin: func(l *slowClient) error {
 		l.inside = true
 		l.drips([]byte(http2.ClientPreface))
 		return nil
 	}},
-	{name: "gRPC, a frame", begin: func(l *loris) error {
+	{name: "gRPC, a frame", begin: func(l *slowClient) error {
 		if err := l.preface(); err != nil {
 			return err
 		}
@@ -50,21 +50,21 @@ var lorisKinds = []lorisKind{
 		l.drips([]byte{0, 0x40, 0, byte(http2.FrameHeaders), 0, 0, 0, 0, 1})
 		return nil
 	}},
-	{name: "gRPC, pings of no stream", begin: func(l *loris) error {
+	{name: "gRPC, pings of no stream", begin: func(l *slowClient) error {
 		if err := l.preface(); err != nil {
 			return err
 		}
 		l.drips([]byte{0, 0, 8, byte(http2.FramePing), 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8})
 		return nil
 	}},
-	{name: "gRPC, the Open", begin: func(l *loris) error {
+	{name: "gRPC, the Open", begin: func(l *slowClient) error {
 		if err := errors.Join(l.preface(), l.headers()); err != nil {
 			return err
 		}
 		l.drip = func(context.Context) error { return l.data([]byte{0}) }
 		return l.data([]byte{0, 0, 0, 0x40})
 	}},
-	{name: "gRPC, a batch", begin: func(l *loris) error {
+	{name: "gRPC, a batch", begin: func(l *slowClient) error {
 		open, err := proto.Marshal(
 			&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "loris", Host: "h"}}})
 		if err != nil {
@@ -77,12 +77,12 @@ var lorisKinds = []lorisKind{
 		l.drip = func(context.Context) error { return l.data([]byte{0}) }
 		return nil
 	}},
-	{name: "HTTP, a header", http: true, begin: func(l *loris) error {
+	{name: "HTTP, a header", http: true, begin: func(l *slowClient) error {
 		l.inside = true
 		l.drips([]byte("GET /api/v1/query?query=1 HTTP/1.1\r\nHost: localhost\r\nX-Slow: x"))
 		return nil
 	}},
-	{name: "HTTP, a body", http: true, begin: func(l *loris) error {
+	{name: "HTTP, a body", http: true, begin: func(l *slowClient) error {
 		l.inside = true
 		l.drips([]byte("x"))
 		_, err := l.connection.Write(
@@ -92,7 +92,7 @@ var lorisKinds = []lorisKind{
 }
 
 // drips sends these bytes one by one, and the last one over and over.
-func (l *loris) drips(text []byte) {
+func (l *slowClient) drips(text []byte) {
 	l.drip = func(context.Context) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -104,12 +104,12 @@ func (l *loris) drips(text []byte) {
 	}
 }
 
-func (l *loris) preface() error {
+func (l *slowClient) preface() error {
 	_, err := l.connection.Write([]byte(http2.ClientPreface))
 	return errors.Join(err, l.framer.WriteSettings())
 }
 
-func (l *loris) headers() error {
+func (l *slowClient) headers() error {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{{":method", "POST"}, {":scheme", "http"},
@@ -122,24 +122,24 @@ func (l *loris) headers() error {
 	return l.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true})
 }
 
-func (l *loris) data(piece []byte) error {
+func (l *slowClient) data(piece []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.framer.WriteData(1, false, piece)
 }
 
-// newLoris connects from an address.
-func newLoris(ctx context.Context, from, to string) (*loris, error) {
+// newSlowClient connects from an address.
+func newSlowClient(ctx context.Context, from, to string) (*slowClient, error) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	connection, err := dialer.DialContext(ctx, "tcp", to)
 	if err != nil {
 		return nil, err
 	}
-	return &loris{connection: connection, framer: http2.NewFramer(connection, connection)}, nil
+	return &slowClient{connection: connection, framer: http2.NewFramer(connection, connection)}, nil
 }
 
 // live begins, drips until the collector closes the connection, and returns how long that took.
-func (l *loris) live(ctx context.Context, kind lorisKind) (time.Duration, error) {
+func (l *slowClient) live(ctx context.Context, kind slowKind) (time.Duration, error) {
 	defer l.connection.Close()
 	begun := time.Now()
 	if err := kind.begin(l); err != nil {
@@ -165,7 +165,7 @@ func (l *loris) live(ctx context.Context, kind lorisKind) (time.Duration, error)
 }
 
 // read takes what the collector sends until it closes the connection, and answers pings where a frame may be written.
-func (l *loris) read(kind lorisKind) {
+func (l *slowClient) read(kind slowKind) {
 	if kind.http {
 		buffer := make([]byte, 4096)
 		for {

@@ -18,9 +18,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Pulse is a good client at a steady rate, whatever the answers: it knows how long each batch took to be acknowledged,
+// Heartbeat is a good client at a steady rate, whatever the answers: it knows how long each batch took to be acknowledged,
 // from when it was to be sent. It begins before a fault does, and does not end for it.
-type Pulse struct {
+type Heartbeat struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
@@ -30,10 +30,10 @@ type Pulse struct {
 	failure error
 }
 
-const pulseEvery = 20 * time.Millisecond
+const heartbeatEvery = 20 * time.Millisecond
 
-// StartPulse connects from an address of this host; "" for the system's choice.
-func StartPulse(ctx context.Context, address, from string) (*Pulse, error) {
+// StartHeartbeat connects from an address of this host; "" for the system's choice.
+func StartHeartbeat(ctx context.Context, address, from string) (*Heartbeat, error) {
 	dialer := net.Dialer{}
 	if from != "" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
@@ -52,7 +52,7 @@ func StartPulse(ctx context.Context, address, from string) (*Pulse, error) {
 		cancel()
 		return nil, errors.Join(err, connection.Close())
 	}
-	p := &Pulse{cancel: cancel, ended: make(chan struct{}), due: map[uint64]time.Time{}}
+	p := &Heartbeat{cancel: cancel, ended: make(chan struct{}), due: map[uint64]time.Time{}}
 	var both sync.WaitGroup
 	both.Go(func() { p.fail(p.send(ctx, stream)) })
 	both.Go(func() { p.fail(p.receive(stream)) })
@@ -81,7 +81,7 @@ func openStream(ctx context.Context, connection *grpc.ClientConn, topology strin
 	return stream, err
 }
 
-func (p *Pulse) fail(err error) {
+func (p *Heartbeat) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failure == nil {
@@ -89,12 +89,12 @@ func (p *Pulse) fail(err error) {
 	}
 }
 
-func (p *Pulse) send(ctx context.Context, stream pb.IngestService_ExportClient) error {
+func (p *Heartbeat) send(ctx context.Context, stream pb.IngestService_ExportClient) error {
 	epoch := make([]byte, 16)
 	_, _ = rand.Read(epoch)
 	due := time.Now()
 	for sequence := uint64(1); ; sequence++ {
-		due = due.Add(pulseEvery)
+		due = due.Add(heartbeatEvery)
 		if wait(ctx, time.Until(due)) != nil {
 			return nil
 		}
@@ -114,7 +114,7 @@ func (p *Pulse) send(ctx context.Context, stream pb.IngestService_ExportClient) 
 	}
 }
 
-func (p *Pulse) receive(stream pb.IngestService_ExportClient) error {
+func (p *Heartbeat) receive(stream pb.IngestService_ExportClient) error {
 	acknowledged := uint64(0)
 	for {
 		answer, err := stream.Recv()
@@ -132,7 +132,7 @@ func (p *Pulse) receive(stream pb.IngestService_ExportClient) error {
 }
 
 // Forget begins a measurement.
-func (p *Pulse) Forget() {
+func (p *Heartbeat) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.took = nil
@@ -140,7 +140,7 @@ func (p *Pulse) Forget() {
 
 // P99 is the 99th percentile since Forget; what is still under way counts with what it took so far. It returns an error
 // where the good client was cut off.
-func (p *Pulse) P99() (time.Duration, error) {
+func (p *Heartbeat) P99() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failure != nil {
@@ -158,7 +158,7 @@ func (p *Pulse) P99() (time.Duration, error) {
 }
 
 // Stop ends it.
-func (p *Pulse) Stop() {
+func (p *Heartbeat) Stop() {
 	p.cancel()
 	<-p.ended
 }
@@ -166,7 +166,7 @@ func (p *Pulse) Stop() {
 // Beat is a good client of a collector, and one of a second collector on the same machine that nothing is done to: what
 // the machine's other work costs, the attack's own among it, both feel.
 type Beat struct {
-	tried, control *Pulse
+	tried, control *Heartbeat
 	beside         *Collector
 }
 
@@ -177,8 +177,8 @@ func (g *Ground) StartBeat(ctx context.Context, c *Collector) (*Beat, error) {
 		return nil, err
 	}
 	b := &Beat{beside: beside}
-	if b.control, err = StartPulse(ctx, beside.GRPC(), ""); err == nil {
-		b.tried, err = StartPulse(ctx, c.GRPC(), "")
+	if b.control, err = StartHeartbeat(ctx, beside.GRPC(), ""); err == nil {
+		b.tried, err = StartHeartbeat(ctx, c.GRPC(), "")
 	}
 	if err != nil {
 		b.Stop()
@@ -189,7 +189,7 @@ func (g *Ground) StartBeat(ctx context.Context, c *Collector) (*Beat, error) {
 
 // Stop ends all of it; it may be called twice.
 func (b *Beat) Stop() {
-	for _, p := range []*Pulse{b.tried, b.control} {
+	for _, p := range []*Heartbeat{b.tried, b.control} {
 		if p != nil {
 			p.Stop()
 		}

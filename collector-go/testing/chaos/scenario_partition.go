@@ -9,8 +9,8 @@ import (
 
 // partition is row 21: the network between producers and collector fails, in both directions or one, once or again and
 // again. A try is a failure.
-func partition() Row {
-	return Row{Number: 21, Fault: "partition", Full: 200, Short: 4, Try: playPartitions}
+func partition() Scenario {
+	return Scenario{Number: 21, Fault: "partition", Full: 200, Short: 4, Try: playPartitions}
 }
 
 const reconnectLimit = 10 * time.Second
