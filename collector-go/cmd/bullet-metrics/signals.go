@@ -24,7 +24,7 @@ const sameSignal = time.Second
 // children are in groups of their own, and only we can end them.
 func onSignals(parent context.Context, say *terminal) (ctx context.Context, hasten <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	signals, hurry := make(chan os.Signal, 2), make(chan struct{})
+	signals, requestCheckpoint := make(chan os.Signal, 2), make(chan struct{})
 	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end us before the children
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
@@ -35,12 +35,12 @@ func onSignals(parent context.Context, say *terminal) (ctx context.Context, hast
 		for <-signals; time.Since(first) < sameSignal; <-signals {
 		}
 		say.Say("killing everything")
-		close(hurry)
+		close(requestCheckpoint)
 	}()
 	if parent.Err() != nil {
 		cancel(interrupted{})
 	}
-	return ctx, hurry
+	return ctx, requestCheckpoint
 }
 
 // withoutTime leaves out of a log line what somebody at a terminal knows.

@@ -46,7 +46,7 @@ func (s *State) sleep(id uint32) {
 	}
 	e.set(asleep, true)
 	was := e.outcome
-	s.settle(e, Verdict{Outcome: Dormant})
+	s.settle(e, Verdict{Outcome: Inactive})
 	if was == Stored {
 		s.announce(id, e)
 	}

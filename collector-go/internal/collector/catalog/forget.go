@@ -25,7 +25,7 @@ func (s *State) Forget(ids []uint32) []Change {
 		}
 		if !e.is(asleep) {
 			e.set(asleep, true)
-			hashes = append(append(hashes, e.hash), s.settle(e, Verdict{Outcome: Dormant})...)
+			hashes = append(append(hashes, e.hash), s.settle(e, Verdict{Outcome: Inactive})...)
 			if e.is(spread) {
 				owns = append(owns, own{e.raw, s.template(e)})
 			}

@@ -76,10 +76,10 @@ func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) ui
 			version)
 	}
 	before := s.SeriesOf(topology)
-	s.MoveOut(topology)
+	s.DropTopology(topology)
 	s.read(d, v, here)
 	if err := d.Done(); err != nil {
-		s.MoveOut(topology)
+		s.DropTopology(topology)
 		return nil, fmt.Errorf("take up a topology's names: %w", err)
 	}
 	for _, known := range before {

@@ -135,7 +135,7 @@ func readCounts(d *metric.Decoder, counts map[string]uint64) {
 	}
 }
 
-// Resume returns every verdict that is not Dormant, those that take a series away first. A feed applies them after it
+// Resume returns every verdict that is not Inactive, those that take a series away first. A feed applies them after it
 // restored catalogue and slicer, so that a program with a newer table than the one that wrote the checkpoint acts by
 // its own; of those that store a series only where the slicer has it, as for the others Judge says so when they are
 // heard.

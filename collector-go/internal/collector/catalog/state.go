@@ -29,10 +29,10 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Stored  Outcome = iota + 1 // sliced by its rule
-	LeftOut                    // another series has the same
-	Refused                    // of no use
-	Dormant                    // not heard since its topology was started again; Judge wakes it
+	Stored   Outcome = iota + 1 // sliced by its rule
+	LeftOut                     // another series has the same
+	Refused                     // of no use
+	Inactive                    // not heard since its topology was started again; Judge wakes it
 )
 
 // Verdict is the catalogue's decision about a series. It may change when another series appears or disappears.
@@ -258,7 +258,7 @@ func (s *State) file(id uint32, e *entry) {
 	t := s.topology(e.raw.Topology)
 	e.source = int8(min(t.known.source(e.raw), math.MaxInt8))
 	of := s.template(e)
-	e.outcome = Dormant
+	e.outcome = Inactive
 	e.set(asleep, true)
 	e.set(yields, len(of.yields) > 0)
 	e.set(makes, len(of.makes) > 0)
@@ -354,7 +354,7 @@ func (s *State) reread(t *topology) {
 	for i, id := range t.series {
 		e := s.entries.get(id)
 		all[i] = before{s.template(e), e.outcome, !e.is(asleep)}
-		s.settle(e, Verdict{Outcome: Dormant})
+		s.settle(e, Verdict{Outcome: Inactive})
 		s.unfile(id, e)
 	}
 	s.refile(t)
@@ -381,7 +381,7 @@ func (s *State) reread(t *topology) {
 		case e.outcome != Stored:
 			s.announce(id, e)
 		case !slices.Equal(s.template(e).labels, all[i].of.labels):
-			s.changes = append(s.changes, Change{ID: id, Verdict: Verdict{Outcome: Dormant}})
+			s.changes = append(s.changes, Change{ID: id, Verdict: Verdict{Outcome: Inactive}})
 		}
 	}
 	for _, id := range t.series {

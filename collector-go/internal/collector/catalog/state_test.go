@@ -34,7 +34,7 @@ func sampledGC() metric.Raw {
 func say(changes []Change) (said []string) {
 	for _, c := range changes {
 		outcome := map[Outcome]string{Stored: "stored", LeftOut: "left out:", Refused: "refused:",
-			Dormant: "dormant"}[c.Verdict.Outcome]
+			Inactive: "dormant"}[c.Verdict.Outcome]
 		said = append(said, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.ID, outcome, c.Verdict.Reason)))
 	}
 	return said
@@ -59,7 +59,7 @@ func TestSamplerOverrulesStorm(t *testing.T) {
 	verdict, changes = s.Judge(2)
 	assert.Equal(t, Stored, verdict.Outcome, "another worker's")
 	assert.Equal(t, []string{"2 stored"}, say(changes), "the slicer lost it")
-	s.CountWithdrawn(1, 3)
+	s.CountRetracted(1, 3)
 	assert.Equal(t, map[string]uint64{ReasonSampler: 4}, s.Counts().LeftOut)
 }
 

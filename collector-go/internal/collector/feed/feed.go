@@ -228,7 +228,7 @@ func (f *Feed) Run(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return nil
 		case errors.Is(err, journal.ErrRead):
-			err = f.endure(ctx, reader, err)
+			err = f.retryRead(ctx, reader, err)
 		case err != nil:
 			return fmt.Errorf("feed %s: read the journal: %w", f.options.Name, err)
 		default:
@@ -274,13 +274,13 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 
 // endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
 // not give back. What was in there is missing in the store: its samples cannot be counted, the stretch is.
-func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error) error {
+func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
 		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position,
 			"giving_up_after", f.patience.GiveUp, "error", failure)
 	}
 	f.figures.failures.Inc()
-	delay, stepOver := f.patience.Failed()
+	delay, skip := f.patience.Failed()
 	if err := f.wait(ctx, delay); err != nil {
 		return err
 	}
@@ -338,15 +338,15 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 		f.ticks++
 		f.waiting++
 	}
-	hurried := f.hurried.Swap(false)
-	due := f.ticks >= f.options.CheckpointTicks || hurried
+	checkpointRequested := f.checkpointRequested.Swap(false)
+	due := f.ticks >= f.options.CheckpointTicks || checkpointRequested
 	if !due && !f.full() {
 		return nil
 	}
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
-	if hurried {
+	if checkpointRequested {
 		f.moveCursor(ctx)
 	}
 	if due {
@@ -358,9 +358,9 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 
 // hurry asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before upTo was
 // handed over: the journal has no more room. It is for any goroutine.
-func (f *Feed) hurry(upTo journal.Position) {
+func (f *Feed) requestCheckpoint(upTo journal.Position) {
 	if f.caught.Load() >= uint64(upTo) {
-		f.hurried.Store(true)
+		f.checkpointRequested.Store(true)
 	}
 }
 

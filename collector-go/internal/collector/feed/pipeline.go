@@ -75,10 +75,10 @@ func (p *pipeline) change(changes []catalog.Change) {
 		switch c.Verdict.Outcome {
 		case catalog.Stored:
 			p.slicer.Define(c.ID, c.Rule)
-		case catalog.Dormant:
+		case catalog.Inactive:
 			p.slicer.Detach(c.ID)
 		default:
-			p.catalog.CountWithdrawn(c.ID, p.slicer.Withdraw(c.ID))
+			p.catalog.CountRetracted(c.ID, p.slicer.Retract(c.ID))
 		}
 	}
 }
@@ -88,8 +88,8 @@ func (p *pipeline) batch(b *journal.Batch) {
 	if b.Notes != nil {
 		p.notes(b)
 	}
-	if p.slicer.CarriedBy(uint32(b.Producer)) == "" {
-		p.slicer.PutDownOf(p.producers[b.Producer].Topology)
+	if p.slicer.Owner(uint32(b.Producer)) == "" {
+		p.slicer.ReleaseOf(p.producers[b.Producer].Topology)
 	}
 	p.slicer.Passed(uint32(b.Producer), cmp.Or(b.Notes.GetFirstSendTimeMs(), b.SentMs))
 	p.slicer.Epoch(uint32(b.Producer), b.Epoch)

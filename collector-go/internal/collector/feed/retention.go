@@ -13,24 +13,24 @@ import (
 type Retention struct {
 	release func(journal.Position) error
 
-	mu       sync.Mutex
-	needs    map[string]journal.Position
-	hurry    map[string]func(upTo journal.Position)
-	optional map[string]*Feed
+	mu                sync.Mutex
+	needs             map[string]journal.Position
+	requestCheckpoint map[string]func(upTo journal.Position)
+	optional          map[string]*Feed
 }
 
 // NewRetention releases through release, which is the journal's.
 func NewRetention(release func(journal.Position) error) *Retention {
 	return &Retention{release: release, needs: map[string]journal.Position{},
-		hurry: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
+		requestCheckpoint: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
 }
 
 // Join makes the journal wait for a reader from now on. hurry, which may be nil, asks a reader that has read what lies
 // before upTo to keep a checkpoint soon, so that it no longer needs that; it must not block.
-func (r *Retention) Join(reader string, hurry func(upTo journal.Position)) {
+func (r *Retention) Join(reader string, requestCheckpoint func(upTo journal.Position)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.needs[reader], r.hurry[reader] = 0, hurry
+	r.needs[reader], r.requestCheckpoint[reader] = 0, requestCheckpoint
 }
 
 // MayLag lets a feed be left behind where the journal has no more room: Relieve makes it abandon the oldest that it
@@ -98,8 +98,8 @@ func (r *Retention) behind(p journal.Position) (lagging []*Feed, free bool) {
 			continue
 		}
 		free = false
-		if hurry := r.hurry[reader]; hurry != nil {
-			hurry(p)
+		if requestCheckpoint := r.requestCheckpoint[reader]; requestCheckpoint != nil {
+			requestCheckpoint(p)
 		}
 	}
 	return lagging, free

@@ -60,7 +60,7 @@ func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipR
 		err = f.giveUpClosed(ctx)
 	// no checkpoint holds slices that wait to be handed over: with the next tick they are, or that is interrupted
 	default:
-		f.hurried.Store(true)
+		f.checkpointRequested.Store(true)
 	}
 	request.done <- err
 	if err != nil {

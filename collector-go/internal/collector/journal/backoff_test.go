@@ -11,13 +11,13 @@ import (
 func TestBackoff(t *testing.T) {
 	p := Backoff{First: time.Second, Last: 4 * time.Second, GiveUp: 10 * time.Second}
 	type step struct {
-		wait     time.Duration
-		stepOver bool
+		wait time.Duration
+		skip bool
 	}
 	var steps []step
 	fail := func() {
-		wait, stepOver := p.Failed()
-		steps = append(steps, step{wait, stepOver})
+		wait, skip := p.Failed()
+		steps = append(steps, step{wait, skip})
 	}
 	assert.False(t, p.Failing())
 	for range 6 {

@@ -35,15 +35,15 @@ func (s *scanner) next() (record, error) {
 			s.off = rec.end
 			return rec, nil
 		}
-		if err := s.stepOver(); err != nil {
+		if err := s.skip(); err != nil {
 			return record{}, err
 		}
 	}
 	return record{}, io.EOF
 }
 
-// stepOver moves to the next whole record, or to the end, and reports what lies between.
-func (s *scanner) stepOver() error {
+// skip moves to the next whole record, or to the end, and reports what lies between.
+func (s *scanner) skip() error {
 	from := s.off
 	to, err := s.afterDamage(from)
 	if err != nil {

@@ -67,7 +67,7 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	for reason, n := range r.state.dropped {
 		out <- prometheus.MustNewConstMetric(droppedDesc, prometheus.CounterValue, float64(n), reason)
 	}
-	f.collectWhereabouts(out)
+	f.collectPlacement(out)
 }
 
 // What alerts need to know of workers and topologies that they do not hear: shown for as long as an alert may stand for
@@ -75,8 +75,8 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 const (
 	shownFor       = 25 * time.Hour
 	shownForKilled = time.Hour
-	// mostWhereabouts bounds the series of them all; the topologies beyond it, by name, are left out.
-	mostWhereabouts = 50_000
+	// mostPlacements bounds the series of them all; the topologies beyond it, by name, are left out.
+	mostPlacements = 50_000
 )
 
 var (
@@ -94,8 +94,8 @@ var (
 		[]string{"topology", "worker"}, nil)
 )
 
-// collectWhereabouts shows where tasks are and which topologies ended. The registry's mutex is held.
-func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
+// collectPlacement shows where tasks are and which topologies ended. The registry's mutex is held.
+func (f *figures) collectPlacement(out chan<- prometheus.Metric) {
 	r, leftOut, shown := f.registry, 0, 0
 	nowMs := r.options.Now().UnixMilli()
 	for _, name := range sortedNames(r.state.topologies) {
@@ -112,8 +112,8 @@ func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
 		if how == Killed && silentMs > shownForKilled.Milliseconds() {
 			continue
 		}
-		counts := t.whereabouts()
-		if shown += len(counts); shown > mostWhereabouts {
+		counts := t.placement()
+		if shown += len(counts); shown > mostPlacements {
 			leftOut++
 			continue
 		}

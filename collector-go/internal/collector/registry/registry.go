@@ -31,7 +31,7 @@ const keptCheckpoints = 2
 type Retention interface {
 	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before
 	// upTo, for a checkpoint soon; it does not block, and is for any goroutine.
-	Join(reader string, hurry func(upTo journal.Position))
+	Join(reader string, requestCheckpoint func(upTo journal.Position))
 	// Need states that a reader no longer needs what is before p; 0 that it needs all.
 	Need(reader string, p journal.Position) error
 }
@@ -48,8 +48,8 @@ type Registry struct {
 	patience    journal.Backoff
 	figures     *figures
 
-	applied atomic.Uint64 // position, for Position
-	hurried atomic.Bool   // a checkpoint is asked for
+	applied             atomic.Uint64 // position, for Position
+	checkpointRequested atomic.Bool   // a checkpoint is asked for
 
 	mu       sync.Mutex
 	state    *state
@@ -71,7 +71,7 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 		patience: journal.DefaultBackoff()}
 	r.figures = newFigures(r, o.Registerer)
 	r.writer = newWriter()
-	retention.Join(name, r.hurry)
+	retention.Join(name, r.requestCheckpoint)
 	if err := r.restore(); err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
@@ -122,7 +122,7 @@ func (r *Registry) Run(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return nil
 		case errors.Is(err, journal.ErrRead):
-			r.endure(ctx, reader, err)
+			r.retryRead(ctx, reader, err)
 		case err != nil:
 			return fmt.Errorf("registry: read the journal: %w", err)
 		default:
@@ -134,13 +134,13 @@ func (r *Registry) Run(ctx context.Context) error {
 
 // endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
 // not give back: changes that were reported in there are not seen.
-func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
+func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
 		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
 			"giving_up_after", r.patience.GiveUp, "error", failure)
 	}
 	r.figures.readFailures.Inc()
-	delay, stepOver := r.patience.Failed()
+	delay, skip := r.patience.Failed()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -180,7 +180,7 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	r.position = position
 	r.applied.Store(uint64(position))
 	if _, tick := entry.(*journal.Tick); tick {
-		if r.ticks++; r.hurried.Swap(false) || r.ticks >= r.options.CheckpointTicks {
+		if r.ticks++; r.checkpointRequested.Swap(false) || r.ticks >= r.options.CheckpointTicks {
 			r.ticks = 0
 			r.checkpoint()
 		}
@@ -189,9 +189,9 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 
 // hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the
 // journal can release what lies before the second one that it asks for.
-func (r *Registry) hurry(upTo journal.Position) {
+func (r *Registry) requestCheckpoint(upTo journal.Position) {
 	if r.applied.Load() >= uint64(upTo) {
-		r.hurried.Store(true)
+		r.checkpointRequested.Store(true)
 	}
 }
 

@@ -163,19 +163,21 @@ func (w *world) files() []string {
 }
 
 // hurrying is a retention that asks for checkpoints.
-type hurrying struct {
+type requestingCheckpoint struct {
 	retention
-	hurry func(upTo journal.Position)
+	requestCheckpoint func(upTo journal.Position)
 }
 
-func (h *hurrying) Join(_ string, hurry func(journal.Position)) { h.hurry = hurry }
+func (h *requestingCheckpoint) Join(_ string, requestCheckpoint func(journal.Position)) {
+	h.requestCheckpoint = requestCheckpoint
+}
 
 // Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can release
 // what came before the first.
 func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.options.CheckpointTicks = 1e9 })
 	w.crash()
-	asked := &hurrying{}
+	asked := &requestingCheckpoint{}
 	w.options.Dir = filepath.Join(w.dir, "hurried")
 	o := journal.DefaultOptions()
 	o.SegmentBytes = 4 << 10
@@ -195,12 +197,12 @@ func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	}
 	end := await()
 	require.Zero(t, w.journal.Oldest(), "no checkpoint was due")
-	asked.hurry(1 << 62) // it has not read so far
+	asked.requestCheckpoint(1 << 62) // it has not read so far
 	w.seconds(1)
 	await()
 	require.Empty(t, w.files())
 	for n := range 2 {
-		asked.hurry(end)
+		asked.requestCheckpoint(end)
 		w.seconds(1)
 		require.Eventually(t, func() bool { return len(w.files()) == n+1 }, patience, time.Millisecond)
 	}
@@ -505,7 +507,7 @@ func FuzzRestore(f *testing.F) {
 			r.Topology(s.Name, s.ID)
 		}
 		for _, of := range restored.topologies {
-			of.whereabouts()
+			of.placement()
 			restored.ending(of, t0, o.Times)
 		}
 		restored.apply(&journal.Tick{TimeMs: t0})

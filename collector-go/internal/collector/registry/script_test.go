@@ -334,7 +334,7 @@ func (p *script) show(f []string) string {
 			say("producer %s task=%d connected=%v", x.Worker, x.Task, x.Connected)
 		}
 	case "tasks":
-		counts := p.s.topologies[f[1]].whereabouts()
+		counts := p.s.topologies[f[1]].placement()
 		for _, of := range slices.SortedFunc(maps.Keys(counts), func(a, b workerTasks) int {
 			return cmp.Or(comparePlaces(a.place, b.place), cmp.Compare(a.component, b.component))
 		}) {

@@ -35,12 +35,12 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 		s.addColumn(l, b, values, int(column), l.inputs[column])
 	}
 	s.scratch.placed = placed{}
-	if c := s.inStep(l); c != nil {
+	if c := s.groupFor(l); c != nil {
 		if s.takes(c, b, values) {
-			s.addInStep(c, b, values)
+			s.addGrouped(c, b, values)
 			return true
 		}
-		s.fallsApart(c)
+		s.ungroup(c)
 	}
 	group, first := 0, 0
 	for i, run := range l.tracks {
@@ -172,7 +172,7 @@ func (s *Slicer) addRunOf(l *layout, run int, b *block.Block, values []float64) 
 
 // addRun adds the columns of one track, whose cells begin at first.
 func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *block.Block, values []float64) {
-	if c := t.source.cohort; c != nil && c.layout != l {
+	if c := t.source.workerGroup; c != nil && c.layout != l {
 		s.dissolve(c)
 	}
 	places := s.places(t, b)

@@ -217,7 +217,7 @@ func TestLayoutsFollowTheirSeries(t *testing.T) {
 	add()
 	require.Equal(t, []string{"2: 2"}, asked, "what is defined is not asked for again")
 	require.EqualValues(t, 12, s.Counts().Open)
-	require.Equal(t, 4, s.Withdraw(1))
+	require.Equal(t, 4, s.Retract(1))
 	s.Detach(3)
 	leftOut = map[uint32]bool{1: true}
 	asked = nil
@@ -249,7 +249,7 @@ func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 				counted[0] += samples
 				return false
 			}
-			counted[0] += s.Withdraw(0)
+			counted[0] += s.Retract(0)
 			s.Define(1, second)
 			return true
 		}

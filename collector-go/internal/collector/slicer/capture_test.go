@@ -71,10 +71,10 @@ func (r *replay) apply(changes []catalog.Change) {
 			if c.Verdict.Unknown {
 				r.unknown[c.Rule.Series.Name()] = true
 			}
-		case catalog.Dormant:
+		case catalog.Inactive:
 			r.slicer.Detach(c.ID)
 		default:
-			r.names.CountWithdrawn(c.ID, r.slicer.Withdraw(c.ID))
+			r.names.CountRetracted(c.ID, r.slicer.Retract(c.ID))
 			if rule, known := r.names.Rule(c.ID); known { // what makes it redundant came behind it
 				delete(r.unknown, rule.Series.Name())
 			}

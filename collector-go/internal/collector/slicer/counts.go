@@ -25,7 +25,7 @@ const (
 )
 
 // Counts are the slicer's side of the books, since the journal's beginning: every sample that Add took is in one of
-// these, or was handed back by Withdraw.
+// these, or was handed back by Retract.
 type Counts struct {
 	InSlices uint64            // samples that are part of a closed slice
 	Open     uint64            // samples of slices that are still open

@@ -81,7 +81,7 @@ const ownBefore5 = 5
 // metricHealth is how the samples of one metric of a worker come.
 type metricHealth struct {
 	*flow
-	*calm
+	*healthy
 	name       string
 	steady     bool    // by the options
 	intervalMs int64   // of the series defined last; 0 where unknown

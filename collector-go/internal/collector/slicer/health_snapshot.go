@@ -103,7 +103,7 @@ func (r *reader) health(h *health) {
 }
 
 func (r *reader) metricHealth(h *health) {
-	m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
+	m := &metricHealth{flow: new(flow), healthy: new(healthy), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
 	m.longestMs, m.seenMs, m.lastEnd, m.wrongMs = r.Int(), r.Int(), r.Int(), r.Int()
 	m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
 	written := m.series()
@@ -157,7 +157,7 @@ func (r *reader) oldHealth(h *health) {
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
 	r.healthSeries(&h.ahead)
 	for range r.Count(1) {
-		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
+		m := &metricHealth{flow: new(flow), healthy: new(healthy), name: r.String(), intervalMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd, m.wrongMs = r.Int(), r.Int(), r.Int(), never
 		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
 		var interval healthSeries

@@ -177,9 +177,9 @@ func (s *Slicer) Detach(id uint32) {
 	}
 }
 
-// Withdraw forgets id and its open samples, and returns how many these were: another series carries the same values.
+// Retract forgets id and its open samples, and returns how many these were: another series carries the same values.
 // What the series has in closed slices stays.
-func (s *Slicer) Withdraw(id uint32) int {
+func (s *Slicer) Retract(id uint32) int {
 	in := s.inputs.get(id)
 	if in == nil {
 		return 0

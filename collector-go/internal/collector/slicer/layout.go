@@ -12,18 +12,18 @@ import (
 type layout struct {
 	series []uint32
 
-	pages    []uint32 // of the inputs, on which the series are
-	changes  uint64   // of these pages, when they were looked up; 0 before the first time
-	inputs   []*input // by column; nil where the series is not defined
-	missing  []uint32 // columns whose series is not defined
-	counted  []bool   // by column: of those that were missing in the block at hand, whether their samples were counted
-	counting bool     // counted holds something
-	tracks   []trackRun
-	groups   []cellGroup
-	cells    []cell
-	rooms    []*room  // of the tracks
-	apart    []uint32 // columns of which each sample is looked at by itself
-	muster   muster
+	pages           []uint32 // of the inputs, on which the series are
+	changes         uint64   // of these pages, when they were looked up; 0 before the first time
+	inputs          []*input // by column; nil where the series is not defined
+	missing         []uint32 // columns whose series is not defined
+	counted         []bool   // by column: of those that were missing in the block at hand, whether their samples were counted
+	counting        bool     // counted holds something
+	tracks          []trackRun
+	groups          []cellGroup
+	cells           []cell
+	rooms           []*room  // of the tracks
+	apart           []uint32 // columns of which each sample is looked at by itself
+	groupCandidates groupCandidates
 }
 
 // trackRun are the groups of one track, which end where the next one's begin.
@@ -70,8 +70,8 @@ func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 
 // ForgetLayout drops a layout; one that is not known does not matter.
 func (s *Slicer) ForgetLayout(id uint32) {
-	if l := s.layouts[id]; l != nil && l.muster.cohort != nil {
-		s.dissolve(l.muster.cohort)
+	if l := s.layouts[id]; l != nil && l.groupCandidates.workerGroup != nil {
+		s.dissolve(l.groupCandidates.workerGroup)
 	}
 	delete(s.layouts, id)
 }
@@ -115,8 +115,8 @@ func (s *Slicer) resolve(l *layout) {
 		return
 	}
 	l.changes = changes
-	if l.muster.cohort != nil {
-		s.dissolve(l.muster.cohort)
+	if l.groupCandidates.workerGroup != nil {
+		s.dissolve(l.groupCandidates.workerGroup)
 	}
 	l.inputs = slices.Grow(l.inputs[:0], len(l.series))[:len(l.series)]
 	l.counted = slices.Grow(l.counted[:0], len(l.series))[:len(l.series)]

@@ -138,7 +138,7 @@ func (p *player) do(words []string) (said []string) {
 	case "detach":
 		s.Detach(p.id(words[1]))
 	case "withdraw":
-		said = append(said, fmt.Sprintf("withdrawn %d", s.Withdraw(p.id(words[1]))))
+		said = append(said, fmt.Sprintf("withdrawn %d", s.Retract(p.id(words[1]))))
 	case "describe":
 		s.Describe(p.worker(words[1]),
 			metric.Series{Kind: metric.KindGauge,

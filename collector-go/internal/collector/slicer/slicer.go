@@ -49,19 +49,19 @@ type Slicer struct {
 	clockMs int64 // how long the collector has run, by its ticks; moves only forward
 	tickMs  int64 // the last tick; 0 before the first
 
-	producers  map[uint32]*producer
-	sources    []*source // in the order in which they were first heard of
-	byWorker   map[metric.Worker]*source
-	inputs     inputs
-	layouts    map[uint32]*layout
-	cohorts    []*cohort
-	rooms      map[string]*room // what is open of each topology
-	outputs    map[labels.Labels]*output
-	topologies map[string][]*info      // what describes a topology, by its name
-	clocks     map[string]*slice.Clock // by host
-	stepsBack  map[metric.Worker]StepBack
-	nextRef    slice.Ref
-	sweepMs    int64 // the clock's time of the last sweep
+	producers    map[uint32]*producer
+	sources      []*source // in the order in which they were first heard of
+	byWorker     map[metric.Worker]*source
+	inputs       inputs
+	layouts      map[uint32]*layout
+	workerGroups []*workerGroup
+	rooms        map[string]*room // what is open of each topology
+	outputs      map[labels.Labels]*output
+	topologies   map[string][]*info      // what describes a topology, by its name
+	clocks       map[string]*slice.Clock // by host
+	stepsBack    map[metric.Worker]StepBack
+	nextRef      slice.Ref
+	sweepMs      int64 // the clock's time of the last sweep
 
 	batch   batch
 	open    int // samples in open slices
@@ -226,7 +226,7 @@ const maxTimeMs = 100_000_000_000_000
 
 // End advances each worker that the batch touched, and closes the slices that its watermark has passed.
 func (s *Slicer) End() {
-	for i := 0; i < len(s.batch.touched); i++ { // a cohort that ends brings more
+	for i := 0; i < len(s.batch.touched); i++ { // a group that ends brings more
 		s.advance(s.batch.touched[i])
 	}
 	for _, src := range s.batch.touched {

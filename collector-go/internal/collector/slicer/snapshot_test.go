@@ -158,7 +158,7 @@ func TestGoldenSnapshots(t *testing.T) {
 	const file = "testdata/slicer-v8.snapshot"
 	carrying := golden(t, goldenFalls)
 	for name := range carrying.rooms {
-		carrying.Carry(1, name)
+		carrying.Acquire(1, name)
 		carrying.Passed(1, 1_000_000)
 	}
 	carrying.closed.Reset()

@@ -11,16 +11,16 @@ import (
 // worker arrive in nearly one order, while workers can lag behind each other by minutes.
 type source struct {
 	// What every batch needs lies together.
-	eventMs int64     // greatest event time heard; never before the first sample
-	heardMs int64     // the slicer's clock when it was last heard
-	closeMs int64     // no slice of it closes before its event time is there; it may be further off
-	takenMs int64     // the slicer's clock when a sample of it was last of use
-	order   int       // of its being heard of, among the sources
-	batch   uint64    // the last batch that touched it
-	room    *room     // its topology's
-	cohort  *cohort   // nil where it goes on by itself
-	carrier *producer // the last of the carriers that was heard; nil where that is not known
-	health  health    // begins with what every batch needs
+	eventMs     int64        // greatest event time heard; never before the first sample
+	heardMs     int64        // the slicer's clock when it was last heard
+	closeMs     int64        // no slice of it closes before its event time is there; it may be further off
+	takenMs     int64        // the slicer's clock when a sample of it was last of use
+	order       int          // of its being heard of, among the sources
+	batch       uint64       // the last batch that touched it
+	room        *room        // its topology's
+	workerGroup *workerGroup // nil where it goes on by itself
+	carrier     *producer    // the last of the carriers that was heard; nil where that is not known
+	health      health       // begins with what every batch needs
 
 	carriers []*producer
 	tracks   []*track
@@ -150,7 +150,7 @@ func (src *source) carry(p *producer) {
 
 // advance closes the slices that the source's time has passed.
 func (s *Slicer) advance(src *source) {
-	switch c := src.cohort; {
+	switch c := src.workerGroup; {
 	case c == nil:
 		s.advanceAlone(src)
 	case src == c.leader:

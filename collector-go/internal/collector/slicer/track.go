@@ -74,7 +74,7 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
-	before  state // of a cohort's leader
+	before  state // of a group's leader
 	other   state
 	again   []again
 	warmed  int64

@@ -335,7 +335,7 @@ func TestBooksBalance(t *testing.T) {
 		for _, id := range sortedIDs(w.rules) {
 			s.Define(id, w.rules[id])
 		}
-		var withdrawn, sent uint64
+		var retracted, sent uint64
 		clock := int64(worldStartMs)
 		for _, b := range w.shuffled(t, 200_000) {
 			send(t, s, b)
@@ -343,14 +343,14 @@ func TestBooksBalance(t *testing.T) {
 			switch rapid.IntRange(0, 40).Draw(t, "what else") {
 			case 0:
 				id := rapid.SampledFrom(sortedIDs(w.rules)).Draw(t, "withdrawn")
-				withdrawn += uint64(s.Withdraw(id))
+				retracted += uint64(s.Retract(id))
 				s.Define(id, w.rules[id])
 			case 1, 2, 3:
 				clock += rapid.Int64Range(-50_000, 50_000).Draw(t, "step")
 				s.Tick(clock)
 			}
 			c := s.Counts()
-			require.Equal(t, sent, c.InSlices+c.Open+c.Late+withdrawn)
+			require.Equal(t, sent, c.InSlices+c.Open+c.Late+retracted)
 		}
 		s.CloseAll()
 		requireNoFalls(t, s.Closed())
@@ -501,7 +501,7 @@ func (p *stepper) do(t require.TestingT, x step) {
 	case "detach":
 		s.Detach(uint32(x.n))
 	case "withdraw":
-		s.Withdraw(uint32(x.n))
+		s.Retract(uint32(x.n))
 	case "describe":
 		rule := p.world.rules[0]
 		s.Describe(rule.Worker,

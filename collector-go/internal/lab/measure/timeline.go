@@ -19,12 +19,12 @@ func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 		Grace:     load.DefaultHeldOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
 	}, s.ports.Queries, s.observe)
-	var journeys []tuning.Journey
+	var traces []tuning.Trace
 	if err == nil {
 		err = prober.WarmUp(s.ctx, measured)
 	}
 	if err == nil {
-		journeys, err = prober.Run(s.ctx)
+		traces, err = prober.Run(s.ctx)
 	}
 	if s.ctx.Err() != nil {
 		return
@@ -32,7 +32,7 @@ func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	if err != nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("the timeline is not whole: %v", err))
 	}
-	t := tuning.TimelineOf(journeys, asked.TimelineQueries, generated, s.clocks())
+	t := tuning.TimelineOf(traces, asked.TimelineQueries, generated, s.clocks())
 	s.addClocks(&t, measured)
 	step.Timeline = &t
 	step.AddedDelayMs = &t.AddedDelay.Value

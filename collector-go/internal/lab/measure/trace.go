@@ -88,23 +88,23 @@ func (p *tracer) WarmUp(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// Run runs the queries and returns the journeys of those that found their record. The error is why there are no more:
+// Run runs the queries and returns the traces of those that found their record. The error is why there are no more:
 // ctx ended, or too many queries in a row found nothing.
-func (p *tracer) Run(ctx context.Context) ([]tuning.Journey, error) {
+func (p *tracer) Run(ctx context.Context) ([]tuning.Trace, error) {
 	began := time.Now()
-	journeys, fruitless := []tuning.Journey{}, 0
+	traces, fruitless := []tuning.Trace{}, 0
 	for i := range p.options.Queries {
 		due := began.Add(p.options.Over * time.Duration(i) / time.Duration(p.options.Queries))
 		if err := sleepUntil(ctx, due); err != nil {
-			return journeys, err
+			return traces, err
 		}
-		journey, outcome := p.ask(ctx, i)
+		trace, outcome := p.ask(ctx, i)
 		if ctx.Err() != nil {
-			return journeys, context.Cause(ctx)
+			return traces, context.Cause(ctx)
 		}
 		p.observe(outcome)
-		if journey != nil {
-			journeys, fruitless = append(journeys, *journey), 0
+		if trace != nil {
+			traces, fruitless = append(traces, *trace), 0
 			continue
 		}
 		if fruitless++; fruitless == mostWithoutRecord {
@@ -112,11 +112,11 @@ func (p *tracer) Run(ctx context.Context) ([]tuning.Journey, error) {
 			if outcome.Error != "" {
 				why = outcome.Error
 			}
-			return journeys, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s",
-				mostWithoutRecord, len(journeys), why)
+			return traces, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s",
+				mostWithoutRecord, len(traces), why)
 		}
 	}
-	return journeys, nil
+	return traces, nil
 }
 
 func sleepUntil(ctx context.Context, moment time.Time) error {
@@ -130,8 +130,8 @@ func sleepUntil(ctx context.Context, moment time.Time) error {
 	}
 }
 
-// ask runs one query. The journey is nil where it found no record.
-func (p *tracer) ask(ctx context.Context, number int) (*tuning.Journey, load.Outcome) {
+// ask runs one query. The trace is nil where it found no record.
+func (p *tracer) ask(ctx context.Context, number int) (*tuning.Trace, load.Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Duration+p.options.Grace)
 	defer cancel()
 	submitted := time.Now()
@@ -154,7 +154,7 @@ func (p *tracer) ask(ctx context.Context, number int) (*tuning.Journey, load.Out
 	case at != nil:
 		outcome.Records, outcome.Missing = 1, 0
 		at[tuning.QuerySubmitted], at[tuning.QueryReturned] = fractionalMs(submitted), fractionalMs(finished)
-		return &tuning.Journey{Query: number + 1, AtMs: at}, outcome
+		return &tuning.Trace{Query: number + 1, AtMs: at}, outcome
 	}
 	return nil, outcome
 }

@@ -38,7 +38,7 @@ func flowing(queries int) traceOptions {
 
 const meta = `{"Query":{"Receive Time":1000,"Finish Time":1004,"ID":"x"}}`
 
-func TestAJourneyIsReadFromTheAnswer(t *testing.T) {
+func TestATraceIsReadFromTheAnswer(t *testing.T) {
 	whole := record(`"event_time_ms":900,"kafka_received_ms":905,"bullet_received_ms":995.0,"bullet_filtered_ms":998,"country":"v-a1"`,
 		meta)
 	bare := record(`"event_time_ms":-1,"kafka_received_ms":null,"country":"v-a1"`, meta)
@@ -49,19 +49,19 @@ func TestAJourneyIsReadFromTheAnswer(t *testing.T) {
 	p, err := newTracer(flowing(3), target, func(o load.Outcome) { outcomes = append(outcomes, o) })
 	require.NoError(t, err)
 	before := fractionalMs(time.Now())
-	journeys, err := p.Run(context.Background())
+	traces, err := p.Run(context.Background())
 	require.NoError(t, err)
-	require.Len(t, journeys, 2, "the third found nothing")
+	require.Len(t, traces, 2, "the third found nothing")
 	for stage, at := range map[string]float64{tuning.RecordMade: 900, tuning.KafkaReceived: 905,
 		tuning.BulletReceived: 995, tuning.BulletFiltered: 998, tuning.QueryReceived: 1000,
 		tuning.QueryFinished: 1004} {
-		assert.Equal(t, at, journeys[0].AtMs[stage], stage)
+		assert.Equal(t, at, traces[0].AtMs[stage], stage)
 	}
-	assert.Len(t, journeys[0].AtMs, len(tuning.Stages))
-	assert.GreaterOrEqual(t, journeys[0].AtMs[tuning.QuerySubmitted], before)
-	assert.GreaterOrEqual(t, journeys[0].AtMs[tuning.QueryReturned], journeys[0].AtMs[tuning.QuerySubmitted])
-	assert.NotContains(t, journeys[1].AtMs, tuning.RecordMade, "-1 is no time")
-	assert.NotContains(t, journeys[1].AtMs, tuning.KafkaReceived)
+	assert.Len(t, traces[0].AtMs, len(tuning.Stages))
+	assert.GreaterOrEqual(t, traces[0].AtMs[tuning.QuerySubmitted], before)
+	assert.GreaterOrEqual(t, traces[0].AtMs[tuning.QueryReturned], traces[0].AtMs[tuning.QuerySubmitted])
+	assert.NotContains(t, traces[1].AtMs, tuning.RecordMade, "-1 is no time")
+	assert.NotContains(t, traces[1].AtMs, tuning.KafkaReceived)
 	assert.Equal(t, []int{1, 1, 0}, []int{outcomes[0].Records, outcomes[1].Records, outcomes[2].Records})
 	assert.Equal(t, 1, outcomes[2].Missing)
 	assert.Equal(t, "SELECT * FROM STREAM(1000, TIME) LIMIT 1", target.asked[0])
@@ -86,9 +86,9 @@ func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 	o.Generated, o.Probe, o.PerSecond = true, "probe-0", perSecond
 	p, err := newTracer(o, target, func(load.Outcome) {})
 	require.NoError(t, err)
-	journeys, err := p.Run(context.Background())
+	traces, err := p.Run(context.Background())
 	require.NoError(t, err)
-	assert.Len(t, journeys, 20)
+	assert.Len(t, traces, 20)
 
 	o.PerSecond = 0
 	_, err = newTracer(o, target, nil)
@@ -105,8 +105,8 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 	ended := 0
 	p, err := newTracer(flowing(100), target, func(o load.Outcome) { ended++ })
 	require.NoError(t, err)
-	journeys, err := p.Run(context.Background())
-	assert.Len(t, journeys, 1)
+	traces, err := p.Run(context.Background())
+	assert.Len(t, traces, 1)
 	assert.ErrorContains(t, err,
 		"stopped after 10 queries in a row without a record (1 had found theirs): 503 queue full")
 	assert.Equal(t, 13, ended)
@@ -138,9 +138,9 @@ func TestAnInterruptEndsAProbe(t *testing.T) {
 	ended := 0
 	p, err := newTracer(flowing(100), target, func(load.Outcome) { ended++ })
 	require.NoError(t, err)
-	journeys, err := p.Run(ctx)
+	traces, err := p.Run(ctx)
 	require.ErrorIs(t, err, why)
-	assert.Len(t, journeys, 1)
+	assert.Len(t, traces, 1)
 	assert.Equal(t, 1, ended, "a query that was cut off is not counted")
 }
 

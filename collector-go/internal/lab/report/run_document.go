@@ -49,7 +49,7 @@ func (r *RunReport) document() *document.Document {
 		d.Main = &figure
 	}
 	d.Add("Steps that were not OK", document.List(r.troubles()))
-	d.Add("Can these figures be believed?", r.beliefBlocks()...)
+	d.Add("Can these figures be believed?", r.dataQualityBlocks()...)
 	d.Add("The configurations in full", document.Tabled(r.rowTable()))
 	for _, a := range analyses {
 		d.Add(a.Title, a.Blocks()...)

@@ -79,7 +79,7 @@ func assertTimeline(t *testing.T, trial runstore.Trial) {
 	step := trial.Steps[0]
 	got := step.Timeline
 	require.NotNil(t, got)
-	assert.Equal(t, []int{40, 40, 40}, []int{got.Queries, got.Returned, len(got.Journeys)})
+	assert.Equal(t, []int{40, 40, 40}, []int{got.Queries, got.Returned, len(got.Traces)})
 	for _, stage := range got.Stages {
 		assert.Equal(t, 40, stage.Count, stage.Name)
 		assert.InDelta(t, map[string]float64{

@@ -13,14 +13,14 @@ import (
 func TestSeveralClocksInOneIntervalAreFlagged(t *testing.T) {
 	clocks := map[string]string{QuerySubmitted: "client", QueryReturned: "client", BulletFiltered: "filters",
 		QueryReceived: "join", QueryFinished: "join"}
-	var journeys []Journey
+	var traces []Trace
 	for i := range 20 {
 		ahead := []float64{-50, 50}[i%2]
-		journeys = append(journeys,
-			Journey{AtMs: map[string]float64{QuerySubmitted: 0, QueryReceived: 2, BulletFiltered: 5 + ahead,
+		traces = append(traces,
+			Trace{AtMs: map[string]float64{QuerySubmitted: 0, QueryReceived: 2, BulletFiltered: 5 + ahead,
 				QueryFinished: 8, QueryReturned: 10}})
 	}
-	all := TimelineOf(journeys, 20, false, clocks).Skews
+	all := TimelineOf(traces, 20, false, clocks).Skews
 	notes := Clocks{"filters": 2}.Flag(all)
 	s := all[0]
 	require.Equal(t, []string{"client", "filters"}, []string{s.From, s.To})

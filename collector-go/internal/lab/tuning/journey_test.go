@@ -29,9 +29,9 @@ func documentDelays(t *testing.T, file string) map[string]float64 {
 }
 
 // around are queries whose delays are some ms less or more than the means, by turns, so that the means are those.
-func around(means map[string]float64, n int, ms float64) (all []Journey) {
+func around(means map[string]float64, n int, ms float64) (all []Trace) {
 	for i := range n {
-		j := Journey{Query: i + 1, AtMs: map[string]float64{}}
+		j := Trace{Query: i + 1, AtMs: map[string]float64{}}
 		for stage, mean := range means {
 			j.AtMs[stage] = 1.7952e12 + float64(1000*i) + mean
 			if stage != QueryReceived {
@@ -107,15 +107,15 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 	ahead := map[string]float64{"broker": 40, "source": -25, "filter": 7, "join": -3000}
 	true2 := map[string]float64{QuerySubmitted: 0, QueryReceived: 20, RecordMade: 500, KafkaReceived: 510,
 		BulletReceived: 520, BulletFiltered: 525, QueryFinished: 530, QueryReturned: 540}
-	var journeys []Journey
+	var traces []Trace
 	for i := range 20 {
-		j := Journey{AtMs: map[string]float64{}}
+		j := Trace{AtMs: map[string]float64{}}
 		for s, at := range true2 {
 			j.AtMs[s] = math.Floor(1e12 + at*(1+float64(i)/10) + ahead[clocks[s]])
 		}
-		journeys = append(journeys, j)
+		traces = append(traces, j)
 	}
-	got := TimelineOf(journeys, 20, true, clocks)
+	got := TimelineOf(traces, 20, true, clocks)
 	bounds := map[string]Skew{}
 	for _, s := range got.Skews {
 		if s.From == "client" {
@@ -134,7 +134,7 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 
 	// A maker of whose clock nothing else is known is bounded on one side only.
 	clocks[RecordMade] = "maker"
-	for _, s := range TimelineOf(journeys, 20, true, clocks).Skews {
+	for _, s := range TimelineOf(traces, 20, true, clocks).Skews {
 		if s.From == "client" && s.To == "broker" {
 			assert.False(t, s.MostMs.Known())
 			assert.True(t, s.LeastMs.Known())
@@ -144,9 +144,9 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 
 // A stamp that was cut to a whole millisecond looks up to one too early, and is no skew.
 func TestStampsThatAreCutOffAreNoSkew(t *testing.T) {
-	j := Journey{AtMs: map[string]float64{QuerySubmitted: 10.9, QueryReceived: 10, QueryFinished: 12,
+	j := Trace{AtMs: map[string]float64{QuerySubmitted: 10.9, QueryReceived: 10, QueryFinished: 12,
 		QueryReturned: 12.95}}
-	got := TimelineOf([]Journey{j}, 1, false, map[string]string{QuerySubmitted: "client", QueryReturned: "client",
+	got := TimelineOf([]Trace{j}, 1, false, map[string]string{QuerySubmitted: "client", QueryReturned: "client",
 		QueryReceived: "join", QueryFinished: "join"})
 	require.Len(t, got.Skews, 1)
 	assert.False(t, got.Skews[0].Excludes0(), "received 10.95, as 10")

@@ -29,7 +29,7 @@ const stampResolutionMs = 1
 // skews bounds each clock against the client's, and each against the one before it on the record's way, by causality:
 // what follows a stage by another's clock at once, or even before it, bounds how far ahead that clock can be. The
 // fastest of many is the tightest bound.
-func skews(journeys []Journey, clocks map[string]string) []Skew {
+func skews(traces []Trace, clocks map[string]string) []Skew {
 	all := []Skew{}
 	add := func(from, to string) {
 		known := slices.ContainsFunc(all, func(s Skew) bool {
@@ -38,7 +38,7 @@ func skews(journeys []Journey, clocks map[string]string) []Skew {
 		if from == "" || to == "" || from == to || known {
 			return
 		}
-		if s := bound(journeys, clocks, from, to); s.LeastMs.Known() || s.MostMs.Known() {
+		if s := bound(traces, clocks, from, to); s.LeastMs.Known() || s.MostMs.Known() {
 			all = append(all, s)
 		}
 	}
@@ -52,9 +52,9 @@ func skews(journeys []Journey, clocks map[string]string) []Skew {
 	return all
 }
 
-func bound(journeys []Journey, clocks map[string]string, from, to string) Skew {
+func bound(traces []Trace, clocks map[string]string, from, to string) Skew {
 	least, most, records := math.Inf(-1), math.Inf(1), 0
-	for _, j := range journeys {
+	for _, j := range traces {
 		used := false
 		for _, earlier := range Stages {
 			for _, later := range after(earlier) {

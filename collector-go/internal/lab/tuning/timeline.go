@@ -40,6 +40,6 @@ type Timeline struct {
 	// Hosts are those that the topology's workers ran on.
 	Hosts []HostClock `json:"hosts,omitempty"`
 	Notes []string    `json:"notes"`
-	// Journeys are the raw data: one for each query that found its record.
-	Journeys []Journey `json:"journeys,omitempty"`
+	// Traces are the raw data: one for each query that found its record.
+	Traces []Trace `json:"journeys,omitempty"`
 }

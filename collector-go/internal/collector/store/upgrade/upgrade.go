@@ -26,8 +26,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// OldDir, in the data directory, is where an older program kept its slices. convertedFile, in OldDir, records up to which
-// time they have been converted.
+// OldDir, in the data directory, is where an older program kept its slices. convertedFile, in OldDir, records up to
+// which time they have been converted.
 const (
 	OldDir        = "embedded"
 	convertedFile = "converted"
@@ -49,8 +49,8 @@ type conversion struct {
 // conversionStep is how much time is taken over between two notes of the progress.
 const conversionStep = int64(time.Hour / time.Millisecond)
 
-// Convert moves the slices of an older program in dataDir to the grid store at gridDir, and then deletes OldDir. It does
-// nothing if dataDir has none. If it is interrupted, the next call continues where this one ended.
+// Convert moves the slices of an older program in dataDir to the grid store at gridDir, and then deletes OldDir. It
+// does nothing if dataDir has none. If it is interrupted, the next call continues where this one ended.
 func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, logger *slog.Logger) (err error) {
 	dir := filepath.Join(dataDir, OldDir)
 	edition, err := blocks.OpenEdition(dir)

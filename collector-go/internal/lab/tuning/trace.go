@@ -44,15 +44,15 @@ func after(stage string) (all []string) {
 	return all
 }
 
-// Journey is one query that found its record: when each stage was reached, ms since the Unix epoch, by the clock of
+// Trace is one query that found its record: when each stage was reached, ms since the Unix epoch, by the clock of
 // whoever stamped it. A stage that nobody stamped is not there.
-type Journey struct {
+type Trace struct {
 	Query int                `json:"query"`
 	AtMs  map[string]float64 `json:"at_ms"`
 }
 
 // Since is the time from one stage to another; unknown where either is. It is below 0 where the second came first.
-func (j Journey) Since(from, to string) Figure {
+func (j Trace) Since(from, to string) Figure {
 	a, known := j.AtMs[from]
 	b, also := j.AtMs[to]
 	if !known || !also {
@@ -63,7 +63,7 @@ func (j Journey) Since(from, to string) Figure {
 
 // Added is what Bullet adds: from when the record and the query have met, which is the later of Query Received and
 // Bullet Filtered, to Query Finished. Where nobody stamped Bullet Filtered, from Query Received.
-func (j Journey) Added() Figure {
+func (j Trace) Added() Figure {
 	fromQuery, fromRecord := j.Since(QueryReceived, QueryFinished), j.Since(BulletFiltered, QueryFinished)
 	if !fromRecord.Known() {
 		return fromQuery
@@ -71,25 +71,25 @@ func (j Journey) Added() Figure {
 	return min(fromQuery, fromRecord)
 }
 
-// TimelineOf puts journeys together. clocks names the clock that stamps each stage; queries were run. generated says
+// TimelineOf puts traces together. clocks names the clock that stamps each stage; queries were run. generated says
 // that each record was made after its query was submitted: only then is there a time to find it, from Bullet Received
 // (else Kafka Received) to Query Finished.
-func TimelineOf(journeys []Journey, queries int, generated bool, clocks map[string]string) Timeline {
-	t := Timeline{Queries: queries, Returned: len(journeys), Journeys: journeys, Stages: []Stage{},
-		FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(journeys, clocks), Notes: []string{}}
+func TimelineOf(traces []Trace, queries int, generated bool, clocks map[string]string) Timeline {
+	t := Timeline{Queries: queries, Returned: len(traces), Traces: traces, Stages: []Stage{},
+		FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(traces, clocks), Notes: []string{}}
 	for _, name := range Stages {
-		t.Stages = append(t.Stages, stageOf(name, clocks[name], delays(journeys, func(j Journey) Figure {
+		t.Stages = append(t.Stages, stageOf(name, clocks[name], delays(traces, func(j Trace) Figure {
 			return j.Since(QueryReceived, name)
 		})))
 	}
-	t.AddedDelay = meanOf(delays(journeys, Journey.Added))
+	t.AddedDelay = meanOf(delays(traces, Trace.Added))
 	if t.count(BulletFiltered) == 0 {
 		t.AddedDelay.Note = join(t.AddedDelay.Note, "from Query Received: nobody stamped Bullet Filtered")
 	}
 	if generated {
 		t.FindTime = t.findTime()
 	}
-	if lost := queries - len(journeys); lost > 0 {
+	if lost := queries - len(traces); lost > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d of %d queries returned without a record; they are in no delay.",
 			lost, queries))
 	}
@@ -101,7 +101,7 @@ func (t Timeline) findTime() Estimate {
 	if t.count(from) == 0 {
 		from = KafkaReceived
 	}
-	e := meanOf(delays(t.Journeys, func(j Journey) Figure { return j.Since(from, QueryFinished) }))
+	e := meanOf(delays(t.Traces, func(j Trace) Figure { return j.Since(from, QueryFinished) }))
 	e.Note = join("from "+from, e.Note)
 	return e
 }
@@ -123,8 +123,8 @@ func join(a, b string) string {
 }
 
 // delays are those that are known, ascending.
-func delays(journeys []Journey, of func(Journey) Figure) (all []float64) {
-	for _, j := range journeys {
+func delays(traces []Trace, of func(Trace) Figure) (all []float64) {
+	for _, j := range traces {
 		if d := of(j); d.Known() {
 			all = append(all, float64(d))
 		}

@@ -1,7 +1,7 @@
 package slicer
 
-// totals are the counters of a cohort's followers: a counterState each, of which all but these is as the leader's. They
-// hold for counters that go on counting; one that falls ends the cohort.
+// totals are the counters of a group's followers: a counterState each, of which all but these is as the leader's. They
+// hold for counters that go on counting; one that falls ends the group.
 type totals struct {
 	slots  []counting // those that count
 	last   []float64  // by column, as total and offset
@@ -26,7 +26,7 @@ func counts(in *input) bool {
 }
 
 // begin takes the followers' counters.
-func (x *totals) begin(c *cohort, columns int) {
+func (x *totals) begin(c *workerGroup, columns int) {
 	for slot, in := range c.leader.tracks[0].inputs {
 		if in.folding != foldGauge {
 			x.slots = append(x.slots, counting{slot, in.folding == foldDeltas, in.out.counter.lastMs,
@@ -54,8 +54,9 @@ func (x *totals) end(f *follower) {
 	}
 }
 
-// fold replaces the counters' means by their totals at the end of a folded sheet. It returns false where a total falls.
-func (x *totals) fold(c *cohort, from *sheet) bool {
+// fold replaces the counters' means by their totals at the end of a folded column block. It returns false where a total
+// falls.
+func (x *totals) fold(c *workerGroup, from *columnBlock) bool {
 	if len(x.slots) == 0 {
 		return true
 	}

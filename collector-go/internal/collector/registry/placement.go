@@ -56,10 +56,10 @@ type workerTasks struct {
 	component string
 }
 
-// whereabouts counts the tasks of a topology's current run by worker and component. Where a worker had some of a
+// placement counts the tasks of a topology's current run by worker and component. Where a worker had some of a
 // component, in this run or in one that it replaced, and all of them are reported from elsewhere since, it has 0: there
 // it has left.
-func (t *topology) whereabouts() map[workerTasks]int {
+func (t *topology) placement() map[workerTasks]int {
 	counts, names := map[workerTasks]int{}, t.current().componentsOfTasks()
 	for id, at := range t.current().tasks {
 		counts[workerTasks{at.worker.place, cmp.Or(at.component, names[id], unknownComponent)}]++

@@ -74,22 +74,22 @@ func (s *Slicer) PutDown(producer uint32) {
 	p.room.carried, p.room = carried{}, nil
 }
 
-// PutDownOf is PutDown for whoever carries a topology: one that carries nothing sends for it.
-func (s *Slicer) PutDownOf(topology string) {
+// ReleaseOf is Release for whoever carries a topology: one that carries nothing sends for it.
+func (s *Slicer) ReleaseOf(topology string) {
 	r := s.rooms[topology]
 	if r == nil || !r.carried.is {
 		return
 	}
 	for id, p := range s.producers {
 		if p.room == r {
-			s.PutDown(id)
+			s.Release(id)
 			return
 		}
 	}
 }
 
-// CarriedBy is the topology that a producer carries, "" where it carries none.
-func (s *Slicer) CarriedBy(producer uint32) string {
+// Owner is the topology that a producer carries, "" where it carries none.
+func (s *Slicer) Owner(producer uint32) string {
 	if p := s.producers[producer]; p != nil && p.room != nil {
 		return p.room.topology
 	}
@@ -118,7 +118,7 @@ func (s *Slicer) Passed(producer uint32, sentMs int64) {
 	s.switchClocks(r)
 }
 
-// SnapshotOf is Snapshot for a carried topology, without counts and clocks: what MoveIn takes.
+// SnapshotOf is Snapshot for a carried topology, without counts and clocks: what Import takes.
 func (s *Slicer) SnapshotOf(topology string) []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: SnapshotOf while closed slices wait to be handed on")
@@ -145,8 +145,8 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 	return w.Finish()
 }
 
-// Arrival is a topology that comes from another collector.
-type Arrival struct {
+// Imported is a topology that comes from another collector.
+type Imported struct {
 	Topology string
 	Snapshot []byte                 // by SnapshotOf
 	Series   func(id uint32) uint32 // the id of a series here; 0 for one that is not defined any more
@@ -154,14 +154,14 @@ type Arrival struct {
 	AtMs     int64                  // when, by the collector's clock
 }
 
-// MoveIn takes up a topology, in place of what was known of it, and returns how many samples of it are open, and how
+// Import takes up a topology, in place of what was known of it, and returns how many samples of it are open, and how
 // many were. After an error nothing has changed.
-func (s *Slicer) MoveIn(a Arrival) (open, were int, err error) {
+func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	from, err := restoreOf(a, s.options)
 	if err != nil {
 		return 0, 0, err
 	}
-	were = s.MoveOut(a.Topology)
+	were = s.DropTopology(a.Topology)
 	s.inputs.takeAll(&from.inputs)
 	maps.Copy(s.outputs, from.outputs)
 	maps.Copy(s.rooms, from.rooms)
@@ -183,15 +183,15 @@ func (s *Slicer) MoveIn(a Arrival) (open, were int, err error) {
 	return from.open, were, nil
 }
 
-// CheckArrival reports why MoveIn would not take a topology.
-func CheckArrival(a Arrival, o Options) error {
+// CheckImport reports why Import would not take a topology.
+func CheckImport(a Imported, o Options) error {
 	_, err := restoreOf(a, o)
 	return err
 }
 
 // restoreOf is a slicer that knows nothing but what arrives. Who carries a topology may write what comes to it: nothing
 // in it may be of another.
-func restoreOf(a Arrival, o Options) (*Slicer, error) {
+func restoreOf(a Imported, o Options) (*Slicer, error) {
 	s, err := New(o)
 	if err != nil {
 		return nil, err
@@ -251,8 +251,8 @@ func (s *Slicer) only(topology string) bool {
 	return len(s.rooms) <= 1
 }
 
-// MoveOut forgets a topology, and returns how many open samples go with it. Its layouts stay.
-func (s *Slicer) MoveOut(topology string) (open int) {
+// DropTopology forgets a topology, and returns how many open samples go with it. Its layouts stay.
+func (s *Slicer) DropTopology(topology string) (open int) {
 	r := s.rooms[topology]
 	if r == nil {
 		return 0
@@ -304,7 +304,7 @@ func (s *Slicer) sweepCarried() {
 	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
 		r := s.rooms[name]
 		if r.carried.is && s.clockMs-r.carried.leftMs > s.options.KeepMs {
-			s.MoveOut(name)
+			s.DropTopology(name)
 		}
 	}
 }

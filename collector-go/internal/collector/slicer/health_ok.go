@@ -12,7 +12,7 @@ type flow struct {
 
 // calm is what a period needs of a metric as long as nothing is wrong with it: in most periods that is nearly all of
 // them. The flows of a worker's metrics lie together, and so does this.
-type calm struct {
+type healthy struct {
 	seenMs  int64 // longestMs in the newest period that has it
 	wrongMs int64 // end of the newest period in which something was wrong; never before the first
 	missing uint64
@@ -29,7 +29,7 @@ const metricsTogether = 8
 
 type (
 	flows [metricsTogether]flow
-	calms [metricsTogether]calm
+	calms [metricsTogether]healthy
 )
 
 // enter gives a metric its place.
@@ -41,18 +41,18 @@ func (h *health) enter(m *metricHealth) {
 	last := len(h.flows) - 1
 	f, c := &h.flows[last][at], &h.calms[last][at]
 	if m.flow != nil {
-		*f, *c = *m.flow, *m.calm
+		*f, *c = *m.flow, *m.healthy
 	} else {
 		c.wrongMs = never
 	}
 	f.stirred = true
-	m.flow, m.calm = f, c
+	m.flow, m.healthy = f, c
 	h.metrics = append(h.metrics, m)
 }
 
 // goesOn is writeMetric for a period in which nothing has to be written for a metric, of a worker whose newest slice
 // with a sample is at newestMs. It returns false and changes nothing where something may have to be.
-func (c *calm) goesOn(f *flow, newestMs int64) bool {
+func (c *healthy) goesOn(f *flow, newestMs int64) bool {
 	if f.stirred || c.silent != c.fellSilent(f, newestMs) || c.off(f.longestMs) {
 		return false
 	}
@@ -61,7 +61,7 @@ func (c *calm) goesOn(f *flow, newestMs int64) bool {
 }
 
 // note takes what was seen in a period.
-func (c *calm) note(f *flow) {
+func (c *healthy) note(f *flow) {
 	if f.longestMs > 0 {
 		c.seenMs = f.longestMs
 	}
@@ -69,13 +69,13 @@ func (c *calm) note(f *flow) {
 }
 
 // fellSilent reports whether a metric came, and does not any more, while others of its worker do.
-func (c *calm) fellSilent(f *flow, newestMs int64) bool {
+func (c *healthy) fellSilent(f *flow, newestMs int64) bool {
 	return c.everyMs > 0 && f.lastEnd > 0 && f.lastEnd+c.silentMs < newestMs
 }
 
 // off reports whether a time between two samples, 0 where there were no two, is not the interval: off by more than half
 // of it.
-func (c *calm) off(longestMs int64) bool {
+func (c *healthy) off(longestMs int64) bool {
 	return longestMs > 0 && c.everyMs > 0 && (2*longestMs > 3*c.everyMs || 2*longestMs < c.everyMs)
 }
 

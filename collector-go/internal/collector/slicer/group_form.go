@@ -8,39 +8,39 @@ import (
 )
 
 const (
-	// leastInStep is how many workers a cohort is worth its while for.
-	leastInStep = 8
+	// leastGrouped is how many workers a group is worth its while for.
+	leastGrouped = 8
 	// mostWait is after how many blocks, at the most, workers that fell out of step are looked at again.
 	mostWait = 1 << 10
 )
 
 // muster is when a layout's workers were, and are to be, looked at.
-type muster struct {
-	cohort *cohort
-	blocks int // so far
-	next   int // number of the block at which they are looked at
-	wait   int // how many blocks after the next time that they are not in step
-	asked  int // how often they were
+type groupCandidates struct {
+	workerGroup *workerGroup
+	blocks      int // so far
+	next        int // number of the block at which they are looked at
+	wait        int // how many blocks after the next time that they are not in step
+	asked       int // how often they were
 }
 
-// inStep is the cohort that takes a block, which is formed where that is due; nil where there is none.
-func (s *Slicer) inStep(l *layout) *cohort {
-	x := &l.muster
+// groupFor is the group that takes a block, which is formed where that is due; nil where there is none.
+func (s *Slicer) groupFor(l *layout) *workerGroup {
+	x := &l.groupCandidates
 	x.blocks++
-	if x.cohort == nil && x.blocks >= x.next && len(l.tracks) >= leastInStep {
-		if x.cohort = s.form(l, x.asked%len(l.tracks)); x.cohort == nil {
+	if x.workerGroup == nil && x.blocks >= x.next && len(l.tracks) >= leastGrouped {
+		if x.workerGroup = s.form(l, x.asked%len(l.tracks)); x.workerGroup == nil {
 			x.asked++
 			x.wait = min(max(2*x.wait, 1), mostWait)
 			x.next = x.blocks + x.wait
 		}
 	}
-	return x.cohort
+	return x.workerGroup
 }
 
-// fallsApart records that a cohort's layout brought its workers different samples. The more often it does, the less
-// often the cohort is formed again.
-func (s *Slicer) fallsApart(c *cohort) {
-	x := &c.layout.muster
+// ungroup records that a group's layout brought its workers different samples. The more often it does, the less
+// often the group is formed again.
+func (s *Slicer) ungroup(c *workerGroup) {
+	x := &c.layout.groupCandidates
 	if x.wait = min(max(2*x.wait, 1), mostWait); x.blocks-c.since > 4*x.wait {
 		x.wait = 1
 	}
@@ -50,7 +50,7 @@ func (s *Slicer) fallsApart(c *cohort) {
 
 // form brings the workers of a layout together whose states are as that of the one at a place among its runs. It needs
 // half of them.
-func (s *Slicer) form(l *layout, first int) *cohort {
+func (s *Slicer) form(l *layout, first int) *workerGroup {
 	leader, at, found := (*source)(nil), 0, 0
 	for at = first; at < len(l.tracks); at++ {
 		if s.simple(l, at, true) {
@@ -61,7 +61,7 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 	if leader == nil {
 		return nil
 	}
-	c := &cohort{layout: l, leader: leader, run: at, since: l.muster.blocks, of: make(map[slice.Ref]written)}
+	c := &workerGroup{layout: l, leader: leader, run: at, since: l.groupCandidates.blocks, of: make(map[slice.Ref]written)}
 	want, got := &s.scratch.before, &s.scratch.other
 	want.read(leader)
 	last := leader
@@ -80,7 +80,7 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 		last = src
 		c.followers = append(c.followers, follower{src, run, l.column(run)})
 	}
-	if found+1 < leastInStep || 2*found < len(l.tracks) {
+	if found+1 < leastGrouped || 2*found < len(l.tracks) {
 		return nil
 	}
 	s.gather(c)
@@ -92,7 +92,7 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	t := l.tracks[run].track
 	src := t.source
-	if src.cohort != nil || len(src.tracks) != 1 || len(src.ended) > 0 || len(src.starts.known) > 0 ||
+	if src.workerGroup != nil || len(src.tracks) != 1 || len(src.ended) > 0 || len(src.starts.known) > 0 ||
 		len(t.free) > 0 || len(t.lanes) != len(t.inputs) {
 		return false
 	}
@@ -159,14 +159,14 @@ func sameOpen(x, y *track) bool {
 	})
 }
 
-// gather takes the followers' open samples into sheets, and notes their refs.
-func (s *Slicer) gather(c *cohort) {
+// gather takes the followers' open samples into column blocks, and notes their refs.
+func (s *Slicer) gather(c *workerGroup) {
 	t := c.leader.tracks[0]
 	columns := len(c.layout.series)
 	for _, b := range t.open {
 		for i := range b.origins {
 			row := t.row(b.endMs, b.origins[i].timeMs)
-			to := c.sheets.add(b.endMs, row, t.rows, columns, b.origins[i])
+			to := c.columnBlocks.add(b.endMs, row, t.rows, columns, b.origins[i])
 			clear(to)
 			for _, f := range c.followers {
 				own := f.source.tracks[0]
@@ -206,9 +206,9 @@ func (s *Slicer) gather(c *cohort) {
 		}
 		clear(own.open)
 		own.open, own.hot = own.open[:0], nil
-		f.source.cohort = c
+		f.source.workerGroup = c
 	}
-	c.leader.cohort = c
+	c.leader.workerGroup = c
 	for slot, in := range t.inputs {
 		c.least, c.most = append(c.least, in.rule.Least), append(c.most, in.rule.Most)
 		if in.perUnit == 1 {
@@ -222,7 +222,7 @@ func (s *Slicer) gather(c *cohort) {
 		}
 	}
 	c.totals.begin(c, columns)
-	s.cohorts = append(s.cohorts, c)
+	s.workerGroups = append(s.workerGroups, c)
 }
 
 // copyRow reads a row of a bucket, all of whose slots are taken.
@@ -242,30 +242,30 @@ func (t *track) bucketOf(endMs int64) *bucket {
 	return nil
 }
 
-// dissolve lets each worker of a cohort go on by itself.
-func (s *Slicer) dissolve(c *cohort) {
+// dissolve lets each worker of a group go on by itself.
+func (s *Slicer) dissolve(c *workerGroup) {
 	s.scratch.before.read(c.leader)
 	s.scatter(c, &s.scratch.before)
 }
 
-// dissolveAll ends all cohorts, which are soon formed again.
+// dissolveAll ends all groups, which are soon formed again.
 func (s *Slicer) dissolveAll() {
-	for len(s.cohorts) > 0 {
-		s.dissolve(s.cohorts[len(s.cohorts)-1])
+	for len(s.workerGroups) > 0 {
+		s.dissolve(s.workerGroups[len(s.workerGroups)-1])
 	}
 }
 
-// scatter brings the followers to a state, with the samples of the sheets that are open.
-func (s *Slicer) scatter(c *cohort, now *state) {
-	c.layout.muster.cohort = nil
-	s.cohorts = slices.DeleteFunc(s.cohorts, func(other *cohort) bool { return other == c })
-	c.leader.cohort = nil
+// scatter brings the followers to a state, with the samples of the column blocks that are open.
+func (s *Slicer) scatter(c *workerGroup, now *state) {
+	c.layout.groupCandidates.workerGroup = nil
+	s.workerGroups = slices.DeleteFunc(s.workerGroups, func(other *workerGroup) bool { return other == c })
+	c.leader.workerGroup = nil
 	for _, f := range c.followers {
-		f.source.cohort = nil
+		f.source.workerGroup = nil
 		now.write(f.source)
 		c.totals.end(&f)
 		t := f.source.tracks[0]
-		for _, x := range c.sheets.open {
+		for _, x := range c.columnBlocks.open {
 			b := s.bucket(t, x.endMs)
 			for _, r := range x.rows {
 				s.putRow(t, b, &r, f.column)
@@ -278,7 +278,7 @@ func (s *Slicer) scatter(c *cohort, now *state) {
 
 // touchedLike puts the followers among the sources that the batch at hand touched where they would be if each had been
 // touched by itself, and the leader was: in the order of the layout's runs.
-func (s *Slicer) touchedLike(c *cohort) {
+func (s *Slicer) touchedLike(c *workerGroup) {
 	at := slices.Index(s.batch.touched, c.leader)
 	if at < 0 {
 		return
@@ -308,7 +308,7 @@ func appendAll(to []*source, followers []follower) []*source {
 }
 
 // putRow puts the samples of a row, which count as open already, into the cells of a track.
-func (s *Slicer) putRow(t *track, b *bucket, r *sheetRow, column int) {
+func (s *Slicer) putRow(t *track, b *bucket, r *columnBlockRow, column int) {
 	by := b.origin(r.origin)
 	t.newestMs = max(t.newestMs, r.origin.timeMs)
 	for page := range t.columns() {

@@ -163,7 +163,7 @@ func ofAnother(t *testing.T, state []byte, series int) (rows []moveRow) {
 // A topology whose sender carried it goes on by the collector's clock when one comes that carries nothing.
 func TestASenderThatCarriesNothingTakesATopologyOver(t *testing.T) {
 	c, _ := played(t, 40)
-	require.Equal(t, moveTopology, c.pipeline.slicer.CarriedBy(7))
+	require.Equal(t, moveTopology, c.pipeline.slicer.Owner(7))
 	newest := int64(t0 + 41_000)
 	older := &journal.Batch{Producer: 9, Sequence: 1, SentMs: newest, ReceivedMs: newest}
 	for raw, id := range c.ids {
@@ -176,7 +176,7 @@ func TestASenderThatCarriesNothingTakesATopologyOver(t *testing.T) {
 		&journal.Connected{Producer: 9}, &journal.Tick{TimeMs: newest}, older} {
 		c.pipeline.apply(e)
 	}
-	assert.Empty(t, c.pipeline.slicer.CarriedBy(7))
+	assert.Empty(t, c.pipeline.slicer.Owner(7))
 	open := c.pipeline.slicer.Counts().Open
 	require.Positive(t, open)
 	for second := range int64(3_700) {

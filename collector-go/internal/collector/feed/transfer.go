@@ -50,12 +50,12 @@ type reach struct {
 
 // reach notes a batch of a topology that its sender carries. One that closes carries it no more.
 func (p *pipeline) reach(b *journal.Batch) {
-	topology := p.slicer.CarriedBy(uint32(b.Producer))
+	topology := p.slicer.Owner(uint32(b.Producer))
 	if topology == "" {
 		return
 	}
 	if b.Notes.GetClosing() {
-		p.slicer.PutDown(uint32(b.Producer))
+		p.slicer.Release(uint32(b.Producer))
 		delete(p.reached, topology)
 		return
 	}
@@ -73,7 +73,7 @@ func (p *pipeline) moved(e *journal.Moved) {
 	if !known {
 		return
 	}
-	if r := p.reached[producer.Topology]; e.First && p.slicer.CarriedBy(uint32(e.Producer)) == producer.Topology &&
+	if r := p.reached[producer.Topology]; e.First && p.slicer.Owner(uint32(e.Producer)) == producer.Topology &&
 		(r == nil || r.epoch == e.Epoch) {
 		return // the collector was started again
 	}
@@ -82,9 +82,9 @@ func (p *pipeline) moved(e *journal.Moved) {
 		return
 	}
 	if !e.First {
-		p.ledger.moved += uint64(p.slicer.MoveOut(producer.Topology))
+		p.ledger.moved += uint64(p.slicer.DropTopology(producer.Topology))
 	}
-	p.slicer.Carry(uint32(e.Producer), producer.Topology)
+	p.slicer.Acquire(uint32(e.Producer), producer.Topology)
 }
 
 func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
@@ -99,14 +99,14 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	for i, s := range c.series {
 		here[s.ID] = uint32(e.Series[i])
 	}
-	open, were, err := p.slicer.MoveIn(slicer.Arrival{Topology: topology, Snapshot: c.slices,
+	open, were, err := p.slicer.Import(slicer.Imported{Topology: topology, Snapshot: c.slices,
 		Series: func(id uint32) uint32 { return here[id] }, Producer: uint32(e.Producer), AtMs: e.TimeMs})
 	if err != nil {
 		return err
 	}
 	p.ledger.read += uint64(open)
 	p.ledger.moved += uint64(were)
-	changes, err := p.catalog.MoveIn(topology, c.names, func(id uint32) uint32 { return here[id] })
+	changes, err := p.catalog.Import(topology, c.names, func(id uint32) uint32 { return here[id] })
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, er
 	for i, s := range c.series {
 		here[s.ID], series[i] = uint32(i+1), *s.Raw
 	}
-	err = slicer.CheckArrival(slicer.Arrival{Topology: topology, Snapshot: c.slices, Producer: 1,
+	err = slicer.CheckImport(slicer.Imported{Topology: topology, Snapshot: c.slices, Producer: 1,
 		Series: func(id uint32) uint32 { return here[id] }}, o)
 	return series, err
 }

@@ -6,16 +6,16 @@ import "math"
 // of one worker. Keeping the rows as they arrived makes folding a loop over long arrays.
 type sheet struct {
 	endMs  int64
-	rows   []sheetRow // in order of arrival
-	placed []int32    // by row of the slice: 1 + its place in rows; 0 where there is none
+	rows   []columnBlockRow // in order of arrival
+	placed []int32          // by row of the slice: 1 + its place in rows; 0 where there is none
 
 	folded                 bool
 	means, least, greatest []float64 // by column, once it is folded
 	memory                 [3][]float64
 }
 
-// sheetRow are the values of one time, by column.
-type sheetRow struct {
+// columnBlockRow are the values of one time, by column.
+type columnBlockRow struct {
 	origin origin
 	row    int // of the slice
 	values []float64
@@ -27,7 +27,7 @@ const columnsTogether = 512
 
 // fold makes the means, leasts and greatests of all columns, as foldGauge makes them of each. The rows stay as they
 // are. perUnit is by column; nil where none is divided.
-func (x *sheet) fold(columns int, perUnit []float64) {
+func (x *columnBlock) fold(columns int, perUnit []float64) {
 	if x.folded {
 		return
 	}
@@ -52,7 +52,7 @@ func (x *sheet) fold(columns int, perUnit []float64) {
 }
 
 // foldColumns folds some columns whose values are divided; those of each are added in the order of time.
-func (x *sheet) foldColumns(first, end int, perUnit []float64) {
+func (x *columnBlock) foldColumns(first, end int, perUnit []float64) {
 	means, least, greatest := x.means[first:end], x.least[first:end], x.greatest[first:end]
 	var divided [columnsTogether]float64
 	begun := false
@@ -84,7 +84,7 @@ func (x *sheet) foldColumns(first, end int, perUnit []float64) {
 }
 
 // inTime yields the rows in the order of time.
-func (x *sheet) inTime(yield func(values []float64) bool) {
+func (x *columnBlock) inTime(yield func(values []float64) bool) {
 	for _, place := range x.placed {
 		if place != 0 && !yield(x.rows[place-1].values) {
 			return
@@ -99,15 +99,15 @@ func grown(values []float64, n int) []float64 {
 	return values[:n]
 }
 
-// sheets are those of a cohort, with what is used again.
-type sheets struct {
-	open      []*sheet // by end
-	spare     []*sheet
+// column blocks are those of a group, with what is used again.
+type columnBlocks struct {
+	open      []*columnBlock // by end
+	spare     []*columnBlock
 	spareRows [][]float64
 }
 
-// of is the open sheet that ends at a time; nil where there is none.
-func (x *sheets) of(endMs int64) *sheet {
+// of is the open column block that ends at a time; nil where there is none.
+func (x *columnBlocks) of(endMs int64) *columnBlock {
 	for i := len(x.open) - 1; i >= 0; i-- {
 		if x.open[i].endMs == endMs {
 			return x.open[i]
@@ -116,11 +116,11 @@ func (x *sheets) of(endMs int64) *sheet {
 	return nil
 }
 
-// add makes a row; the caller fills its values. The sheet is made where it is not there.
-func (x *sheets) add(endMs int64, row, rows, columns int, by origin) []float64 {
+// add makes a row; the caller fills its values. The column block is made where it is not there.
+func (x *columnBlocks) add(endMs int64, row, rows, columns int, by origin) []float64 {
 	s := x.of(endMs)
 	if s == nil {
-		s = &sheet{}
+		s = &columnBlock{}
 		if n := len(x.spare); n > 0 {
 			s, x.spare = x.spare[n-1], x.spare[:n-1]
 		}
@@ -143,19 +143,19 @@ func (x *sheets) add(endMs int64, row, rows, columns int, by origin) []float64 {
 	} else {
 		values = make([]float64, columns)
 	}
-	s.rows = append(s.rows, sheetRow{by, row, values})
+	s.rows = append(s.rows, columnBlockRow{by, row, values})
 	s.placed[row] = int32(len(s.rows))
 	return values
 }
 
 // has reports whether a row is taken.
-func (x *sheets) has(endMs int64, row int) bool {
+func (x *columnBlocks) has(endMs int64, row int) bool {
 	s := x.of(endMs)
 	return s != nil && s.placed[row] != 0
 }
 
 // repeats reports whether a row has a time that its producer had reached before (see repeated.go).
-func (x *sheets) repeats(t *track, o origin) bool {
+func (x *columnBlocks) repeats(t *track, o origin) bool {
 	found := beside{track: t, origin: o}
 	endMs := t.endOf(o.timeMs)
 	for i := len(x.open) - 1; i >= 0 && x.open[i].endMs >= endMs; i-- {
@@ -166,8 +166,8 @@ func (x *sheets) repeats(t *track, o origin) bool {
 	return found.reason() != ""
 }
 
-// closeTo drops the sheets that end at or before a time, and returns how many rows they had.
-func (x *sheets) closeTo(endMs int64) (rows int) {
+// closeTo drops the column blocks that end at or before a time, and returns how many rows they had.
+func (x *columnBlocks) closeTo(endMs int64) (rows int) {
 	n := 0
 	for n < len(x.open) && x.open[n].endMs <= endMs {
 		s := x.open[n]

@@ -29,7 +29,7 @@ type fleet struct {
 	plain, blocks    *collected
 	rules            map[uint32]metric.Rule
 	counted          map[uint32]float64
-	inStep           int // blocks whose workers were, at least half of them
+	groupFor         int // blocks whose workers were, at least half of them
 	fellApart        int
 }
 
@@ -37,7 +37,7 @@ type fleet struct {
 func drawFleet(t *rapid.T) *fleet {
 	f := &fleet{
 		random:  rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
-		workers: rapid.SampledFrom([]int{leastInStep, 12, 21}).Draw(t, "workers"),
+		workers: rapid.SampledFrom([]int{leastGrouped, 12, 21}).Draw(t, "workers"),
 		metrics: rapid.SampledFrom([]int{1, 3, 10, pageSlots + 5}).Draw(t, "metrics"),
 		everyMs: rapid.SampledFrom([]int64{1000, 5000, 10_000, 15_000}).Draw(t, "everyMs"),
 		nowMs:   worldStartMs, clockMs: worldStartMs, rules: map[uint32]metric.Rule{}, counted: map[uint32]float64{},
@@ -71,8 +71,8 @@ func drawFleet(t *rapid.T) *fleet {
 		f.rules[uint32(i)] = rule
 	}
 	f.layouts = [][]uint32{all}
-	if f.workers >= 2*leastInStep && rapid.Bool().Draw(t, "two layouts") {
-		half := leastInStep * f.metrics
+	if f.workers >= 2*leastGrouped && rapid.Bool().Draw(t, "two layouts") {
+		half := leastGrouped * f.metrics
 		f.layouts = [][]uint32{all[:half], all[half:]}
 	}
 	for _, c := range []*collected{f.plain, f.blocks} {
@@ -149,13 +149,13 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 				present = append(present, v)
 			}
 		}
-		before := f.blocks.slicer.layouts[uint32(n)].muster.cohort
+		before := f.blocks.slicer.layouts[uint32(n)].groupCandidates.workerGroup
 		require.True(t, f.blocks.slicer.AddBlock(uint32(n), b, present, func(id uint32, _ int) bool {
 			f.blocks.slicer.Define(id, f.rules[id])
 			return true
 		}))
-		if after := f.blocks.slicer.layouts[uint32(n)].muster.cohort; after != nil {
-			f.inStep++
+		if after := f.blocks.slicer.layouts[uint32(n)].groupCandidates.workerGroup; after != nil {
+			f.groupFor++
 		} else if before != nil {
 			f.fellApart++
 		}
@@ -217,7 +217,7 @@ func (f *fleet) happen(t *rapid.T) {
 			s.End()
 		})
 	case 7:
-		f.both(func(s *Slicer) { s.Withdraw(id) })
+		f.both(func(s *Slicer) { s.Retract(id) })
 	case 8:
 		f.both(func(s *Slicer) { s.Detach(id) })
 	case 9: // a series more, of which nothing comes by these layouts
@@ -305,8 +305,8 @@ func remembered(o *output) string {
 
 // Workers that are in step give the same slices, to the bit, and the same books, as each of them does by itself,
 // whatever happens to them.
-func TestWorkersInStepAreEachTheirOwn(t *testing.T) {
-	var inStep, apart int
+func TestGroupedWorkersAreEachTheirOwn(t *testing.T) {
+	var groupFor, apart int
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFleet(t)
 		for range rapid.IntRange(1, 12).Draw(t, "happenings") {
@@ -332,8 +332,8 @@ func TestWorkersInStepAreEachTheirOwn(t *testing.T) {
 		for name := range f.plain.out {
 			require.Equal(t, f.plain.out[name], f.blocks.out[name], name)
 		}
-		inStep, apart = inStep+f.inStep, apart+f.fellApart
+		groupFor, apart = groupFor+f.groupFor, apart+f.fellApart
 	})
-	require.Greater(t, inStep, 1000, "blocks of workers in step")
+	require.Greater(t, groupFor, 1000, "blocks of workers in step")
 	require.Greater(t, apart, 20, "blocks that were not for all alike")
 }

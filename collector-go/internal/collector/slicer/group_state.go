@@ -27,7 +27,7 @@ type state struct {
 
 type metricState struct {
 	flow                flow
-	calm                calm
+	healthy             healthy
 	intervalMs, widthMs int64
 }
 
@@ -54,7 +54,7 @@ func (x *state) read(src *source) {
 	}
 	x.metrics = x.metrics[:0]
 	for _, m := range h.metrics {
-		x.metrics = append(x.metrics, metricState{*m.flow, *m.calm, m.intervalMs, m.widthMs})
+		x.metrics = append(x.metrics, metricState{*m.flow, *m.healthy, m.intervalMs, m.widthMs})
 	}
 	x.infos = x.infos[:0]
 	for _, in := range src.infos {
@@ -88,7 +88,7 @@ func (x *state) write(src *source) {
 			from.missed, from.live
 	}
 	for i, m := range h.metrics {
-		*m.flow, *m.calm = x.metrics[i].flow, x.metrics[i].calm
+		*m.flow, *m.healthy = x.metrics[i].flow, x.metrics[i].healthy
 	}
 	for i, in := range src.infos {
 		from := &x.infos[i]

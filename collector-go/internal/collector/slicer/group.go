@@ -26,11 +26,11 @@ type cohort struct {
 	singly    []int // runs of the layout that are of the leader, and of workers that are not in step
 	since     int   // of the layout's blocks
 
-	least, most []float64 // by slot
-	perUnit     []float64 // by column of the layout; nil where no value is divided
-	sheets      sheets
-	totals      totals
-	before      totals // the slices that close
+	least, most  []float64 // by slot
+	perUnit      []float64 // by column of the layout; nil where no value is divided
+	columnBlocks columnBlocks
+	totals       totals
+	before       totals // the slices that close
 
 	refs [][]slice.Ref // of the followers, by what is written under the leader's ref
 	of   map[slice.Ref]written
@@ -52,17 +52,17 @@ type written struct {
 
 const notSample = -1
 
-// alone ends the cohort of a source, since something is about to happen to it alone.
+// alone ends the group of a source, since something is about to happen to it alone.
 func (s *Slicer) alone(src *source) {
-	if src != nil && src.cohort != nil {
-		s.dissolve(src.cohort)
+	if src != nil && src.workerGroup != nil {
+		s.dissolve(src.workerGroup)
 	}
 }
 
 // aloneInput is alone for the source of an input.
 func (s *Slicer) aloneInput(in *input) {
 	switch {
-	case len(s.cohorts) == 0:
+	case len(s.workerGroups) == 0:
 	case in.track != nil:
 		s.alone(in.track.source)
 	default:
@@ -72,7 +72,7 @@ func (s *Slicer) aloneInput(in *input) {
 
 // aloneOn is alone for the workers of a host.
 func (s *Slicer) aloneOn(host string) {
-	for _, c := range slices.Clone(s.cohorts) {
+	for _, c := range slices.Clone(s.workerGroups) {
 		if c.leader.worker.Host == host ||
 			slices.ContainsFunc(c.followers, func(f follower) bool { return f.source.worker.Host == host }) {
 			s.dissolve(c)
@@ -80,13 +80,13 @@ func (s *Slicer) aloneOn(host string) {
 	}
 }
 
-// addInStep takes a block's samples of a cohort's workers; values are those of all cells.
-func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
+// addGrouped takes a block's samples of a group's workers; values are those of all cells.
+func (s *Slicer) addGrouped(c *workerGroup, b *block.Block, values []float64) {
 	t := c.leader.tracks[0]
 	for row := range b.Rows {
 		timeMs := b.TimeMs(row)
 		endMs := t.endOf(timeMs)
-		to := c.sheets.add(endMs, t.row(endMs, timeMs), t.rows, b.Columns,
+		to := c.columnBlocks.add(endMs, t.row(endMs, timeMs), t.rows, b.Columns,
 			s.batch.origin(timeMs))
 		if b.Rows == 1 {
 			copy(to, values)
@@ -103,9 +103,9 @@ func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 	}
 }
 
-// takes reports whether a block has usable samples, in time, for each worker of a cohort, and returns the first of
+// takes reports whether a block has usable samples, in time, for each worker of a group, and returns the first of
 // their rows.
-func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
+func (s *Slicer) takes(c *workerGroup, b *block.Block, values []float64) bool {
 	t := c.leader.tracks[0]
 	if b.OffsetsMs != nil || b.Rows > 1 && b.StepMs < t.rowMs {
 		return false
@@ -120,8 +120,8 @@ func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
 		if timeMs <= 0 || timeMs > maxTimeMs {
 			return false
 		}
-		if endMs := t.endOf(timeMs); endMs <= t.closedTo || c.sheets.has(endMs, t.row(endMs, timeMs)) ||
-			timeMs <= t.newestMs && c.sheets.repeats(t, s.batch.origin(timeMs)) {
+		if endMs := t.endOf(timeMs); endMs <= t.closedTo || c.columnBlocks.has(endMs, t.row(endMs, timeMs)) ||
+			timeMs <= t.newestMs && c.columnBlocks.repeats(t, s.batch.origin(timeMs)) {
 			return false
 		}
 	}
@@ -155,8 +155,8 @@ func within(values, least, most []float64, rows int) bool {
 	return true
 }
 
-// advanceTogether is advance for a cohort.
-func (s *Slicer) advanceTogether(c *cohort) {
+// advanceTogether is advance for a group.
+func (s *Slicer) advanceTogether(c *workerGroup) {
 	if !s.moves(c.leader) {
 		return
 	}
@@ -201,7 +201,7 @@ func (s *Slicer) mark(src *source) mark {
 
 // follow writes for each follower what was written for the leader since a mark. It returns false and changes nothing
 // where more than slices came of it: a definition, a refusal, a late sample.
-func (s *Slicer) follow(c *cohort, from *mark) bool {
+func (s *Slicer) follow(c *workerGroup, from *mark) bool {
 	now := s.mark(c.leader)
 	if now.definitions != from.definitions || now.retired != from.retired || now.histograms != from.histograms ||
 		now.refused != from.refused ||
@@ -219,7 +219,7 @@ func (s *Slicer) follow(c *cohort, from *mark) bool {
 	s.counts.Markers += n * (now.counts.Markers - from.counts.Markers)
 	t := c.leader.tracks[0]
 	c.totals.follow(c.leader)
-	rows := c.sheets.closeTo(t.closedTo)
+	rows := c.columnBlocks.closeTo(t.closedTo)
 	s.opened(t, -rows*len(c.followers)*len(t.inputs))
 	return true
 }
@@ -234,9 +234,9 @@ type again struct {
 }
 
 // fold folds what closes up to a time. It returns false and changes nothing where a counter falls.
-func (c *cohort) fold(closedTo int64) bool {
+func (c *workerGroup) fold(closedTo int64) bool {
 	c.totals.copyOf(&c.before)
-	for _, x := range c.sheets.open {
+	for _, x := range c.columnBlocks.open {
 		if x.endMs > closedTo {
 			break
 		}
@@ -252,7 +252,7 @@ func (c *cohort) fold(closedTo int64) bool {
 // writeFollowers writes for each follower what was written for the leader, except what the leader wrote about its
 // topology, and returns how many rows those are. It writes nothing, and returns false, where it cannot attribute a row
 // or a counter fell.
-func (s *Slicer) writeFollowers(c *cohort, from *mark) (own int, all bool) {
+func (s *Slicer) writeFollowers(c *workerGroup, from *mark) (own int, all bool) {
 	list := s.scratch.again[:0]
 	defer func() { s.scratch.again = list[:0] }()
 	for i := from.slices; i < len(s.closed.Refs); i++ {
@@ -276,7 +276,7 @@ func (s *Slicer) writeFollowers(c *cohort, from *mark) (own int, all bool) {
 		if a.slot == notSample || isMarker(a.value) {
 			continue
 		}
-		x := c.sheets.of(a.endMs)
+		x := c.columnBlocks.of(a.endMs)
 		a.values = [...][]float64{x.means, x.least, x.greatest}[a.part]
 	}
 	to := &s.closed

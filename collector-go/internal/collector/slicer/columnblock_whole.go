@@ -7,7 +7,7 @@ const rowsTogether = 4
 
 // foldWhole folds some columns whose values are taken as they are; those of each are added in the order of time. It
 // takes two thirds of the time that min and max of doubles take, row by row.
-func (x *sheet) foldWhole(first, end int) {
+func (x *columnBlock) foldWhole(first, end int) {
 	var least, greatest [columnsTogether]int64
 	means := x.means[first:end]
 	low, high := least[:len(means)], greatest[:len(means)]

@@ -9,9 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// beliefBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection was.
-func (r *RunReport) beliefBlocks() []document.Block {
-	blocks := []document.Block{document.Tabled(r.beliefTable()), document.List(r.stepNotes())}
+// dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection was.
+func (r *RunReport) dataQualityBlocks() []document.Block {
+	blocks := []document.Block{document.Tabled(r.dataQualityTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {
 		blocks = append(blocks,
 			document.Heading("Share of "+withArticle(r.host())+"'s processors in each trial's step with the least idle"),
@@ -20,7 +20,7 @@ func (r *RunReport) beliefBlocks() []document.Block {
 	return append(blocks, r.healthBlocks()...)
 }
 
-func (r *RunReport) beliefTable() document.Table {
+func (r *RunReport) dataQualityTable() document.Table {
 	type trial = *TrialReport
 	return document.TableOf(r.reported(), document.Text("Trial", func(t trial) string { return t.name() }),
 		document.Text("Collection", func(t trial) string { return stateOf(t.Report.Collection.Health) }),
