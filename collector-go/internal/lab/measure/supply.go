@@ -17,7 +17,7 @@ func emittedPerSecond(before, after look) float64 {
 
 // supply is what the step asked of the source, the records that queries look for among it, and what was made. It is to
 // be asked before takeIn, which puts what the topology read from a broker in the place of what was made.
-func (s *Session) supply(step *runstore.Step) tuning.SupplyEvidence {
-	return tuning.SupplyEvidence{AskedPerSecond: step.RecordsPerSecondAsked + tuning.Figure(s.probesPerSecond()),
+func (s *Session) supply(step *runstore.Step) tuning.SourceRateEvidence {
+	return tuning.SourceRateEvidence{AskedPerSecond: step.RecordsPerSecondAsked + tuning.Figure(s.probesPerSecond()),
 		MadePerSecond: step.RecordsPerSecond}
 }

@@ -8,10 +8,10 @@ import (
 // LimitedByRecordSource is what makes the records: the topology was given fewer than the step says.
 const LimitedByRecordSource Limiter = "the record source"
 
-// SupplyEvidence is whether the records that a step asks for were made: with the topology's own source what that
+// SourceRateEvidence is whether the records that a step asks for were made: with the topology's own source what that
 // emitted, with Kafka what the producers wrote. Both are of the whole topology and hold the records that queries look
 // for.
-type SupplyEvidence struct {
+type SourceRateEvidence struct {
 	AskedPerSecond Figure `json:"asked_records_per_second"`
 	MadePerSecond  Figure `json:"made_records_per_second"`
 }
@@ -25,7 +25,7 @@ const (
 	leastShort = 10
 )
 
-func (s SupplyEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerSecond.Known() }
+func (s SourceRateEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerSecond.Known() }
 
 // supplyRule compares what was made with what was asked for.
 func supplyRule(e Evidence) LimiterFinding {
