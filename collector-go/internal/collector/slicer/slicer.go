@@ -1,6 +1,4 @@
-// Package slicer cuts samples into slices of event time. It owns watermarks, open slices, counter offsets and gap
-// markers. It is pure: journal entries go in, closed slices come out, and the same entries give the same slices to the
-// bit. It has no clock, no I/O and no goroutine, and will never know what a metric means or where its slices go.
+// Package slicer cuts samples into slices of event time. Journal entries go in, closed slices come out.
 //
 // A slice covers (start, end]. Its time is its end, and ends are multiples of its width since the Unix epoch. Each
 // worker has a watermark of its own, so that a slow worker does not hold back the slices of the others (source.go).
