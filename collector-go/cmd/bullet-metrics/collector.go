@@ -278,7 +278,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	taking.Guard, taking.Logger, taking.Registerer = col.senders, col.logger, figures
 	if col.desk != nil {
 		cutting := slicerOptions(feed.DefaultOptions("", "").Slicer, c)
-		taking.Carriage = &ingest.Carriage{Transfers: col.desk, MaxBytes: feed.MaxCarriedBytes,
+		taking.StateTransfer = &ingest.StateTransfer{Transfers: col.desk, MaxBytes: feed.MaxTransferBytes,
 			Arriving: func(topology string, state []byte) ([]metric.Raw, error) {
 				return feed.Arriving(topology, state, cutting)
 			}}

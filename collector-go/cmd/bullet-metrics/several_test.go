@@ -60,8 +60,8 @@ func TestATopologyMovesBetweenCollectorsOverThanos(t *testing.T) {
 	send := func(batches int) {
 		for range batches {
 			sent++
-			staying.send(carriedBatch(sent, first))
-			moving.send(carriedBatch(sent, first))
+			staying.send(movedBatch(sent, first))
+			moving.send(movedBatch(sent, first))
 		}
 	}
 	for round := range rounds {
@@ -89,12 +89,12 @@ func TestATopologyMovesBetweenCollectorsOverThanos(t *testing.T) {
 		assert.Equal(t, uint64(3+2*round), moving.generation)
 	}
 
-	last := first.Add(time.Duration(sent) * carriedEvery)
+	last := first.Add(time.Duration(sent) * transferEvery)
 	staying.awaitAcknowledged(sent)
 	until := last.Add(-time.Minute)
 	require.Eventually(t, func() bool {
 		return strings.Contains(one.ask(fmt.Sprintf("count(timestamp(bullet_worker_heap_used_bytes{topology=%q} @ %d) >= %d)",
-			carriedTopology, last.Unix(), until.Unix())),
+			movedTopology, last.Unix(), until.Unix())),
 			"value")
 	}, time.Minute, 100*time.Millisecond)
 	ring.Await()
@@ -126,7 +126,7 @@ func forwardingTo(t testing.TB, dir, write string) string {
 // are ahead is left out: that is seen otherwise by each collector.
 func everySlice(t *testing.T, api string, from, until time.Time) map[string]map[string]string {
 	ask := api + "/api/v1/query?" + url.Values{"time": {fmt.Sprint(until.Unix())},
-		"query": {fmt.Sprintf("{topology=%q}[%ds]", carriedTopology, int(until.Sub(from).Seconds()))}}.Encode()
+		"query": {fmt.Sprintf("{topology=%q}[%ds]", movedTopology, int(until.Sub(from).Seconds()))}}.Encode()
 	response, err := http.Get(ask)
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -160,24 +160,24 @@ func everySlice(t *testing.T, api string, from, until time.Time) map[string]map[
 }
 
 const (
-	carriedTopology = "moving"
-	carriedWorkers  = 4
-	carriedEvery    = 2 * time.Second
+	movedTopology = "moving"
+	movedWorkers  = 4
+	transferEvery = 2 * time.Second
 )
 
-// carriedBatch is what the topology's workers report up to a time: counters, of which one starts again, a gauge and a
+// movedBatch is what the topology's workers report up to a time: counters, of which one starts again, a gauge and a
 // histogram.
-func carriedBatch(n int, first time.Time) *pb.Batch {
-	at := first.Add(time.Duration(n) * carriedEvery)
+func movedBatch(n int, first time.Time) *pb.Batch {
+	at := first.Add(time.Duration(n) * transferEvery)
 	b := &pb.Batch{Sequence: uint64(n), SendTimeMs: at.UnixMilli(),
 		Samples: &pb.SampleColumns{BaseTimeMs: at.UnixMilli()}}
 	if n == 1 {
-		b.Topology = &pb.TopologyInfo{Name: carriedTopology, Id: carriedTopology + "-1", StormVersion: "2.8.0"}
+		b.Topology = &pb.TopologyInfo{Name: movedTopology, Id: movedTopology + "-1", StormVersion: "2.8.0"}
 	}
-	for w := range carriedWorkers {
+	for w := range movedWorkers {
 		life := (n + 31*w) % 170
 		for i, value := range []float64{float64(37 * life), float64(n*n%977) * 1024,
-			float64(at.Add(-time.Duration(life)*carriedEvery).UnixMilli()) / 1000} {
+			float64(at.Add(-time.Duration(life)*transferEvery).UnixMilli()) / 1000} {
 			b.Samples.SeriesIds = append(b.Samples.SeriesIds, uint32(10*w+i+1))
 			b.Samples.TimeOffsetsMs = append(b.Samples.TimeOffsetsMs, 0)
 			b.Samples.Values = append(b.Samples.Values, value)
@@ -190,12 +190,12 @@ func carriedBatch(n int, first time.Time) *pb.Batch {
 	return b
 }
 
-func carriedSeries() (all []*pb.SeriesDefinition) {
-	for w := range carriedWorkers {
+func movedSeries() (all []*pb.SeriesDefinition) {
+	for w := range movedWorkers {
 		for i, name := range []string{"cpu.user_ms", "heap.used_bytes", "process.start_time_seconds", "latency"} {
 			s := &pb.SeriesDefinition{Id: uint32(10*w + i + 1), Host: fmt.Sprint("h", w), Port: 6700,
 				Component: "__system", Task: -1, Name: name,
-				IntervalMs: uint32(carriedEvery.Milliseconds()), Shape: pb.Shape_SHAPE_SAMPLER,
+				IntervalMs: uint32(transferEvery.Milliseconds()), Shape: pb.Shape_SHAPE_SAMPLER,
 				Temporality: []pb.Temporality{pb.Temporality_TEMPORALITY_CUMULATIVE, pb.Temporality_TEMPORALITY_GAUGE,
 					pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE}[i]}
 			if i == 3 {
@@ -268,7 +268,7 @@ func (c *carrier) open(to int) bool {
 	if c.stream, err = pb.NewIngestServiceClient(c.connection).Export(context.Background()); err != nil {
 		return false
 	}
-	open := &pb.Open{Topology: carriedTopology, TopologyId: carriedTopology + "-1", Host: "h0", Port: 6700, Task: 1}
+	open := &pb.Open{Topology: movedTopology, TopologyId: movedTopology + "-1", Host: "h0", Port: 6700, Task: 1}
 	if c.carries {
 		open.Epoch, open.Generation = c.epoch, generation
 	}
@@ -339,7 +339,7 @@ func (c *carrier) push() bool {
 		}
 		b := c.held[c.sent]
 		b.OldestHeldSequence = b.GetSequence()
-		b.Series = carriedSeries()
+		b.Series = movedSeries()
 		if c.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}) != nil {
 			return false
 		}

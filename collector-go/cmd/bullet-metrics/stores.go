@@ -138,7 +138,7 @@ func (col *collector) openForward(c config.Config, kind forward.Kind, name strin
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
 	feeding.Catalog.MaxSeries = bounded(feeding.Catalog.MaxSeries, 2*c.Memory.Series)
 	if n.Required {
-		feeding.Handover = col.desk
+		feeding.Transfers = col.desk
 	}
 	feeding.CatchUpTicks, feeding.FlushSlices = catchUpTicks, catchUpSlices
 	if opened.feed, err = feed.New(col.journal, store, retention, feeding); err != nil {

@@ -47,7 +47,7 @@ var stairs = map[string][]string{
 		"read_trials.go",
 		"run_sizing.go", "judged.go", "run_tables.go", "run_csv.go",
 		"launch_figures.go", "side.go", "overlay.go", "comparison.go", "configurations.go",
-		"run_wording.go", "run_lead.go", "rowtable.go", "dataquality.go", "succession.go", "manifest.go", "open.go", "analyses.go",
+		"run_wording.go", "run_lead.go", "rowtable.go", "dataquality.go", "run_timeline.go", "manifest.go", "open.go", "analyses.go",
 		"run_document.go", "single.go",
 	},
 }

@@ -71,9 +71,9 @@ type Options struct {
 	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
 	// ends. nil: never.
 	Lost func(error) bool
-	// Handover takes what is known of topologies that their senders carry, once the store has what closed of it; nil
+	// Transfers takes what is known of topologies that their senders carry, once the store has what closed of it; nil
 	// for nobody.
-	Handover   *checkpoint.Transfers
+	Transfers  *checkpoint.Transfers
 	Slicer     slicer.Options
 	Catalog    catalog.Options
 	Registerer prometheus.Registerer // may be nil

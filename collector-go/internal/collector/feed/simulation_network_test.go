@@ -192,7 +192,7 @@ func (c *conn) send(encoded []byte) {
 
 // take lets the door have what has come, as far as its window has room.
 func (c *conn) take() {
-	for len(c.stalled) > 0 && c.stream != nil && c.stream.HasRoom() {
+	for len(c.stalled) > 0 && c.stream != nil && c.stream.HasCapacity() {
 		next := c.stalled[0]
 		c.stalled = c.stalled[1:]
 		require.NoError(c.t, c.stream.Take(next), "a plugin that keeps to the protocol was cut off")

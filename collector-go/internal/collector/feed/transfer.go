@@ -22,10 +22,10 @@ import (
 
 // What is known of a topology that its sender carries, as bytes: docs/formats/checkpoint.md.
 const (
-	carriedMagic   = "BMTOPOL"
-	carriedVersion = 1
-	// MaxCarriedBytes is the largest that is handed out or taken, compressed: some 500,000 series.
-	MaxCarriedBytes = 12 << 20
+	transferMagic   = "BMTOPOL"
+	transferVersion = 1
+	// MaxTransferBytes is the largest that is handed out or taken, compressed: some 500,000 series.
+	MaxTransferBytes = 12 << 20
 	// maxUnpackedBytes is the most that one may be when it is unpacked, and maxUnpacking how many times what it is
 	// packed, beyond the first MiB: those of real topologies become 20 times as large. So what a sender can make the
 	// collector unpack is bounded by what it sends.
@@ -88,7 +88,7 @@ func (p *pipeline) moved(e *journal.Moved) {
 }
 
 func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
-	c, err := unpackCarried(topology, e.State)
+	c, err := unpackTransfer(topology, e.State)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 
 // carry is what is known of a topology, as its sender gets it; nil where that is too much.
 func (p *pipeline) carry(topology string, r *reach) []byte {
-	data := append([]byte(carriedMagic), carriedVersion)
+	data := append([]byte(transferMagic), transferVersion)
 	data = appendText(data, topology)
 	for _, part := range [][]byte{p.catalog.SnapshotOf(topology), p.slicer.SnapshotOf(topology)} {
 		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
@@ -131,7 +131,7 @@ func (p *pipeline) carry(topology string, r *reach) []byte {
 	if len(data) > maxUnpackedBytes {
 		return nil
 	}
-	if data = packer.EncodeAll(data, nil); len(data) > MaxCarriedBytes {
+	if data = packer.EncodeAll(data, nil); len(data) > MaxTransferBytes {
 		return nil
 	}
 	return data
@@ -206,19 +206,19 @@ type carried struct {
 	drops         map[int32]uint64
 }
 
-func unpackCarried(topology string, packed []byte) (carried, error) {
+func unpackTransfer(topology string, packed []byte) (carried, error) {
 	u, err := unpack(packed)
 	if err != nil {
 		return carried{}, err
 	}
 	defer u.packed.Close()
-	begins := u.bytes(uint64(len(carriedMagic)))
-	if u.err == nil && string(begins) != carriedMagic {
-		return carried{}, errors.New("what another collector knew of a topology does not begin with " + carriedMagic)
+	begins := u.bytes(uint64(len(transferMagic)))
+	if u.err == nil && string(begins) != transferMagic {
+		return carried{}, errors.New("what another collector knew of a topology does not begin with " + transferMagic)
 	}
-	if v := u.bytes(1); u.err == nil && v[0] != carriedVersion {
+	if v := u.bytes(1); u.err == nil && v[0] != transferVersion {
 		return carried{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
-			v[0], carriedVersion)
+			v[0], transferVersion)
 	}
 	name := string(u.part(func([]byte) error { return nil }))
 	c := carried{names: u.part(catalog.CheckVersion), slices: u.part(slicer.CheckVersion), drops: map[int32]uint64{}}
@@ -251,7 +251,7 @@ func unpackCarried(topology string, packed []byte) (carried, error) {
 // Arriving looks at what a sender brings of its topology from another collector, and returns the series that it names,
 // in the order of journal.Moved.Series. The error states why it cannot be taken up.
 func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, error) {
-	c, err := unpackCarried(topology, state)
+	c, err := unpackTransfer(topology, state)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, er
 
 // handOut lays down what senders are to carry, when the store has all that closed.
 func (f *Feed) handOut() {
-	if f.options.Handover == nil {
+	if f.options.Transfers == nil {
 		return
 	}
 	for topology, r := range f.pipeline.reached {
@@ -278,9 +278,9 @@ func (f *Feed) handOut() {
 		r.newer, r.nextMs = false, f.tickMs+max(handOutMs, mostOfTime*time.Since(begun).Milliseconds())
 		if data == nil {
 			f.options.Logger.Error("what is known of a topology is too much for its sender to carry; where this collector is lost, another starts it afresh",
-				"topology", topology, "most_bytes", MaxCarriedBytes)
+				"topology", topology, "most_bytes", MaxTransferBytes)
 		}
-		f.options.Handover.Put(topology, checkpoint.TransferState{Epoch: r.epoch, Sequence: r.sequence, Data: data})
+		f.options.Transfers.Put(topology, checkpoint.TransferState{Epoch: r.epoch, Sequence: r.sequence, Data: data})
 	}
-	f.options.Handover.Keep(func(topology string) bool { return f.pipeline.reached[topology] != nil })
+	f.options.Transfers.Keep(func(topology string) bool { return f.pipeline.reached[topology] != nil })
 }

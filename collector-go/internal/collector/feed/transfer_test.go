@@ -47,9 +47,9 @@ func TestWhatArrivesIsLookedAt(t *testing.T) {
 	require.ErrorContains(t, err, "unpack a topology")
 	_, err = Arriving(moveTopology, packer.EncodeAll([]byte("something"), nil), slicerOptions())
 	require.ErrorContains(t, err, "does not begin with BMTOPOL")
-	_, err = Arriving(moveTopology, packer.EncodeAll(append([]byte(carriedMagic), 9), nil), slicerOptions())
+	_, err = Arriving(moveTopology, packer.EncodeAll(append([]byte(transferMagic), 9), nil), slicerOptions())
 	require.ErrorContains(t, err, "let all collectors be of one release")
-	c, err := unpackCarried(moveTopology, state)
+	c, err := unpackTransfer(moveTopology, state)
 	require.NoError(t, err)
 	others := packed("u", c.names, c.slices)
 	_, err = Arriving("u", others, slicerOptions())
@@ -62,12 +62,12 @@ func TestWhatArrivesIsLookedAt(t *testing.T) {
 // What a sender brings costs memory by what it sends, whatever that unpacks to: it is looked at from its beginning on.
 func TestUnpackingIsBoundedByWhatIsSent(t *testing.T) {
 	zeros := make([]byte, 200<<20)
-	begun := appendText(append([]byte(carriedMagic), carriedVersion), moveTopology)
+	begun := appendText(append([]byte(transferMagic), transferVersion), moveTopology)
 	long := binary.AppendUvarint(slices.Clone(begun), uint64(len(zeros)))
 	for name, data := range map[string][]byte{
 		"zeros":                   zeros,
-		"zeros behind the magic":  append(slices.Clone(begun[:len(carriedMagic)+1]), zeros...),
-		"a name of zeros":         append(binary.AppendUvarint(slices.Clone(begun[:len(carriedMagic)+1]), 200<<20), zeros...),
+		"zeros behind the magic":  append(slices.Clone(begun[:len(transferMagic)+1]), zeros...),
+		"a name of zeros":         append(binary.AppendUvarint(slices.Clone(begun[:len(transferMagic)+1]), 200<<20), zeros...),
 		"names of zeros":          append(slices.Clone(long), zeros...),
 		"names that begin well":   append(append(slices.Clone(long), "BMCATALG\x01"...), zeros...),
 		"names of a newer format": append(append(slices.Clone(long), "BMCATALG\x09"...), zeros...),
@@ -84,7 +84,7 @@ func TestUnpackingIsBoundedByWhatIsSent(t *testing.T) {
 
 // packed is a state of these parts.
 func packed(topology string, names, slices []byte) []byte {
-	data := appendText(append([]byte(carriedMagic), carriedVersion), topology)
+	data := appendText(append([]byte(transferMagic), transferVersion), topology)
 	for _, part := range [][]byte{names, slices} {
 		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
 	}
@@ -100,7 +100,7 @@ func sealed(body []byte) []byte {
 func FuzzArriving(f *testing.F) {
 	for _, batches := range []int{1, 40} {
 		_, state := played(&testing.T{}, batches)
-		c, err := unpackCarried(moveTopology, state)
+		c, err := unpackTransfer(moveTopology, state)
 		require.NoError(f, err)
 		f.Add(c.names[:len(c.names)-4], c.slices[:len(c.slices)-4])
 	}

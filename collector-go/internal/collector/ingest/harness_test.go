@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds what should take no time, so that a bug fails rather than hangs.
+// backoff bounds what should take no time, so that a bug fails rather than hangs.
 const patience = 30 * time.Second
 
 // collector is a door with a real journal behind it, served on loopback.

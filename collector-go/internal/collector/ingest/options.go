@@ -54,8 +54,8 @@ type Options struct {
 	MaxWatches int
 	WatchTime  time.Duration
 
-	// Carriage lets senders carry what is known of their topologies to other collectors; nil where they may not.
-	Carriage *Carriage
+	// StateTransfer lets senders carry what is known of their topologies to other collectors; nil where they may not.
+	StateTransfer *StateTransfer
 
 	// Guard decides who may send, and has the port's TLS; nil lets everybody, in plain text.
 	Guard *access.Guard

@@ -45,8 +45,8 @@ func (s *Stepped) Take(encoded []byte) error {
 	return err
 }
 
-// HasRoom reports whether the window has room for another batch: while it has none a stream's requests wait.
-func (s *Stepped) HasRoom() bool { return s.stream.hasRoom() }
+// HasCapacity reports whether the window has room for another batch: while it has none a stream's requests wait.
+func (s *Stepped) HasCapacity() bool { return s.stream.hasCapacity() }
 
 // Answer passes on what the journal has answered since the last time. The error is the status with which the stream has
 // ended.

@@ -27,9 +27,9 @@ type stream struct {
 	entry    *entry
 
 	// Of the goroutine that takes.
-	table     *table
-	admission admission
-	carriage  *carriage // nil where its sender carries no state
+	table         *table
+	admission     admission
+	stateTransfer *stateTransfer // nil where its sender carries no state
 
 	mu     sync.Mutex // held while a batch is taken
 	window window
@@ -131,7 +131,7 @@ func (s *stream) run() error {
 func (s *stream) greet() error {
 	o := s.server.o
 	opened := &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}
-	if x := s.carriage; x != nil {
+	if x := s.stateTransfer; x != nil {
 		opened.GivesStates, opened.WantsState, opened.TakenSequence = true, x.awaits, x.taken
 	}
 	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: opened}})
@@ -162,7 +162,7 @@ var errStopped = errors.New("the stream has ended")
 // memory that one stream can take.
 func (s *stream) await(stopped <-chan struct{}) error {
 	for {
-		if s.hasRoom() {
+		if s.hasCapacity() {
 			return nil
 		}
 		select {
@@ -241,11 +241,11 @@ func (s *stream) take(in *incoming) error {
 	if in.refused != nil && !errors.Is(in.refused, errWire) {
 		return broken(codes.InvalidArgument, in.refused)
 	}
-	if x := s.carriage; x != nil && x.awaits && in.request.GetState() != nil {
+	if x := s.stateTransfer; x != nil && x.awaits && in.request.GetState() != nil {
 		return s.arrive(in.request.GetState())
 	}
 	b := in.request.GetBatch()
-	if x := s.carriage; b != nil && x != nil && (x.awaits || string(b.GetEpoch()) != string(x.sent)) {
+	if x := s.stateTransfer; b != nil && x != nil && (x.awaits || string(b.GetEpoch()) != string(x.sent)) {
 		return broken(codes.InvalidArgument, errors.New("a Batch came before the State that was wanted, or of another epoch than open.epoch"))
 	}
 	if b == nil {

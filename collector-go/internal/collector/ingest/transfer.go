@@ -74,7 +74,7 @@ type carriage struct {
 // board enables state transfer for a stream whose sender supports it. It asks for the sender's state when the journal
 // does not know the epoch of this generation and an earlier collector existed. alight ends what board begins.
 func (s *stream) board(open *pb.Open) error {
-	c := s.server.o.Carriage
+	c := s.server.o.StateTransfer
 	if c == nil || open.GetGeneration() == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (s *stream) board(open *pb.Open) error {
 	if err := s.server.carriers.enter(topology, open.GetTask(), s); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	x := &carriage{sent: open.GetEpoch()}
+	x := &stateTransfer{sent: open.GetEpoch()}
 	s.admission.generation = generation(open.GetGeneration())
 	x.epoch = s.admission.generation.epoch(journal.Epoch(open.GetEpoch()))
 	var known bool
@@ -97,14 +97,14 @@ func (s *stream) board(open *pb.Open) error {
 		s.server.carriers.begun(topology, x.epoch)
 	}
 	x.changed, x.leave = c.Transfers.Watch(topology)
-	s.carriage = x
+	s.stateTransfer = x
 	return nil
 }
 
 // alight is the end of board.
 func (s *stream) alight() {
-	if s.carriage != nil {
-		s.carriage.leave()
+	if s.stateTransfer != nil {
+		s.stateTransfer.leave()
 		s.server.carriers.leave(s.producer.place.Topology, s)
 	}
 }
@@ -135,13 +135,13 @@ func (s *Server) moved(p *producer, m *journal.Moved) error {
 // arrive takes one part of the sender's state. When the state is complete, it appends it to the journal as
 // journal.Moved, so that every reader of the journal imports it at the same position.
 func (s *stream) arrive(part *pb.State) error {
-	x := s.carriage
+	x := s.stateTransfer
 	if string(part.GetEpoch()) != string(x.sent) {
 		return broken(codes.InvalidArgument, errors.New("state.epoch is not open.epoch"))
 	}
-	if len(x.parts)+len(part.GetData()) > s.server.o.Carriage.MaxBytes {
+	if len(x.parts)+len(part.GetData()) > s.server.o.StateTransfer.MaxBytes {
 		return broken(codes.InvalidArgument, fmt.Errorf("a state may have %d bytes at most",
-			s.server.o.Carriage.MaxBytes))
+			s.server.o.StateTransfer.MaxBytes))
 	}
 	x.parts = append(x.parts, part.GetData()...)
 	if !part.GetLast() {
@@ -153,7 +153,7 @@ func (s *stream) arrive(part *pb.State) error {
 	if len(state) > 0 {
 		topology := s.producer.place.Topology
 		s.server.arriving.Lock() // each takes memory while it is looked at
-		series, err := s.server.o.Carriage.Arriving(topology, state)
+		series, err := s.server.o.StateTransfer.Arriving(topology, state)
 		s.server.arriving.Unlock()
 		if err != nil {
 			return broken(codes.InvalidArgument, fmt.Errorf("state: %w", err))
@@ -171,8 +171,8 @@ func (s *stream) arrive(part *pb.State) error {
 
 // handOut sends the newest exported state of the topology to its sender, if it belongs to this generation.
 func (s *stream) handOut() error {
-	x := s.carriage
-	state, there := s.server.o.Carriage.Transfers.Newest(s.producer.place.Topology)
+	x := s.stateTransfer
+	state, there := s.server.o.StateTransfer.Transfers.Newest(s.producer.place.Topology)
 	if !there || state.Epoch != x.epoch || x.handedBack && state.Sequence <= x.handedOut {
 		return nil
 	}
@@ -191,10 +191,10 @@ func (s *stream) handOut() error {
 // stateChanged returns a channel that holds a token when there may be a state to send. It is nil, and so never ready,
 // when the sender transfers no state.
 func (s *stream) stateChanged() <-chan struct{} {
-	if s.carriage == nil {
+	if s.stateTransfer == nil {
 		return nil
 	}
-	return s.carriage.changed
+	return s.stateTransfer.changed
 }
 
 // carriers holds the streams that transfer state, one task for each topology. Two tasks of a topology would each bring

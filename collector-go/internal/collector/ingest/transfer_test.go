@@ -19,7 +19,7 @@ import (
 func carrying(t *testing.T) (*collector, *checkpoint.Transfers) {
 	desk := checkpoint.NewTransfers()
 	return start(t, func(o *Options) {
-		o.Carriage = &Carriage{Transfers: desk, MaxBytes: 3 * maxStatePart,
+		o.StateTransfer = &StateTransfer{Transfers: desk, MaxBytes: 3 * maxStatePart,
 			Arriving: func(topology string, state []byte) (series []metric.Raw, err error) {
 				if bytes.HasPrefix(state, []byte("bad")) {
 					return nil, errors.New("cannot be read")
@@ -30,7 +30,7 @@ func carrying(t *testing.T) (*collector, *checkpoint.Transfers) {
 	}), desk
 }
 
-var carriedEpoch = bytes.Repeat([]byte{7}, 16)
+var movedEpoch = bytes.Repeat([]byte{7}, 16)
 
 // carry opens a stream of a generation, and returns what it was opened with.
 func carry(t *testing.T, c *collector, generation uint64, task int32) (*client, *pb.Opened) {
@@ -41,9 +41,9 @@ func carry(t *testing.T, c *collector, generation uint64, task int32) (*client, 
 func carryOn(t *testing.T, c *collector, generation uint64, task int32) *client {
 	stream, err := c.dial().Export(t.Context())
 	require.NoError(t, err)
-	x := &client{t: t, stream: stream, epoch: carriedEpoch}
+	x := &client{t: t, stream: stream, epoch: movedEpoch}
 	x.send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "bullet", Host: "h1", Port: 6700,
-		Task: task, Epoch: carriedEpoch, Generation: generation}}})
+		Task: task, Epoch: movedEpoch, Generation: generation}}})
 	return x
 }
 
@@ -87,7 +87,7 @@ func TestASenderIsHandedWhatItCarries(t *testing.T) {
 	x.one(1)
 	x.acknowledged(1)
 
-	epoch := journal.Epoch(carriedEpoch)
+	epoch := journal.Epoch(movedEpoch)
 	desk.Put("bullet", checkpoint.TransferState{Epoch: journal.Epoch{1}, Sequence: 9, Data: []byte("another sender's")})
 	large := bytes.Repeat([]byte{5}, 2*maxStatePart+1)
 	desk.Put("bullet", checkpoint.TransferState{Epoch: epoch, Sequence: 1, Data: large})
@@ -152,7 +152,7 @@ func TestWhatASenderBringsIsLookedAt(t *testing.T) {
 		"state: cannot be read":               func(x *client) { x.state("bad", true) },
 		"a state may have 786432 bytes":       func(x *client) { x.state(string(make([]byte, 3*maxStatePart+1)), true) },
 		"a Batch came before the State":       func(x *client) { x.one(1) },
-		"state.epoch is not open.epoch":       func(x *client) { x.epoch = carriedEpoch[:8]; x.state("a", true) },
+		"state.epoch is not open.epoch":       func(x *client) { x.epoch = movedEpoch[:8]; x.state("a", true) },
 		"must be a Batch; this is none":       func(x *client) { x.state("a", true); x.state("b", true) },
 		"or of another epoch than open.epoch": func(x *client) { x.state("a", true); x.epoch = make([]byte, 16); x.one(1) },
 	} {
@@ -187,7 +187,7 @@ func TestASenderCarriesFromWhenItMay(t *testing.T) {
 	x.acknowledged(1)
 	require.NoError(t, x.stream.CloseSend())
 	plain.stop()
-	c := startOn(t, j, func(o *Options) { o.Carriage = &Carriage{Transfers: checkpoint.NewTransfers()} })
+	c := startOn(t, j, func(o *Options) { o.StateTransfer = &StateTransfer{Transfers: checkpoint.NewTransfers()} })
 	c.journal = j
 	for taken := range uint64(2) {
 		x, o = carry(t, c, 1, 7)

@@ -12,7 +12,7 @@ import (
 )
 
 // house is a journal and short words for what is done with it.
-type house struct {
+type journalFixture struct {
 	t        *testing.T
 	fs       *disktest.Memory
 	o        Options
@@ -22,8 +22,8 @@ type house struct {
 
 const firstHour = 400_000
 
-func newHouse(t *testing.T, change func(*Options)) *house {
-	h := &house{t: t, fs: disktest.NewMemory(1)}
+func newJournalFixture(t *testing.T, change func(*Options)) *journalFixture {
+	h := &journalFixture{t: t, fs: disktest.NewMemory(1)}
 	h.o = smallOptions(h.fs)
 	if change != nil {
 		change(&h.o)
@@ -33,24 +33,24 @@ func newHouse(t *testing.T, change func(*Options)) *house {
 	return h
 }
 
-func (h *house) open() {
+func (h *journalFixture) open() {
 	var err error
 	h.j, err = Open("/journal", h.o)
 	require.NoError(h.t, err)
 	h.t.Cleanup(func() { require.NoError(h.t, h.j.Close()) })
 }
 
-func (h *house) restart() {
+func (h *journalFixture) restart() {
 	require.NoError(h.t, h.j.Close())
 	h.open()
 }
 
 // tick moves the clock to an hour.
-func (h *house) tick(hour int64) {
+func (h *journalFixture) tick(hour int64) {
 	require.NoError(h.t, h.j.Mark(&Tick{TimeMs: (firstHour + hour) * hourMs}))
 }
 
-func (h *house) series(names ...string) (ids []SeriesID) {
+func (h *journalFixture) series(names ...string) (ids []SeriesID) {
 	for _, name := range names {
 		id, err := h.j.Define(metric.Raw{Worker: metric.Worker{Topology: "t"}, Name: name})
 		require.NoError(h.t, err)
@@ -59,20 +59,20 @@ func (h *house) series(names ...string) (ids []SeriesID) {
 	return ids
 }
 
-func (h *house) layout(ids ...SeriesID) LayoutID {
+func (h *journalFixture) layout(ids ...SeriesID) LayoutID {
 	id, err := h.j.DefineLayout(ids)
 	require.NoError(h.t, err)
 	return id
 }
 
-func (h *house) producer(topologyID string) ProducerID {
+func (h *journalFixture) producer(topologyID string) ProducerID {
 	id, err := h.j.DefineProducer(ProducerDefined{Topology: "t", TopologyID: topologyID, Host: "h", Port: 1})
 	require.NoError(h.t, err)
 	return id
 }
 
 // batch is one of a producer at an hour.
-func (h *house) batch(hour int64, p ProducerID, ids []SeriesID, layouts ...Block) *Batch {
+func (h *journalFixture) batch(hour int64, p ProducerID, ids []SeriesID, layouts ...Block) *Batch {
 	h.sequence++
 	return &Batch{Producer: p, Epoch: Epoch{7}, Sequence: h.sequence, ReceivedMs: (firstHour + hour) * hourMs, IDs: ids,
 		TimesMs: make([]int64, len(ids)), Values: make([]float64, len(ids)), Blocks: layouts}
@@ -83,13 +83,13 @@ func row(layout LayoutID, columns int) Block {
 		Values: make([]byte, 8*columns)}}
 }
 
-func (h *house) refused(b *Batch) error {
+func (h *journalFixture) refused(b *Batch) error {
 	_, err := h.j.Append(b, func(error) { h.t.Error("answered") })
 	return err
 }
 
 // awaitWritten waits until nothing waits to be written.
-func (h *house) awaitWritten() {
+func (h *journalFixture) awaitWritten() {
 	for {
 		h.j.mu.Lock()
 		changed, waiting := h.j.changed, h.j.queue.bytes
@@ -102,7 +102,7 @@ func (h *house) awaitWritten() {
 }
 
 // forgotten is what a reader from the beginning is handed as forgotten.
-func (h *house) forgotten() (all Forgotten) {
+func (h *journalFixture) forgotten() (all Forgotten) {
 	h.awaitWritten()
 	for _, p := range fromTheStart(h.t, h.j) {
 		if f, ok := p.entry.(*Forgotten); ok {
@@ -115,7 +115,7 @@ func (h *house) forgotten() (all Forgotten) {
 
 // TestIdleWhileRunning forgets what is idle for a day, reports that to readers and senders, and never uses an id again.
 func TestIdleWhileRunning(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newJournalFixture(t, nil)
 	ids := h.series("a", "b", "c", "d")
 	inUse, idle := h.layout(ids[0], ids[1]), h.layout(ids[2], ids[3])
 	p, killed, connected := h.producer("t-1"), h.producer("t-0"), h.producer("t-2")
@@ -155,7 +155,7 @@ func TestIdleWhileRunning(t *testing.T) {
 
 // TestIdleAtTheStart: readers hear what the start forgets.
 func TestIdleAtTheStart(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newJournalFixture(t, nil)
 	ids := h.series("a", "b")
 	p := h.producer("t-1")
 	connected := h.producer("t-2")
@@ -170,7 +170,7 @@ func TestIdleAtTheStart(t *testing.T) {
 
 // TestWhatIsForgottenBeforeAReadersPlace is not handed to it as defined.
 func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
-	h := newHouse(t, func(o *Options) { o.SegmentBytes = 1 << 20 })
+	h := newJournalFixture(t, func(o *Options) { o.SegmentBytes = 1 << 20 })
 	ids := h.series("a", "b")
 	layout := h.layout(ids...)
 	p := h.producer("t-1")
@@ -192,7 +192,7 @@ func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
 // TestLimitsGiveWay: at a limit the longest idle are abandoned first, those in use and those of the last two hours
 // never.
 func TestLimitsGiveWay(t *testing.T) {
-	h := newHouse(t, func(o *Options) { o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100 })
+	h := newJournalFixture(t, func(o *Options) { o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100 })
 	p := h.producer("t-1")
 	require.NoError(t, h.j.Mark(&Connected{Producer: p, TimeMs: firstHour * hourMs}))
 	name := func(i int) string { return fmt.Sprint(i) }
@@ -237,7 +237,7 @@ func TestLimitsGiveWay(t *testing.T) {
 
 // TestProducersOfAKillAndSubmitLoop never lock others out.
 func TestProducersOfAKillAndSubmitLoop(t *testing.T) {
-	h := newHouse(t, func(o *Options) { o.MaxProducers = 100 })
+	h := newJournalFixture(t, func(o *Options) { o.MaxProducers = 100 })
 	for i := range 1000 {
 		hour := int64(i / 20)
 		h.tick(hour)
@@ -251,7 +251,7 @@ func TestProducersOfAKillAndSubmitLoop(t *testing.T) {
 
 // TestForgettingSurvivesAFailingDisk: what is forgotten while nothing can be written is still said once it can.
 func TestForgettingSurvivesAFailingDisk(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newJournalFixture(t, nil)
 	ids := h.series("a", "b")
 	p := h.producer("t-1")
 	appended(t, h.j, h.batch(0, p, ids))
@@ -272,7 +272,7 @@ func TestForgettingSurvivesAFailingDisk(t *testing.T) {
 
 // TestTwoTopologiesOfOneEpoch are two senders.
 func TestTwoTopologiesOfOneEpoch(t *testing.T) {
-	h := newHouse(t, nil)
+	h := newJournalFixture(t, nil)
 	one := h.producer("t-1")
 	other, err := h.j.DefineProducer(ProducerDefined{Topology: "other", TopologyID: "other-1", Host: "h", Port: 1})
 	require.NoError(t, err)

@@ -113,7 +113,7 @@ func unplaced(all []placed) (rest []placed) {
 func TestMemoryAndFileAgree(t *testing.T) {
 	eachSeed(t, 40, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 6))
-		h := newHouse(t, func(o *Options) { o.RingBytes = []int64{0, 3 << 10, 64 << 20}[seed%3] })
+		h := newJournalFixture(t, func(o *Options) { o.RingBytes = []int64{0, 3 << 10, 64 << 20}[seed%3] })
 		type follower struct {
 			reader *Reader
 			had    []placed

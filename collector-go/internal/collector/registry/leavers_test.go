@@ -56,7 +56,7 @@ func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 }
 
 // A wave that never rests holds no more places than a run can have workers before it and after it.
-func TestAWaveOfEndlessWorkersIsBounded(t *testing.T) {
+func TestEndlessPlacementChangesAreBounded(t *testing.T) {
 	o := DefaultOptions("x")
 	o.Limits.Workers = 8
 	s := newState(o.Limits, o.Times)
@@ -69,7 +69,7 @@ func TestAWaveOfEndlessWorkersIsBounded(t *testing.T) {
 		r.join(w, t0+int64(i), s)
 		r.leave(w, t0+int64(i), s)
 	}
-	assert.Len(t, r.wave.was, 2*o.Limits.Workers)
+	assert.Len(t, r.placementChange.was, 2*o.Limits.Workers)
 	assert.EqualValues(t, 100-8, s.dropped["workers"])
 }
 

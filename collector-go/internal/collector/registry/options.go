@@ -37,8 +37,8 @@ type Times struct {
 	// Settle is how long an assignment must rest before its changes are reported as one; a worker's reporting interval
 	// comes on top.
 	Settle time.Duration
-	// LongestWave bounds how long changes of an assignment are gathered.
-	LongestWave time.Duration
+	// LongestPlacementChange bounds how long changes of an assignment are gathered.
+	LongestPlacementChange time.Duration
 }
 
 // Options of a registry.
@@ -73,7 +73,7 @@ func DefaultOptions(dir string) Options {
 			Startup: 3 * time.Minute,
 			Settle:  20 * time.Second,
 			// Of a topology whose tasks report once a minute.
-			LongestWave: 5 * time.Minute,
+			LongestPlacementChange: 5 * time.Minute,
 		},
 		Logger: slog.New(slog.DiscardHandler),
 		Now:    time.Now,

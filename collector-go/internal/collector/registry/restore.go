@@ -80,7 +80,7 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 		decodeTask(d, r, workers)
 	}
 	if d.Bool() {
-		r.wave = decodeWave(d)
+		r.placementChange = decodePlacementChange(d)
 	}
 	if len(r.workers) != len(workers) {
 		d.Fail(errors.New("a worker is there twice"))
@@ -126,8 +126,8 @@ func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
 	r.tasks[int32(id)] = t
 }
 
-func decodeWave(d *metric.Decoder) *wave {
-	w := &wave{was: map[place]bool{}, before: map[int32]place{}}
+func decodePlacementChange(d *metric.Decoder) *placementChange {
+	w := &placementChange{was: map[place]bool{}, before: map[int32]place{}}
 	w.atMs, w.beganMs, w.lastMs = d.Int(), d.Int(), d.Int()
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		p := decodePlace(d)

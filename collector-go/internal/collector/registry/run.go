@@ -25,14 +25,14 @@ type run struct {
 	// since.
 	stoppedMs int64
 
-	info    *info // nil until reported
-	source  journal.ProducerID
-	senders map[journal.ProducerID]*sender
-	workers map[place]*worker
-	tasks   map[int32]*task
-	wave    *wave // nil while the assignment rests
-	leavers leavers
-	crowded bool // no worker was found that could make room, and none has left since
+	info            *info // nil until reported
+	source          journal.ProducerID
+	senders         map[journal.ProducerID]*sender
+	workers         map[place]*worker
+	tasks           map[int32]*task
+	placementChange *placementChange // nil while the assignment rests
+	leavers         leavers
+	crowded         bool // no worker was found that could make room, and none has left since
 
 	forgotten bool // made room: who holds it looks again
 }

@@ -79,9 +79,9 @@ func encodeRun(e *metric.Encoder, r *run) {
 		e.Int(t.sinceMs)
 		e.Int(t.lastMs)
 	}
-	e.Bool(r.wave != nil)
-	if r.wave != nil {
-		encodeWave(e, r.wave)
+	e.Bool(r.placementChange != nil)
+	if r.placementChange != nil {
+		encodePlacementChange(e, r.placementChange)
 	}
 }
 
@@ -103,7 +103,7 @@ func encodeWorker(e *metric.Encoder, w *worker) {
 	encodeStrings(e, w.moved)
 }
 
-func encodeWave(e *metric.Encoder, w *wave) {
+func encodePlacementChange(e *metric.Encoder, w *placementChange) {
 	for _, ms := range []int64{w.atMs, w.beganMs, w.lastMs} {
 		e.Int(ms)
 	}

@@ -303,7 +303,7 @@ func (s *state) annotateSubmission(t *topology, r *run) {
 		lines: []string{"+ id " + r.id}}
 	if len(t.runs) > 0 {
 		before := t.current()
-		before.wave = nil
+		before.placementChange = nil
 		c.title, c.lines = c.title+" again", []string{"- id " + before.id, "+ id " + r.id}
 	}
 	s.annotate(t.name, r.beganMs(), c)

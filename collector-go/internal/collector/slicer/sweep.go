@@ -13,7 +13,7 @@ const sweepEveryMs = 600_000
 // that have none left.
 func (s *Slicer) sweep() {
 	s.dissolveAll()
-	s.sweepCarried()
+	s.sweepTransferred()
 	awaited := s.awaited()
 	for _, src := range s.sources {
 		for _, t := range src.tracks {

@@ -299,8 +299,8 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 	return open
 }
 
-// sweepCarried forgets topologies that were carried away.
-func (s *Slicer) sweepCarried() {
+// sweepTransferred forgets topologies that were carried away.
+func (s *Slicer) sweepTransferred() {
 	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
 		r := s.rooms[name]
 		if r.carried.is && s.clockMs-r.carried.leftMs > s.options.KeepMs {

@@ -61,7 +61,7 @@ func (r *RunReport) document() *document.Document {
 		document.Paragraph("%s", r.steps()),
 		document.Paragraph("Load: %s.", r.Load))
 	d.Add("Caveats", document.List(r.Caveats))
-	d.Add("The trials one after the other", r.successionBlocks()...)
+	d.Add("The trials one after the other", r.runTimelineBlocks()...)
 	d.Add("What differs between the configurations", r.differenceBlocks()...)
 	for i := range r.Trials {
 		r.addTrial(d, &r.Trials[i])

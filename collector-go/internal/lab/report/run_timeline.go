@@ -10,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// succession is the run's trials on one time axis, one after the other as they were measured, with what was changed
+// runTimeline is the run's trials on one time axis, one after the other as they were measured, with what was changed
 // before each. What lies between trials, and between the launches of one, is left out.
-type succession struct {
+type runTimeline struct {
 	axis  chart.TimeAxis
 	limit Figure
 	// The filter latency by slice: of Bullet's means the mean over tasks and the slowest task, and the hook's p99 over
@@ -25,13 +25,13 @@ type succession struct {
 	changes []chart.Annotation
 }
 
-// succession is nil where fewer than two trials were measured.
-func (r *RunReport) succession() *succession {
+// runTimeline is nil where fewer than two trials were measured.
+func (r *RunReport) runTimeline() *runTimeline {
 	measured := r.reported()
 	if len(measured) < 2 {
 		return nil
 	}
-	s := &succession{limit: Unknown}
+	s := &runTimeline{limit: Unknown}
 	for _, t := range measured {
 		s.limit, s.axis.SliceMs = t.Report.Goals.FilterLatencyLimitMs, t.Report.SliceMs
 		s.window = max(s.window, t.Report.window())
@@ -42,7 +42,7 @@ func (r *RunReport) succession() *succession {
 }
 
 // follow puts a trial behind what is there already, launch by launch.
-func (s *succession) follow(t *TrialReport) {
+func (s *runTimeline) follow(t *TrialReport) {
 	r := t.Report
 	change := chart.Annotation{
 		Ms: s.endMs(), Name: fmt.Sprintf("T%d", t.Number), Colour: chart.Ink,
@@ -60,7 +60,7 @@ func (s *succession) follow(t *TrialReport) {
 }
 
 // followLaunch adds the steps of one launch, its slices and what was annotated meanwhile.
-func (s *succession) followLaunch(t *TrialReport, steps []StepReport) {
+func (s *runTimeline) followLaunch(t *TrialReport, steps []StepReport) {
 	fromMs, toMs := steps[0].StartMs, steps[len(steps)-1].EndMs
 	shift := s.endMs() - fromMs
 	for _, step := range bands(steps) {
@@ -77,7 +77,7 @@ func (s *succession) followLaunch(t *TrialReport, steps []StepReport) {
 }
 
 // endMs is where the next trial begins.
-func (s *succession) endMs() int64 {
+func (s *runTimeline) endMs() int64 {
 	if n := len(s.axis.Steps); n > 0 {
 		return s.axis.Steps[n-1].EndMs
 	}
@@ -85,7 +85,7 @@ func (s *succession) endMs() int64 {
 }
 
 // addSlices adds a launch's slices; a slice of nothing keeps its lines apart from the next launch's.
-func (s *succession) addSlices(r *Report, fromMs, toMs, shift int64) {
+func (s *runTimeline) addSlices(r *Report, fromMs, toMs, shift int64) {
 	for i, t := range r.TimesMs {
 		if t-r.SliceMs < fromMs || t > toMs {
 			continue
@@ -105,7 +105,7 @@ func (s *succession) addSlices(r *Report, fromMs, toMs, shift int64) {
 	s.addSlice(toMs+shift, Unknown, Unknown, Unknown, Unknown, Unknown)
 }
 
-func (s *succession) addSlice(endMs int64, mean, slowest, p99, resultP50, resultP99 Figure) {
+func (s *runTimeline) addSlice(endMs int64, mean, slowest, p99, resultP50, resultP99 Figure) {
 	s.axis.EndsMs = append(s.axis.EndsMs, endMs)
 	s.mean, s.slowest, s.p99 = append(s.mean, mean), append(s.slowest, slowest), append(s.p99, p99)
 	s.resultP50, s.resultP99 = append(s.resultP50, positive(resultP50)), append(s.resultP99, positive(resultP99))
@@ -119,7 +119,7 @@ func positive(f Figure) Figure {
 	return Unknown
 }
 
-func (s *succession) panels() []chart.Panel {
+func (s *runTimeline) panels() []chart.Panel {
 	plain := func(colour chart.Colour, figures []Figure) chart.Line {
 		return chart.Line{Colour: colour, Values: values(figures), Plain: true}
 	}
@@ -149,7 +149,7 @@ func (s *succession) panels() []chart.Panel {
 // trialRows is how many rows of the legend name the trials.
 const trialRows = 12
 
-func (s *succession) figure() chart.Figure {
+func (s *runTimeline) figure() chart.Figure {
 	return chart.Timeline{
 		Name: "trials", Alt: "Latency over all trials, with what was changed before " +
 			"each", Axis: s.axis, Panels: s.panels(),
@@ -160,9 +160,9 @@ func (s *succession) figure() chart.Figure {
 	}.Figure()
 }
 
-// successionBlocks are the trials on one axis, with what was changed before each in words.
-func (r *RunReport) successionBlocks() []document.Block {
-	s := r.succession()
+// runTimelineBlocks are the trials on one axis, with what was changed before each in words.
+func (r *RunReport) runTimelineBlocks() []document.Block {
+	s := r.runTimeline()
 	if s == nil {
 		return nil
 	}

@@ -19,7 +19,7 @@ type wave struct {
 	before          map[int32]place
 }
 
-func (w *wave) from(task int32, where place) {
+func (w *placementChange) from(task int32, where place) {
 	if _, moved := w.before[task]; !moved {
 		w.before[task] = where
 	}
@@ -27,7 +27,7 @@ func (w *wave) from(task int32, where place) {
 
 // presence notes whether a worker was there before the wave. Places beyond the limit are left out: each of them took
 // the place of another worker, which is counted there.
-func (w *wave) presence(of place, was bool, limit int) {
+func (w *placementChange) presence(of place, was bool, limit int) {
 	if _, changed := w.was[of]; !changed && len(w.was) < 2*limit {
 		w.was[of] = was
 	}
@@ -43,12 +43,12 @@ func comparePlaces(a, b place) int {
 }
 
 // changing is the wave that a change belongs to.
-func (r *run) changing(at int64, s *state) *wave {
-	if r.wave == nil {
-		r.wave = &wave{atMs: at, beganMs: s.clockMs, was: map[place]bool{}, before: map[int32]place{}}
+func (r *run) changing(at int64, s *state) *placementChange {
+	if r.placementChange == nil {
+		r.placementChange = &placementChange{atMs: at, beganMs: s.clockMs, was: map[place]bool{}, before: map[int32]place{}}
 	}
-	r.wave.lastMs = s.clockMs
-	return r.wave
+	r.placementChange.lastMs = s.clockMs
+	return r.placementChange
 }
 
 func (r *run) join(w *worker, at int64, s *state) {
@@ -56,7 +56,7 @@ func (r *run) join(w *worker, at int64, s *state) {
 		w.firstMs = at
 	}
 	w.present, w.lastMs, w.heardMs = true, max(w.lastMs, at), s.clockMs
-	if r.wave != nil || s.clockMs-r.firstMs > s.times.Startup.Milliseconds() {
+	if r.placementChange != nil || s.clockMs-r.firstMs > s.times.Startup.Milliseconds() {
 		r.changing(at, s).presence(w.place, false, s.limits.Workers)
 	}
 }
@@ -91,7 +91,7 @@ func (r *run) places() []place { return slices.SortedFunc(maps.Keys(r.workers), 
 
 // settle annotates what has changed once it rests.
 func (r *run) settle(s *state) {
-	if r.wave == nil {
+	if r.placementChange == nil {
 		return
 	}
 	var interval int64
@@ -100,25 +100,25 @@ func (r *run) settle(s *state) {
 			interval = max(interval, w.reportMs)
 		}
 	}
-	rests := s.clockMs-r.wave.lastMs >= s.times.Settle.Milliseconds()+interval
-	if !rests && s.clockMs-r.wave.beganMs < s.times.LongestWave.Milliseconds() {
+	rests := s.clockMs-r.placementChange.lastMs >= s.times.Settle.Milliseconds()+interval
+	if !rests && s.clockMs-r.placementChange.beganMs < s.times.LongestPlacementChange.Milliseconds() {
 		return
 	}
 	if c := r.changed(); len(c.lines) > 0 {
-		s.annotate(r.topology, r.wave.atMs, c)
+		s.annotate(r.topology, r.placementChange.atMs, c)
 	}
-	r.wave = nil
+	r.placementChange = nil
 }
 
 // changed compares the assignment with that before the wave.
 func (r *run) changed() change {
 	var joined, left []place
-	for _, p := range slices.SortedFunc(maps.Keys(r.wave.was), comparePlaces) {
+	for _, p := range slices.SortedFunc(maps.Keys(r.placementChange.was), comparePlaces) {
 		w := r.workers[p]
 		switch is := w != nil && w.present; {
-		case is && !r.wave.was[p]:
+		case is && !r.placementChange.was[p]:
 			joined = append(joined, p)
-		case !is && r.wave.was[p]:
+		case !is && r.placementChange.was[p]:
 			left = append(left, p)
 		}
 	}
@@ -138,8 +138,8 @@ func (r *run) changed() change {
 func (r *run) movedTasks(c *change) int {
 	moved := 0
 	names := r.componentsOfTasks()
-	for _, id := range slices.Sorted(maps.Keys(r.wave.before)) {
-		t, before := r.tasks[id], r.wave.before[id]
+	for _, id := range slices.Sorted(maps.Keys(r.placementChange.before)) {
+		t, before := r.tasks[id], r.placementChange.before[id]
 		if t == nil || t.worker.place == before {
 			continue
 		}

@@ -1,0 +1,79 @@
+package archtest
+
+import (
+	"go/scanner"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// betterNames are words of identifiers for which the field has a term, and the term. A word may be several parts of an
+// identifier: "put down" is in putDown and in PutDownOf.
+var betterNames = map[string]string{
+	"cohort": "group", "muster": "group", "in step": "grouped", "falls apart": "ungroup",
+	"put down": "release", "carried by": "owner", "move in": "import", "move out": "export", "carriage": "state transfer",
+	"handover": "transfer", "withdraw": "retract", "dormant": "inactive", "regrid": "realign", "sheet": "column block",
+	"booking": "account", "endure": "retry", "hurry": "request", "step over": "skip", "house": "fixture or archtest",
+	"wave": "placement change", "whereabouts": "placement", "rival": "candidate", "contest": "duplicates",
+	"campaign": "runner", "rundir": "run store", "runlist": "run index", "recordtrace": "trace", "journey": "trace",
+	"belief": "data quality", "succession": "timeline", "loris": "slow client", "pulse": "heartbeat",
+}
+
+var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+
+// oldWord is the word of betterNames that is in an identifier, or "".
+func oldWord(identifier string) string {
+	parts := " " + strings.ToLower(strings.Join(part.FindAllString(identifier, -1), " ")) + " "
+	for _, word := range slices.Sorted(maps.Keys(betterNames)) {
+		if strings.Contains(parts, " "+word+" ") {
+			return word
+		}
+	}
+	return ""
+}
+
+func TestAnOldWordIsFound(t *testing.T) {
+	for identifier, want := range map[string]string{"PutDownOf": "put down", "inStep": "in step", "cohorts": "",
+		"newMuster": "muster", "handOver": "", "worksheet": "", "Arrival": ""} {
+		assert.Equal(t, want, oldWord(identifier), identifier)
+	}
+}
+
+func TestIdentifiersAreTheFields(t *testing.T) {
+	javaOrScript := regexp.MustCompile(`"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|(?s:/\*.*?\*/)|[A-Za-z_]\w*`)
+	check := func(file, identifier string) {
+		if word := oldWord(identifier); word != "" {
+			assert.Fail(t, "the field has a term for this", "%s: %s: not %s but %s", file, identifier, word, betterNames[word])
+		}
+	}
+	seen := eachSource(t, []string{".go", ".java", ".js", ".mjs"}, func(file, source string) {
+		if filepath.Ext(file) != ".go" {
+			for _, found := range javaOrScript.FindAllString(source, -1) {
+				if !strings.ContainsAny(found[:1], `"'/`) {
+					check(file, found)
+				}
+			}
+			return
+		}
+		var s scanner.Scanner
+		files := token.NewFileSet()
+		s.Init(files.AddFile(file, files.Base(), len(source)), []byte(source), nil, 0)
+		for {
+			_, kind, text := s.Scan()
+			if kind == token.EOF {
+				return
+			}
+			if kind == token.IDENT {
+				check(file, text)
+			}
+		}
+	})
+	assert.Greater(t, seen[".go"], 500)
+	assert.Greater(t, seen[".java"], 200)
+}
