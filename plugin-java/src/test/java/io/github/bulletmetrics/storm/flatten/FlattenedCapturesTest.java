@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Every capture flattens to what {@code topology/captures/flattened} holds, which the collector's replay is held to as
- * well (collector-go/internal/capture): a capture that is replayed is what the plugin would have sent.
+ * well (collector-go/internal/collector/capture): a capture that is replayed is what the plugin would have sent.
  */
 class FlattenedCapturesTest {
     private static final Path CAPTURES = Paths.get("..", "topology", "captures");

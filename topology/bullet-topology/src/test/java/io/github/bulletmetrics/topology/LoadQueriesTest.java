@@ -23,11 +23,11 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What the load client takes for the engine's answers to its queries (collector-go/internal/load/testdata) is what the
+ * What the load client takes for the engine's answers to its queries (collector-go/internal/lab/load/testdata) is what the
  * engine answers.
  */
 class LoadQueriesTest {
-    private static final Path ANSWERS = Path.of("..", "..", "collector-go", "internal", "load", "testdata",
+    private static final Path ANSWERS = Path.of("..", "..", "collector-go", "internal", "lab", "load", "testdata",
             "engine-answers.json");
     private static final Gson GSON = new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
     private static final int FIRST = 1000;

@@ -39,7 +39,7 @@ class KafkaTimelineIT {
     private static final Duration LONG = Duration.ofSeconds(120);
     private static final int QUERIES = 10;
     private static final double PER_SECOND = 10;
-    /** How long after its query a record is made at the soonest, as in collector-go/internal/recordtrace. */
+    /** How long after its query a record is made at the soonest, as in collector-go/internal/lab/measure/trace.go. */
     private static final long LEAD_MS = 500;
 
     @TempDir
