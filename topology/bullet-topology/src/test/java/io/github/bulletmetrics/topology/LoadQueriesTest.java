@@ -23,8 +23,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What the load client takes for the engine's answers to its queries (collector-go/internal/lab/load/testdata) is what the
- * engine answers.
+ * What the load client takes for the engine's answers to its queries (collector-go/internal/lab/load/testdata) is what
+ * the engine answers.
  */
 class LoadQueriesTest {
     private static final Path ANSWERS = Path.of("..", "..", "collector-go", "internal", "lab", "load", "testdata",
