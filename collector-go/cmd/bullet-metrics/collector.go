@@ -102,7 +102,7 @@ func openCollector(c config.Config, logger *slog.Logger) (*collector, error) {
 
 func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (_ *collector, err error) {
 	private := secretsOf(c)
-	col := &collector{logger: private.logger(logger), failed: make(chan error, 12)}
+	col := &collector{logger: private.Logger(logger), failed: make(chan error, 12)}
 	defer func() {
 		if err != nil {
 			err = private.HideError(errors.Join(err, col.release(context.Background())))

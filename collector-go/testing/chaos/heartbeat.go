@@ -18,8 +18,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Heartbeat is a good client at a steady rate, whatever the answers: it knows how long each batch took to be acknowledged,
-// from when it was to be sent. It begins before a fault does, and does not end for it.
+// Heartbeat is a good client at a steady rate, whatever the answers: it knows how long each batch took to be
+// acknowledged, from when it was to be sent. It begins before a fault does, and does not end for it.
 type Heartbeat struct {
 	cancel context.CancelFunc
 	ended  chan struct{}

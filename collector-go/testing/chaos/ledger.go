@@ -89,8 +89,8 @@ const verifyLimit = 10 * time.Minute
 
 // Verify finishes the producers, waits until the last sample of each answers, and then asks for all of them: every
 // acknowledged sample answers once, nothing answers that was not sent, and the books of /metrics balance. What is
-// missing is lost; a scenario that destroyed something, or made a bound drop it, moves that to its own column. http is the
-// collector's address.
+// missing is lost; a scenario that destroyed something, or made a bound drop it, moves that to its own column. http is
+// the collector's address.
 func (l *Ledger) Verify(ctx context.Context, http string) (Outcome, error) {
 	waiting, cancel := context.WithTimeout(ctx, verifyLimit)
 	defer cancel()

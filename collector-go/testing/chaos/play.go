@@ -8,7 +8,8 @@ import (
 )
 
 // Play plays a scenario on ground whose Dir it empties before, and afterwards where every promise was kept: else the
-// collector's log and data stay for whoever looks into it. That a scenario could not be played is in its outcome as broken.
+// collector's log and data stay for whoever looks into it. That a scenario could not be played is in its outcome as
+// broken.
 func Play(ctx context.Context, row Scenario, ground Ground, tries int) Result {
 	begun := time.Now()
 	outcome, err := play(ctx, row, &ground, tries)

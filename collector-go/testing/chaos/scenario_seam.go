@@ -42,8 +42,8 @@ func inputOutput() Scenario {
 		"syncdir", "truncate", "sealed_segments", "refused", "not_ready")
 }
 
-// everything is the scenario behind the table's: producers, network, journal, feeds and stores in one goroutine under one
-// seed, and any of the faults at any time.
+// everything is the scenario behind the table's: producers, network, journal, feeds and stores in one goroutine under
+// one seed, and any of the faults at any time.
 func everything() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestSimulation", first: "sim.first", count: "sim.seeds", atOnce: 250}
 	return p.row(Scenario{Number: 25, Fault: "all at once", Full: 20_000}, "kills", "power_losses", "disk_errors", "fills",

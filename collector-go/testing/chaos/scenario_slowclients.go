@@ -48,7 +48,7 @@ func playSlowClients(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 	if err != nil {
 		return o, err
 	}
-	for _, kind := range slowKinds {
+	for _, kind := range slowClientKinds {
 		if longest := herd.longest[kind.name]; longest > cutWithin {
 			o.Broken = append(o.Broken, fmt.Sprintf("%s: cut after %.1f s, at most %s", kind.name,
 				longest.Seconds(), cutWithin))
@@ -84,7 +84,7 @@ func (h *slowClients) live(ctx context.Context, c *Collector, connections int) e
 	var all sync.WaitGroup
 	defer all.Wait()
 	for i := range connections {
-		kind := slowKinds[i%len(slowKinds)]
+		kind := slowClientKinds[i%len(slowClientKinds)]
 		to := c.GRPC()
 		if kind.http {
 			to = c.HTTP()

@@ -18,9 +18,9 @@ import (
 // both.
 
 // worker is row 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies that are
-// killed, are played with it, since each goes by the alerts that wake somebody; a part of the scenario is the SIGKILL alone,
-// since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the worker's SIGKILL
-// in make test.
+// killed, are played with it, since each goes by the alerts that wake somebody; a part of the scenario is the SIGKILL
+// alone, since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the worker's
+// SIGKILL in make test.
 func worker() Scenario {
 	return Scenario{Number: 18, Fault: "worker killed", Full: 3, Long: true,
 		Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {

@@ -16,8 +16,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// slow client is a connection that sends a byte a second of something that never ends, and does everything else as it should:
-// it reads, and answers pings between its frames.
+// slow client is a connection that sends a byte a second of something that never ends, and does everything else as it
+// should: it reads, and answers pings between its frames.
 type slowClient struct {
 	connection net.Conn
 	drip       func(ctx context.Context) error // sends the next byte
@@ -27,8 +27,8 @@ type slowClient struct {
 	inside bool // of a frame: nothing else may be written
 }
 
-// slowKind is how one is slow.
-type slowKind struct {
+// slowClientKind is how one is slow.
+type slowClientKind struct {
 	name  string
 	http  bool
 	begin func(l *slowClient) error
@@ -36,7 +36,7 @@ type slowKind struct {
 
 const dripEvery = time.Second
 
-var slowKinds = []slowKind{
+var slowClientKinds = []slowClientKind{
 	{name: "gRPC, the preface", begin: func(l *slowClient) error {
 		l.inside = true
 		l.drips([]byte(http2.ClientPreface))
@@ -139,7 +139,7 @@ func newSlowClient(ctx context.Context, from, to string) (*slowClient, error) {
 }
 
 // live begins, drips until the collector closes the connection, and returns how long that took.
-func (l *slowClient) live(ctx context.Context, kind slowKind) (time.Duration, error) {
+func (l *slowClient) live(ctx context.Context, kind slowClientKind) (time.Duration, error) {
 	defer l.connection.Close()
 	begun := time.Now()
 	if err := kind.begin(l); err != nil {
@@ -165,7 +165,7 @@ func (l *slowClient) live(ctx context.Context, kind slowKind) (time.Duration, er
 }
 
 // read takes what the collector sends until it closes the connection, and answers pings where a frame may be written.
-func (l *slowClient) read(kind slowKind) {
+func (l *slowClient) read(kind slowClientKind) {
 	if kind.http {
 		buffer := make([]byte, 4096)
 		for {

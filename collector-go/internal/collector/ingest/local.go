@@ -72,7 +72,7 @@ func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection
 
 // hand appends a batch to the journal and waits until it is durable.
 func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
-	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newBatchAccount(l.server, l.answers),
+	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newAccount(l.server, l.answers),
 		arrived)
 	if err != nil {
 		l.admission.restore()

@@ -291,8 +291,8 @@ func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 		s.sayFull(sequence, err)
 		return nil
 	}
-	batchAccount := newBatchAccount(s.server, s.answers)
-	rejected, err := s.server.admitAndAppend(&s.admission, b, s.table, s.producer, batchAccount, arrived)
+	account := newAccount(s.server, s.answers)
+	rejected, err := s.server.admitAndAppend(&s.admission, b, s.table, s.producer, account, arrived)
 	if err != nil {
 		s.server.rates.giveBack(topology, samples)
 	}
@@ -324,11 +324,11 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 		err := a.admit(b, t, s.clock.allowed(arrived), arrived)
 		if err == nil {
 			a.batch.Producer = p.name()
-			batchAccount.admitted(a, p.place.Topology, arrived)
+			account.admitted(a, p.place.Topology, arrived)
 			rejected := a.rejected
 			var duplicate bool
-			if duplicate, err = s.journal.Append(a.batch, batchAccount.done); err == nil {
-				batchAccount.handed(duplicate)
+			if duplicate, err = s.journal.Append(a.batch, account.done); err == nil {
+				account.handed(duplicate)
 				return rejected, nil
 			}
 		}
@@ -363,19 +363,19 @@ type booking struct {
 func newBooking(s *Server, answers *answers) *booking {
 	b, _ := s.bookings.Get().(*booking)
 	if b == nil {
-		b = &batchAccount{}
+		b = &account{}
 		b.done = b.answered
 	}
 	b.server, b.answers = s, answers
 	return b
 }
 
-func (b *batchAccount) admitted(a *admission, topology string, arrived time.Time) {
+func (b *account) admitted(a *admission, topology string, arrived time.Time) {
 	b.topology = topology
 	b.received, b.rejected, b.arrived = a.received, a.rejected, arrived
 }
 
-func (b *batchAccount) handed(duplicate bool) {
+func (b *account) handed(duplicate bool) {
 	b.duplicate = duplicate
 	b.enter()
 }
@@ -397,7 +397,7 @@ func (b *booking) enter() {
 	if b.err == nil {
 		b.server.ledger.enter(b.topology, b.received, b.rejected, b.duplicate, b.server.o.Now().Sub(b.arrived))
 	}
-	again := &b.server.batchAccounts
+	again := &b.server.accounts
 	b.parts.Store(0)
 	b.server, b.answers, b.rejected, b.err, b.duplicate = nil, nil, nil, nil, false
 	again.Put(b)

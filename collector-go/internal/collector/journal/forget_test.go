@@ -192,7 +192,9 @@ func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
 // TestLimitsGiveWay: at a limit the longest idle are abandoned first, those in use and those of the last two hours
 // never.
 func TestLimitsGiveWay(t *testing.T) {
-	h := newJournalFixture(t, func(o *Options) { o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100 })
+	h := newJournalFixture(t, func(o *Options) {
+		o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100
+	})
 	p := h.producer("t-1")
 	require.NoError(t, h.j.Mark(&Connected{Producer: p, TimeMs: firstHour * hourMs}))
 	name := func(i int) string { return fmt.Sprint(i) }

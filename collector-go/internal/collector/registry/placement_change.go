@@ -45,7 +45,8 @@ func comparePlaces(a, b place) int {
 // changing is the wave that a change belongs to.
 func (r *run) changing(at int64, s *state) *placementChange {
 	if r.placementChange == nil {
-		r.placementChange = &placementChange{atMs: at, beganMs: s.clockMs, was: map[place]bool{}, before: map[int32]place{}}
+		r.placementChange = &placementChange{atMs: at, beganMs: s.clockMs, was: map[place]bool{},
+			before: map[int32]place{}}
 	}
 	r.placementChange.lastMs = s.clockMs
 	return r.placementChange

@@ -61,7 +61,8 @@ func (s *Slicer) form(l *layout, first int) *workerGroup {
 	if leader == nil {
 		return nil
 	}
-	c := &workerGroup{layout: l, leader: leader, run: at, since: l.groupCandidates.blocks, of: make(map[slice.Ref]written)}
+	c := &workerGroup{layout: l, leader: leader, run: at, since: l.groupCandidates.blocks,
+		of: make(map[slice.Ref]written)}
 	want, got := &s.scratch.before, &s.scratch.other
 	want.read(leader)
 	last := leader

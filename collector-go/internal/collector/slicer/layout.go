@@ -16,7 +16,7 @@ type layout struct {
 	changes         uint64   // of these pages, when they were looked up; 0 before the first time
 	inputs          []*input // by column; nil where the series is not defined
 	missing         []uint32 // columns whose series is not defined
-	counted         []bool   // by column: of those that were missing in the block at hand, whether their samples were counted
+	counted         []bool   // by column missing in this block: whether its samples were counted
 	counting        bool     // counted holds something
 	tracks          []trackRun
 	groups          []cellGroup

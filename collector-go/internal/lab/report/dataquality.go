@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection was.
+// dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection
+// was.
 func (r *RunReport) dataQualityBlocks() []document.Block {
 	blocks := []document.Block{document.Tabled(r.dataQualityTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {

@@ -96,12 +96,12 @@ func (s story) figures() *runstore.Figures {
 		worker := runstore.Worker{Name: fmt.Sprintf("host-%d:6700", w), Pids: []int{4000 + w},
 			StartsMs: []int64{s.startMs - 50_000}}
 		young := runstore.Collector{Name: "G1 Young Generation"}
-		cpu, gc, collections, wave := 0.0, 0.0, 0.0, 0.0
+		cpu, gc, collections, ripple := 0.0, 0.0, 0.0, 0.0
 		for t := s.startMs; t <= end; t += storySlice {
 			queries := storyQueries[min(len(storyQueries)-1, int(max(0, t-1-s.startMs)/storyStep))]
-			wave = 0.5*wave + 0.03*random.NormFloat64()
-			used := s.total(queries) / float64(s.workers) * (1 + wave) * 10
-			cpu, gc, collections = cpu+used, gc+used*s.gc*(1+0.2*wave), collections+math.Round(2+40*s.gc)
+			ripple = 0.5*ripple + 0.03*random.NormFloat64()
+			used := s.total(queries) / float64(s.workers) * (1 + ripple) * 10
+			cpu, gc, collections = cpu+used, gc+used*s.gc*(1+0.2*ripple), collections+math.Round(2+40*s.gc)
 			put(&worker.CPUSeconds, t, cpu)
 			put(&worker.GCSeconds, t, gc)
 			put(&young.Seconds, t, gc)

@@ -17,13 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// By default Go lets the heap grow by 100% of the live heap. That collects a small heap all the time, and doubles a large
-// one. For a given amount of memory, garbage collection costs least if the headroom of a heap grows with the square root
-// of live bytes times allocation rate (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022).
+// By default Go lets the heap grow by 100% of the live heap. That collects a small heap all the time, and doubles a
+// large one. For a given amount of memory, garbage collection costs least if the headroom of a heap grows with the
+// square root of live bytes times allocation rate (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory
+// Use, OOPSLA 2022).
 //
-// Here live bytes are mostly series. A busy collector allocates tens of MB a second for messages, whatever the number of
-// series; a higher rate gets no more headroom. A collector that is idle, or receives a sample a second, needs a quarter
-// of the headroom: it collects less than once in ten seconds.
+// Here live bytes are mostly series. A busy collector allocates tens of MB a second for messages, whatever the number
+// of series; a higher rate gets no more headroom. A collector that is idle, or receives a sample a second, needs a
+// quarter of the headroom: it collects less than once in ten seconds.
 const (
 	evenHeapBytes = 256 << 20 // a live heap of this size gets 100% headroom
 	busyBytes     = 32 << 20  // a second: this allocation rate, and any higher one, gets all of the headroom

@@ -1,6 +1,6 @@
 // Package redact keeps secrets out of logs and errors: values in the query of a URL, such as ?token=, and the user and
-// password of any URL. Libraries put URLs into their errors, and errors are logged. It does not know which settings hold
-// secrets.
+// password of any URL. Libraries put URLs into their errors, and errors are logged. It does not know which settings
+// hold secrets.
 package redact
 
 import (

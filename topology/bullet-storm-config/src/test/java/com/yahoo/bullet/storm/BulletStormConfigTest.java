@@ -72,7 +72,7 @@ class BulletStormConfigTest {
     }
 
     @Test
-    void survivesTheJourneyToAWorker() {
+    void survivesTheWayToAWorker() {
         BulletStormConfig config = new BulletStormConfig();
         config.set(BulletStormConfig.TOPOLOGY_NAME, "journey");
 
