@@ -14,7 +14,7 @@ import (
 )
 
 // betterNames are words of identifiers for which the field has a term, and the term. A word may be several parts of an
-// identifier: "put down" is in putDown and in PutDownOf.
+// identifier: "put down" is in putDown and in ReleaseOf.
 var betterNames = map[string]string{
 	"cohort": "group", "muster": "group", "in step": "grouped", "falls apart": "ungroup",
 	"put down": "release", "carried by": "owner", "move in": "import", "move out": "export", "carriage": "state transfer",

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// shareOfRoom limits a topology to this many times the number of free series. One topology alone may use two thirds of
+// shareOfCapacity limits a topology to this many times the number of free series. One topology alone may use two thirds of
 // the journal's series, two may use two fifths each. Some stay free for a new topology, whatever the others do.
-const shareOfRoom = 2
+const shareOfCapacity = 2
 
 // room returns why a topology may not define a further series, or nil when it may. Idle series are forgotten before a
 // topology is refused. The caller holds defining.

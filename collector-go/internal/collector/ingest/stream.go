@@ -173,8 +173,8 @@ func (s *stream) await(stopped <-chan struct{}) error {
 	}
 }
 
-// hasRoom reports whether the window has capacity for another batch.
-func (s *stream) hasRoom() bool {
+// hasCapacity reports whether the window has capacity for another batch.
+func (s *stream) hasCapacity() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.window.flights) < s.server.o.Window
@@ -318,7 +318,7 @@ const mostRenewals = 3
 
 // admitAndAppend admits a checked batch and appends it to the journal. When the journal has forgotten an id that the
 // batch uses, it defines the id again and retries; the sender does not notice.
-func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, booking *booking, arrived time.Time) (
+func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, account *account, arrived time.Time) (
 	*tally, error) {
 	for renewals := 0; ; renewals++ {
 		err := a.admit(b, t, s.clock.allowed(arrived), arrived)
@@ -346,7 +346,7 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 // booking counts a batch in the accounting once both facts are known: whether Append reported a duplicate, and whether
 // the batch became durable. The journal may answer before Append returns; whichever comes second does the counting. It
 // works after the stream has ended, so that the totals always balance. Bookings are pooled.
-type booking struct {
+type account struct {
 	server    *Server
 	answers   *answers
 	done      func(error)
@@ -359,9 +359,9 @@ type booking struct {
 	err       error
 }
 
-// newBooking returns a booking from the pool. Its done callback is created once, because a method value allocates.
-func newBooking(s *Server, answers *answers) *booking {
-	b, _ := s.bookings.Get().(*booking)
+// newAccount returns a booking from the pool. Its done callback is created once, because a method value allocates.
+func newAccount(s *Server, answers *answers) *account {
+	b, _ := s.accounts.Get().(*account)
 	if b == nil {
 		b = &account{}
 		b.done = b.answered
@@ -381,7 +381,7 @@ func (b *account) handed(duplicate bool) {
 }
 
 // answered is the journal's callback. It reads answers first: after enter the booking may belong to another batch.
-func (b *booking) answered(err error) {
+func (b *account) answered(err error) {
 	b.err = err
 	answers := b.answers
 	b.enter()
@@ -390,7 +390,7 @@ func (b *booking) answered(err error) {
 
 // enter counts the batch when both parts are there, and returns the booking to the pool. Two goroutines call it; the
 // atomic counter decides which of them comes second.
-func (b *booking) enter() {
+func (b *account) enter() {
 	if b.parts.Add(1) < 2 {
 		return
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Carriage configures state transfer: a sender takes the exported state of its topology from one collector to another.
+// StateTransfer configures state transfer: a sender takes the exported state of its topology from one collector to another.
 // A topology can then move without losing its open slices (docs/decisions/0018).
-type Carriage struct {
+type StateTransfer struct {
 	// Transfers is where the feed puts exported states.
 	Transfers *checkpoint.Transfers
 	// Arriving looks at what a sender brings of its topology, and returns the series that it names, in the order of
@@ -57,7 +57,7 @@ func checkGeneration(o *pb.Open) error {
 
 // carriage is the part of a stream that transfers state. The stream's own goroutine owns it, except for the last
 // fields, which mu of the stream protects.
-type carriage struct {
+type stateTransfer struct {
 	sent       []byte // the epoch, as on the wire
 	epoch      journal.Epoch
 	taken      uint64 // last batch of it in the journal

@@ -4,7 +4,7 @@ import "math"
 
 // sheet is an open slice of a cohort, held by column: each of its rows is a row of a block, and a column is one series
 // of one worker. Keeping the rows as they arrived makes folding a loop over long arrays.
-type sheet struct {
+type columnBlock struct {
 	endMs  int64
 	rows   []columnBlockRow // in order of arrival
 	placed []int32          // by row of the slice: 1 + its place in rows; 0 where there is none

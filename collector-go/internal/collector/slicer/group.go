@@ -18,7 +18,7 @@ import (
 // The group ends as soon as something happens to one worker alone, or something happens to the leader that the group
 // does not record. Then each worker continues alone from a copy of the leader's state. So every change of a single
 // worker must call alone first; otherwise a follower would lose the change. Nothing outside the package sees a group.
-type cohort struct {
+type workerGroup struct {
 	layout    *layout
 	run       int // the leader's
 	leader    *source

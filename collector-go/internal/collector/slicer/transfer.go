@@ -41,9 +41,9 @@ func (s *Slicer) timeOf(r *room) int64 {
 	return s.clockMs
 }
 
-// Carry makes a producer the owner of a topology's state: the topology can move with the producer from now on, and its
+// Acquire makes a producer the owner of a topology's state: the topology can move with the producer from now on, and its
 // clock no longer follows Tick. A topology has one owner; an earlier one loses it.
-func (s *Slicer) Carry(producer uint32, topology string) {
+func (s *Slicer) Acquire(producer uint32, topology string) {
 	p, r := s.producer(producer), s.room(topology)
 	for _, other := range s.producers {
 		if other.room == r {
@@ -56,8 +56,8 @@ func (s *Slicer) Carry(producer uint32, topology string) {
 	p.connected, p.connectedMs, p.room = true, r.carried.clockMs, r
 }
 
-// PutDown releases a topology whose sender closed and takes it nowhere: Tick moves its clock again.
-func (s *Slicer) PutDown(producer uint32) {
+// Release releases a topology whose sender closed and takes it nowhere: Tick moves its clock again.
+func (s *Slicer) Release(producer uint32) {
 	p := s.producer(producer)
 	if p.room == nil {
 		return
