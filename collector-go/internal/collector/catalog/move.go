@@ -27,7 +27,7 @@ func (s *State) SeriesOf(topology string) []Named {
 	return all
 }
 
-// SnapshotOf is the snapshot of one topology, without counts, for MoveIn of another State. It serves the move of a
+// SnapshotOf is the snapshot of one topology, without counts, for Import of another State. It serves the move of a
 // topology between feeds.
 func (s *State) SnapshotOf(topology string) []byte {
 	e := metric.NewEncoder(magic, version)
@@ -61,12 +61,12 @@ func Names(snapshot []byte) ([]Named, error) {
 	return all, nil
 }
 
-// MoveIn replaces what is known of a topology by another State's SnapshotOf. The function here translates the other's
-// ids to this State's. Series that this State knew and the snapshot does not contain keep their names. MoveIn returns
+// Import replaces what is known of a topology by another State's SnapshotOf. The function here translates the other's
+// ids to this State's. Series that this State knew and the snapshot does not contain keep their names. Import returns
 // the changes that Resume would return for the topology.
 //
 // A snapshot that cannot be read leaves the topology forgotten rather than half moved.
-func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
+func (s *State) Import(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
 	d, v, err := metric.NewDecoder(snapshot, magic, version)
 	if err != nil {
 		return nil, fmt.Errorf("take up a topology's names: %w", err)
@@ -91,8 +91,9 @@ func (s *State) MoveIn(topology string, snapshot []byte, here func(id uint32) ui
 	return slices.DeleteFunc(changes, func(c Change) bool { return s.entries.get(c.ID).raw.Topology != topology }), nil
 }
 
-// MoveOut forgets a topology. The slicer must forget it first, because the verdicts on its series are gone afterwards.
-func (s *State) MoveOut(topology string) {
+// DropTopology forgets a topology. The slicer must forget it first, because the verdicts on its series are gone
+// afterwards.
+func (s *State) DropTopology(topology string) {
 	if t := s.topologies[topology]; t != nil {
 		t.starts = nil
 		s.Forget(slices.Clone(t.series))

@@ -43,7 +43,7 @@ type Verdict struct {
 }
 
 // Change is a new verdict that the feed must apply. The feed applies changes in the order given: Stored is
-// slicer.Define(ID, Rule), Dormant is slicer.Detach(ID), and anything else is CountWithdrawn(ID, slicer.Withdraw(ID)).
+// slicer.Define(ID, Rule), Inactive is slicer.Detach(ID), and anything else is CountRetracted(ID, slicer.Retract(ID)).
 //
 // The order matters. A series loses its place before another one gets it, so that the slicer never holds two series of
 // the same name and labels.
@@ -200,8 +200,8 @@ func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	return s.count(e.verdict(), samples), s.changes
 }
 
-// CountWithdrawn counts samples that were in open slices when their series lost its place to another one.
-func (s *State) CountWithdrawn(id uint32, samples int) {
+// CountRetracted counts samples that were in open slices when their series lost its place to another one.
+func (s *State) CountRetracted(id uint32, samples int) {
 	if e := s.entries.get(id); e != nil {
 		s.count(e.verdict(), samples)
 	}

@@ -131,12 +131,12 @@ type Feed struct {
 	resumed  journal.Position // the store's cursor at the start: a hand-over ends there
 	tickMs   int64            // of the last tick
 
-	leave    chan skipRequest // see Leave
-	hurried  atomic.Bool      // see hurry
-	pause    pause            // nil but in simulations
-	patience journal.Backoff
-	figures  *figures
-	caught   atomic.Uint64 // the position reached, for CaughtUp
+	leave               chan skipRequest // see Leave
+	checkpointRequested atomic.Bool      // see hurry
+	pause               pause            // nil but in simulations
+	patience            journal.Backoff
+	figures             *figures
+	caught              atomic.Uint64 // the position reached, for CaughtUp
 }
 
 // New restores the newest checkpoint that the store's cursor allows. It starts nothing: Run does.
@@ -149,7 +149,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 		figures:  newFigures(o, j.NowMs),
 		leave:    make(chan skipRequest),
 		patience: journal.DefaultBackoff()}
-	retention.Join(o.Name, f.hurry)
+	retention.Join(o.Name, f.requestCheckpoint)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
 	}
@@ -284,7 +284,7 @@ func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure er
 	if err := f.wait(ctx, delay); err != nil {
 		return err
 	}
-	if stepOver {
+	if skip {
 		reader.Skip()
 		f.figures.unreadable.Inc()
 		f.options.Logger.Error("skipped a part of the journal that the disk cannot read; its samples are missing in the store",

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// shareOfCapacity limits a topology to this many times the number of free series. One topology alone may use two thirds of
-// the journal's series, two may use two fifths each. Some stay free for a new topology, whatever the others do.
+// shareOfCapacity limits a topology to this many times the number of free series. One topology alone may use two thirds
+// of the journal's series, two may use two fifths each. Some stay free for a new topology, whatever the others do.
 const shareOfCapacity = 2
 
 // room returns why a topology may not define a further series, or nil when it may. Idle series are forgotten before a
@@ -26,7 +26,7 @@ func (s *Server) crowded(topology string) (of string, err error) {
 	if has >= s.o.MaxTopologySeries {
 		return topology, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
 	}
-	if free := s.journal.FreeSeries(); has >= shareOfRoom*free {
+	if free := s.journal.FreeSeries(); has >= shareOfCapacity*free {
 		return "", fmt.Errorf("the topology has %d series, and only %d are free for all", has, free)
 	}
 	return "", nil
@@ -36,7 +36,7 @@ func (s *Server) crowded(topology string) (of string, err error) {
 // would report capacity. The caller holds defining.
 func (s *Server) mayDefine(topology string) int {
 	has, free := s.journal.SeriesOf(topology), s.journal.FreeSeries()
-	return max(0, min(s.o.MaxTopologySeries-has, (shareOfRoom*free-has+shareOfRoom)/(1+shareOfRoom)))
+	return max(0, min(s.o.MaxTopologySeries-has, (shareOfCapacity*free-has+shareOfCapacity)/(1+shareOfCapacity)))
 }
 
 // lookEvery is how often idle series are looked for at most, of one topology.

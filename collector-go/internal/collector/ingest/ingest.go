@@ -65,7 +65,7 @@ type Server struct {
 	arriving    sync.Mutex
 	connections *quota.Slots
 	complain    complaints
-	bookings    sync.Pool // of *booking
+	accounts    sync.Pool // of *booking
 
 	defining sync.Mutex    // seeing how much room there is and defining series is one step, so that a limit holds
 	idle     looks         // under defining

@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// StateTransfer configures state transfer: a sender takes the exported state of its topology from one collector to another.
-// A topology can then move without losing its open slices (docs/decisions/0018).
+// StateTransfer configures state transfer: a sender takes the exported state of its topology from one collector to
+// another. A topology can then move without losing its open slices (docs/decisions/0018).
 type StateTransfer struct {
 	// Transfers is where the feed puts exported states.
 	Transfers *checkpoint.Transfers

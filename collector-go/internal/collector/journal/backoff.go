@@ -22,7 +22,7 @@ func DefaultBackoff() Backoff {
 // Failed is called after each ErrRead. It returns how long to wait, and whether to skip the record after that. After a
 // skip, the next unreadable record is skipped with the first wait, so that a long damaged stretch costs the minute
 // once.
-func (p *Backoff) Failed() (wait time.Duration, stepOver bool) {
+func (p *Backoff) Failed() (wait time.Duration, skip bool) {
 	if p.spent {
 		return p.First, true
 	}

@@ -148,7 +148,7 @@ func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failur
 	case <-ctx.Done():
 		return
 	}
-	if stepOver {
+	if skip {
 		reader.Skip()
 		r.figures.unreadable.Inc()
 		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after",

@@ -41,8 +41,8 @@ func (s *Slicer) timeOf(r *room) int64 {
 	return s.clockMs
 }
 
-// Acquire makes a producer the owner of a topology's state: the topology can move with the producer from now on, and its
-// clock no longer follows Tick. A topology has one owner; an earlier one loses it.
+// Acquire makes a producer the owner of a topology's state: the topology can move with the producer from now on, and
+// its clock no longer follows Tick. A topology has one owner; an earlier one loses it.
 func (s *Slicer) Acquire(producer uint32, topology string) {
 	p, r := s.producer(producer), s.room(topology)
 	for _, other := range s.producers {
