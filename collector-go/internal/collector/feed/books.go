@@ -3,7 +3,7 @@ package feed
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 
 // Books is the accounting of a feed: it says what became of each sample that the feed read, over the journal's life.
-// Read is the sum of all other counts. If the sum does not hold, samples were lost without a reason or counted twice.
+// Read is the sum of all other counts, unless topologies moved between collectors: Books leaves out "moved".
 type Books struct {
 	Read, InSlices, Open, Expired uint64
 	Refused, LeftOut              map[string]uint64 // by reason; what came too late is refused under "late"

@@ -18,7 +18,8 @@ import (
 const maxSenders = 4096
 
 // ledger is the feed's part of the accounting: the samples that it read, and the samples that producers reported as
-// dropped. It is saved with the checkpoint. Otherwise a replay would count the same samples twice after a restart.
+// dropped. It is saved with the checkpoint. The other counts are in the slicer's snapshot, and the sums would
+// not match after a restart; cumulative drops of senders would be counted twice.
 type ledger struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal released before the feed came to them

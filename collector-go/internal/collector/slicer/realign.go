@@ -1,7 +1,8 @@
 package slicer
 
 // realign moves each series whose slice width differs between the snapshot and the present options to the track of its
-// new width. Its open samples move too. Without this a changed width would apply only to series that are new.
+// new width. Its open samples move too, or count as late if their new slice is already closed. Without this a changed
+// width would apply only to series that are new.
 func (s *Slicer) realign() {
 	for _, src := range s.sources {
 		for _, t := range src.tracks {

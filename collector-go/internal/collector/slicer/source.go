@@ -7,8 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// source is one worker process, and the owner of a watermark. Event time advances per worker because the samples of a
-// worker arrive in nearly one order, while workers can lag behind each other by minutes.
+// source is one worker process, and the owner of a watermark. Event time advances per worker, so that a worker whose
+// samples arrive late does not lose them because another worker is ahead.
 type source struct {
 	// What every batch needs lies together.
 	eventMs     int64        // greatest event time heard; never before the first sample
