@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// wave collects the changes of placement until no more arrive for a while, or until LongestWave has passed. A rebalance
-// moves many tasks within seconds, and the user must see one annotation for it and not one per task.
-type wave struct {
+// wave collects the changes of placement until no more arrive for a while, or until LongestPlacementChange has passed.
+// A rebalance moves many tasks within seconds, and the user must see one annotation for it and not one per task.
+type placementChange struct {
 	atMs            int64          // when the first change happened; event time
 	beganMs, lastMs int64          // by the collector's clock
 	was             map[place]bool // of twice as many places as a run has workers: all may leave, and as many join
