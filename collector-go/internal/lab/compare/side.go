@@ -1,6 +1,6 @@
-// Package compare compares two runs by configuration and by step. It owns which figures and settings are compared, what
-// counts as a clear change, and the guard against regressions. The statistics themselves belong to tuning. It takes
-// values; it does not know from which files they come, nor how a comparison is shown (report does both).
+// Package compare compares two runs by configuration and by step. It owns which figures and settings are compared, and
+// the guard against regressions. The statistics belong to tuning, also whether a change is clear (Difference.Clear). It
+// takes values; it does not know from which files they come, nor how a comparison is shown (report does both).
 //
 // Start reading at Sides in comparison.go, then Configurations in change.go. Guard in guard.go judges a comparison
 // with a baseline.

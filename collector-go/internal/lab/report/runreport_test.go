@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-const sampleRun = "../rundir/testdata/sample"
+const sampleRun = "../runstore/testdata/sample"
 
 // copied is a run's directory that a test may change.
 func copied(t *testing.T, from string) string {

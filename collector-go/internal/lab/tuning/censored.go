@@ -43,8 +43,8 @@ type CensoredFit struct {
 	cutoff float64       // NaN where there is no interval
 }
 
-// scale maps x and capacities to numbers of about 1. The climb to the largest likelihood is numerically unstable when
-// one parameter is a thousand times another.
+// scale maps x and capacities to numbers of about 1, so that the climb to the largest likelihood works on parameters of
+// similar size.
 type scale struct{ x0, dx, y0, dy float64 }
 
 func (s scale) x(v float64) float64 { return (v - s.x0) / s.dx }

@@ -35,8 +35,8 @@ func (m StepMeasures) of(g Goal) Figure {
 	return Unknown
 }
 
-// GoalStep is everything about a step that its verdict depends on. The program that measures fills it in; a report can
-// judge a stored step again from the same values.
+// GoalStep is everything about a step that its verdict depends on. Package measure fills it in at the end of the step.
+// Reports do not judge again; they show the verdict that was stored.
 type GoalStep struct {
 	Measured StepMeasures
 	// HasQueries states that queries were asked; without any, goals about queries are not judged.

@@ -10,6 +10,7 @@ const Limited Verdict = "limited"
 // AdjustFor changes a verdict by goals to account for what limited the step. The cases, in order:
 //   - A FAIL on a spoiled measurement becomes inconclusive. The host, the collector or a silent worker spoils one.
 //   - A FAIL with a known limit outside the topology becomes limited. So does an OK whose load did not arrive.
+//   - An OK whose source made too few records becomes FAIL, limited or inconclusive; see ofShort.
 //   - A FAIL with a known limit within the topology stays, and the limit is added to its reasons.
 //   - A FAIL that nothing explains stays, and the limitation's text says that the cause is unknown.
 //
@@ -30,8 +31,8 @@ func (l *Limitation) AdjustFor(j Judgement) Judgement {
 	return j
 }
 
-// spoiled reports whether the strongest limit makes the figures useless. They then describe the host or the collection
-// and not the topology.
+// spoiled reports whether the first named limit makes the figures useless. They then describe the host or the
+// collection and not the topology.
 func (l *Limitation) spoiled() bool {
 	return l.Known() && slices.Contains([]Limiter{LimitedByHost, LimitedByCollector, LimitedBySilence}, l.Limiters[0])
 }

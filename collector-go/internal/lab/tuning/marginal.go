@@ -162,8 +162,8 @@ func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, con
 
 // slope is the cost of a query. It is not determined where the slope is negative, since no query costs less than
 // nothing. In a run it is also not determined with too few measurements, or where the interval includes 0. Reporting
-// such a slope would turn drift or noise into a price. A table that somebody brings is judged less strictly, because
-// it does not say how often each step was measured.
+// such a slope would turn drift or noise into a price. For a table that somebody brings, only a negative slope
+// is refused.
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()

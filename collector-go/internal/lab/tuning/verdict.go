@@ -3,9 +3,10 @@ package tuning
 import "slices"
 
 // Verdict is the outcome of a step or of a run. OK means that every goal was measured and held. FAIL means that a goal
-// was missed, and that nothing but the topology explains it. Inconclusive means that the data do not decide: a figure
-// is missing, or the host, the collector or a silent worker spoiled it. Limited, in judge.go, means that the load did
-// not reach the topology. A capacity is bracketed by OK and FAIL alone, so a doubtful step must be neither of them.
+// was missed, and nothing outside the topology is known to explain it. Inconclusive means that the data do not decide:
+// a figure is missing, or the host, the collector or a silent worker spoiled it. Limited, in judge.go, means that the
+// load did not reach the topology. A capacity is bracketed by OK and FAIL alone, so a doubtful step must be neither of
+// them.
 type Verdict string
 
 // The verdicts.
