@@ -441,7 +441,8 @@ func TestAClockSetBackIsNamed(t *testing.T) {
 
 	steps := map[string]time.Duration{"none": 0, "back-3s": 3 * time.Second, "back-20s": 20 * time.Second,
 		"back-300s": 300 * time.Second, "back-1h": time.Hour}
-	now := time.Now().Truncate(time.Second)
+	// No sample is from the future: the newest is two seconds after now.
+	now := time.Now().Truncate(time.Second).Add(-2 * time.Second)
 	for name, step := range steps {
 		p := r.plugEvery(time.Second, name, byte(len(name)), []string{name + "-host", name + "-other"})
 		for i := range 60 {

@@ -10,7 +10,10 @@ const browserPath =
   process.env.CHROMIUM ??
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => existsSync(p));
 const images = fileURLToPath(
-  new URL(process.env.UPDATE_IMAGES ? '../../../../../docs/images' : '../../../../../build/page-images', import.meta.url),
+  new URL(
+    process.env.UPDATE_IMAGES ? '../../../../../docs/images' : '../../../../../build/page-images',
+    import.meta.url,
+  ),
 );
 export const recorded = '#topology=bullet&from=2026-11-21T15%3A49%3A00Z&to=2026-11-21T15%3A52%3A00Z&slice=10s';
 export const madeUp = `#${new URLSearchParams({ topology: collectors.topology, range: '15m', slice: '10s' })}`;

@@ -10,7 +10,10 @@ const browserPath =
   process.env.CHROMIUM ??
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => existsSync(p));
 const images = fileURLToPath(
-  new URL(process.env.UPDATE_IMAGES ? '../../../../../docs/images' : '../../../../../build/page-images', import.meta.url),
+  new URL(
+    process.env.UPDATE_IMAGES ? '../../../../../docs/images' : '../../../../../build/page-images',
+    import.meta.url,
+  ),
 );
 
 let browser;
