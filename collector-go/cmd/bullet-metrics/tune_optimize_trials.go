@@ -171,7 +171,7 @@ func (t *trialEngine) stop() error {
 	return t.engine.stop(t.launcher, t.dir, t.study.LaunchPlan().Launch)
 }
 
-// Play implements trials.Engine.
+// Play implements searchrunner.Engine.
 func (t *trialEngine) Play(ctx context.Context, o searchrunner.Order) (searchrunner.Outcome, error) {
 	file := t.study.Experiment(o.Point)
 	writer, err := t.open(ctx, file, o)

@@ -1,6 +1,8 @@
 package archtest
 
 import (
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"maps"
@@ -53,7 +55,11 @@ func TestIdentifiersAreTheFields(t *testing.T) {
 		}
 	}
 	seen := eachSource(t, []string{".go", ".java", ".js", ".mjs"}, func(file, source string) {
-		if filepath.Ext(file) != ".go" {
+		if filepath.Ext(file) == ".go" {
+			for _, name := range documented(t, file, source) {
+				check(file+": doc comment", name)
+			}
+		} else {
 			for _, found := range javaOrScript.FindAllString(source, -1) {
 				if !strings.ContainsAny(found[:1], `"'/`) {
 					check(file, found)
@@ -76,4 +82,25 @@ func TestIdentifiersAreTheFields(t *testing.T) {
 	})
 	assert.Greater(t, seen[".go"], 500)
 	assert.Greater(t, seen[".java"], 200)
+}
+
+// documented returns the first word of each declaration's doc comment, which is the name that the comment is about.
+func documented(t *testing.T, file, source string) (names []string) {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ParseComments|parser.SkipObjectResolution)
+	if !assert.NoError(t, err) {
+		return nil
+	}
+	for _, declared := range tree.Decls {
+		var doc *ast.CommentGroup
+		switch d := declared.(type) {
+		case *ast.FuncDecl:
+			doc = d.Doc
+		case *ast.GenDecl:
+			doc = d.Doc
+		}
+		if words := strings.Fields(doc.Text()); len(words) > 0 {
+			names = append(names, words[0])
+		}
+	}
+	return names
 }

@@ -66,7 +66,7 @@ var slowClientKinds = []slowClientKind{
 	}},
 	{name: "gRPC, a batch", begin: func(l *slowClient) error {
 		open, err := proto.Marshal(
-			&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "loris", Host: "h"}}})
+			&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "slow-client", Host: "h"}}})
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@
 // only the entries after the newest usable one. The replay gives the store the same slices with the same values.
 //
 // Start reading at Feed.Run in feed.go, then pipeline.go, which applies one entry. skip.go passes over entries that the
-// journal abandoned, and carry.go moves the state of a topology to another collector. The package must not know how a
-// store keeps its slices, nor how samples arrived.
+// journal abandoned, and transfer.go moves the state of a topology to another collector. The package must not know how
+// a store keeps its slices, nor how samples arrived.
 package feed
 
 import (
@@ -33,8 +33,8 @@ import (
 type Store interface {
 	// Append takes the slices that closed from journal entries up to the position, and keeps nothing of the columns.
 	// After a restart it may be given slices again, with the same values. rejected counts slices that the store refuses
-	// for ever, by reason. After an error the call is repeated with the same columns, unless Options.Lost reports that
-	// this is useless.
+	// indefinitely, by reason. After an error the call is repeated with the same columns, unless Options.Lost reports
+	// that this is useless.
 	Append(ctx context.Context, upTo uint64, closed *slice.Columns) (rejected map[string]int, err error)
 	// Durable is a journal position: what closed from entries up to it is on disk and need not be given again.
 	Durable() uint64
@@ -272,8 +272,8 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 	return reader.Next(ctx)
 }
 
-// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
-// not give back. What was in there is missing in the store: its samples cannot be counted, the stretch is.
+// retryRead waits before the journal is read again, or, where that has failed for too long, steps over what the disk
+// does not give back. What was in there is missing in the store: its samples cannot be counted, the stretch is.
 func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
 		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position,
@@ -356,8 +356,8 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 	return nil
 }
 
-// hurry asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before upTo was
-// handed over: the journal has no more room. It is for any goroutine.
+// requestCheckpoint asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before
+// upTo was handed over: the journal has no more room. It is for any goroutine.
 func (f *Feed) requestCheckpoint(upTo journal.Position) {
 	if f.caught.Load() >= uint64(upTo) {
 		f.checkpointRequested.Store(true)

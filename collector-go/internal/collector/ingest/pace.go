@@ -11,7 +11,7 @@ import (
 )
 
 // pace is the lowest speed at which a sender may continue a message that it has begun. The message must be complete
-// within grace, or arrive at rate. gRPC itself would wait for ever for the rest of a message and keep what it has.
+// within grace, or arrive at rate. gRPC itself would wait indefinitely for the rest of a message and keep what it has.
 //
 // A sender that has begun no message may be silent. A frame that is not complete needs no clock here: such a peer
 // answers no ping, and is disconnected for that (Options.PingAfter).

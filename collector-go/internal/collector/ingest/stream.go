@@ -343,7 +343,7 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 	}
 }
 
-// booking counts a batch in the accounting once both facts are known: whether Append reported a duplicate, and whether
+// account counts a batch in the accounting once both facts are known: whether Append reported a duplicate, and whether
 // the batch became durable. The journal may answer before Append returns; whichever comes second does the counting. It
 // works after the stream has ended, so that the totals always balance. Bookings are pooled.
 type account struct {

@@ -55,7 +55,7 @@ func checkGeneration(o *pb.Open) error {
 	return nil
 }
 
-// carriage is the part of a stream that transfers state. The stream's own goroutine owns it, except for the last
+// stateTransfer is the part of a stream that transfers state. The stream's own goroutine owns it, except for the last
 // fields, which mu of the stream protects.
 type stateTransfer struct {
 	sent       []byte // the epoch, as on the wire

@@ -2,8 +2,8 @@ package journal
 
 import "time"
 
-// Backoff is the backoff policy of a reader after ErrRead: how long it retries before it skips the unreadable record.
-// A short failure of the disk must not lose samples, and a permanent one must not stop a store for ever. It reads no
+// Backoff is the backoff policy of a reader after ErrRead: how long it retries before it skips the unreadable record. A
+// short failure of the disk must not lose samples, and a permanent one must not stop a store indefinitely. It reads no
 // clock. It adds up the waits that it asks for, so tests need no time.
 type Backoff struct {
 	First  time.Duration // wait before the second try; each further one waits twice as long

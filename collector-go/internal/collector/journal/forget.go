@@ -157,7 +157,7 @@ func (j *Journal) forget(b before) {
 }
 
 // giveUp takes idle ids out of use and queues the records that say so. The record is written twice, because a reader
-// that missed it would keep the ids for ever. The caller holds mu.
+// that missed it would keep the ids indefinitely. The caller holds mu.
 func (j *Journal) giveUp(f *Forgotten) {
 	if f.empty() {
 		return

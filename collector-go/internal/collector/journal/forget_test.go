@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// house is a journal and short words for what is done with it.
+// journalFixture is a journal and short words for what is done with it.
 type journalFixture struct {
 	t        *testing.T
 	fs       *disktest.Memory

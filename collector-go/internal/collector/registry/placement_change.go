@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// wave collects the changes of placement until no more arrive for a while, or until LongestPlacementChange has passed.
-// A rebalance moves many tasks within seconds, and the user must see one annotation for it and not one per task.
+// placementChange collects the changes of placement until no more arrive for a while, or until LongestPlacementChange
+// has passed. A rebalance moves many tasks within seconds, and the user must see one annotation for it and not one per
+// task.
 type placementChange struct {
 	atMs            int64          // when the first change happened; event time
 	beganMs, lastMs int64          // by the collector's clock

@@ -4,8 +4,8 @@
 // not know what the value of a sample means.
 //
 // Registry (registry.go) reads the journal and saves checkpoints. The state behind it (state.go) has a run for each
-// launch of a topology (run.go). wave.go collects the moves of a rebalance into one annotation, and difference.go
-// compares two descriptions. view.go answers the questions of the API.
+// launch of a topology (run.go). placement_change.go collects the moves of a rebalance into one annotation, and
+// difference.go compares two descriptions. view.go answers the questions of the API.
 package registry
 
 import (
@@ -132,8 +132,8 @@ func (r *Registry) Run(ctx context.Context) error {
 	}
 }
 
-// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
-// not give back: changes that were reported in there are not seen.
+// retryRead waits before the journal is read again, or, where that has failed for too long, steps over what the disk
+// does not give back: changes that were reported in there are not seen.
 func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
 		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
@@ -187,8 +187,8 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	}
 }
 
-// hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the
-// journal can release what lies before the second one that it asks for.
+// requestCheckpoint asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever,
+// so that the journal can release what lies before the second one that it asks for.
 func (r *Registry) requestCheckpoint(upTo journal.Position) {
 	if r.applied.Load() >= uint64(upTo) {
 		r.checkpointRequested.Store(true)

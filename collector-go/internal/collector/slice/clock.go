@@ -50,7 +50,7 @@ func BoundsOfDelivery(handedOverMs, takenMs, receivedMs int64, sender ClockBound
 }
 
 // Clock holds the bounds on the clock of one host. A bound counts for one to two windows of ClockWindowMs and is then
-// forgotten, because clocks drift and are set: bounds that were kept for ever would soon contradict each other.
+// forgotten, because clocks drift and are set: bounds that were kept indefinitely would soon contradict each other.
 type Clock struct {
 	SinceMs     int64 // the collector's time at which the newer window began
 	Now, Before ClockBounds

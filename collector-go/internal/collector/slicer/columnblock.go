@@ -2,8 +2,8 @@ package slicer
 
 import "math"
 
-// sheet is an open slice of a cohort, held by column: each of its rows is a row of a block, and a column is one series
-// of one worker. Keeping the rows as they arrived makes folding a loop over long arrays.
+// columnBlock is an open slice of a group, held by column: each of its rows is a row of a block, and a column is one
+// series of one worker. Keeping the rows as they arrived makes folding a loop over long arrays.
 type columnBlock struct {
 	endMs  int64
 	rows   []columnBlockRow // in order of arrival

@@ -7,9 +7,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// cohort is a group of workers of one layout whose states are equal, and to which every block does the same. It exists
-// for speed only: a worker that is processed alone costs about a dozen cache misses per block, and a group costs a few
-// long rows.
+// workerGroup is a group of workers of one layout whose states are equal, and to which every block does the same. It
+// exists for speed only: a worker that is processed alone costs about a dozen cache misses per block, and a group costs
+// a few long rows.
 //
 // The first worker is the leader, and it is processed like any other worker. The open samples of the followers stay
 // rows of the blocks in which they arrived, and their own states are not updated. Whatever is written for the leader is

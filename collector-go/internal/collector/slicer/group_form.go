@@ -14,7 +14,7 @@ const (
 	mostWait = 1 << 10
 )
 
-// muster is when a layout's workers were, and are to be, looked at.
+// groupCandidates records when the workers of a layout were last examined for a group, and when to examine them next.
 type groupCandidates struct {
 	workerGroup *workerGroup
 	blocks      int // so far

@@ -20,11 +20,11 @@
 //
 // # Parts that can be read on their own
 //
-//   - cohort.go is an optimization: workers in equal states are processed together. Results are the same without it,
-//     and a first reading can skip the cohort and sheet files.
+//   - group.go is an optimization: workers in equal states are processed together. Results are the same without it,
+//     and a first reading can skip the group and columnblock files.
 //   - block.go and layout.go add a whole block of samples at once. They give the results of Add, cell by cell.
 //   - health.go and clocks.go write metrics about the collection itself: missing, late and refused samples, clock skew.
-//   - carry.go moves the state of one topology between collectors. snapshot.go and restore.go save the whole state.
+//   - transfer.go moves the state of one topology between collectors. snapshot.go and restore.go save the whole state.
 package slicer
 
 import (

@@ -74,7 +74,7 @@ func (s *Slicer) Release(producer uint32) {
 	p.room.carried, p.room = carried{}, nil
 }
 
-// ReleaseOf is Release for whoever carries a topology: one that carries nothing sends for it.
+// ReleaseOf releases a topology, whichever producer owns it. It does nothing if none does.
 func (s *Slicer) ReleaseOf(topology string) {
 	r := s.rooms[topology]
 	if r == nil || !r.carried.is {

@@ -249,7 +249,7 @@ func (f *Fleet) endAt(begun, whole int64) {
 	f.moved.Broadcast()
 }
 
-// Close waits until all is acknowledged. The error names samples that were rejected for ever.
+// Close waits until all is acknowledged. The error names samples that were rejected indefinitely.
 func (f *Fleet) Close() error { return f.each((*client).close) }
 
 // Await waits until all that was sent is acknowledged.

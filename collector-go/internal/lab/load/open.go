@@ -30,7 +30,7 @@ type OpenOptions struct {
 	// Start is when the run begins; zero: with Run. One that has passed makes the queries that were due late.
 	Start time.Time
 	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a
-	// place is free. For what runs for ever, which must not ask later what it could not ask in time.
+	// place is free. For what runs indefinitely, which must not ask later what it could not ask in time.
 	Skip bool
 	// UnderWay counts the queries under way; nil for nobody.
 	UnderWay *UnderWay

@@ -131,7 +131,7 @@ func TestWhatIsNeverSubmittedIsReported(t *testing.T) {
 	})
 }
 
-// What runs for ever asks later nothing that it could not ask in time; the stall shows all the same.
+// What runs indefinitely asks later nothing that it could not ask in time; the stall shows all the same.
 func TestWhatIsSkippedCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger

@@ -37,7 +37,7 @@ const (
 	collectorStopGrace = 20 * time.Second // it drains
 )
 
-// A collector that dies is started again at once, but one that cannot run is not started for ever.
+// A collector that dies is started again at once, but one that cannot run is not started indefinitely.
 const maxCollectorRestarts = 10
 
 // Stack is the set of running processes. Start, Submit and Stop belong to one goroutine; the other methods are safe for
