@@ -78,8 +78,20 @@ test-quick: ## Test the Go packages that differ from BASE; needs Go alone
 # All build tags of tests.
 tags := e2e,prometheus,stores,dashboards,page,client,chaos,golden,release
 
+.PHONY: docs
+docs: build/docs/stamp ## Build the documentation site into build/site; a dead link, or a page outside its navigation, fails
+	@NO_MKDOCS_2_WARNING=1 build/docs/venv/bin/mkdocs build --quiet
+	@echo "docs: build/site/index.html"
+
+build/docs/stamp: .ci/docs/requirements.txt .ci/python
+	@.ci/python
+	@echo "fetching what builds the documentation"
+	@rm -rf build/docs && mkdir -p build/docs && python3 -m venv build/docs/venv
+	@build/docs/venv/bin/pip install --quiet --disable-pip-version-check -r .ci/docs/requirements.txt
+	@touch $@
+
 .PHONY: check
-check: test-proto build/tools/staticcheck ## Check format, lint, generated code, the table of imports and known vulnerabilities
+check: test-proto docs build/tools/staticcheck ## Check format, lint, generated code, the table of imports, the documentation and known vulnerabilities
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
 	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./testing/archtest
