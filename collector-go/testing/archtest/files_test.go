@@ -31,24 +31,15 @@ var stairs = map[string][]string{
 	"internal/lib/document": {
 		"table.go", "document.go", "text.go", "markdown.go", "html.go",
 	},
-	"internal/lab/compare": {
-		"figures.go", "side.go", "change.go", "wording.go", "comparison.go", "guard.go",
-	},
+	"internal/lab/compare": {"operand.go", "change.go", "wording.go", "comparison.go"},
 	"internal/lab/report": {
-		"slices.go", "numbers.go", "axis.go", "spread.go", "percentiles.go", "host.go",
-		"outcomes.go", "trial.go", "launches.go", "caveats.go",
-		"bysteps.go", "lateness.go", "steps.go", "load_hosts.go", "gc.go", "build.go", "annotations.go", "timeline.go", "sharing.go",
-		"health.go",
-		"analysis.go", "analysis_resources.go", "analysis_data.go", "analysis_queries.go",
-		"analysis_scaling.go", "analysis_sizing.go", "analysis_timeline.go", "results.go", "analysis_cost.go",
-		"analysis_concurrency.go", "latencies.go",
+		"figures.go", "trial.go", "steps.go", "build.go", "timeline.go", "sharing.go",
+		"run_report.go", "analysis.go", "analysis_queries.go", "analysis_concurrency.go",
 		"trial_document.go", "ingest.go",
-		"runreport.go", "measured.go", "machine.go", "run_repeats.go", "judged_concurrency.go",
-		"read_trials.go",
-		"run_sizing.go", "judged.go", "run_tables.go", "run_csv.go",
-		"launch_figures.go", "side.go", "overlay.go", "comparison.go", "configurations.go",
-		"run_wording.go", "run_lead.go", "rowtable.go", "dataquality.go", "run_timeline.go", "manifest.go", "open.go", "analyses.go",
-		"run_document.go", "single.go",
+		"measured.go", "read_trials.go", "tables.go", "verdicts.go",
+		"operand.go", "comparison.go",
+		"wording.go", "data_quality.go", "run_timeline.go", "manifest.go", "open.go",
+		"run_document.go",
 	},
 }
 

@@ -177,3 +177,119 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 	}
 	return plot
 }
+
+// OfScaling shows a scaling curve beside what it might have been.
+func OfScaling(s *tuning.Scaling) *document.Document {
+	d := &document.Document{
+		Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), Notes: s.Notes,
+	}
+	last, u := s.Rows[len(s.Rows)-1], s.USL
+	d.Findings = append(d.Findings,
+		fmt.Sprintf("At %s %s: %s, which is %s of the ideal and %s of the projection discounted by %s.",
+			tuning.Digits(last.Size), s.Columns.Size, tuning.Digits(last.Throughput), tuning.Percent(last.Efficiency),
+			tuning.Percent(last.VersusDiscounted), tuning.Percent(s.Discount)))
+	if u.Rate.Value.Known() {
+		d.Findings = append(d.Findings,
+			"Universal Scalability Law: rate "+u.Rate.Text(u.Confidence, "of one unit alone")+".",
+			"Contention: "+u.Contention.Text(u.Confidence, "of the work waits")+"; coherency: "+u.Coherency.Text(
+				u.Confidence, "a pair")+
+				"; R-squared "+tuning.Digits(
+				u.R2,
+			)+".")
+	}
+	if u.PeakAt.Known() {
+		d.Findings = append(d.Findings,
+			fmt.Sprintf("The law's peak: %s at %s %s.", tuning.Digits(u.Peak), tuning.Digits(u.PeakAt), s.Columns.Size))
+	}
+	type point = tuning.ScalingPoint
+	d.Add("Curve", document.Tabled(document.TableOf(s.Rows,
+		digitsColumn(s.Columns.Size, "", func(p point) Figure { return p.Size }),
+		digitsColumn(s.Columns.Throughput, "", func(p point) Figure { return p.Throughput }),
+		digitsColumn("Ideal", "", func(p point) Figure { return p.Ideal }),
+		percentColumn("Of ideal", func(p point) Figure { return p.Efficiency }),
+		digitsColumn("Discounted", "", func(p point) Figure { return p.Discounted }),
+		percentColumn("Of discounted", func(p point) Figure { return p.VersusDiscounted }),
+		digitsColumn("USL", "", func(p point) Figure { return p.Law }),
+	)))
+	d.Figures = []chart.Figure{scalingChart(s).Figure()}
+	return d
+}
+
+func scalingChart(s *tuning.Scaling) chart.Plot {
+	curve := func(name string, colour chart.Colour, y func(tuning.ScalingPoint) Figure) chart.Points {
+		points := measuredPoints(name, 0, s.Rows, func(p tuning.ScalingPoint) Figure { return p.Size }, y)
+		points.Colour, points.Joined, points.Dashed = colour, true, true
+		return points
+	}
+	measured := curve("measured", chart.Series(0), func(p tuning.ScalingPoint) Figure { return p.Throughput })
+	measured.Joined, measured.Dashed = false, false
+	plot := chart.Plot{
+		Name: "scaling", Title: fmt.Sprintf("%s over %s", s.Columns.Throughput, s.Columns.Size),
+		XLabel: s.Columns.Size, YLabel: s.Columns.Throughput, Limit: chart.NoLimit, Points: []chart.Points{
+			measured,
+			curve("ideal", chart.Muted, func(p tuning.ScalingPoint) Figure { return p.Ideal }),
+			curve("discounted by "+tuning.Percent(s.Discount), chart.Series(2),
+				func(p tuning.ScalingPoint) Figure { return p.Discounted }),
+		},
+	}
+	if s.USL.Rate.Value.Known() {
+		x := measured.X
+		plot.Points = append(plot.Points, fitOver("Universal Scalability Law", 1, x, x[0], x[len(x)-1], s.USL.At)...)
+	}
+	return plot
+}
+
+func sizedMachines(s *tuning.Sizing) string {
+	if s.Limiting == "" {
+		return machinesUnknown
+	}
+	return fmt.Sprintf("Machines: %d, limited by %s.", s.Machines, s.Limiting)
+}
+
+// OfSizing shows a configuration with what is known of it.
+func OfSizing(s *tuning.Sizing) *document.Document {
+	d := &document.Document{
+		Title: fmt.Sprintf("Sizing for %s records/s and %d queries at a filter latency of at most %s ms",
+			tuning.Digits(s.RecordsPerS), s.Queries, tuning.Digits(s.LimitMs)),
+		Notes: s.Notes,
+	}
+	for _, o := range s.Outside {
+		d.Findings = append(d.Findings, "Outside the measurements: "+o+".")
+	}
+	d.Findings = append(d.Findings,
+		"CPU: "+s.CPUCores.Text(s.Confidence, "cores")+"; memory: "+s.MemoryMiB.Text(s.Confidence, "MiB")+".",
+		sizedMachines(s),
+		"Filter bolts for the records: "+s.FilterBoltsForRecords.Text(s.Confidence, "")+".",
+		"Filter bolts for the queries: "+s.FilterBoltsForQueries.Text(s.Confidence, "")+".")
+	d.Add("Settings", document.Tabled(document.TableOf(s.Settings,
+		document.Text("Setting", func(s tuning.Setting) string { return s.Key }),
+		digitsColumn("Value", "", func(s tuning.Setting) Figure { return Figure(s.Value) }),
+		document.Number("Interval", "", func(s tuning.Setting) string {
+			if !s.Low.Known() && !s.High.Known() {
+				return ""
+			}
+			return tuning.Between(s.Low, s.High)
+		}),
+		document.Text("Why", func(s tuning.Setting) string { return s.Reason }),
+	)))
+	d.Figures = []chart.Figure{sizeChart(s).Figure()}
+	return d
+}
+
+func sizeChart(s *tuning.Sizing) chart.Plot {
+	plot := chart.Plot{
+		Name: "size-cores", Title: "The topology's cores over the record rate: measured, and what is asked for",
+		XLabel: "records/s", YLabel: "CPU cores", Limit: chart.NoLimit, Points: []chart.Points{
+			measuredPoints("measured", 0, s.Measured, func(v tuning.Volume) Figure { return v.RecordsPerS }, coresOf),
+		},
+	}
+	request := chart.Points{Name: "asked for", Colour: chart.Series(1), X: []float64{float64(s.RecordsPerS)}}
+	interval := request
+	request.Y = []float64{float64(s.CPUCores.Value)}
+	if low, high := s.CPUCores.Low, s.CPUCores.High; low.Known() && high.Known() {
+		interval.Name, interval.Low, interval.High = "interval", []float64{float64(low)}, []float64{float64(high)}
+		plot.Points = append(plot.Points, interval)
+	}
+	plot.Points = append(plot.Points, request)
+	return plot
+}

@@ -2,10 +2,15 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
 // OpenRunReport reads a run's directory, or that of one of its trials, be the run finished, interrupted or under way.
@@ -111,4 +116,102 @@ func (r *RunReport) volumeReport() VolumeReport {
 	}
 	v.DataVolume = runstore.AverageVolume(all)
 	return v
+}
+
+// analyses are the documents about all trials together: queries, data volumes, concurrency, cost, timeline,
+// comparisons. The numbers come from r.Judged, which tuning computed; here they only become text, tables and charts.
+// The order is that of the report, and takeMainFigure takes the first figure of the first document for the cover.
+func (r *RunReport) analyses() (all []*document.Document) {
+	j := &r.Judged
+	if len(j.Concurrency) > 1 {
+		all = append(all, &document.Document{
+			Title: "Simultaneous queries: the configurations beside each " +
+				"other", Figures: []chart.Figure{configurationsChart(j.Concurrency).Figure()},
+		})
+	}
+	if j.Queries != nil {
+		all = append(all, OfQueries(j.Queries))
+	}
+	if j.Data != nil {
+		d := OfData(j.Data)
+		if j.Data.Fits.RecordsPerCore.Slope.Known() { // without a line there is nothing to be off
+			d.Figures = append(d.Figures, residualChart(j.Data).Figure())
+		}
+		all = append(all, d)
+	}
+	for _, c := range j.Concurrency {
+		all = append(all, named(OfConcurrency(c.Concurrency), c.Label, len(j.Concurrency)))
+	}
+	for _, c := range j.Costs {
+		all = append(all, named(OfCost(c.Concurrency), c.Label, len(j.Costs)))
+	}
+	for _, t := range j.Timelines {
+		all = append(all, named(OfTimeline(t.Timeline), t.Label, len(j.Timelines)))
+	}
+	for i := range r.Compared {
+		all = append(all, r.Compared[i].Document())
+	}
+	return all
+}
+
+// named distinguishes an analysis from its like by the configuration's label.
+func named(d *document.Document, label string, of int) *document.Document {
+	if of < 2 {
+		return d
+	}
+	d.Title += ": " + label
+	for i := range d.Figures {
+		d.Figures[i].Title += ": " + label
+		d.Figures[i].Name += "-" + fileName(label)
+	}
+	return d
+}
+
+// takeMainFigure takes the figure for the first page out of the analyses; nil where they have none.
+func takeMainFigure(analyses []*document.Document) *chart.Figure {
+	for _, d := range analyses {
+		if len(d.Figures) > 0 {
+			first := d.Figures[0]
+			d.Figures = d.Figures[1:]
+			return &first
+		}
+	}
+	return nil
+}
+
+// recommendation is the operating point of each configuration, as Bullet YAML.
+func (r *RunReport) recommendation() []document.Block {
+	if r.Judged.Queries == nil {
+		return nil
+	}
+	text := ""
+	var unstable []string
+	for _, row := range r.Judged.Queries.Rows {
+		if row.Recommended == nil {
+			continue
+		}
+		knee := ""
+		if row.Knee != nil {
+			knee = fmt.Sprintf(", the knee at %d", row.Knee.Queries)
+			if !row.Knee.Stable {
+				knee += ",\n# which is not stable: without one of the points it would be more than a step elsewhere; " +
+					"measure more steps about it before relying on this"
+				unstable = append(unstable, strconv.Itoa(row.FilterBolts))
+			}
+		}
+		text += fmt.Sprintf(
+			"# for up to %d simultaneous queries: %s left free of the last step that held, capacity %s%s\n%s: %d\n",
+			*row.Recommended, tuning.Percent(row.Headroom), row.Capacity.Text(), knee, filterParallelism,
+			row.FilterBolts)
+	}
+	if text == "" {
+		return nil
+	}
+	blocks := []document.Block{document.Paragraph("Operating points below the knee of each configuration.")}
+	if len(unstable) > 0 {
+		blocks = append(blocks,
+			document.Paragraph("The recommendation for %s filter bolts rests on a knee that is not stable: "+
+				"take it for a guess.", strings.Join(unstable, ", ")))
+	}
+	return append(blocks, document.Verbatim(text))
 }

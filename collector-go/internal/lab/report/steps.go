@@ -2,13 +2,60 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
+
+// window is how long queries run by themselves, ms: what their result takes beyond it is the topology's. 0 where it is
+// not known, or where queries end before it, so that all that they take is what is measured.
+type window int64
+
+// window is that of the queries whose steps these are.
+func (r *Report) window() window {
+	if r.durationMs > 0 &&
+		r.anyStep(func(s StepReport) bool { return s.Clients.LatencyP99Ms >= Figure(r.durationMs) }) {
+		return window(r.durationMs)
+	}
+	return 0
+}
+
+// head names a column or an axis of times to result, without its statistic.
+func (w window) head() string {
+	if w == 0 {
+		return "Time to result"
+	}
+	return fmt.Sprintf("Result after the query's own %s", time.Duration(w)*time.Millisecond)
+}
+
+// unit is that of beyond.
+func (w window) unit() string {
+	if w == 0 {
+		return "ms"
+	}
+	return "s late"
+}
+
+// beyond is a time to result as what it is beyond the window, in unit; negative where a query ended before.
+func (w window) beyond(ms Figure) Figure {
+	if w == 0 {
+		return ms
+	}
+	return (ms - Figure(w)) / 1000
+}
+
+// decimals are as many as beyond has in a table.
+func (w window) decimals() int {
+	if w == 0 {
+		return 0
+	}
+	return 2
+}
 
 // capital begins a text with a capital letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -277,4 +324,43 @@ func completenessText(c runstore.Clients) string {
 		return "above 99.99%"
 	}
 	return text + "%"
+}
+
+// hostStep is what the load client of a host did of a step.
+type hostStep struct {
+	step StepReport
+	host runstore.ClientHost
+}
+
+// loadHostBlocks are what the load clients did of each step, where they were on several hosts.
+func (r *Report) loadHostBlocks() []document.Block {
+	var rows []hostStep
+	for _, s := range r.Steps {
+		for _, h := range s.Clients.Hosts {
+			rows = append(rows, hostStep{s, h})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return []document.Block{document.Tabled(document.TableOf(rows,
+		document.Number(r.stepHead(), "", func(row hostStep) string { return r.stepCell(row.step) }),
+		document.Text("Load host", func(row hostStep) string { return row.host.Host }),
+		wholeColumn("Queries submitted", func(row hostStep) int { return row.host.Submitted }),
+		percentColumn("Share of all", func(row hostStep) Figure {
+			return Figure(row.host.Submitted) / Figure(row.step.Clients.Submitted)
+		}),
+		wholeColumn("Due and not submitted", func(row hostStep) int { return row.host.NotSubmitted }),
+		figureColumn("Late, p99", "ms", 0, func(row hostStep) Figure { return row.host.LatenessP99Ms }),
+		figureColumn("CPU", "cores", 2, func(row hostStep) Figure { return row.host.CPUCores }),
+		figureColumn("Of", "cores", 0, func(row hostStep) Figure { return row.host.CPULimitCores }),
+		document.Text("At its limit", hostStep.limited)))}
+}
+
+// limited states whether the client was at its limit, by the step's evidence.
+func (h hostStep) limited() string {
+	if e := h.step.Evidence; e != nil && slices.Contains(e.Client.HostsAtLimit(), h.host.Host) {
+		return "yes"
+	}
+	return "no"
 }

@@ -4,11 +4,108 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
+
+// The tags of annotations that the figures show in another way: steps as bands, restarts as lines in the worker's
+// colour.
+const (
+	stepTag    = "step"
+	restartTag = "restart"
+)
+
+// Bounds of what is shown; report.json has all.
+const (
+	mostDrawn         = 30
+	mostAnnotationRow = 60
+)
+
+// annotated are the report's annotations but for its steps, by time.
+func (r *Report) annotated() (all []runstore.Annotation) {
+	for _, m := range r.Annotations {
+		if !slices.Contains(m.Tags, stepTag) {
+			all = append(all, m)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b runstore.Annotation) int { return int(a.StartMs - b.StartMs) })
+	return all
+}
+
+// annotations are those on the figures' time axis, numbered; the table names them by the same numbers.
+func (r *Report) annotations() (all []chart.Annotation) {
+	for _, m := range r.annotated() {
+		if r.drawn(m) && len(all) < mostDrawn {
+			name := strconv.Itoa(len(all) + 1)
+			all = append(all, chart.Annotation{Ms: m.StartMs, Name: name, Title: m.Title, Colour: chart.Change})
+		}
+	}
+	return all
+}
+
+// restarts are those of workers that lie on the figures' time axis. A worker's first process is no restart.
+func (r *Report) restarts() (all []chart.Restart) {
+	for i, w := range r.Workers {
+		for _, ms := range w.RestartsMs {
+			all = append(all, chart.Restart{Ms: ms, Colour: chart.Series(i)})
+		}
+	}
+	return all
+}
+
+// sameRestart is how far a restart's annotation may be from the worker's own start.
+const sameRestart = int64(2000)
+
+// drawn reports whether an annotation is on the time axis and not there already as a worker's restart.
+func (r *Report) drawn(m runstore.Annotation) bool {
+	from, to := r.StartedMs, r.Steps[len(r.Steps)-1].EndMs
+	if len(r.TimesMs) > 0 {
+		from = min(from, r.TimesMs[0]-r.SliceMs)
+	}
+	if m.StartMs < from || m.StartMs > to {
+		return false
+	}
+	return !slices.Contains(m.Tags, restartTag) || !slices.ContainsFunc(r.restarts(), func(s chart.Restart) bool {
+		return s.Ms-m.StartMs <= sameRestart && m.StartMs-s.Ms <= sameRestart
+	})
+}
+
+// annotationBlocks are the annotations with their texts, in words.
+func (r *Report) annotationBlocks() []document.Block {
+	if r.Annotations == nil {
+		return []document.Block{document.Paragraph("What was annotated meanwhile is not kept with these figures.")}
+	}
+	all, onAxis := r.annotated(), 0
+	if len(all) == 0 {
+		return []document.Block{document.Paragraph("Nothing was annotated meanwhile but the steps.")}
+	}
+	t := document.NewTable(document.Numbers("Mark", ""), document.Numbers("At", ""),
+		document.Words("What"), document.Words("Text"), document.Words("Tags"))
+	since := func(ms int64) string { return chart.Clock(float64(ms-r.StartedMs) / 1000) }
+	for _, m := range all[:min(len(all), mostAnnotationRow)] {
+		name := document.Unknown
+		if r.drawn(m) && onAxis < mostDrawn {
+			onAxis++
+			name = strconv.Itoa(onAxis)
+		}
+		at := since(m.StartMs)
+		if m.EndMs > 0 {
+			at += " to " + since(m.EndMs)
+		}
+		text := strings.ReplaceAll(strings.TrimSpace(m.Text), "\n", "; ")
+		t.Add(name, at, m.Title, text, strings.Join(m.Tags, ", "))
+	}
+	blocks := []document.Block{document.Tabled(t)}
+	if more := len(all) - mostAnnotationRow; more > 0 {
+		blocks = append(blocks, document.Paragraph("%s more in report.json.", numbered(more, "annotation")))
+	}
+	return blocks
+}
 
 // timelineName is the name of the figure that holds all panels over one axis.
 const timelineName = "timeline"
@@ -193,3 +290,85 @@ func (r *Report) figures() []chart.Figure {
 
 // WriteFigures writes every figure as SVG and PNG into dir.
 func (r *Report) WriteFigures(dir string) error { return chart.WriteFigures(r.figures(), dir) }
+
+// overlay draws the figures of two trials over the time since each one's first step began.
+func overlay(before, after *Report, suffix string) chart.Figure {
+	axis := before.timeAxis()
+	axis.Annotations = bothAnnotations(before, after)
+	sides := []chart.Key{{Name: "before", Colour: chart.Series(0)}, {Name: "after", Colour: chart.Series(1)}}
+	return chart.Timeline{
+		Name: "overlay" + nameSuffix(suffix), Alt: "Both over time" + suffix,
+		Title: fmt.Sprintf("Before and after%s, slices of %d s; the steps are those before (darker: warm-up)",
+			suffix, before.SliceMs/1000),
+		Axis: axis, Panels: overlayPanels(before, after),
+		Legend: []chart.Keys{{Keys: sides, MostRows: 1}, annotationKeys(axis.Annotations, annotationRows)},
+	}.Figure()
+}
+
+// bothAnnotations are the annotations of both, each in its side's colour, at their times since each one's first step
+// began.
+func bothAnnotations(before, after *Report) (all []chart.Annotation) {
+	for side, r := range []*Report{before, after} {
+		for _, a := range r.annotations() {
+			a.Ms += before.StartedMs - r.StartedMs
+			a.Name, a.Colour = strconv.Itoa(len(all)+1), chart.Series(side)
+			a.Title = []string{"before: ", "after: "}[side] + a.Title
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// overlayPanels are the figures of the topology as a whole, those before in blue, those after in orange.
+func overlayPanels(before, after *Report) []chart.Panel {
+	both := func(figures func(*Report) []Figure) []chart.Line {
+		return []chart.Line{
+			line(chart.Series(0), figures(before)), line(chart.Series(1), before.shifted(after, figures(after))),
+		}
+	}
+	workers := func(figures func(WorkerReport) []Figure, together func([]Figure) Figure) []chart.Line {
+		return both(func(r *Report) []Figure { return r.overWorkers(figures, together) })
+	}
+	return []chart.Panel{
+		panel(queriesPanel, "Queries running", both(func(r *Report) []Figure { return r.QueriesRunning })...),
+		panel(cpuPanel, "CPU time of all workers",
+			workers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, totalOrUnknown)...),
+		panel(heapPanel, "Heap used, mean of a worker",
+			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, runstore.Average)...),
+		panel(gcPanel, "GC time of all workers",
+			workers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)...),
+		latencyPanel(before.Goals.FilterLatencyLimitMs,
+			both(func(r *Report) []Figure { return r.FilterLatencyMeanMs })...),
+	}
+}
+
+// shifted lays another report's figures over this one's slices, by the time since each one's first step began.
+func (r *Report) shifted(other *Report, figures []Figure) []Figure {
+	at := map[int64]Figure{}
+	for i, t := range other.TimesMs {
+		at[t-other.StartedMs] = figures[i]
+	}
+	return each(r.TimesMs, func(t int64) Figure {
+		if f, found := at[t-r.StartedMs]; found && r.SliceMs == other.SliceMs {
+			return f
+		}
+		return Unknown
+	})
+}
+
+func nameSuffix(suffix string) string {
+	if suffix == "" {
+		return ""
+	}
+	return "-" + fileName(suffix[2:])
+}
+
+// fileName keeps what is safe in the name of a file.
+func fileName(label string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' {
+			return c
+		}
+		return '-'
+	}, label)
+}

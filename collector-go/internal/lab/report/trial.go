@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
 // Report is what report.json holds and what the other forms are drawn from.
@@ -199,4 +201,178 @@ func (c Collection) betweenLaunches() string {
 		return ""
 	}
 	return (time.Duration(c.BetweenLaunchesMs) * time.Millisecond).Round(time.Second).String()
+}
+
+// timeRange is the time in which one launch of a topology was measured: from the start of its first step to the end of
+// its last.
+type timeRange struct{ fromMs, toMs int64 }
+
+// launches are the time ranges of a trial's launches, in their order; between two of them the topology was not there.
+func launches(run *runstore.Figures) (all []timeRange) {
+	for i, s := range run.Steps {
+		if i == 0 || s.Launch != run.Steps[i-1].Launch {
+			all = append(all, timeRange{fromMs: s.StartMs})
+		}
+		all[len(all)-1].toMs = s.EndMs
+	}
+	return all
+}
+
+// collected counts the slices that the workers should have while the topology was measured. That there are none between
+// two launches is known, and no fault of the collection.
+func collected(run *runstore.Figures) Collection {
+	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
+	all := launches(run)
+	for i, s := range all {
+		if i > 0 {
+			c.Relaunches++
+			c.BetweenLaunchesMs += s.fromMs - all[i-1].toMs
+		}
+		for _, w := range run.Workers {
+			expected := int((s.toMs-s.fromMs)/max(1, run.StoredSliceMs)) + 1
+			low, high := runstore.Span{From: s.fromMs - 1, To: s.toMs}.Within(w.CPUSeconds)
+			if len(all) > 1 && low == high {
+				continue // a slot of another launch
+			}
+			c.ExpectedSlices += expected
+			c.MissingSlices += max(0, expected-(high-low))
+		}
+	}
+	return c
+}
+
+// relaunchCaveat states that a gap is known.
+func (c Collection) relaunchCaveat() []string {
+	if c.Relaunches == 0 {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf(
+			"The topology was launched again %s, after an interrupt: there is nothing for %s between the launches. "+
+				"The figures have a gap there, which counts as no missing slices.",
+			timesText(c.Relaunches), c.betweenLaunches()),
+	}
+}
+
+// grid is a table on its way that has a column for each of some steps, and a row for each of what was found in any of
+// them.
+type grid struct {
+	heads []string // of the rows' names
+	steps []string
+	cells map[string][]string
+	names []string // of the rows, as they came; the parts of one are joined by rowSeparator
+}
+
+const rowSeparator = "\x00"
+
+func newGrid(steps []string, heads ...string) *grid {
+	return &grid{heads: heads, steps: steps, cells: map[string][]string{}}
+}
+
+// bySteps is a grid of the report's steps.
+func (r *Report) bySteps(heads ...string) *grid {
+	var steps []string
+	for _, s := range r.Steps {
+		steps = append(steps, s.name())
+	}
+	return newGrid(steps, heads...)
+}
+
+// set sets a row's cell of a step. The row's name has a part for each of the heads.
+func (g *grid) set(step int, cell string, name ...string) {
+	row := strings.Join(name, rowSeparator)
+	if g.cells[row] == nil {
+		g.names = append(g.names, row)
+		g.cells[row] = make([]string, len(g.steps))
+		for i := range g.cells[row] {
+			g.cells[row][i] = document.Unknown
+		}
+	}
+	g.cells[row][step] = cell
+}
+
+func (g *grid) table() document.Table {
+	var columns []document.Column
+	for _, head := range g.heads {
+		columns = append(columns, document.Words(head))
+	}
+	for _, step := range g.steps {
+		columns = append(columns, document.Numbers(step, ""))
+	}
+	t := document.NewTable(columns...)
+	for _, name := range g.names {
+		t.Add(append(strings.Split(name, rowSeparator), g.cells[name]...)...)
+	}
+	return t
+}
+
+// first puts a row above the others.
+func (g *grid) first(name string) {
+	if i := slices.Index(g.names, name); i > 0 {
+		g.names = slices.Insert(slices.Delete(g.names, i, i+1), 0, name)
+	}
+}
+
+// caveats are what a reader must know before using the numbers elsewhere.
+func caveats(run *runstore.Figures, r *Report) []string {
+	out := generalCaveats(run.HasPercentiles())
+	out = append(out, idleCaveat(run)...)
+	out = append(out, r.Collection.relaunchCaveat()...)
+	if r.Collection.MissingSlices > 0 {
+		out = append(out, fmt.Sprintf("%d of %d worker slices are missing; they are gaps in the figures.",
+			r.Collection.MissingSlices, r.Collection.ExpectedSlices))
+	}
+	if run.CollectorRestarts > 0 {
+		out = append(out,
+			fmt.Sprintf("The collector was started again %d times during the run.", run.CollectorRestarts))
+	}
+	for _, w := range run.Workers {
+		if len(w.Pids) > 1 {
+			out = append(out,
+				fmt.Sprintf("Worker %s was started again by Storm: its processes were %v.", w.Name, w.Pids))
+		}
+	}
+	return append(out, run.Notes...)
+}
+
+// oneMachine is the caveat of runs on the local cluster.
+const oneMachine = "Everything ran on one machine: the cluster, the load client and the collector share its " +
+	"processors with the workers. " +
+	"Each step states how much of the host was idle and what each process took."
+
+// generalCaveats hold for every run; percentiles is whether the latency hook reported the filter latency's
+// distribution.
+func generalCaveats(percentiles bool) []string {
+	distribution := "no percentile can be made from it, and none of the latency hook's (topology.auto.task.hooks) is " +
+		"kept with the figures."
+	if percentiles {
+		distribution = "its percentiles are not made from it, but from the latency hook's histogram " +
+			"(" + hookHistogram + "), which is of all records."
+	}
+	return []string{
+		"The figures hold for this schema, record size, record rate and these versions; other data and other queries " +
+			"cost differently.",
+		"What else ran on the hosts meanwhile, neighbours on a shared cluster among it, is in the figures: compare " +
+			"the idle of each step.",
+		"Storm counts and times tuples on a sample of them (topology.stats.sample.rate, one in twenty unless set): " +
+			"what is made of its counts is an estimate.",
+		"Times are those of each host's own clock; skew between hosts is stated where it is known and taken out of " +
+			"nothing.",
+		"Filter latency is the " + filterLatencyStatistic + "; " + distribution,
+		"Warm-up is left out of every step's averages; the figures over time show it.",
+	}
+}
+
+func idleCaveat(run *runstore.Figures) []string {
+	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
+	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {
+		return nil
+	}
+	if d := reached - target; d < runstore.IdleTolerance && d > -runstore.IdleTolerance {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf("The record rate was to leave %.0f%% of the host idle at 0 queries; it left %.0f%%.", 100*target,
+			100*reached),
+	}
 }

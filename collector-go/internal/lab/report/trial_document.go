@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,75 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
+
+// LatencyChart draws the distribution of a load client's latencies. shares are from 0 to 1, seconds the latency that so
+// many have or a smaller one.
+func LatencyChart(name, title string, shares, seconds []float64) chart.Figure {
+	ms := make([]float64, len(seconds))
+	for i, s := range seconds {
+		ms[i] = 1000 * s
+	}
+	plot := spectrumPlot(name, title, "latency from the intended start, ms", spectrumCurve("latency", 0, shares, ms))
+	plot.XLabel = "share of the queries"
+	return plot.Figure()
+}
+
+// spectrumCurve is a distribution as HdrHistogram's plots have it: each unit of the axis is another nine.
+func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
+	curve := chart.Points{Name: name, Colour: chart.Series(colour), Joined: true}
+	for i, share := range shares {
+		if share < 1 {
+			curve.X, curve.Y = append(curve.X, chart.Nine(share)), append(curve.Y, ms[i])
+		}
+	}
+	return curve
+}
+
+func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot {
+	return chart.Plot{
+		Name: name, Title: title, XLabel: "share of the records", YLabel: yLabel, Nines: true, Limit: chart.NoLimit,
+		Points: curves,
+	}
+}
+
+// spectrumBlocks are the percentiles of the filter latency by the hook's histogram, a line and a row a step; none where
+// no step has them.
+func (r *Report) spectrumBlocks(figureName string) []document.Block {
+	heads := []document.Column{document.Numbers(r.stepHead(), ""), document.Numbers("Records", "")}
+	for _, share := range runstore.SpectrumShares {
+		heads = append(heads, document.Numbers("p"+chart.Plain(math.Round(1000*share)/10), "ms"))
+	}
+	t, curves := document.NewTable(heads...), []chart.Points{}
+	for _, s := range r.Steps {
+		if s.FilterLatency == nil || len(s.FilterLatency.Spectrum) != len(runstore.SpectrumShares) {
+			continue
+		}
+		row := []string{r.stepCell(s), tuning.Digits(s.FilterLatency.Records)}
+		for _, ms := range s.FilterLatency.Spectrum {
+			row = append(row, wholeMs(ms))
+		}
+		t.Add(row...)
+		if s.ForCost {
+			continue // loads of the capacity's steps, as often again: the table has them
+		}
+		ms := values(s.FilterLatency.Spectrum)
+		curves = append(curves, spectrumCurve(s.name(), len(curves), runstore.SpectrumShares, ms))
+	}
+	if t.Rows() == 0 {
+		return nil
+	}
+	blocks := []document.Block{}
+	if len(curves) > 0 {
+		plot := spectrumPlot(figureName, "Filter latency, percentile by percentile, of each step", "ms, logarithmic",
+			curves...)
+		plot.LogY = true
+		blocks = append(blocks, document.Drawn(plot.Figure()))
+	}
+	return append(blocks, document.Tabled(t),
+		document.Paragraph("By the latency hook's histogram (%s), over all records of the step's measured time. Records "+
+			"are stamped in whole milliseconds, of which the table has two digits; 0 is less than half of one.",
+			hookHistogram))
+}
 
 // figuresDir is where a report's figures are, beside it.
 const figuresDir = "figures"

@@ -1,0 +1,251 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
+)
+
+// Figure is a number that may be unknown: NaN here, null in JSON.
+type Figure = tuning.Figure
+
+// Unknown is the figure that is not known.
+var Unknown = tuning.Unknown
+
+const (
+	minuteMs = int64(time.Minute / time.Millisecond)
+	mib      = 1 << 20
+)
+
+// filterLatencyMs are the tasks' means over (fromMs, toMs].
+func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
+	var tasks []Figure
+	for _, task := range run.FilterLatencySeconds {
+		tasks = append(tasks, runstore.Span{From: fromMs, To: toMs}.Mean(task)*1000)
+	}
+	return tasks
+}
+
+// total is NaN unless all are known: a sum with a part missing is no sum.
+func total(figures []Figure) Figure {
+	sum := Figure(0)
+	for _, f := range figures {
+		sum += f
+	}
+	return sum
+}
+
+// each maps figures over times.
+func each(timesMs []int64, figure func(timeMs int64) Figure) []Figure {
+	out := make([]Figure, len(timesMs))
+	for i, t := range timesMs {
+		out[i] = figure(t)
+	}
+	return out
+}
+
+// totalOrUnknown is the total; of nothing it is unknown.
+func totalOrUnknown(figures []Figure) Figure {
+	if len(figures) == 0 {
+		return Unknown
+	}
+	return total(figures)
+}
+
+func largest(figures []Figure) Figure {
+	most := Unknown
+	for _, f := range figures {
+		most = tuning.Greater(most, f)
+	}
+	return most
+}
+
+// number writes a figure with so many decimals.
+func number(f Figure, decimals int) string {
+	if !f.Known() {
+		return document.Unknown
+	}
+	return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
+}
+
+// grouped writes a whole number.
+func grouped(n int) string { return tuning.Grouped(strconv.Itoa(n)) }
+
+// numbered is "1 trial", "2 trials".
+func numbered(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%s %ss", grouped(n), what)
+}
+
+// timesText is "once", "twice", "3 times".
+func timesText(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// digitsColumn is a column of figures, each with the digits that matter.
+func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
+	return document.Number(head, unit, func(row T) string { return tuning.Digits(figure(row)) })
+}
+
+// figureColumn is a column of figures with so many decimals.
+func figureColumn[T any](head, unit string, decimals int, figure func(T) Figure) document.Of[T] {
+	return document.Number(head, unit, func(row T) string { return number(figure(row), decimals) })
+}
+
+// percentColumn is a column of ratios.
+func percentColumn[T any](head string, ratio func(T) Figure) document.Of[T] {
+	return document.Number(head, "", func(row T) string { return tuning.Percent(ratio(row)) })
+}
+
+// wholeColumn is a column of whole numbers.
+func wholeColumn[T any](head string, count func(T) int) document.Of[T] {
+	return document.Number(head, "", func(row T) string { return strconv.Itoa(count(row)) })
+}
+
+// wholeMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
+// interpolation.
+func wholeMs(ms Figure) string {
+	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
+}
+
+const simultaneousQueries = "simultaneous queries"
+
+// axisNames are what steps ascend along, as people call it.
+var axisNames = map[runstore.Axis]string{
+	runstore.Queries: simultaneousQueries, runstore.QueriesPerSecond: "queries/s", runstore.RecordsPerSecond: "records/s",
+}
+
+// unitOf is the axis' short name behind a number.
+func unitOf(axis runstore.Axis) string {
+	if axis == runstore.Queries {
+		return "queries"
+	}
+	return axisNames[axis]
+}
+
+// stepName is what a step of a run's file is called.
+func stepName(axis runstore.Axis, s runstore.Step) string {
+	name := tuning.Digits(Figure(s.Value)) + " " + unitOf(axis)
+	switch {
+	case s.Kind == runstore.TimelineStep:
+		name = "timeline"
+	case s.Value == 1 && axis == runstore.Queries:
+		name = "1 query"
+	}
+	if s.Kind == runstore.CostStep {
+		name += ", for the cost"
+	}
+	if s.Attempt > 1 {
+		name += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	return name
+}
+
+// Spread is a figure over several launches of one configuration: each launch's own mean is one value.
+type Spread struct {
+	Launches int    `json:"launches"`
+	Mean     Figure `json:"mean"`
+	Least    Figure `json:"least"`
+	Most     Figure `json:"most"`
+	// Deviation is the standard deviation of the launches (n - 1); null of one.
+	Deviation Figure `json:"standard_deviation"`
+}
+
+// SpreadOf leaves out what is not known.
+func SpreadOf(values []Figure) Spread {
+	s := Spread{Mean: Unknown, Least: Unknown, Most: Unknown, Deviation: Unknown}
+	var known []float64
+	for _, v := range values {
+		if v.Known() {
+			known = append(known, float64(v))
+		}
+	}
+	if s.Launches = len(known); s.Launches == 0 {
+		return s
+	}
+	s.Mean, s.Least, s.Most = Figure(stat.Mean(known, nil)), Figure(slices.Min(known)), Figure(slices.Max(known))
+	if s.Launches > 1 {
+		s.Deviation = Figure(stat.StdDev(known, nil))
+	}
+	return s
+}
+
+// String is the mean with its spread: "12.4 (11.8 to 13.1, n 3)".
+func (s Spread) String() string {
+	switch s.Launches {
+	case 0:
+		return document.Unknown
+	case 1:
+		return tuning.Digits(s.Mean) + " (n 1)"
+	}
+	return fmt.Sprintf("%s (%s to %s, n %d)", tuning.Digits(s.Mean), tuning.Digits(s.Least), tuning.Digits(s.Most),
+		s.Launches)
+}
+
+// hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md).
+const hookHistogram = "bullet_filter_latency_seconds"
+
+// percentilesOf are those that a step was judged by; nil where it was by none.
+func percentilesOf(outcomes []tuning.GoalOutcome) *runstore.Percentiles {
+	p := runstore.Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
+	percentiles := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}
+	found := false
+	for _, o := range outcomes {
+		at := percentiles[o.Goal.Statistic]
+		if o.Goal.Figure == tuning.FilterLatency && at != nil && o.Measured.Known() {
+			*at, found = o.Measured, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &p
+}
+
+// A host whose processors were looked at is the one that everything ran on, or tune run's alone, and is called so.
+const (
+	theHost    = "host"
+	theRunHost = "tune run's host"
+)
+
+// hostIdle names the figure where it stands for itself.
+const hostIdle = "host idle"
+
+// WorkerHosts is the caveat of runs whose workers run on other machines than tune run.
+const WorkerHosts = "Worker hosts: not measured. The host of the figures is tune run's, on which no worker runs: " +
+	"it excuses no missed goal, and whether the workers' machines had processors to spare is for you to look up. " +
+	"The workers' own CPU is measured."
+
+func hostOfRun(p runstore.Plan) bool { return p.Launch == "command" }
+
+// idleHead heads a column of a host's idle.
+func idleHead(host string) string {
+	if host == theHost {
+		return "Host idle"
+	}
+	return "Idle on tune run's host"
+}
+
+// withArticle names a host in a sentence: one that has no owner has an article.
+func withArticle(host string) string {
+	if host == theHost {
+		return "the " + host
+	}
+	return host
+}
