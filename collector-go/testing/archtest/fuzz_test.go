@@ -31,7 +31,7 @@ func TestThePageListsEveryFuzzTarget(t *testing.T) {
 		return err
 	}))
 	require.NotEmpty(t, targets)
-	page, err := os.ReadFile("../../../docs/reliability.md")
+	page, err := os.ReadFile("../../../docs/fuzzing.md")
 	require.NoError(t, err)
 	var listed []string
 	for _, row := range fuzzRow.FindAllSubmatch(page, -1) {
