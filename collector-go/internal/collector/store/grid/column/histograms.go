@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 // ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with.
@@ -115,7 +117,7 @@ func sameShape(a, b *histogram.Histogram) bool {
 
 func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(times))
-	dst = appendVarint(dst, int64(h.Schema))
+	dst = binary.AppendVarint(dst, int64(h.Schema))
 	dst = appendBits64(dst, math.Float64bits(h.ZeroThreshold))
 	dst = appendSpans(dst, h.PositiveSpans, len(h.PositiveBuckets))
 	dst = appendSpans(dst, h.NegativeSpans, len(h.NegativeBuckets))
@@ -129,7 +131,7 @@ func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
 func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(spans)))
 	for _, s := range spans {
-		dst = appendVarint(dst, int64(s.Offset))
+		dst = binary.AppendVarint(dst, int64(s.Offset))
 		dst = binary.AppendUvarint(dst, uint64(s.Length))
 	}
 	return binary.AppendUvarint(dst, uint64(buckets))
@@ -262,101 +264,60 @@ func readReal(src []byte, n int) ([]histogram.Histogram, error) {
 }
 
 func readSums(src []byte, all []histogram.Histogram) ([]byte, error) {
-	length, src, err := readUvarint(src)
-	if err != nil || length > uint64(len(src)) {
-		return nil, ErrDamaged
-	}
+	r := varint.Of(src)
 	sums := make([]float64, len(all))
-	if present, err := Floats(src[:length], sums); err != nil || present != nil {
+	if present, err := Floats(r.Sized(), sums); err != nil || present != nil {
 		return nil, ErrDamaged
 	}
 	for i, v := range sums {
 		all[i].Sum = v
 	}
-	return src[length:], nil
+	return r.Rest(), nil
 }
 
 func readShapes(src []byte, n int) ([]shape, []byte, error) {
-	count, src, err := readUvarint(src)
-	if err != nil || count > uint64(n) || count > uint64(len(src)) {
-		return nil, nil, ErrDamaged
-	}
-	shapes := make([]shape, 0, count)
+	r := varint.Of(src)
+	shapes := make([]shape, r.Length(min(n, len(src))))
 	left, cells := n, 0
-	for range count {
-		var s shape
-		if src, err = s.read(src, left); err != nil {
-			return nil, nil, err
-		}
+	for i := range shapes {
+		s := readShape(&r, left)
 		if cells += s.times * (s.positive + s.negative); cells > MaxBuckets {
 			return nil, nil, ErrDamaged
 		}
 		left -= s.times
-		shapes = append(shapes, s)
+		shapes[i] = s
 	}
-	if left != 0 {
+	if r.Err() != nil || left != 0 {
 		return nil, nil, ErrDamaged
 	}
-	return shapes, src, nil
+	return shapes, r.Rest(), nil
 }
 
-func (s *shape) read(src []byte, left int) ([]byte, error) {
-	times, src, err := readUvarint(src)
-	if err != nil || times == 0 || times > uint64(left) {
-		return nil, ErrDamaged
+func readShape(r *varint.Reader, left int) (s shape) {
+	if s.times = r.Length(left); s.times == 0 {
+		r.Fail(ErrDamaged)
 	}
-	s.times = int(times)
-	schema, src, err := readVarint(src)
-	if err != nil || schema < math.MinInt32 || schema > math.MaxInt32 {
-		return nil, ErrDamaged
-	}
-	s.like.Schema = int32(schema)
-	threshold, src, err := readBits64(src)
-	if err != nil {
-		return nil, err
-	}
-	s.like.ZeroThreshold = math.Float64frombits(threshold)
-	if s.like.PositiveSpans, s.positive, src, err = readSpans(src); err != nil {
-		return nil, err
-	}
-	if s.like.NegativeSpans, s.negative, src, err = readSpans(src); err != nil {
-		return nil, err
-	}
-	custom, src, err := readUvarint(src)
-	if err != nil || custom > uint64(len(src)/8) {
-		return nil, ErrDamaged
-	}
-	if custom > 0 {
+	s.like.Schema = r.Int32()
+	s.like.ZeroThreshold = r.Float()
+	s.like.PositiveSpans, s.positive = readSpans(r)
+	s.like.NegativeSpans, s.negative = readSpans(r)
+	if custom := r.Count(8); custom > 0 {
 		s.like.CustomValues = make([]float64, custom)
-		src, err = readPlain(src, s.like.CustomValues)
 	}
-	return src, err
+	for i := range s.like.CustomValues {
+		s.like.CustomValues[i] = r.Float()
+	}
+	return s
 }
 
-func readSpans(src []byte) (spans []histogram.Span, buckets int, rest []byte, err error) {
-	n, src, err := readUvarint(src)
-	if err != nil || n > uint64(len(src)/2) {
-		return nil, 0, nil, ErrDamaged
-	}
-	if n > 0 {
+func readSpans(r *varint.Reader) (spans []histogram.Span, buckets int) {
+	if n := r.Count(2); n > 0 {
 		spans = make([]histogram.Span, n)
 	}
 	for i := range spans {
-		var offset int64
-		var length uint64
-		if offset, src, err = readVarint(src); err != nil || offset < math.MinInt32 || offset > math.MaxInt32 {
-			return nil, 0, nil, ErrDamaged
-		}
-		if length, src, err = readUvarint(src); err != nil || length > math.MaxUint32 {
-			return nil, 0, nil, ErrDamaged
-		}
-		spans[i] = histogram.Span{Offset: int32(offset), Length: uint32(length)}
+		spans[i] = histogram.Span{Offset: r.Int32(), Length: r.Uint32()}
 	}
-	count, src, err := readUvarint(src)
-	if err != nil || count > uint64(len(src)) || count > MaxBuckets {
-		return nil, 0, nil, ErrDamaged
-	}
-	return spans, int(count), src, nil
+	return spans, r.Length(min(r.Len(), MaxBuckets))
 }
 
 // readBuckets reads the buckets of distributions of one shape. numbers is room.

@@ -209,5 +209,3 @@ func readVarint(src []byte) (int64, []byte, error) {
 	v, rest, err := readUvarint(src)
 	return unzigzag(v), rest, err
 }
-
-func appendVarint(dst []byte, v int64) []byte { return binary.AppendUvarint(dst, zigzag(v)) }

@@ -3,6 +3,8 @@ package column
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 // has reports whether a place holds a slice. A nil present means that all places do.
@@ -58,37 +60,28 @@ func appendPresence(dst []byte, present []uint64, places int) []byte {
 
 // readPresence reads what appendPresence wrote. present is nil if all places hold a slice; held is how many do.
 func readPresence(src []byte, places int) (present []uint64, held int, rest []byte, err error) {
-	runs, src, err := readUvarint(src)
-	if err != nil || runs > uint64(len(src)) {
-		return nil, 0, nil, ErrDamaged
-	}
+	r := varint.Of(src)
 	at := 0
-	for i := range runs {
-		var length uint64
-		if length, src, err = readUvarint(src); err != nil || length > uint64(places-at) {
-			return nil, 0, nil, ErrDamaged
-		}
-		end := at + int(length)
-		if i&1 == 0 {
-			held += int(length)
-			if int(length) < places && present == nil {
-				present = make([]uint64, (places+63)/64)
-			}
-			if present != nil {
-				setRange(present, at, end)
-			}
-		} else if present == nil {
+	for i := range r.Count(1) {
+		length := r.Length(places - at)
+		if length < places && present == nil {
 			present = make([]uint64, (places+63)/64)
 		}
-		at = end
+		if i&1 == 0 {
+			held += length
+			if present != nil {
+				setRange(present, at, at+length)
+			}
+		}
+		at += length
 	}
-	if at != places {
+	if r.Err() != nil || at != places {
 		return nil, 0, nil, ErrDamaged
 	}
 	if held == places {
 		present = nil
 	}
-	return present, held, src, nil
+	return present, held, r.Rest(), nil
 }
 
 func setRange(present []uint64, from, to int) {

@@ -27,14 +27,14 @@ func appendWhole(dst []byte, v []int64) []byte {
 		}
 	}
 	if same {
-		return appendVarint(append(dst, modeConstant), v[0])
+		return binary.AppendVarint(append(dst, modeConstant), v[0])
 	}
 	mode, base := choose(v)
 	dst = append(dst, mode)
 	var block [blockLen]uint64
 	switch mode {
 	case modeFrame:
-		dst = appendVarint(dst, base)
+		dst = binary.AppendVarint(dst, base)
 		for len(v) > 0 {
 			n := min(len(v), blockLen)
 			for i, x := range v[:n] {
@@ -44,7 +44,7 @@ func appendWhole(dst []byte, v []int64) []byte {
 			v = v[n:]
 		}
 	case modeDelta:
-		dst = appendVarint(appendVarint(dst, v[0]), base)
+		dst = binary.AppendVarint(binary.AppendVarint(dst, v[0]), base)
 		last := v[0]
 		for v = v[1:]; len(v) > 0; {
 			n := min(len(v), blockLen)
@@ -57,7 +57,7 @@ func appendWhole(dst []byte, v []int64) []byte {
 		}
 	case modeDeltaOfDelta:
 		last, delta := v[0], v[1]-v[0]
-		dst = appendVarint(appendVarint(dst, last), delta)
+		dst = binary.AppendVarint(binary.AppendVarint(dst, last), delta)
 		for v = v[1:]; len(v) > 0; {
 			n := min(len(v), blockLen)
 			for i, x := range v[:n] {

@@ -46,23 +46,17 @@ func (c *Cache) encode(block int, all []labels.Labels, hit bool) []byte {
 func (c *Cache) forgetPostings() { c.postings, c.lists, c.names = 0, nil, nil }
 
 // index is the values blocks and the names block of a part of so many blocks, each as it is kept in the file.
-func (c *Cache) index(blocks int) (lists [][]byte, names []byte, err error) {
+func (c *Cache) index(blocks int) (lists [][]byte, names []byte) {
 	if c.postings == blocks && blocks > 0 {
-		return c.lists, c.names, nil
+		return c.lists, c.names
 	}
-	c.forgetPostings()
 	var p postings
 	for number, b := range c.blocks[:blocks] {
 		for _, l := range b.labels {
 			p.add(uint64(number), l)
 		}
 	}
-	if names, err = p.write(func(b []byte) error {
-		lists = append(lists, wrap(nil, b))
-		return nil
-	}); err != nil {
-		return nil, nil, err
-	}
-	c.postings, c.lists, c.names = blocks, lists, wrap(nil, names)
-	return c.lists, c.names, nil
+	c.lists, c.names = p.write()
+	c.postings = blocks
+	return c.lists, c.names
 }

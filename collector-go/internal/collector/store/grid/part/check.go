@@ -50,8 +50,7 @@ type pageDamage struct {
 
 // found reports damage, and returns any other error.
 func (c *check) found(err error) error {
-	var damage *run.DamageError
-	if errors.As(err, &damage) {
+	if damage, is := errors.AsType[*run.DamageError](err); is {
 		c.report(damage)
 		return nil
 	}
@@ -84,7 +83,7 @@ func (c *check) series() error {
 			return err
 		}
 	}
-	for _, number := range sortedKeys(c.pages) {
+	for _, number := range slices.Sorted(maps.Keys(c.pages)) {
 		d := c.pages[number]
 		if d.series > 1 {
 			d.damage.Labels = fmt.Sprintf("%s and %d more series", d.damage.Labels, d.series-1)
@@ -130,10 +129,11 @@ func (c *check) columns(l labels.Labels, pieces []piece) error {
 		one := &pieces[i]
 		r := run.Run{FirstMs: one.firstMs, StepMs: one.stepMs}
 		err := c.part.column(one, &r)
-		var damage *run.DamageError
 		if err == nil {
 			continue
-		} else if !errors.As(err, &damage) {
+		}
+		damage, is := errors.AsType[*run.DamageError](err)
+		if !is {
 			return err
 		}
 		if c.chunks[one.page/chunkEntries] {
@@ -176,8 +176,8 @@ func (c *check) levels(levels []level) error {
 			continue
 		}
 		err = c.part.levelDamage(err, one.page)
-		var damage *run.DamageError
-		if !errors.As(err, &damage) {
+		damage, is := errors.AsType[*run.DamageError](err)
+		if !is {
 			return err
 		}
 		c.pages[one.page] = &pageDamage{damage: *damage, series: 1}
@@ -228,5 +228,3 @@ func (c *check) allPages() error {
 	}
 	return nil
 }
-
-func sortedKeys[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }

@@ -14,26 +14,18 @@ import (
 // error. Damage does not end it: the first *run.DamageError comes after all that could be read. A series of which
 // nothing could be read is left out.
 func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
-	var damage *run.DamageError
+	var damage error
 	c := cursor{part: p}
 	for {
 		err := c.next()
-		var known *run.DamageError
-		switch {
-		case errors.Is(err, errEnd):
-			if damage != nil {
-				return damage
-			}
-			return nil
-		case errors.As(err, &known):
-			if damage == nil {
-				damage = known
-			}
-			if len(c.runs) == 0 {
-				continue
-			}
-		case err != nil:
-			return err
+		if errors.Is(err, errEnd) {
+			return damage
+		}
+		if other := keepFirst(&damage, err); other != nil {
+			return other
+		}
+		if err != nil && len(c.runs) == 0 {
+			continue
 		}
 		if err := fn(c.labels, c.runs); err != nil {
 			return err
@@ -115,8 +107,7 @@ func (c *cursor) read() error {
 
 // named puts the series' labels into what is damaged of it.
 func (c *cursor) named(err error) error {
-	var damage *run.DamageError
-	if errors.As(err, &damage) && damage.Labels == "" {
+	if damage, is := errors.AsType[*run.DamageError](err); is && damage.Labels == "" {
 		damage.Labels = c.labels.String()
 	}
 	return err

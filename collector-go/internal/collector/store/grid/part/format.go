@@ -117,10 +117,6 @@ func readFooter(b []byte, size uint64, headVersion byte) (f footer, err error) {
 // entries is how many the directory has.
 func (f *footer) entries() uint64 { return f.pages + f.blocks + f.lists + 1 }
 
-func appendVarint(dst []byte, v int64) []byte {
-	return binary.AppendUvarint(dst, uint64(v)<<1^uint64(v>>63))
-}
-
 // appendShared writes text by what it shares with the one before.
 func appendShared(dst []byte, before, text string) []byte {
 	n := 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/value"
 
@@ -106,21 +107,14 @@ func (w *windows) span(first, last int64) bool {
 		return false
 	}
 	places := int(last-first) + 1
-	w.least, w.greater = sized(w.least, places), sized(w.greater, places)
-	w.present = sized(w.present, (places+63)/64)
+	w.least, w.greater = slices.Grow(w.least[:0], places)[:places], slices.Grow(w.greater[:0], places)[:places]
+	w.present = slices.Grow(w.present[:0], (places+63)/64)[:(places+63)/64]
 	clear(w.present)
 	return true
 }
 
 // maxWindow bounds the numbers of windows, so that their times can be reckoned with.
 const maxWindow = 1 << 40
-
-func sized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
 
 // foldRun takes the numbers of a run, those of one window after the other.
 func (w *windows) foldRun(r *run.Run, levelMs int64) {
@@ -247,7 +241,7 @@ func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 		middle := len(page)
 		page = encoder.Floats(page, greatest, present)
 		l.index[at]++
-		l.index = appendVarint(l.index, first-l.before[i])
+		l.index = binary.AppendVarint(l.index, first-l.before[i])
 		l.index = binary.AppendUvarint(l.index, uint64(len(least)))
 		l.index = binary.AppendUvarint(l.index, uint64(middle-start))
 		l.index = binary.AppendUvarint(l.index, uint64(len(page)-middle))

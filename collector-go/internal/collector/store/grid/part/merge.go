@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -211,14 +210,8 @@ func (m *merger) distributions(pieces []found) error {
 
 // bytes is a column as it is kept.
 func (f found) bytes() ([]byte, error) {
-	page, err := f.at.part.page(f.page)
-	if err != nil {
-		return nil, f.at.named(err)
-	}
-	if uint64(f.offset)+uint64(f.length) > uint64(len(page)) {
-		return nil, f.damaged(errContent)
-	}
-	return page[f.offset : f.offset+f.length], nil
+	src, err := f.at.part.columnBytes(f.piece)
+	return src, f.at.named(err)
 }
 
 // damaged names a column that cannot be read.
@@ -226,6 +219,5 @@ func (f found) damaged(err error) error {
 	if err == nil {
 		return nil
 	}
-	what := fmt.Sprintf("page %d, bytes %d to %d", f.page, f.offset, uint64(f.offset)+uint64(f.length))
-	return f.at.named(f.at.part.damage(err, what, "", f.firstMs, f.lastMs()))
+	return f.at.named(f.at.part.columnDamage(err, f.piece))
 }

@@ -13,6 +13,7 @@
 package part
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -160,8 +161,7 @@ func isDamage(err error) bool { return !errors.Is(err, fs.ErrClosed) }
 
 // damage makes an error of the kind that callers know. What is wrong already keeps its name.
 func (p *Part) damage(err error, what, of string, fromMs, toMs int64) error {
-	var known *run.DamageError
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*run.DamageError](err); known {
 		return err
 	}
 	if !isDamage(err) {
@@ -196,11 +196,8 @@ func (p *Part) readChunk(number uint64) ([]entry, error) {
 	b := make([]byte, n*entryBytes+4)
 	err := p.read(b, p.footer.directory+number*chunkBytes)
 	body := b[:n*entryBytes]
-	if err == nil {
-		if sum := b[len(body):]; chunkSum(number, body) != uint32(sum[0])|uint32(sum[1])<<8|uint32(sum[2])<<16|uint32(
-			sum[3])<<24 {
-			err = errChecksum
-		}
+	if err == nil && chunkSum(number, body) != binary.LittleEndian.Uint32(b[len(body):]) {
+		err = errChecksum
 	}
 	if err != nil {
 		return nil, p.damage(err, fmt.Sprintf("index (directory, chunk %d)", number), "some series", p.footer.minMs,

@@ -57,34 +57,29 @@ func (p *postings) note(block uint64, one labels.Label) {
 	}
 }
 
-// write hands over the values blocks, in order, and returns the names block.
-func (p *postings) write(put func(block []byte) error) (names []byte, err error) {
+// write returns the values blocks, in order, and the names block.
+func (p *postings) write() (lists [][]byte, names []byte) {
 	names = binary.AppendUvarint(nil, uint64(len(p.names)))
 	for _, name := range slices.Sorted(maps.Keys(p.names)) {
 		values := p.names[name]
-		blocks, err := writeValues(values, put)
-		if err != nil {
-			return nil, err
-		}
+		blocks := writeValues(values)
+		lists = append(lists, blocks...)
 		names = binary.AppendUvarint(names, uint64(len(name)))
 		names = append(names, name...)
-		names = binary.AppendUvarint(names, blocks)
+		names = binary.AppendUvarint(names, uint64(len(blocks)))
 		names = binary.AppendUvarint(names, uint64(len(values)))
 	}
-	return names, nil
+	return lists, wrap(nil, names)
 }
 
-func writeValues(values map[string]*[]span, put func(block []byte) error) (blocks uint64, err error) {
+func writeValues(values map[string]*[]span) (blocks [][]byte) {
 	var body []byte
 	last, count := "", uint64(0)
-	end := func() error {
-		if count == 0 {
-			return nil
+	end := func() {
+		if count > 0 {
+			blocks = append(blocks, wrap(nil, append(binary.AppendUvarint(nil, count), body...)))
+			body, last, count = body[:0], "", 0
 		}
-		blocks++
-		err := put(append(binary.AppendUvarint(nil, count), body...))
-		body, last, count = body[:0], "", 0
-		return err
 	}
 	for _, value := range slices.Sorted(maps.Keys(values)) {
 		body = appendShared(body, last, value)
@@ -99,12 +94,11 @@ func writeValues(values map[string]*[]span, put func(block []byte) error) (block
 			next = s.to + 1
 		}
 		if len(body) >= valuesBytes {
-			if err := end(); err != nil {
-				return 0, err
-			}
+			end()
 		}
 	}
-	return blocks, end()
+	end()
+	return blocks
 }
 
 // nameEntry is a label name and where its values are.
@@ -197,11 +191,5 @@ func (s blockSet) addSpans(spans varint.Reader, blocks uint64) {
 			b++
 		}
 		next = to + 1
-	}
-}
-
-func (s blockSet) intersect(with blockSet) {
-	for i := range s {
-		s[i] &= with[i]
 	}
 }

@@ -14,16 +14,12 @@ import (
 
 // Runs implements run.Reader.
 func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
-	if uint64(ref) >= p.footer.series {
-		return to, fmt.Errorf("part %s: no series %d", p.name, ref)
-	}
-	c, err := p.columnsOf(uint64(ref) / seriesInBlock)
+	c, err := p.columnsFor(ref)
 	if err != nil {
 		return to, err
 	}
 	to, err = p.runs(c.of(int(ref%seriesInBlock)), minMs, maxMs, to)
-	var damage *run.DamageError
-	if errors.As(err, &damage) && damage.Labels == "" {
+	if damage, is := errors.AsType[*run.DamageError](err); is && damage.Labels == "" {
 		damage.Labels = fmt.Sprintf("series %d", ref)
 		if l, failed := p.labelsOf(ref); failed == nil {
 			damage.Labels = l.String()
@@ -63,9 +59,9 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 		if last.Places() == 0 {
 			to = to[:len(to)-1]
 		}
-		var known *run.DamageError
+		known, is := errors.AsType[*run.DamageError](err)
 		switch {
-		case !errors.As(err, &known):
+		case !is:
 			return to, err
 		case damage == nil:
 			damage = &run.DamageError{File: p.name, What: known.What, FromMs: c.firstMs, ToMs: c.lastMs(),
@@ -76,9 +72,7 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 	}
 	// Runs that overlap come in the order in which they begin; where one is cut off in front, that is not the order of
 	// the columns.
-	if some := to[first:]; !slices.IsSortedFunc(some, byFirst) {
-		slices.SortStableFunc(some, byFirst)
-	}
+	slices.SortStableFunc(to[first:], byFirst)
 	if damage != nil {
 		return to, damage
 	}
@@ -111,15 +105,13 @@ func ahead(pieces []piece, maxMs int64) int {
 
 // column decodes a column behind what a run has. On an error the run is as before.
 func (p *Part) column(c *piece, to *run.Run) error {
-	page, err := p.page(c.page)
+	src, err := p.columnBytes(c)
 	if err != nil {
 		return err
 	}
 	var present []uint64
 	before := to.Places()
-	if uint64(c.offset)+uint64(c.length) > uint64(len(page)) {
-		err = errContent
-	} else if src := page[c.offset : c.offset+c.length]; c.distributions {
+	if c.distributions {
 		all, some, failed := column.Histograms(src, c.places)
 		if present, err = some, failed; err == nil {
 			if before == 0 {
@@ -135,13 +127,30 @@ func (p *Part) column(c *piece, to *run.Run) error {
 		}
 	}
 	if err != nil {
-		return p.damage(err, fmt.Sprintf("page %d, bytes %d to %d", c.page, c.offset, uint64(c.offset)+
-			uint64(c.length)), "", c.firstMs, c.lastMs())
+		return p.columnDamage(err, c)
 	}
 	if present != nil || to.Present != nil {
 		to.Present = appendPresent(to.Present, before, present, c.places)
 	}
 	return nil
+}
+
+// columnBytes returns a column as it is encoded. The bytes are shared with the cached page, so nobody may change them.
+func (p *Part) columnBytes(c *piece) ([]byte, error) {
+	page, err := p.page(c.page)
+	if err != nil {
+		return nil, err
+	}
+	if uint64(c.offset)+uint64(c.length) > uint64(len(page)) {
+		return nil, p.columnDamage(errContent, c)
+	}
+	return page[c.offset : c.offset+c.length], nil
+}
+
+// columnDamage says which column of a page cannot be decoded, and which time it covers. Its caller adds the labels.
+func (p *Part) columnDamage(err error, c *piece) error {
+	what := fmt.Sprintf("page %d, bytes %d to %d", c.page, c.offset, uint64(c.offset)+uint64(c.length))
+	return p.damage(err, what, "", c.firstMs, c.lastMs())
 }
 
 // appendPresent joins what is present of so many places, and of so many more; nil: all.

@@ -1,11 +1,11 @@
 package part
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/bits"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -98,27 +98,27 @@ func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.
 	if err != nil {
 		return err
 	}
-	var damage *run.DamageError
+	var damage error
 	for i, word := range blocks {
 		for ; word != 0; word &= word - 1 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			block := uint64(i)<<6 + uint64(bits.TrailingZeros64(word))
-			err := p.walkBlock(block, minMs, maxMs, matchers, fn)
-			var known *run.DamageError
-			if errors.As(err, &known) {
-				if damage == nil {
-					damage = known
-				}
-			} else if err != nil {
+			if err := keepFirst(&damage, p.walkBlock(block, minMs, maxMs, matchers, fn)); err != nil {
 				return err
 			}
 		}
 	}
-	if damage != nil {
-		return damage
+	return damage
+}
+
+// keepFirst keeps the first damage of a walk that goes on after it, and returns any other error.
+func keepFirst(damage *error, err error) error {
+	if _, is := errors.AsType[*run.DamageError](err); !is {
+		return err
 	}
+	*damage = cmp.Or(*damage, err)
 	return nil
 }
 
@@ -258,7 +258,9 @@ func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 func (s blockSet) narrow(with blockSet, err error) error {
 	switch {
 	case err == nil:
-		s.intersect(with)
+		for i := range s {
+			s[i] &= with[i]
+		}
 	case !isDamage(err):
 		return err
 	}
@@ -319,8 +321,9 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint
 	if err != nil {
 		return err
 	}
-	at := sort.Search(len(names), func(i int) bool { return names[i].name >= name })
-	if at == len(names) || names[at].name != name {
+	at, found := slices.BinarySearchFunc(names, name,
+		func(n nameEntry, name string) int { return strings.Compare(n.name, name) })
+	if !found {
 		return nil
 	}
 	of := names[at]

@@ -91,7 +91,7 @@ func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 		}
 		w.columns = append(w.columns, flags)
 		if g != predicted {
-			w.columns = appendVarint(w.columns, g.firstMs-predicted.firstMs)
+			w.columns = binary.AppendVarint(w.columns, g.firstMs-predicted.firstMs)
 			w.columns = binary.AppendUvarint(w.columns, uint64(g.stepMs))
 			w.columns = binary.AppendUvarint(w.columns, uint64(g.places))
 		}

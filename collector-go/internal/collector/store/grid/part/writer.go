@@ -1,9 +1,11 @@
 package part
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -42,28 +44,27 @@ const writeBytes = 256 << 10
 // Besides a buffer of 256 KiB it holds the index in memory: about 20 bytes for each series and 200 for each label
 // value. The slices go to the file at once, so that a part may be larger than memory.
 type Writer struct {
-	fs       disk.FS
-	file     disk.File
-	name     string
-	o        WriterOptions
-	offset   uint64 // of buffer
-	buffer   []byte
-	encoder  column.Encoder
-	page     []byte
-	pageMs   [2]int64 // first and last place in page
-	pages    []entry
-	block    blockWriter
-	blocks   []byte // series blocks, one behind the other
-	blockAt  []entry
-	levels   levelWriter
-	postings postings
-	pieces   []piece
-	present  []uint64
-	plain    []byte // a block before it is wrapped
-	wrapped  []byte // a page or block after it
-	footer   footer
-	last     labels.Labels
-	cached   bool // the series of the block so far are as in the cache
+	fs      disk.FS
+	file    disk.File
+	name    string
+	o       WriterOptions
+	offset  uint64 // of buffer
+	buffer  []byte
+	encoder column.Encoder
+	page    []byte
+	pageMs  [2]int64 // first and last place in page
+	pages   []entry
+	block   blockWriter
+	blocks  []byte // series blocks, one behind the other
+	blockAt []entry
+	levels  levelWriter
+	pieces  []piece
+	present []uint64
+	plain   []byte // a block before it is wrapped
+	wrapped []byte // a page or block after it
+	footer  footer
+	last    labels.Labels
+	cached  bool // the series of the block so far are as in the cache
 }
 
 // Create begins a part in a file that must not exist.
@@ -71,11 +72,14 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 	if o.PageBytes == 0 {
 		o.PageBytes = DefaultPageBytes
 	}
+	if o.Cache == nil {
+		o.Cache = &Cache{}
+	}
 	file, err := fs.Create(name)
 	if err != nil {
 		return nil, fmt.Errorf("create part: %w", err)
 	}
-	w := &Writer{fs: fs, file: file, name: name, o: o, footer: footer{minMs: 0, maxMs: -1}, cached: o.Cache != nil}
+	w := &Writer{fs: fs, file: file, name: name, o: o, footer: footer{minMs: 0, maxMs: -1}, cached: true}
 	w.buffer = append(append(w.buffer, headMagic...), version)
 	return w, nil
 }
@@ -112,9 +116,6 @@ func (w *Writer) add(l labels.Labels, columns func() error) error {
 		return nil
 	}
 	w.block.add(l, w.pieces)
-	if w.o.Cache == nil {
-		w.postings.add(uint64(len(w.blockAt)), l)
-	}
 	w.last, w.cached = l, cached
 	w.footer.series++
 	if len(w.block.labels) == seriesInBlock {
@@ -264,13 +265,9 @@ func (w *Writer) endBlock() error {
 		return err
 	}
 	e := entry{offset: uint64(len(w.blocks)), minMs: w.block.minMs, maxMs: w.block.maxMs}
-	if w.o.Cache == nil {
-		w.plain = appendLabels(w.block.appendColumns(w.plain[:0]), w.block.labels)
-	} else {
-		texts := w.o.Cache.encode(len(w.blockAt), w.block.labels, w.cached)
-		w.plain = append(w.block.appendColumns(w.plain[:0]), texts...)
-		w.cached = true
-	}
+	texts := w.o.Cache.encode(len(w.blockAt), w.block.labels, w.cached)
+	w.plain = append(w.block.appendColumns(w.plain[:0]), texts...)
+	w.cached = true
 	w.block.reset()
 	w.blocks = wrap(w.blocks, w.plain)
 	b := w.blocks[e.offset:]
@@ -335,11 +332,8 @@ func (w *Writer) writeIndex() error {
 	if err := w.write(w.blocks); err != nil {
 		return err
 	}
-	lists, names, err := w.index()
-	if err != nil {
-		return err
-	}
-	for _, b := range append(lists, names) {
+	lists, names := w.o.Cache.index(len(w.blockAt))
+	for _, b := range slices.Concat(lists, [][]byte{names}) {
 		e := entry{length: uint32(len(b)), crc: checksum(b)}
 		if err := w.put(&e, b); err != nil {
 			return err
@@ -359,18 +353,6 @@ func (w *Writer) writeIndex() error {
 	return w.flush()
 }
 
-// index is the values blocks and the names block, as they are kept.
-func (w *Writer) index() (lists [][]byte, names []byte, err error) {
-	if w.o.Cache != nil {
-		return w.o.Cache.index(len(w.blockAt))
-	}
-	names, err = w.postings.write(func(b []byte) error {
-		lists = append(lists, wrap(nil, b))
-		return nil
-	})
-	return lists, wrap(nil, names), err
-}
-
 // directory is the entries in chunks.
 func directory(all []entry) []byte {
 	var dst []byte
@@ -380,8 +362,7 @@ func directory(all []entry) []byte {
 		for _, e := range all[:n] {
 			dst = e.append(dst)
 		}
-		sum := chunkSum(number, dst[start:])
-		dst = append(dst, byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
+		dst = binary.LittleEndian.AppendUint32(dst, chunkSum(number, dst[start:]))
 		all = all[n:]
 	}
 	return dst
