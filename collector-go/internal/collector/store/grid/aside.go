@@ -48,14 +48,12 @@ func (s *Store) keepAside(name string) {
 		s.renameAside(name, damagedName(strings.TrimSuffix(name, damagedSuffix), s.options.Now()))
 		return
 	}
+	var size int64
 	f, err := s.fs.Open(s.path(name))
-	if err != nil {
-		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name),
-			"error", err)
-		return
+	if err == nil {
+		defer f.Close()
+		size, err = f.Size()
 	}
-	defer f.Close()
-	size, err := f.Size()
 	if err != nil {
 		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name),
 			"error", err)

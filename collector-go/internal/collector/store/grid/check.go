@@ -43,17 +43,8 @@ func Position(fs disk.FS, dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, sequence := range l.manifests {
-		name := filepath.Join(dir, manifestName(sequence))
-		m, damage, err := readManifest(fs, name, sequence)
-		if err != nil {
-			return 0, fmt.Errorf("grid store: read %s: %w", name, err)
-		}
-		if damage == nil {
-			return m.position, nil
-		}
-	}
-	return 0, nil
+	m, _, _, err := l.newestManifest(fs, dir, func(uint64, string, error) {})
+	return m.position, err
 }
 
 // Check reads all of a store that nobody has open, changes nothing, and reports what is damaged and what that costs.
@@ -70,28 +61,19 @@ func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
 	if err != nil {
 		return err
 	}
-	for _, sequence := range l.manifests {
-		name := filepath.Join(dir, manifestName(sequence))
-		m, damage, err := readManifest(fs, name, sequence)
-		if err != nil {
-			return fmt.Errorf("grid store: read %s: %w", name, err)
-		}
-		if damage == nil {
-			return checkParts(fs, dir, m, report)
-		}
-		report(&run.DamageError{File: name, What: "manifest", FromMs: 0, ToMs: -1, Err: damage})
+	m, _, found, err := l.newestManifest(fs, dir, func(_ uint64, name string, err error) {
+		report(&run.DamageError{File: name, What: "manifest", FromMs: 0, ToMs: -1, Err: err})
+	})
+	if err != nil {
+		return err
 	}
-	var m manifest
-	for _, number := range l.parts {
-		m.parts = append(m.parts, entry{number: number, minMs: 0, maxMs: -1})
+	if !found {
+		for _, number := range l.parts {
+			m.parts = append(m.parts, entry{number: number, minMs: 0, maxMs: -1})
+		}
 	}
-	return checkParts(fs, dir, m, report)
-}
-
-func checkParts(fs disk.FS, dir string, m manifest, report func(*run.DamageError)) error {
 	for _, e := range m.parts {
-		name := filepath.Join(dir, partName(e.number))
-		if err := checkPart(fs, name, e, report); err != nil {
+		if err := checkPart(fs, filepath.Join(dir, partName(e.number)), e, report); err != nil {
 			return err
 		}
 	}
@@ -100,13 +82,13 @@ func checkParts(fs disk.FS, dir string, m manifest, report func(*run.DamageError
 
 func checkPart(fs disk.FS, name string, e entry, report func(*run.DamageError)) error {
 	opened, err := part.Open(fs, name)
-	var damage *run.DamageError
+	damage, damaged := errors.AsType[*run.DamageError](err)
 	switch {
 	case isMissing(err):
 		report(&run.DamageError{File: name, What: "part, which is not there,", FromMs: e.minMs,
 			ToMs: e.maxMs, Err: err})
 		return nil
-	case errors.As(err, &damage):
+	case damaged:
 		report(&run.DamageError{File: name, What: damage.What, FromMs: e.minMs, ToMs: e.maxMs, Err: damage.Err})
 		return nil
 	case err != nil:

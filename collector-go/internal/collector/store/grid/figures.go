@@ -64,9 +64,8 @@ func newFigures(s *Store) *figures {
 		flushedBytes:  counter("flushed_bytes_total", "Size of the parts that they were written into, in bytes."),
 	}
 	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.expiredSlices, f.writes,
-		f.writesFailed,
-		f.mergesFailed, f.merged,
-		f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices, f.flushedBytes)
+		f.writesFailed, f.mergesFailed, f.merged, f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices,
+		f.flushedBytes)
 	return f
 }
 

@@ -31,10 +31,7 @@ type freeze struct {
 // Flush writes everything that was handed over, and moves the durable position there. A store that is being fed does so
 // by itself; Flush is for those that need it now, such as a snapshot.
 func (s *Store) Flush(ctx context.Context) error {
-	s.lock.RLock()
-	closed := s.closed
-	s.lock.RUnlock()
-	if closed {
+	if s.closing.Err() != nil {
 		return ErrClosed
 	}
 	if err := s.flush(ctx); err != nil {
@@ -180,7 +177,7 @@ func (s *Store) writeFrozen(f *freeze) error {
 // writePart writes the slices of one partition into a part: aside, synced, renamed.
 func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, error) {
 	toMs := fromMs + s.options.Partition.Milliseconds() - 1
-	return s.makePart(entry{}, &s.texts, func(w *part.Writer) error {
+	return s.makePart(entry{}, func(w *part.Writer) error {
 		var memory reading
 		var runs []run.Run
 		for _, id := range order {
@@ -197,9 +194,8 @@ func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, erro
 	})
 }
 
-// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind. texts may
-// be nil.
-func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) error) (*piece, error) {
+// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind.
+func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, error) {
 	e.number = s.manifest.next
 	if e.oldest == 0 {
 		e.oldest = e.number
@@ -207,14 +203,14 @@ func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) e
 	name := s.path(partName(e.number))
 	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
 	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom,
-		Cache: texts})
+		Cache: &s.texts})
 	if err != nil {
 		return nil, fmt.Errorf("grid store: %w", err)
 	}
-	if err := fill(w); err != nil {
-		return nil, fmt.Errorf("grid store: write %s: %w", name, errors.Join(err, w.Abandon()))
+	var info part.Info
+	if err = fill(w); err == nil {
+		info, err = w.Finish()
 	}
-	info, err := w.Finish()
 	if err != nil {
 		return nil, fmt.Errorf("grid store: write %s: %w", name, errors.Join(err, w.Abandon()))
 	}

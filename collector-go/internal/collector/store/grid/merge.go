@@ -120,38 +120,42 @@ func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error 
 	if !last && e.level < levelledFrom {
 		merge = part.Gather
 	}
-	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return merge(ctx, w, sources) })
-	var damage *run.DamageError
-	if errors.As(err, &damage) {
+	merged, err := s.makePart(e, func(w *part.Writer) error { return merge(ctx, w, sources) })
+	if damage, is := errors.AsType[*run.DamageError](err); is {
 		s.spare(group, damage)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.list(merged, gone); err != nil {
-		s.unlisted = append(s.unlisted, merged.number)
-		return errors.Join(err, merged.Close())
+	unread, err := s.replace(gone, merged)
+	if err == nil {
+		s.figures.merged.Inc()
+		s.sweep(unread)
 	}
-	s.figures.merged.Inc()
-	s.lock.Lock()
-	unread := s.drop(gone)
-	s.pieces = append(s.pieces, merged)
-	slices.SortStableFunc(s.pieces, byAge)
-	s.lock.Unlock()
-	s.sweep(unread)
-	return nil
+	return err
 }
 
-// list publishes a part in the place of others.
-func (s *Store) list(merged *piece, gone map[uint64]string) error {
-	if err := s.fs.SyncDir(s.dir); err != nil {
-		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
+// replace publishes a part in the place of others, and returns those of them that nobody reads.
+func (s *Store) replace(gone map[uint64]string, made *piece) (unread []*piece, err error) {
+	if err = s.fs.SyncDir(s.dir); err != nil {
+		err = fmt.Errorf("grid store: sync %s: %w", s.dir, err)
+	} else {
+		m := s.manifest
+		m.parts = append(m.without(gone), made.entry)
+		slices.SortStableFunc(m.parts, func(a, b entry) int { return cmp.Compare(a.oldest, b.oldest) })
+		err = s.publish(m)
 	}
-	m := s.manifest
-	m.parts = append(m.without(gone), merged.entry)
-	slices.SortStableFunc(m.parts, func(a, b entry) int { return cmp.Compare(a.oldest, b.oldest) })
-	return s.publish(m)
+	if err != nil {
+		s.unlisted = append(s.unlisted, made.number)
+		return nil, errors.Join(err, made.Close())
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	unread = s.drop(gone)
+	s.pieces = append(s.pieces, made)
+	slices.SortStableFunc(s.pieces, byAge)
+	return unread, nil
 }
 
 // spare keeps parts out of merges of which one is damaged: what is whole in it answers as it is.

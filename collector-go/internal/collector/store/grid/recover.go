@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,10 +87,19 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	base, sure, err := s.newestManifest(l)
+	sure := true // false where a manifest cannot be read: then there may be parts that the one in use does not list
+	base, older, found, err := l.newestManifest(s.fs, s.dir, func(sequence uint64, name string, err error) {
+		sure = false
+		s.figures.damaged.WithLabelValues("manifest").Inc()
+		s.log.Error("grid store: a manifest is damaged: the one before it is used with all parts that can be read, and the journal is replayed from there",
+			"file", name, "error", err)
+		s.setAside(manifestName(sequence))
+	})
 	if err != nil {
 		return err
 	}
+	sure = sure && found
+	s.keepOne(older)
 	// What a process that was killed had written may be here and not yet durable: then a loss of power would take back
 	// a cursor that the feed goes by.
 	if err := s.fs.SyncDir(s.dir); err != nil {
@@ -133,27 +143,22 @@ func (s *Store) recover() error {
 	return nil
 }
 
-// newestManifest is the newest that can be read. sure is false where a newer one cannot: then there may be parts that
-// it does not list. The same holds where there is none at all.
-func (s *Store) newestManifest(l listing) (m manifest, sure bool, err error) {
-	sure = true
+// newestManifest reads the newest manifest in dir that is not damaged, and returns the sequences of those before it.
+// found is false where there is none. It calls damaged for each newer one.
+func (l listing) newestManifest(fs disk.FS, dir string, damaged func(sequence uint64, name string, err error)) (
+	m manifest, older []uint64, found bool, err error) {
 	for i, sequence := range l.manifests {
-		name := s.path(manifestName(sequence))
-		m, damage, err := readManifest(s.fs, name, sequence)
+		name := filepath.Join(dir, manifestName(sequence))
+		m, damage, err := readManifest(fs, name, sequence)
 		if err != nil {
-			return manifest{}, false, fmt.Errorf("grid store: read %s: %w", name, err)
+			return manifest{}, nil, false, fmt.Errorf("grid store: read %s: %w", name, err)
 		}
 		if damage == nil {
-			s.keepOne(l.manifests[i+1:])
-			return m, sure, nil
+			return m, l.manifests[i+1:], true, nil
 		}
-		sure = false
-		s.figures.damaged.WithLabelValues("manifest").Inc()
-		s.log.Error("grid store: a manifest is damaged: the one before it is used with all parts that can be read, and the journal is replayed from there",
-			"file", name, "error", damage)
-		s.setAside(manifestName(sequence))
+		damaged(sequence, name, damage)
 	}
-	return manifest{}, false, nil
+	return manifest{}, nil, false, nil
 }
 
 // keepOne keeps the manifest before the one in use, and removes those before it.
@@ -172,7 +177,7 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 	for _, e := range s.manifest.parts {
 		name := s.path(partName(e.number))
 		opened, err := s.openPart(name)
-		var damage *run.DamageError
+		_, damaged := errors.AsType[*run.DamageError](err)
 		switch {
 		case err == nil:
 			s.pieces = append(s.pieces, &piece{entry: e, Part: opened})
@@ -183,13 +188,11 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 		case isMissing(err):
 			s.figures.damaged.WithLabelValues("missing").Inc()
 			s.log.Error("grid store: a part is not there: it was removed by hand, or for room on a full disk",
-				"file", name,
-				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices)
-		case errors.As(err, &damage):
+				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices)
+		case damaged:
 			s.figures.damaged.WithLabelValues("part").Inc()
 			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck reports what can be read of it",
-				"file", name,
-				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices, "error", err)
+				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices, "error", err)
 			s.setAside(partName(e.number))
 		default:
 			return false, fmt.Errorf("grid store: open %s: %w", name, err)
@@ -216,9 +219,9 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 			continue
 		}
 		opened, err := s.openPart(s.path(partName(number)))
-		var damage *run.DamageError
+		_, damaged := errors.AsType[*run.DamageError](err)
 		switch {
-		case errors.As(err, &damage):
+		case damaged:
 			s.figures.damaged.WithLabelValues("part").Inc()
 			s.log.Error("grid store: a part is damaged and set aside", "file", s.path(partName(number)), "error", err)
 			s.setAside(partName(number))
@@ -228,10 +231,8 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 		}
 		adopted = true
 		i := opened.Info()
-		s.pieces = append(s.pieces,
-			&piece{Part: opened, entry: entry{number: number, oldest: number, added: base.sequence, minMs: i.MinMs,
-				maxMs:  i.MaxMs,
-				series: i.Series, slices: i.Slices, bytes: i.Bytes}})
+		s.pieces = append(s.pieces, &piece{Part: opened, entry: entry{number: number, oldest: number,
+			added: base.sequence, minMs: i.MinMs, maxMs: i.MaxMs, series: i.Series, slices: i.Slices, bytes: i.Bytes}})
 	}
 	return adopted, nil
 }

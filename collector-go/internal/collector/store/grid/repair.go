@@ -3,6 +3,7 @@ package grid
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -28,7 +29,7 @@ func Repair(dir string, o Options, report func(*run.DamageError)) error {
 }
 
 func (s *Store) repair() error {
-	for _, p := range append([]*piece(nil), s.pieces...) {
+	for _, p := range slices.Clone(s.pieces) {
 		whole := true
 		if err := p.Check(func(*run.DamageError) { whole = false }); err != nil {
 			return err
@@ -46,31 +47,25 @@ func (s *Store) repair() error {
 // writeAgain puts a part in the place of a damaged one that has what can be read of it.
 func (s *Store) writeAgain(p *piece) error {
 	e := entry{oldest: p.oldest, level: p.level, added: p.added}
-	again, err := s.makePart(e, nil, func(w *part.Writer) error {
+	again, err := s.makePart(e, func(w *part.Writer) error {
 		var adding error
 		err := p.Each(func(l labels.Labels, runs []run.Run) error {
 			adding = w.Add(l, runs)
 			return adding
 		})
-		var damage *run.DamageError
-		if adding != nil || !errors.As(err, &damage) {
-			return err
+		if _, damaged := errors.AsType[*run.DamageError](err); damaged && adding == nil {
+			return nil
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	gone := map[uint64]string{p.number: ""}
-	if err := s.list(again, gone); err != nil {
-		s.unlisted = append(s.unlisted, again.number)
-		return errors.Join(err, again.Close())
+	unread, err := s.replace(map[uint64]string{p.number: ""}, again)
+	if err != nil {
+		return err
 	}
 	s.setAside(partName(p.number))
-	s.lock.Lock()
-	unread := s.drop(gone)
-	s.pieces = append(s.pieces, again)
-	s.lock.Unlock()
 	s.sweep(unread)
 	return nil
 }

@@ -180,10 +180,7 @@ func (s *Store) letGo(gone map[uint64]string) {
 // how long the disk has been short of space, and it works even if no write begins because the journal on the same disk
 // has no space either. It does nothing while a write is running.
 func (s *Store) MakeRoom() error {
-	s.lock.RLock()
-	closed := s.closed
-	s.lock.RUnlock()
-	if closed {
+	if s.closing.Err() != nil {
 		return ErrClosed
 	}
 	select {

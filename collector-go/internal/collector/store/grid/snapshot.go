@@ -71,20 +71,8 @@ func copyFile(fs disk.FS, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(&sequential{File: target}, io.NewSectionReader(source, 0, math.MaxInt64)); err != nil {
+	if _, err := io.Copy(io.NewOffsetWriter(target, 0), io.NewSectionReader(source, 0, math.MaxInt64)); err != nil {
 		return errors.Join(err, target.Close(), fs.Remove(to))
 	}
 	return errors.Join(target.Sync(), target.Close())
-}
-
-// sequential writes a file from its beginning.
-type sequential struct {
-	disk.File
-	at int64
-}
-
-func (s *sequential) Write(p []byte) (int, error) {
-	n, err := s.WriteAt(p, s.at)
-	s.at += int64(n)
-	return n, err
 }

@@ -98,8 +98,5 @@ func (s source) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, e
 }
 
 func sortRuns(runs []run.Run) {
-	ascending := func(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
-	if !slices.IsSortedFunc(runs, ascending) {
-		slices.SortStableFunc(runs, ascending)
-	}
+	slices.SortStableFunc(runs, func(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) })
 }

@@ -113,9 +113,7 @@ func (it *iterator) start() {
 		it.all = append(it.all, cursor{Run: r, first: first, last: last, rank: from.source<<32 | i})
 	}
 	// The order in time is that of the runs, but for several sources or a changed interval.
-	if !slices.IsSortedFunc(it.all, byTime) {
-		slices.SortFunc(it.all, byTime)
-	}
+	slices.SortFunc(it.all, byTime)
 }
 
 // readRuns reads the slices of a source that end within [minMs, maxMs].
@@ -124,8 +122,7 @@ func (it *iterator) readRuns(source int, minMs, maxMs int64) error {
 	found := it.series.found[source]
 	var err error
 	it.runs, err = found.Reader.Runs(found.Ref, minMs, maxMs, it.runs)
-	var damaged *run.DamageError
-	if errors.As(err, &damaged) {
+	if _, damaged := errors.AsType[*run.DamageError](err); damaged {
 		it.series.plan.Damaged(err)
 	} else if err != nil {
 		return err

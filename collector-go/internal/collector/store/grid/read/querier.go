@@ -135,7 +135,7 @@ func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(
 			return nil, nil, err
 		}
 		found, err := of(source)
-		if damaged := (*run.DamageError)(nil); errors.As(err, &damaged) {
+		if _, damaged := errors.AsType[*run.DamageError](err); damaged {
 			warnings.Add(err)
 		} else if err != nil {
 			return nil, warnings, err

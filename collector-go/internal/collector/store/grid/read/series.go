@@ -101,8 +101,7 @@ func (s *seriesSet) Warnings() annotations.Annotations { return s.warnings }
 
 // warn turns damage into a warning, so that the query still answers from the rest. It returns any other error.
 func (s *seriesSet) warn(err error) error {
-	var damaged *run.DamageError
-	if !errors.As(err, &damaged) {
+	if _, damaged := errors.AsType[*run.DamageError](err); !damaged {
 		return err
 	}
 	s.warnings.Add(err)
