@@ -74,18 +74,13 @@ func (a Access) check() error {
 		if path == "" {
 			continue
 		}
-		read := readable
+		_, err := textfile.Read(path, textfile.Most)
 		if what == "token" {
-			read = textfile.Token
+			_, err = textfile.Token(path)
 		}
-		if _, err := read(path); err != nil {
+		if err != nil {
 			return fmt.Errorf("the collector's %s: %w", what, err)
 		}
 	}
 	return nil
-}
-
-func readable(path string) (string, error) {
-	text, err := textfile.Read(path, textfile.Most)
-	return string(text), err
 }

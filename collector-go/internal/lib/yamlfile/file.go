@@ -22,9 +22,8 @@ func Document(path string, text []byte) (ast.Node, error) {
 	if err := checkDepth(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var second SecondDocument
-	if err := OneDocument(text); errors.As(err, &second) {
-		return nil, fmt.Errorf("%s:%d: %w", path, second.Line, err)
+	if second, is := errors.AsType[SecondDocument](OneDocument(text)); is {
+		return nil, fmt.Errorf("%s:%d: %w", path, second.Line, second)
 	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -41,9 +40,8 @@ func Decode(text []byte, into any, options ...yaml.DecodeOption) error {
 	if err := checkDepth(text); err != nil {
 		return err
 	}
-	var second SecondDocument
-	if err := OneDocument(text); errors.As(err, &second) {
-		return fmt.Errorf("[%d:1] %w", second.Line, err) // as the library writes a place
+	if second, is := errors.AsType[SecondDocument](OneDocument(text)); is {
+		return fmt.Errorf("[%d:1] %w", second.Line, second) // as the library writes a place
 	}
 	return yaml.UnmarshalWithOptions(text, into, options...)
 }

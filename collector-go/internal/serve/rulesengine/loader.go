@@ -30,9 +30,9 @@ func newLoader(files []File, p parser.Parser, logger *slog.Logger) *loader {
 
 // Load parses one file; every error names file and line.
 func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
-	var second yamlfile.SecondDocument
-	if err := yamlfile.OneDocument(l.files[name]); errors.As(err, &second) { // rulefmt would not say that it drops it
-		return nil, []error{fmt.Errorf("%s:%d: %w", name, second.Line, err)}
+	// rulefmt would drop a second document without saying so.
+	if second, is := errors.AsType[yamlfile.SecondDocument](yamlfile.OneDocument(l.files[name])); is {
+		return nil, []error{fmt.Errorf("%s:%d: %w", name, second.Line, second)}
 	}
 	groups, errs := rulefmt.Parse(l.files[name], ignoreUnknown, scheme, l.parser, l.logger)
 	for i, err := range errs {

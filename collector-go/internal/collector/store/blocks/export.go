@@ -55,13 +55,7 @@ func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toM
 }
 
 // floor is the multiple of Width at or before a time.
-func floor(ms int64) int64 {
-	if rest := ms % Width; rest < 0 {
-		return ms - rest - Width
-	} else {
-		return ms - rest
-	}
-}
+func floor(ms int64) int64 { return ms - (ms%Width+Width)%Width }
 
 func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs, maxMs int64) (w Written, err error) {
 	w = Written{FromMs: minMs, ToMs: maxMs + 1}

@@ -1,8 +1,12 @@
 package forward
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/common/config"
 
@@ -36,4 +40,27 @@ func (r Receiver) Client() (*http.Client, error) {
 		return nil, fmt.Errorf("prepare to call %s: %w", address.URL(r.URL), err)
 	}
 	return client, nil
+}
+
+// maxAnswer bounds what is read of an answer, in bytes. The status decides; the text is for the log.
+const maxAnswer = 4 << 10
+
+// Post sends a body in one HTTP request and turns the receiver's answer into an error as Answer does. An error of the
+// connection comes as it is, so that the body is sent again.
+func Post(ctx context.Context, client *http.Client, url string, body []byte, now func() time.Time,
+	header map[string]string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return Answer(response.StatusCode, response.Header, string(text), now())
 }

@@ -75,8 +75,8 @@ func readCursor(files disk.FS, dir string) (cursor, error) {
 		return cursor{}, fmt.Errorf("forward: cursor %s: %w", path, err)
 	}
 	if err != nil {
-		return cursor{}, fmt.Errorf("forward: cursor %s: %w; bullet-metrics fsck --repair replaces it, and the whole journal is sent again", path,
-			err)
+		return cursor{}, fmt.Errorf("forward: cursor %s: %w; bullet-metrics fsck --repair replaces it, and the whole journal is sent again",
+			path, err)
 	}
 	return c, nil
 }
@@ -88,10 +88,10 @@ func Position(files disk.FS, dir string) (uint64, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
+	var c cursor
+	if err == nil {
+		c, err = decodeCursor(data)
 	}
-	c, err := decodeCursor(data)
 	return c.position, err
 }
 

@@ -53,9 +53,8 @@ func newFigures(o Options) *figures {
 
 func (f *figures) posted(bytes int, took time.Duration, err error) {
 	outcome := "acknowledged"
-	var refusal *Refusal
-	switch {
-	case errors.As(err, &refusal):
+	switch _, refused := errors.AsType[*Refusal](err); {
+	case refused:
 		outcome = "refused"
 	case err != nil:
 		outcome = "failed"

@@ -149,10 +149,9 @@ func ofServer(text string) bool {
 // mendable are the statuses of 4xx that say nothing about the points.
 var mendable = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusPaymentRequired: true, http.StatusForbidden: true,
-	http.StatusNotFound:         true,
-	http.StatusMethodNotAllowed: true, http.StatusProxyAuthRequired: true, http.StatusRequestTimeout: true,
-	http.StatusUnsupportedMediaType: true, http.StatusMisdirectedRequest: true, http.StatusTooEarly: true,
-	http.StatusTooManyRequests: true,
+	http.StatusNotFound: true, http.StatusMethodNotAllowed: true, http.StatusProxyAuthRequired: true,
+	http.StatusRequestTimeout: true, http.StatusUnsupportedMediaType: true, http.StatusMisdirectedRequest: true,
+	http.StatusTooEarly: true, http.StatusTooManyRequests: true,
 }
 
 // retryAfter reads seconds or a date (RFC 9110, 10.2.3).

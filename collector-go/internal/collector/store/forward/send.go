@@ -89,12 +89,12 @@ func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) erro
 		return s.halves(ctx, c, points, len(points)/2)
 	}
 	err := s.post(ctx)
-	var refusal *Refusal
+	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
 	case err == nil:
 		s.pending.done += len(points)
 		return nil
-	case !errors.As(err, &refusal):
+	case !refused:
 		s.pending.unsure = max(s.pending.unsure, s.pending.done+len(points))
 		return fmt.Errorf("forward to %s: %w", s.options.Name, err)
 	case len(points) == 1, refusal.tooOld(points, s.options.Now()) && points[len(points)-1].EndMs <= s.pending.tooOldMs:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,27 +31,13 @@ func newVersion1(o Options, client *http.Client) *version1 {
 		now: o.Now, zip: zip}
 }
 
-// maxAnswer is as much of an answer as is read.
-const maxAnswer = 4 << 10
-
 func (v *version1) write(ctx context.Context, lines []byte) error {
 	v.zipped.Reset()
 	v.zip.Reset(&v.zipped)
 	_, _ = v.zip.Write(lines) // into memory
 	_ = v.zip.Close()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, v.address, bytes.NewReader(v.zipped.Bytes()))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Encoding", "gzip")
-	request.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	response, err := v.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status decides; the text is for people
-	return forward.Answer(response.StatusCode, response.Header, string(text), v.now())
+	return forward.Post(ctx, v.client, v.address, v.zipped.Bytes(), v.now,
+		map[string]string{"Content-Encoding": "gzip", "Content-Type": "text/plain; charset=utf-8"})
 }
 
 func (v *version1) close() { v.client.CloseIdleConnections() }

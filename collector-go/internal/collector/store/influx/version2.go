@@ -1,6 +1,7 @@
 package influx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -31,15 +32,11 @@ func newVersion2(o Options, client *http.Client) *version2 {
 
 func (v *version2) write(ctx context.Context, lines []byte) error {
 	err := v.writer.WriteRecord(ctx, strings.TrimSuffix(string(lines), "\n"))
-	var answer *influxhttp.Error
-	if err == nil || !errors.As(err, &answer) || answer.StatusCode == 0 {
+	answer, is := errors.AsType[*influxhttp.Error](err)
+	if !is || answer.StatusCode == 0 {
 		return err
 	}
-	text := answer.Message
-	if text == "" {
-		text = answer.Error()
-	}
-	return forward.Answer(answer.StatusCode, answer.Header, text, v.now())
+	return forward.Answer(answer.StatusCode, answer.Header, cmp.Or(answer.Message, answer.Error()), v.now())
 }
 
 func (v *version2) close() {

@@ -4,10 +4,8 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"time"
@@ -152,26 +150,12 @@ func (p *Protocol) histogram(s *series, point forward.Point, c *slice.Columns) {
 	t.Histograms = append(t.Histograms, prompb.FromIntHistogram(point.EndMs, h))
 }
 
-// maxAnswer is as much of an answer as is read.
-const maxAnswer = 4 << 10
-
 // Post implements forward.Protocol.
 func (p *Protocol) Post(ctx context.Context, body []byte) error {
 	p.compressed = snappy.Encode(p.compressed[:cap(p.compressed)], body)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.options.URL, bytes.NewReader(p.compressed))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/x-protobuf")
-	request.Header.Set("Content-Encoding", "snappy")
-	request.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
-	response, err := p.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status decides; the text is for people
-	return forward.Answer(response.StatusCode, response.Header, string(text), p.options.Now())
+	return forward.Post(ctx, p.client, p.options.URL, p.compressed, p.options.Now, map[string]string{
+		"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy",
+		"X-Prometheus-Remote-Write-Version": "0.1.0"})
 }
 
 // Close implements forward.Protocol.
