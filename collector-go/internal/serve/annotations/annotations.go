@@ -15,10 +15,12 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // The two metrics. Their labels are topology, id, kind (the annotation's first tag, such as "step" or "config"), title,
@@ -70,7 +72,7 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	if hints != nil {
 		step = hints.Step
 	}
-	var all []storage.Series
+	var all promql.Matrix
 	var missing annotations.Annotations
 	for _, name := range []string{Active, Start} {
 		if !matches(labels.FromStrings(model.MetricNameLabel, name), matchers, model.MetricNameLabel) {
@@ -83,12 +85,11 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 		for _, a := range found {
 			lset := labelsOf(name, a)
 			if samples := q.samples(name, a, step); len(samples) > 0 && matches(lset, matchers, "") {
-				all = append(all, storage.NewListSeries(lset, samples))
+				all = append(all, promql.Series{Metric: lset, Floats: samples})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
-	return &set{series: all, at: -1, missing: missing}
+	return query.NewSet(all, missing)
 }
 
 // matches reports whether labels meet the matchers, of one label alone where only is not "".
@@ -154,15 +155,3 @@ func (q *querier) LabelNames(ctx context.Context, _ *storage.LabelHints, matcher
 
 // Close implements storage.Querier; nothing is held.
 func (q *querier) Close() error { return nil }
-
-// set walks over series.
-type set struct {
-	series  []storage.Series
-	at      int
-	missing annotations.Annotations
-}
-
-func (s *set) Next() bool                        { s.at++; return s.at < len(s.series) }
-func (s *set) At() storage.Series                { return s.series[s.at] }
-func (s *set) Err() error                        { return nil }
-func (s *set) Warnings() annotations.Annotations { return s.missing }

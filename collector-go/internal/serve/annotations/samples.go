@@ -3,10 +3,8 @@ package annotations
 import (
 	"math"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/value"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/promql"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
@@ -19,7 +17,7 @@ const (
 
 // samples of an annotation within the range, the last of them the marker that ends it: without one PromQL would draw it
 // on for five minutes. stepMs is the step of a range query, 0 where there is none.
-func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []chunks.Sample {
+func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []promql.FPoint {
 	fromMs, toMs, v := a.TimeMs, a.EndMs, 1.0
 	switch {
 	case name == Start:
@@ -33,31 +31,17 @@ func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []ch
 }
 
 // between has a value in [fromMs, toMs], as far as [minMs, maxMs] shows it.
-func between(fromMs, toMs int64, v float64, minMs, maxMs int64) (all []chunks.Sample) {
+func between(fromMs, toMs int64, v float64, minMs, maxMs int64) (all []promql.FPoint) {
 	first := fromMs
 	if fromMs < minMs {
 		// on the same marks whatever the range, so that answers repeat
 		first = fromMs + (minMs-fromMs+apartMs-1)/apartMs*apartMs
 	}
 	for ms := first; ms <= min(toMs, maxMs); ms += apartMs {
-		all = append(all, sample{ms, v})
+		all = append(all, promql.FPoint{T: ms, F: v})
 	}
 	if toMs < maxMs && toMs+1 >= minMs {
-		all = append(all, sample{toMs + 1, math.Float64frombits(value.StaleNaN)})
+		all = append(all, promql.FPoint{T: toMs + 1, F: math.Float64frombits(value.StaleNaN)})
 	}
 	return all
 }
-
-// sample is a number at a time.
-type sample struct {
-	ms int64
-	v  float64
-}
-
-func (s sample) T() int64                      { return s.ms }
-func (s sample) ST() int64                     { return 0 }
-func (s sample) F() float64                    { return s.v }
-func (s sample) H() *histogram.Histogram       { return nil }
-func (s sample) FH() *histogram.FloatHistogram { return nil }
-func (s sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
-func (s sample) Copy() chunks.Sample           { return s }

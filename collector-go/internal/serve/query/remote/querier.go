@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,11 +14,12 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/timestamp"
 	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 type querier struct {
@@ -61,10 +63,10 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	}
 	if thinned {
 		for i := range all {
-			all[i].samples = withMarkers(all[i].samples, at)
+			addMarkers(&all[i], at)
 		}
 	}
-	return newSet(all, warnings)
+	return query.NewSet(all, warnings)
 }
 
 // list reads labels alone.
@@ -76,50 +78,41 @@ func (q *querier) list(ctx context.Context, minMs, maxMs int64, matchers []*labe
 	if err := plan.From(ctx).ReadSeries(len(found)); err != nil {
 		return storage.ErrSeriesSet(err)
 	}
-	all := make([]series, len(found))
+	all := make(promql.Matrix, len(found))
 	for i, lset := range found {
-		all[i].labels = labelsOf(model.Metric(lset))
+		all[i].Metric = labelsOf(model.Metric(lset))
 	}
-	return newSet(all, remarks(warnings, infos))
+	return query.NewSet(all, remarks(warnings, infos))
 }
 
-// seriesOf are an answer's series with their samples, by time.
-func seriesOf(p *plan.Plan, matrix model.Matrix) ([]series, error) {
+// seriesOf are an answer's series with their samples. They count against what the query may read.
+func seriesOf(p *plan.Plan, matrix model.Matrix) (promql.Matrix, error) {
 	if err := p.ReadSeries(len(matrix)); err != nil {
 		return nil, err
 	}
-	all := make([]series, len(matrix))
-	for i, stream := range matrix {
+	for _, stream := range matrix {
 		if err := p.ReadSamples(len(stream.Values) + len(stream.Histograms)); err != nil {
 			return nil, err
 		}
-		s := &all[i]
-		s.labels = labelsOf(stream.Metric)
-		for _, v := range stream.Values {
-			s.samples = append(s.samples, sample{ms: int64(v.Timestamp), value: float64(v.Value)})
-		}
-		for _, v := range stream.Histograms {
-			h, err := histogramOf(v.Histogram)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.labels, err)
-			}
-			s.samples = append(s.samples, sample{ms: int64(v.Timestamp), histogram: h})
-		}
-		slices.SortStableFunc(s.samples, func(x, y chunks.Sample) int { return int(x.T() - y.T()) })
 	}
-	return all, nil
+	return matrixOf(matrix)
 }
 
-// withMarkers ends a series wherever it has nothing at an instant: the engine that evaluates has looked back already.
-func withMarkers(samples []chunks.Sample, at plan.Instants) (all []chunks.Sample) {
-	for i, s := range samples {
-		all = append(all, s)
-		next := s.T() + at.StepMs
-		if next <= at.LastMs && (i+1 == len(samples) || samples[i+1].T() > next) {
-			all = append(all, sample{ms: next, value: stale})
+// addMarkers ends a series wherever it has nothing at an instant: the engine that evaluates has looked back already.
+func addMarkers(s *promql.Series, at plan.Instants) {
+	known := map[int64]bool{}
+	for _, p := range s.Floats {
+		known[p.T] = true
+	}
+	for _, p := range s.Histograms {
+		known[p.T] = true
+	}
+	for ms := range known {
+		if next := ms + at.StepMs; next <= at.LastMs && !known[next] {
+			s.Floats = append(s.Floats, promql.FPoint{T: next, F: stale})
 		}
 	}
-	return all
+	slices.SortFunc(s.Floats, func(x, y promql.FPoint) int { return cmp.Compare(x.T, y.T) })
 }
 
 // selector is matchers as text.
@@ -136,12 +129,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	found, warnings, infos, err := q.store.api.LabelValues(ctx, name, selected(matchers), timeOf(q.minMs),
 		timeOf(q.maxMs), limit(hints)...)
-	all := make([]string, len(found))
-	for i, v := range found {
-		all[i] = string(v)
-	}
-	slices.Sort(all)
-	return all, remarks(warnings, infos), q.store.failed(ctx, err)
+	return sortedTexts(found), remarks(warnings, infos), q.store.failed(ctx, err)
 }
 
 // LabelNames implements storage.Querier.
@@ -149,12 +137,16 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 	annotations.Annotations, error) {
 	found, warnings, infos, err := q.store.api.LabelNames(ctx, selected(matchers), timeOf(q.minMs), timeOf(q.maxMs),
 		limit(hints)...)
+	return sortedTexts(found), remarks(warnings, infos), q.store.failed(ctx, err)
+}
+
+func sortedTexts[T ~string](found []T) []string {
 	all := make([]string, len(found))
-	for i, name := range found {
-		all[i] = string(name)
+	for i, text := range found {
+		all[i] = string(text)
 	}
 	slices.Sort(all)
-	return all, remarks(warnings, infos), q.store.failed(ctx, err)
+	return all
 }
 
 // Close implements storage.Querier; nothing is held.

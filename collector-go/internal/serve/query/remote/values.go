@@ -10,10 +10,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"github.com/prometheus/prometheus/tsdb/chunks"
-	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // valueOf is an answer as the engine has it.
@@ -142,49 +138,3 @@ func spans(buckets []bucket) (all []histogram.Span, counts []float64) {
 	}
 	return all, counts
 }
-
-// sample implements chunks.Sample.
-type sample struct {
-	ms        int64
-	value     float64
-	histogram *histogram.FloatHistogram // nil for a number
-}
-
-func (s sample) T() int64                      { return s.ms }
-func (s sample) ST() int64                     { return 0 }
-func (s sample) F() float64                    { return s.value }
-func (s sample) H() *histogram.Histogram       { return nil }
-func (s sample) FH() *histogram.FloatHistogram { return s.histogram }
-func (s sample) Copy() chunks.Sample           { return s }
-
-// Type implements chunks.Sample.
-func (s sample) Type() chunkenc.ValueType {
-	if s.histogram != nil {
-		return chunkenc.ValFloatHistogram
-	}
-	return chunkenc.ValFloat
-}
-
-type series struct {
-	labels  labels.Labels
-	samples []chunks.Sample
-}
-
-// newSet gives series in the order of their labels.
-func newSet(all []series, remarks annotations.Annotations) storage.SeriesSet {
-	slices.SortFunc(all, func(x, y series) int { return labels.Compare(x.labels, y.labels) })
-	return &set{all: all, at: -1, remarks: remarks}
-}
-
-type set struct {
-	all     []series
-	at      int
-	remarks annotations.Annotations
-}
-
-func (s *set) Next() bool { s.at++; return s.at < len(s.all) }
-func (s *set) At() storage.Series {
-	return storage.NewListSeries(s.all[s.at].labels, s.all[s.at].samples)
-}
-func (s *set) Err() error                        { return nil }
-func (s *set) Warnings() annotations.Annotations { return s.remarks }

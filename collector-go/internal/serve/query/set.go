@@ -1,0 +1,29 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// set implements storage.SeriesSet over series that are in memory.
+type set struct {
+	all      promql.Matrix
+	at       int
+	warnings annotations.Annotations
+}
+
+// NewSet presents series that were computed or read from elsewhere as a storage.SeriesSet. It sorts them by their
+// labels, because a merge with another store's series relies on that order.
+func NewSet(all promql.Matrix, warnings annotations.Annotations) storage.SeriesSet {
+	slices.SortFunc(all, func(x, y promql.Series) int { return labels.Compare(x.Metric, y.Metric) })
+	return &set{all: all, at: -1, warnings: warnings}
+}
+
+func (s *set) Next() bool                        { s.at++; return s.at < len(s.all) }
+func (s *set) At() storage.Series                { return promql.NewStorageSeries(s.all[s.at]) }
+func (s *set) Err() error                        { return nil }
+func (s *set) Warnings() annotations.Annotations { return s.warnings }
