@@ -15,7 +15,6 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 
@@ -72,7 +71,7 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	if hints != nil {
 		step = hints.Step
 	}
-	var all promql.Matrix
+	var all []query.Series
 	var missing annotations.Annotations
 	for _, name := range []string{Active, Start} {
 		if !matches(labels.FromStrings(model.MetricNameLabel, name), matchers, model.MetricNameLabel) {
@@ -85,7 +84,7 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 		for _, a := range found {
 			lset := labelsOf(name, a)
 			if samples := q.samples(name, a, step); len(samples) > 0 && matches(lset, matchers, "") {
-				all = append(all, promql.Series{Metric: lset, Floats: samples})
+				all = append(all, query.Series{Metric: lset, Floats: samples})
 			}
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/prometheus/prometheus/model/value"
-	"github.com/prometheus/prometheus/promql"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // How far apart samples are: a sample counts for five minutes in PromQL, so that one a minute is enough for any step.
@@ -17,7 +17,7 @@ const (
 
 // samples of an annotation within the range, the last of them the marker that ends it: without one PromQL would draw it
 // on for five minutes. stepMs is the step of a range query, 0 where there is none.
-func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []promql.FPoint {
+func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []query.Point {
 	fromMs, toMs, v := a.TimeMs, a.EndMs, 1.0
 	switch {
 	case name == Start:
@@ -31,17 +31,17 @@ func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []pr
 }
 
 // between has a value in [fromMs, toMs], as far as [minMs, maxMs] shows it.
-func between(fromMs, toMs int64, v float64, minMs, maxMs int64) (all []promql.FPoint) {
+func between(fromMs, toMs int64, v float64, minMs, maxMs int64) (all []query.Point) {
 	first := fromMs
 	if fromMs < minMs {
 		// on the same marks whatever the range, so that answers repeat
 		first = fromMs + (minMs-fromMs+apartMs-1)/apartMs*apartMs
 	}
 	for ms := first; ms <= min(toMs, maxMs); ms += apartMs {
-		all = append(all, promql.FPoint{T: ms, F: v})
+		all = append(all, query.Point{T: ms, F: v})
 	}
 	if toMs < maxMs && toMs+1 >= minMs {
-		all = append(all, promql.FPoint{T: toMs + 1, F: math.Float64frombits(value.StaleNaN)})
+		all = append(all, query.Point{T: toMs + 1, F: math.Float64frombits(value.StaleNaN)})
 	}
 	return all
 }

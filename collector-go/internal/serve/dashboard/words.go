@@ -1,6 +1,9 @@
 package dashboard
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // latencyLimit is what Bullet's operators hold the filter latency to, in seconds.
 const latencyLimit = 0.2
@@ -26,6 +29,15 @@ const (
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func one(expr, legend string) []Query { return []Query{{expr, legend}} }
+
+// each shows one line for each value of some labels, and its legend is these values. An aggregation is always by labels
+// that are named, so that a label that a newer plugin adds splits no line.
+func each(aggregation, by, of string) []Query {
+	return one(aggregation+" by ("+by+") ("+of+")", "{{"+strings.ReplaceAll(by, ", ", "}} {{")+"}}")
+}
+
+// rate is a counter's increase a second. Grafana chooses the interval from $reporting, see reporting.
+func rate(of string) string { return "rate(" + of + "[$__rate_interval])" }
 
 // workers is the panel with the number of workers that report. A mean over workers is only meaningful beside it.
 func workers() Panel {
