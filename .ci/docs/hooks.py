@@ -10,6 +10,8 @@ BESIDE_CODE = {
     "proto/METRICS.md": "topology-metrics.md",
     "topology/SETTINGS.md": "topology-settings.md",
     "topology/README.md": "topology.md",
+    "topology/GATEWAY.md": "gateway.md",
+    "topology/RECORDS.md": "record-sources.md",
     "topology/local-storm/README.md": "local-storm.md",
     "topology/local-kafka/README.md": "local-kafka.md",
     "topology/captures/README.md": "captures.md",
@@ -55,6 +57,5 @@ def on_page_markdown(markdown, page, config, files):
         kind = "tree" if os.path.isdir(on_disk) else "blob"
         return f"{start}{config['repo_url'].rstrip('/')}/{kind}/main/{target}{anchor}"
 
-    fence = re.compile(r"(^```.*?^```|^~~~.*?^~~~)", re.M | re.S)
-    parts = fence.split(markdown)
-    return "".join(part if part.startswith(("```", "~~~")) else LINK.sub(resolve, part) for part in parts)
+    code = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.M | re.S)
+    return "".join(part if part.startswith("`") else LINK.sub(resolve, part) for part in code.split(markdown))
