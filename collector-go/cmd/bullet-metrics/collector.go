@@ -442,7 +442,7 @@ func (col *collector) makeRoom(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if err := col.store.MakeRoom(); err != nil && !errors.Is(err, grid.ErrClosed) {
+			if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
 				col.logger.Debug("the store makes no room", "error", err)
 			}
 		}

@@ -24,7 +24,7 @@ func onlyRoomIsMissing(err error) bool {
 	if several, is := err.(interface{ Unwrap() []error }); is {
 		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !onlyRoomIsMissing(err) })
 	}
-	if errors.Is(err, grid.ErrNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if errors.Is(err, grid.ErrDiskFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		within := errors.Unwrap(err)
 		return within == nil || onlyRoomIsMissing(within)
 	}

@@ -16,7 +16,7 @@ import (
 // anything else beside that it fails.
 func TestOnlyRoomIsMissing(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "grid/7.part", Err: syscall.ENOSPC}
-	lacks := fmt.Errorf("grid store: lacks 1 MiB of %w: free space", grid.ErrNoRoom)
+	lacks := fmt.Errorf("grid store: lacks 1 MiB of %w: free space", grid.ErrDiskFull)
 	for _, err := range []error{lacks, full, fmt.Errorf("write: %w", full), errors.Join(nil, lacks),
 		errors.Join(lacks, full)} {
 		assert.True(t, onlyRoomIsMissing(err), "%v", err)

@@ -25,9 +25,9 @@ type sliceStore interface {
 	Extent(ctx context.Context) (oldestMs, newestMs int64, ok bool, err error)
 	// Flush writes all that was handed over to the disk.
 	Flush(ctx context.Context) error
-	// MakeRoom deletes what retention asks for; where the disk has lacked room for long, also what it sacrifices for
+	// Reclaim deletes what retention asks for; where the disk has lacked room for long, also what it sacrifices for
 	// that. It is to be called once a second.
-	MakeRoom() error
+	Reclaim() error
 	// Close flushes within ctx and ends the store. It may be called twice.
 	Close(ctx context.Context) error
 }
@@ -40,7 +40,7 @@ func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry
 	keep := grid.DefaultOptions()
 	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime,
 		c.Embedded.RetentionBytes, logger, figures
-	keep.MakeRoomAfter = c.Disk.MakeRoomAfter
+	keep.ReclaimAfter = c.Disk.MakeRoomAfter
 	keep.MaxSeries = bounded(max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology), 2*c.Memory.Series)
 	keep.HeadBytes = bounded(keep.HeadBytes, c.Memory.HeadBytes)
 	dir := filepath.Join(c.DataDir, gridDir)

@@ -124,7 +124,7 @@ func (c *core) openStore() { require.NoError(c.t, c.tryOpenStore()) }
 
 func (c *core) tryOpenStore() (err error) {
 	o := grid.DefaultOptions()
-	o.FS, o.Partition, o.RetentionTime, o.RetentionBytes, o.MinFreeBytes, o.MakeRoomAfter = c.disk, corePartition,
+	o.FS, o.Partition, o.RetentionTime, o.RetentionBytes, o.MinFreeBytes, o.ReclaimAfter = c.disk, corePartition,
 		coreRetention, 0, 0, 0
 	o.FlushHandOvers, o.IdleHandOvers = 9, 12
 	o.Now = func() time.Time { return time.UnixMilli(c.clock.Load()) }

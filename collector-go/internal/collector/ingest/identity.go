@@ -19,17 +19,17 @@ import (
 // entry is the permission of a stream's caller. It is checked again while the stream is open, because a token may be
 // revoked and a certificate may expire. A stream lasts as long as its sender.
 type entry struct {
-	guard  *access.Guard // nil: everybody may
-	peer   access.Peer
-	need   access.Need
-	caller access.Caller
-	now    func() time.Time
+	guard    *access.Guard // nil: everybody may
+	peer     access.Peer
+	required access.Requirement
+	caller   access.Caller
+	now      func() time.Time
 }
 
 // newEntry identifies the caller and checks that it may write at all. The topology is checked later, when Open names
 // it.
 func (s *Server) newEntry(ctx context.Context) (*entry, error) {
-	e := &entry{guard: s.o.Guard, need: access.Need{Scope: access.Write}, now: s.o.Now}
+	e := &entry{guard: s.o.Guard, required: access.Requirement{Scope: access.Write}, now: s.o.Now}
 	if from, ok := peer.FromContext(ctx); ok {
 		e.peer.Address = from.Addr.String()
 		if info, ok := from.AuthInfo.(credentials.TLSInfo); ok {
@@ -46,7 +46,7 @@ func (e *entry) check() error {
 	if e.guard == nil {
 		return nil
 	}
-	caller, err := e.guard.Admit(e.peer, e.need)
+	caller, err := e.guard.Admit(e.peer, e.required)
 	if err != nil {
 		return refusalStatus(err)
 	}
@@ -56,7 +56,7 @@ func (e *entry) check() error {
 
 // narrow checks the permission again for the topology that the caller writes to.
 func (e *entry) narrow(topology string) error {
-	e.need.Topology = topology
+	e.required.Topology = topology
 	return e.check()
 }
 

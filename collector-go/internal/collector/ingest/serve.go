@@ -102,6 +102,6 @@ func (s *Server) slow(peer string, why error) {
 // note counts and logs who found no place, or lost it.
 func (s *Server) note(peer string, why error) {
 	if s.o.Guard != nil {
-		s.o.Guard.Note(access.Places, peer, why.Error())
+		s.o.Guard.Note(access.NoSlots, peer, why.Error())
 	}
 }

@@ -26,9 +26,9 @@ const (
 	none  Scope = "none" // in a file: this one may do nothing
 )
 
-// Need is the permission that an action requires. Topology is the one that is written to; it is "" while that is not
-// known yet.
-type Need struct {
+// Requirement is the permission that an action requires. Topology is the one that is written to; it is "" while that
+// is not known yet.
+type Requirement struct {
 	Scope    Scope
 	Topology string
 	// All is for what concerns every topology, as a reload does: who may write only for some may not.
@@ -66,7 +66,7 @@ const (
 	TooFast     Reason = "rate"         // rate_limit of the web configuration file
 	CrossSite   Reason = "cross_site"   // a browser asks for another site's page
 	ForeignHost Reason = "foreign_host" // a name that is not the collector's
-	Places      Reason = "places"       // the share of connections, streams or requests is taken
+	NoSlots     Reason = "places"       // the share of connections, streams or requests is taken
 
 	HandshakeVersion     Reason = "tls_version"     // below TLS 1.2
 	HandshakeCertificate Reason = "tls_certificate" // none, of another authority, or expired
@@ -78,8 +78,8 @@ const (
 
 // reasons are all of them, so that each has its series from the start.
 var reasons = []Reason{Missing, Unknown, BadScope, BadTopology, Certificate, Closed, Busy, TooFast, CrossSite,
-	ForeignHost, Places,
-	HandshakeVersion, HandshakeCertificate, HandshakeClient, HandshakePlain, HandshakeCut, HandshakeOther}
+	ForeignHost, NoSlots, HandshakeVersion, HandshakeCertificate, HandshakeClient, HandshakePlain, HandshakeCut,
+	HandshakeOther}
 
 // Refusal is the error for a refused caller. Its text is sent to the caller.
 type Refusal struct {

@@ -38,7 +38,7 @@ type grant struct {
 }
 
 // refusal is why a need is not covered; nil where it is.
-func (g grant) refusal(n Need, name string) *Refusal {
+func (g grant) refusal(n Requirement, name string) *Refusal {
 	may := n.Scope == Read && g.read || n.Scope == Write && g.write
 	switch {
 	case g.refused:

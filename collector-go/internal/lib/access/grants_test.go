@@ -54,10 +54,10 @@ func TestTokenGrants(t *testing.T) {
 	found, name, ok := g.token("alice")
 	require.True(t, ok)
 	assert.Equal(t, "token 2bd806c9", name)
-	assert.Nil(t, found.refusal(Need{Scope: Read, Topology: ""}, name))
-	assert.Nil(t, found.refusal(Need{Scope: Write, Topology: "other"}, name))
-	assert.Nil(t, found.refusal(Need{Scope: Write, Topology: ""}, name), "which topology is not known yet")
-	assert.Equal(t, BadTopology, found.refusal(Need{Scope: Write, Topology: "third"}, name).Reason)
+	assert.Nil(t, found.refusal(Requirement{Scope: Read, Topology: ""}, name))
+	assert.Nil(t, found.refusal(Requirement{Scope: Write, Topology: "other"}, name))
+	assert.Nil(t, found.refusal(Requirement{Scope: Write, Topology: ""}, name), "which topology is not known yet")
+	assert.Equal(t, BadTopology, found.refusal(Requirement{Scope: Write, Topology: "third"}, name).Reason)
 	_, _, ok = g.token("Alice")
 	assert.False(t, ok)
 }
@@ -87,12 +87,12 @@ func TestCertificateGrants(t *testing.T) {
 			require.True(t, ok)
 			writes := ""
 			for _, topology := range []string{"A", "B", "C"} {
-				if found.refusal(Need{Scope: Write, Topology: topology}, "") == nil {
+				if found.refusal(Requirement{Scope: Write, Topology: topology}, "") == nil {
 					writes += topology
 				}
 			}
 			assert.Equal(t, c.writes, writes)
-			assert.Equal(t, c.reads, found.refusal(Need{Scope: Read, Topology: ""}, "") == nil)
+			assert.Equal(t, c.reads, found.refusal(Requirement{Scope: Read, Topology: ""}, "") == nil)
 		})
 	}
 }
@@ -107,8 +107,8 @@ func TestBothAllow(t *testing.T) {
 	assert.Equal(t, ofB, ofAB.and(ofB))
 	assert.False(t, ofA.and(ofB).write)
 	assert.True(t, reads.and(ofAB).read)
-	assert.Equal(t, BadScope, reads.and(ofA).refusal(Need{Scope: Write, Topology: "A"}, "").Reason)
-	assert.Equal(t, Certificate, all.and(grant{refused: true}).refusal(Need{Scope: Write, Topology: "A"}, "").Reason)
+	assert.Equal(t, BadScope, reads.and(ofA).refusal(Requirement{Scope: Write, Topology: "A"}, "").Reason)
+	assert.Equal(t, Certificate, all.and(grant{refused: true}).refusal(Requirement{Scope: Write, Topology: "A"}, "").Reason)
 }
 
 // The file on the page is one.

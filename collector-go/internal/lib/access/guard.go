@@ -23,7 +23,7 @@ const (
 	lookEvery = time.Second
 	// patience is how long files may be broken before nobody is let in by what they said: somebody may be writing them
 	// just now.
-	patience = 2 * time.Second
+	gracePeriod = 2 * time.Second
 	// repeatEvery is how often it is said again that files are broken.
 	repeatEvery = time.Minute
 )
@@ -208,7 +208,7 @@ func (g *Guard) look(now time.Time) {
 	g.looked = now
 	news := g.identity.look(now)
 	news = g.pair.look(now) || news
-	closed := g.identity.fault != nil && now.Sub(g.identity.broken) >= patience
+	closed := g.identity.fault != nil && now.Sub(g.identity.broken) >= gracePeriod
 	if closed != g.closed {
 		g.closed, news = closed, true
 	}
@@ -238,7 +238,7 @@ func (g *Guard) report() {
 		g.log.Error("a security file cannot be used, and nobody is let in until it can", "port", g.o.Port, "err", err)
 	default:
 		g.log.Error("a security file cannot be used; the port closes if that lasts", "port", g.o.Port, "err", err,
-			"closes_after", patience)
+			"closes_after", gracePeriod)
 	}
 }
 
@@ -318,7 +318,7 @@ func (g *Guard) Pace(peer string) error {
 
 // Admit returns who a peer is if it may do what it is about to. Otherwise the error is a *Refusal, which is counted and
 // logged.
-func (g *Guard) Admit(p Peer, n Need) (Caller, error) {
+func (g *Guard) Admit(p Peer, n Requirement) (Caller, error) {
 	now := g.o.Now()
 	i, refusal := g.present(now)
 	if refusal != nil {
@@ -339,7 +339,7 @@ func (g *Guard) turnAway(r *Refusal, peer string) error {
 	return r
 }
 
-func (g *Guard) judge(i *identity, p Peer, n Need, now time.Time) (Caller, *Refusal) {
+func (g *Guard) judge(i *identity, p Peer, n Requirement, now time.Time) (Caller, *Refusal) {
 	anybody := Caller{Name: "address " + quota.Address(p.Address)}
 	if i.open(n.Scope) {
 		return anybody, nil

@@ -63,7 +63,7 @@ func basic(user, password string) Peer {
 		Authorization: []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
 }
 
-func (d *desk) requireRefused(p Peer, n Need, reason Reason, detail string) {
+func (d *desk) requireRefused(p Peer, n Requirement, reason Reason, detail string) {
 	d.t.Helper()
 	before := testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason)))
 	_, err := d.Admit(p, n)
@@ -74,7 +74,7 @@ func (d *desk) requireRefused(p Peer, n Need, reason Reason, detail string) {
 	require.Equal(d.t, before+1, testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason))))
 }
 
-func (d *desk) requireAdmitted(p Peer, n Need) Caller {
+func (d *desk) requireAdmitted(p Peer, n Requirement) Caller {
 	d.t.Helper()
 	caller, err := d.Admit(p, n)
 	require.NoError(d.t, err)
@@ -91,7 +91,8 @@ func withTokens(t *testing.T, lines ...string) func(string, *Options) {
 
 func TestTokens(t *testing.T) {
 	d := newDesk(t, withTokens(t, "reader read", "writer write", "ofA write A", "gone none"))
-	read, writeA, writeB := Need{Scope: Read}, Need{Scope: Write, Topology: "A"}, Need{Scope: Write, Topology: "B"}
+	read := Requirement{Scope: Read}
+	writeA, writeB := Requirement{Scope: Write, Topology: "A"}, Requirement{Scope: Write, Topology: "B"}
 	assert.Equal(t, "token b9300677", d.requireAdmitted(bearer("writer"), writeB).Name)
 	d.requireAdmitted(bearer("ofA"), writeA)
 	d.requireAdmitted(bearer("reader"), read)
@@ -121,13 +122,13 @@ func requireClosed(t *testing.T, changed <-chan struct{}) {
 func TestRevocation(t *testing.T) {
 	d := newDesk(t, withTokens(t, "old write", "kept write"))
 	changed := d.Changed()
-	d.requireAdmitted(bearer("old"), Need{Scope: Write, Topology: "A"})
+	d.requireAdmitted(bearer("old"), Requirement{Scope: Write, Topology: "A"})
 	accesstest.TokenFile(t, d.tokens(), "new write", "kept write")
 	d.later(lookEvery)
 	requireClosed(t, changed)
-	d.requireRefused(bearer("old"), Need{Scope: Write, Topology: "A"}, Unknown, "not known")
-	d.requireAdmitted(bearer("kept"), Need{Scope: Write, Topology: "A"})
-	d.requireAdmitted(bearer("new"), Need{Scope: Write, Topology: "A"})
+	d.requireRefused(bearer("old"), Requirement{Scope: Write, Topology: "A"}, Unknown, "not known")
+	d.requireAdmitted(bearer("kept"), Requirement{Scope: Write, Topology: "A"})
+	d.requireAdmitted(bearer("new"), Requirement{Scope: Write, Topology: "A"})
 }
 
 // C4: a file that broke or vanished is said loudly, and when that lasts nobody is let in; once it is repaired, all are.
@@ -144,16 +145,16 @@ func TestAFileThatBroke(t *testing.T) {
 			require.NoError(t, brk(d.tokens()))
 			changed := d.Changed()
 			d.later(lookEvery)
-			d.requireAdmitted(bearer("good"), Need{Scope: Write, Topology: "A"}) // somebody may be writing it just now
+			d.requireAdmitted(bearer("good"), Requirement{Scope: Write, Topology: "A"}) // somebody may be writing it just now
 			require.ErrorContains(t, d.Broken(), "still uses the previous content of its files")
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
 			require.NotContains(t, d.log.String(), "secret-in-the-clear")
 			requireClosed(t, changed)
 			changed = d.Changed()
-			d.later(patience)
+			d.later(gracePeriod)
 			requireClosed(t, changed)
-			d.requireRefused(bearer("good"), Need{Scope: Write, Topology: "A"}, Closed, "cannot determine who may enter")
+			d.requireRefused(bearer("good"), Requirement{Scope: Write, Topology: "A"}, Closed, "cannot determine who may enter")
 			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
 			require.Contains(t, d.log.String(), "nobody is let in")
 			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
@@ -169,7 +170,7 @@ bullet_metrics_security_files_broken{port="grpc"} 1
 			require.Equal(t, lines+10, strings.Count(d.log.String(), "level=ERROR"), "once a minute")
 			require.NoError(t, os.WriteFile(d.tokens(), good, 0o600))
 			d.later(lookEvery)
-			d.requireAdmitted(bearer("good"), Need{Scope: Write, Topology: "A"})
+			d.requireAdmitted(bearer("good"), Requirement{Scope: Write, Topology: "A"})
 			require.NoError(t, d.Broken())
 		})
 	}
@@ -286,16 +287,16 @@ func TestCertificates(t *testing.T) {
 		require.NoError(t, err)
 		return Peer{Address: "10.0.0.1:1", TLS: &state, Authorization: header}
 	}
-	caller := d.requireAdmitted(peer(plugin), Need{Scope: Write, Topology: "A"})
+	caller := d.requireAdmitted(peer(plugin), Requirement{Scope: Write, Topology: "A"})
 	assert.Equal(t, "certificate plugin", caller.Name)
 	assert.WithinDuration(t, hour, caller.Until, time.Second)
-	d.requireRefused(peer(plugin), Need{Scope: Write, Topology: "B"}, BadTopology, "certificate plugin is not for topology")
-	d.requireRefused(peer(plugin, "Bearer any"), Need{Scope: Write, Topology: "B"}, BadTopology, "token")
-	d.requireRefused(peer(plugin, "Bearer wrong"), Need{Scope: Write, Topology: "A"}, Unknown, "not known")
-	d.requireRefused(peer(leaked), Need{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
-	d.requireRefused(peer(leaked, "Bearer any"), Need{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
-	d.requireRefused(peer(nobody), Need{Scope: Write, Topology: "A"}, Missing, "no line of the token file is about the certificate")
-	d.requireAdmitted(peer(nobody, "Bearer any"), Need{Scope: Write, Topology: "A"})
+	d.requireRefused(peer(plugin), Requirement{Scope: Write, Topology: "B"}, BadTopology, "certificate plugin is not for topology")
+	d.requireRefused(peer(plugin, "Bearer any"), Requirement{Scope: Write, Topology: "B"}, BadTopology, "token")
+	d.requireRefused(peer(plugin, "Bearer wrong"), Requirement{Scope: Write, Topology: "A"}, Unknown, "not known")
+	d.requireRefused(peer(leaked), Requirement{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(leaked, "Bearer any"), Requirement{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(nobody), Requirement{Scope: Write, Topology: "A"}, Missing, "no line of the token file is about the certificate")
+	d.requireAdmitted(peer(nobody, "Bearer any"), Requirement{Scope: Write, Topology: "A"})
 
 	for name, c := range map[string]struct {
 		config *tls.Config
@@ -321,11 +322,11 @@ func TestCertificates(t *testing.T) {
 	// time over.
 	open := peer(plugin)
 	d.clock = time.Now().Add(2 * time.Hour)
-	d.requireRefused(open, Need{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
+	d.requireRefused(open, Requirement{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
 	d.clock = time.Now()
 	require.NoError(t, os.Rename(foreign.File(t.TempDir()), filepath.Join(d.dir, "ours.ca")))
 	d.later(lookEvery)
-	d.requireRefused(open, Need{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
+	d.requireRefused(open, Requirement{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
 	_, err := d.handshake(client(plugin))
 	require.Error(t, err)
 }
@@ -352,10 +353,10 @@ func TestTheOwnCertificateRotates(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, d.Broken(), "server.key")
 	assert.Contains(t, d.log.String(), "the port's certificate cannot be used")
-	d.requireAdmitted(bearer("a"), Need{Scope: Write, Topology: "A"})
+	d.requireAdmitted(bearer("a"), Requirement{Scope: Write, Topology: "A"})
 	accesstest.TokenFile(t, d.tokens(), "b write")
 	d.later(lookEvery)
-	d.requireRefused(bearer("a"), Need{Scope: Write, Topology: "A"}, Unknown, "")
+	d.requireRefused(bearer("a"), Requirement{Scope: Write, Topology: "A"}, Unknown, "")
 	// Who may enter is as before; who is the server nobody can see.
 	require.NoError(t, os.Remove(d.tokens()))
 	d.later(10 * time.Second)
@@ -371,13 +372,13 @@ func TestUsers(t *testing.T) {
 		require.NoError(t, os.WriteFile(o.WebConfigFile, []byte(users), 0o600))
 		withTokens(t, "user:editor read,write A", "token read")(dir, o)
 	})
-	read, write := Need{Scope: Read}, Need{Scope: Write, Topology: "A"}
+	read, write := Requirement{Scope: Read}, Requirement{Scope: Write, Topology: "A"}
 	for range 2 { // the second time it is known
 		assert.Equal(t, "user viewer", d.requireAdmitted(basic("viewer", "password"), read).Name)
 	}
 	d.requireRefused(basic("viewer", "password"), write, BadScope, "may not write")
 	d.requireAdmitted(basic("editor", "password"), write)
-	d.requireRefused(basic("editor", "password"), Need{Scope: Write, Topology: "B"}, BadTopology, "")
+	d.requireRefused(basic("editor", "password"), Requirement{Scope: Write, Topology: "B"}, BadTopology, "")
 	d.requireAdmitted(bearer("token"), read)
 	d.requireRefused(basic("viewer", "wrong"), read, Unknown, "wrong")
 	d.requireRefused(basic("nobody", "password"), read, Unknown, "wrong")
@@ -415,36 +416,36 @@ func TestPasswordsOfOneAddressDoNotHoldUpOthers(t *testing.T) {
 
 func TestOpenPortsAskNobody(t *testing.T) {
 	d := newDesk(t, func(_ string, o *Options) { o.Port = HTTP })
-	assert.Equal(t, "address 10.0.0.1", d.requireAdmitted(bearer("whatever"), Need{Scope: Read}).Name)
-	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Scope: Write, Topology: "A"})
+	assert.Equal(t, "address 10.0.0.1", d.requireAdmitted(bearer("whatever"), Requirement{Scope: Read}).Name)
+	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Requirement{Scope: Write, Topology: "A"})
 	assert.False(t, d.Guarded())
 
 	d = newDesk(t, func(dir string, o *Options) {
 		o.Port = HTTP
 		o.WriteTokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "a write A")
 	})
-	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Scope: Read})
-	d.requireRefused(Peer{Address: "10.0.0.1:1"}, Need{Scope: Write, Topology: "A"}, Missing, "")
-	d.requireAdmitted(bearer("a"), Need{Scope: Write, Topology: "A"})
-	d.requireRefused(bearer("a"), Need{Scope: Write, Topology: "B"}, BadTopology, "")
+	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Requirement{Scope: Read})
+	d.requireRefused(Peer{Address: "10.0.0.1:1"}, Requirement{Scope: Write, Topology: "A"}, Missing, "")
+	d.requireAdmitted(bearer("a"), Requirement{Scope: Write, Topology: "A"})
+	d.requireRefused(bearer("a"), Requirement{Scope: Write, Topology: "B"}, BadTopology, "")
 }
 
 // A flood is counted in full and logged in few lines, and what another address does is logged in the midst of it.
 func TestTheLogOfAFlood(t *testing.T) {
 	d := newDesk(t, withTokens(t, "a write"))
 	for i := range 1000 {
-		d.requireRefused(Peer{Address: fmt.Sprintf("10.0.0.1:%d", i)}, Need{Scope: Write, Topology: "A"}, Missing, "")
+		d.requireRefused(Peer{Address: fmt.Sprintf("10.0.0.1:%d", i)}, Requirement{Scope: Write, Topology: "A"}, Missing, "")
 	}
-	d.requireRefused(Peer{Address: "10.0.0.2:7"}, Need{Scope: Write, Topology: "A"}, Missing, "")
+	d.requireRefused(Peer{Address: "10.0.0.2:7"}, Requirement{Scope: Write, Topology: "A"}, Missing, "")
 	assert.Equal(t, 2, strings.Count(d.log.String(), "turned away"))
 	assert.Contains(t, d.log.String(),
 		"peer=10.0.0.2:7 reason=missing detail=\"no token: send the header \\\"authorization: Bearer <token>\\\"\" unsaid=999")
 	for i := range 1000 {
-		d.Note(Places, fmt.Sprintf("10.1.%d.%d:1", i/200, i%200), "x")
+		d.Note(NoSlots, fmt.Sprintf("10.1.%d.%d:1", i/200, i%200), "x")
 	}
 	assert.Equal(t, linesAQuiet, strings.Count(d.log.String(), "turned away"))
 	d.clock = d.clock.Add(quietTime)
-	d.Note(Places, "10.0.0.9:1", "x")
+	d.Note(NoSlots, "10.0.0.9:1", "x")
 	assert.Contains(t, d.log.String(), "unsaid=982")
 	assert.LessOrEqual(t, len(d.refusals.said), maxRemembered)
 }
@@ -471,7 +472,7 @@ func TestAReloadIsInForceAtOnce(t *testing.T) {
 	})
 	file, changed := filepath.Join(d.dir, "tokens"), d.Changed()
 	admitted := func(token string) bool {
-		_, err := d.Admit(bearer(token), Need{Scope: Write})
+		_, err := d.Admit(bearer(token), Requirement{Scope: Write})
 		return err == nil
 	}
 	read, err := d.Read()
@@ -497,7 +498,7 @@ func TestAReloadIsInForceAtOnce(t *testing.T) {
 	_, err = d.Read()
 	require.ErrorContains(t, err, file+":1: ")
 	assert.True(t, admitted("new"))
-	d.later(2 * patience)
+	d.later(2 * gracePeriod)
 	assert.False(t, admitted("new"), "a port whose file stays broken is closed")
 	accesstest.TokenFile(t, file, "new write")
 	read, err = d.Read()
@@ -532,7 +533,7 @@ func TestWhoMayWriteForSomeTopologiesMayNotForAll(t *testing.T) {
 		o.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "all write", "some write A", "reads read")
 	})
 	for token, want := range map[string]string{"all": "", "some": "some topologies only", "reads": "may not write"} {
-		_, err := d.Admit(bearer(token), Need{Scope: Write, All: true})
+		_, err := d.Admit(bearer(token), Requirement{Scope: Write, All: true})
 		if want == "" {
 			assert.NoError(t, err, token)
 		} else {

@@ -63,9 +63,9 @@ func bigEndian(b []byte, width int) uint64 {
 	if len(b) >= 8 {
 		return binary.BigEndian.Uint64(b) &^ (1<<(64-8*width) - 1)
 	}
-	var whole [8]byte
-	copy(whole[:], b[:width])
-	return binary.BigEndian.Uint64(whole[:])
+	var padded [8]byte
+	copy(padded[:], b[:width])
+	return binary.BigEndian.Uint64(padded[:])
 }
 
 // nonNumberTrimmed returns the index of the first value that is NaN or infinite, or -1. It reads only the first two

@@ -20,16 +20,16 @@ type Slots struct {
 
 	mu    sync.Mutex
 	taken int
-	held  map[string]int
+	byKey map[string]int
 }
 
 // New returns limit slots, at least one.
-func New(limit int) *Slots { return &Slots{limit: max(limit, 1), held: map[string]int{}} }
+func New(limit int) *Slots { return &Slots{limit: max(limit, 1), byKey: map[string]int{}} }
 
 // FullError is the reason why no slot was given.
 type FullError struct {
 	Key   string // who holds its share; "" where all slots are taken
-	Held  int
+	Used  int
 	Limit int // of all
 }
 
@@ -37,7 +37,7 @@ func (e *FullError) Error() string {
 	if e.Key == "" {
 		return fmt.Sprintf("all %d places are taken", e.Limit)
 	}
-	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Held, e.Limit)
+	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Used, e.Limit)
 }
 
 // Take takes one slot that counts against all keys, which must differ; the empty key has no share. release returns the
@@ -72,8 +72,8 @@ func (p *Slots) full(keys []string) *FullError {
 		return &FullError{Limit: p.limit}
 	}
 	for _, key := range keys {
-		if held := p.held[key]; key != "" && held >= shareOfFree*free {
-			return &FullError{Key: key, Held: held, Limit: p.limit}
+		if byKey := p.byKey[key]; key != "" && byKey >= shareOfFree*free {
+			return &FullError{Key: key, Used: byKey, Limit: p.limit}
 		}
 	}
 	return nil
@@ -85,8 +85,8 @@ func (p *Slots) add(keys []string, n int) {
 		if key == "" {
 			continue
 		}
-		if p.held[key] += n; p.held[key] == 0 {
-			delete(p.held, key)
+		if p.byKey[key] += n; p.byKey[key] == 0 {
+			delete(p.byKey, key)
 		}
 	}
 }

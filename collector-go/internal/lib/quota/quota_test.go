@@ -65,25 +65,25 @@ func TestOnePlaceIsTheFirstOnes(t *testing.T) {
 func TestPlacesBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := New(rapid.IntRange(1, 20).Draw(t, "limit"))
-		held := []func(){}
+		byKey := []func(){}
 		for _, step := range rapid.SliceOf(rapid.IntRange(-3, 3)).Draw(t, "steps") {
-			if step < 0 && len(held) > 0 {
-				held[0]()
-				held = held[1:]
+			if step < 0 && len(byKey) > 0 {
+				byKey[0]()
+				byKey = byKey[1:]
 				continue
 			}
 			if release, err := p.Take(string(rune('a' + step + 3))); err == nil {
-				held = append(held, release)
+				byKey = append(byKey, release)
 			}
-			if p.Taken() != len(held) {
-				t.Fatalf("%d places are taken, %d are held", p.Taken(), len(held))
+			if p.Taken() != len(byKey) {
+				t.Fatalf("%d places are taken, %d are held", p.Taken(), len(byKey))
 			}
 		}
-		for _, release := range held {
+		for _, release := range byKey {
 			release()
 		}
-		if p.Taken() != 0 || len(p.held) != 0 {
-			t.Fatalf("left: %d places, keys %v", p.Taken(), p.held)
+		if p.Taken() != 0 || len(p.byKey) != 0 {
+			t.Fatalf("left: %d places, keys %v", p.Taken(), p.byKey)
 		}
 	})
 }

@@ -49,13 +49,13 @@ func (o Options) definition(id uint32, s Series) *pb.SeriesDefinition {
 	return d
 }
 
-// held is a queued batch without the parts that belong to one stream, such as definitions. made starts its expiry.
-type held struct {
+// queued is a queued batch without the parts that belong to one stream, such as definitions. made starts its expiry.
+type queued struct {
 	batch *pb.Batch
 	made  time.Time
 }
 
-func (h held) samples() uint64 {
+func (h queued) samples() uint64 {
 	return uint64(len(h.batch.GetSamples().GetValues()) + len(h.batch.GetHistograms()))
 }
 

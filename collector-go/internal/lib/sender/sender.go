@@ -26,8 +26,8 @@ type Sender struct {
 	ids      map[Series]uint32
 	series   []*pb.SeriesDefinition // by id, from 1
 	layouts  layouts
-	queue    []held // the first is the oldest
-	sequence uint64 // of the newest batch
+	queue    []queued // the first is the oldest
+	sequence uint64   // of the newest batch
 	figures  Figures
 	arrived  chan struct{} // gets a token, if it has none, when a batch is queued
 	drained  chan struct{} // is closed and replaced when the queue becomes empty
@@ -87,7 +87,7 @@ func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	if len(s.queue) == s.options.QueueBatches {
 		s.drop(1)
 	}
-	s.queue = append(s.queue, held{b, time.Now()})
+	s.queue = append(s.queue, queued{b, time.Now()})
 	select {
 	case s.arrived <- struct{}{}:
 	default:

@@ -20,8 +20,8 @@ import (
 // Most bytes of a file of settings, rules, queries or tokens, which people write by hand.
 const Most = 4 << 20
 
-// mark is the byte order mark in UTF-8.
-var mark = []byte("\ufeff")
+// byteOrderMark is the byte order mark in UTF-8.
+var byteOrderMark = []byte("\ufeff")
 
 // Read reads a whole file of at most so many bytes. Errors name the path.
 func Read(path string, most int) ([]byte, error) {
@@ -45,7 +45,7 @@ func Clean(name string, text []byte) ([]byte, error) {
 	if err := refuse(name, text); err != nil {
 		return nil, err
 	}
-	text = bytes.TrimPrefix(text, mark)
+	text = bytes.TrimPrefix(text, byteOrderMark)
 	if at := invalid(text); at >= 0 && !bytes.Contains(text, []byte("-----BEGIN ")) { // comments in PEM have any encoding
 		return nil, fmt.Errorf("%s:%d: not UTF-8 text; save the file in UTF-8", name, 1+bytes.Count(text[:at], []byte("\n")))
 	}
@@ -63,7 +63,7 @@ func Open(path string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	from := bufio.NewReader(f)
-	head, err := from.Peek(headBytes)
+	head, err := from.Peek(sniffedBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		_ = f.Close() // read only
 		return nil, err
@@ -72,8 +72,8 @@ func Open(path string) (io.ReadCloser, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	if bytes.HasPrefix(head, mark) {
-		_, _ = from.Discard(len(mark)) // it was peeked at
+	if bytes.HasPrefix(head, byteOrderMark) {
+		_, _ = from.Discard(len(byteOrderMark)) // it was peeked at
 	}
 	return file{from, f}, nil
 }
@@ -83,8 +83,8 @@ type file struct {
 	io.Closer
 }
 
-// headBytes are enough to recognise what is no text.
-const headBytes = 512
+// sniffedBytes are enough to recognise what is no text.
+const sniffedBytes = 512
 
 func open(path string) (*os.File, error) {
 	if err := CheckPath(path); err != nil {

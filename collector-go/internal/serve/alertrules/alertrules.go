@@ -98,11 +98,11 @@ func (a Alert) expr() string {
 	if a.Raised != "" {
 		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}
-	whole := a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
+	expression := a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
 	if a.Together != "" {
-		whole = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, whole)
+		expression = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, expression)
 	}
-	return a.orAlso(whole)
+	return a.orAlso(expression)
 }
 
 // Beyond is an expression that finds the alert's value where what is measured is bad, and nothing that is held from

@@ -50,7 +50,7 @@ const (
 	queryOfClient, queryLatency, queryRaised = "topology_class_worker:bullet_query_latency_seconds:p99_rate5m",
 		"topology_class:bullet_query_latency_seconds:p99_rate5m",
 		"topology_class_worker:bullet_query_latency_seconds:raised"
-	wholeOfClient, completeness,
+	completeOfClient, completeness,
 	incompleteRaised = "topology_class_worker:bullet_query_result_completeness_ratio:avg5m",
 		"topology_class:bullet_query_result_completeness_ratio:avg5m",
 		"topology_class_worker:bullet_query_result_completeness_ratio:raised"
@@ -118,8 +118,8 @@ const reloadFailed = `max by (instance) (
   * (1 - bullet_metrics_config_last_reload_successful)
 )`
 
-// deletedForRoom is how many slices of history went in an hour since the disk was full.
-const deletedForRoom = `sum by (instance) (increase(bullet_metrics_embedded_slices_expired_total{bound="free"}[1h]))`
+// deletedForSpace is how many slices of history went in an hour since the disk was full.
+const deletedForSpace = `sum by (instance) (increase(bullet_metrics_embedded_slices_expired_total{bound="free"}[1h]))`
 
 // The series that alerts go by. "> -Inf" leaves out what is no number, so that NaN counts as missing. Where a number
 // stands alone it is deriv() of the total, which never falls here: rate() would sink while samples stop, and with it
@@ -144,10 +144,10 @@ var recordings = []Recording{
 	// A client that said that it ends comes first: its last values can still be seen for a while.
 	{queryRaised, fmt.Sprintf("%s\nor\n%s and on (topology, class) %s > %d\nor\n0 * %[2]s", clientGone, queryOfClient,
 		queryLatency, queryLimit)},
-	{wholeOfClient, `avg by (topology, class, worker) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf and on (topology, class, worker) bullet_query_result_completeness_ratio`},
+	{completeOfClient, `avg by (topology, class, worker) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf and on (topology, class, worker) bullet_query_result_completeness_ratio`},
 	{completeness, `avg by (topology, class) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf`},
 	{incompleteRaised, fmt.Sprintf("%s + 1\nor\n%s and on (topology, class) %s < %g\nor\n0 * %[2]s + 1", clientGone,
-		wholeOfClient, completeness, completeLimit)},
+		completeOfClient, completeness, completeLimit)},
 	{gcShare, `sum by (topology, worker) (deriv(bullet_worker_gc_seconds_total[5m])) > -Inf` + orGone},
 	{heapRatio, `min by (topology, worker) (min_over_time(bullet_worker_heap_used_bytes[5m])) / max by (topology, worker) (bullet_worker_heap_limit_bytes) > -Inf` + orGone},
 	{restarts, `max by (topology, worker) (bullet_worker_restarts_total) - min by (topology, worker) (min_over_time(bullet_worker_restarts_total[15m])) > -Inf` + orGone},

@@ -25,8 +25,8 @@ func clocksOff(by string, limit float64) string {
 		by, limit)
 }
 
-// clockSide is in which direction the clock of BulletClockSkew is off.
-const clockSide = "{{ if lt {raw} 0.0 }}behind{{ else }}ahead of{{ end }}"
+// clockDirection is in which direction the clock of BulletClockSkew is off.
+const clockDirection = "{{ if lt {raw} 0.0 }}behind{{ else }}ahead of{{ end }}"
 
 var (
 	ofWorker = []string{"topology", "worker"}
@@ -141,7 +141,7 @@ var alerts = []Alert{
 	},
 	{
 		Name: "BulletMetricsHistoryDeleted", Severity: Critical,
-		Value: deletedForRoom + " > 0", Bare: true, Unit: Number, Grafana: deletedForRoom,
+		Value: deletedForSpace + " > 0", Bare: true, Unit: Number, Grafana: deletedForSpace,
 		For: 0, Keep: 5 * time.Minute,
 		Summary:     "The disk of collector {instance} is full: about {value} slices of history were deleted in an hour",
 		Description: "The disk of collector {instance} was short of room for so long that the embedded store deleted its oldest slices to go on, about {value} in the last hour. The collector's log has their times; they cannot be brought back.",
@@ -152,10 +152,10 @@ var alerts = []Alert{
 		Name: "BulletClockSkew", Severity: Warning, CriticalBeyond: blindFrom,
 		Value: clockSkew, Also: setBack, BothSides: true, Limit: skewLimit, Unit: Seconds,
 		For: 15 * time.Second, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
-		Summary: "A clock of {topology} {{ if $labels.cause }}was set back by at least {size}{{ else }}is at least {size} " + clockSide + " the collector's{{ end }}{{ if or (lt {raw} -60.0) (and $labels.cause (gt {raw} 60.0)) }}: alerts about {topology} are blind{{ end }}",
+		Summary: "A clock of {topology} {{ if $labels.cause }}was set back by at least {size}{{ else }}is at least {size} " + clockDirection + " the collector's{{ end }}{{ if or (lt {raw} -60.0) (and $labels.cause (gt {raw} 60.0)) }}: alerts about {topology} are blind{{ end }}",
 		Description: "{{ if $labels.cause }}A worker's clock in {topology} was set back by at least {size}. What the worker reports is refused (repeated_time) until its clock has passed the newest time that it had shown, and is missing in every figure. What totals such as CPU seconds count meanwhile is found in the first slice after that; what Storm counts for each interval is lost." +
 			"{{ if gt {raw} 60.0 }} Meanwhile no other alert about {topology} can be trusted to fire.{{ end }}" +
-			"{{ else }}A worker's clock in {topology} is at least {size} " + clockSide + " the collector's, whatever time samples and answers took on their way; the limit is 500 ms. Latencies between hosts are wrong by as much." +
+			"{{ else }}A worker's clock in {topology} is at least {size} " + clockDirection + " the collector's, whatever time samples and answers took on their way; the limit is 500 ms. Latencies between hosts are wrong by as much." +
 			"{{ if lt {raw} -60.0 }} Rules are evaluated at the collector's time, and what such a worker reports lies before the minutes that they look at: meanwhile no other alert about {topology} can be trusted to fire, and its figures are found at its own time.{{ end }}" +
 			"{{ if gt {raw} 60.0 }} What such a worker reports reaches the rules only when the collector's clock comes to it: other alerts about {topology} come later by as much. Samples that are more than 10 minutes ahead are refused.{{ end }}{{ end }}",
 		More: ` {{ if $labels.cause }}Let the time service slew the clock of:` + clocksOff(clockBack, 0) + `{{ else }}Set the clock of:` + clocksOff(clockAhead, skewLimit) + `{{ end }}.`,

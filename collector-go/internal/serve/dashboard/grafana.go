@@ -52,23 +52,23 @@ type annotations struct {
 }
 
 type annotation struct {
-	Name            string      `json:"name"`
-	Datasource      *dataSource `json:"datasource"`
-	BuiltIn         int         `json:"builtIn,omitempty"`
-	Type            string      `json:"type,omitempty"`
-	Enable          bool        `json:"enable"`
-	Hide            bool        `json:"hide"`
-	IconColor       string      `json:"iconColor"`
-	Target          *markTarget `json:"target,omitempty"`
-	Expr            string      `json:"expr,omitempty"` // as in Target, for Grafana before 12
-	Step            string      `json:"step,omitempty"`
-	TitleFormat     string      `json:"titleFormat,omitempty"`
-	TextFormat      string      `json:"textFormat,omitempty"`
-	TagKeys         string      `json:"tagKeys,omitempty"`
-	UseValueForTime *bool       `json:"useValueForTime,omitempty"`
+	Name            string            `json:"name"`
+	Datasource      *dataSource       `json:"datasource"`
+	BuiltIn         int               `json:"builtIn,omitempty"`
+	Type            string            `json:"type,omitempty"`
+	Enable          bool              `json:"enable"`
+	Hide            bool              `json:"hide"`
+	IconColor       string            `json:"iconColor"`
+	Target          *annotationTarget `json:"target,omitempty"`
+	Expr            string            `json:"expr,omitempty"` // as in Target, for Grafana before 12
+	Step            string            `json:"step,omitempty"`
+	TitleFormat     string            `json:"titleFormat,omitempty"`
+	TextFormat      string            `json:"textFormat,omitempty"`
+	TagKeys         string            `json:"tagKeys,omitempty"`
+	UseValueForTime *bool             `json:"useValueForTime,omitempty"`
 }
 
-type markTarget struct {
+type annotationTarget struct {
 	RefID    string `json:"refId"`
 	Expr     string `json:"expr"`
 	Interval string `json:"interval"`

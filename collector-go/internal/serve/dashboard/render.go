@@ -110,8 +110,8 @@ const restartsExpr = `bullet_worker_start_time_seconds{topology="$topology"} * 1
 // alertsExpr is as Prometheus and the collector write alerts that fire: a region for as long as one does.
 const alertsExpr = `ALERTS{topology="$topology",alertstate="firing"}`
 
-// markStep is how exactly a region's ends are drawn.
-const markStep = "10s"
+// annotationStep is how exactly a region's ends are drawn.
+const annotationStep = "10s"
 
 func allAnnotations() []annotation {
 	steps := annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
@@ -131,6 +131,6 @@ func allAnnotations() []annotation {
 
 func annotationOf(name, color, expr, title, text, tags string) annotation {
 	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color,
-		Target: &markTarget{"Anno", expr, markStep}, Expr: expr, Step: markStep,
+		Target: &annotationTarget{"Anno", expr, annotationStep}, Expr: expr, Step: annotationStep,
 		TitleFormat: title, TextFormat: text, TagKeys: tags}
 }

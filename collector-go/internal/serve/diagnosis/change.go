@@ -31,7 +31,7 @@ const (
 	points     = 60  // that a figure is looked at in, over all three windows
 	leastScore = 4.0 // moves over scatter below it are left out
 	leastPart  = 0.1 // of the level before: smaller moves are left out
-	leastSide  = 2   // points on either side of a change
+	minPoints  = 2   // points on either side of a change
 	leastStep  = 10 * time.Second
 )
 
@@ -40,7 +40,7 @@ const (
 // points.
 func (a *Answer) resolution(now time.Time) (step time.Duration, until time.Time) {
 	step, until = max(a.At.Sub(a.From)/points, leastStep).Truncate(time.Second), a.At
-	for range leastSide {
+	for range minPoints {
 		if next := until.Add(step); !next.After(now) {
 			until = next
 		}
@@ -115,10 +115,10 @@ func known(line Line) (times []int64, values []float64) {
 // better there is none.
 func parting(times []int64, values []float64, sinceMs, atMs int64) (int, bool) {
 	first, _ := slices.BinarySearch(times, sinceMs)
-	first = max(first, leastSide)
+	first = max(first, minPoints)
 	best, least := 0, math.Inf(1)
 	for at := first; at < len(values); at++ {
-		if times[at] <= atMs && len(values)-at < leastSide {
+		if times[at] <= atMs && len(values)-at < minPoints {
 			continue
 		}
 		rest := squares(values[:at], mean(values[:at])) + squares(values[at:], mean(values[at:]))

@@ -127,12 +127,12 @@ func clockOff(a *Answer) *Cause {
 	if a.run == nil || a.run.ClockAhead == 0 {
 		return nil
 	}
-	side := "ahead of"
+	direction := "ahead of"
 	if a.run.ClockAhead < 0 {
-		side = "behind"
+		direction = "behind"
 	}
 	return &Cause{"workers", fmt.Sprintf("A worker's clock in %s is %s %s the collector's", a.Alert.Topology,
-		a.run.ClockAhead.Abs().Round(time.Millisecond), side),
+		a.run.ClockAhead.Abs().Round(time.Millisecond), direction),
 		"Set it by a time service (chronyc tracking shows how it is); where all hosts seem off alike, it is the collector's own",
 		a.Alert.Began}
 }

@@ -119,7 +119,7 @@ func (a *api) annotate(r request) answer {
 	if err != nil {
 		return badData(err)
 	}
-	if _, err := a.admit(r.Request, access.Need{Scope: access.Write, Topology: asked.Topology}); err != nil {
+	if _, err := a.admit(r.Request, access.Requirement{Scope: access.Write, Topology: asked.Topology}); err != nil {
 		return answer{err: refusal(err)}
 	}
 	set, err := a.options.Registry.Annotate(r.Context(), asked)

@@ -11,11 +11,11 @@ import (
 )
 
 // admit returns the caller if it has the permission that it needs. Without a guard every caller has.
-func (a *api) admit(r *http.Request, need access.Need) (access.Caller, error) {
+func (a *api) admit(r *http.Request, required access.Requirement) (access.Caller, error) {
 	if a.options.Guard == nil {
 		return access.Caller{Name: "address " + quota.Address(r.RemoteAddr)}, nil
 	}
-	return a.options.Guard.Admit(peerOf(r), need)
+	return a.options.Guard.Admit(peerOf(r), required)
 }
 
 func peerOf(r *http.Request) access.Peer {
@@ -36,15 +36,15 @@ func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, err := a.admit(r, access.Need{Scope: scope})
+		caller, err := a.admit(r, access.Requirement{Scope: scope})
 		if err != nil {
 			a.turnAway(w, r, err)
 			return
 		}
 		release, err := a.requests.Take(caller.Name)
 		if err != nil {
-			a.options.note(access.Places, r, "request: "+err.Error())
-			a.turnAway(w, r, &access.Refusal{Reason: access.Places, Detail: "too many requests at a time: " +
+			a.options.note(access.NoSlots, r, "request: "+err.Error())
+			a.turnAway(w, r, &access.Refusal{Reason: access.NoSlots, Detail: "too many requests at a time: " +
 				err.Error()})
 			return
 		}
@@ -93,7 +93,7 @@ func refusal(err error) *apiError {
 		return &apiError{errorInternal, err}
 	case refused.Reason == access.Closed:
 		return &apiError{errorUnavailable, err}
-	case refused.Reason == access.Busy || refused.Reason == access.TooFast || refused.Reason == access.Places:
+	case refused.Reason == access.Busy || refused.Reason == access.TooFast || refused.Reason == access.NoSlots:
 		return &apiError{errorTooMany, err}
 	case refused.Unauthenticated():
 		return &apiError{errorUnauthorized, err}

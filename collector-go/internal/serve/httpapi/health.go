@@ -36,6 +36,6 @@ func (a *api) isReader(r *http.Request) bool {
 	if r.Header.Get("Authorization") == "" && (r.TLS == nil || len(r.TLS.PeerCertificates) == 0) {
 		return false
 	}
-	_, err := a.admit(r, access.Need{Scope: access.Read})
+	_, err := a.admit(r, access.Requirement{Scope: access.Read})
 	return err == nil
 }

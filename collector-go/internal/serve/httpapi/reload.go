@@ -23,7 +23,7 @@ type Reloader interface {
 // may write for all of them: unlike Prometheus' it needs no flag, since it takes what the operator put on disk, as
 // SIGHUP does, and ends nothing.
 func (a *api) reload(w http.ResponseWriter, r *http.Request) {
-	if _, err := a.admit(r, access.Need{Scope: access.Write, All: true}); err != nil {
+	if _, err := a.admit(r, access.Requirement{Scope: access.Write, All: true}); err != nil {
 		a.turnAway(w, r, err)
 		return
 	}

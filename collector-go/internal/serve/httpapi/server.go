@@ -215,7 +215,7 @@ func (s *Server) figures() {
 func (s *Server) refuse(peer string, why error) {
 	s.refused.Inc()
 	if s.options.Guard != nil {
-		s.options.Guard.Note(access.Places, peer, "connection: "+why.Error())
+		s.options.Guard.Note(access.NoSlots, peer, "connection: "+why.Error())
 	}
 }
 

@@ -119,7 +119,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		parser:    options.parser(),
 		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
 		limits: plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples,
-			Held: int64(options.MaxSamples)},
+			InMemory: int64(options.MaxSamples)},
 	}
 	e.promql = promql.NewEngine(promql.EngineOpts{
 		Logger:                   logger,

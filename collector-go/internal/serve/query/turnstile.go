@@ -27,8 +27,8 @@ func clientOf(ctx context.Context) string {
 // turnstile lets so many queries run at once, and each client its share of them; it is what the engine calls a query
 // tracker.
 type turnstile struct {
-	limit  int
-	places *quota.Slots
+	limit int
+	slots *quota.Slots
 
 	waiting prometheus.Gauge
 	refused prometheus.Counter
@@ -45,9 +45,9 @@ type waiter struct {
 	turn   chan int // its number among those that run, once it may
 }
 
-func newTurnstile(places int, r prometheus.Registerer) *turnstile {
+func newTurnstile(slots int, r prometheus.Registerer) *turnstile {
 	t := &turnstile{
-		limit: places, places: quota.New(places), running: map[int]func(){},
+		limit: slots, slots: quota.New(slots), running: map[int]func(){},
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "bullet_metrics_query_waiting", Help: "Queries that wait for a place.",
 		}),
@@ -58,7 +58,7 @@ func newTurnstile(places int, r prometheus.Registerer) *turnstile {
 	if r != nil {
 		r.MustRegister(t.waiting, t.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "bullet_metrics_query_running", Help: "Queries that run now.",
-		}, func() float64 { return float64(t.places.Taken()) }))
+		}, func() float64 { return float64(t.slots.Taken()) }))
 	}
 	return t
 }
@@ -104,7 +104,7 @@ func (t *turnstile) Delete(number int) {
 
 // enter takes a place where the client may have one.
 func (t *turnstile) enter(client string) (number int, ok bool) {
-	release, err := t.places.Take(client)
+	release, err := t.slots.Take(client)
 	if err != nil {
 		return 0, false
 	}

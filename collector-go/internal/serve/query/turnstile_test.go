@@ -33,7 +33,7 @@ func TestOneClientCannotTakeAllQueries(t *testing.T) {
 	require.NoError(t, err)
 	turns.Delete(good)
 	turns.Delete(second)
-	assert.Equal(t, 4, turns.places.Taken(), "what is free stays free for others than the first")
+	assert.Equal(t, 4, turns.slots.Taken(), "what is free stays free for others than the first")
 
 	cancel()
 	for range 50 {
@@ -43,7 +43,7 @@ func TestOneClientCannotTakeAllQueries(t *testing.T) {
 	for _, number := range running {
 		turns.Delete(number)
 	}
-	assert.Zero(t, turns.places.Taken())
+	assert.Zero(t, turns.slots.Taken())
 	assert.Empty(t, turns.running)
 }
 
@@ -64,5 +64,5 @@ func TestWaitersFollow(t *testing.T) {
 	turns.Delete(<-entered)
 	turns.Delete(<-entered)
 	turns.Delete(first)
-	assert.Zero(t, turns.places.Taken(), "what was given back is not given back again")
+	assert.Zero(t, turns.slots.Taken(), "what was given back is not given back again")
 }

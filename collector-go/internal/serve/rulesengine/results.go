@@ -53,8 +53,8 @@ func OpenResults(dir string, retention time.Duration, logger *slog.Logger, regis
 // walSegmentBytes is small beside Prometheus' 128 MiB: a rule gives some numbers a minute.
 const walSegmentBytes = 4 << 20
 
-// leastRoom is some segments of the log, bytes.
-const leastRoom = 4 * walSegmentBytes
+// minFreeBytes is some segments of the log, bytes.
+const minFreeBytes = 4 * walSegmentBytes
 
 // reopenAfter is how long to wait between two attempts to open results that cannot be.
 const reopenAfter = 15 * time.Second
@@ -108,8 +108,8 @@ func (r *Results) openFiles() (*tsdb.DB, error) {
 		return nil, err
 	}
 	free, _, err := disk.System{}.Free(r.dir)
-	if err == nil && free < leastRoom {
-		err = fmt.Errorf("%d MiB are free, %d MiB must be", free>>20, leastRoom>>20)
+	if err == nil && free < minFreeBytes {
+		err = fmt.Errorf("%d MiB are free, %d MiB must be", free>>20, minFreeBytes>>20)
 	}
 	if err != nil {
 		return nil, err

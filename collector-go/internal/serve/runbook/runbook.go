@@ -158,14 +158,14 @@ func Handler() http.Handler {
 
 // html is a page of one Markdown text; its title is the text's first heading.
 func html(source string) ([]byte, error) {
-	var body, whole bytes.Buffer
+	var body, document bytes.Buffer
 	if err := markdown.Convert([]byte(source), &body); err != nil {
 		return nil, err
 	}
 	title, _, _ := strings.Cut(strings.TrimPrefix(source, "# "), "\n")
-	err := page.Execute(&whole, struct {
+	err := page.Execute(&document, struct {
 		Title string
 		Body  template.HTML
 	}{title, template.HTML(body.String())}) // goldmark leaves raw HTML out
-	return whole.Bytes(), err
+	return document.Bytes(), err
 }

@@ -45,7 +45,7 @@ type handing struct {
 //
 // An error means that nothing of c was taken. After ErrNoSpace, hand it over again later.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
-	if err := s.makeRoom(ctx); err != nil {
+	if err := s.awaitMemory(ctx); err != nil {
 		return nil, err
 	}
 	s.lock.Lock()
@@ -76,7 +76,7 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	}
 	s.handed = upTo
 	s.figures.count(&h)
-	s.writeWhereDue(c.Len())
+	s.writeIfNecessary(c.Len())
 	return h.rejected, nil
 }
 
@@ -94,8 +94,8 @@ func (s *Store) rewind(cursor uint64) {
 	s.replayed = s.manifest.position
 }
 
-// makeRoom waits until memory has room, or returns the reason why it has none.
-func (s *Store) makeRoom(ctx context.Context) error {
+// awaitMemory waits until memory has room, or returns the reason why it has none.
+func (s *Store) awaitMemory(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -115,11 +115,11 @@ func (s *Store) makeRoom(ctx context.Context) error {
 func (s *Store) full() bool {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
-	return !s.closed && s.held() >= s.options.HeadBytes
+	return !s.closed && s.sliceBytes() >= s.options.HeadBytes
 }
 
-// writeWhereDue starts a worker when it is time; lock is held.
-func (s *Store) writeWhereDue(n int) {
+// writeIfNecessary starts a worker when it is time; lock is held.
+func (s *Store) writeIfNecessary(n int) {
 	s.idle++
 	if n > 0 {
 		s.idle = 0
@@ -145,8 +145,8 @@ const resting = 5
 // eighth while a backlog brings many slices of each series at once, and when nothing arrives any more. The caller holds
 // lock.
 func (s *Store) crowded() bool {
-	held, room := s.live.bytes(), s.options.HeadBytes
-	return held >= room/3 || held >= room/8 && (s.live.slices() >= deep*s.live.series() || s.idle >= resting)
+	bytes, limit := s.live.bytes(), s.options.HeadBytes
+	return bytes >= limit/3 || bytes >= limit/8 && (s.live.slices() >= deep*s.live.series() || s.idle >= resting)
 }
 
 // oldestMs is where the oldest partition begins that retention keeps.

@@ -56,13 +56,13 @@ const maxRunPlaces = 8192
 // collector makes runs from the chunks of a series. Its buffers are reused for the next series once the runs are no
 // longer needed.
 type collector[T any] struct {
-	chunks []held
+	chunks []laneSlices
 	values []T
 	bits   []uint64
 }
 
-// held is a series' lane of a chunk, and those of its places that are wanted and hold slices.
-type held struct {
+// laneSlices is a series' lane of a chunk, and those of its places that are wanted and hold slices.
+type laneSlices struct {
 	*chunk
 	lane uint8
 	bits uint64
@@ -84,7 +84,7 @@ func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made
 	for at := c.tips[id].link; at.chunk != 0; at = *c.older(at) {
 		ch := c.chunks.at(at.chunk)
 		if bits := ch.within(c.present(ch, at.lane), minMs, maxMs); bits != 0 {
-			k.chunks = append(k.chunks, held{ch, at.lane, bits})
+			k.chunks = append(k.chunks, laneSlices{ch, at.lane, bits})
 		}
 	}
 	found := k.chunks[first:]
@@ -105,7 +105,7 @@ func (c *chunk) follows(other *chunk) bool {
 }
 
 // join makes one run of chunks that follow each other.
-func (c *column[T]) join(k *collector[T], chunks []held, made func(r run.Run, values []T)) {
+func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.Run, values []T)) {
 	skip := mathbits.TrailingZeros64(chunks[0].bits)
 	n := len(chunks)*chunkPlaces - skip - mathbits.LeadingZeros64(chunks[len(chunks)-1].bits)
 	values, bits := k.take(n)

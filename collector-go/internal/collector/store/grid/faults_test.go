@@ -275,13 +275,13 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	_, err = s.Append(t.Context(), 2, numbers(clock.UnixMilli()-10_000, 1))
 	require.NoError(t, err)
 	p.disk.SetFault(func(_ int, op, name string) error {
-		// MakeRoom writes in this goroutine
+		// Reclaim writes in this goroutine
 		if op == "write" && strings.HasPrefix(name, "manifest") && len(s.pieces) > 0 {
 			return disktest.ErrNoSpace
 		}
 		return nil
 	})
-	require.NoError(t, s.MakeRoom())
+	require.NoError(t, s.Reclaim())
 	assert.Equal(t, 1, count(t, s))
 	assert.Empty(t, s.manifest.parts)
 	p.disk.SetFault(nil)
@@ -300,21 +300,21 @@ func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 	_, err := s.Append(t.Context(), 1, numbers(today, 3000))
 	require.NoError(t, err)
 	require.NoError(t, s.Flush(t.Context()))
-	require.NoError(t, s.MakeRoom())
+	require.NoError(t, s.Reclaim())
 	assert.Equal(t, 3000, count(t, s), "nothing is expired")
 	clock = clock.Add(24 * time.Hour)
 	p.disk.Fill()
 	s.turn <- struct{}{}
-	require.NoError(t, s.MakeRoom(), "it waits for no write")
+	require.NoError(t, s.Reclaim(), "it waits for no write")
 	assert.Equal(t, 3000, count(t, s))
 	<-s.turn
-	require.NoError(t, s.MakeRoom())
+	require.NoError(t, s.Reclaim())
 	assert.Zero(t, count(t, s))
 	free, _, err := p.disk.Free(dir)
 	require.NoError(t, err)
 	assert.Positive(t, free)
 	require.NoError(t, s.Close(t.Context()))
-	require.ErrorIs(t, s.MakeRoom(), ErrClosed)
+	require.ErrorIs(t, s.Reclaim(), ErrClosed)
 }
 
 // Below the room that must be free the oldest parts go, but not the newest two partitions, and none where that would
@@ -364,7 +364,7 @@ func TestRetention(t *testing.T) {
 func full(t *testing.T, change ...func(*Options)) (p *place, s *Store, clock *time.Time, log *bytes.Buffer) {
 	clock, log = new(now), &bytes.Buffer{}
 	p = newPlace(t, append(change, func(o *Options) {
-		o.Partition, o.RetentionTime, o.MakeRoomAfter = time.Hour, 0, 5*time.Minute
+		o.Partition, o.RetentionTime, o.ReclaimAfter = time.Hour, 0, 5*time.Minute
 		o.Now = func() time.Time { return *clock }
 		o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	})...)
@@ -390,7 +390,7 @@ func TestFullDiskForAMoment(t *testing.T) {
 	look := func(seconds int) {
 		for range seconds {
 			*clock = clock.Add(time.Second)
-			require.NoError(t, s.MakeRoom())
+			require.NoError(t, s.Reclaim())
 		}
 	}
 	for range 3 {
@@ -429,7 +429,7 @@ func TestFullDiskThatSlicesDoNotFill(t *testing.T) {
 	s.fs = fullDisk{s.fs}
 	for range 1000 {
 		*clock = clock.Add(time.Second)
-		require.NoError(t, s.MakeRoom())
+		require.NoError(t, s.Reclaim())
 	}
 	assert.Equal(t, 6000, count(t, s))
 }
@@ -458,7 +458,7 @@ func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 	for range 700 { // ticks, as of a collector without senders
 		_, err := s.Append(t.Context(), 2, &slice.Columns{})
 		require.NoError(t, err)
-		require.NoError(t, s.MakeRoom())
+		require.NoError(t, s.Reclaim())
 	}
 	require.NoError(t, s.Flush(t.Context()))
 	assert.Equal(t, 3000, count(t, s))

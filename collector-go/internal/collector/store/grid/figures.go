@@ -91,7 +91,7 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 			}
 			return float64(n)
 		}),
-		gauge("head_bytes", "Memory that slices take, in bytes.", func() float64 { return float64(s.held()) }),
+		gauge("head_bytes", "Memory that slices take, in bytes.", func() float64 { return float64(s.sliceBytes()) }),
 		gauge("head_limit_bytes", "Memory that slices may take, in bytes.", func() float64 {
 			return float64(s.options.HeadBytes)
 		}),

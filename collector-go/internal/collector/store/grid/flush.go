@@ -135,7 +135,7 @@ func (s *Store) freeze() (f *freeze, fresh bool) {
 func (s *Store) writeFrozen(f *freeze) error {
 	partitions := f.partitions(s.options.Partition.Milliseconds())
 	if len(partitions) > 0 {
-		if err := s.room(int64(f.slices()) * bytesASlice); err != nil {
+		if err := s.checkFree(int64(f.slices()) * bytesASlice); err != nil {
 			return err
 		}
 	}

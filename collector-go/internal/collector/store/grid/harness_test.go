@@ -31,7 +31,7 @@ var now = time.UnixMilli(1_700_000_000_000).Add(24 * time.Hour)
 
 func newPlace(t testing.TB, change ...func(*Options)) *place {
 	p := &place{disk: disktest.NewMemory(1), options: DefaultOptions()}
-	p.options.FlushHandOvers, p.options.MakeRoomAfter = 20, 0
+	p.options.FlushHandOvers, p.options.ReclaimAfter = 20, 0
 	p.options.Now = func() time.Time { return now }
 	for _, f := range change {
 		f(&p.options)

@@ -47,7 +47,7 @@ const manifestVersion = 2
 const (
 	manifestPrefix  = "manifest-"
 	manifestMagic   = "bullet-metrics grid manifest "
-	manifestHead    = "sequence %d\nposition %d\nnext %d\n"
+	manifestHeader  = "sequence %d\nposition %d\nnext %d\n"
 	manifestExpired = "expired %s parts %d slices %d bytes %d\n"
 	manifestCount   = "parts %d\n"
 	manifestEntry   = "part %d oldest %d level %d added %d from_ms %d to_ms %d series %d slices %d bytes %d\n"
@@ -77,7 +77,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (m manifest) encode() []byte { return m.encodeAs(manifestVersion) }
 
 func (m manifest) encodeAs(version int) []byte {
-	text := fmt.Appendf(nil, manifestMagic+"%d\n"+manifestHead, version, m.sequence, m.position, m.next)
+	text := fmt.Appendf(nil, manifestMagic+"%d\n"+manifestHeader, version, m.sequence, m.position, m.next)
 	for i, bound := range bounds {
 		if t := m.expired[i]; version >= 2 {
 			text = fmt.Appendf(text, manifestExpired, bound, t.parts, t.slices, t.bytes)
@@ -129,7 +129,7 @@ func decodeManifest(data []byte) (manifest, error) {
 	}
 	var m manifest
 	var parts int
-	err := read(3, manifestHead, &m.sequence, &m.position, &m.next)
+	err := read(3, manifestHeader, &m.sequence, &m.position, &m.next)
 	for i, bound := range bounds {
 		if t := &m.expired[i]; version >= 2 && err == nil {
 			err = read(1, strings.Replace(manifestExpired, "%s", bound, 1), &t.parts, &t.slices, &t.bytes)

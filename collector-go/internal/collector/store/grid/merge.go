@@ -43,7 +43,7 @@ func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, la
 		if group := tier(partitions[at]); group != nil {
 			return group, false
 		}
-		if group := partitions[at]; whole(group, sequence) {
+		if group := partitions[at]; complete(group, sequence) {
 			return group, true
 		}
 	}
@@ -64,8 +64,8 @@ func tier(parts []*piece) []*piece {
 	return nil
 }
 
-// whole reports whether all parts of a partition should become one.
-func whole(parts []*piece, sequence uint64) bool {
+// complete reports whether all parts of a partition should become one.
+func complete(parts []*piece, sequence uint64) bool {
 	var newest uint64
 	var sum, largest int64
 	for _, p := range parts {
@@ -113,7 +113,7 @@ func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error 
 		bytes += p.bytes
 	}
 	e.level++
-	if err := s.room(bytes); err != nil {
+	if err := s.checkFree(bytes); err != nil {
 		return fmt.Errorf("merge parts: %w", err)
 	}
 	merge := part.Merge

@@ -38,11 +38,11 @@ type Options struct {
 	// MinFreeBytes is the room on the disk below which nothing is written, so that a write never meets a full disk half
 	// way through. 256 MiB by default, and never more than a twentieth of the file system.
 	MinFreeBytes uint64
-	// MakeRoomAfter is how long the disk must have had less than MinFreeBytes, without a break, before the oldest parts
+	// ReclaimAfter is how long the disk must have had less than MinFreeBytes, without a break, before the oldest parts
 	// go, but not those of the last two partitions, and none where that would not make the room. Until then senders
 	// wait: a disk that another program fills for a moment costs nothing that cannot be brought back. 5 minutes by
 	// default: senders keep an hour.
-	MakeRoomAfter time.Duration
+	ReclaimAfter time.Duration
 	// Now is the collector's clock, from which retention by time counts back; nil: time.Now.
 	Now func() time.Time
 	// FS is where the store lies; nil: the operating system's.
@@ -63,7 +63,7 @@ func DefaultOptions() Options {
 		RetentionTime:  15 * 24 * time.Hour,
 		RetentionBytes: 8 << 30,
 		MinFreeBytes:   256 << 20,
-		MakeRoomAfter:  5 * time.Minute,
+		ReclaimAfter:   5 * time.Minute,
 	}
 }
 
@@ -80,7 +80,7 @@ func (o Options) Validate() error {
 		return errors.New("grid store: series must be between 1 and 2^30")
 	case o.RetentionTime < 0 || o.RetentionBytes < 0:
 		return errors.New("grid store: retention cannot be negative; 0 means no bound")
-	case o.MakeRoomAfter < 0:
+	case o.ReclaimAfter < 0:
 		return errors.New("grid store: the time until slices go for room cannot be negative")
 	}
 	return nil

@@ -42,11 +42,11 @@ func (s *Store) sources(minMs, maxMs int64) (all []run.Source, release func() er
 
 // reading begins a reader; lock is held.
 func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() error) {
-	var held []*piece
+	var pieces []*piece
 	for _, p := range s.pieces {
 		if p.minMs <= maxMs && p.maxMs >= minMs {
 			p.readers++
-			held = append(held, p)
+			pieces = append(pieces, p)
 			all = append(all, p)
 		}
 	}
@@ -55,14 +55,14 @@ func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() er
 	}
 	all = append(all, source{&s.lock, s.live})
 	s.readers++
-	return all, sync.OnceValue(func() error { s.leave(held); return nil })
+	return all, sync.OnceValue(func() error { s.leave(pieces); return nil })
 }
 
 // leave ends a reader.
-func (s *Store) leave(held []*piece) {
+func (s *Store) leave(pieces []*piece) {
 	var unread []*piece
 	s.lock.Lock()
-	for _, p := range held {
+	for _, p := range pieces {
 		if p.readers--; p.readers == 0 && p.dropped {
 			unread = append(unread, p)
 			s.lingering.Add(-p.bytes)

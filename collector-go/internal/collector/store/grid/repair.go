@@ -30,11 +30,11 @@ func Repair(dir string, o Options, report func(*run.DamageError)) error {
 
 func (s *Store) repair() error {
 	for _, p := range slices.Clone(s.pieces) {
-		whole := true
-		if err := p.Check(func(*run.DamageError) { whole = false }); err != nil {
+		intact := true
+		if err := p.Check(func(*run.DamageError) { intact = false }); err != nil {
 			return err
 		}
-		if whole {
+		if intact {
 			continue
 		}
 		if err := s.writeAgain(p); err != nil {

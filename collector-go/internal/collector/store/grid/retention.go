@@ -125,9 +125,9 @@ func (s *Store) missing() (int64, error) {
 	lasted, begins := s.shortage.Look(short > 0, s.options.Now())
 	if begins {
 		s.log.Warn("grid store: the disk is short of room, and nothing more is written; free some, or the oldest slices go when this has lasted",
-			"directory", s.dir, "missing_bytes", short, "after", s.options.MakeRoomAfter)
+			"directory", s.dir, "missing_bytes", short, "after", s.options.ReclaimAfter)
 	}
-	if short <= 0 || lasted < s.options.MakeRoomAfter {
+	if short <= 0 || lasted < s.options.ReclaimAfter {
 		return 0, nil
 	}
 	return short - s.lingering.Load(), nil
@@ -176,10 +176,10 @@ func (s *Store) letGo(gone map[uint64]string) {
 	s.sweep(unread)
 }
 
-// MakeRoom deletes what retention asks for, as every write does before it begins. Call it once a second. It measures
+// Reclaim deletes what retention asks for, as every write does before it begins. Call it once a second. It measures
 // how long the disk has been short of space, and it works even if no write begins because the journal on the same disk
 // has no space either. It does nothing while a write is running.
-func (s *Store) MakeRoom() error {
+func (s *Store) Reclaim() error {
 	if s.closing.Err() != nil {
 		return ErrClosed
 	}
@@ -202,16 +202,16 @@ func (s *Store) short(wanted int64) (int64, error) {
 	return int64(min(s.options.MinFreeBytes, size/20)) + wanted - int64(free), nil
 }
 
-// room refuses to write wanted bytes on a disk that is nearly full.
-func (s *Store) room(wanted int64) error {
+// checkFree refuses to write wanted bytes on a disk that is nearly full.
+func (s *Store) checkFree(wanted int64) error {
 	short, err := s.short(wanted)
 	if err != nil || short <= 0 {
 		return err
 	}
 	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free space or lower the retention", s.dir,
-		float64(short)/(1<<20), ErrNoRoom)
+		float64(short)/(1<<20), ErrDiskFull)
 }
 
-// ErrNoRoom is that nothing was written since the disk is nearly full. What was handed over is not durable then, and
+// ErrDiskFull is that nothing was written since the disk is nearly full. What was handed over is not durable then, and
 // stays where it came from.
-var ErrNoRoom = errors.New("the room that must be free")
+var ErrDiskFull = errors.New("the room that must be free")

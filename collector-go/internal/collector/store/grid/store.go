@@ -127,11 +127,11 @@ func (s *Store) Durable() uint64 { return s.durable.Load() }
 func (s *Store) Memory() (slices, series int) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
-	return s.held(), s.live.table.memory()
+	return s.sliceBytes(), s.live.table.memory()
 }
 
-// held returns the bytes that slices take in memory. The caller holds lock.
-func (s *Store) held() int {
+// sliceBytes returns the bytes that slices take in memory. The caller holds lock.
+func (s *Store) sliceBytes() int {
 	n := s.live.bytes()
 	if s.frozen != nil {
 		n += s.frozen.bytes()

@@ -7,9 +7,9 @@ import (
 
 // Limits are how much one query may read.
 type Limits struct {
-	Series  int64 // of all its selectors; 0: any number
-	Samples int64 // slices decoded for it, whether or not it uses them; 0: any number
-	Held    int64 // slices that are decoded for it at one time; 0: any number
+	Series   int64 // of all its selectors; 0: any number
+	Samples  int64 // slices decoded for it, whether or not it uses them; 0: any number
+	InMemory int64 // slices that are decoded for it at one time; 0: any number
 }
 
 // LimitError reports that a query is too large. Setting is the key to raise.
@@ -25,10 +25,10 @@ func (e *LimitError) Error() string {
 }
 
 type budget struct {
-	limits  Limits
-	series  atomic.Int64
-	samples atomic.Int64
-	held    atomic.Int64
+	limits   Limits
+	series   atomic.Int64
+	samples  atomic.Int64
+	inMemory atomic.Int64
 }
 
 // ReadSeries counts series that were found; a *LimitError when they are too many.
@@ -53,13 +53,13 @@ func (p *Plan) Hold(n int) error {
 	if p == nil {
 		return nil
 	}
-	return spend(&p.budget.held, n, p.budget.limits.Held, "samples at a time", "query.max_samples")
+	return spend(&p.budget.inMemory, n, p.budget.limits.InMemory, "samples at a time", "query.max_samples")
 }
 
 // Release gives back what was held.
 func (p *Plan) Release(n int) {
 	if p != nil {
-		p.budget.held.Add(-int64(n))
+		p.budget.inMemory.Add(-int64(n))
 	}
 }
 

@@ -36,8 +36,8 @@ type Windows struct {
 func (w Windows) EdgeFrom(ms int64) int64 {
 	edge := int64(math.MaxInt64)
 	left := Instants{FirstMs: w.FirstMs - w.RangeMs, LastMs: w.LastMs - w.RangeMs, StepMs: w.StepMs}
-	for _, side := range [...]Instants{w.Instants, left} {
-		if at, some := side.AtOrAfter(ms); some {
+	for _, edges := range [...]Instants{w.Instants, left} {
+		if at, some := edges.AtOrAfter(ms); some {
 			edge = min(edge, at)
 		}
 	}

@@ -66,10 +66,10 @@ func asking(t *testing.T, store storage.Queryable) *Store {
 	options.Engine, options.Gatherer = engineOver(t, store), prometheus.NewRegistry()
 	handler, err := httpapi.New(options)
 	require.NoError(t, err)
-	return behind(t, handler)
+	return storeOf(t, handler)
 }
 
-func behind(t *testing.T, handler http.Handler) *Store {
+func storeOf(t *testing.T, handler http.Handler) *Store {
 	server := httptest.NewServer(handler)
 	caller := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() { caller.CloseIdleConnections(); server.Close() })
@@ -169,7 +169,7 @@ func TestLabelsAndSeries(t *testing.T) {
 func TestFailures(t *testing.T) {
 	var code int
 	var body string
-	store := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	store := storeOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		_, _ = io.WriteString(w, body)
@@ -200,7 +200,7 @@ func TestFailures(t *testing.T) {
 // Whoever goes away, or has waited too long, ends the question there too.
 func TestTheQuestionEndsWithWhoAsks(t *testing.T) {
 	ended := make(chan struct{}, 2)
-	store := behind(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	store := storeOf(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // until then nobody watches the connection
 		<-r.Context().Done()
 		ended <- struct{}{}
@@ -223,7 +223,7 @@ func TestAbilities(t *testing.T) {
 	can, err := asking(t, loaded(t, world)).Abilities(t.Context())
 	require.NoError(t, err)
 	assert.True(t, can.NativeHistograms)
-	other := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	other := storeOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case r.URL.Path == "/api/v1/status/buildinfo":

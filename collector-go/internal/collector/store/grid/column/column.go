@@ -6,9 +6,9 @@
 // be decoded is ErrDamaged.
 //
 // A column begins with its kind. Numbers that are decimal with few digits become whole numbers (decimal.go), and whole
-// numbers are packed in blocks of 64 (whole.go, pack.go). All other numbers are stored as XORs with their predecessors
-// (xor.go). Distributions are taken apart into rows of numbers, one for each field and bucket (histograms.go).
-// presence.go notes which places hold a slice. docs/formats/grid.md describes the format.
+// numbers are packed in blocks of 64 (integers.go, pack.go). All other numbers are stored as XORs with their
+// predecessors (xor.go). Distributions are taken apart into rows of numbers, one for each field and bucket
+// (histograms.go). presence.go notes which places hold a slice. docs/formats/grid.md describes the format.
 package column
 
 import "errors"

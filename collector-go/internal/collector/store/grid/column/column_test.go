@@ -172,11 +172,11 @@ func TestFloatsComeBack(t *testing.T) {
 	})
 }
 
-func TestWholeNumbersComeBack(t *testing.T) {
+func TestIntegersComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-9, 9)), 0, 200).Draw(t, "numbers")
 		got := make([]int64, len(all))
-		rest, err := readWhole(append(appendWhole(nil, all), "behind"...), got)
+		rest, err := readIntegers(append(appendIntegers(nil, all), "behind"...), got)
 		require.NoError(t, err)
 		require.Equal(t, "behind", string(rest))
 		require.Equal(t, all, got)

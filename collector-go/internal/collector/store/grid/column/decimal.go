@@ -5,18 +5,19 @@ import "math"
 // maxExponent is the most decimals that are tried. Numbers with more are seldom decimal at all.
 const maxExponent = 10
 
-// maxWhole bounds whole numbers. Above it, a float64 cannot represent every whole number.
-const maxWhole = 1 << 53
+// maxInteger bounds whole numbers. Above it, a float64 cannot represent every whole number.
+const maxInteger = 1 << 53
 
 var powers = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
 
-// whole returns the whole number that gives v to the bit when it is divided by 10^exponent, and false if there is none.
-func whole(v float64, exponent byte) (int64, bool) {
+// integer returns the whole number that gives v to the bit when it is divided by 10^exponent, and false if there is
+// none.
+func integer(v float64, exponent byte) (int64, bool) {
 	scaled := v
 	if exponent > 0 {
 		scaled = math.RoundToEven(v * powers[exponent])
 	}
-	if !(scaled >= -maxWhole && scaled <= maxWhole) {
+	if !(scaled >= -maxInteger && scaled <= maxInteger) {
 		return 0, false
 	}
 	i := int64(scaled)
@@ -30,7 +31,7 @@ func whole(v float64, exponent byte) (int64, bool) {
 // exponentOf is the least at which v is decimal, from one on.
 func exponentOf(v float64, from byte) (byte, bool) {
 	for e := from; e <= maxExponent; e++ {
-		if _, ok := whole(v, e); ok {
+		if _, ok := integer(v, e); ok {
 			return e, true
 		}
 	}
@@ -70,22 +71,23 @@ func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 
 // convert fills e.whole and e.exceptions. It ends early with a higher exponent where a value asks for it.
 func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
-	if cap(e.whole) < len(values) {
-		e.whole = make([]int64, len(values), max(len(values), 1024))
+	if cap(e.integers) < len(values) {
+		e.integers = make([]int64, len(values), max(len(values), 1024))
 	}
-	e.whole, e.exceptions = e.whole[:len(values)], e.exceptions[:0]
+	e.integers, e.exceptions = e.integers[:len(values)], e.exceptions[:0]
 	last := int64(0)
 	power := powers[exponent]
 	for i, v := range values {
 		if exponent == 0 {
-			if x := int64(v); math.Float64bits(float64(x)) == math.Float64bits(v) && x <= maxWhole && x >= -maxWhole {
-				e.whole[i] = x
+			x := int64(v)
+			if math.Float64bits(float64(x)) == math.Float64bits(v) && x <= maxInteger && x >= -maxInteger {
+				e.integers[i] = x
 				last = x
 				continue
 			}
-		} else if scaled := math.RoundToEven(v * power); scaled >= -maxWhole && scaled <= maxWhole {
+		} else if scaled := math.RoundToEven(v * power); scaled >= -maxInteger && scaled <= maxInteger {
 			if x := int64(scaled); math.Float64bits(float64(x)/power) == math.Float64bits(v) {
-				e.whole[i] = x
+				e.integers[i] = x
 				last = x
 				continue
 			}
@@ -95,7 +97,7 @@ func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 				return more, false
 			}
 		}
-		e.whole[i] = last
+		e.integers[i] = last
 		e.exceptions = append(e.exceptions, exception{i, math.Float64bits(v)})
 	}
 	// An exception of its own bits costs nine bytes; of those that are like the one before it, one.
@@ -124,7 +126,7 @@ func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 	if src, err = eachException(src, int(n), len(values), nil); err != nil {
 		return nil, err
 	}
-	var r wholeReader
+	var r integerReader
 	if err := r.open(src, len(values)); err != nil {
 		return nil, err
 	}

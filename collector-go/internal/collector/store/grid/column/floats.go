@@ -8,7 +8,7 @@ import (
 // What a column begins with.
 const (
 	kindConstant byte = iota
-	kindWhole
+	kindIntegers
 	kindXOR
 	kindPlain
 	kindDistributions
@@ -28,9 +28,9 @@ const staleBits = 0x7ff0000000000002
 // for many columns; it is not safe for concurrent use.
 type Encoder struct {
 	dense      []float64
-	whole      []int64
+	integers   []int64
 	exceptions []exception
-	histograms histogramRoom
+	histograms histogramBuffers
 }
 
 type exception struct {
@@ -58,16 +58,16 @@ func (e *Encoder) append(dst []byte, head int, values []float64) []byte {
 		return dst // constant, of nothing
 	}
 	if isConstant(values) {
-		if x, ok := whole(values[0], 0); ok && x > -shortConstant && x < shortConstant {
-			dst[head] |= kindWhole
-			return appendWhole(append(dst, 0), []int64{x})
+		if x, ok := integer(values[0], 0); ok && x > -shortConstant && x < shortConstant {
+			dst[head] |= kindIntegers
+			return appendIntegers(append(dst, 0), []int64{x})
 		}
 		return appendBits64(dst, math.Float64bits(values[0]))
 	}
 	if exponent, ok := e.decimals(values); ok {
-		dst[head] |= kindWhole | exponent<<exponentShift
+		dst[head] |= kindIntegers | exponent<<exponentShift
 		dst = appendExceptions(dst, e.exceptions)
-		return appendWhole(dst, e.whole)
+		return appendIntegers(dst, e.integers)
 	}
 	body := len(dst)
 	dst = appendXOR(dst, values)
@@ -116,17 +116,17 @@ func Floats(src []byte, values []float64) (present []uint64, err error) {
 	}
 	head := src[0]
 	src = src[1:]
-	held := len(values)
+	stored := len(values)
 	if head&hasPresence != 0 {
-		if present, held, src, err = readPresence(src, len(values)); err != nil {
+		if present, stored, src, err = readPresence(src, len(values)); err != nil {
 			return nil, err
 		}
 	}
-	dense := values[:held]
+	dense := values[:stored]
 	switch head & kindMask {
 	case kindConstant:
 		src, err = readConstant(src, dense)
-	case kindWhole:
+	case kindIntegers:
 		src, err = readDecimals(src, dense, head>>exponentShift)
 	case kindXOR:
 		src, err = readXOR(src, dense)
@@ -142,7 +142,7 @@ func Floats(src []byte, values []float64) (present []uint64, err error) {
 		return nil, ErrDamaged
 	}
 	if present != nil {
-		scatter(values, present, held)
+		scatter(values, present, stored)
 	}
 	return present, nil
 }
@@ -172,14 +172,14 @@ func readPlain(src []byte, values []float64) ([]byte, error) {
 // IsDistributions reports whether a column contains distributions, which its first byte shows.
 func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }
 
-// Held returns how many of a column's places hold a slice. It does not decode the values.
-func Held(src []byte, places int) (int, error) {
+// Stored returns how many of a column's places hold a slice. It does not decode the values.
+func Stored(src []byte, places int) (int, error) {
 	if len(src) == 0 || places > MaxPlaces {
 		return 0, ErrDamaged
 	}
 	if src[0]&hasPresence == 0 {
 		return places, nil
 	}
-	_, held, _, err := readPresence(src[1:], places)
-	return held, err
+	_, stored, _, err := readPresence(src[1:], places)
+	return stored, err
 }

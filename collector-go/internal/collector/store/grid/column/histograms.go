@@ -14,8 +14,8 @@ import (
 // ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with.
 var ErrTooManyBuckets = errors.New("distributions hold more buckets than a column may")
 
-// histogramRoom holds the buffers of Histograms between calls.
-type histogramRoom struct {
+// histogramBuffers holds the buffers of Histograms between calls.
+type histogramBuffers struct {
 	dense, real []*histogram.Histogram
 	some        []uint64
 	numbers     []int64
@@ -28,17 +28,17 @@ type histogramRoom struct {
 // nil means that all do. A nil distribution in such a place is a gap's marker. On ErrTooManyBuckets nothing is
 // appended, and fewer places may fit.
 func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []uint64) ([]byte, error) {
-	room := &e.histograms
+	buffers := &e.histograms
 	head := len(dst)
 	dst = append(dst, kindDistributions)
 	if present != nil && count(present, len(all)) < len(all) {
 		dst = appendPresence(dst, present, len(all))
 		dst[head] |= hasPresence
-		room.dense = gather(room.dense[:0], all, present)
-		all = room.dense
+		buffers.dense = gather(buffers.dense[:0], all, present)
+		all = buffers.dense
 	}
-	dst = room.markers(dst, all)
-	real := room.real
+	dst = buffers.markers(dst, all)
+	real := buffers.real
 	cells := 0
 	for _, h := range real {
 		if cells += len(h.PositiveBuckets) + len(h.NegativeBuckets); cells > MaxBuckets {
@@ -51,27 +51,27 @@ func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []u
 		dst = appendShape(dst, real[from], end(shapes, i, len(real))-from)
 	}
 	each := func(of func(h *histogram.Histogram) int64) {
-		numbers := room.numbers[:0]
+		numbers := buffers.numbers[:0]
 		for _, h := range real {
 			numbers = append(numbers, of(h))
 		}
-		room.numbers = numbers
-		dst = appendWhole(dst, numbers)
+		buffers.numbers = numbers
+		dst = appendIntegers(dst, numbers)
 	}
 	each(func(h *histogram.Histogram) int64 { return int64(h.CounterResetHint) })
 	each(func(h *histogram.Histogram) int64 { return int64(h.Count) })
 	each(func(h *histogram.Histogram) int64 { return int64(h.ZeroCount) })
-	room.sums = room.sums[:0]
+	buffers.sums = buffers.sums[:0]
 	for _, h := range real {
-		room.sums = append(room.sums, h.Sum)
+		buffers.sums = append(buffers.sums, h.Sum)
 	}
-	room.sub = e.Floats(room.sub[:0], room.sums, nil)
-	dst = append(binary.AppendUvarint(dst, uint64(len(room.sub))), room.sub...)
+	buffers.sub = e.Floats(buffers.sub[:0], buffers.sums, nil)
+	dst = append(binary.AppendUvarint(dst, uint64(len(buffers.sub))), buffers.sub...)
 	for i, from := range shapes {
-		dst = room.buckets(dst, real[from:end(shapes, i, len(real))])
+		dst = buffers.buckets(dst, real[from:end(shapes, i, len(real))])
 	}
-	clear(room.dense)
-	clear(room.real)
+	clear(buffers.dense)
+	clear(buffers.real)
 	return dst, nil
 }
 
@@ -83,7 +83,7 @@ func end(starts []int, i, all int) int {
 }
 
 // markers writes which are no markers, and keeps those in r.real.
-func (r *histogramRoom) markers(dst []byte, all []*histogram.Histogram) []byte {
+func (r *histogramBuffers) markers(dst []byte, all []*histogram.Histogram) []byte {
 	r.real = r.real[:0]
 	r.some = append(r.some[:0], make([]uint64, (len(all)+63)/64)...)
 	for i, h := range all {
@@ -139,7 +139,7 @@ func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 
 // buckets writes the buckets of distributions of one shape, a bucket at a time. A histogram holds the first count and
 // then differences between neighbours; a column holds counts.
-func (r *histogramRoom) buckets(dst []byte, all []*histogram.Histogram) []byte {
+func (r *histogramBuffers) buckets(dst []byte, all []*histogram.Histogram) []byte {
 	n := len(all)
 	for _, of := range [2]func(h *histogram.Histogram) []int64{positive, negative} {
 		width := len(of(all[0]))
@@ -152,7 +152,7 @@ func (r *histogramRoom) buckets(dst []byte, all []*histogram.Histogram) []byte {
 			}
 		}
 		for b := range width {
-			dst = appendWhole(dst, r.cells[b*n:(b+1)*n])
+			dst = appendIntegers(dst, r.cells[b*n:(b+1)*n])
 		}
 	}
 	return dst
@@ -169,13 +169,13 @@ func Histograms(src []byte, places int) (all []*histogram.Histogram, present []u
 	}
 	head := src[0]
 	src = src[1:]
-	held := places
+	stored := places
 	if head&hasPresence != 0 {
-		if present, held, src, err = readPresence(src, places); err != nil {
+		if present, stored, src, err = readPresence(src, places); err != nil {
 			return nil, nil, err
 		}
 	}
-	some, m, src, err := readPresence(src, held)
+	some, m, src, err := readPresence(src, stored)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,28 +188,28 @@ func Histograms(src []byte, places int) (all []*histogram.Histogram, present []u
 		all[i] = &real[i]
 	}
 	if some != nil {
-		for i := m; i < held; i++ {
+		for i := m; i < stored; i++ {
 			all[i] = nil
 		}
-		scatterPointers(all[:held], some, m)
+		scatterPointers(all[:stored], some, m)
 	}
 	if present != nil {
-		scatterPointers(all, present, held)
+		scatterPointers(all, present, stored)
 	}
 	return all, present, nil
 }
 
 // scatterPointers is scatter that leaves nil behind.
-func scatterPointers(all []*histogram.Histogram, present []uint64, held int) {
+func scatterPointers(all []*histogram.Histogram, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0; at-- {
 		if !has(present, at) {
-			if at >= held {
+			if at >= stored {
 				all[at] = nil
 			}
 			continue
 		}
-		if held--; held != at {
-			all[at], all[held] = all[held], nil
+		if stored--; stored != at {
+			all[at], all[stored] = all[stored], nil
 		}
 	}
 }
@@ -240,7 +240,7 @@ func readReal(src []byte, n int) ([]histogram.Histogram, error) {
 		func(h *histogram.Histogram, v int64) { h.Count = uint64(v) },
 		func(h *histogram.Histogram, v int64) { h.ZeroCount = uint64(v) },
 	} {
-		if src, err = readWhole(src, numbers); err != nil {
+		if src, err = readIntegers(src, numbers); err != nil {
 			return nil, err
 		}
 		for i, v := range numbers {
@@ -323,7 +323,7 @@ func readSpans(r *varint.Reader) (spans []histogram.Span, buckets int) {
 // readBuckets reads the buckets of distributions of one shape. numbers is room.
 func readBuckets(src []byte, s shape, all []histogram.Histogram, numbers []int64) (rest []byte, err error) {
 	numbers = numbers[:len(all)]
-	for side, width := range [2]int{s.positive, s.negative} {
+	for sign, width := range [2]int{s.positive, s.negative} {
 		if width == 0 {
 			continue
 		}
@@ -332,7 +332,7 @@ func readBuckets(src []byte, s shape, all []histogram.Histogram, numbers []int64
 		}
 		cells := make([]int64, width*len(all))
 		for b := range width {
-			if src, err = readWhole(src, numbers); err != nil {
+			if src, err = readIntegers(src, numbers); err != nil {
 				return nil, err
 			}
 			for i, v := range numbers {
@@ -344,7 +344,7 @@ func readBuckets(src []byte, s shape, all []histogram.Histogram, numbers []int64
 			for b := width - 1; b > 0; b-- {
 				counts[b] -= counts[b-1]
 			}
-			if side == 0 {
+			if sign == 0 {
 				all[i].PositiveBuckets = counts
 			} else {
 				all[i].NegativeBuckets = counts

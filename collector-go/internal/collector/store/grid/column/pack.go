@@ -113,9 +113,9 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 
 // unpackEnd is unpack for a block with nothing after it. It copies the block, because unpack reads beyond its end.
 func unpackEnd(data []byte, out []uint64, width uint) {
-	var room [blockLen*8 + 16]byte
-	copy(room[:], data)
-	unpack(room[:], out, width)
+	var padded [blockLen*8 + 16]byte
+	copy(padded[:], data)
+	unpack(padded[:], out, width)
 }
 
 // unpack reads numbers of one width. For speed it loads whole words, so data must be up to nine bytes longer than the

@@ -14,10 +14,10 @@ func has(present []uint64, place int) bool {
 
 // runEnd returns the first place after at that differs from at in whether it holds a slice, or places if there is none.
 func runEnd(present []uint64, at, places int) int {
-	held := has(present, at)
+	stored := has(present, at)
 	for at < places {
 		word := present[at>>6] >> (at & 63)
-		if held {
+		if stored {
 			word = ^word
 		}
 		if n := bits.TrailingZeros64(word); n < 64-at&63 {
@@ -59,7 +59,7 @@ func appendPresence(dst []byte, present []uint64, places int) []byte {
 }
 
 // readPresence reads what appendPresence wrote. present is nil if all places hold a slice; held is how many do.
-func readPresence(src []byte, places int) (present []uint64, held int, rest []byte, err error) {
+func readPresence(src []byte, places int) (present []uint64, stored int, rest []byte, err error) {
 	r := varint.Of(src)
 	at := 0
 	for i := range r.Count(1) {
@@ -68,7 +68,7 @@ func readPresence(src []byte, places int) (present []uint64, held int, rest []by
 			present = make([]uint64, (places+63)/64)
 		}
 		if i&1 == 0 {
-			held += length
+			stored += length
 			if present != nil {
 				setRange(present, at, at+length)
 			}
@@ -78,10 +78,10 @@ func readPresence(src []byte, places int) (present []uint64, held int, rest []by
 	if r.Err() != nil || at != places {
 		return nil, 0, nil, ErrDamaged
 	}
-	if held == places {
+	if stored == places {
 		present = nil
 	}
-	return present, held, r.Rest(), nil
+	return present, stored, r.Rest(), nil
 }
 
 func setRange(present []uint64, from, to int) {
@@ -105,11 +105,11 @@ func gather[T any](to, all []T, present []uint64) []T {
 }
 
 // scatter is the inverse of gather, in place: it moves the first held values of all to the places that hold a slice.
-func scatter[T any](all []T, present []uint64, held int) {
-	for at := len(all) - 1; at >= 0 && held <= at; at-- {
+func scatter[T any](all []T, present []uint64, stored int) {
+	for at := len(all) - 1; at >= 0 && stored <= at; at-- {
 		if has(present, at) {
-			held--
-			all[at] = all[held]
+			stored--
+			all[at] = all[stored]
 		}
 	}
 }

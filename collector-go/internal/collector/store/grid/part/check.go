@@ -16,9 +16,9 @@ import (
 // first of its series. The error is one of reading, not damage.
 func (p *Part) Check(report func(*run.DamageError)) error {
 	c := check{part: p, report: report, pages: map[uint64]*pageDamage{}, chunks: map[uint64]bool{}}
-	var head [headBytes]byte
-	if err := p.read(head[:], 0); err != nil || string(head[:headBytes-1]) != headMagic || head[headBytes-1] == 0 ||
-		head[headBytes-1] > version {
+	var head [headerBytes]byte
+	if err := p.read(head[:], 0); err != nil || string(head[:headerBytes-1]) != headerMagic ||
+		head[headerBytes-1] == 0 || head[headerBytes-1] > version {
 		if err == nil {
 			err = errContent
 		}

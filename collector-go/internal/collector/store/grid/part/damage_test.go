@@ -201,7 +201,7 @@ func TestDamagedIndexOfValuesCostsNothing(t *testing.T) {
 }
 
 func TestDamagedFooterCostsThePart(t *testing.T) {
-	for back := 1; back <= footBytes; back++ {
+	for back := 1; back <= footerBytes; back++ {
 		fs, _ := damaged(t, func(p *Part, b []byte) { b[len(b)-back] ^= 0x10 })
 		_, err := Open(fs, "part")
 		require.Error(t, err)
@@ -218,8 +218,8 @@ func TestAnyDamageIsReportedAndNothingInvented(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs, all := damaged(t, func(p *Part, b []byte) {
 			for range rapid.IntRange(1, 4).Draw(t, "places") {
-				from := rapid.IntRange(0, len(b)-footBytes-1).Draw(t, "from")
-				to := min(len(b)-footBytes, from+rapid.SampledFrom([]int{1, 30, 512, 5000}).Draw(t, "length"))
+				from := rapid.IntRange(0, len(b)-footerBytes-1).Draw(t, "from")
+				to := min(len(b)-footerBytes, from+rapid.SampledFrom([]int{1, 30, 512, 5000}).Draw(t, "length"))
 				for i := range b[from:to] {
 					b[from+i] = rapid.SampledFrom([]byte{0, b[from+i] ^ 8}).Draw(t, "byte")
 				}
@@ -248,7 +248,7 @@ func TestAnyDamageIsReportedAndNothingInvented(t *testing.T) {
 func TestTruncatedPartIsRefused(t *testing.T) {
 	fs, _ := damaged(t, func(*Part, []byte) {})
 	whole := fs.Bytes("part")
-	for _, size := range []int{0, 1, 8, footBytes, len(whole) / 2, len(whole) - 1} {
+	for _, size := range []int{0, 1, 8, footerBytes, len(whole) / 2, len(whole) - 1} {
 		fs.Put("part", whole[:size])
 		_, err := Open(fs, "part")
 		var damage *run.DamageError
@@ -305,10 +305,10 @@ func readAll(b []byte) {
 
 // reseal makes all checksums right again, as far as they are where they were.
 func reseal(b []byte) {
-	if len(b) < footBytes {
+	if len(b) < footerBytes {
 		return
 	}
-	foot := b[len(b)-footBytes:]
+	foot := b[len(b)-footerBytes:]
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(foot[8*i:]) }
 	entries, offset := at(4)+at(5)+at(6)+1, at(7)
 	if entries < uint64(len(b)) {
@@ -327,8 +327,8 @@ func reseal(b []byte) {
 			binary.LittleEndian.PutUint32(b[start+size:], chunkSum(number, chunk))
 		}
 	}
-	sum := crc32.Update(checksum(foot[:footBytes-12]), castagnoli, foot[footBytes-8:])
-	binary.LittleEndian.PutUint32(foot[footBytes-12:], sum)
+	sum := crc32.Update(checksum(foot[:footerBytes-12]), castagnoli, foot[footerBytes-8:])
+	binary.LittleEndian.PutUint32(foot[footerBytes-12:], sum)
 }
 
 // smallPart is a whole part of few bytes, nothing of it compressed.
@@ -366,9 +366,9 @@ func FuzzBytes(f *testing.F) {
 	f.Add([]byte{}, smallPart(f))
 	f.Fuzz(func(t *testing.T, _, b []byte) {
 		b = append([]byte(nil), b...)
-		if len(b) >= footBytes {
-			copy(b[len(b)-8:], append([]byte(footMagic), version))
-			binary.LittleEndian.PutUint64(b[len(b)-footBytes+64:], uint64(len(b)))
+		if len(b) >= footerBytes {
+			copy(b[len(b)-8:], append([]byte(footerMagic), version))
+			binary.LittleEndian.PutUint64(b[len(b)-footerBytes+64:], uint64(len(b)))
 		}
 		reseal(b)
 		readAll(b)

@@ -43,18 +43,18 @@ type cursor struct {
 	places *columns
 	i      int
 	build  labels.ScratchBuilder
-	// alike is what another cursor read last; nil: there is no other.
-	alike *alike
-	known []labels.Labels // of the block's series, where alike is not nil
+	// sharedLabels is what another cursor read last; nil: there is no other.
+	sharedLabels *sharedLabels
+	known        []labels.Labels // of the block's series, where sharedLabels is not nil
 
 	labels labels.Labels
 	pieces []piece
 	runs   []run.Run
 }
 
-// alike is the labels of a series block that was read last. Parts that are merged mostly have the same series in the
-// same blocks: then they are read once for all.
-type alike struct {
+// sharedLabels is the labels of a series block that was read last. Parts that are merged mostly have the same series
+// in the same blocks: then they are read once for all.
+type sharedLabels struct {
 	encoded []byte
 	labels  []labels.Labels
 }
@@ -121,19 +121,19 @@ func (c *cursor) open(block uint64) error {
 	if c.places, err = c.part.readColumns(block, b); err != nil {
 		return err
 	}
-	if c.alike != nil {
-		return c.openAlike(block, b)
+	if c.sharedLabels != nil {
+		return c.openShared(block, b)
 	}
 	c.all, err = c.part.readLabels(block, b)
 	return err
 }
 
-// openAlike takes the labels of a block's series from another cursor that has the same, or reads them all.
-func (c *cursor) openAlike(block uint64, b []byte) (err error) {
+// openShared takes the labels of a block's series from another cursor that has the same, or reads them all.
+func (c *cursor) openShared(block uint64, b []byte) (err error) {
 	series := c.part.seriesIn(block)
 	encoded, err := labelPart(b, series)
-	if err == nil && bytes.Equal(encoded, c.alike.encoded) && len(c.alike.labels) == series {
-		c.known = c.alike.labels
+	if err == nil && bytes.Equal(encoded, c.sharedLabels.encoded) && len(c.sharedLabels.labels) == series {
+		c.known = c.sharedLabels.labels
 		return nil
 	}
 	if c.all, err = c.part.readLabels(block, b); err != nil {
@@ -146,7 +146,7 @@ func (c *cursor) openAlike(block uint64, b []byte) (err error) {
 		}
 		known = append(known, c.labels)
 	}
-	*c.alike = alike{encoded, known}
+	*c.sharedLabels = sharedLabels{encoded, known}
 	c.known = known
 	return nil
 }

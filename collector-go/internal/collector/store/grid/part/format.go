@@ -11,10 +11,10 @@ import (
 
 const (
 	version        = 2 // 1 is read too: its series have no shapes
-	headMagic      = "BMGRIDP"
-	footMagic      = "BMGRIDF"
-	headBytes      = 8
-	footBytes      = 112
+	headerMagic    = "BMGRIDP"
+	footerMagic    = "BMGRIDF"
+	headerBytes    = 8
+	footerBytes    = 112
 	entryBytes     = 32
 	chunkEntries   = 128 // of the directory
 	chunkBytes     = chunkEntries*entryBytes + 4
@@ -78,7 +78,7 @@ func (f *footer) append(dst []byte) []byte {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
 	dst = append(dst, make([]byte, 20)...)
-	magic := append([]byte(footMagic), version)
+	magic := append([]byte(footerMagic), version)
 	sum := crc32.Update(checksum(dst[start:]), castagnoli, magic)
 	return append(binary.LittleEndian.AppendUint32(dst, sum), magic...)
 }
@@ -89,15 +89,16 @@ const nextVersions = 4
 
 // readFooter reads the last footBytes of a file of that size, whose first bytes state a version too. A newer version is
 // a format.ErrNewer.
-func readFooter(b []byte, size uint64, headVersion byte) (f footer, err error) {
-	magic := b[footBytes-8:]
-	whole := crc32.Update(checksum(b[:footBytes-12]), castagnoli, magic) == binary.LittleEndian.Uint32(b[footBytes-12:])
-	if string(magic[:7]) != footMagic || magic[7] == 0 || magic[7] <= version && !whole {
+func readFooter(b []byte, size uint64, headerVersion byte) (f footer, err error) {
+	magic := b[footerBytes-8:]
+	sum := crc32.Update(checksum(b[:footerBytes-12]), castagnoli, magic)
+	intact := sum == binary.LittleEndian.Uint32(b[footerBytes-12:])
+	if string(magic[:7]) != footerMagic || magic[7] == 0 || magic[7] <= version && !intact {
 		return f, errChecksum
 	}
 	if err := disk.CheckVersion(uint64(magic[7]), version); err != nil {
 		// The checksum of a newer version may be another. A file whose beginning has the version of its end is whole.
-		if whole || magic[7] == headVersion || magic[7] <= version+nextVersions {
+		if intact || magic[7] == headerVersion || magic[7] <= version+nextVersions {
 			return f, err
 		}
 		return f, errChecksum

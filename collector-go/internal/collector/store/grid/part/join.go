@@ -111,14 +111,14 @@ func join(all []run.Run, places int) run.Run {
 		return first
 	}
 	to := run.Run{FirstMs: first.FirstMs, StepMs: first.StepMs}
-	whole := true // nothing is missing, nothing doubled
+	dense := true // nothing is missing, nothing doubled
 	next := 0
 	for i := range all {
 		at := int((all[i].FirstMs - to.FirstMs) / to.StepMs)
-		whole = whole && at == next && all[i].Present == nil
+		dense = dense && at == next && all[i].Present == nil
 		next = at + all[i].Places()
 	}
-	if !whole {
+	if !dense {
 		to.Present = make([]uint64, (places+63)/64)
 	}
 	if first.Values != nil {
@@ -131,7 +131,7 @@ func join(all []run.Run, places int) run.Run {
 		at := int((r.FirstMs - to.FirstMs) / to.StepMs)
 		place(to.Values, r.Values, at, r)
 		place(to.Histograms, r.Histograms, at, r)
-		if !whole {
+		if !dense {
 			orBits(to.Present, at, r.Present, r.Places())
 		}
 	}

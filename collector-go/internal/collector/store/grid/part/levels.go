@@ -24,7 +24,7 @@ type windows struct {
 	first          int64
 	least, greater []float64
 	present        []uint64
-	held           int // windows with a number
+	filled         int // windows with a number
 	slices         int // numbers
 }
 
@@ -82,7 +82,7 @@ func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	for i := range runs {
 		w.foldRun(&runs[i], levelMs)
 	}
-	return w.held > 0
+	return w.filled > 0
 }
 
 // foldFiner makes windows from those of a finer level. The result is the same as from the slices, because the least of
@@ -102,7 +102,7 @@ func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 
 // span begins with no number in windows from one to another; false where they would be too many.
 func (w *windows) span(first, last int64) bool {
-	w.first, w.held, w.slices = first, 0, 0
+	w.first, w.filled, w.slices = first, 0, 0
 	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
 		return false
 	}
@@ -149,7 +149,7 @@ func (w *windows) take(at int, values []float64) {
 		if !some {
 			some = true
 			w.present[at>>6] |= bit
-			w.held++
+			w.filled++
 			least, greatest = v, v
 			continue
 		}
@@ -184,7 +184,7 @@ func (w *windows) cut() (first int64, least, greatest []float64, present []uint6
 	if from > 0 {
 		present = copyBits(nil, w.present, from, to)
 	}
-	if w.held == to-from {
+	if w.filled == to-from {
 		present = nil
 	}
 	return w.first + int64(from), w.least[from:to], w.greater[from:to], present
@@ -231,7 +231,7 @@ func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 	folded := l.fold(runs)
 	for i, levelMs := range run.LevelsMs {
 		w := &l.windows[i]
-		if i >= folded && !w.fold(runs, levelMs) || w.slices < levelSlices*w.held {
+		if i >= folded && !w.fold(runs, levelMs) || w.slices < levelSlices*w.filled {
 			return
 		}
 		first, least, greatest, present := w.cut()

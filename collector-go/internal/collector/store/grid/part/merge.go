@@ -39,7 +39,7 @@ func Gather(ctx context.Context, w *Writer, sources []*Part) error {
 func merge(ctx context.Context, m merger, sources []*Part) error {
 	cursors := make([]*cursor, 0, len(sources)) // oldest first
 	for _, p := range sources {
-		c := &cursor{part: p, alike: &m.alike}
+		c := &cursor{part: p, sharedLabels: &m.sharedLabels}
 		if err := c.move(); err == nil {
 			cursors = append(cursors, c)
 		} else if !errors.Is(err, errEnd) {
@@ -75,12 +75,12 @@ func merge(ctx context.Context, m merger, sources []*Part) error {
 
 // merger merges one series after the other and reuses its buffers.
 type merger struct {
-	w       *Writer
-	alike   alike
-	full    int // from how many places on a column stays as it is
-	pieces  []found
-	values  []float64
-	present []uint64
+	w            *Writer
+	sharedLabels sharedLabels
+	full         int // from how many places on a column stays as it is
+	pieces       []found
+	values       []float64
+	present      []uint64
 }
 
 // found is a column of a series, and where it is.
@@ -167,7 +167,7 @@ func (m *merger) numbers(pieces []found, places int) error {
 	m.values = slices.Grow(m.values[:0], places)[:places]
 	m.present = slices.Grow(m.present[:0], (places+63)/64)[:(places+63)/64]
 	clear(m.present)
-	whole, next := true, 0
+	dense, next := true, 0
 	for _, f := range pieces {
 		at := int((f.firstMs - r.FirstMs) / r.StepMs)
 		src, err := f.bytes()
@@ -179,11 +179,11 @@ func (m *merger) numbers(pieces []found, places int) error {
 			return f.damaged(err)
 		}
 		orBits(m.present, at, present, f.places)
-		whole = whole && at == next && present == nil
+		dense = dense && at == next && present == nil
 		next = at + f.places
 	}
 	r.Values = m.values
-	if !whole {
+	if !dense {
 		r.Present = m.present
 	}
 	return m.w.addRun(&r)

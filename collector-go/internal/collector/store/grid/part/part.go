@@ -109,20 +109,20 @@ func (p *Part) readFooter() error {
 	damaged := func(err error) error {
 		return &run.DamageError{File: p.name, What: "footer", Labels: "all series", Err: err}
 	}
-	if size < footBytes+headBytes {
+	if size < footerBytes+headerBytes {
 		return damaged(errShort)
 	}
-	var b [footBytes]byte
-	if err := p.read(b[:], uint64(size-footBytes)); err != nil {
+	var b [footerBytes]byte
+	if err := p.read(b[:], uint64(size-footerBytes)); err != nil {
 		return damaged(err)
 	}
-	var head [headBytes]byte
-	if b[footBytes-1] > version {
+	var head [headerBytes]byte
+	if b[footerBytes-1] > version {
 		if err := p.read(head[:], 0); err != nil {
 			return damaged(err)
 		}
 	}
-	p.footer, err = readFooter(b[:], uint64(size), head[headBytes-1])
+	p.footer, err = readFooter(b[:], uint64(size), head[headerBytes-1])
 	switch {
 	case errors.Is(err, disk.ErrNewer):
 		return fmt.Errorf("%s: %w", p.name, err)

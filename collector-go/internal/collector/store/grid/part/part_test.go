@@ -321,13 +321,13 @@ func requireAscending(t require.TestingT, runs []run.Run) {
 	if len(runs) < 2 {
 		return
 	}
-	held := map[slot]bool{}
+	stored := map[slot]bool{}
 	for i := range runs {
 		for place := range runs[i].Places() {
 			at := slot{kind(&runs[i]), runs[i].FirstMs + int64(place)*runs[i].StepMs}
 			if runs[i].Has(place) {
-				require.False(t, held[at], "two slices at %d", at.ms)
-				held[at] = true
+				require.False(t, stored[at], "two slices at %d", at.ms)
+				stored[at] = true
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 		return nil, fmt.Errorf("create part: %w", err)
 	}
 	w := &Writer{fs: fs, file: file, name: name, o: o, footer: footer{minMs: 0, maxMs: -1}, cached: true}
-	w.buffer = append(append(w.buffer, headMagic...), version)
+	w.buffer = append(append(w.buffer, headerMagic...), version)
 	return w, nil
 }
 
@@ -169,7 +169,7 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	if from == to {
 		return nil
 	}
-	present, held := w.presence(r, from, to)
+	present, stored := w.presence(r, from, to)
 	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, places: to - from,
 		distributions: r.Values == nil,
 		page:          uint64(len(w.pages)), offset: uint32(len(w.page))}
@@ -182,22 +182,22 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	if err != nil {
 		return err
 	}
-	return w.endColumn(p, held)
+	return w.endColumn(p, stored)
 }
 
 // copyColumn writes a column of numbers as another part has it.
 func (w *Writer) copyColumn(p piece, src []byte) error {
-	held, err := column.Held(src, p.places)
+	stored, err := column.Stored(src, p.places)
 	if err != nil {
 		return err
 	}
 	p.page, p.offset = uint64(len(w.pages)), uint32(len(w.page))
 	w.page = append(w.page, src...)
-	return w.endColumn(p, held)
+	return w.endColumn(p, stored)
 }
 
 // endColumn notes a column that is at the end of the page.
-func (w *Writer) endColumn(p piece, held int) error {
+func (w *Writer) endColumn(p piece, stored int) error {
 	p.length = uint32(len(w.page)) - p.offset
 	w.pieces = append(w.pieces, p)
 	if p.offset == 0 {
@@ -208,7 +208,7 @@ func (w *Writer) endColumn(p piece, held int) error {
 		w.footer.minMs, w.footer.maxMs = p.firstMs, p.lastMs()
 	}
 	w.footer.minMs, w.footer.maxMs = min(w.footer.minMs, p.firstMs), max(w.footer.maxMs, p.lastMs())
-	w.footer.slices += uint64(held)
+	w.footer.slices += uint64(stored)
 	if len(w.page) >= w.o.PageBytes {
 		return w.endPage()
 	}
@@ -216,18 +216,18 @@ func (w *Writer) endColumn(p piece, held int) error {
 }
 
 // presence is the bits of some places, nil where all hold a slice, and how many do.
-func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, held int) {
+func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, stored int) {
 	if r.Present == nil {
 		return nil, to - from
 	}
 	w.present = copyBits(w.present[:0], r.Present, from, to)
 	for _, word := range w.present {
-		held += bits.OnesCount64(word)
+		stored += bits.OnesCount64(word)
 	}
-	if held == to-from {
-		return nil, held
+	if stored == to-from {
+		return nil, stored
 	}
-	return w.present, held
+	return w.present, stored
 }
 
 // copyBits appends the bits from one up to another, the first of them lowest.
@@ -346,7 +346,7 @@ func (w *Writer) writeIndex() error {
 	if err := w.write(directory(all)); err != nil {
 		return err
 	}
-	f.size = w.offset + uint64(len(w.buffer)) + footBytes
+	f.size = w.offset + uint64(len(w.buffer)) + footerBytes
 	if err := w.write(f.append(nil)); err != nil {
 		return err
 	}

@@ -58,8 +58,8 @@ func (c *cursor) newest(ms int64) {
 // presentFrom is the first place from place on that holds a slice; a place after last where there is none.
 func (c *cursor) presentFrom(place int) int {
 	for word := place >> 6; word < len(c.Present) && place <= c.last; word++ {
-		if held := c.Present[word] >> (place & 63); held != 0 {
-			return place + bits.TrailingZeros64(held)
+		if found := c.Present[word] >> (place & 63); found != 0 {
+			return place + bits.TrailingZeros64(found)
 		}
 		place = (word + 1) << 6
 	}
@@ -69,8 +69,8 @@ func (c *cursor) presentFrom(place int) int {
 // presentUpTo is the last place up to place that holds a slice; there is one.
 func (c *cursor) presentUpTo(place int) int {
 	for word := place >> 6; ; word-- {
-		if held := c.Present[word] << (63 - place&63); held != 0 {
-			return place - bits.LeadingZeros64(held)
+		if found := c.Present[word] << (63 - place&63); found != 0 {
+			return place - bits.LeadingZeros64(found)
 		}
 		place = word<<6 - 1
 	}

@@ -23,14 +23,14 @@ type iterator struct {
 	skip   []bool // sources whose slices are not read, by their place in series.found; those behind the last are
 	read   bool   // whether runs were read
 
-	runs []run.Run
-	from []origin // of each of runs
-	held int      // places of runs
-	all  []cursor // by time
-	next int      // of all, the first that was not reached yet
-	open []cursor // that stand at a slice which was not given yet, or at the present one
-	at   cursor   // the present slice, a copy
-	kind chunkenc.ValueType
+	runs    []run.Run
+	from    []origin // of each of runs
+	decoded int      // places of runs
+	all     []cursor // by time
+	next    int      // of all, the first that was not reached yet
+	open    []cursor // that stand at a slice which was not given yet, or at the present one
+	at      cursor   // the present slice, a copy
+	kind    chunkenc.ValueType
 	// alone is up to which place the only open cursor can go without a look at others; -1 where there are several.
 	alone int
 	// instantMs is the instant at which the present slice is the newest, where the series is thinned; stride is how
@@ -56,9 +56,9 @@ func (it *iterator) reset(s *series) {
 
 // release returns decoded slices to the query's budget, and keeps those buffers that may be overwritten.
 func (it *iterator) release() {
-	if it.held > 0 {
-		it.series.plan.Release(it.held)
-		it.held = 0
+	if it.decoded > 0 {
+		it.series.plan.Release(it.decoded)
+		it.decoded = 0
 	}
 	for i := range it.runs {
 		r := &it.runs[i]
@@ -150,7 +150,7 @@ func (it *iterator) account(had int) error {
 	for i := range it.runs[had:] {
 		places += it.runs[had+i].Places()
 	}
-	it.held += places
+	it.decoded += places
 	return cmp.Or(it.series.plan.ReadSamples(places), it.series.plan.Hold(places))
 }
 

@@ -190,7 +190,7 @@ func TestLimits(t *testing.T) {
 
 // Slices that are decoded at one time are bounded; an iterator that ends, or serves another series, gives its own back.
 func TestHeldAtOneTime(t *testing.T) {
-	p := plan.New(plan.Limits{Held: 5})
+	p := plan.New(plan.Limits{InMemory: 5})
 	set := read.NewQuerier(sources{holding(100, "a", "b", "c", "d")}, 0, 1000, nil).Select(plan.With(t.Context(), p),
 		false, nil, everything()...)
 	require.True(t, set.Next())

@@ -13,9 +13,9 @@ const (
 	modeConstant
 )
 
-// appendWhole writes whole numbers in the mode that is likely the shortest: as distances from the least number (frame),
-// as differences from the number before (delta), or as differences of those (delta of delta).
-func appendWhole(dst []byte, v []int64) []byte {
+// appendIntegers writes whole numbers in the mode that is likely the shortest: as distances from the least number
+// (frame), as differences from the number before (delta), or as differences of those (delta of delta).
+func appendIntegers(dst []byte, v []int64) []byte {
 	if len(v) == 0 {
 		return dst
 	}
@@ -75,8 +75,8 @@ func appendWhole(dst []byte, v []int64) []byte {
 // Of more numbers than triedWhole the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the time
 // of encoding off, and makes few columns longer, by a hundredth.
 const (
-	triedWhole = 4 * blockLen
-	stretches  = 3
+	triedIntegers = 4 * blockLen
+	stretches     = 3
 )
 
 // choose finds the mode for at least two numbers, and the base that goes with it. It estimates the length from the bits
@@ -88,7 +88,7 @@ func choose(v []int64) (mode byte, base int64) {
 	}
 	usual := usualDelta(v)
 	var cost [modeDeltaOfDelta + 1]int // bits, without patches
-	if len(v) <= triedWhole {
+	if len(v) <= triedIntegers {
 		add(&cost, v, least, usual)
 	} else {
 		for i := range stretches {
@@ -143,8 +143,8 @@ func usualDelta(v []int64) int64 {
 	return some[n/2]
 }
 
-// wholeReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column.
-type wholeReader struct {
+// integerReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column.
+type integerReader struct {
 	src               []byte
 	left              int
 	mode              byte
@@ -153,7 +153,7 @@ type wholeReader struct {
 }
 
 // open reads the head of n numbers.
-func (r *wholeReader) open(src []byte, n int) (err error) {
+func (r *integerReader) open(src []byte, n int) (err error) {
 	r.src, r.left = src, n
 	if n == 0 {
 		return nil
@@ -183,7 +183,7 @@ func (r *wholeReader) open(src []byte, n int) (err error) {
 }
 
 // next reads at least one and at most 64 numbers into out, and returns how many.
-func (r *wholeReader) next(out *[blockLen]uint64) (n int, err error) {
+func (r *integerReader) next(out *[blockLen]uint64) (n int, err error) {
 	if r.first {
 		r.first = false
 		r.left--
@@ -226,9 +226,9 @@ func (r *wholeReader) next(out *[blockLen]uint64) (n int, err error) {
 	return n, nil
 }
 
-// readWhole fills out with whole numbers, and returns the bytes after them.
-func readWhole(src []byte, out []int64) ([]byte, error) {
-	var r wholeReader
+// readIntegers fills out with whole numbers, and returns the bytes after them.
+func readIntegers(src []byte, out []int64) ([]byte, error) {
+	var r integerReader
 	if err := r.open(src, len(out)); err != nil {
 		return nil, err
 	}
