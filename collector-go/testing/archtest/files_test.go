@@ -36,7 +36,7 @@ var stairs = map[string][]string{
 		"figures.go", "trial.go", "steps.go", "build.go", "timeline.go", "sharing.go",
 		"run_report.go", "analysis.go", "analysis_queries.go", "analysis_concurrency.go",
 		"trial_document.go", "ingest.go",
-		"measured.go", "read_trials.go", "tables.go", "verdicts.go",
+		"measured.go", "read_trials.go", "tables.go", "results.go",
 		"operand.go", "comparison.go",
 		"wording.go", "data_quality.go", "run_timeline.go", "manifest.go", "open.go",
 		"run_document.go",

@@ -12,7 +12,7 @@ import (
 )
 
 // side has one configuration of a launch in which each step had so much CPU, in slices that scatter by a hundredth.
-func side(label string, unit string, cpu ...float64) compare.Side {
+func side(label string, unit string, cpu ...float64) compare.Operand {
 	launch := compare.Launch{}
 	for i, mean := range cpu {
 		step := compare.Step{Value: float64(100 * i), Name: []string{"0 queries", "100 queries"}[i], Verdict: tuning.OK,
@@ -22,9 +22,9 @@ func side(label string, unit string, cpu ...float64) compare.Side {
 			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU], value)
 		}
 		launch.Steps = append(launch.Steps, step)
-		launch.Judged = append(launch.Judged, tuning.Measured{Value: step.Value, Verdict: step.Verdict})
+		launch.Attempts = append(launch.Attempts, tuning.Measured{Value: step.Value, Verdict: step.Verdict})
 	}
-	return compare.Side{Directory: "runs/" + label, ID: label, Configurations: []compare.Configuration{
+	return compare.Operand{Directory: "runs/" + label, ID: label, Configurations: []compare.Configuration{
 		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch},
 			Costs: costs(cpu...)}}}
 }
@@ -41,11 +41,11 @@ func costs(cpu ...float64) []compare.Cost {
 }
 
 // launched has the side's launch three times, each a hundredth above the one before.
-func launched(s compare.Side) compare.Side {
+func launched(s compare.Operand) compare.Operand {
 	c := &s.Configurations[0]
 	for range 2 {
 		last := c.Launches[len(c.Launches)-1]
-		next := compare.Launch{Judged: last.Judged}
+		next := compare.Launch{Attempts: last.Attempts}
 		for _, step := range last.Steps {
 			values := []tuning.Figure{}
 			for _, v := range step.Figures[compare.TotalCPU] {
@@ -60,7 +60,7 @@ func launched(s compare.Side) compare.Side {
 }
 
 func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
-	c, err := compare.Sides(launched(side("little", "queries", 100, 200)), launched(side("much", "queries", 80)), 0.95)
+	c, err := compare.Operands(launched(side("little", "queries", 100, 200)), launched(side("much", "queries", 80)), 0.95)
 	require.NoError(t, err)
 	require.Len(t, c.Configurations, 1)
 	change := c.Configurations[0]
@@ -80,7 +80,7 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	assert.Equal(t, "better", verdict)
 	assert.Contains(t, why, "Clearly better: 0 queries: CPU of all workers -20.0% (95%: -")
 
-	back, err := compare.Sides(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
+	back, err := compare.Operands(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
 	require.NoError(t, err)
 	assert.Len(t, back.Guard(0.05).Regressions, 1)
 	assert.Equal(t, compare.Regressed, back.Guard(0.05).Verdict)
@@ -92,7 +92,7 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 // What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is
 // provable.
 func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
-	c, err := compare.Sides(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
+	c, err := compare.Operands(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
 	require.NoError(t, err)
 	cpu := c.Configurations[0].Steps[0].Figures[0]
 	assert.False(t, cpu.Clear || cpu.Change.Low.Known())
@@ -112,26 +112,26 @@ func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
 
 // Seen on two launches of one configuration: a "clear" +104%.
 func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
-	c, err := compare.Sides(side("same", "", 100), side("same", "", 204), 0.95)
+	c, err := compare.Operands(side("same", "", 100), side("same", "", 204), 0.95)
 	require.NoError(t, err)
 	assert.Contains(t, c.Configurations[0].Findings(0.95, ""),
 		"Both sides are launches of one configuration, as far as it is known: what differs between them is how one "+
 			"launch differs from the next. The most is CPU of all workers +104.0% at 0 queries: a change of a configuration that is no larger may be none.")
 
-	c, err = compare.Sides(launched(side("same", "", 100)), launched(side("same", "", 204)), 0.95)
+	c, err = compare.Operands(launched(side("same", "", 100)), launched(side("same", "", 204)), 0.95)
 	require.NoError(t, err)
 	require.True(t, c.Configurations[0].Steps[0].Figures[0].Clear)
 	assert.Contains(t, strings.Join(c.Configurations[0].Findings(0.95, ""), "\n"),
 		"Changes are clear all the same: something else than the configuration changed, "+
 			"such as the machine, its load or the data.")
-	other, err := compare.Sides(side("one", "", 100), side("other", "", 204), 0.95)
+	other, err := compare.Operands(side("one", "", 100), side("other", "", 204), 0.95)
 	require.NoError(t, err)
 	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"),
 		"launches of one configuration")
 }
 
 func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
-	c, err := compare.Sides(launched(side("little", "", 100)), launched(side("little", "", 100)), 0.95)
+	c, err := compare.Operands(launched(side("little", "", 100)), launched(side("little", "", 100)), 0.95)
 	require.NoError(t, err)
 	change := c.Configurations[0]
 	assert.Nil(t, change.Capacity, "no unit, no capacity")
@@ -144,14 +144,14 @@ func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
 // Queries that run for 30 s take 30 s and what the topology is late by: that alone is compared, where both sides have
 // such queries.
 func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
-	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Side {
+	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Operand {
 		s := side("one", "queries", 100)
 		c := &s.Configurations[0]
 		c.OwnMs, c.Launches[0].Steps[0].Figures = own, map[string][]tuning.Figure{compare.TimeToResult: ms}
 		return s
 	}
 	for name, c := range map[string]struct {
-		before, after compare.Side
+		before, after compare.Operand
 		unit, text    string
 		was, is       float64
 	}{
@@ -161,7 +161,7 @@ func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
 		"that end by themselves": {of(0, 500), of(0, 1_000), "ms", "+100.0%", 500, 1_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := compare.Sides(c.before, c.after, 0.95)
+			got, err := compare.Operands(c.before, c.after, 0.95)
 			require.NoError(t, err)
 			require.Len(t, got.Configurations[0].Steps[0].Figures, 1)
 			f := got.Configurations[0].Steps[0].Figures[0]
@@ -177,6 +177,6 @@ func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
 func TestSidesWithNothingInCommon(t *testing.T) {
 	a, b := side("little", "queries", 100), side("much", "queries", 80)
 	a.Configurations = append(a.Configurations, side("third", "queries", 1).Configurations...)
-	_, err := compare.Sides(a, b, 0.95)
+	_, err := compare.Operands(a, b, 0.95)
 	require.ErrorContains(t, err, `no configuration in common ("little", "third" against "much")`)
 }

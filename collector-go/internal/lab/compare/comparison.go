@@ -10,16 +10,16 @@ import (
 // Comparison is the result of comparing two runs. It is also the JSON document of a comparison, so the JSON keys are a
 // format. Slices are never nil, so that they are written as [] and not as null.
 type Comparison struct {
-	Before Side `json:"before"`
-	After  Side `json:"after"`
+	Before Operand `json:"before"`
+	After  Operand `json:"after"`
 	// Configurations are those that both have; of two that have one each, these.
 	Configurations []ConfigurationChange `json:"configurations"`
 	Confidence     float64               `json:"confidence"`
 	Notes          []string              `json:"notes"`
 }
 
-// Sides compares two runs; it is an error where they have no configuration in common.
-func Sides(before, after Side, confidence float64) (*Comparison, error) {
+// Operands compares two runs; it is an error where they have no configuration in common.
+func Operands(before, after Operand, confidence float64) (*Comparison, error) {
 	c := &Comparison{
 		Before: before, After: after, Confidence: confidence, Configurations: []ConfigurationChange{},
 		Notes: []string{},

@@ -15,7 +15,7 @@ import (
 
 // drawn are launches of a configuration that has so much CPU, each of which differs from the next by a relative
 // standard deviation.
-func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Side {
+func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Operand {
 	c := compare.Configuration{Label: "one", Unit: "queries"}
 	for range launches {
 		own := mean * math.Exp(scatter*random.NormFloat64())
@@ -25,26 +25,26 @@ func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Side 
 				tuning.Figure(own*(1+0.02*random.NormFloat64())))
 		}
 		c.Launches = append(c.Launches,
-			compare.Launch{Steps: []compare.Step{step}, Judged: []tuning.Measured{{Value: 100, Verdict: tuning.OK}}})
+			compare.Launch{Steps: []compare.Step{step}, Attempts: []tuning.Measured{{Value: 100, Verdict: tuning.OK}}})
 	}
-	return compare.Side{Directory: "runs/one", ID: "one", Configurations: []compare.Configuration{c}}
+	return compare.Operand{Directory: "runs/one", ID: "one", Configurations: []compare.Configuration{c}}
 }
 
 // held sets what each launch was judged at two loads.
-func held(s compare.Side, verdicts ...tuning.Verdict) compare.Side {
+func held(s compare.Operand, verdicts ...tuning.Verdict) compare.Operand {
 	for i := range s.Configurations[0].Launches {
 		l := &s.Configurations[0].Launches[i]
-		l.Judged = nil
+		l.Attempts = nil
 		for n, v := range verdicts {
-			l.Judged = append(l.Judged, tuning.Measured{Value: float64(100 * (n + 1)), Verdict: v})
+			l.Attempts = append(l.Attempts, tuning.Measured{Value: float64(100 * (n + 1)), Verdict: v})
 		}
 	}
 	return s
 }
 
-func guarded(t *testing.T, before, after compare.Side, allowed float64) compare.Guard {
+func guarded(t *testing.T, before, after compare.Operand, allowed float64) compare.Guard {
 	t.Helper()
-	c, err := compare.Sides(before, after, 0.95)
+	c, err := compare.Operands(before, after, 0.95)
 	require.NoError(t, err)
 	return c.Guard(allowed)
 }
@@ -78,7 +78,7 @@ func TestTheGuardIsAsSureAsItsInterval(t *testing.T) {
 
 func TestACapacityThatFellIsARegression(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	side := func(launches int, verdicts ...tuning.Verdict) compare.Side {
+	side := func(launches int, verdicts ...tuning.Verdict) compare.Operand {
 		return held(drawn(random, launches, 100, 0), verdicts...)
 	}
 	fell := guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.OK, tuning.Fail), 0)

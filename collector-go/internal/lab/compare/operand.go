@@ -2,7 +2,7 @@
 // the guard against regressions. The statistics belong to tuning, also whether a change is clear (Difference.Clear). It
 // takes values; it does not know from which files they come, nor how a comparison is shown (report does both).
 //
-// Start reading at Sides in comparison.go, then Configurations in change.go. Guard in guard.go judges a comparison
+// Start reading at Operands in comparison.go, then Configurations in change.go. Guard in comparison.go judges a comparison
 // with a baseline.
 package compare
 
@@ -47,8 +47,8 @@ var Figures = []struct {
 	{QueriesRunning, "queries", "", true}, {Records, "records/s", "", false}, {HostIdle, "%", "down", false},
 }
 
-// Side is one of the two runs that are compared. It holds values only, so that tests can build one without files.
-type Side struct {
+// Operand is one of the two runs that are compared. It holds values only, so that tests can build one without files.
+type Operand struct {
 	Directory      string          `json:"directory"`
 	ID             string          `json:"id"`
 	StartedMs      int64           `json:"started_ms"`
@@ -82,8 +82,8 @@ type Cost struct {
 // Launch is one start of the topology with all steps that were measured until it was stopped.
 type Launch struct {
 	Steps []Step
-	// Judged are all attempts, also those that were measured again.
-	Judged []tuning.Measured
+	// Attempts are all attempts, also those that were measured again.
+	Attempts []tuning.Measured
 }
 
 // Step is what was measured at one place of the axis.
@@ -104,7 +104,7 @@ type Collector struct {
 	TotalMsPerMinute []tuning.Figure
 }
 
-func (s Side) labels() string {
+func (s Operand) labels() string {
 	var all []string
 	for _, c := range s.Configurations {
 		all = append(all, fmt.Sprintf("%q", c.Label))
@@ -112,7 +112,7 @@ func (s Side) labels() string {
 	return strings.Join(all, ", ")
 }
 
-func (s Side) labelled(label string) (Configuration, bool) {
+func (s Operand) labelled(label string) (Configuration, bool) {
 	i := slices.IndexFunc(s.Configurations, func(c Configuration) bool { return c.Label == label })
 	if i < 0 {
 		return Configuration{}, false
@@ -124,7 +124,7 @@ func (s Side) labelled(label string) (Configuration, bool) {
 func (c Configuration) capacity() tuning.Interval {
 	var all []tuning.Measured
 	for _, l := range c.Launches {
-		all = append(all, l.Judged...)
+		all = append(all, l.Attempts...)
 	}
 	return tuning.IntervalOf(all)
 }

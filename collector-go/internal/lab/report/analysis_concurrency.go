@@ -66,17 +66,17 @@ func baseline(c *tuning.Concurrency) string {
 func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "Simultaneous queries: completeness and cost", Notes: c.Notes}
 	sizes := slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.AverageResultSize.Known() })
-	judged := "Completeness is not judged: no record was made for the queries to find."
+	verdict := "Completeness is not judged: no record was made for the queries to find."
 	if sizes {
-		judged = fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
+		verdict = fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
 			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize))
 	}
 	if slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool {
 		return s.Verdict == tuning.Fail && s.AverageResultSize >= c.SmallestResultSize
 	}) {
-		judged += " One that is FAIL although it was complete missed another goal."
+		verdict += " One that is FAIL although it was complete missed another goal."
 	}
-	d.Findings = append(d.Findings, "Capacity: "+c.Capacity.Of("simultaneous queries")+".", judged)
+	d.Findings = append(d.Findings, "Capacity: "+c.Capacity.Of("simultaneous queries")+".", verdict)
 	d.Findings = append(d.Findings, costFindings(c)...)
 	d.Add("Steps", document.Tabled(concurrencyTable(c)))
 	d.Figures = append(d.Figures, costChart(c).Figure())

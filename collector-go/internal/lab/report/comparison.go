@@ -19,20 +19,20 @@ type Comparison struct {
 	// Guard is nil unless a regression was asked for.
 	Guard *compare.Guard `json:"guard,omitempty"`
 
-	before, after *side
+	before, after *operand
 }
 
 // Compare compares two runs' directories, or two trials' of one run.
 func Compare(before, after string, confidence float64) (*Comparison, error) {
-	a, err := openSide(before)
+	a, err := openOperand(before)
 	if err != nil {
 		return nil, err
 	}
-	b, err := openSide(after)
+	b, err := openOperand(after)
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare.Sides(a.Side, b.Side, confidence)
+	c, err := compare.Operands(a.Operand, b.Operand, confidence)
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a trial of each, a directory below %s", err,
 			filepath.Join(before, runstore.TrialsDir))
@@ -266,14 +266,11 @@ const mostCompared = 8
 
 // compareConfigurations compares the run's first configuration with each of the others, as tune compare compares runs.
 // What cannot be compared is noted.
-func (r *RunReport) compareConfigurations(dir string, run *runstore.Run) {
-	measured := func(t runstore.Trial) bool {
-		return slices.ContainsFunc(r.reported(), func(own *TrialReport) bool { return own.Number == t.Number })
-	}
-	if len(r.Rows) < 2 || !slices.ContainsFunc(run.Trials, measured) {
+func (r *RunReport) compareConfigurations(dir string) {
+	if len(r.Rows) < 2 || len(r.reported()) == 0 {
 		return
 	}
-	s, err := sideOf(dir, run, measured)
+	s, err := r.operand(dir)
 	if err != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("the configurations could not be compared: %v", err))
 		return

@@ -88,9 +88,9 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	assert.Contains(t, text, "## Query scaling at a filter latency")
 	assert.Contains(t, text, "## What a query costs")
 	assert.Contains(t, text, "figures/cost-cpu.svg")
-	assert.Empty(t, r.Judged.Concurrency)
-	require.Len(t, r.Judged.Costs, 1)
-	c := r.Judged.Costs[0]
+	assert.Empty(t, r.Results.Concurrency)
+	require.Len(t, r.Results.Costs, 1)
+	c := r.Results.Costs[0]
 	assert.Equal(t, 2*3, c.TotalFitWhileComplete.Points, "three steps that were OK, two launches")
 	assert.InEpsilon(t, littleHeap.total(0)*60_000, float64(c.BaselineTotalCPUMsPerMinute), 0.05)
 	assert.InEpsilon(t, 5*float64(c.Steps[0].AverageGCMsPerMinute), float64(c.Steps[0].TotalGCMsPerMinute), 1e-9)

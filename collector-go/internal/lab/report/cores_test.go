@@ -29,12 +29,12 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 		c.cells = append(c.cells, at)
 	}
 	r, text := written(t, asRun(t, runstore.OfQueries, runstore.Queries, []column{c}))
-	require.NotNil(t, r.Judged.Queries)
-	assert.InDelta(t, 1.63, float64(r.Judged.Queries.Rows[0].TopologyCPUCores), 1e-9, "at the last step that held")
+	require.NotNil(t, r.Results.Queries)
+	assert.InDelta(t, 1.63, float64(r.Results.Queries.Rows[0].TopologyCPUCores), 1e-9, "at the last step that held")
 	assert.Contains(t, text,
 		"cores are those that the workers used at the last step that held, 1.63, beside 1.28 declared")
-	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
-	assert.Contains(t, r.Judged.Sizing.YAML,
+	require.NotNil(t, r.Results.Sizing.Sizing, r.Results.Sizing.Note)
+	assert.Contains(t, r.Results.Sizing.YAML,
 		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
 }
 
@@ -58,7 +58,7 @@ func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
 	demand := section(t, text, "Query scaling at a filter latency of at most 200 ms")
 	assert.Contains(t, demand,
 		"| 200 | 0.6 | 1 |\n| 500 | 0.9 | 2 |\n| 800 | 1.061 | 2 |\n| 1,000 | – | more than was run |\n")
-	assert.InDelta(t, 1.061, float64(r.Judged.Queries.Rows[1].TopologyCPUCores), 1e-9, "of all it held")
+	assert.InDelta(t, 1.061, float64(r.Results.Queries.Rows[1].TopologyCPUCores), 1e-9, "of all it held")
 }
 
 // A rate was given to the configuration that declared the fewest cores, 1.08, which used 1.1, beside one that used
@@ -79,17 +79,17 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	}
 	dir := asRun(t, runstore.OfData, runstore.RecordsPerSecond, columns)
 	r, text := written(t, dir)
-	require.NotNil(t, r.Judged.Data)
-	require.Len(t, r.Judged.Data.Rows, 2)
-	most := r.Judged.Data.Rows[1]
+	require.NotNil(t, r.Results.Data)
+	require.Len(t, r.Results.Data.Rows, 2)
+	most := r.Results.Data.Rows[1]
 	assert.InDelta(t, 0.5, float64(most.UsedCPUCores), 1e-9, "of the one that used the fewest")
 	assert.InDelta(t, 1.28, float64(most.TotalCPUCores), 1e-9, "what it declared stands beside")
 	assert.InDelta(t, 16_000, float64(most.RecordsPerCore), 1e-6)
 	assert.Contains(t, text, "| Cores declared | Cores used |")
 	assert.Contains(t, text, "Small and medium held the most: at least 8,000 records/s.")
-	require.NotNil(t, r.Judged.Sizing.Sizing, r.Judged.Sizing.Note)
-	assert.InDelta(t, 0.5, float64(r.Judged.Sizing.Sizing.CPUCores.Value), 0.01)
-	assert.Contains(t, r.Judged.Sizing.YAML,
+	require.NotNil(t, r.Results.Sizing.Sizing, r.Results.Sizing.Note)
+	assert.InDelta(t, 0.5, float64(r.Results.Sizing.Sizing.CPUCores.Value), 0.01)
+	assert.Contains(t, r.Results.Sizing.YAML,
 		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, beside 1.28 declared")
 
 	// The run's table keeps both, so that what is made of the file is what the report states.
@@ -99,7 +99,7 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	require.NoError(t, err)
 	again, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
 	require.NoError(t, err)
-	assert.Equal(t, asText(t, r.Judged.Data), asText(t, again))
+	assert.Equal(t, asText(t, r.Results.Data), asText(t, again))
 	curve, err := csvtable.Scaling(path)
 	require.NoError(t, err)
 	assert.Equal(t, []tuning.ScalingRow{{Size: 0.25, Throughput: 4000}, {Size: 0.5, Throughput: 8000}}, curve.Rows)

@@ -33,7 +33,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 		c.cells = append(c.cells, step)
 	}
 	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{c}))
-	cost := r.Judged.Concurrency[0]
+	cost := r.Results.Concurrency[0]
 	assert.Equal(t, 5, cost.CPUFit.Points, "the cost's loads that were OK")
 	assert.Less(t, float64(cost.Marginal.Value), 120.0, "0.1 cores in 60 queries, not 0.6 in 100")
 	assert.Contains(t, text, "what a query costs is by the loads that were measured for it alone")
@@ -58,8 +58,8 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)}))
-	require.Len(t, r.Judged.Concurrency, 1)
-	c := r.Judged.Concurrency[0]
+	require.Len(t, r.Results.Concurrency, 1)
+	c := r.Results.Concurrency[0]
 	assert.Equal(t, 6, c.TotalFitWhileComplete.Points)
 	assert.InDelta(t, 100, float64(c.MarginalTotalWhileComplete.Value), 2, "0.1 cores in 60 queries")
 	assert.Less(t, float64(c.MarginalTotalWhileComplete.Low), 85.0)
@@ -70,7 +70,7 @@ func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 func TestAReportHasNoCostBelowNothing(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
-	assert.False(t, r.Judged.Concurrency[0].MarginalTotal.Value.Known())
+	assert.False(t, r.Results.Concurrency[0].MarginalTotal.Value.Known())
 	assert.Contains(t, text, "Each query adds: not determined: the fitted slope of ")
 	data, err := r.JSON()
 	require.NoError(t, err)

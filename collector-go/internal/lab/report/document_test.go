@@ -243,8 +243,8 @@ func TestTheReportOfTest7(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile("../../../../docs/images/trials.svg", drawn, 0o644))
 	}
-	require.NotNil(t, r.Judged.Queries)
-	assert.InDelta(t, 28.68, float64(r.Judged.Queries.Fit.QueriesPerCore), 0.01, "as tune analyze says")
+	require.NotNil(t, r.Results.Queries)
+	assert.InDelta(t, 28.68, float64(r.Results.Queries.Fit.QueriesPerCore), 0.01, "as tune analyze says")
 	assert.Contains(t, text, "| 4 | 78.3 | 112,256 | [50, 60) | 40 | yes | 32 | 36% |")
 	assert.Contains(t, text, "| T2 | 8 filter bolts | bullet.topology.filter.bolt.parallelism: 4 → 8 |",
 		"what was changed between the trials")
@@ -306,10 +306,10 @@ func test6(t *testing.T) (columns []column) {
 
 func TestTheReportOfTest6(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
-	require.NotNil(t, r.Judged.Data)
-	assert.InDelta(t, 782.2, float64(r.Judged.Data.Fits.RecordsPerCore.Slope), 0.1, "as tune analyze says")
-	assert.InDelta(t, 760.7, float64(r.Judged.Data.Fits.RecordsPerCore.ThroughOrigin), 0.1)
-	assert.InDelta(t, 1.305, float64(r.Judged.Data.Fits.GiBPerCore.Slope), 0.001)
+	require.NotNil(t, r.Results.Data)
+	assert.InDelta(t, 782.2, float64(r.Results.Data.Fits.RecordsPerCore.Slope), 0.1, "as tune analyze says")
+	assert.InDelta(t, 760.7, float64(r.Results.Data.Fits.RecordsPerCore.ThroughOrigin), 0.1)
+	assert.InDelta(t, 1.305, float64(r.Results.Data.Fits.GiBPerCore.Slope), 0.001)
 	assert.Contains(t, text, "figures/data-residuals.svg")
 	assert.Contains(t, text, "| Records/s asked for | ")
 }
@@ -331,7 +331,7 @@ func TestTheReportOfTest1(t *testing.T) {
 			[]column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
 				{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved},
 				{value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
-	require.Len(t, r.Judged.Timelines, 1, "of a step that was repeated the last one")
+	require.Len(t, r.Results.Timelines, 1, "of a step that was repeated the last one")
 	first, _, _ := strings.Cut(text, "\n## ")
 	assert.Contains(t, first,
 		"| Configuration | Verdict | Added delay, mean ms | Time to find a record, mean ms | Records found |")
@@ -354,8 +354,8 @@ func TestRepeatsHaveASpread(t *testing.T) {
 		{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells(10, 90, tuning.OK)},
 		{label: "4 filter bolts", filterBolts: 4, repeatOf: 1, cores: 80, memoryMiB: 1000,
 			cells: cells(14, 250, tuning.Fail)}}))
-	require.Len(t, r.Judged.Repeats, 2)
-	latency := r.Judged.Repeats[0].Figures[0]
+	require.Len(t, r.Results.Repeats, 2)
+	latency := r.Results.Repeats[0].Figures[0]
 	assert.Equal(t, "filter latency, mean", latency.Name)
 	assert.Equal(t, 2, latency.Launches)
 	for want, got := range map[float64]report.Figure{12: latency.Mean, 10: latency.Least, 14: latency.Most,
@@ -383,7 +383,7 @@ func TestARecommendationOnAnUnstableKneeSaysSo(t *testing.T) {
 	r, text := written(t,
 		asRun(t, runstore.OfQueries, runstore.Queries,
 			[]column{{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells}}))
-	knee := r.Judged.Queries.Rows[0].Knee
+	knee := r.Results.Queries.Rows[0].Knee
 	require.NotNil(t, knee)
 	require.False(t, knee.Stable)
 	assert.Contains(t, text,

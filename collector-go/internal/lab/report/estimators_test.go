@@ -87,8 +87,8 @@ func TestReportAndCompareGiveTheSameCost(t *testing.T) {
 	dir := asRun(t, runstore.OfConcurrency, runstore.Queries, []column{c})
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
-	require.Len(t, r.Judged.Concurrency, 1)
-	reported := r.Judged.Concurrency[0]
+	require.Len(t, r.Results.Concurrency, 1)
+	reported := r.Results.Concurrency[0]
 	compared, err := report.Compare(dir, dir, 0.95)
 	require.NoError(t, err)
 	costs := compared.Configurations[0].Marginal

@@ -43,13 +43,18 @@ func total(figures []Figure) Figure {
 	return sum
 }
 
-// each maps figures over times.
-func each(timesMs []int64, figure func(timeMs int64) Figure) []Figure {
-	out := make([]Figure, len(timesMs))
-	for i, t := range timesMs {
-		out[i] = figure(t)
+// each maps a list; the result is never nil, so that JSON has [] and not null.
+func each[T, U any](all []T, of func(T) U) []U {
+	out := make([]U, len(all))
+	for i, one := range all {
+		out[i] = of(one)
 	}
 	return out
+}
+
+// msPerMinute is what a total of seconds rose by in the slice that ends at endMs, as milliseconds a minute.
+func msPerMinute(total runstore.Slices, endMs, sliceMs int64) Figure {
+	return total.Rise(endMs, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs)
 }
 
 // totalOrUnknown is the total; of nothing it is unknown.
@@ -131,17 +136,9 @@ var axisNames = map[runstore.Axis]string{
 	runstore.Queries: simultaneousQueries, runstore.QueriesPerSecond: "queries/s", runstore.RecordsPerSecond: "records/s",
 }
 
-// unitOf is the axis' short name behind a number.
-func unitOf(axis runstore.Axis) string {
-	if axis == runstore.Queries {
-		return "queries"
-	}
-	return axisNames[axis]
-}
-
 // stepName is what a step of a run's file is called.
 func stepName(axis runstore.Axis, s runstore.Step) string {
-	name := tuning.Digits(Figure(s.Value)) + " " + unitOf(axis)
+	name := tuning.Digits(Figure(s.Value)) + " " + axis.Unit()
 	switch {
 	case s.Kind == runstore.TimelineStep:
 		name = "timeline"

@@ -265,11 +265,12 @@ func withComponents(volume tuning.DataRow, components []tuning.Component) (rows 
 // concurrency judges each configuration's steps along the axis of queries; none on another axis.
 func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	for _, row := range r.Rows {
-		c, err := r.concurrencyOf(row)
+		c, err := r.concurrencyOf(row.Configuration)
 		if err != nil {
 			return nil, err
 		}
 		if c != nil {
+			c.Label = row.Label
 			all = append(all, *c)
 		}
 	}
@@ -277,12 +278,12 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 }
 
 // concurrencyOf judges a configuration's steps; nil on another axis, or where none has its CPU.
-func (r *RunReport) concurrencyOf(row RowReport) (*NamedConcurrency, error) {
+func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) {
 	if r.Axis != runstore.Queries {
 		return nil, nil
 	}
 	var rows []tuning.ConcurrencyRow
-	for _, m := range r.withCosts(row.Configuration) {
+	for _, m := range r.withCosts(configuration) {
 		if step := m.concurrency(); step.AverageCPUMsPerMinute.Known() {
 			rows = append(rows, step)
 		}
@@ -294,7 +295,7 @@ func (r *RunReport) concurrencyOf(row RowReport) (*NamedConcurrency, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &NamedConcurrency{row.Label, c, rows}, nil
+	return &NamedConcurrency{Concurrency: c, rows: rows}, nil
 }
 
 // withCosts are the places that the search for the capacity measured, and those of the loads that were measured for

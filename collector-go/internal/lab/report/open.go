@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,43 +18,13 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, manifest := run.Plan, run.Manifest
-	r := &RunReport{
-		Title: cmp.Or(plan.Title, plan.Experiment), Experiment: plan.Experiment, Test: plan.Test,
-		Analysis: plan.Analysis, Axis: plan.Axis, About: plan.About, Verdict: tuning.Inconclusive,
-		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
-		Notes: []string{}, plan: plan,
+	r, err := readRun(run)
+	if err != nil {
+		return nil, err
 	}
-	if r.unanswered = run.Unanswered(); run.Result != nil {
-		run.Result.Doubt(r.unanswered) // older programs took the rate at which the search ended
-		r.Verdict, r.Finished = run.Result.Verdict, true
-		r.Notes = append(r.Notes, run.Result.Notes...)
-	}
-	var before map[string]string
-	for _, t := range run.Trials {
-		trial, err := r.trial(t)
-		if err != nil {
-			return nil, err
-		}
-		values, err := run.Values(t)
-		if err != nil {
-			return nil, err
-		}
-		if trial.Changes = []tuning.Change{}; before != nil {
-			trial.Changes = tuning.DiffSettings(before, values)
-		}
-		if trial.Report == nil { // what it did not live to report did not go away
-			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
-		}
-		if trial.Report != nil {
-			before = values
-		}
-		r.Trials = append(r.Trials, *trial)
-	}
-	r.rows(run.Result)
-	r.compareConfigurations(dir, run)
-	r.Judged = r.judged()
-	r.Notes = append(r.Notes, r.Judged.notes...)
+	r.compareConfigurations(dir)
+	r.Results = r.results()
+	r.Notes = append(r.Notes, r.Results.notes...)
 	r.Caveats = r.caveats()
 	r.Volume = r.volumeReport()
 	return r, nil
@@ -119,10 +88,10 @@ func (r *RunReport) volumeReport() VolumeReport {
 }
 
 // analyses are the documents about all trials together: queries, data volumes, concurrency, cost, timeline,
-// comparisons. The numbers come from r.Judged, which tuning computed; here they only become text, tables and charts.
+// comparisons. The numbers come from r.Results, which tuning computed; here they only become text, tables and charts.
 // The order is that of the report, and takeMainFigure takes the first figure of the first document for the cover.
 func (r *RunReport) analyses() (all []*document.Document) {
-	j := &r.Judged
+	j := &r.Results
 	if len(j.Concurrency) > 1 {
 		all = append(all, &document.Document{
 			Title: "Simultaneous queries: the configurations beside each " +
@@ -181,12 +150,12 @@ func takeMainFigure(analyses []*document.Document) *chart.Figure {
 
 // recommendation is the operating point of each configuration, as Bullet YAML.
 func (r *RunReport) recommendation() []document.Block {
-	if r.Judged.Queries == nil {
+	if r.Results.Queries == nil {
 		return nil
 	}
 	text := ""
 	var unstable []string
-	for _, row := range r.Judged.Queries.Rows {
+	for _, row := range r.Results.Queries.Rows {
 		if row.Recommended == nil {
 			continue
 		}

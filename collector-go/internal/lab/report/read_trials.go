@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -9,18 +10,63 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// trial reads what was measured of one.
-func (r *RunReport) trial(t runstore.Trial) (*TrialReport, error) {
-	out := &TrialReport{
-		Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point,
-		Settings: t.Settings, State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{},
+// readRun reads the trials of a run and puts those of each configuration together, be the run finished, interrupted or
+// under way. What follows from all trials together is left to OpenRunReport, since a comparison does not need it.
+func readRun(run *runstore.Run) (*RunReport, error) {
+	plan, manifest := run.Plan, run.Manifest
+	r := &RunReport{
+		Title: cmp.Or(plan.Title, plan.Experiment), Experiment: plan.Experiment, Test: plan.Test,
+		Analysis: plan.Analysis, Axis: plan.Axis, About: plan.About, Verdict: tuning.Inconclusive,
+		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
+		Notes: []string{}, plan: plan, unanswered: run.Unanswered(),
 	}
-	if err := out.readLaunch(t); err != nil {
+	if run.Result != nil {
+		run.Result.Doubt(r.unanswered) // older programs took the rate at which the search ended
+		r.Verdict, r.Finished = run.Result.Verdict, true
+		r.Notes = append(r.Notes, run.Result.Notes...)
+	}
+	var before map[string]string
+	for _, t := range run.Trials {
+		trial, err := r.readTrial(t)
+		if err != nil {
+			return nil, err
+		}
+		if trial.values, err = run.Values(t); err != nil {
+			return nil, err
+		}
+		if trial.Changes = []tuning.Change{}; before != nil {
+			trial.Changes = tuning.DiffSettings(before, trial.values)
+		}
+		if trial.Report == nil { // what it did not live to report did not go away
+			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
+		} else {
+			before = trial.values
+		}
+		r.Trials = append(r.Trials, *trial)
+	}
+	r.rows(run.Result)
+	return r, nil
+}
+
+// readTrial reads what was measured of a trial, how it was launched, and what its topology reported.
+func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
+	arguments, err := t.Arguments()
+	if err != nil {
+		return nil, err
+	}
+	reported, err := t.ReportedConfig()
+	if err != nil {
 		return nil, err
 	}
 	figures, err := t.Figures()
 	if err != nil {
 		return nil, err
+	}
+	out := &TrialReport{
+		Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point,
+		Settings: t.Settings, State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{},
+		Arguments: append([]runstore.Entry{}, arguments.Shown()...), Launched: arguments.CommandLine(),
+		Reported: reported, dir: t.Dir, figures: figures,
 	}
 	steps := t.Steps
 	if figures != nil {
@@ -125,15 +171,4 @@ func (t TrialReport) measuredSteps() (all []runstore.Step) {
 		all = append(all, s.Step)
 	}
 	return all
-}
-
-// readLaunch reads how the trial was launched, and what its topology reported.
-func (t *TrialReport) readLaunch(trial runstore.Trial) error {
-	arguments, err := trial.Arguments()
-	if err != nil {
-		return err
-	}
-	t.Arguments, t.Launched = append([]runstore.Entry{}, arguments.Shown()...), arguments.CommandLine()
-	t.Reported, err = trial.ReportedConfig()
-	return err
 }

@@ -48,7 +48,7 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 			rows[0].Component.OnHeapMiB, rows[0].Component.OffHeapMiB})
 	again, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
 	require.NoError(t, err)
-	assert.Equal(t, asText(t, r.Judged.Data), asText(t, again))
+	assert.Equal(t, asText(t, r.Results.Data), asText(t, again))
 	assert.Equal(t, 12, again.AuditedTotals)
 	assert.Empty(t, again.Audit, "all components are there, so the totals follow from them")
 }
@@ -77,7 +77,7 @@ func TestDataOfARunThatReportedNoComponents(t *testing.T) {
 	assert.False(t, report.Figure(rows[0].TotalMemoryMiB).Known(), "not 1 MiB, nor 0")
 	again, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
 	require.NoError(t, err)
-	assert.Equal(t, asText(t, r.Judged.Data), asText(t, again))
+	assert.Equal(t, asText(t, r.Results.Data), asText(t, again))
 }
 
 // Points that say nothing of the topology stay what they are: below the limit they would be OK by their latency.
@@ -96,7 +96,7 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 	assert.Equal(t, report.Figure(68_400), table.RecordsPerS)
 	again, err := tuning.AnalyzeQueries(table.Points, r.Tables().QueryGoals)
 	require.NoError(t, err)
-	assert.Equal(t, asText(t, r.Judged.Queries), asText(t, again))
+	assert.Equal(t, asText(t, r.Results.Queries), asText(t, again))
 	row := again.Rows[1]
 	assert.Equal(t, []float64{80, 140}, []float64{*row.Capacity.LastOK, *row.Capacity.FirstFail},
 		"140 queries failed for another reason than their latency")
@@ -129,7 +129,7 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	again, err := tuning.AnalyzeConcurrency(rows, goals, tuning.DefaultConfidence)
 	require.NoError(t, err)
 	assert.Equal(t, tuning.Limited, again.Steps[3].Verdict, "its answers were whole, and it says nothing all the same")
-	reported := r.Judged.Concurrency[0].Concurrency
+	reported := r.Results.Concurrency[0].Concurrency
 	assert.Equal(t, asText(t, reported.Steps), asText(t, again.Steps))
 	assert.Equal(t, reported.Capacity, again.Capacity)
 	assert.Equal(t, reported.BaselineTotalCPUCores, again.BaselineTotalCPUCores)
@@ -154,7 +154,7 @@ func TestTheDocumentsRuns(t *testing.T) {
 		require.NoError(t, err)
 		now, err := report.OpenRunReport(dir)
 		require.NoError(t, err)
-		assert.Equal(t, asText(t, now.Judged), asText(t, then.Judged),
+		assert.Equal(t, asText(t, now.Results), asText(t, then.Results),
 			"type: UPDATE_GOLDEN=1 go test ./internal/lab/report -run DocumentsRuns")
 	}
 }

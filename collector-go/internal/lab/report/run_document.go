@@ -83,7 +83,7 @@ func (r *RunReport) timelineColumns() []rowColumn {
 }
 
 func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
-	for _, t := range r.Judged.Timelines {
+	for _, t := range r.Results.Timelines {
 		if t.configuration == row.Configuration {
 			all = append(all, t.Timeline)
 		}
@@ -336,8 +336,8 @@ func (r *RunReport) Single() (*Single, error) {
 		figures.Settings = append(figures.Settings, runstore.Entry{Key: "-c " + e.Key, Value: e.Value})
 	}
 	out := &Single{Report: &figures, Capacity: r.Rows[0].Capacity, Limiters: r.Rows[0].Limiters}
-	if len(r.Judged.Concurrency) > 0 {
-		out.Cost = r.Judged.Concurrency[0].Concurrency
+	if len(r.Results.Concurrency) > 0 {
+		out.Cost = r.Results.Concurrency[0].Concurrency
 	}
 	return out, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Judged is what follows from all trials of a run together. What the run's analysis is not is null.
-type Judged struct {
+// Results is what follows from all trials of a run together. What the run's analysis is not is null.
+type Results struct {
 	Queries *tuning.Queries `json:"queries,omitempty"`
 	Data    *tuning.Data    `json:"data,omitempty"`
 	// Concurrency is of one configuration each, in the rows' order.
@@ -32,7 +32,7 @@ type Judged struct {
 }
 
 // note adds a note, once.
-func (j *Judged) note(text string) {
+func (j *Results) note(text string) {
 	if text != "" && !slices.Contains(j.notes, text) {
 		j.notes = append(j.notes, text)
 	}
@@ -137,7 +137,7 @@ type RunReport struct {
 	Goals     []tuning.Goal  `json:"goals"`
 	Rows      []RowReport    `json:"rows"`
 	Trials    []TrialReport  `json:"trials"`
-	Judged    Judged         `json:"judged"`
+	Results   Results        `json:"judged"`
 	// Compared are the configurations against the first one.
 	Compared []ComparedConfiguration `json:"compared,omitempty"`
 	Manifest runstore.Manifest       `json:"manifest"`
@@ -189,6 +189,10 @@ type TrialReport struct {
 	Steps    []TrialStep              `json:"steps"`
 	// Report is what its figures and tables are drawn from; null where no step was measured.
 	Report *Report `json:"report"`
+
+	dir     string
+	figures *runstore.Figures // as they were stored; nil where none were kept
+	values  map[string]string // what is compared with another trial's
 }
 
 // TrialStep is a step as it was judged, with what limited it where that was looked at.

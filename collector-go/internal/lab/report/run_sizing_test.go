@@ -33,7 +33,7 @@ func markdownOf(t *testing.T, out string) string {
 // A run of data volumes sizes every component for the most records that were held, and states that it knows no queries.
 func TestTheSizingOfARunOfVolumes(t *testing.T) {
 	r, out := reported(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
-	s := r.Judged.Sizing
+	s := r.Results.Sizing
 	require.NotNil(t, s.Sizing, s.Note)
 	settings := map[string]any{}
 	require.NoError(t, yaml.Unmarshal([]byte(s.YAML), &settings))
@@ -62,7 +62,7 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 // was.
 func TestTheSizingOfARunOfQueries(t *testing.T) {
 	r, out := reported(t, asRun(t, runstore.OfQueries, runstore.Queries, test7(t)))
-	s := r.Judged.Sizing
+	s := r.Results.Sizing
 	require.NotNil(t, s.Sizing, s.Note)
 	assert.Equal(t, 400, s.Sizing.Queries, "a fifth less than 500")
 	settings := map[string]any{}
@@ -99,8 +99,8 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 					[]column{{label: "one", filterBolts: 2, cores: 3, memoryMiB: 100, cells: []cell{
 						{value: 100, latencyMs: 900, recordsPerS: 80, mibPerS: 1, verdict: tuning.Fail},
 						{value: 200, latencyMs: 9, recordsPerS: 80, mibPerS: 1, verdict: tuning.Limited}}}}))
-			require.NotNil(t, r.Judged.Sizing)
-			assert.Nil(t, r.Judged.Sizing.Sizing)
+			require.NotNil(t, r.Results.Sizing)
+			assert.Nil(t, r.Results.Sizing.Sizing)
 			assert.Contains(t, section(t, markdownOf(t, out), "Sizing"), "No configuration follows from this run: "+
 				c.says)
 		})
@@ -108,7 +108,7 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 	r, _ := reported(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{{label: "one", cores: 3, memoryMiB: 100,
 			cells: []cell{{value: 100, latencyMs: 9, verdict: tuning.OK}}}}))
-	assert.Nil(t, r.Judged.Sizing, "nothing is sized from a run about completeness")
+	assert.Nil(t, r.Results.Sizing, "nothing is sized from a run about completeness")
 }
 
 // R/s and MiB/s stand beside each configuration's result, averaged over the time in which it was measured.

@@ -84,7 +84,7 @@ func (r *RunReport) repeatBlocks() []document.Block {
 			return shown(r.Figures[i].Spread)
 		}))
 	}
-	if len(r.Judged.Repeats) == 0 {
+	if len(r.Results.Repeats) == 0 {
 		return nil
 	}
 	return []document.Block{
@@ -92,7 +92,7 @@ func (r *RunReport) repeatBlocks() []document.Block {
 			"The mean of the launches, in brackets the least and the most of them and how many (n) there are; " +
 				"report.json has their standard deviation too. The figures and fits above are of the means.",
 		),
-		document.Tabled(document.TableOf(r.Judged.Repeats, columns...).WithoutBlank()),
+		document.Tabled(document.TableOf(r.Results.Repeats, columns...).WithoutBlank()),
 	}
 }
 
@@ -107,11 +107,11 @@ func verdictsText(all []tuning.Verdict) string {
 
 // Tables are the run's.
 func (r *RunReport) Tables() Tables {
-	t := r.Judged.tables
-	for _, c := range slices.Concat(r.Judged.Concurrency, r.Judged.Costs) {
+	t := r.Results.tables
+	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
 		t.Concurrency = append(t.Concurrency, c.table())
 	}
-	t.QueryGoals, t.Notes = r.queryGoals(), append([]string{}, r.Judged.notes...)
+	t.QueryGoals, t.Notes = r.queryGoals(), append([]string{}, r.Results.notes...)
 	if !r.Finished {
 		t.Notes = append(t.Notes, "the run has not ended: its table is as far as it came")
 	}

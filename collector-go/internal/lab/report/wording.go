@@ -30,7 +30,7 @@ func (r *RunReport) lead() string {
 // Answer is what the run came to in lines, beside its verdict and its capacity: what a query costs, and what limited
 // each configuration.
 func (r *RunReport) Answer() (lines []string) {
-	for _, c := range slices.Concat(r.Judged.Concurrency, r.Judged.Costs) {
+	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
 		for _, line := range costFindings(c.Concurrency) {
 			lines = append(lines, "  "+c.Label+": "+strings.ToLower(line[:1])+line[1:])
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // sizing is that of a run of data volumes or of queries; nil for others.
-func (r *RunReport) sizing(j *Judged) *RunSizing {
+func (r *RunReport) sizing(j *Results) *RunSizing {
 	var s *RunSizing
 	var err error
 	switch r.Analysis {
@@ -47,7 +47,7 @@ func (r *RunReport) demand(recordsPerS Figure, queries int) tuning.Demand {
 }
 
 // sizeData sizes for the most records that were held, with the queries that ran beside them.
-func (r *RunReport) sizeData(j *Judged) (*RunSizing, error) {
+func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	volumes, queries := j.tables.Volumes, r.plan.Load.Queries
 	s := &RunSizing{NotKnown: []string{
 		fmt.Sprintf(
@@ -92,7 +92,7 @@ func (r *RunReport) recordsHeadroom() string {
 }
 
 // sizeQueries sizes for the most queries that were held, less the headroom, at the test's record rate.
-func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
+func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	s := &RunSizing{NotKnown: []string{
 		"What more records/s ask for: all components but the filter bolts are as they were in this run.",
 	}}
@@ -153,7 +153,7 @@ var otherRun = map[runstore.Analysis]string{
 
 // sizingBlocks are the section of the report.
 func (r *RunReport) sizingBlocks() []document.Block {
-	s := r.Judged.Sizing
+	s := r.Results.Sizing
 	if s == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (r *RunReport) sizingBlocks() []document.Block {
 	}
 }
 
-func (r *RunReport) judged() (j Judged) {
+func (r *RunReport) results() (j Results) {
 	var err error
 	switch r.Analysis {
 	case runstore.OfQueries:
@@ -222,7 +222,7 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 	return all
 }
 
-func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
+func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	if r.Axis != runstore.Queries {
 		j.note(
 			"the steps are of " + r.axis() + ", not of simultaneous queries: they show no capacity over filter bolts")
@@ -260,7 +260,7 @@ func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 }
 
 // volumes takes, for each rate, the smallest configuration that held it: a row for each of its components.
-func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
+func (r *RunReport) volumes(j *Results) (rows []tuning.DataRow) {
 	best := map[float64]tuning.DataRow{}
 	configurations := map[float64]int{}
 	for _, row := range r.Rows {
