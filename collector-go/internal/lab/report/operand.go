@@ -235,8 +235,8 @@ func (s measuredStep) resultSizes() []Figure {
 	return each(returned, func(o load.Outcome) Figure { return Figure(o.Records) })
 }
 
-// queryLatencies are those of the queries that returned. Of those that gave no answer they are lower bounds: how long
-// the query had taken when it was given up (load.Latencies).
+// queryLatencies are those of the queries that returned. A query without an answer counts with the time until its end,
+// which is a lower bound (load.Latencies).
 func (s measuredStep) queryLatencies() []Figure {
 	return each(s.ended(load.Returned, load.TimedOut, load.Unfinished, load.NotSubmitted),
 		func(o load.Outcome) Figure { return Figure(o.Latency().Microseconds()) / 1000 })
