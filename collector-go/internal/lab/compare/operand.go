@@ -2,8 +2,8 @@
 // the guard against regressions. The statistics belong to tuning, also whether a change is clear (Difference.Clear). It
 // takes values; it does not know from which files they come, nor how a comparison is shown (report does both).
 //
-// Start reading at Operands in comparison.go, then Configurations in change.go. Comparison.Guard judges a comparison with
-// a baseline.
+// Start reading at Operands in comparison.go, then Configurations in change.go. Comparison.Guard judges a comparison
+// with a baseline.
 package compare
 
 import (
