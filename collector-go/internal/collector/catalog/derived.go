@@ -47,7 +47,7 @@ func (s *State) announceMadeFrom(raw *metric.Raw, of *template) {
 		for _, id := range s.candidates.of(s.renamed(raw, of, name).Hash()) {
 			other := s.entries.get(id)
 			base := s.template(other)
-			if other.is(asleep) || base.name() != name {
+			if other.is(inactive) || base.name() != name {
 				continue
 			}
 			if base.rule.Series.Kind == metric.KindDistribution {
@@ -110,6 +110,7 @@ func (s *State) classicTaken(e *entry) bool {
 	return e.is(unknown) && e.raw.Shape == metric.ShapeHistogram && s.classicTaker(e) != nil
 }
 
+// classicTaker returns the metric that has such a name, or nil if there is none.
 func (s *State) classicTaker(e *entry) *entry {
 	name := s.template(e).name()
 	for _, end := range classicEnds {

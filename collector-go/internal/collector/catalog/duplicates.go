@@ -10,13 +10,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Several series may have the same story: Storm's heap and the sampler's, one metric at two intervals, two names that
-// become one. At any time one of those that are awake is stored. Which one depends on the names alone, not on the
-// order in which they came.
+// Several series may report the same value: Storm's heap and the sampler's, one metric at two intervals, or two names
+// that map to one. At any time one of the active ones is stored. Which one depends on their names alone, not on the
+// order in which they arrived.
 
-// wake activates a series. The series may say something new about its topology, in which case all names of the topology
-// are read again first.
-func (s *State) wake(id uint32) {
+// activate marks a series as active and decides about its duplicates. The series may reveal something new about its
+// topology, in which case all names of the topology are read again first.
+func (s *State) activate(id uint32) {
 	e := s.entries.get(id)
 	t := s.topology(e.raw.Topology)
 	again := t.known.guess(e.raw)
@@ -27,24 +27,24 @@ func (s *State) wake(id uint32) {
 	if again {
 		s.reread(t)
 	}
-	s.rouse(id)
+	s.setActive(id)
 }
 
-// rouse activates a series that says nothing new about its topology.
-func (s *State) rouse(id uint32) {
+// setActive is activate for a series that reveals nothing new about its topology.
+func (s *State) setActive(id uint32) {
 	e := s.entries.get(id)
-	e.set(asleep, false)
+	e.set(inactive, false)
 	s.decide(e.hash)
 }
 
-// sleep deactivates a series until a sample of it arrives. Nothing is decided again, because sleep is called only for
-// all series of a topology together.
-func (s *State) sleep(id uint32) {
+// deactivate excludes a series from the candidates until a sample of it arrives. Its duplicates are not decided again,
+// because it is called only for all series of a topology together.
+func (s *State) deactivate(id uint32) {
 	e := s.entries.get(id)
-	if e.is(asleep) {
+	if e.is(inactive) {
 		return
 	}
-	e.set(asleep, true)
+	e.set(inactive, true)
 	was := e.outcome
 	s.settle(e, Verdict{Outcome: Inactive})
 	if was == Stored {
@@ -57,22 +57,22 @@ func (s *State) sleep(id uint32) {
 // allocating.
 func (s *State) decide(hash uint64) {
 	if id, alone := s.candidates.alone[hash]; alone {
-		if e := s.entries.get(id); !e.is(asleep) {
+		if e := s.entries.get(id); !e.is(inactive) {
 			s.judge(id, e, s.verdict(e, nil))
 		}
 		return
 	}
-	awake := make([]uint32, 0, 4)
+	active := make([]uint32, 0, 4)
 	for _, id := range s.candidates.of(hash) {
-		if !s.entries.get(id).is(asleep) {
-			awake = append(awake, id)
+		if !s.entries.get(id).is(inactive) {
+			active = append(active, id)
 		}
 	}
-	awake = s.newest(awake)
-	slices.SortFunc(awake, func(a, b uint32) int { return s.compare(a, b) })
-	for i := len(awake) - 1; i >= 0; i-- {
-		e := s.entries.get(awake[i])
-		s.judge(awake[i], e, s.verdict(e, s.winner(awake[:i], e)))
+	active = s.newest(active)
+	slices.SortFunc(active, func(a, b uint32) int { return s.compare(a, b) })
+	for i := len(active) - 1; i >= 0; i-- {
+		e := s.entries.get(active[i])
+		s.judge(active[i], e, s.verdict(e, s.winner(active[:i], e)))
 	}
 }
 
@@ -188,7 +188,7 @@ func (s *State) compareNames(first, second *entry) int {
 		cmp.Compare(first.raw.Key, second.raw.Key))
 }
 
-// order puts false before true.
+// order compares two booleans for a sort: false comes first.
 func order(first, second bool) int {
 	switch {
 	case first == second:
@@ -262,7 +262,7 @@ func (s *State) settle(e *entry, v Verdict) (hashes []uint64) {
 			continue
 		}
 		for _, id := range s.yielding.of(claim) {
-			if other := s.entries.get(id); other != e && !other.is(asleep) {
+			if other := s.entries.get(id); other != e && !other.is(inactive) {
 				hashes = append(hashes, other.hash)
 			}
 		}

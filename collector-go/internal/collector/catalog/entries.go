@@ -20,14 +20,15 @@ type entry struct {
 	source  int8 // as reading has it
 }
 
-// Traits of an entry. All but asleep are its template's.
+// Traits of an entry. All but inactive are copied from its template, so that the checks that run for each candidate need
+// no lookup of the template.
 const (
 	yields uint8 = 1 << iota
 	makes        // others yield to it
 	unknown
 	exact
 	spread // its name may be one that is made from another
-	asleep
+	inactive
 )
 
 func (e *entry) is(trait uint8) bool { return e.traits&trait != 0 }
@@ -54,6 +55,8 @@ type entries struct {
 
 const chunkEntries = 256
 
+// entryChunk holds the entries of 256 neighbouring ids. It is dropped when its last entry is removed, so a State's memory
+// follows the number of series that it knows and not the highest id.
 type entryChunk struct {
 	rows  [chunkEntries]entry
 	known int
@@ -61,7 +64,7 @@ type entryChunk struct {
 
 func newEntries() entries { return entries{chunks: make(map[uint32]*entryChunk)} }
 
-// get is the entry of an id, nil where there is none; valid until it is removed.
+// get returns the entry of an id, or nil if there is none. The pointer is valid until the entry is removed.
 func (es *entries) get(id uint32) *entry {
 	if c := es.chunks[id/chunkEntries]; c != nil && c.rows[id%chunkEntries].raw != nil {
 		return &c.rows[id%chunkEntries]
@@ -69,7 +72,7 @@ func (es *entries) get(id uint32) *entry {
 	return nil
 }
 
-// add makes an entry of an id that has none.
+// add makes the entry of an id that has none yet.
 func (es *entries) add(id uint32, raw *metric.Raw) *entry {
 	c := es.chunks[id/chunkEntries]
 	if c == nil {
@@ -83,7 +86,7 @@ func (es *entries) add(id uint32, raw *metric.Raw) *entry {
 	return e
 }
 
-// remove takes an entry out that is there.
+// remove deletes an entry that exists.
 func (es *entries) remove(id uint32) {
 	c := es.chunks[id/chunkEntries]
 	c.rows[id%chunkEntries] = entry{}
@@ -93,7 +96,7 @@ func (es *entries) remove(id uint32) {
 	}
 }
 
-// all are the entries by rising id; the one that is at hand may be removed.
+// all iterates over the entries by rising id. The loop may remove the entry that it was given.
 func (es *entries) all() iter.Seq2[uint32, *entry] {
 	return func(yield func(uint32, *entry) bool) {
 		for _, number := range slices.Sorted(maps.Keys(es.chunks)) {

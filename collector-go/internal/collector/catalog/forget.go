@@ -12,19 +12,21 @@ import (
 func (s *State) Forget(ids []uint32) []Change {
 	s.changes = s.changes[:0]
 	var hashes []uint64 // of candidates that are to be decided again
+	// The forgotten series of a topology's own whose names may be made from others from now on. They are kept apart,
+	// because the entries are gone when the names are announced.
 	type own struct {
 		raw *metric.Raw
 		of  *template
 	}
-	var owns []own // of a topology's own, whose names may be made from others from now on
+	var owns []own
 	topologies := map[string]bool{}
 	for _, id := range ids {
 		e := s.entries.get(id)
 		if e == nil {
 			continue
 		}
-		if !e.is(asleep) {
-			e.set(asleep, true)
+		if !e.is(inactive) {
+			e.set(inactive, true)
 			hashes = append(append(hashes, e.hash), s.settle(e, Verdict{Outcome: Inactive})...)
 			if e.is(spread) {
 				owns = append(owns, own{e.raw, s.template(e)})

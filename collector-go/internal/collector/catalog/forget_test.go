@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A series that was idle for a day comes back under another id: that is stored, though the first was awake when it was
+// A series that was idle for a day comes back under another id: that is stored, though the first was active when it was
 // forgotten.
 func TestASeriesThatComesBackIsStored(t *testing.T) {
 	s := NewState(DefaultOptions())

@@ -14,7 +14,7 @@ func newIDsByHash() idsByHash {
 	return idsByHash{alone: make(map[uint64]uint32), lists: make(map[uint64][]uint32)}
 }
 
-// of is the ids of a hash.
+// of returns the ids of a hash. The list belongs to the index: a caller copies it before it changes an element.
 func (c *idsByHash) of(hash uint64) []uint32 {
 	if id, is := c.alone[hash]; is {
 		return []uint32{id}
@@ -35,7 +35,8 @@ func (c *idsByHash) remove(hash uint64, id uint32) {
 	c.set(hash, slices.DeleteFunc(slices.Clone(c.of(hash)), func(other uint32) bool { return other == id }))
 }
 
-// prune removes the ids that are gone.
+// prune removes the ids for which gone reports true, in one pass over the whole index. It serves the removal of many
+// series at once, where remove would copy each list again and again.
 func (c *idsByHash) prune(gone func(uint32) bool) {
 	for hash, id := range c.alone {
 		if gone(id) {
@@ -47,6 +48,7 @@ func (c *idsByHash) prune(gone func(uint32) bool) {
 	}
 }
 
+// set files a hash under the form that its number of ids calls for, so that no hash is ever in both maps.
 func (c *idsByHash) set(hash uint64, ids []uint32) {
 	delete(c.alone, hash)
 	delete(c.lists, hash)

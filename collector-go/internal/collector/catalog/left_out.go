@@ -37,7 +37,7 @@ func (s *State) NotStored(topology string) (names []NotStored, more int) {
 	}
 	counted := map[NotStored]int{}
 	for _, id := range t.series {
-		if e := s.entries.get(id); !e.is(asleep) {
+		if e := s.entries.get(id); !e.is(inactive) {
 			s.notStored(e, func(n NotStored) { counted[n]++ })
 		}
 	}

@@ -16,6 +16,7 @@ type row struct {
 	releases  releases // of Storm, in which it comes
 }
 
+// label is a label that a row states, or that a placeholder of its patterns matched.
 type label struct{ name, value string }
 
 // leavingRow is a leaving, ready for matching.
@@ -156,6 +157,8 @@ func (r *row) holds(raw *metric.Raw, how reading) bool {
 	return said == r.temporality
 }
 
+// match compares a name and a key with the row's patterns, and returns the labels of the series. It decides by the text
+// alone; holds decides whether the row applies to the sender.
 func (r *row) match(name, key string, how reading) ([]label, bool) {
 	inName, ok := r.name.match(name)
 	if !ok {
@@ -205,7 +208,8 @@ func (r *row) matchExpanded(raw *metric.Raw, how reading) ([]label, bool) {
 	return r.said(nil, inKey, how)
 }
 
-// partsByUnderscore states that a key is not taken for the rest of a longer name where an underscore parts them.
+// partsByUnderscore reports whether an underscore may separate the row's name from a key. For other rows the key could
+// as well be the rest of a longer name that somebody else uses.
 func (r *row) partsByUnderscore() bool {
 	return strings.HasPrefix(r.source.name, "__") || strings.Join(r.key.literals, "") != ""
 }
@@ -245,7 +249,7 @@ func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	return said, true
 }
 
-// partAt parts a source from its stream at another colon than the first.
+// partAt splits a source from its stream at another colon than the first, for components whose names have colons.
 func partAt(source, stream *string, colon int) {
 	text := *source + ":" + *stream
 	at := -1
@@ -342,8 +346,8 @@ var families = []string{"ZGC", "G1", "Shenandoah", "GPGC", "Epsilon"}
 // collectorName is the JVM's own name of a collector: Storm until 2.1 leaves out its spaces, and from 2.2 on writes
 // them as hyphens.
 func collectorName(name string) string {
-	if whole, ok := squeezed[name]; ok {
-		return whole
+	if full, ok := squeezed[name]; ok {
+		return full
 	}
 	for _, family := range families {
 		if rest, found := strings.CutPrefix(name, family); found && rest != "" && !strings.ContainsAny(rest, " -") {

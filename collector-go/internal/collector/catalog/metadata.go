@@ -2,7 +2,8 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// Description is what Prometheus' metadata endpoint returns for a metric.
+// Description is what Prometheus' metadata endpoint returns for a metric. The page and Grafana's query builder show it,
+// so its Help is the sentence of METRICS.md and never a second wording of it.
 type Description struct {
 	Type string // gauge, counter or histogram
 	Help string
@@ -12,7 +13,8 @@ type Description struct {
 }
 
 // Metadata describes every metric that has a name of ours, by name. It includes the metrics that are derived from
-// others, such as the least sample of a slice.
+// others, such as the least sample of a slice. A topology's own metrics are not in it, because nothing is known about
+// them but their names.
 func Metadata() map[string]Description {
 	all := make(map[string]Description, 2*len(metrics))
 	for i := range metrics {

@@ -124,7 +124,7 @@ func writeUpdates(b *strings.Builder) {
 		"however long that takes: it says nothing of what came after that. One that is sampled is set by sampled tuples alone (topology.stats.sample.rate).\n\n")
 	b.WriteString("| gauge | set | over | held | sampled |\n|---|---|---|---|---|\n")
 	for i := range metrics {
-		if u, known := UpdateOf(metrics[i].name); known {
+		if u, known := updates[metrics[i].name]; known {
 			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", metrics[i].name, u.Set, cmp.Or(u.Over, "the moment"),
 				yes(u.Held), yes(u.Sampled))
 		}
@@ -144,7 +144,7 @@ func TestEachOfStormsGaugesSaysHowItIsUpdated(t *testing.T) {
 		m := &metrics[i]
 		foreign := m.kind == metric.KindGauge && strings.HasPrefix(m.name, "storm_") ||
 			m.name == "bullet_source_partition_lag_records"
-		u, known := UpdateOf(m.name)
+		u, known := updates[m.name]
 		assert.Equal(t, foreign, known, m.name)
 		assert.Equal(t, m.is(sampled) && foreign, u.Sampled, m.name)
 	}

@@ -23,7 +23,8 @@ func TopologyInfo(topology string, info *bulletmetricsv1.TopologyInfo) metric.Se
 		"plugin_version", info.GetPluginVersion())
 }
 
-// FactsOf are what a sender states of a topology that decides how its names are read.
+// FactsOf returns the facts about a topology that decide how its names are read: its Storm release, and which of its
+// components are spouts. Everything else that a sender states is for the registry.
 func FactsOf(info *bulletmetricsv1.TopologyInfo) Facts {
 	f := Facts{Storm: info.GetStormVersion()}
 	for _, c := range info.GetComponents() {

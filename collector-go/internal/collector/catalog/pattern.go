@@ -24,7 +24,8 @@ func parsePattern(text string) pattern {
 	}
 }
 
-// match returns the texts that stand for the labels, in their order.
+// match returns the texts that stand for the labels, in the order of the pattern. It reports false if the text does not
+// match; the texts are substrings of the text, not copies.
 func (p pattern) match(text string) ([]string, bool) {
 	if len(p.labels) == 0 {
 		return nil, text == p.literals[0]
@@ -50,5 +51,5 @@ func (p pattern) match(text string) ([]string, bool) {
 	return append(values, text), text != ""
 }
 
-// plain states that a pattern matches the empty text alone.
+// plain reports whether a pattern matches only the empty text. A row with a plain key is for a number, not for a map.
 func (p pattern) plain() bool { return len(p.labels) == 0 && p.literals[0] == "" }

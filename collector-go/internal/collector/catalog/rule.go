@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Reasons for which samples are left out (another series has the same value) or refused (they are of no use).
+// Reasons for which samples are left out (another series has the same value) or refused (they are of no use). They are
+// values of the label reason in metrics and of NotStored in the HTTP API, so they never change.
 const (
 	ReasonSampler     = "sampler"      // left out: the worker's own sampler reports it
 	ReasonRepeat      = "repeat"       // left out: it comes at a shorter interval, or by a better name
@@ -18,7 +19,8 @@ const (
 	ReasonUndefined   = "undefined"    // refused: its series was never defined
 )
 
-// reasons are all of them, and none at first; an entry has a reason's place.
+// reasons lists all of them; the first means that there is no reason. An entry stores the index in one byte instead of
+// a string of 16. The order is free, because no index is written to disk.
 var reasons = [...]string{"", ReasonSampler, ReasonRepeat, ReasonDerived, ReasonCollision, ReasonSeriesLimit,
 	ReasonUndefined, ReasonOwnName}
 

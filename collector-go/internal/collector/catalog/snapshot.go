@@ -32,6 +32,8 @@ func (s *State) Snapshot() []byte {
 	return e.Finish()
 }
 
+// writeStarts writes what is known of a topology across its runs. Only stated components are written: guessed ones
+// follow from the names of its series, which are activated one by one when the snapshot is read.
 func writeStarts(e *metric.Encoder, name string, t *topology) {
 	e.String(name)
 	e.Uint(uint64(len(t.starts)))
@@ -54,9 +56,10 @@ func writeNames(e *metric.Encoder, names map[string]bool) {
 	}
 }
 
+// writeEntry writes what a series is known by and whether it is active. Everything else about it follows from these.
 func writeEntry(e *metric.Encoder, id uint32, known *entry) {
 	e.Uint(uint64(id))
-	e.Bool(known.is(asleep))
+	e.Bool(known.is(inactive))
 	e.Raw(*known.raw)
 }
 
@@ -68,7 +71,8 @@ func writeCounts(e *metric.Encoder, counts map[string]uint64) {
 	}
 }
 
-// Restore reads a Snapshot. It decides again which series are stored, by this program's table.
+// Restore reads a Snapshot. It decides again which series are stored, by this program's table. An error names what is
+// wrong with the snapshot; the feed then starts without a checkpoint and reads the journal instead.
 func Restore(data []byte, o Options) (*State, error) {
 	d, v, err := metric.NewDecoder(data, magic, version)
 	if err != nil {
@@ -100,7 +104,7 @@ func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 		t.storm = t.known.releases()
 	}
 	for range d.Count(1) {
-		id, asleep, raw := here(d.Uint32()), d.Bool(), d.Raw()
+		id, wasInactive, raw := here(d.Uint32()), d.Bool(), d.Raw()
 		if d.Err() != nil {
 			return
 		}
@@ -109,8 +113,8 @@ func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 			return
 		}
 		s.enter(id, &raw)
-		if !asleep {
-			s.wake(id)
+		if !wasInactive {
+			s.activate(id)
 		}
 	}
 	s.changes = nil
@@ -137,12 +141,12 @@ func readCounts(d *metric.Decoder, counts map[string]uint64) {
 
 // Resume returns every verdict that is not Inactive, those that take a series away first. A feed applies them after it
 // restored catalogue and slicer, so that a program with a newer table than the one that wrote the checkpoint acts by
-// its own; of those that store a series only where the slicer has it, as for the others Judge says so when they are
-// heard.
+// its own table. A feed may ignore Stored for a series that the slicer does not hold: Judge announces it again with the
+// series' next sample.
 func (s *State) Resume() []Change {
 	s.changes = s.changes[:0]
 	for id, e := range s.entries.all() {
-		if !e.is(asleep) && e.outcome != Stored {
+		if !e.is(inactive) && e.outcome != Stored {
 			s.announce(id, e)
 		}
 	}
@@ -154,5 +158,5 @@ func (s *State) Resume() []Change {
 	return s.changes
 }
 
-// CheckVersion returns a format.ErrNewer if a newer program wrote the snapshot, of which the first bytes suffice.
+// CheckVersion returns a format.ErrNewer if a newer program wrote the snapshot. The first bytes of the snapshot suffice.
 func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

@@ -1,9 +1,9 @@
 // Package catalog maps what Storm, Bullet and our own plugin send to the metrics that users see. For each series it
 // knows the canonical name, the labels, what the number counts from, and its unit.
 //
-// It owns two things. The first is the table of metrics (metrics.go), of their sources (sources.go) and of how Storm
-// updates them (updates.go); proto/METRICS.md is made from it. The second is State: for each feed it decides which
-// series is stored if several series report the same value.
+// It owns two things. The first is the table of metrics (metrics.go) and of their sources (sources.go); a test makes
+// proto/METRICS.md from it. The second is State: for each feed it decides which series is stored if several series
+// report the same value.
 //
 // The catalogue knows nothing about time, slices or stores. Its answers depend on names and on what senders state about
 // their topologies, never on sample values or on the clock. Replaying the journal therefore gives the same answers
@@ -32,7 +32,7 @@ const (
 	Stored   Outcome = iota + 1 // sliced by its rule
 	LeftOut                     // another series has the same
 	Refused                     // of no use
-	Inactive                    // not heard since its topology was started again; Judge wakes it
+	Inactive                    // not heard since its topology was started again; Judge activates it
 )
 
 // Verdict is the catalogue's decision about a series. It may change when another series appears or disappears.
@@ -140,11 +140,11 @@ func NewState(o Options) *State {
 // copy would take half of the memory of a series. The result is valid until the next call.
 func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	s.changes = s.changes[:0]
-	if s.entries.get(id) != nil || !s.room() {
+	if s.entries.get(id) != nil || !s.hasCapacity() {
 		return nil
 	}
 	s.enter(id, raw)
-	s.wake(id)
+	s.activate(id)
 	return s.changes
 }
 
@@ -173,7 +173,7 @@ func (s *State) TopologyStarted(name, id string) []Change {
 		return nil
 	}
 	for _, series := range t.series {
-		s.sleep(series)
+		s.deactivate(series)
 	}
 	t.known = newKnown()
 	s.reread(t)
@@ -192,8 +192,8 @@ func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	if e == nil {
 		return s.count(Verdict{Outcome: Refused, Reason: s.reasonUnknown()}, samples), nil
 	}
-	if e.is(asleep) {
-		s.wake(id)
+	if e.is(inactive) {
+		s.activate(id)
 	} else if e.outcome == Stored {
 		s.announce(id, e)
 	}
@@ -259,7 +259,7 @@ func (s *State) file(id uint32, e *entry) {
 	e.source = int8(min(t.known.source(e.raw), math.MaxInt8))
 	of := s.template(e)
 	e.outcome = Inactive
-	e.set(asleep, true)
+	e.set(inactive, true)
 	e.set(yields, len(of.yields) > 0)
 	e.set(makes, len(of.makes) > 0)
 	e.set(unknown, of.unknown)
@@ -318,20 +318,21 @@ func (t *topology) heard(id string) bool {
 	return len(t.starts) == 1
 }
 
-// room makes sure that one more series fits, if need be by forgetting inactive ones.
-func (s *State) room() bool {
+// hasCapacity reports whether one more series fits. At the limit it forgets inactive ones first.
+func (s *State) hasCapacity() bool {
 	if s.entries.known >= s.limit {
-		s.forgetSleepers()
+		s.forgetInactive()
 	}
 	return s.entries.known < s.limit
 }
 
-func (s *State) forgetSleepers() {
+// forgetInactive drops every inactive series. It runs only when the limit is reached, so that a pass over all entries
+// and indexes is paid for by many series at once.
+func (s *State) forgetInactive() {
 	for id, e := range s.entries.all() {
-		if !e.is(asleep) {
-			continue
+		if e.is(inactive) {
+			s.entries.remove(id)
 		}
-		s.entries.remove(id)
 	}
 	gone := func(id uint32) bool { return s.entries.get(id) == nil }
 	for _, t := range s.topologies {
@@ -346,20 +347,20 @@ func (s *State) forgetSleepers() {
 // any series is stored, or two series could briefly have one name.
 func (s *State) reread(t *topology) {
 	type before struct {
-		of    *template
-		was   Outcome
-		awake bool
+		of     *template
+		was    Outcome
+		active bool
 	}
 	all := make([]before, len(t.series))
 	for i, id := range t.series {
 		e := s.entries.get(id)
-		all[i] = before{s.template(e), e.outcome, !e.is(asleep)}
+		all[i] = before{s.template(e), e.outcome, !e.is(inactive)}
 		s.settle(e, Verdict{Outcome: Inactive})
 		s.unfile(id, e)
 	}
 	s.refile(t)
 	for i, id := range t.series {
-		t.known.old = t.known.old || all[i].awake && s.template(s.entries.get(id)).old
+		t.known.old = t.known.old || all[i].active && s.template(s.entries.get(id)).old
 	}
 	if t.known.releases() != t.storm {
 		for _, id := range t.series {
@@ -367,13 +368,13 @@ func (s *State) reread(t *topology) {
 		}
 		s.refile(t)
 	}
-	mark := len(s.changes)
+	announced := len(s.changes)
 	for i, id := range t.series {
-		if all[i].awake {
-			s.rouse(id)
+		if all[i].active {
+			s.setActive(id)
 		}
 	}
-	s.changes = s.changes[:mark] // their end alone counts
+	s.changes = s.changes[:announced] // only the final verdicts are announced
 	for i, id := range t.series {
 		e := s.entries.get(id)
 		switch {

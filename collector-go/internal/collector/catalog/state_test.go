@@ -34,7 +34,7 @@ func sampledGC() metric.Raw {
 func say(changes []Change) (said []string) {
 	for _, c := range changes {
 		outcome := map[Outcome]string{Stored: "stored", LeftOut: "left out:", Refused: "refused:",
-			Inactive: "dormant"}[c.Verdict.Outcome]
+			Inactive: "inactive"}[c.Verdict.Outcome]
 		said = append(said, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.ID, outcome, c.Verdict.Reason)))
 	}
 	return said
@@ -75,7 +75,7 @@ func TestTheShorterIntervalIsStored(t *testing.T) {
 
 	// Submitted again under its name, the topology reports once a minute.
 	assert.Empty(t, s.TopologyStarted("bullet", "bullet-1-100"), "the first id is nothing new")
-	assert.Equal(t, []string{"8 dormant"}, say(s.TopologyStarted("bullet", "bullet-2-200")))
+	assert.Equal(t, []string{"8 inactive"}, say(s.TopologyStarted("bullet", "bullet-2-200")))
 	assert.Empty(t, s.TopologyStarted("bullet", "bullet-1-100"), "an old id said again")
 	verdict, changes := s.Judge(7)
 	assert.Equal(t, Stored, verdict.Outcome)
@@ -144,7 +144,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	verdict, _ := s.Judge(3)
 	assert.Equal(t, ReasonSeriesLimit, verdict.Reason)
 
-	// What sleeps makes room.
+	// Inactive series are forgotten when the limit is reached.
 	s.TopologyStarted("bullet", "bullet-2-200")
 	s.Judge(2)
 	assert.Equal(t, []string{"3 stored"}, say(s.Define(3, new(sampledHeap()))))
@@ -152,7 +152,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, ReasonSeriesLimit, verdict.Reason, "1 was forgotten")
 }
 
-// Which of several series is stored depends on which are awake, not on the order in which they came; and a restored
+// Which of several series is stored depends on which are active, not on the order in which they came; and a restored
 // state knows the same.
 func TestVerdictsDoNotDependOnOrder(t *testing.T) {
 	all := []metric.Raw{heap(60_000), heap(10_000), sampledHeap(), sampledGC(), heap(0)}

@@ -52,6 +52,8 @@ const (
 	ofItsTask
 )
 
+// templateKey is everything that decides which template a series has. Two series that differ only in topology, worker,
+// component or task have equal keys, unless their names are read differently.
 type templateKey struct {
 	name, key   string
 	shape       metric.Shape
@@ -78,7 +80,7 @@ func newTemplates() templates {
 	return templates{known: make(map[templateKey]*template), builder: labels.NewScratchBuilder(8)}
 }
 
-// of is the template of a series.
+// of returns the template of a series. A template stays valid after the cache was emptied, because it is immutable.
 func (t *templates) of(raw *metric.Raw, how reading) *template {
 	key := templateKey{raw.Name, raw.Key, raw.Shape, raw.Temporality, how}
 	if known := t.known[key]; known != nil {
@@ -92,7 +94,7 @@ func (t *templates) of(raw *metric.Raw, how reading) *template {
 	return made
 }
 
-// labelsOf are the labels of a template's series.
+// labelsOf makes the labels of a series. They are sorted, because the parts of a template are.
 func (t *templates) labelsOf(of *template, raw *metric.Raw) labels.Labels {
 	t.builder.Reset()
 	for i := range of.labels {

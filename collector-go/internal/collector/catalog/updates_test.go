@@ -1,9 +1,9 @@
 package catalog
 
-// Update says how one of Storm's gauges gets its value, read from the source of the releases 1.0.0 to 2.8.8. A user
-// needs it to know what a sample means. A held gauge keeps its last value: an idle bolt goes on reporting the capacity
-// that it had when it was busy.
-type Update struct {
+// gaugeUpdate says how one of Storm's gauges gets its value, read from the source of the releases 1.0.0 to 2.8.8. A user
+// needs it to know what a sample means, and proto/METRICS.md prints it. A held gauge keeps its last value: an idle bolt
+// goes on reporting the capacity that it had when it was busy.
+type gaugeUpdate struct {
 	// Set is when its value is computed, and from what.
 	Set string
 	// Over is the time that its value is about; "" for a moment.
@@ -13,12 +13,6 @@ type Update struct {
 	Held bool
 	// Sampled states that it is set by sampled tuples alone (topology.stats.sample.rate, one in twenty unless set).
 	Sampled bool
-}
-
-// UpdateOf returns how a gauge of Storm is updated, and false for any other metric.
-func UpdateOf(name string) (Update, bool) {
-	u, known := updates[name]
-	return u, known
 }
 
 const (
@@ -33,7 +27,7 @@ const (
 // updates are of org.apache.storm.metrics2.TaskMetrics and RollingAverageGauge, stats.BoltExecutorStats,
 // utils.JCQueueMetrics and DisruptorQueue, metric.internal.RateTracker, metric.SystemBolt, metrics2.cgroup,
 // messaging.netty.Client and daemon.worker.BackPressureTracker.
-var updates = map[string]Update{
+var updates = map[string]gaugeUpdate{
 	"storm_capacity_ratio": {Set: "the mean of the last 3 values, each computed when a sampled tuple was executed: mean execute latency times tuples executed, over the time; in which a value that did not come yet counts 0. For an executor, reported by its first task",
 		Over: "the last 10 minutes before the tuple, or the worker's uptime where that is less", Held: true, Sampled: true},
 	"storm_execute_latency_seconds":          {Set: lastThree, Over: overLast3, Held: true, Sampled: true},
