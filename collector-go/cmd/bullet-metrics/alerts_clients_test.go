@@ -44,7 +44,7 @@ func (w *alertsWorld) canary(host string, seconds, complete float64) *alertsClie
 	c.whole = define("bullet_query_result_completeness_ratio", "raw", metric.ShapeMap, metric.Gauge)
 	c.outcome = define("bullet_query_outcomes", "raw"+metric.KeySeparator+"returned", metric.ShapeMap,
 		metric.Cumulative)
-	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: c.producer, TimeMs: w.now.UnixMilli()}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: c.producer, TimeMs: w.now.UnixMilli()}))
 	w.clients[host] = c
 	return c
 }
@@ -79,7 +79,8 @@ func (w *alertsWorld) ask(c *alertsClient) {
 // die ends a client's stream without notice; stop announces its end, as Ctrl-C does.
 func (w *alertsWorld) die(c *alertsClient) {
 	c.silent = true
-	require.NoError(w.t, w.journal.Mark(&journal.Disconnected{Producer: c.producer, TimeMs: w.now.UnixMilli()}))
+	gone := &journal.Disconnected{Producer: c.producer, TimeMs: w.now.UnixMilli()}
+	require.NoError(w.t, w.journal.AppendControl(gone))
 }
 
 func (w *alertsWorld) stop(c *alertsClient) {

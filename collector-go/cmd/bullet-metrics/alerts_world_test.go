@@ -178,14 +178,14 @@ func (w *alertsWorld) start(of *alertsWorker) {
 		raw.Shape = metric.ShapeHistogram
 	})
 	of.join = define("JoinBolt", of.filter+10, "__receive-queue", nil)
-	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: of.producer, TimeMs: w.now.UnixMilli()}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: of.producer, TimeMs: w.now.UnixMilli()}))
 	w.workers[of.host] = of
 }
 
 // disconnect ends a worker's stream.
 func (w *alertsWorld) disconnect(host string) {
 	require.NoError(w.t,
-		w.journal.Mark(&journal.Disconnected{Producer: w.workers[host].producer, TimeMs: w.now.UnixMilli()}))
+		w.journal.AppendControl(&journal.Disconnected{Producer: w.workers[host].producer, TimeMs: w.now.UnixMilli()}))
 }
 
 // move lets a worker's tasks run on another host, as after a rebalance.
@@ -254,7 +254,7 @@ func (w *alertsWorld) pass(d time.Duration) {
 				w.ask(w.clients[host])
 			}
 		}
-		require.NoError(w.t, w.journal.Mark(&journal.Tick{TimeMs: w.now.UnixMilli() + 3}))
+		require.NoError(w.t, w.journal.AppendControl(&journal.Tick{TimeMs: w.now.UnixMilli() + 3}))
 		if w.now.UnixMilli()%w.evaluated.Milliseconds() == 0 {
 			w.evaluate()
 		}

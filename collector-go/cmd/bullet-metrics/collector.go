@@ -368,7 +368,7 @@ func (col *collector) start() <-chan error {
 	now := time.Now().UnixMilli()
 	// at a tick slices are handed on
 	for _, mark := range []journal.Entry{&journal.Started{TimeMs: now}, &journal.Tick{TimeMs: now}} {
-		if err := col.journal.Mark(mark); err != nil {
+		if err := col.journal.AppendControl(mark); err != nil {
 			col.failed <- err
 		}
 	}
@@ -425,7 +425,7 @@ func (col *collector) tick(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-ticker.C:
-			if err := col.journal.Mark(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil &&
+			if err := col.journal.AppendControl(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil &&
 				!errors.Is(err, journal.ErrClosed) {
 				col.logger.Debug("a tick was not written", "error", err)
 			}

@@ -51,7 +51,7 @@ func (w *world) open() {
 	w.journal, err = journal.Open(w.dir, w.options)
 	require.NoError(w.t, err)
 	w.producers, w.ids = nil, nil
-	require.NoError(w.t, w.journal.Mark(&journal.Started{TimeMs: w.clockMs}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Started{TimeMs: w.clockMs}))
 	for n := range workers {
 		worker := metric.Worker{Topology: "bullet", Host: "host", Port: uint32(6700 + n)}
 		id, err := w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: "bullet-1",
@@ -60,7 +60,7 @@ func (w *world) open() {
 		w.producers = append(w.producers, id)
 		w.ids = append(w.ids, w.define(worker))
 		if n != w.awayFrom {
-			require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: id, TimeMs: w.clockMs}))
+			require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: id, TimeMs: w.clockMs}))
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (w *world) step() {
 		}
 	}
 	for _, ms := range []int64{w.clockMs - stepMs/2, w.clockMs} {
-		require.NoError(w.t, w.journal.Mark(&journal.Tick{TimeMs: ms}))
+		require.NoError(w.t, w.journal.AppendControl(&journal.Tick{TimeMs: ms}))
 	}
 }
 
@@ -145,11 +145,12 @@ func (w *world) append(b *journal.Batch) {
 // leave takes a worker off the net; comeBack lets it bring what it held.
 func (w *world) leave(n int) {
 	w.awayFrom = n
-	require.NoError(w.t, w.journal.Mark(&journal.Disconnected{Producer: w.producers[n], TimeMs: w.clockMs}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Disconnected{Producer: w.producers[n], TimeMs: w.clockMs}))
 }
 
 func (w *world) comeBack() {
-	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: w.producers[w.awayFrom], TimeMs: w.clockMs}))
+	back := &journal.Connected{Producer: w.producers[w.awayFrom], TimeMs: w.clockMs}
+	require.NoError(w.t, w.journal.AppendControl(back))
 	for _, b := range w.away {
 		if b != nil {
 			b.ReceivedMs = w.clockMs

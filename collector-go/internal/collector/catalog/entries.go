@@ -20,8 +20,8 @@ type entry struct {
 	source  int8 // as reading has it
 }
 
-// Traits of an entry. All but inactive are copied from its template, so that the checks that run for each candidate need
-// no lookup of the template.
+// Traits of an entry. All but inactive are copied from its template, so that the checks that run for each candidate
+// need no lookup of the template.
 const (
 	yields uint8 = 1 << iota
 	makes        // others yield to it
@@ -55,8 +55,8 @@ type entries struct {
 
 const chunkEntries = 256
 
-// entryChunk holds the entries of 256 neighbouring ids. It is dropped when its last entry is removed, so a State's memory
-// follows the number of series that it knows and not the highest id.
+// entryChunk holds the entries of 256 neighbouring ids. It is dropped when its last entry is removed, so a State's
+// memory follows the number of series that it knows and not the highest id.
 type entryChunk struct {
 	rows  [chunkEntries]entry
 	known int

@@ -158,5 +158,6 @@ func (s *State) Resume() []Change {
 	return s.changes
 }
 
-// CheckVersion returns a format.ErrNewer if a newer program wrote the snapshot. The first bytes of the snapshot suffice.
+// CheckVersion returns a format.ErrNewer if a newer program wrote the snapshot. The first bytes of the snapshot
+// suffice.
 func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

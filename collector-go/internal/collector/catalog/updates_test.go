@@ -1,8 +1,8 @@
 package catalog
 
-// gaugeUpdate says how one of Storm's gauges gets its value, read from the source of the releases 1.0.0 to 2.8.8. A user
-// needs it to know what a sample means, and proto/METRICS.md prints it. A held gauge keeps its last value: an idle bolt
-// goes on reporting the capacity that it had when it was busy.
+// gaugeUpdate says how one of Storm's gauges gets its value, read from the source of the releases 1.0.0 to 2.8.8. A
+// user needs it to know what a sample means, and proto/METRICS.md prints it. A held gauge keeps its last value: an
+// idle bolt goes on reporting the capacity that it had when it was busy.
 type gaugeUpdate struct {
 	// Set is when its value is computed, and from what.
 	Set string

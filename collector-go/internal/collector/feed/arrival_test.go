@@ -155,7 +155,7 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 		for _, a := range due[second] {
 			c.offer(a.sender, a.batch)
 		}
-		require.NoError(t, c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()}))
+		require.NoError(t, c.journal.AppendControl(&journal.Tick{TimeMs: c.clock.Load()}))
 	}
 	c.settle()
 	c.readJournal()

@@ -199,7 +199,7 @@ func (c *core) deliverAll() {
 		}
 		if held > 0 { // the journal may be full: it is released once the store has what is in it
 			c.clock.Add(1000)
-			_ = c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()})
+			_ = c.journal.AppendControl(&journal.Tick{TimeMs: c.clock.Load()})
 			_ = c.store.Flush(context.Background())
 		}
 		c.settle()
@@ -227,7 +227,7 @@ func (c *core) feedCatchesUp() {
 		return
 	}
 	before, f := c.journal.Durable(), c.feed
-	_ = c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()})
+	_ = c.journal.AppendControl(&journal.Tick{TimeMs: c.clock.Load()})
 	c.until("the feed reaches a tick", func() bool {
 		return journal.Position(f.Position()) > before || c.disk.Off() || c.journal.Ready() != nil ||
 			c.journal.Durable() == before

@@ -107,7 +107,7 @@ func (c *core) newProducer(i int) {
 	c.settle()
 	s := c.senders[i]
 	if id, err := c.journal.DefineProducer(s.place); err == nil {
-		_ = c.journal.Mark(&journal.Disconnected{Producer: id, TimeMs: c.clock.Load()})
+		_ = c.journal.AppendControl(&journal.Disconnected{Producer: id, TimeMs: c.clock.Load()})
 	}
 	c.newEpoch(s)
 	c.connect(s)
@@ -181,13 +181,13 @@ func (c *core) tryOpen() error {
 		c.dropStore()
 		return err
 	}
-	c.feed.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: time.Minute}
+	c.feed.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, SkipAfter: time.Minute}
 	c.ran = make(chan error, 1)
 	var ctx context.Context
 	ctx, c.end = context.WithCancel(context.Background())
 	go func(f *Feed, ran chan error) { ran <- f.Run(ctx) }(c.feed, c.ran)
 	c.disk.SetReadFault(nil)
-	if err := c.journal.Mark(&journal.Started{TimeMs: c.clock.Load()}); err != nil {
+	if err := c.journal.AppendControl(&journal.Started{TimeMs: c.clock.Load()}); err != nil {
 		c.end()
 		_ = c.journal.Close()
 		require.NoError(c.t, <-c.ran)
@@ -200,7 +200,7 @@ func (c *core) tryOpen() error {
 func (c *core) connect(s *coreSender) {
 	id, err := c.journal.DefineProducer(s.place)
 	require.NoError(c.t, err)
-	require.NoError(c.t, c.journal.Mark(&journal.Connected{Producer: id, TimeMs: c.clock.Load()}))
+	require.NoError(c.t, c.journal.AppendControl(&journal.Connected{Producer: id, TimeMs: c.clock.Load()}))
 }
 
 // second lets a second pass: some senders send, some of that comes late or out of order, then the tick.
@@ -215,7 +215,7 @@ func (c *core) second() {
 			c.resend(s) // a new stream
 		}
 	}
-	_ = c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()})
+	_ = c.journal.AppendControl(&journal.Tick{TimeMs: c.clock.Load()})
 }
 
 func (s *coreSender) series(name, component string, task int32, shape metric.Shape, temporality metric.Temporality,

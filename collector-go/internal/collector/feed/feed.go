@@ -277,7 +277,7 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
 		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position,
-			"giving_up_after", f.patience.GiveUp, "error", failure)
+			"giving_up_after", f.patience.SkipAfter, "error", failure)
 	}
 	f.figures.failures.Inc()
 	delay, skip := f.patience.Failed()

@@ -131,8 +131,8 @@ func (w *world) open() {
 		require.NoError(w.t, err)
 		w.ids = append(w.ids, id)
 	}
-	require.NoError(w.t, w.journal.Mark(&journal.Started{TimeMs: w.clock}))
-	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Started{TimeMs: w.clock}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
 }
 
 // second lets one second pass: the sampler's two series each second, the others every ten, then the tick.
@@ -152,7 +152,7 @@ func (w *world) second() {
 		b.Notes = &bulletmetricsv1.Batch{Workers: []*bulletmetricsv1.WorkerInfo{{Host: "h", Port: 6700, Pid: 42}}}
 	}
 	w.append(b)
-	require.NoError(w.t, w.journal.Mark(&journal.Tick{TimeMs: w.clock}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Tick{TimeMs: w.clock}))
 }
 
 // append waits until the batch is durable.

@@ -69,7 +69,7 @@ func (w *simulated) tryStart() (err error) {
 			return err
 		}
 	}
-	require.NoError(w.t, l.journal.Mark(&journal.Started{TimeMs: w.clockMs()}))
+	require.NoError(w.t, l.journal.AppendControl(&journal.Started{TimeMs: w.clockMs()}))
 	l.tick()
 	return nil
 }
@@ -106,7 +106,7 @@ func (l *life) tick() {
 	if l.life != l {
 		return
 	}
-	require.NoError(l.t, l.journal.Mark(&journal.Tick{TimeMs: l.clockMs()}))
+	require.NoError(l.t, l.journal.AppendControl(&journal.Tick{TimeMs: l.clockMs()}))
 	l.commitSoon()
 	every := int64(1000)
 	if l.calm {

@@ -33,7 +33,7 @@ func readDamaged(t *testing.T, from, to int64, failures int64) (*memory, *Feed) 
 	w, m := onMemory(t)
 	f, err := New(w.journal, newMemory(), NewRetention(w.journal.Release), options(t.TempDir()))
 	require.NoError(t, err)
-	f.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: 3 * time.Millisecond}
+	f.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, SkipAfter: 3 * time.Millisecond}
 	require.NoError(t, w.journal.Close())
 	var left atomic.Int64
 	left.Store(failures)
@@ -83,7 +83,7 @@ func TestASegmentThatIsGoneIsSteppedOver(t *testing.T) {
 	}
 	f, err := New(w.journal, newMemory(), NewRetention(w.journal.Release), options(t.TempDir()))
 	require.NoError(t, err)
-	f.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: 3 * time.Millisecond}
+	f.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond, SkipAfter: 3 * time.Millisecond}
 	require.NoError(t, m.Remove(filepath.Join(w.dir, "0000000002.segment")))
 	require.NoError(t, w.journal.Close())
 	require.NoError(t, f.Run(context.Background()))

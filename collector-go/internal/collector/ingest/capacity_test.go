@@ -58,7 +58,7 @@ func TestIdleSeriesMakeRoom(t *testing.T) {
 	o.Now = func() time.Time { return now }
 	s, err := New(j, o)
 	require.NoError(t, err)
-	tick := func() { require.NoError(t, j.Mark(&journal.Tick{TimeMs: now.UnixMilli()})) }
+	tick := func() { require.NoError(t, j.AppendControl(&journal.Tick{TimeMs: now.UnixMilli()})) }
 	tick()
 	require.Equal(t, 100, takeAll(t, s, "full"))
 	require.Equal(t, 100, takeAll(t, s, "other"))

@@ -45,7 +45,7 @@ type Journal interface {
 	ForgetIdle(topology string) (series int)
 	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
 	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
-	Mark(journal.Entry) error
+	AppendControl(journal.Entry) error
 	LastSequence(topology string, epoch journal.Epoch) (sequence uint64, known bool)
 }
 

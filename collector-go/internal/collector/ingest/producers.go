@@ -55,7 +55,7 @@ func (p *producers) connect(place journal.ProducerDefined) (connected *producer,
 	if err != nil {
 		return nil, err
 	}
-	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
+	if err := p.journal.AppendControl(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
 		return nil, err
 	}
 	connected = p.online[id]
@@ -79,7 +79,7 @@ func (p *producers) renew(o *producer) error {
 	if err != nil || id == before {
 		return err
 	}
-	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
+	if err := p.journal.AppendControl(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
 		return err
 	}
 	delete(p.online, before)
@@ -103,7 +103,7 @@ func (p *producers) disconnect(gone *producer) error {
 	if w := gone.worker(); !p.anyOf(w) {
 		p.ledger.skew.DeleteLabelValues(w.Topology, w.String())
 	}
-	return p.journal.Mark(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
+	return p.journal.AppendControl(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
 }
 
 // anyOf reports whether a worker has another producer.

@@ -36,10 +36,10 @@ func newSlowJournal() *slowJournal {
 	return &slowJournal{durable: map[uint64]int{}, ids: map[metric.Raw]journal.SeriesID{}}
 }
 
-func (j *slowJournal) SeriesOf(string) int        { return len(j.ids) }
-func (j *slowJournal) FreeSeries() int            { return 1 << 20 }
-func (j *slowJournal) ForgetIdle(string) int      { return 0 }
-func (j *slowJournal) Mark(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
+func (j *slowJournal) SeriesOf(string) int                 { return len(j.ids) }
+func (j *slowJournal) FreeSeries() int                     { return 1 << 20 }
+func (j *slowJournal) ForgetIdle(string) int               { return 0 }
+func (j *slowJournal) AppendControl(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
 
 func (j *slowJournal) LastSequence(string, journal.Epoch) (uint64, bool) { return 0, false }
 

@@ -114,7 +114,7 @@ func (s *stream) alight() {
 func (s *Server) moved(p *producer, m *journal.Moved) error {
 	for renewals := 0; ; renewals++ {
 		m.Producer, m.TimeMs = p.name(), s.o.Now().UnixMilli()
-		err := s.journal.Mark(m)
+		err := s.journal.AppendControl(m)
 		switch {
 		case err == nil:
 			return nil

@@ -132,12 +132,13 @@ func (j *Journal) LastSequence(topology string, epoch Epoch) (sequence uint64, k
 	return h.spans[len(h.spans)-1].last, true
 }
 
-// Mark queues a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. It does not wait for the disk.
+// AppendControl queues a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. It does not wait for
+// the disk.
 //
 // Connected and Disconnected must be paired: a producer is not forgotten while it has an open stream. A tick is dropped
 // while the disk fails, because another one follows in a second. Other control records stay queued until the disk
 // accepts writes again. MaxBytes does not apply to them (about 3 MB a day), except to a Moved with its state.
-func (j *Journal) Mark(e Entry) error {
+func (j *Journal) AppendControl(e Entry) error {
 	k, payload, timeMs, err := encodeControl(e)
 	if err != nil {
 		return err

@@ -6,9 +6,9 @@ import "time"
 // short failure of the disk must not lose samples, and a permanent one must not stop a store indefinitely. It reads no
 // clock. It adds up the waits that it asks for, so tests need no time.
 type Backoff struct {
-	First  time.Duration // wait before the second try; each further one waits twice as long
-	Last   time.Duration // longest wait between two tries
-	GiveUp time.Duration // after which the caller is to step over (Reader.Skip)
+	First     time.Duration // wait before the second try; each further one waits twice as long
+	Last      time.Duration // longest wait between two tries
+	SkipAfter time.Duration // total wait after which the caller skips the record (Reader.Skip)
 
 	delay, waited time.Duration
 	spent         bool // abandoned, and nothing was read since
@@ -16,7 +16,7 @@ type Backoff struct {
 
 // DefaultBackoff outlasts a disk reset or a network mount that returns, and delays a store by one minute at most.
 func DefaultBackoff() Backoff {
-	return Backoff{First: 100 * time.Millisecond, Last: 5 * time.Second, GiveUp: time.Minute}
+	return Backoff{First: 100 * time.Millisecond, Last: 5 * time.Second, SkipAfter: time.Minute}
 }
 
 // Failed is called after each ErrRead. It returns how long to wait, and whether to skip the record after that. After a
@@ -28,7 +28,7 @@ func (p *Backoff) Failed() (wait time.Duration, skip bool) {
 	}
 	p.delay = min(max(2*p.delay, p.First), p.Last)
 	p.waited += p.delay
-	p.spent = p.waited >= p.GiveUp
+	p.spent = p.waited >= p.SkipAfter
 	return p.delay, p.spent
 }
 

@@ -9,7 +9,7 @@ import (
 
 // A stretch costs the whole wait once; what was read in between makes the next failure a first one.
 func TestBackoff(t *testing.T) {
-	p := Backoff{First: time.Second, Last: 4 * time.Second, GiveUp: 10 * time.Second}
+	p := Backoff{First: time.Second, Last: 4 * time.Second, SkipAfter: 10 * time.Second}
 	type step struct {
 		wait time.Duration
 		skip bool

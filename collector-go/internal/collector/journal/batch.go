@@ -28,7 +28,8 @@ func appendBatch(to []byte, b *Batch, tail []byte) []byte {
 	return append(to, tail...)
 }
 
-// kindOf is the kind of a batch's record.
+// kindOf is the kind of a batch's record. A batch without blocks keeps the kind of format version 1, so that its record
+// needs no count of blocks.
 func kindOf(b *Batch) kind {
 	if len(b.Blocks) > 0 {
 		return kindBlocks
@@ -36,33 +37,31 @@ func kindOf(b *Batch) kind {
 	return kindBatch
 }
 
-// Upper bounds of what the parts of a batch take in a record.
+// Upper bounds in bytes of what the parts of a batch take in a record. They are generous: a batch counts for the
+// queue's limit by them before it is encoded, and a bound that is too low would let the queue exceed its memory.
 const (
-	batchHeadBytes  = 80
-	columnCellBytes = 24
-	blockHeadBytes  = 48
-	offsetBytes     = 5
+	batchHeaderBytes = 80
+	columnCellBytes  = 24
+	blockHeaderBytes = 48
+	offsetBytes      = 5
 )
 
 // payloadBound returns an upper bound of the payload's length in bytes. It is also about what the batch takes in
 // memory, so the queue is limited by it.
 func payloadBound(b *Batch, tail []byte) int64 {
-	n := int64(batchHeadBytes + columnCellBytes*len(b.IDs) + len(tail))
+	n := int64(batchHeaderBytes + columnCellBytes*len(b.IDs) + len(tail))
 	for i := range b.Blocks {
 		block := &b.Blocks[i]
-		n += int64(blockHeadBytes + offsetBytes*len(block.OffsetsMs) + len(block.Presence) + len(block.Values))
+		n += int64(blockHeaderBytes + offsetBytes*len(block.OffsetsMs) + len(block.Presence) + len(block.Values))
 	}
 	return n
 }
 
+// appendColumns appends the single samples by column: all ids, then all times, then all values. Neighbours in a column
+// are alike, so their differences take a byte each.
 func appendColumns(to []byte, b *Batch) []byte {
-	to = binary.AppendUvarint(to, uint64(len(b.IDs)))
-	var before int64
-	for _, id := range b.IDs {
-		to = binary.AppendVarint(to, int64(id)-before)
-		before = int64(id)
-	}
-	before = b.SentMs
+	to = appendIDs(to, b.IDs)
+	before := b.SentMs
 	for _, t := range b.TimesMs {
 		to = binary.AppendVarint(to, t-before)
 		before = t
@@ -89,7 +88,9 @@ func appendValues(to []byte, values []float64) []byte {
 // emptyTail is that of a batch without histograms and notes.
 var emptyTail = []byte{0, 0}
 
-// encodeTail is the last part of a batch's payload: histograms and notes.
+// encodeTail encodes the last part of a batch's payload: histograms and notes. They stay in protobuf, since they are
+// rare and have many fields. It is the only part whose encoding can fail, so Append encodes it before it queues
+// anything.
 func encodeTail(b *Batch) ([]byte, error) {
 	if len(b.Histograms) == 0 && b.Notes == nil {
 		return emptyTail, nil
@@ -113,7 +114,8 @@ func encodeTail(b *Batch) ([]byte, error) {
 	return to, nil
 }
 
-// decodeBatch fills b from a payload and uses b's memory again. Blocks refer to the payload, nothing else does.
+// decodeBatch fills b from a payload and reuses the memory that b has. Only the blocks refer to the payload. An error
+// means that the payload is not one that appendBatch wrote; b is then incomplete and must not be used.
 func decodeBatch(k kind, payload []byte, b *Batch) error {
 	c := varint.Of(payload)
 	b.Producer = ProducerID(c.Uint32())
@@ -135,6 +137,7 @@ func decodeBatch(k kind, payload []byte, b *Batch) error {
 	return payloadError(c.Done())
 }
 
+// decodeColumns is the inverse of appendColumns. Ids outside the range of uint32 are damage and fail the reader.
 func decodeColumns(c *varint.Reader, b *Batch) {
 	n := c.Count(2)
 	b.IDs = slices.Grow(b.IDs[:0], n)[:n]
@@ -156,6 +159,7 @@ func decodeColumns(c *varint.Reader, b *Batch) {
 	decodeValues(c, b.Values)
 }
 
+// decodeValues is the inverse of appendValues.
 func decodeValues(c *varint.Reader, values []float64) {
 	widths := c.Bytes((len(values) + 1) / 2)
 	if c.Err() != nil {

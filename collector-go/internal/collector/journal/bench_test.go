@@ -278,7 +278,7 @@ func BenchmarkReader(b *testing.B) {
 			require.NoError(b, err)
 			defer j.Close()
 			batch := benchBlock(b, j, 1, 10_000)
-			require.NoError(b, j.Mark(&Tick{TimeMs: batch.SentMs}))
+			require.NoError(b, j.AppendControl(&Tick{TimeMs: batch.SentMs}))
 			first := j.Durable()
 			for range 400 {
 				sent := *batch
@@ -311,8 +311,8 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// BenchmarkHead is a head of 500,000 series: what the journal's lock is held for, and the rest.
-func BenchmarkHead(b *testing.B) {
+// BenchmarkSegmentHeader is a segment header of 500,000 series: what the journal's lock is held for, and the rest.
+func BenchmarkSegmentHeader(b *testing.B) {
 	s := newState()
 	for i := range 500_000 {
 		raw := metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: uint32(i % 500)},

@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// Flags in a block's form byte, beside its codec.
+// The parts of a block's form byte: its codec, and flags for what follows. A block without offsets or gaps, which is
+// the usual one, takes no byte for either.
 const (
 	formCodec    = 0x3f
 	formOffsets  = 0x40

@@ -21,11 +21,12 @@ func (j *Journal) ForgetIdle(topology string) (series int) {
 	if topology != "" {
 		f = d.ofTopologyOnly(f, topology)
 	}
-	j.giveUp(f)
+	j.retireIDs(f)
 	return len(f.Series)
 }
 
-// ofTopologyOnly is the part of what is idle that is a topology's: its series and the layouts of them.
+// ofTopologyOnly returns the idle series of one topology, and the layouts of these. Producers are left out, because
+// they take no part of a topology's limit.
 func (d *dictionary) ofTopologyOnly(f *Forgotten, topology string) *Forgotten {
 	part := &Forgotten{}
 	for _, id := range f.Series {

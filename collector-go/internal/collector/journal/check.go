@@ -62,9 +62,9 @@ func (f Finding) cost() string {
 		return "one batch is lost"
 	case kindSeries.String(), kindLayouts.String(), kindProducers.String(), kindSegment.String(), kindEpochs.String(),
 		kindForgotten.String():
-		return "a " + f.Kind + " record, which is written twice: nothing is lost while the other copy is whole"
+		return "a " + f.Kind + " record, which is written twice: nothing is lost while the other copy is intact"
 	}
-	return "one " + f.Kind + " mark is lost"
+	return "one " + f.Kind + " record is lost"
 }
 
 func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
@@ -164,11 +164,8 @@ func (c *check) segment(s segment) error {
 	return c.j.withFile(s.number, func(f disk.File) error {
 		scan := &scanner{file: f, number: s.number, off: magicBytes, end: s.end}
 		scan.damaged = func(from, to int64) {
-			kind, _, err := scan.kindAt(from, to)
-			if err != nil {
-				kind = 0
-			}
-			c.find(Finding{Segment: segmentName(s.number), From: from, To: to, Kind: kind.String()})
+			kind := scan.kindAt(from, to).String()
+			c.find(Finding{Segment: segmentName(s.number), From: from, To: to, Kind: kind})
 		}
 		reader := newReader(c.j, 0) // a segment reads alone
 		for {

@@ -47,7 +47,8 @@ func newCommitter(j *Journal) *committer {
 		stopped: make(chan struct{})}
 }
 
-// begin opens the first segment, or notes why not, and starts the goroutine.
+// begin opens the first segment and starts the goroutine. A disk that refuses the segment is no reason not to start:
+// the goroutine tries again, and senders keep their batches meanwhile.
 func (c *committer) begin() {
 	c.open()
 	if !c.j.o.Stepped {
@@ -55,7 +56,8 @@ func (c *committer) begin() {
 	}
 }
 
-// open starts a fresh segment, or notes why not. What waits is to be written then.
+// open starts a fresh segment, or notes why it could not. It signals work in both cases, since records that were queued
+// during a failure still wait.
 func (c *committer) open() {
 	if err := c.startSegment(nil); err != nil {
 		c.fail(nil, err)
@@ -74,7 +76,8 @@ func (j *Journal) Commit() {
 
 func (c *committer) wake() { signal(c.work) }
 
-// signal puts a token where there is none.
+// signal puts a token into a channel of capacity one, unless it holds one already. The receiver looks at the state
+// itself, so one token stands for any number of changes.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -82,6 +85,7 @@ func signal(to chan struct{}) {
 	}
 }
 
+// stop writes what is queued, ends the goroutine and closes the active segment. Called by Close alone, once.
 func (c *committer) stop() error {
 	close(c.closing)
 	if c.j.o.Stepped {
@@ -240,6 +244,7 @@ func (c *committer) stillThere(now time.Time) error {
 	return nil
 }
 
+// writeDurably writes bytes at an offset and syncs the file. Without an error they survive a loss of power.
 func writeDurably(f disk.File, b []byte, at int64) error {
 	if _, err := f.WriteAt(b, at); err != nil {
 		return fmt.Errorf("write: %w", err)
@@ -250,7 +255,7 @@ func writeDurably(f disk.File, b []byte, at int64) error {
 	return nil
 }
 
-// rotate goes on in a new segment, with a group that was taken.
+// rotate closes the full segment and starts the next one. taken is the group that will be written to it first.
 func (c *committer) rotate(taken []queued) error {
 	if err := c.active.Close(); err != nil {
 		c.active = nil
@@ -282,7 +287,7 @@ func (c *committer) succeed(records []queued) {
 	}
 	j.queue.written(records)
 	if written.from = j.durable; written.from != written.to {
-		j.ring.push(written, j.hadByAll())
+		j.ring.push(written, j.readByAll())
 	}
 	j.grow(c.offset)
 	j.figures.records.Add(float64(count))
@@ -306,7 +311,7 @@ func (c *committer) fail(group []queued, err error) {
 	j.failure = err
 	dropped := j.queue.empty(group)
 	clear(j.inFlight)
-	j.ring.clear() // definitions among what is dropped are in the next segment's head alone
+	j.ring.clear() // the definitions that are dropped here are only in the next segment's header
 	j.showSizes()
 	j.mu.Unlock()
 	j.figures.fsyncFailed.Inc()

@@ -22,12 +22,13 @@ func encodeControl(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	case *Started:
 		k, timeMs = kindStarted, e.TimeMs
 	default:
-		return 0, nil, 0, fmt.Errorf("journal: a %T is no mark", e)
+		return 0, nil, 0, fmt.Errorf("journal: a %T is not a control record", e)
 	}
 	return k, binary.AppendVarint(payload, timeMs), timeMs, nil
 }
 
-// decodeControl is the inverse of encodeControl.
+// decodeControl is the inverse of encodeControl. timeMs is returned apart, because recovery sets the journal's clock
+// from every control record whatever its kind. errPayload means that the payload is not one of this kind.
 func decodeControl(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	c := varint.Of(payload)
 	var producer ProducerID
@@ -57,19 +58,15 @@ func decodeControl(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	return e, timeMs, payloadError(c.Done())
 }
 
-// appendMoved appends all of it but its time. Its series do not rise, and may name one twice.
+// appendMoved appends everything but the time, which every control record has at its end. The series are in the order
+// of the state that moves: they need not rise, and one may occur twice.
 func appendMoved(to []byte, m *Moved) []byte {
 	to = append(binary.AppendUvarint(to, uint64(m.Producer)), m.Epoch[:]...)
 	first := byte(0)
 	if m.First {
 		first = 1
 	}
-	to = binary.AppendUvarint(append(to, first), uint64(len(m.Series)))
-	var before int64
-	for _, id := range m.Series {
-		to = binary.AppendVarint(to, int64(id)-before)
-		before = int64(id)
-	}
+	to = appendIDs(append(to, first), m.Series)
 	return append(binary.AppendUvarint(to, uint64(len(m.State))), m.State...)
 }
 
@@ -77,11 +74,7 @@ func decodeMoved(c *varint.Reader) *Moved {
 	m := &Moved{}
 	copy(m.Epoch[:], c.Bytes(len(m.Epoch)))
 	m.First = c.Byte() == 1
-	var id int64
-	for range c.Count(1) {
-		id = nextID(c, id)
-		m.Series = append(m.Series, SeriesID(id))
-	}
+	m.Series = decodeIDs[SeriesID](c)
 	m.State = append([]byte(nil), c.Sized()...)
 	return m
 }

@@ -39,7 +39,7 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 		_, err := j.Append(batchOf(t, j, s, uint64(i+1)), func(err error) { require.NoError(t, err) })
 		require.NoError(t, err)
 		if i%20 == 0 {
-			require.NoError(t, j.Mark(&Tick{TimeMs: 1}))
+			require.NoError(t, j.AppendControl(&Tick{TimeMs: 1}))
 		}
 	}
 	require.NoError(t, j.Close())
@@ -176,9 +176,9 @@ func TestCheckNamesTheDamage(t *testing.T) {
 		"after 1970-01-01T00:16:40Z, before 1970-01-01T00:16:40Z", place[0], place[1]), report.Findings[0].String())
 }
 
-// TestDamagedHead flips every byte from the file's first to behind both copies of the head: nothing but the record that
-// is hit is lost, which here is none that holds a batch.
-func TestDamagedHead(t *testing.T) {
+// TestDamagedHeader flips every byte from the file's first to behind both copies of the header: nothing but the record
+// that is hit is lost, which here is none that holds a batch.
+func TestDamagedHeader(t *testing.T) {
 	w := writeJournal(t, 3, false)
 	first := int64(len(w.file))
 	for _, place := range w.batches {

@@ -118,7 +118,7 @@ func (j *Journal) capacityForLayout(columns int) bool {
 }
 
 // DefineProducer returns the ID of a producer; p.ID is ignored. The journal remembers a producer as it remembers a
-// series (see Define). It never forgets a producer while a stream of it is open (see Mark).
+// series (see Define). It never forgets a producer while a stream of it is open (see AppendControl).
 func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

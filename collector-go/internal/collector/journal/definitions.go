@@ -32,7 +32,7 @@ func (t *stringTable) of(s string) uint64 {
 	return i
 }
 
-// encodeSeries is the payload of a series record.
+// encodeSeries returns the payload of a series record. The string table comes first, so that a reader needs one pass.
 func encodeSeries(rows []used[SeriesDefined]) []byte {
 	table := stringTable{index: map[string]uint64{}}
 	body := make([]byte, 0, 24*len(rows))
@@ -51,6 +51,8 @@ func encodeSeries(rows []used[SeriesDefined]) []byte {
 	return append(payload, body...)
 }
 
+// appendRaw appends a series' name with its strings as numbers of the table. listsOnly knows how many numbers it writes
+// and has to change together with it.
 func appendRaw(to []byte, r *metric.Raw, table *stringTable) []byte {
 	for _, s := range [...]string{r.Topology, r.Host, r.Component, r.Name, r.Key} {
 		to = binary.AppendUvarint(to, table.of(s))
@@ -82,7 +84,7 @@ func decodeSeries(payload []byte) ([]seriesRow, error) {
 // listsOnly reports whether a series record is sound and lists only known series. A reader that moves to the next
 // segment knows nearly all rows of its header; this check costs a quarter of decoding them.
 func listsOnly(payload []byte, known func(id uint32) bool) bool {
-	const numbersBefore, bytesWithin, numbersBehind = 7, 2, 3 // of a row, behind its id: see appendRaw
+	const numbersBefore, bytesWithin, numbersAfter = 7, 2, 3 // of a row, behind its id: see appendRaw
 	c := varint.Of(payload)
 	for range c.Count(1) {
 		c.Sized()
@@ -94,11 +96,12 @@ func listsOnly(payload []byte, known func(id uint32) bool) bool {
 		}
 		c.SkipUints(numbersBefore)
 		c.Bytes(bytesWithin)
-		c.SkipUints(numbersBehind)
+		c.SkipUints(numbersAfter)
 	}
 	return payloadError(c.Done()) == nil
 }
 
+// decodeRaw is the inverse of appendRaw. All series of a record share the strings of its table.
 func decodeRaw(c *varint.Reader, table []string) metric.Raw {
 	text := func() string {
 		i := c.Uint()
@@ -117,7 +120,7 @@ func decodeRaw(c *varint.Reader, table []string) metric.Raw {
 	return r
 }
 
-// encodeLayouts is the payload of a layouts record.
+// encodeLayouts returns the payload of a layouts record.
 func encodeLayouts(rows []used[LayoutDefined]) []byte {
 	payload := binary.AppendUvarint(nil, uint64(len(rows)))
 	var before int64

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	rowsPerRecord = 4096 // of a head; keeps a record well under maxRecordBytes
+	rowsPerRecord = 4096 // of a segment header; keeps a record well under maxRecordBytes
 	hourMs        = 3_600_000
 	copiesOnDisk  = 2 // of each definition, in records of their own
 )
@@ -25,7 +25,8 @@ type seriesRow struct {
 	gone     bool     // forgotten, though the record of that is not durable yet
 }
 
-// layoutRow is a layout as the dictionary has it.
+// layoutRow is a layout in the dictionary. The embedded LayoutDefined never changes, because readers share it. A layout
+// counts for the topology of its first series.
 type layoutRow struct {
 	LayoutDefined
 	topology string // of its first series
@@ -33,7 +34,8 @@ type layoutRow struct {
 	gone     bool
 }
 
-// producerRow is a producer as the dictionary has it.
+// producerRow is a producer in the dictionary. It is not forgotten while a stream of it is open, however long it is
+// silent, since its Disconnected will still name it.
 type producerRow struct {
 	ProducerDefined
 	usedHour int64
@@ -65,7 +67,8 @@ type dictionary struct {
 	last          metric.Raw // the texts of the newest row
 }
 
-// layoutCount is the layouts of a topology.
+// layoutCount is how many layouts a topology has, and how many columns these have together. Ingest limits a topology's
+// share by both.
 type layoutCount struct{ layouts, columns int }
 
 func newDictionary() *dictionary {
@@ -79,7 +82,8 @@ func newDictionary() *dictionary {
 	}
 }
 
-// addSeries takes a row under the id that it has. One that is there already keeps the later last use of the two.
+// addSeries stores a row under its id. Recovery meets most rows more than once; a known row keeps the later hour of
+// last use.
 func (d *dictionary) addSeries(row seriesRow, hash uint64) *seriesRow {
 	if known := d.series.get(uint32(row.ID)); known != nil {
 		known.usedHour = max(known.usedHour, row.usedHour)
@@ -123,7 +127,7 @@ func (d *dictionary) seriesOf(series *metric.Raw, hash uint64) *seriesRow {
 	return nil
 }
 
-// unlist makes a row one that seriesOf does not find.
+// unlist takes a row out of the chain of its hash, so that seriesOf does not find it any more. The row itself stays.
 func (d *dictionary) unlist(row *seriesRow) {
 	hash := d.hashSeries(&row.Series)
 	if id := d.bySeries[hash]; id == row.ID {
@@ -158,7 +162,7 @@ func (d *dictionary) intern(r *metric.Raw) {
 	}
 }
 
-// addLayout takes a row whose series are all there.
+// addLayout stores a row under its id, as addSeries does. All its series must be in the dictionary.
 func (d *dictionary) addLayout(row layoutRow) *layoutRow {
 	if known := d.layouts.get(uint32(row.ID)); known != nil {
 		known.usedHour = max(known.usedHour, row.usedHour)
@@ -172,6 +176,7 @@ func (d *dictionary) addLayout(row layoutRow) *layoutRow {
 	return &row
 }
 
+// countLayout adds a layout to the counts (by 1) or takes it out (by -1).
 func (d *dictionary) countLayout(row *layoutRow, by int) {
 	d.knownLayouts += by
 	d.columns += by * len(row.Series)
@@ -194,7 +199,7 @@ func (d *dictionary) hash(series []SeriesID) uint64 {
 	return h.Sum64()
 }
 
-// layoutOf is the layout of a list, nil where there is none.
+// layoutOf returns the layout of an ordered list of series, or nil if there is none.
 func (d *dictionary) layoutOf(series []SeriesID) *layoutRow {
 	for _, row := range d.byLayout[d.hash(series)] {
 		if slices.Equal(row.Series, series) {
@@ -204,7 +209,7 @@ func (d *dictionary) layoutOf(series []SeriesID) *layoutRow {
 	return nil
 }
 
-// addProducer takes a row under the id that it has.
+// addProducer stores a row under its id, as addSeries does.
 func (d *dictionary) addProducer(row producerRow) *producerRow {
 	if known := d.producers.get(uint32(row.ID)); known != nil {
 		known.usedHour = max(known.usedHour, row.usedHour)

@@ -34,14 +34,14 @@ type LayoutID uint32
 // Batch.Retained).
 type Entry interface{ entry() }
 
-// SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
+// SeriesDefined comes before the first batch that uses its ID, and again in every segment header.
 type SeriesDefined struct {
 	ID     SeriesID
 	Series metric.Raw
 }
 
-// LayoutDefined comes before the first batch that uses its ID, behind the definitions of its series, and again at every
-// segment's head.
+// LayoutDefined comes before the first batch that uses its ID, behind the definitions of its series, and again in
+// every segment header.
 type LayoutDefined struct {
 	ID     LayoutID
 	Series []SeriesID
@@ -56,7 +56,7 @@ type Forgotten struct {
 	TimeMs    int64
 }
 
-// ProducerDefined comes before the first use of its ID, and again at every segment's head.
+// ProducerDefined comes before the first use of its ID, and again in every segment header.
 type ProducerDefined struct {
 	ID         ProducerID
 	Topology   string
@@ -91,7 +91,8 @@ type Batch struct {
 	Notes *bulletmetricsv1.Batch
 }
 
-// Block is a block as it came, its layout named by the journal.
+// Block is a block as its sender encoded it, with the journal's ID of its layout. Nothing is decoded on the way to a
+// store, because decoding would take most of the time of ingest.
 type Block struct {
 	Layout LayoutID
 	block.Block
@@ -106,13 +107,13 @@ func (b *Batch) Samples() int {
 	return n
 }
 
-// Connected records that a producer opened a stream.
+// Connected records that a producer opened a stream. From then on its silence means that samples are missing.
 type Connected struct {
 	Producer ProducerID
 	TimeMs   int64
 }
 
-// Disconnected records that a producer's stream ended.
+// Disconnected records that a producer's stream ended, for whatever reason. The producer may come back on another one.
 type Disconnected struct {
 	Producer ProducerID
 	TimeMs   int64
@@ -134,7 +135,8 @@ type Moved struct {
 // produces the same slices. Topologies whose sender moves between collectors are the exception.
 type Tick struct{ TimeMs int64 }
 
-// Started records that the collector started: no producer is connected.
+// Started records that the collector started: no producer is connected. Streams that a crash ended have no
+// Disconnected, so this entry stands for all of them.
 type Started struct{ TimeMs int64 }
 
 func (*SeriesDefined) entry()   {}

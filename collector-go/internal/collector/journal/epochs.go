@@ -29,7 +29,7 @@ type history struct {
 	spans  []span // ascending, apart by more than one
 }
 
-// has reports whether a batch of this sequence was journaled.
+// has reports whether a batch of this sequence was journaled. It searches, because up to maxSpans runs are kept.
 func (h *history) has(sequence uint64) bool {
 	i := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last >= sequence })
 	return i < len(h.spans) && h.spans[i].first <= sequence
@@ -66,6 +66,7 @@ type origin struct {
 // restart reads only the newest segment.
 type epochs map[origin]*history
 
+// has reports whether a batch was journaled, by its topology or by an epoch of format version 1 that matches any.
 func (e epochs) has(o origin, sequence uint64) bool {
 	if h := e[o]; h != nil && h.has(sequence) {
 		return true
@@ -74,13 +75,14 @@ func (e epochs) has(o origin, sequence uint64) bool {
 	return h != nil && h.has(sequence)
 }
 
+// add notes a durable batch. Queued batches are in Journal.inFlight instead, since their write may still fail.
 func (e epochs) add(o origin, sequence uint64, seenMs int64) {
 	h := e.of(o)
 	h.add(sequence, sequence)
 	h.seenMs = seenMs
 }
 
-// of is the history of an origin, a new one where it has none.
+// of returns the history of an origin, and creates it if there is none.
 func (e epochs) of(o origin) *history {
 	h := e[o]
 	if h == nil {
@@ -90,7 +92,8 @@ func (e epochs) of(o origin) *history {
 	return h
 }
 
-// forget drops the epochs last seen before a time.
+// forget drops the epochs that were last seen before a time. A batch of such an epoch that still came would be stored
+// twice, so the time must lie further back than any sender keeps a batch.
 func (e epochs) forget(beforeMs int64) {
 	for s, h := range e {
 		if h.seenMs < beforeMs {
@@ -99,7 +102,7 @@ func (e epochs) forget(beforeMs int64) {
 	}
 }
 
-// encode is the payloads of as many epochs records as it takes.
+// encode returns the payloads of as many epochs records as are needed. Equal states give equal bytes.
 func (e epochs) encode() [][]byte {
 	keys := make([]origin, 0, len(e))
 	for s := range e {
@@ -124,7 +127,7 @@ func (e epochs) encode() [][]byte {
 	return payloads
 }
 
-// form is what is written of whose an epoch is: 0 any topology's, 1 one's that follows.
+// form is the byte before an epoch's topology: 0 means that it matches any topology, 1 that its name follows.
 func (o origin) form() byte {
 	if o.any {
 		return 0
@@ -169,6 +172,8 @@ func (e epochs) decode(payload []byte, scoped bool) error {
 	return payloadError(c.Done())
 }
 
+// decodeSpans reads the runs of a history. Runs that do not ascend fail the reader, because has searches by their
+// order.
 func decodeSpans(c *varint.Reader) (spans []span) {
 	var end uint64
 	for range min(c.Count(2), maxSpans) {

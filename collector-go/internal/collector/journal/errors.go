@@ -7,10 +7,10 @@ import (
 )
 
 var (
-	// ErrFull is what Append returns when it takes nothing for now; errors.As with *FullError gives the reason and for
-	// how long.
+	// ErrFull is what Append returns when it accepts no batch at the moment. errors.As with *FullError gives the reason
+	// and when to try again.
 	ErrFull = errors.New("journal is full")
-	// ErrClosed is said by everything after Close.
+	// ErrClosed is what every call returns after Close.
 	ErrClosed = errors.New("journal is closed")
 	// ErrExpired is returned by Reader for a position whose segment was deleted: the reader lagged for too long.
 	ErrExpired = errors.New("journal position has been deleted")
@@ -24,11 +24,11 @@ var (
 	// been forgotten (see Forgotten). Nothing was taken; define what the batch refers to again, and send it under the
 	// new ids.
 	ErrForgotten = errors.New("batch refers to what the journal has forgotten")
-	// ErrSeriesLimit is said by Define when Options.MaxSeries are in use; ErrProducerLimit by DefineProducer and
-	// ErrLayoutLimit by DefineLayout likewise.
-	ErrSeriesLimit   = errors.New("journal knows as many series as it may")
-	ErrProducerLimit = errors.New("journal knows as many producers as it may")
-	ErrLayoutLimit   = errors.New("journal knows as many layouts, or columns of layouts, as it may")
+	// ErrSeriesLimit is what Define returns when Options.MaxSeries are in use and none of them is idle. DefineProducer
+	// returns ErrProducerLimit, and DefineLayout ErrLayoutLimit, for the same reason.
+	ErrSeriesLimit   = errors.New("series limit of the journal reached")
+	ErrProducerLimit = errors.New("producer limit of the journal reached")
+	ErrLayoutLimit   = errors.New("limit of layouts, or of their columns, of the journal reached")
 	// ErrRead is returned by Reader.Next when the disk fails to return what was written. Next may be called again and
 	// tries again; Reader.Skip skips what cannot be read. Backoff decides when to do so.
 	ErrRead = errors.New("journal cannot be read")

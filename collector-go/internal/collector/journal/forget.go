@@ -128,19 +128,13 @@ func (d *dictionary) retire(f *Forgotten) {
 func (d *dictionary) drop(f *Forgotten) {
 	d.retire(f)
 	for _, id := range f.Layouts {
-		if d.layouts.get(uint32(id)) != nil {
-			d.layouts.drop(uint32(id))
-		}
+		d.layouts.drop(uint32(id))
 	}
 	for _, id := range f.Series {
-		if d.series.get(uint32(id)) != nil {
-			d.series.drop(uint32(id))
-		}
+		d.series.drop(uint32(id))
 	}
 	for _, id := range f.Producers {
-		if d.producers.get(uint32(id)) != nil {
-			d.producers.drop(uint32(id))
-		}
+		d.producers.drop(uint32(id))
 	}
 }
 
@@ -153,12 +147,12 @@ func (j *Journal) forgetIdle() {
 // forget takes what was last used before the given hours out of use, and queues the record of that. The caller holds
 // mu.
 func (j *Journal) forget(b before) {
-	j.giveUp(j.state.dict.idle(b, j.nowHour()))
+	j.retireIDs(j.state.dict.idle(b, j.nowHour()))
 }
 
-// giveUp takes idle ids out of use and queues the records that say so. The record is written twice, because a reader
+// retireIDs takes idle ids out of use and queues the records that say so. The record is written twice, because a reader
 // that missed it would keep the ids indefinitely. The caller holds mu.
-func (j *Journal) giveUp(f *Forgotten) {
+func (j *Journal) retireIDs(f *Forgotten) {
 	if f.empty() {
 		return
 	}
@@ -228,7 +222,8 @@ func (j *Journal) forgetSeries() {
 	j.forget(before{series: longestIdle(rows, 1+j.o.MaxSeries/freedPart)})
 }
 
-// forgetLayouts makes room for layouts of so many columns. The caller holds mu.
+// forgetLayouts frees layouts at the limit, as forgetSeries frees series. Layouts are weighed by their columns, since
+// these take the memory. The caller holds mu.
 func (j *Journal) forgetLayouts(columns int) {
 	if !j.pressedLayouts.due(j.state.nowMs) {
 		return
@@ -243,7 +238,8 @@ func (j *Journal) forgetLayouts(columns int) {
 	j.forget(before{layouts: longestIdle(rows, columns+j.o.MaxLayoutColumns/freedPart)})
 }
 
-// forgetProducers makes room for producers. The caller holds mu.
+// forgetProducers frees producers at the limit. A producer with an open stream is in use, however long it was silent.
+// The caller holds mu.
 func (j *Journal) forgetProducers() {
 	if !j.pressedProducers.due(j.state.nowMs) {
 		return

@@ -47,7 +47,7 @@ func (h *journalFixture) restart() {
 
 // tick moves the clock to an hour.
 func (h *journalFixture) tick(hour int64) {
-	require.NoError(h.t, h.j.Mark(&Tick{TimeMs: (firstHour + hour) * hourMs}))
+	require.NoError(h.t, h.j.AppendControl(&Tick{TimeMs: (firstHour + hour) * hourMs}))
 }
 
 func (h *journalFixture) series(names ...string) (ids []SeriesID) {
@@ -119,7 +119,7 @@ func TestIdleWhileRunning(t *testing.T) {
 	ids := h.series("a", "b", "c", "d")
 	inUse, idle := h.layout(ids[0], ids[1]), h.layout(ids[2], ids[3])
 	p, killed, connected := h.producer("t-1"), h.producer("t-0"), h.producer("t-2")
-	require.NoError(t, h.j.Mark(&Connected{Producer: connected, TimeMs: firstHour * hourMs}))
+	require.NoError(t, h.j.AppendControl(&Connected{Producer: connected, TimeMs: firstHour * hourMs}))
 	appended(t, h.j, h.batch(0, p, nil, row(inUse, 2), row(idle, 2)))
 	appended(t, h.j, h.batch(0, killed, ids))
 	appended(t, h.j, h.batch(20, p, nil, row(inUse, 2)))
@@ -133,7 +133,7 @@ func TestIdleWhileRunning(t *testing.T) {
 	require.ErrorIs(t, h.refused(h.batch(25, p, ids)), ErrForgotten)
 	require.ErrorIs(t, h.refused(h.batch(25, p, nil, row(idle, 2))), ErrForgotten)
 	require.ErrorIs(t, h.refused(h.batch(25, killed, ids[:1])), ErrForgotten)
-	require.ErrorIs(t, h.j.Mark(&Connected{Producer: killed}), ErrForgotten)
+	require.ErrorIs(t, h.j.AppendControl(&Connected{Producer: killed}), ErrForgotten)
 	_, err := h.j.DefineLayout(ids)
 	require.ErrorIs(t, err, ErrForgotten)
 	_, err = h.j.Append(h.batch(25, 99, nil), nil)
@@ -159,7 +159,7 @@ func TestIdleAtTheStart(t *testing.T) {
 	ids := h.series("a", "b")
 	p := h.producer("t-1")
 	connected := h.producer("t-2")
-	require.NoError(t, h.j.Mark(&Connected{Producer: connected, TimeMs: firstHour * hourMs}))
+	require.NoError(t, h.j.AppendControl(&Connected{Producer: connected, TimeMs: firstHour * hourMs}))
 	appended(t, h.j, h.batch(0, p, ids))
 	appended(t, h.j, h.batch(30, p, ids[:1]))
 	h.restart()
@@ -196,7 +196,7 @@ func TestLimitsGiveWay(t *testing.T) {
 		o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100
 	})
 	p := h.producer("t-1")
-	require.NoError(t, h.j.Mark(&Connected{Producer: p, TimeMs: firstHour * hourMs}))
+	require.NoError(t, h.j.AppendControl(&Connected{Producer: p, TimeMs: firstHour * hourMs}))
 	name := func(i int) string { return fmt.Sprint(i) }
 	var ids []SeriesID
 	for i := range 32 {
@@ -245,8 +245,8 @@ func TestProducersOfAKillAndSubmitLoop(t *testing.T) {
 		h.tick(hour)
 		p := h.producer(fmt.Sprintf("t-%d", i))
 		at := (firstHour + hour) * hourMs
-		require.NoError(t, h.j.Mark(&Connected{Producer: p, TimeMs: at}))
-		require.NoError(t, h.j.Mark(&Disconnected{Producer: p, TimeMs: at}))
+		require.NoError(t, h.j.AppendControl(&Connected{Producer: p, TimeMs: at}))
+		require.NoError(t, h.j.AppendControl(&Disconnected{Producer: p, TimeMs: at}))
 	}
 	require.LessOrEqual(t, len(h.j.state.dict.byProducer), 100)
 }

@@ -25,7 +25,8 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files of the current format version")
 
-// writeGolden writes an entry of every kind. One journal after another gives a second segment whose head is not empty.
+// writeGolden writes an entry of every kind. One journal after another gives a second segment whose header is not
+// empty.
 func writeGolden(t *testing.T, dir string) {
 	for run := range uint64(2) {
 		j, err := Open(dir, DefaultOptions())
@@ -65,12 +66,12 @@ func writeGolden(t *testing.T, dir string) {
 			&Connected{Producer: producer, TimeMs: 1_500_000_000_001},
 			&Moved{Producer: producer, Epoch: Epoch{9, 8, 7}, First: run == 1, Series: []SeriesID{b.IDs[4], b.IDs[1]},
 				State: []byte("state"), TimeMs: 1_500_000_000_002}} {
-			require.NoError(t, j.Mark(mark))
+			require.NoError(t, j.AppendControl(mark))
 		}
 		appended(t, j, b)
 		for _, mark := range []Entry{&Tick{TimeMs: 1_500_000_001_000},
 			&Disconnected{Producer: producer, TimeMs: 1_500_000_001_001}} {
-			require.NoError(t, j.Mark(mark))
+			require.NoError(t, j.AppendControl(mark))
 		}
 		require.NoError(t, j.Close())
 	}
@@ -78,7 +79,7 @@ func writeGolden(t *testing.T, dir string) {
 
 // defineIdle defines one of each that nobody uses, so that it will be forgotten.
 func defineIdle(t *testing.T, j *Journal, atMs int64) {
-	require.NoError(t, j.Mark(&Tick{TimeMs: atMs}))
+	require.NoError(t, j.AppendControl(&Tick{TimeMs: atMs}))
 	_, err := j.DefineProducer(ProducerDefined{Topology: "idle", TopologyID: "idle-1-1400000000", Host: "10.0.0.9",
 		Port: 6700, Task: 3})
 	require.NoError(t, err)
@@ -213,8 +214,8 @@ func FuzzPayload(f *testing.F) {
 	f.Add(byte(kindForgotten), encodeForgotten(&Forgotten{Series: []SeriesID{1, 9}, Layouts: []LayoutID{2}, TimeMs: 5}))
 	f.Add(byte(kindProducers), encodeProducers([]used[ProducerDefined]{{&ProducerDefined{ID: 1, Topology: "t"}, 3}}))
 	f.Add(byte(kindEpochs), epochs{{epoch: Epoch{1}, topology: "t"}: {seenMs: 1, spans: []span{{1, 5}}}}.encode()[0])
-	f.Add(byte(kindSegment), head{version: 1, number: 7}.encode())
-	f.Add(byte(kindSegment), head{version: 2, number: 7, nextLayout: 2}.encode())
+	f.Add(byte(kindSegment), segmentHeader{version: 1, number: 7}.encode())
+	f.Add(byte(kindSegment), segmentHeader{version: 2, number: 7, nextLayout: 2}.encode())
 	f.Add(byte(kindConnected), []byte{1, 2})
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		switch kind(k) {
@@ -355,4 +356,12 @@ func TestListsOnlyWhatIsKnown(t *testing.T) {
 		}
 		require.False(t, listsOnly(append(payload, 0), known.has), "too long")
 	})
+}
+
+// appendRecord appends a record that will stand at position at.
+func appendRecord(to []byte, at Position, k kind, payload []byte) []byte {
+	start := len(to)
+	to = append(beginRecord(to), payload...)
+	finishRecord(to[start:], at, k)
+	return to
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
+// formatVersion is the version of docs/formats/journal.md that this program writes. It reads all versions from 1 on.
 const (
 	formatVersion = 3
 	magicBytes    = 8
@@ -14,9 +15,9 @@ const (
 
 var magic = [magicBytes]byte{'B', 'M', 'J', 'O', 'U', 'R', 'N', formatVersion}
 
-// head is the segment record: the first record of a segment, which describes it. The counts of rows let recovery detect
-// a segment header that is incomplete.
-type head struct {
+// segmentHeader is the segment record: the first record of a segment, which describes it. The counts of rows let
+// recovery detect a segment header that is incomplete.
+type segmentHeader struct {
 	version      uint64
 	number       uint32
 	previous     Position // where the segment before ends
@@ -30,7 +31,7 @@ type head struct {
 	layouts      uint64
 }
 
-func (h head) encode() []byte {
+func (h segmentHeader) encode() []byte {
 	var to []byte
 	for _, v := range []uint64{h.version, uint64(h.number), uint64(h.previous), uint64(h.nextSeries),
 		uint64(h.nextProducer),
@@ -45,10 +46,11 @@ func (h head) encode() []byte {
 	return binary.AppendUvarint(to, h.layouts)
 }
 
-// decodeHeader is the inverse of encode. Of a newer version it takes the version alone.
-func decodeHeader(payload []byte) (head, error) {
+// decodeHeader is the inverse of encode. For a segment of a newer version it returns only the version, with an error
+// that wraps disk.ErrNewer: a program must not start on a journal that it would misread.
+func decodeHeader(payload []byte) (segmentHeader, error) {
 	c := varint.Of(payload)
-	h := head{version: c.Uint()}
+	h := segmentHeader{version: c.Uint()}
 	if err := disk.CheckVersion(h.version, formatVersion); err != nil {
 		return h, err
 	}
@@ -74,13 +76,15 @@ type state struct {
 	nowMs        int64 // the latest entry's time: the only clock that the journal has
 }
 
+// newState returns the state of an empty journal. Ids begin at 1, so that 0 can stand for none.
 func newState() *state {
 	return &state{dict: newDictionary(), epochs: epochs{}, nextSeries: 1, nextLayout: 1, nextProducer: 1}
 }
 
-// snapshot is a head's content, taken at once and written at leisure.
+// snapshot is the content of a segment header. It is taken while the journal is locked, and encoded and written
+// afterwards.
 type snapshot struct {
-	head   head
+	header segmentHeader
 	rows   definitions
 	epochs [][]byte
 }
@@ -103,18 +107,17 @@ func (s *state) snapshot(number uint32, previous Position) *snapshot {
 	for row := range s.dict.producers.all() {
 		rows.producers = append(rows.producers, used[ProducerDefined]{&row.ProducerDefined, row.usedHour})
 	}
-	return &snapshot{rows: rows, epochs: s.epochs.encode(), head: head{version: formatVersion, number: number,
-		previous:   previous,
+	return &snapshot{rows: rows, epochs: s.epochs.encode(), header: segmentHeader{
+		version: formatVersion, number: number, previous: previous, timeMs: s.nowMs,
 		nextSeries: s.nextSeries, nextLayout: s.nextLayout, nextProducer: s.nextProducer,
-		series:  uint64(len(rows.series)),
-		layouts: uint64(len(rows.layouts)), producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs)),
-		timeMs: s.nowMs}}
+		series: uint64(len(rows.series)), layouts: uint64(len(rows.layouts)),
+		producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs))}}
 }
 
 // encode returns the beginning of a segment file: the magic bytes, and the segment header twice. With two copies, no
 // single damaged place costs the dictionary of the whole segment.
 func (s *snapshot) encode() []byte {
-	records := append([]queued{{kind: kindSegment, payload: s.head.encode()}}, s.rows.records()...)
+	records := append([]queued{{kind: kindSegment, payload: s.header.encode()}}, s.rows.records()...)
 	for _, part := range s.epochs {
 		records = append(records, queued{kind: kindEpochs, payload: part})
 	}
@@ -124,7 +127,7 @@ func (s *snapshot) encode() []byte {
 	}
 	to := append(make([]byte, 0, size), magic[:]...)
 	for range copiesOnDisk {
-		to = appendQueued(to, positionOf(s.head.number, 0), records)
+		to = appendQueued(to, positionOf(s.header.number, 0), records)
 	}
 	return to
 }

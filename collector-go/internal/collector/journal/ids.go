@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// maxID bounds the ids of series, layouts and producers.
+// maxID bounds the ids of series, layouts and producers. A damaged id can therefore not make a reader allocate memory
+// for billions of rows.
 const maxID = 1 << 30
 
 const chunkIDs = 1024
@@ -17,12 +18,13 @@ type byID[T any] struct {
 	known  int
 }
 
+// chunk holds the rows of neighbouring ids. known says when the last of them is gone and the chunk can be freed.
 type chunk[T any] struct {
 	rows  [chunkIDs]*T
 	known int
 }
 
-// get is the row of an id, nil where there is none.
+// get returns the row of an id, or nil if there is none.
 func (l *byID[T]) get(id uint32) *T {
 	if i := int(id / chunkIDs); i < len(l.chunks) && l.chunks[i] != nil {
 		return l.chunks[i].rows[id%chunkIDs]
@@ -30,7 +32,7 @@ func (l *byID[T]) get(id uint32) *T {
 	return nil
 }
 
-// put takes a row under an id that has none.
+// put stores a row under an id that has none. An id is never given to another row, so readers may keep the pointer.
 func (l *byID[T]) put(id uint32, row *T) {
 	i := int(id / chunkIDs)
 	for len(l.chunks) <= i {
@@ -44,8 +46,11 @@ func (l *byID[T]) put(id uint32, row *T) {
 	l.known++
 }
 
-// drop removes a row that is there.
+// drop removes the row of an id, if there is one.
 func (l *byID[T]) drop(id uint32) {
+	if l.get(id) == nil {
+		return
+	}
 	c := l.chunks[id/chunkIDs]
 	c.rows[id%chunkIDs] = nil
 	l.known--
@@ -54,7 +59,8 @@ func (l *byID[T]) drop(id uint32) {
 	}
 }
 
-// all is the rows, by rising id.
+// all iterates over the rows by rising id. That is the order in which a segment header lists them, so that equal
+// dictionaries give equal bytes.
 func (l *byID[T]) all() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for _, c := range l.chunks {
@@ -81,7 +87,7 @@ func (s idSet) has(id uint32) bool {
 	return i < len(s) && s[i] != nil && s[i][id%setIDs/64]>>(id%64)&1 == 1
 }
 
-// add takes an id, and reports whether it was new.
+// add puts an id into the set, and reports whether it was new.
 func (s *idSet) add(id uint32) bool {
 	i := int(id / setIDs)
 	for len(*s) <= i {
@@ -96,7 +102,7 @@ func (s *idSet) add(id uint32) bool {
 	return isNew
 }
 
-// remove takes an id out, and reports whether it was there.
+// remove takes an id out of the set, and reports whether it was there.
 func (s idSet) remove(id uint32) bool {
 	if !s.has(id) {
 		return false

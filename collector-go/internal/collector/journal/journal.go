@@ -160,7 +160,8 @@ func newJournal(dir string, o Options) *Journal {
 	if j.o.Now == nil {
 		j.o.Now = time.Now
 	}
-	// Where the journal makes room at the cost of a store that is behind, no more than a small part of it goes at once.
+	// When the journal is full, a store that lags loses whole segments, so a segment must be a small part of the
+	// journal.
 	j.o.SegmentBytes = min(o.SegmentBytes, max(o.MaxBytes/leastSegments, leastSegmentBytes))
 	j.ring.limit = o.RingBytes
 	j.committer = newCommitter(j)
@@ -197,7 +198,7 @@ func (j *Journal) Ready() error {
 	case j.failure != nil:
 		return fmt.Errorf("journal: %s accepts no writes: %w", j.dir, j.failure)
 	case j.bytes >= j.o.MaxBytes:
-		return fmt.Errorf("journal: %s has reached its %d bytes: a store is behind, or MaxBytes is too small", j.dir,
+		return fmt.Errorf("journal: %s is full (%d bytes): a store lags behind; raise journal.max_bytes or fix the store", j.dir,
 			j.o.MaxBytes)
 	}
 	return nil

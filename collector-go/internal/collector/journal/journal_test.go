@@ -64,8 +64,8 @@ func TestOnARealDisk(t *testing.T) {
 	id := b.IDs[0]
 	b.Histograms = []*bulletmetricsv1.HistogramSample{{SeriesId: uint32(id), Count: 3, ZeroCount: 3}}
 	b.Notes = &bulletmetricsv1.Batch{Drops: []*bulletmetricsv1.Drop{{TotalSamples: 4}}}
-	require.NoError(t, j.Mark(&Started{TimeMs: 1}))
-	require.NoError(t, j.Mark(&Connected{Producer: b.Producer, TimeMs: 2}))
+	require.NoError(t, j.AppendControl(&Started{TimeMs: 1}))
+	require.NoError(t, j.AppendControl(&Connected{Producer: b.Producer, TimeMs: 2}))
 	require.False(t, appended(t, j, b))
 	require.True(t, appended(t, j, b), "the same again")
 	reader, err := j.Reader(0)
@@ -108,7 +108,7 @@ func TestOnARealDisk(t *testing.T) {
 	require.NoError(t, reader.Close())
 	_, err = j.Append(b, nil)
 	require.ErrorIs(t, err, ErrClosed)
-	require.ErrorIs(t, j.Mark(&Tick{}), ErrClosed)
+	require.ErrorIs(t, j.AppendControl(&Tick{}), ErrClosed)
 }
 
 // TestReadersSeeOnlyWhatIsDurable holds an fsync back.
@@ -272,7 +272,8 @@ func TestAFailedFsyncSealsTheSegment(t *testing.T) {
 		}
 		return nil
 	})
-	require.NoError(t, j.Mark(&Connected{Producer: 1, TimeMs: 5})) // may fail with the batch, and must not be forgotten
+	// may fail with the batch, and must not be forgotten
+	require.NoError(t, j.AppendControl(&Connected{Producer: 1, TimeMs: 5}))
 	answer := make(chan error, 1)
 	b := oneBatch(t, j, 2)
 	_, err = j.Append(b, func(err error) { answer <- err })
@@ -481,7 +482,7 @@ func TestEpochsAreBounded(t *testing.T) {
 	_, err = j.Append(another, func(error) {})
 	require.ErrorIs(t, err, ErrFull)
 	require.True(t, appended(t, j, &Batch{Producer: producer, Epoch: Epoch{2}, Sequence: 1, ReceivedMs: 1000 * hourMs}))
-	require.NoError(t, j.Mark(&Tick{TimeMs: 1003 * hourMs}))
+	require.NoError(t, j.AppendControl(&Tick{TimeMs: 1003 * hourMs}))
 	require.False(t, appended(t, j, another))
 }
 
@@ -506,9 +507,9 @@ func TestHistoryRemembersEachSequence(t *testing.T) {
 	require.Len(t, h.spans, maxSpans)
 }
 
-// TestATornHeadForgetsNothing: the head of a segment that a crash tore in the making lists fewer batches than the
+// TestATornHeaderForgetsNothing: the header of a segment that a crash tore in the making lists fewer batches than the
 // segment before it, whose last write had failed, turned out to hold. Found by the ledger's seed 935.
-func TestATornHeadForgetsNothing(t *testing.T) {
+func TestATornHeaderForgetsNothing(t *testing.T) {
 	torn := epochs{}
 	of := origin{epoch: Epoch{1}, topology: "t"}
 	torn.add(of, 1, 10)
@@ -539,7 +540,7 @@ func TestAppendRefusesWhatCannotBe(t *testing.T) {
 		Annotations: []*bulletmetricsv1.Annotation{{Text: string(make([]byte, maxRecordBytes))}}}
 	_, err = j.Append(b, nil)
 	require.ErrorIs(t, err, ErrTooLarge)
-	require.Error(t, j.Mark(b))
+	require.Error(t, j.AppendControl(b))
 	o := DefaultOptions()
 	o.RetryInterval = -time.Second
 	require.ErrorContains(t, o.Validate(), "RetryInterval")

@@ -40,7 +40,7 @@ func TestABatchIsKnownForADay(t *testing.T) {
 			j, err = Open("/journal", smallOptions(fs))
 			require.NoError(t, err)
 			require.Error(t, j.Ready())
-			require.NoError(t, j.Mark(&Started{TimeMs: cameMs + laterMs}))
+			require.NoError(t, j.AppendControl(&Started{TimeMs: cameMs + laterMs}))
 			fs.SetRoom(0)
 			awaitReady(j)
 			b := batch()

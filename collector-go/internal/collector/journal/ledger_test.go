@@ -336,7 +336,7 @@ func (w *world) step() {
 	case n < 34:
 		w.checkpoint()
 	case n < 36:
-		require.NoError(w.t, w.j.Mark(&Tick{TimeMs: 1_000_000}))
+		require.NoError(w.t, w.j.AppendControl(&Tick{TimeMs: 1_000_000}))
 	case n < 38:
 		w.failSoon()
 	case n < 39:

@@ -12,11 +12,11 @@ import (
 
 // Options are the journal's settings. Start from DefaultOptions. Sizes are in bytes.
 type Options struct {
-	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts; an eighth of
-	// MaxBytes at most.
+	// SegmentBytes is how much is written to a segment before the next one starts, without its header. It is at most an
+	// eighth of MaxBytes, because space is freed by whole segments.
 	SegmentBytes int64
-	// MaxBytes bounds the segments on disk; beyond it Append returns ErrFull until Release has made room. Marks are
-	// still taken (about 3 MB a day), and a segment's head may exceed it once.
+	// MaxBytes bounds the segments on disk. Beyond it Append returns ErrFull until Release has freed space. Control
+	// records are still accepted (about 3 MB a day), and a segment header may exceed the bound once.
 	MaxBytes int64
 	// QueueBytes bounds what waits in memory to be written; beyond it Append returns ErrFull.
 	QueueBytes int64
@@ -34,14 +34,14 @@ type Options struct {
 	// keeps none.
 	RingBytes int64
 	// GatherInterval is the least time from one write to the next while little waits to be written: senders of small
-	// messages then share a write, an fsync and a wake-up of each reader. A write after a longer rest is not put off. 0
-	// puts none off.
+	// messages then share a write and an fsync, and each reader is signalled once. A write after a longer rest is not
+	// delayed. 0 delays none.
 	GatherInterval time.Duration
-	// RetryInterval is how long to wait after a failed write before trying again, what Append returns to a refused
-	// sender, and how often the journal looks whether its file is still in its place.
+	// RetryInterval is how long to wait after a failed write before trying again. A refused sender waits as
+	// long (FullError.RetryAfter), and the journal checks as often whether its file is still in the directory.
 	RetryInterval time.Duration
-	// MakeRoomAfter is how long the disk must lack room without a break before NearlyFull asks for segments: another
-	// program may fill it for a moment.
+	// MakeRoomAfter is how long the disk must be short of space, without a break, before NearlyFull asks for segments.
+	// Another program may fill the disk for a moment, and a deleted segment does not come back.
 	MakeRoomAfter time.Duration
 	// Now is the clock that this is measured by; nil: time.Now.
 	Now func() time.Time

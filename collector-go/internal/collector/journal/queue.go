@@ -1,6 +1,8 @@
 package journal
 
-// maxQueuedRecords bounds the queue where bytes do not: marks are small, and batches may be.
+import "slices"
+
+// maxQueuedRecords bounds the queue where bytes do not: control records are small, and batches may be.
 const maxQueuedRecords = 65_536
 
 // queued is a record that waits to be written. A record without a kind is a duplicate batch. Nothing is written for it,
@@ -76,7 +78,7 @@ type share struct {
 // of it. Whatever the others do, some of it stays free for a topology that starts to send.
 const shareOfFree = 2
 
-// full reports whether a topology has its share of a queue with room for most bytes.
+// full reports whether a topology has its share of a queue that may hold most bytes.
 func (q *queue) full(topology string, most int64) bool {
 	has := q.shares[topology]
 	return has.bytes > 0 && has.bytes >= shareOfFree*(most-q.bytes) || has.records > 0 &&
@@ -100,6 +102,7 @@ func (q *queue) count(topology string, records int, bytes int64) {
 	q.shares[topology] = has
 }
 
+// push adds a record at the end, in the memory of a written group if there is any.
 func (q *queue) push(r queued) {
 	if q.records == nil {
 		q.records, q.spare = q.spare, nil
@@ -193,11 +196,11 @@ func (d *definitions) entries() []Entry {
 // columnsPerRecord bounds a layouts record, which holds one layout at least.
 const columnsPerRecord = 1 << 20
 
-// records is the definitions' records, each once.
+// records returns the records that define everything, each of them once.
 func (d *definitions) records() []queued {
 	var records []queued
-	for start := 0; start < len(d.series); start += rowsPerRecord {
-		part := definitions{series: d.series[start:min(start+rowsPerRecord, len(d.series))]}
+	for rows := range slices.Chunk(d.series, rowsPerRecord) {
+		part := definitions{series: rows}
 		records = append(records, queued{kind: kindSeries, payload: encodeSeries(part.series), defined: part.entries()})
 	}
 	for start := 0; start < len(d.layouts); {
@@ -212,8 +215,8 @@ func (d *definitions) records() []queued {
 			defined: part.entries()})
 		start = end
 	}
-	for start := 0; start < len(d.producers); start += rowsPerRecord {
-		part := definitions{producers: d.producers[start:min(start+rowsPerRecord, len(d.producers))]}
+	for rows := range slices.Chunk(d.producers, rowsPerRecord) {
+		part := definitions{producers: rows}
 		records = append(records, queued{kind: kindProducers, payload: encodeProducers(part.producers),
 			defined: part.entries()})
 	}
@@ -227,9 +230,5 @@ func (d *definitions) take() []queued {
 	}
 	once := d.records()
 	*d = definitions{}
-	var records []queued
-	for range copiesOnDisk {
-		records = append(records, once...)
-	}
-	return records
+	return slices.Repeat(once, copiesOnDisk)
 }

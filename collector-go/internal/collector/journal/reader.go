@@ -32,8 +32,8 @@ type Reader struct {
 	scan   scanner
 	closed segment // that could not be opened
 
-	// What is defined up to the reader's place, so that heads are not repeated to the caller and no batch comes without
-	// its definitions. complete reports that it is all there is.
+	// What is defined up to the reader's place, so that segment headers are not repeated to the caller, and no batch
+	// comes without its definitions. complete reports that nothing is missing from it.
 	series    idSet
 	layouts   map[LayoutID]int // columns
 	producers idSet
@@ -42,8 +42,8 @@ type Reader struct {
 	pending []Entry // definitions to be handed out before the next record
 }
 
-// Reader returns a reader that starts behind from: a position that a Reader returned, or 0 for the oldest entry. It
-// returns ErrExpired when entries behind from have been deleted, and ErrAhead when from belongs to another journal.
+// Reader returns a reader that starts after from: a position that a Reader returned, or 0 for the oldest entry. It
+// returns ErrExpired when entries after from have been deleted, and ErrAhead when from belongs to another journal.
 // Close it: an open reader keeps entries in the ring.
 func (j *Journal) Reader(from Position) (*Reader, error) {
 	j.mu.Lock()
@@ -62,8 +62,9 @@ func (j *Journal) Reader(from Position) (*Reader, error) {
 	return r, nil
 }
 
-// hadByAll returns the position up to which all open readers have read; 0 when there is no reader. The caller holds mu.
-func (j *Journal) hadByAll() Position {
+// readByAll returns the position up to which all open readers have read; 0 when there is no reader. The caller holds
+// mu.
+func (j *Journal) readByAll() Position {
 	if len(j.readers) == 0 {
 		return 0
 	}
@@ -109,7 +110,7 @@ func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 			r.from = min(r.from, r.place()) // no record lies between
 			continue
 		}
-		if err := r.goOn(ctx); err != nil {
+		if err := r.advance(ctx); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -140,7 +141,7 @@ func (r *Reader) nextOfGroup() Entry {
 	return nil
 }
 
-// place returns how far the reader has read. It may be behind at, while the reader collects definitions for its start.
+// place returns how far the reader has read. It may be before at, while the reader collects definitions for its start.
 func (r *Reader) place() Position {
 	if r.number == 0 {
 		return r.at
@@ -193,7 +194,7 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 		}
 		return entry, nil
 	case rec.kind == kindSeries && listsOnly(rec.payload, r.series.has):
-		return nil, nil // as nearly all of a head is to a reader that comes from the segment before
+		return nil, nil // the usual case for the header of the next segment
 	case rec.kind.defines():
 		definitions, err := decodeDefinitions(rec)
 		first := len(r.pending)
@@ -237,7 +238,8 @@ func (b *Batch) Retained() *Batch {
 	return &kept
 }
 
-// decodeDefinitions is the entries of a record that defines; those of heads alone have none.
+// decodeDefinitions returns the entries of a record that defines something. The records that only segment headers have
+// define nothing that a reader needs.
 func decodeDefinitions(rec record) (entries []Entry, err error) {
 	switch rec.kind {
 	case kindSeries:
@@ -378,9 +380,9 @@ func (r *Reader) knowsAll(b *Batch) bool {
 	return true
 }
 
-// goOn finds more entries to read: in the ring, in the same segment, or in the next one. When there are none it waits
-// until the journal changes or ctx ends.
-func (r *Reader) goOn(ctx context.Context) error {
+// advance finds more entries to read: in the ring, in the same segment, or in the next one. When there are none it
+// waits until the journal changes or ctx ends.
+func (r *Reader) advance(ctx context.Context) error {
 	if r.number != 0 && r.place() >= r.from {
 		r.complete = true
 	}
@@ -418,7 +420,7 @@ func (r *Reader) open(s step) error {
 	file, err := r.j.fs.Open(filepath.Join(r.j.dir, segmentName(number)))
 	if errors.Is(err, fs.ErrNotExist) && s.segment.endPosition() <= r.j.Oldest() { // released since the step was chosen
 		if s.segment.endPosition() <= r.at {
-			return nil // it was to be read for its definitions alone, and the next head repeats them
+			return nil // only its definitions were needed, and the next header repeats them
 		}
 		return fmt.Errorf("%w: %s", ErrExpired, segmentName(number))
 	}
@@ -441,7 +443,7 @@ func (r *Reader) Skip() {
 	if s := r.closed; s.number != 0 {
 		r.j.reportDamage(s.number, 0, s.end)
 		r.number, r.at, r.closed = s.number, max(r.at, s.endPosition()), segment{}
-		r.from, r.complete = positionOf(s.number+1, 0), false // what it defined comes again with the next head
+		r.from, r.complete = positionOf(s.number+1, 0), false // its definitions come again with the next header
 		r.scan = scanner{number: s.number, off: s.end, end: s.end, window: r.scan.window[:0]}
 		return
 	}
@@ -475,7 +477,7 @@ func (j *Journal) stepFrom(r *Reader) step {
 		return step{err: fmt.Errorf("%w: reader at %v was overtaken by Release up to %v", ErrExpired, place, j.before)}
 	}
 	if r.complete {
-		if g, item := j.ring.behind(place); g != nil {
+		if g, item := j.ring.after(place); g != nil {
 			return step{group: g, item: item}
 		}
 	}

@@ -40,7 +40,7 @@ func (k kind) defines() bool {
 
 func (k kind) batch() bool { return k == kindBatch || k == kindBlocks }
 
-// String is the kind as the format's page names it.
+// String returns the name of the kind as docs/formats/journal.md has it.
 func (k kind) String() string {
 	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick",
 		"started", "layouts",
@@ -59,22 +59,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// record is a whole record as it was found in a segment.
+// record is an intact record of a segment. Its payload is the scanner's memory, valid until the scanner's next call.
 type record struct {
 	kind       kind
 	payload    []byte
 	start, end int64 // in the file
 }
 
-// appendRecord appends a record that will stand at position at.
-func appendRecord(to []byte, at Position, k kind, payload []byte) []byte {
-	start := len(to)
-	to = append(beginRecord(to), payload...)
-	finishRecord(to[start:], at, k)
-	return to
-}
-
-// beginRecord leaves room for a record's header; its payload is to be appended.
+// beginRecord reserves the bytes of a record's header. The caller appends the payload, then calls finishRecord.
 func beginRecord(to []byte) []byte { return append(to, make([]byte, headerBytes)...) }
 
 // finishRecord fills in the header of a record that will stand at position at.
@@ -105,7 +97,8 @@ func headerCheck(at Position, header []byte) uint16 {
 	return uint16(crc32.Checksum(prefix[:], castagnoli))
 }
 
-// parseHeader is the payload's length, where header is one that stood at position at.
+// parseHeader returns the kind and the payload's length of a record, if header is one that was written for the
+// position.
 func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
 	k = kind(header[8])
 	if k == 0 || k > kindLast || header[9] != 0 {
@@ -118,7 +111,7 @@ func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
 	return k, length, true
 }
 
-// wholeRecord reports whether the payload is the one that the header was written for.
-func wholeRecord(at Position, header, payload []byte) bool {
+// intact reports whether the payload is the one that the header was written for.
+func intact(at Position, header, payload []byte) bool {
 	return binary.LittleEndian.Uint32(header[4:]) == recordSum(at, header, payload)
 }

@@ -76,7 +76,7 @@ func (j *Journal) findSegments() ([]segment, error) {
 	return found, nil
 }
 
-// measure reads a segment's size and what its head records about the one before.
+// measure reads a segment's size, and what its header records about the segment before it.
 func (j *Journal) measure(s *segment) (previous Position, err error) {
 	err = j.withFile(s.number, func(f disk.File) error {
 		if s.size, err = f.Size(); err != nil {
@@ -104,7 +104,7 @@ func (j *Journal) rebuild(found []segment) (start int, err error) {
 		if complete || start == 0 {
 			break
 		}
-		j.log.Warn("journal segment has no whole head; going back to the one before", "segment",
+		j.log.Warn("journal segment has no complete header; going back to the segment before it", "segment",
 			segmentName(found[start].number))
 	}
 	for i := start + 1; i < len(found); i++ {
@@ -115,7 +115,8 @@ func (j *Journal) rebuild(found []segment) (start int, err error) {
 	return max(start, 0), nil
 }
 
-// replayFile takes one segment into a state.
+// replayFile applies the records of one segment to a state, and cuts the segment's end to that of its last intact
+// record. complete reports whether its header suffices without an older segment.
 func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error) {
 	err = j.withFile(s.number, func(f disk.File) error {
 		scan := &scanner{file: f, number: s.number, off: magicBytes, end: s.end, damaged: func(from, to int64) {
@@ -130,6 +131,7 @@ func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error)
 	return complete, nil
 }
 
+// withFile opens the file of a segment for the duration of a call.
 func (j *Journal) withFile(number uint32, do func(disk.File) error) error {
 	f, err := j.fs.Open(filepath.Join(j.dir, segmentName(number)))
 	if err != nil {
@@ -139,9 +141,11 @@ func (j *Journal) withFile(number uint32, do func(disk.File) error) error {
 	return do(f)
 }
 
+// reportDamage counts a damaged stretch and logs where it is. Damage never stops the journal: the records beside it are
+// intact, and refusing to start would lose them too.
 func (j *Journal) reportDamage(number uint32, from, to int64) {
 	j.figures.damaged.Inc()
-	j.log.Warn("journal holds a damaged or half-written record; stepped over it",
+	j.log.Warn("journal holds a damaged or half-written record; skipped it",
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
 }
 
@@ -192,7 +196,7 @@ func (c *committer) settleSegment(s *segment) error {
 	})
 }
 
-// adopt takes a settled segment into the list.
+// adopt makes a settled segment visible to readers.
 func (j *Journal) adopt(s segment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

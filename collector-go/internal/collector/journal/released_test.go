@@ -25,7 +25,7 @@ func (o *openings) Open(name string) (disk.File, error) {
 	return o.FS.Open(name)
 }
 
-// TestASegmentIsReleasedAsAReaderOpensIt: a reader at its end has lost nothing, since the next head defines what it
+// TestASegmentIsReleasedAsAReaderOpensIt: a reader at its end has lost nothing, since the next header defines what it
 // needs. One before its end has. Found by the core's seed 3225.
 func TestASegmentIsReleasedAsAReaderOpensIt(t *testing.T) {
 	for _, missing := range []int64{0, 1} { // bytes of it that the reader has yet to read

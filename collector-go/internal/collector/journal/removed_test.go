@@ -59,7 +59,7 @@ func TestAnotherTakesItsDirectory(t *testing.T) {
 }
 
 // TestItsDirectoryIsRemoved: nothing is acknowledged into a file that ends with the process. Where the directory is
-// there again, the journal goes on in a segment of its own, whose head has all that is defined.
+// there again, the journal goes on in a segment of its own, whose header has all that is defined.
 func TestItsDirectoryIsRemoved(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,

@@ -30,11 +30,13 @@ func (s *state) replay(rec record) error {
 	entry, timeMs, err := decodeControl(rec.kind, rec.payload)
 	if err == nil {
 		s.nowMs = timeMs
-		_ = s.noteStream(entry) // one of a producer that damage hides
+		_ = s.noteStream(entry) // fails for a producer that damage hides: nothing to note
 	}
 	return err
 }
 
+// replayHeader takes the next ids and the clock of a segment record. An id counts only if it is greater than the known
+// one: an id that was given once must never be given again.
 func (s *state) replayHeader(payload []byte) error {
 	h, err := decodeHeader(payload)
 	if err != nil {
@@ -46,6 +48,7 @@ func (s *state) replayHeader(payload []byte) error {
 	return nil
 }
 
+// replaySeries adds the rows of a series record. Each record is on disk twice, so most rows are known already.
 func (s *state) replaySeries(payload []byte) error {
 	rows, err := decodeSeries(payload)
 	if err != nil {
@@ -58,6 +61,8 @@ func (s *state) replaySeries(payload []byte) error {
 	return nil
 }
 
+// replayLayouts adds the rows of a layouts record. A layout with a series that damage hides is refused, because nobody
+// could say what its columns mean; its blocks then count as damage too.
 func (s *state) replayLayouts(payload []byte) error {
 	rows, err := decodeLayouts(payload)
 	if err != nil {
@@ -75,6 +80,8 @@ func (s *state) replayLayouts(payload []byte) error {
 	return nil
 }
 
+// replayProducers adds the rows of a record of producers. Those of format version 1 have no hour of last use and count
+// as used at the time of the record before them.
 func (s *state) replayProducers(rec record) error {
 	rows, err := decodeProducers(rec.payload, rec.kind == kindProducers, s.nowMs/hourMs)
 	if err != nil {
@@ -87,6 +94,8 @@ func (s *state) replayProducers(rec record) error {
 	return nil
 }
 
+// replayBatch notes a batch as journaled, so that it is recognised when its sender sends it again. The samples are not
+// looked at: the feeds read them.
 func (s *state) replayBatch(rec record) error {
 	var b Batch
 	if err := decodeBatch(rec.kind, rec.payload, &b); err != nil {
@@ -101,6 +110,7 @@ func (s *state) replayBatch(rec record) error {
 	return nil
 }
 
+// replayForgotten removes forgotten rows at once. No queued batch can refer to them any more, unlike at run time.
 func (s *state) replayForgotten(payload []byte) error {
 	f, err := decodeForgotten(payload)
 	if err != nil {
@@ -113,19 +123,19 @@ func (s *state) replayForgotten(payload []byte) error {
 // replaySegment applies a segment's records to the state, up to scan.end. end is the offset behind the last whole
 // record. complete reports that the segment header was complete, so that no older segment is needed.
 func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err error) {
-	var h head
-	inHead, found := true, false
+	var h segmentHeader
+	inHeader, found := true, false
 	end = min(scan.off, scan.end)
 	for {
 		rec, err := scan.next()
 		if errors.Is(err, io.EOF) {
-			return end, complete || inHead && found && s.holds(h), nil
+			return end, complete || inHeader && found && s.holds(h), nil
 		}
 		if err != nil {
 			return end, false, err
 		}
-		if inHead && !rec.kind.defines() {
-			inHead, complete = false, found && s.holds(h)
+		if inHeader && !rec.kind.defines() {
+			inHeader, complete = false, found && s.holds(h)
 		}
 		if rec.kind == kindSegment && !found {
 			if h, err = decodeHeader(rec.payload); errors.Is(err, disk.ErrNewer) {
@@ -142,21 +152,22 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 
 // holds reports whether the state has as many rows as the segment header promises. If not, the header was damaged in
 // both copies, and recovery starts one segment earlier.
-func (s *state) holds(h head) bool {
+func (s *state) holds(h segmentHeader) bool {
 	return uint64(s.dict.series.known) >= h.series && uint64(s.dict.layouts.known) >= h.layouts &&
 		uint64(s.dict.producers.known) >= h.producers && uint64(len(s.epochs)) >= h.epochs
 }
 
-// readHeader finds a segment's first whole segment record.
-func readHeader(file io.ReaderAt, number uint32, size int64) (h head, found bool, err error) {
+// readHeader finds the first intact segment record of a segment. There are two copies, so damage to one place does not
+// hide it. found is false when both are damaged or the file has none yet.
+func readHeader(file io.ReaderAt, number uint32, size int64) (h segmentHeader, found bool, err error) {
 	scan := scanner{file: file, number: number, off: magicBytes, end: size}
 	for {
 		rec, err := scan.next()
 		if errors.Is(err, io.EOF) || err == nil && !rec.kind.defines() {
-			return head{}, false, nil
+			return segmentHeader{}, false, nil
 		}
 		if err != nil {
-			return head{}, false, err
+			return segmentHeader{}, false, err
 		}
 		if rec.kind == kindSegment {
 			h, err := decodeHeader(rec.payload)

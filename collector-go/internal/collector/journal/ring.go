@@ -21,13 +21,13 @@ type group struct {
 	bytes    int64
 }
 
-// item is an entry and the position behind its record.
+// item is an entry and the position after its record.
 type item struct {
 	end   Position
 	entry Entry
 }
 
-// newGroup is the entries of records that were written behind from, up to to.
+// newGroup is the entries of records that were written after from, up to to.
 func newGroup(from, to Position, records []queued) *group {
 	n := 0
 	for i := range records {
@@ -67,9 +67,9 @@ func (r *ring) push(g *group, had Position) {
 
 func (r *ring) clear() { r.groups, r.bytes = nil, 0 }
 
-// behind returns the group that continues after a position, and the index of its first item. It returns nil when that
+// after returns the group that continues after a position, and the index of its first item. It returns nil when that
 // position is not in memory.
-func (r *ring) behind(place Position) (*group, int) {
+func (r *ring) after(place Position) (*group, int) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].to > place })
 	if i == len(r.groups) || r.groups[i].from > place {
 		return nil, 0

@@ -96,7 +96,7 @@ func plain(t testing.TB, all []placed) (plain []any) {
 	return plain
 }
 
-// unplaced leaves out definitions' positions, which in memory are those of a head as a whole.
+// unplaced leaves out definitions' positions, which in memory are those of a segment header as a whole.
 func unplaced(all []placed) (rest []placed) {
 	for _, p := range all {
 		switch p.entry.(type) {
@@ -179,8 +179,8 @@ func TestMemoryAndFileAgree(t *testing.T) {
 	})
 }
 
-// TestDefinitionsHaveOnePlace: what is defined for a batch that waits while a segment begins is in that segment's head,
-// in front of all that waits with it, and so it comes to a reader that keeps up.
+// TestDefinitionsHaveOnePlace: what is defined for a batch that waits while a segment begins is in that segment's
+// header, in front of all that waits with it, and so it comes to a reader that keeps up.
 func TestDefinitionsHaveOnePlace(t *testing.T) {
 	o := smallOptions(disktest.NewMemory(1))
 	o.GatherInterval = time.Hour
@@ -284,7 +284,7 @@ func (f *badFile) ReadAt(p []byte, off int64) (int, error) {
 // TestAReadErrorCanBeTriedAgain, and what stays unreadable can be abandoned: a record, or a segment.
 func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 	w := writeJournal(t, 600, true)
-	for _, giveUp := range []bool{false, true} {
+	for _, retireIDs := range []bool{false, true} {
 		fs := &badDisk{Memory: disktest.NewMemory(1)}
 		fs.Put(filepath.Join("/journal", segmentName(1)), w.file)
 		j, err := Open("/journal", smallOptions(fs))
@@ -309,15 +309,15 @@ func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 		require.ErrorIs(t, err, ErrRead)
 		_, _, err = r.Next(t.Context())
 		require.ErrorIs(t, err, ErrRead, "again")
-		if giveUp {
+		if retireIDs {
 			r.Skip()
 			r.Skip()
 		}
-		if fs.from.Store(0); giveUp {
+		if fs.from.Store(0); retireIDs {
 			fs.from.Store(bad[0] + headerBytes + 3)
 		}
 		want := 601
-		if giveUp {
+		if retireIDs {
 			want -= 2
 		}
 		for _, p := range available(t, r) {
@@ -331,7 +331,7 @@ func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 
 // TestASegmentThatCannotBeOpened is tried again, or abandoned as a whole.
 func TestASegmentThatCannotBeOpened(t *testing.T) {
-	for _, giveUp := range []bool{false, true} {
+	for _, retireIDs := range []bool{false, true} {
 		w := writeJournal(t, 60, true)
 		fs := &badDisk{Memory: w.fs}
 		j, err := Open("/journal", smallOptions(fs))
@@ -348,7 +348,7 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 			require.ErrorIs(t, err, ErrRead)
 		}
 		want := 100
-		if giveUp {
+		if retireIDs {
 			r.Skip()
 			want = 40
 		}

@@ -6,6 +6,8 @@ import (
 	"io"
 )
 
+// readAheadBytes is how much one read of the disk takes, unless a record is larger. A reader that lags reads through
+// its segments in order, so large reads cost it fewer system calls.
 const readAheadBytes = 256 << 10
 
 // scanner reads the whole records of one segment and skips damage. Opening, reading and checking a journal all use it,
@@ -93,7 +95,8 @@ func (s *scanner) afterDamage(off int64) (int64, error) {
 	return s.end, nil
 }
 
-// recordAt is the record at an offset, if a whole one is there.
+// recordAt returns the record at an offset, if an intact one is there. An error means that the disk failed to read,
+// which is not damage: the same bytes may come with the next try.
 func (s *scanner) recordAt(off int64) (record, bool, error) {
 	length, sound, err := s.lengthAt(off)
 	if !sound || err != nil || off+headerBytes+length > s.end {
@@ -104,13 +107,13 @@ func (s *scanner) recordAt(off int64) (record, bool, error) {
 		return record{}, false, err
 	}
 	header, payload := b[:headerBytes], b[headerBytes:]
-	if !wholeRecord(positionOf(s.number, off), header, payload) {
+	if !intact(positionOf(s.number, off), header, payload) {
 		return record{}, false, nil
 	}
 	return record{kind: kind(header[8]), payload: payload, start: off, end: off + int64(len(b))}, true, nil
 }
 
-// lengthAt is the payload's length that a sound header at an offset names.
+// lengthAt returns the length of the payload that a sound header at an offset names.
 func (s *scanner) lengthAt(off int64) (length int64, sound bool, err error) {
 	if off+headerBytes > s.end {
 		return 0, false, nil
@@ -123,23 +126,24 @@ func (s *scanner) lengthAt(off int64) (length int64, sound bool, err error) {
 	return length, sound, nil
 }
 
-// kindAt is the kind of the damaged record that takes all of a stretch, where its header can be read.
-func (s *scanner) kindAt(from, to int64) (kind, bool, error) {
+// kindAt returns the kind of the damaged record that fills a stretch, or 0 if no readable header says so. Check prints
+// it, so that an operator knows what the damage cost.
+func (s *scanner) kindAt(from, to int64) kind {
 	if to-from < headerBytes {
-		return 0, false, nil
+		return 0
 	}
 	header, err := s.bytes(from, headerBytes)
 	if header == nil || err != nil {
-		return 0, false, err
+		return 0
 	}
 	k, length, sound := parseHeader(positionOf(s.number, from), header)
 	if !sound || from+headerBytes+length != to {
-		return 0, false, nil
+		return 0
 	}
-	return k, true, nil
+	return k
 }
 
-// bytes are n bytes at an offset, nil where the file is shorter.
+// bytes returns n bytes at an offset, or nil if the file is shorter. They are valid until the window moves.
 func (s *scanner) bytes(off, n int64) ([]byte, error) {
 	if off < s.windowStart || off+n > s.windowStart+int64(len(s.window)) {
 		if err := s.load(off, n); err != nil {

@@ -30,13 +30,13 @@ func (c *committer) startSegment(taken []queued) error {
 		return err
 	}
 	snapshot, fresh := c.j.nextHeader(taken)
-	number, head := snapshot.head.number, snapshot.encode()
-	file, err := c.createSegment(number, head)
+	number, header := snapshot.header.number, snapshot.encode()
+	file, err := c.createSegment(number, header)
 	if err != nil {
 		return fmt.Errorf("journal: start %s: %w", segmentName(number), err)
 	}
 	c.active, c.number = file, number
-	c.offset = int64(len(head))
+	c.offset = int64(len(header))
 	c.limit = c.offset + c.j.o.SegmentBytes
 	if !c.continued {
 		fresh = nil
@@ -62,7 +62,8 @@ func (j *Journal) nextHeader(taken []queued) (_ *snapshot, fresh []queued) {
 	return j.state.snapshot(j.newest, previous), fresh
 }
 
-// unwritten is the definitions of which no record is written yet, in a head's order. The caller holds mu.
+// unwritten returns the definitions that are in no written record yet, in the order of a segment header: series before
+// the layouts that list them. The caller holds mu.
 func (j *Journal) unwritten(taken []queued) []Entry {
 	var series, layouts, producers []Entry
 	add := func(defined []Entry) {
@@ -88,13 +89,13 @@ func (j *Journal) unwritten(taken []queued) []Entry {
 
 // createSegment makes the file, its header and its name durable before any entry is written to it. Otherwise a crash
 // could leave acknowledged entries in a file that has no name.
-func (c *committer) createSegment(number uint32, head []byte) (disk.File, error) {
+func (c *committer) createSegment(number uint32, header []byte) (disk.File, error) {
 	name := filepath.Join(c.j.dir, segmentName(number))
 	file, err := c.j.fs.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	if err = writeDurably(file, head, 0); err == nil {
+	if err = writeDurably(file, header, 0); err == nil {
 		err = c.j.fs.SyncDir(c.j.dir)
 	}
 	if err != nil {
@@ -112,7 +113,7 @@ func (j *Journal) addSegment(s segment, fresh []queued) {
 	defer j.mu.Unlock()
 	if fresh != nil {
 		fresh[0].end = s.endPosition()
-		j.ring.push(newGroup(j.durable, s.endPosition(), fresh), j.hadByAll())
+		j.ring.push(newGroup(j.durable, s.endPosition(), fresh), j.readByAll())
 	}
 	if j.failure != nil {
 		j.log.Info("journal accepts writes again", "dir", j.dir, "segment", segmentName(s.number))
@@ -127,7 +128,8 @@ func (j *Journal) addSegment(s segment, fresh []queued) {
 	j.wakeReaders()
 }
 
-// grow raises the newest segment's end. The caller holds mu.
+// grow raises the end of the newest segment to what is durable now, which lets readers go on to it. The caller holds
+// mu.
 func (j *Journal) grow(end int64) {
 	newest := &j.segments[len(j.segments)-1]
 	if end == newest.end {

@@ -12,12 +12,12 @@ import (
 )
 
 // TestWhereAFailedWriteEnds: the fsync of a write of many batches fails, and so does cutting them off. Whether the next
-// segment's head records where the segment ends, or the process or the machine ends before there is one: what readers
+// segment header records where the segment ends, or the process or the machine ends before there is one: what readers
 // get, what recovery knows again, and what Check counts is the same, torn or not, at every start, and what was refused
 // is there once when it has come again.
 func TestWhereAFailedWriteEnds(t *testing.T) {
 	for _, powerLoss := range []bool{false, true} {
-		for _, named := range []bool{false, true} { // by a head
+		for _, named := range []bool{false, true} { // by a header
 			t.Run(fmt.Sprintf("power loss %v, named %v", powerLoss, named), func(t *testing.T) {
 				torn := 0
 				eachSeed(t, 40, func(t *testing.T, seed uint64) {

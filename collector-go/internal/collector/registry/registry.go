@@ -137,7 +137,7 @@ func (r *Registry) Run(ctx context.Context) error {
 func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
 		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
-			"giving_up_after", r.patience.GiveUp, "error", failure)
+			"giving_up_after", r.patience.SkipAfter, "error", failure)
 	}
 	r.figures.readFailures.Inc()
 	delay, skip := r.patience.Failed()

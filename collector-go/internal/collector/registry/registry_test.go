@@ -92,7 +92,7 @@ func (w *world) define() {
 	w.series, err = w.journal.Define(metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700},
 		Component: "FilterBolt", Task: 3, Name: "x", IntervalMs: 10_000})
 	require.NoError(w.t, err)
-	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
 }
 
 // tryOpen opens journal and registry, and leaves neither open when that fails.
@@ -136,7 +136,7 @@ func (w *world) seconds(n int) {
 	for range n {
 		w.clock += 1000
 		w.send(nil)
-		require.NoError(w.t, w.journal.Mark(&journal.Tick{TimeMs: w.clock}))
+		require.NoError(w.t, w.journal.AppendControl(&journal.Tick{TimeMs: w.clock}))
 	}
 }
 

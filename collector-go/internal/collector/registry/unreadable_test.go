@@ -35,7 +35,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 			r, err = New(w.journal, retention{w.journal, false}, w.options)
 			require.NoError(t, err)
 			r.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond,
-				GiveUp: 3 * time.Millisecond}
+				SkipAfter: 3 * time.Millisecond}
 			w.define()
 			w.seconds(250)
 			w.info(map[string]string{"a": "1"})

@@ -26,7 +26,7 @@ func (c *Clock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
 // Marks receives the clock's ticks. The journal implements it: the slicer learns the time only from the journal, so the
 // replay has to write it there.
 type Marks interface {
-	Mark(journal.Entry) error
+	AppendControl(journal.Entry) error
 }
 
 // Bounds of a replay.
@@ -174,7 +174,7 @@ func (p *Player) tickTo(ms int64) error {
 }
 
 func (p *Player) mark(e journal.Entry) error {
-	if err := p.marks.Mark(e); err != nil {
+	if err := p.marks.AppendControl(e); err != nil {
 		return fmt.Errorf("write the clock into the journal: %w", err)
 	}
 	return nil

@@ -76,7 +76,7 @@ func (w *reported) begin(id, host string, task int32) {
 	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: id, Host: host,
 		Port: 6700, Task: task})
 	require.NoError(w.t, err)
-	require.NoError(w.t, w.journal.Mark(&journal.Connected{Producer: w.producer, TimeMs: w.clockMs}))
+	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: w.producer, TimeMs: w.clockMs}))
 }
 
 // send sends a batch in which every task but the consumer's reports.
