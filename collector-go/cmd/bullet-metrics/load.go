@@ -127,9 +127,9 @@ type loadRun struct {
 	part       load.Part
 	start      time.Time // zero: at once
 	began, end time.Time
-	// mostUnderWay is the most queries that were under way at a time; active is what the topology counted, nil where
+	// peakInFlight is the most queries that were under way at a time; active is what the topology counted, nil where
 	// that is not known.
-	mostUnderWay int
+	peakInFlight int
 	active       *load.Active
 }
 
@@ -413,9 +413,9 @@ func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
 		}
 		client, asking = open, func() { open.Run(ctx) }
 	} else {
-		options := load.DefaultHeldOptions()
+		options := load.DefaultClosedOptions()
 		options.Grace, options.Prefix, options.Part = r.timeout, loadProbes, r.part
-		held := load.NewHeld(r.query, target, options, r.observe)
+		held := load.NewClosedLoop(r.query, target, options, r.observe)
 		client, asking = held, func() { r.hold(ctx, held) }
 	}
 	watching, stop := context.WithCancel(context.Background())
@@ -426,19 +426,19 @@ func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
 	stop()
 	watch.Wait()
 	r.end = time.Now()
-	r.mostUnderWay = client.Counts().MostInFlight
+	r.peakInFlight = client.Counts().MostInFlight
 }
 
 // figures are the run's, once it has ended.
 func (r *loadRun) figures() *loadFigures {
 	t := r.tally.Result()
 	return &loadFigures{Run: r.asked(), tally: r.tally, moments: r.timeline.Moments(), began: r.began, end: r.end,
-		mostUnderWay: r.mostUnderWay, active: r.active,
+		peakInFlight: r.peakInFlight, active: r.active,
 		limit: clientLimit("the load client", t.Lateness.P99, runtime.GOMAXPROCS(0))}
 }
 
 // hold holds queries for the run's duration and lets those under way end.
-func (r *loadRun) hold(ctx context.Context, held *load.Held) {
+func (r *loadRun) hold(ctx context.Context, held *load.ClosedLoop) {
 	defer held.Close()
 	running := ctx
 	if r.duration > 0 {

@@ -143,7 +143,7 @@ func mergeParts(files []string) (*loadFigures, error) {
 	}
 	merged := load.MergeParts(runs)
 	f := &loadFigures{Run: runs[0].Run, tally: merged.Tally, moments: merged.Moments, began: merged.Began,
-		end: merged.End, mostUnderWay: merged.MostInFlight}
+		end: merged.End, peakInFlight: merged.MostInFlight}
 	f.Part, f.Processors = load.Part{}, 0
 	var urls, limits []string
 	for _, p := range parts {
@@ -158,9 +158,9 @@ func mergeParts(files []string) (*loadFigures, error) {
 		f.parts = append(f.parts, partResult{Part: p.Part.String(), File: p.file, Due: t.Submitted() + t.NotSubmitted,
 			Submitted: t.Submitted(), Lateness: millis(t.Lateness), Processors: p.Processors})
 		// what was due is counted by the client's clock, which rounds
-		if due := t.Submitted() + t.NotSubmitted; due+1 < p.Due() {
+		if due := t.Submitted() + t.NotSubmitted; due+1 < p.Scheduled() {
 			limits = append(limits, fmt.Sprintf("the client of part %s was ended early: %d of its %d queries came due",
-				p.Part, due, p.Due()))
+				p.Part, due, p.Scheduled()))
 		}
 		if limit := clientLimit("the client of part "+p.Part.String(), t.Lateness.P99, p.Processors); limit != "" {
 			limits = append(limits, limit)

@@ -113,7 +113,7 @@ type loadFigures struct {
 	tally        *load.Tally
 	moments      []load.Moment
 	began, end   time.Time
-	mostUnderWay int          // the most queries that were under way at a time
+	peakInFlight int          // the most queries that were under way at a time
 	active       *load.Active // what the topology counted; nil where that is not known
 	limit        string       // which client did not keep up; "" for none
 	parts        []partResult
@@ -128,7 +128,7 @@ func (f *loadFigures) result(bounds []load.Threshold) loadResult {
 		Queries: counted{
 			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted,
 			Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
-			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: f.mostUnderWay,
+			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: f.peakInFlight,
 		},
 		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness),
 		ClientLimit: f.limit,

@@ -127,7 +127,7 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 
 	tally, timeline := load.NewTally(), load.Timeline{}
 	query := load.RawQuery{Limit: 10, Duration: 8 * time.Second}
-	client := load.NewHeld(query, drpc, load.DefaultHeldOptions(), tally.Add)
+	client := load.NewClosedLoop(query, drpc, load.DefaultClosedOptions(), tally.Add)
 	client.Hold(held)
 	for active := 0.0; active < threads; active, _ = server.counted() {
 		server.await(t, server.changed, fmt.Sprintf("%d active queries; there are %.0f", threads, active))

@@ -123,7 +123,7 @@ func (c *client) acknowledge(a *pb.Acknowledgement) {
 }
 
 // await returns once at most so many batches are under way; it sends again what the collector had no room for.
-func (c *client) await(underWay uint64) error {
+func (c *client) await(inFlight uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -139,7 +139,7 @@ func (c *client) await(underWay uint64) error {
 			if err != nil {
 				return err
 			}
-		case c.sequence-c.acknowledged <= underWay:
+		case c.sequence-c.acknowledged <= inFlight:
 			return nil
 		default:
 			c.moved.Wait()

@@ -75,13 +75,13 @@ func arrived(answer Answer, submitted, finished time.Time) time.Time {
 func (d desk) overdue(life time.Duration) bool { return life > d.query.Life()+5*settling }
 
 func (d desk) end(ctx context.Context, err error, life time.Duration) End {
-	givenUp := d.run.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	abandoned := d.run.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 	switch {
 	case err == nil:
 		return Returned
-	case givenUp && d.overdue(life):
+	case abandoned && d.overdue(life):
 		return Unfinished
-	case givenUp:
+	case abandoned:
 		return CutOff
 	case ctx.Err() != nil && d.run.Err() == nil:
 		return TimedOut

@@ -19,14 +19,14 @@ type Asker interface {
 	// Open starts queries at a rate; done is closed once all of them have ended and were observed, or the asker is
 	// closed. Part and Start are of the whole run.
 	Open(o OpenOptions) (done <-chan struct{}, err error)
-	// UnderWay counts the queries that were submitted before a moment and have not been observed. An error means that
-	// it is not known.
-	UnderWay(ctx context.Context, before time.Time) (int, error)
-	// InFlight is about how many queries are under way; it never waits.
+	// InFlightBefore counts the queries that were submitted before a moment and have not been observed. An error means
+	// that it is not known.
+	InFlightBefore(ctx context.Context, before time.Time) (int, error)
+	// InFlight is about how many queries are in flight; it never waits.
 	InFlight() int
 	// Usage is what the load clients on other hosts have used so far, by part; none in this process. It never waits.
 	Usage() []Usage
-	// Close abandons the queries under way, and returns when all were observed. It may be called twice.
+	// Close abandons the queries in flight, and returns when all were observed. It may be called twice.
 	Close()
 }
 
@@ -40,15 +40,15 @@ type Usage struct {
 	Cores int
 }
 
-// Here is the Asker of this process. It consists of one Held and any number of open loops, which share one count of the
-// queries in flight.
+// Here is the Asker of this process. It consists of one ClosedLoop and any number of open loops, which share one count
+// of the queries in flight.
 type Here struct {
 	query    Query
 	target   Submitter
 	part     Part
 	observe  func(Outcome)
-	held     *Held
-	underWay *UnderWay
+	closed   *ClosedLoop
+	inFlight *InFlight
 
 	ctx    context.Context // of open loops; ends with Close
 	cancel context.CancelFunc
@@ -58,10 +58,10 @@ type Here struct {
 // NewHere returns an asker of a part of each order that asks nothing yet. observe is called once for every query that
 // was due, from many goroutines.
 func NewHere(query Query, target Submitter, part Part, observe func(Outcome)) *Here {
-	h := &Here{query: query, target: target, part: part, observe: observe, underWay: NewUnderWay()}
-	options := DefaultHeldOptions()
-	options.Part, options.UnderWay = part, h.underWay
-	h.held = NewHeld(query, target, options, observe)
+	h := &Here{query: query, target: target, part: part, observe: observe, inFlight: NewInFlight()}
+	options := DefaultClosedOptions()
+	options.Part, options.InFlight = part, h.inFlight
+	h.closed = NewClosedLoop(query, target, options, observe)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -70,11 +70,11 @@ func NewHere(query Query, target Submitter, part Part, observe func(Outcome)) *H
 func (*Here) Lead() time.Duration { return 0 }
 
 // Hold implements Asker.
-func (h *Here) Hold(n int, from time.Time, spread time.Duration) { h.held.holdFrom(n, from, spread) }
+func (h *Here) Hold(n int, from time.Time, spread time.Duration) { h.closed.HoldFrom(n, from, spread) }
 
-// Open implements Asker. The part has its share of the queries that may be under way.
+// Open implements Asker. The part has its share of the queries that may be in flight.
 func (h *Here) Open(o OpenOptions) (<-chan struct{}, error) {
-	o.Part, o.MostInFlight, o.UnderWay = h.part, max(min(1, o.MostInFlight), h.part.Share(o.MostInFlight)), h.underWay
+	o.Part, o.MostInFlight, o.InFlight = h.part, max(min(1, o.MostInFlight), h.part.Share(o.MostInFlight)), h.inFlight
 	loop, err := NewOpenLoop(h.query, h.target, o, h.observe)
 	if err != nil {
 		return nil, err
@@ -84,13 +84,13 @@ func (h *Here) Open(o OpenOptions) (<-chan struct{}, error) {
 	return done, nil
 }
 
-// UnderWay implements Asker.
-func (h *Here) UnderWay(_ context.Context, before time.Time) (int, error) {
-	return h.underWay.Before(before), nil
+// InFlightBefore implements Asker.
+func (h *Here) InFlightBefore(_ context.Context, before time.Time) (int, error) {
+	return h.inFlight.Before(before), nil
 }
 
 // InFlight implements Asker.
-func (h *Here) InFlight() int { return h.underWay.Now() }
+func (h *Here) InFlight() int { return h.inFlight.Now() }
 
 // Usage implements Asker: what this process uses is seen from outside.
 func (*Here) Usage() []Usage { return nil }
@@ -98,6 +98,6 @@ func (*Here) Usage() []Usage { return nil }
 // Close implements Asker.
 func (h *Here) Close() {
 	h.cancel()
-	h.held.Close()
+	h.closed.Close()
 	h.loops.Wait()
 }

@@ -1,19 +1,20 @@
 package load
 
-// Client is what submits queries. Held and OpenLoop are such.
+// Client is what submits queries. ClosedLoop and OpenLoop are such.
 type Client interface {
 	// Counts reports how the client stands now.
 	Counts() Counts
 }
 
-// Counts accounts for every query of a client. Two identities hold: Due = Submitted + Waiting + NotSubmitted, and
+// Counts accounts for every query of a client. Two identities hold: Scheduled = Submitted + Waiting + NotSubmitted, and
 // Submitted = InFlight + Returned + Failed + TimedOut + Unfinished + CutOff.
 type Counts struct {
-	// Due is how many had to be submitted by now.
-	Due int `json:"due"`
+	// Scheduled is how many had to be submitted by now.
+	Scheduled int `json:"due"`
 	// Submitted is how many were.
 	Submitted int `json:"submitted"`
-	// Waiting are due and not submitted, because as many are under way as there may be, or because the client is late.
+	// Waiting are scheduled and not submitted, because as many are in flight as there may be, or because the client is
+	// late.
 	Waiting int `json:"waiting"`
 	// InFlight are submitted and have not ended.
 	InFlight int `json:"in_flight"`
@@ -28,20 +29,20 @@ type Counts struct {
 	NotSubmitted int `json:"not_submitted"`
 }
 
-// inFlight counts the queries under way.
-type inFlight struct{ now, most int }
+// flightCount counts the queries in flight.
+type flightCount struct{ now, most int }
 
-func (f *inFlight) begin() {
+func (f *flightCount) begin() {
 	f.now++
 	f.most = max(f.most, f.now)
 }
 
-func (f *inFlight) end() { f.now-- }
+func (f *flightCount) end() { f.now-- }
 
-func newCounts(due, submitted int, now inFlight, ends map[End]int) Counts {
+func newCounts(scheduled, submitted int, now flightCount, ends map[End]int) Counts {
 	return Counts{
-		Due: due, Submitted: submitted, InFlight: now.now, MostInFlight: now.most,
-		Waiting:  max(0, due-submitted-ends[NotSubmitted]),
+		Scheduled: scheduled, Submitted: submitted, InFlight: now.now, MostInFlight: now.most,
+		Waiting:  max(0, scheduled-submitted-ends[NotSubmitted]),
 		Returned: ends[Returned], Failed: ends[Failed], TimedOut: ends[TimedOut],
 		Unfinished: ends[Unfinished], CutOff: ends[CutOff], NotSubmitted: ends[NotSubmitted],
 	}

@@ -1,17 +1,17 @@
 // Package load generates the query load of an experiment. It submits queries of every class to a Bullet topology,
 // either at a constant rate or with a constant number in flight, and checks each answer for completeness.
 //
-// There are two load models, as in queueing theory. In the closed model (Held) a number of slots each hold one query
-// and submit the next when it returns, so a slow topology receives fewer queries. In the open model (OpenLoop) queries
-// start on a schedule, whatever became of the earlier ones. Both measure latency from the intended start and not from
-// the submission; otherwise a stalled client would hide the worst latencies (coordinated omission).
+// There are two load models, as in queueing theory. In the closed model (ClosedLoop) a number of slots each hold one
+// query and submit the next when it returns, so a slow topology receives fewer queries. In the open model (OpenLoop)
+// queries start on a schedule, whatever became of the earlier ones. Both measure latency from the intended start and
+// not from the submission; otherwise a stalled client would hide the worst latencies (coordinated omission).
 //
 // Completeness can be checked because the record source emits probes: records with known values at a known rate, one
 // probe for each slot. A query selects one probe, so the client knows how many records its answer must contain.
 //
 // The package owns Bullet's HTTP interface as clients see it, the control of the record source, and the checks. It must
 // know nothing of Storm, of the collector (CollectorActivity apart) or of verdicts. Start reading at Query in class.go
-// and desk in ask.go, then Held and OpenLoop; Asker joins them for a session.
+// and desk in ask.go, then ClosedLoop and OpenLoop; Asker joins them for a session.
 package load
 
 import (

@@ -15,7 +15,7 @@ type OpenOptions struct {
 	Rate float64
 	// Duration is how long queries are started; 0 until the context ends.
 	Duration time.Duration
-	// MostInFlight bounds the queries under way. What is due beyond waits, its latency counting, and is not submitted
+	// MostInFlight bounds the queries in flight. What is due beyond waits, its latency counting, and is not submitted
 	// at all where the run ends first.
 	MostInFlight int
 	// Probes is how many probes the queries share, one after the other.
@@ -32,17 +32,17 @@ type OpenOptions struct {
 	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a
 	// place is free. For what runs indefinitely, which must not ask later what it could not ask in time.
 	Skip bool
-	// UnderWay counts the queries under way; nil for nobody.
-	UnderWay *UnderWay
+	// InFlight counts the queries in flight; nil for nobody.
+	InFlight *InFlight
 }
 
 // maxProbes is how many probes the topology's record source has.
 const maxProbes = 1000
 
-// DefaultOpenOptions bound the queries under way to what a gateway holds by default.
+// DefaultOpenOptions bound the queries in flight to what a gateway holds by default.
 func DefaultOpenOptions(rate float64, duration time.Duration) OpenOptions {
 	return OpenOptions{Rate: rate, Duration: duration, MostInFlight: 2000, Probes: 10,
-		Grace: DefaultHeldOptions().Grace}
+		Grace: DefaultClosedOptions().Grace}
 }
 
 // Validate reports which option makes no sense.
@@ -75,7 +75,7 @@ type OpenLoop struct {
 	mu        sync.Mutex
 	began     time.Time // zero before Run
 	submitted int
-	inFlight  inFlight
+	inFlight  flightCount
 	counts    map[End]int
 	skipped   []int // the queries that found no place since one was free
 	over      int   // due in all, once the run is over
@@ -95,7 +95,7 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 // a late client from a query that had to wait for the limit.
 type place struct{ freed time.Time }
 
-// Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those under way
+// Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those in flight
 // are abandoned. It is for one call.
 func (o *OpenLoop) Run(ctx context.Context) {
 	began := time.Now()
@@ -132,7 +132,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		o.count(func() { o.submitted++; o.inFlight.begin() })
 		slot := o.options.Part.query(k)
 		queries.Go(func() {
-			ended := o.options.UnderWay.begin()
+			ended := o.options.InFlight.begin()
 			o.end(d.ask(slot, probeValue(o.options.Prefix, slot%o.options.Probes), s))
 			ended()
 			places <- place{time.Now()}
@@ -152,8 +152,8 @@ func (o *OpenLoop) within(moment time.Time) bool {
 	return o.options.Duration == 0 || moment.Before(o.began.Add(o.options.Duration))
 }
 
-// dueBy is how many queries were meant to start up to a moment, and before the run's end.
-func (o *OpenLoop) dueBy(moment time.Time) int {
+// scheduledBy is how many queries were meant to start up to a moment, and before the run's end.
+func (o *OpenLoop) scheduledBy(moment time.Time) int {
 	if o.options.Duration > 0 && moment.Sub(o.began) > o.options.Duration {
 		moment = o.began.Add(o.options.Duration)
 	}
@@ -176,7 +176,7 @@ const (
 
 // await waits until a query is meant to start and may, or the run is over: what is due and has a place starts however
 // late the client is, also after the last moment at which queries are started, which ends the wait for a place only.
-// run ends with the queries under way.
+// run ends with the queries in flight.
 func (o *OpenLoop) await(run, starting context.Context, intended time.Time, places <-chan place) (place, turn) {
 	if wait := time.Until(intended); wait > 0 {
 		timer := time.NewTimer(wait)
@@ -208,9 +208,9 @@ func (o *OpenLoop) await(run, starting context.Context, intended time.Time, plac
 // leave counts the queries from k on that were due by the end and never submitted.
 func (o *OpenLoop) leave(k int, end time.Time) {
 	o.mu.Lock()
-	o.ended, o.over = true, max(k, o.dueBy(end))
+	o.ended, o.over = true, max(k, o.scheduledBy(end))
 	o.mu.Unlock()
-	o.giveUp(end)
+	o.missSkipped(end)
 	for ; k < o.over; k++ {
 		o.miss(k, end)
 	}
@@ -229,8 +229,8 @@ func (o *OpenLoop) miss(k int, end time.Time) {
 	o.observe(outcome)
 }
 
-// giveUp counts the queries that were skipped so far.
-func (o *OpenLoop) giveUp(now time.Time) {
+// missSkipped counts the queries that were skipped so far.
+func (o *OpenLoop) missSkipped(now time.Time) {
 	var skipped []int
 	o.count(func() { skipped, o.skipped = o.skipped, nil })
 	for _, k := range skipped {
@@ -241,7 +241,7 @@ func (o *OpenLoop) giveUp(now time.Time) {
 func (o *OpenLoop) end(outcome Outcome) {
 	o.count(func() { o.inFlight.end(); o.counts[outcome.End]++ })
 	o.observe(outcome)
-	o.giveUp(time.UnixMilli(outcome.FinishedMs))
+	o.missSkipped(time.UnixMilli(outcome.FinishedMs))
 }
 
 func (o *OpenLoop) count(change func()) {
@@ -254,11 +254,11 @@ func (o *OpenLoop) count(change func()) {
 func (o *OpenLoop) Counts() Counts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	due := o.over
+	scheduled := o.over
 	if !o.ended && !o.began.IsZero() {
-		due = max(o.submitted, o.dueBy(time.Now()))
+		scheduled = max(o.submitted, o.scheduledBy(time.Now()))
 	}
-	return newCounts(due, o.submitted, o.inFlight, o.counts)
+	return newCounts(scheduled, o.submitted, o.inFlight, o.counts)
 }
 
 func latest(a, b time.Time) time.Time {

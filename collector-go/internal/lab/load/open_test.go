@@ -121,7 +121,7 @@ func TestWhatIsNeverSubmittedIsReported(t *testing.T) {
 		loop.Run(t.Context())
 		assert.Equal(t, 30, ledger.count(TimedOut))
 		assert.Equal(t, 70, ledger.count(NotSubmitted))
-		assert.Equal(t, Counts{Due: 100, Submitted: 30, MostInFlight: 30, TimedOut: 30, NotSubmitted: 70},
+		assert.Equal(t, Counts{Scheduled: 100, Submitted: 30, MostInFlight: 30, TimedOut: 30, NotSubmitted: 70},
 			loop.Counts())
 		for _, o := range ledger.outcomes {
 			if o.End == NotSubmitted {
@@ -149,7 +149,7 @@ func TestWhatIsSkippedCounts(t *testing.T) {
 			}
 		}
 		assert.InDelta(t, 20, slowest, 1)
-		assert.Equal(t, Counts{Due: 1200, Submitted: 1160, MostInFlight: 1, Returned: 1160, NotSubmitted: 40},
+		assert.Equal(t, Counts{Scheduled: 1200, Submitted: 1160, MostInFlight: 1, Returned: 1160, NotSubmitted: 40},
 			loop.Counts())
 	})
 }
@@ -164,7 +164,7 @@ func TestALateClientStillSubmitsWhatWasDue(t *testing.T) {
 	defer released.Stop()
 	loop.Run(t.Context())
 	counts := loop.Counts()
-	assert.Equal(t, Counts{Due: 20, Submitted: 20, MostInFlight: counts.MostInFlight, Returned: 20}, counts)
+	assert.Equal(t, Counts{Scheduled: 20, Submitted: 20, MostInFlight: counts.MostInFlight, Returned: 20}, counts)
 	assert.Positive(t, counts.MostInFlight)
 	late := 0
 	for _, o := range ledger.outcomes {

@@ -15,7 +15,7 @@ const (
 	TimedOut     End = "timed out"     // with no answer in its life and the grace after it
 	Unfinished   End = "unfinished"    // the run ended first, although the query was overdue
 	CutOff       End = "cut off"       // the run ended first, before the query had to return
-	NotSubmitted End = "not submitted" // due, and as many under way as there may be, until the run's end
+	NotSubmitted End = "not submitted" // due, and as many in flight as there may be, until the run's end
 )
 
 // Outcome is the result of one query: its times, how it ended, and the check of its answer. It is one line of
@@ -33,7 +33,7 @@ type Outcome struct {
 	SubmittedMs int64 `json:"submitted_ms"`
 	FinishedMs  int64 `json:"finished_ms"`
 	// LatencyUs is from the intended start to the end, us; LateUs the part of it for which the client itself was late:
-	// the query was due, it was one that might be under way, and had not been handed to the network.
+	// the query was due, it was one that might be in flight, and had not been handed to the network.
 	LatencyUs int64  `json:"latency_us"`
 	LateUs    int64  `json:"late_us"`
 	End       End    `json:"end"`

@@ -7,8 +7,8 @@ import (
 )
 
 // Part is the share of a run's queries that one of several clients submits. With N parts, part K has queries K-1,
-// K-1+N, K-1+2N, and so on of an open loop, and the slots with these numbers of a Held. Together the parts submit each
-// query exactly once, without any communication between the clients. The zero value is the whole.
+// K-1+N, K-1+2N, and so on of an open loop, and the slots with these numbers of a ClosedLoop. Together the parts
+// submit each query exactly once, without any communication between the clients. The zero value is the whole.
 type Part struct {
 	Number int `json:"number"` // from 1 on
 	Of     int `json:"of"`

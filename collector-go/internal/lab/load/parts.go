@@ -38,9 +38,11 @@ type Run struct {
 	DurationMs int64   `json:"duration_ms"`
 }
 
-// Due is how many queries the rate makes of the part in the run's duration; 0 of held queries, which come due as others
-// return.
-func (r Run) Due() int { return r.Part.Share(int(math.Ceil(r.Rate * float64(r.DurationMs) / 1000))) }
+// Scheduled is how many queries the rate makes of the part in the run's duration; 0 of held queries, which come due as
+// others return.
+func (r Run) Scheduled() int {
+	return r.Part.Share(int(math.Ceil(r.Rate * float64(r.DurationMs) / 1000)))
+}
 
 // partLine is the first or the last line.
 type partLine struct {
@@ -249,7 +251,7 @@ type Merged struct {
 }
 
 // MergeParts adds up parts that are one run. A moment's counts are of the outcomes' own times: what waited or was late
-// is in Due and not yet in Submitted.
+// is in Scheduled and not yet in Submitted.
 func MergeParts(parts []*PartRun) *Merged {
 	m := &Merged{Tally: NewTally(), Began: time.UnixMilli(parts[0].StartMs)}
 	var all []Outcome
@@ -284,17 +286,17 @@ func (m *Merged) replay(outcomes []Outcome) {
 		return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.what, b.what))
 	})
 	var timeline Timeline
-	var now inFlight
-	due, submitted, ends := 0, 0, map[End]int{}
+	var now flightCount
+	scheduled, submitted, ends := 0, 0, map[End]int{}
 	period := max(1, m.End.Sub(m.Began)/time.Second/maxMoments) * time.Second
 	next := m.Began.Add(period)
 	for _, e := range events {
 		for ; next.UnixMilli() <= e.ms; next = next.Add(period) {
-			timeline.note(next, newCounts(due, submitted, now, ends), m.Tally)
+			timeline.note(next, newCounts(scheduled, submitted, now, ends), m.Tally)
 		}
 		switch e.what {
 		case 0:
-			due++
+			scheduled++
 		case 1:
 			submitted++
 			now.begin()
@@ -306,6 +308,6 @@ func (m *Merged) replay(outcomes []Outcome) {
 			}
 		}
 	}
-	timeline.note(m.End, newCounts(due, submitted, now, ends), m.Tally)
+	timeline.note(m.End, newCounts(scheduled, submitted, now, ends), m.Tally)
 	m.Moments, m.MostInFlight = timeline.Moments(), now.most
 }

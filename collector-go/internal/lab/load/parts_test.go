@@ -59,7 +59,7 @@ func TestPartsOfAnOpenLoopAreOneRun(t *testing.T) {
 			require.NoError(t, err)
 			clients.Go(func() {
 				loop.Run(t.Context())
-				assert.Equal(t, 20, loop.Counts().Due)
+				assert.Equal(t, 20, loop.Counts().Scheduled)
 			})
 		}
 		clients.Wait()
@@ -79,9 +79,9 @@ func TestPartsOfAnOpenLoopAreOneRun(t *testing.T) {
 func TestPartsOfHeldQueriesHaveTheirOwnSlots(t *testing.T) {
 	asked := newGate()
 	for number := 1; number <= 3; number++ {
-		options := DefaultHeldOptions()
+		options := DefaultClosedOptions()
 		options.Part = Part{number, 3}
-		h := NewHeld(quick(), asked, options, func(Outcome) {})
+		h := NewClosedLoop(quick(), asked, options, func(Outcome) {})
 		t.Cleanup(h.Close)
 		h.Hold(7)
 	}
@@ -146,7 +146,7 @@ func TestMergedPartsAreTheRun(t *testing.T) {
 		require.Equal(t, fmt.Sprint(whole.Result()), fmt.Sprint(m.Tally.Result()), "NaN of nothing included")
 		end := m.Moments[len(m.Moments)-1]
 		result := whole.Result()
-		require.Equal(t, Counts{Due: len(all), Submitted: result.Submitted(), NotSubmitted: result.NotSubmitted,
+		require.Equal(t, Counts{Scheduled: len(all), Submitted: result.Submitted(), NotSubmitted: result.NotSubmitted,
 			Returned: result.Returned, Failed: result.Failed, TimedOut: result.TimedOut,
 			Unfinished: result.Unfinished, CutOff: result.CutOff, MostInFlight: m.MostInFlight}, end.Counts)
 		require.Equal(t, mostAtOnce(all), m.MostInFlight)
@@ -156,7 +156,7 @@ func TestMergedPartsAreTheRun(t *testing.T) {
 	})
 }
 
-// mostAtOnce looks at every ms. A query is under way from its submission on, and no more when it ends.
+// mostAtOnce looks at every ms. A query is in flight from its submission on, and no more when it ends.
 func mostAtOnce(all []Outcome) (most int) {
 	change := map[int64]int{}
 	last := int64(0)

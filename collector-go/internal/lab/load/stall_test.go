@@ -61,11 +61,11 @@ func TestAStallOverHTTPShowsInTheTail(t *testing.T) {
 		open, closed := NewTally(), NewTally()
 		loop, err := NewOpenLoop(quick(), gateway, DefaultOpenOptions(20, time.Minute), open.Add)
 		require.NoError(t, err)
-		held := NewHeld(quick(), gateway, DefaultHeldOptions(), closed.Add)
-		defer held.Close()
-		held.Hold(1)
+		keeping := NewClosedLoop(quick(), gateway, DefaultClosedOptions(), closed.Add)
+		defer keeping.Close()
+		keeping.Hold(1)
 		loop.Run(t.Context())
-		require.NoError(t, held.Drain(t.Context()))
+		require.NoError(t, keeping.Drain(t.Context()))
 
 		seen, hidden := open.Result(), closed.Result()
 		t.Logf("a stall of 2 s in 60 s: open loop, 20/s: %d queries, p50 %.0f ms, p99 %.0f ms, most %.0f ms; "+

@@ -106,14 +106,14 @@ func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
 	assert.Contains(t, e.Notes, "how many samples came late or were dropped is not known: 404")
 }
 
-func TestQueriesUnderWayBySlice(t *testing.T) {
+func TestQueriesInFlightBySlice(t *testing.T) {
 	s := &Session{width: 10 * time.Second, outcomes: []load.Outcome{
 		{SubmittedMs: 5_000, FinishedMs: 25_000, End: load.Returned},
 		{SubmittedMs: 12_000, FinishedMs: 17_000, End: load.TimedOut},
 		{SubmittedMs: 30_000, FinishedMs: 30_000, End: load.NotSubmitted},
 	}}
 	all := []tuning.QuerySlice{{EndMs: 10_000}, {EndMs: 20_000}, {EndMs: 30_000}}
-	s.underWay(all)
+	s.inFlight(all)
 	assert.Equal(t, []tuning.QuerySlice{{EndMs: 10_000, Submitted: 0.5}, {EndMs: 20_000, Submitted: 1.5},
 		{EndMs: 30_000, Submitted: 0.5, Returned: 1}}, all)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// meanUnderWay is how many queries the load clients had under way, the mean over a time. All of the step's must have
+// meanInFlight is how many queries the load clients had under way, the mean over a time. All of the step's must have
 // ended.
-func (s *Session) meanUnderWay(over runstore.Span) tuning.Figure {
+func (s *Session) meanInFlight(over runstore.Span) tuning.Figure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var lived int64
@@ -26,9 +26,9 @@ func livedIn(o load.Outcome, over runstore.Span) int64 {
 	return max(0, min(o.FinishedMs, over.To)-max(o.SubmittedMs, over.From))
 }
 
-// underWay fills in what the load client saw of the queries in each of a step's slices: how many were under way, the
+// inFlight fills in what the load client saw of the queries in each of a step's slices: how many were under way, the
 // mean over the slice, and how many returned in it. All of the step's queries must have ended.
-func (s *Session) underWay(all []tuning.QuerySlice) {
+func (s *Session) inFlight(all []tuning.QuerySlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	width := s.width.Milliseconds()

@@ -244,7 +244,7 @@ func (s *Session) finishQueries() {
 	left := 0
 	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(ctx context.Context) (ended bool,
 		err error) {
-		left, err = s.asker.UnderWay(ctx, time.Now().Add(s.asker.Lead())) // none begins any more
+		left, err = s.asker.InFlightBefore(ctx, time.Now().Add(s.asker.Lead())) // none begins any more
 		return err == nil && left == 0, err
 	})
 	if err != nil && s.ctx.Err() == nil {
@@ -256,7 +256,7 @@ func (s *Session) finishQueries() {
 
 // queryLimit is the longest that a query may take to its end.
 func (s *Session) queryLimit() time.Duration {
-	return s.query.Life() + load.DefaultHeldOptions().Grace
+	return s.query.Life() + load.DefaultClosedOptions().Grace
 }
 
 // settledAt is the lag up to which the topology keeps up, records.

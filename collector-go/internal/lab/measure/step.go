@@ -226,7 +226,7 @@ func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	}
 	var unknown error
 	err := s.poll(ctx, limit, "the step's last queries", func(ctx context.Context) (bool, error) {
-		step.Overdue, unknown = s.asker.UnderWay(ctx, end)
+		step.Overdue, unknown = s.asker.InFlightBefore(ctx, end)
 		return unknown == nil && step.Overdue == 0, unknown
 	})
 	switch {
@@ -251,10 +251,10 @@ func (s *Session) judge(step *runstore.Step) error {
 	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
 	e := s.evidence(*step, from, to)
 	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
-	if mean := s.meanUnderWay(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
+	if mean := s.meanInFlight(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
 		e.Queries.Submitted = mean
 	}
-	s.underWay(e.Queries.BySlice)
+	s.inFlight(e.Queries.BySlice)
 	measured, err := s.measures(step, &figures)
 	if err != nil {
 		return err

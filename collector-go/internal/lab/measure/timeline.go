@@ -16,7 +16,7 @@ func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	generated := asked.TimelineRecords == runstore.GeneratedRecords
 	prober, err := newTracer(traceOptions{
 		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
-		Grace:     load.DefaultHeldOptions().Grace,
+		Grace:     load.DefaultClosedOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
 	}, s.ports.Queries, s.observe)
 	var traces []tuning.Trace

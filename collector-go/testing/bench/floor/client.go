@@ -101,8 +101,8 @@ func (c *client) send(ctx context.Context, conn *grpc.ClientConn) error {
 		}
 	})
 	acknowledged := uint32(0)
-	await := func(underWay int) error {
-		for int(c.number-acknowledged) > underWay {
+	await := func(inFlight int) error {
+		for int(c.number-acknowledged) > inFlight {
 			next, open := <-room
 			if !open {
 				return fmt.Errorf("the floor ended the stream: %w", ended)

@@ -17,8 +17,8 @@ import (
 // statePeriod is how often a client reports its state.
 const statePeriod = time.Second
 
-// mostHeld is how many queries can be held: the record source has as many probes.
-const mostHeld = 1000
+// maxHeldQueries is how many queries can be held: the record source has as many probes.
+const maxHeldQueries = 1000
 
 // client is a load client: what its orders ask of it, in this process.
 type client struct {
@@ -98,16 +98,16 @@ func (c *client) follow(ctx context.Context, o order) error {
 	case c.asker == nil:
 		return errors.New("the first order must be begin")
 	case o.Hold != nil:
-		if o.Hold.Queries < 0 || o.Hold.Queries > mostHeld || o.Hold.SpreadMs < 0 {
+		if o.Hold.Queries < 0 || o.Hold.Queries > maxHeldQueries || o.Hold.SpreadMs < 0 {
 			return fmt.Errorf("hold: 0 to %d queries can be held, begun within 0 ms or more; not %d within %d ms",
-				mostHeld, o.Hold.Queries, o.Hold.SpreadMs)
+				maxHeldQueries, o.Hold.Queries, o.Hold.SpreadMs)
 		}
 		c.asker.Hold(o.Hold.Queries, time.UnixMilli(o.Hold.FromMs), milliseconds(o.Hold.SpreadMs))
 		return nil
 	case o.Open != nil:
 		return c.open(*o.Open)
 	case o.Count != nil:
-		n, _ := c.asker.UnderWay(ctx, time.UnixMilli(o.Count.BeforeMs)) // of this process it is known
+		n, _ := c.asker.InFlightBefore(ctx, time.UnixMilli(o.Count.BeforeMs)) // of this process it is known
 		c.answer(answer{Count: &countAnswer{o.Count.ID, n}})
 		return nil
 	}

@@ -195,15 +195,15 @@ func (h *Hosts) Open(o load.OpenOptions) (<-chan struct{}, error) {
 	return done, nil
 }
 
-// UnderWay implements load.Asker.
-func (h *Hosts) UnderWay(ctx context.Context, before time.Time) (int, error) {
+// InFlightBefore implements load.Asker.
+func (h *Hosts) InFlightBefore(ctx context.Context, before time.Time) (int, error) {
 	counts := make([]int, len(h.all))
 	err := h.each(func(i int, each *host) error {
 		id, comes := each.expect(ofCount)
 		each.send(order{Count: &countOrder{id, each.theirs(before)}})
 		a, err := each.await(ctx, comes)
 		if err == nil {
-			counts[i] = a.Count.UnderWay
+			counts[i] = a.Count.InFlight
 		}
 		return err
 	})

@@ -106,10 +106,10 @@ type openedAnswer struct {
 
 type countAnswer struct {
 	ID       int64 `json:"id"`
-	UnderWay int   `json:"under_way"`
+	InFlight int   `json:"under_way"`
 }
 
-// stateAnswer comes every second: the processors' time that the client has used so far, and its queries under way.
+// stateAnswer comes every second: the processors' time that the client has used so far, and its queries in flight.
 type stateAnswer struct {
 	TimeMs   int64 `json:"time_ms"`
 	CPUUs    int64 `json:"cpu_us"`

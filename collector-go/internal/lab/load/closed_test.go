@@ -66,35 +66,35 @@ func (l *ledger) count(end End) (n int) {
 	return n
 }
 
-func TestHeldSubmitsAgainWhatReturned(t *testing.T) {
+func TestClosedLoopSubmitsAgainWhatReturned(t *testing.T) {
 	gate, ledger := newGate(), &ledger{}
-	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
-	held.Hold(3)
+	loop := NewClosedLoop(DefaultRawQuery(), gate, DefaultClosedOptions(), ledger.add)
+	loop.Hold(3)
 	first := gate.await(t, 3)
 	assert.ElementsMatch(t, []string{DefaultRawQuery().BQL("probe-0"), DefaultRawQuery().BQL("probe-1"),
 		DefaultRawQuery().BQL("probe-2")}, first)
 
 	gate.finish <- nil
 	assert.Contains(t, first, gate.await(t, 1)[0], "the slot that became free asks again")
-	active, returned, failed := held.Progress()
-	assert.Equal(t, []int{3, 1, 0}, []int{active, returned, failed})
+	now := loop.Counts()
+	assert.Equal(t, []int{3, 1, 0}, []int{now.InFlight, now.Returned, now.Failed})
 
-	held.Hold(5)
+	loop.Hold(5)
 	gate.await(t, 2)
-	held.Close()
+	loop.Close()
 	assert.Equal(t, 5, ledger.count(CutOff), "abandoned before they had to return")
 	assert.Equal(t, 1, ledger.count(Returned))
 	assert.Len(t, ledger.outcomes, 6, "every query is observed once")
 }
 
-func TestHeldLetsSuperfluousQueriesEnd(t *testing.T) {
+func TestClosedLoopLetsSuperfluousQueriesEnd(t *testing.T) {
 	gate, ledger := newGate(), &ledger{}
-	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
-	held.Hold(4)
+	loop := NewClosedLoop(DefaultRawQuery(), gate, DefaultClosedOptions(), ledger.add)
+	loop.Hold(4)
 	gate.await(t, 4)
 	drained := make(chan error)
-	go func() { drained <- held.Drain(context.Background()) }()
-	require.Eventually(t, func() bool { held.mu.Lock(); defer held.mu.Unlock(); return held.target == 0 },
+	go func() { drained <- loop.Drain(context.Background()) }()
+	require.Eventually(t, func() bool { loop.mu.Lock(); defer loop.mu.Unlock(); return loop.target == 0 },
 		10*time.Second, time.Millisecond)
 	for range 4 {
 		gate.finish <- nil
@@ -106,40 +106,39 @@ func TestHeldLetsSuperfluousQueriesEnd(t *testing.T) {
 
 func TestDrainGivesUpWithItsContext(t *testing.T) {
 	gate, ledger := newGate(), &ledger{}
-	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
-	held.Hold(2)
+	loop := NewClosedLoop(DefaultRawQuery(), gate, DefaultClosedOptions(), ledger.add)
+	loop.Hold(2)
 	gate.await(t, 2)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.ErrorIs(t, held.Drain(ctx), context.Canceled)
+	require.ErrorIs(t, loop.Drain(ctx), context.Canceled)
 	assert.Equal(t, 2, ledger.count(CutOff))
 }
 
 func TestAQueryThatShouldHaveReturnedIsUnfinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, ledger := newGate(), &ledger{}
-		options := DefaultHeldOptions()
+		options := DefaultClosedOptions()
 		options.Grace = time.Hour
-		held := NewHeld(DefaultRawQuery(), gate, options, ledger.add)
-		held.Hold(1)
+		loop := NewClosedLoop(DefaultRawQuery(), gate, options, ledger.add)
+		loop.Hold(1)
 		time.Sleep(DefaultRawQuery().Duration + time.Minute) // the bubble's time
-		held.Close()
+		loop.Close()
 		assert.Equal(t, 1, ledger.count(Unfinished))
 	})
 }
 
 func TestFailureIsCountedAndBackedOff(t *testing.T) {
 	gate, ledger := newGate(), &ledger{}
-	options := DefaultHeldOptions()
+	options := DefaultClosedOptions()
 	options.Backoff = time.Hour // so that a second submission would show
-	held := NewHeld(DefaultRawQuery(), gate, options, ledger.add)
-	held.Hold(1)
+	loop := NewClosedLoop(DefaultRawQuery(), gate, options, ledger.add)
+	loop.Hold(1)
 	gate.await(t, 1)
 	gate.finish <- errors.New("503")
-	require.Eventually(t, func() bool { _, _, failed := held.Progress(); return failed == 1 }, 10*time.Second,
-		time.Millisecond)
-	held.Close()
-	held.Close()
+	require.Eventually(t, func() bool { return loop.Counts().Failed == 1 }, 10*time.Second, time.Millisecond)
+	loop.Close()
+	loop.Close()
 	assert.Empty(t, gate.started)
 	assert.Equal(t, "503", ledger.outcomes[0].Error)
 }
@@ -154,19 +153,19 @@ func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 func TestStartsAreSpreadOverATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		held := NewHeld(quick(), newGate(), DefaultHeldOptions(), func(Outcome) {})
-		defer held.Close()
-		held.Hold(1)
-		held.HoldWithin(5, 8*time.Second) // four more
+		loop := NewClosedLoop(quick(), newGate(), DefaultClosedOptions(), func(Outcome) {})
+		defer loop.Close()
+		loop.Hold(1)
+		loop.HoldFrom(5, time.Now(), 8*time.Second) // four more
 		for k := range 3 {
 			time.Sleep(time.Until(began.Add(time.Duration(2*k+1) * time.Second)))
-			assert.Equal(t, 2+k, held.Counts().InFlight, "after %s", time.Since(began))
+			assert.Equal(t, 2+k, loop.Counts().InFlight, "after %s", time.Since(began))
 		}
-		held.Hold(2)
+		loop.Hold(2)
 		time.Sleep(10 * time.Second)
-		assert.Equal(t, 4, held.Counts().Submitted, "the fifth was not wanted when its turn came")
-		held.Hold(5)
+		assert.Equal(t, 4, loop.Counts().Submitted, "the fifth was not wanted when its turn came")
+		loop.Hold(5)
 		synctest.Wait()
-		assert.Equal(t, 5, held.Counts().Submitted)
+		assert.Equal(t, 5, loop.Counts().Submitted)
 	})
 }
