@@ -31,8 +31,7 @@ type checker struct {
 }
 
 func (c *checker) fault(field, format string, args ...any) {
-	c.faults = append(c.faults, fmt.Errorf("%s:%s: %s: %s", c.file.path, c.file.places.near(field), field,
-		fmt.Sprintf(format, args...)))
+	c.faults = append(c.faults, c.file.places.Fault(field, format, args...))
 }
 
 func (c *checker) oneOf(field, value string, known ...string) {
@@ -119,7 +118,7 @@ func (c *checker) topology() {
 	if name := c.file.Topology.Name; name != "" && !experimentName.MatchString(name) {
 		c.fault("topology.name", "%q is not a name of small letters, digits and hyphens, at most 40", name)
 	}
-	if _, given := c.file.places["records.mean_size"]; given {
+	if c.file.places.Given("records.mean_size") {
 		c.atLeast("records.mean_size", float64(c.file.Records.MeanSize), 1)
 	}
 }

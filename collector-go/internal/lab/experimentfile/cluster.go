@@ -31,8 +31,8 @@ type Share struct {
 	Given bool
 }
 
-func (s *Share) set(text string) error {
-	err := s.Ratio.set(text)
+func (s *Share) Set(text string) error {
+	err := s.Ratio.Set(text)
 	s.Given = err == nil
 	return err
 }

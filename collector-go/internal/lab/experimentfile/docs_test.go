@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // fieldsOf are the paths of all fields, "goals[].figure".
@@ -25,7 +26,7 @@ func fieldsOf(t reflect.Type, prefix string) (all []string) {
 		}
 		return nil
 	case reflect.Struct:
-		if reflect.PointerTo(t).Implements(reflect.TypeFor[scalar]()) {
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[yamlfile.Text]()) {
 			return nil
 		}
 	default:
@@ -58,7 +59,7 @@ func TestThePageHasEveryField(t *testing.T) {
 	require.True(t, found)
 	documented := firstCells(fields)
 	assert.Equal(t, fieldsOf(reflect.TypeFor[File](), ""), documented,
-		"docs/experiments.md lists the fields in the order of spec.File")
+		"docs/experiments.md lists the fields in the order of experimentfile.File")
 	var known []string
 	for _, figure := range tuning.GoalFigures() {
 		known = append(known, string(figure))

@@ -6,7 +6,7 @@
 // that cannot reach the cluster.
 //
 // Start reading at File. Read parses a file in three passes: defaults (defaults), values with their positions
-// (reader.into), and checks that involve several fields (File.Check). File.Plan then turns it into a runstore.Plan,
+// (yamlfile.Fields), and checks that involve several fields (File.Check). File.Plan then turns it into a runstore.Plan,
 // which is all that the runner gets to see.
 package experimentfile
 
@@ -15,6 +15,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // File is an experiment file as it was read, with defaults filled in. Every field has a line in docs/experiments.md; a
@@ -45,7 +46,7 @@ type File struct {
 
 	// path resolves relative paths of other files and begins each error; places gives an error its line and column.
 	path   string
-	places places
+	places *yamlfile.Places
 }
 
 // Goal limits one figure of a step, for example the mean filter latency to at most 200 ms. Exactly one of AtMost and

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -28,20 +27,14 @@ func Read(path string) (*File, []byte, error) {
 	return f, text, err
 }
 
-// Parse is Read of a text that came from path.
-func Parse(path string, text []byte) (*File, error) {
-	document, err := yamlfile.Document(path, text)
-	if err != nil {
-		return nil, err
-	}
+// Parse is Read of a text that came from path. It reports faults of meaning (Check) only once every value could be
+// read, because a value that could not be read has its default, about which a second fault would mislead.
+func Parse(path string, text []byte) (_ *File, err error) {
 	f := defaults()
-	r := reader{path: path, places: places{}}
-	f.path, f.places = path, r.places
-	if document == nil {
-		return nil, fmt.Errorf("%s: the file is empty; docs/experiments.md describes what an experiment has", path)
-	}
-	r.into(reflect.ValueOf(f).Elem(), "", document)
-	if err := errors.Join(r.faults...); err != nil {
+	f.path = path
+	if f.places, err = yamlfile.Fields(path, text, f); errors.Is(err, yamlfile.ErrEmpty) {
+		return nil, fmt.Errorf("%w; docs/experiments.md describes what an experiment has", err)
+	} else if err != nil {
 		return nil, err
 	}
 	f.claimNoRecords()
@@ -57,171 +50,33 @@ func (f *File) claimNoRecords() {
 	}
 	own := reflect.ValueOf(&f.Records).Elem()
 	for i := range own.NumField() {
-		if _, given := f.places["records."+own.Type().Field(i).Tag.Get("yaml")]; !given {
+		if !f.places.Given("records." + own.Type().Field(i).Tag.Get("yaml")) {
 			own.Field(i).SetZero()
 		}
 	}
 }
 
-// places say where in the file each field is, "line:column" by the field's path.
-type places map[string]string
+// Settings are Bullet's or Storm's, in the file's order, which is the order in which they are passed to Storm.
+type Settings []Setting
 
-// near is the place of a field, or of what it would be in.
-func (p places) near(field string) string {
-	for {
-		if place, found := p[field]; found {
-			return place
-		}
-		end := strings.LastIndexAny(field, ".[")
-		if end < 0 {
-			return "1:1"
-		}
-		field = field[:end]
-	}
-}
+// Setting is one of them. Value is the text that follows "-c name=" on Storm's command line, as YAML on one line, so
+// that this program does not interpret settings that it does not know.
+type Setting struct{ Key, Value string }
 
-// reader fills a File from a YAML document by reflection. It is stricter than a YAML decoder: it refuses unknown
-// fields, duplicates, anchors and empty values, and it collects all faults with their positions. A misspelt field would
-// otherwise be ignored silently, and hours of measuring would follow the default.
-type reader struct {
-	path   string
-	places places
-	faults []error
-}
-
-func place(node ast.Node) string {
-	position := node.GetToken().Position
-	return fmt.Sprintf("%d:%d", position.Line, position.Column)
-}
-
-func (r *reader) fault(node ast.Node, field, format string, args ...any) {
-	r.faults = append(r.faults, fmt.Errorf("%s:%s: %s%s", r.path, place(node), lead(field),
-		fmt.Sprintf(format, args...)))
-}
-
-func lead(field string) string {
-	if field == "" {
-		return ""
-	}
-	return field + ": "
-}
-
-// into reads a node into a value of the file.
-func (r *reader) into(v reflect.Value, field string, node ast.Node) {
-	if field != "" {
-		r.places[field] = place(node)
-	}
-	switch node.(type) {
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		r.fault(node, field, "anchors, aliases and tags are not read; write the value itself")
-		return
-	case *ast.NullNode:
-		r.fault(node, field, "there is no value; write one, or leave the field out")
-		return
-	}
-	switch target := v.Addr().Interface().(type) {
-	case scalar:
-		r.scalar(field, node, target.set)
-		return
-	case yamlfile.Text:
-		r.scalar(field, node, target.Set)
-		return
-	case *Settings:
-		r.settings(target, field, node)
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		r.into(v.Elem(), field, node)
-	case reflect.Struct:
-		r.fields(v, field, node)
-	case reflect.Slice:
-		r.list(v, field, node)
-	default:
-		r.scalar(field, node, func(text string) error { return yamlfile.Set(v, text) })
-	}
-}
-
-func (r *reader) scalar(field string, node ast.Node, set func(string) error) {
-	text, ok := yamlfile.Scalar(node)
-	if !ok {
-		r.fault(node, field, "this is one value, not a list or a mapping")
-		return
-	}
-	if err := set(text); err != nil {
-		r.fault(node, field, "%s", err)
-	}
-}
-
-func (r *reader) list(v reflect.Value, field string, node ast.Node) {
-	list, ok := node.(*ast.SequenceNode)
-	if !ok {
-		r.fault(node, field, "this is a list; write [a, b] or a line \"- a\" for each")
-		return
-	}
-	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
-	for i, each := range list.Values {
-		r.into(v.Index(i), fmt.Sprintf("%s[%d]", field, i), each)
-	}
-}
-
-func (r *reader) fields(v reflect.Value, field string, node ast.Node) {
+// SetNode reads the lines of a mapping. The YAML parser has already refused a name that is there twice.
+func (s *Settings) SetNode(node ast.Node) error {
 	entries, ok := yamlfile.Entries(node)
 	if !ok {
-		r.fault(node, field, "this has fields; write \"name: value\" lines: %s", strings.Join(names(v.Type()), ", "))
-		return
-	}
-	seen := map[string]bool{}
-	for _, entry := range entries {
-		name := yamlfile.Key(entry)
-		within := strings.TrimPrefix(field+"."+name, ".")
-		i := slices.Index(names(v.Type()), name)
-		switch {
-		case i < 0:
-			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within,
-				strings.TrimPrefix(field+"."+yamlfile.Nearest(name, names(v.Type())...), "."))
-		case seen[name]:
-			r.fault(entry.Key, within, "it is there twice; keep one")
-		default:
-			seen[name] = true
-			r.into(v.Field(i), within, entry.Value)
-		}
-	}
-}
-
-// names are the fields of a struct as files have them, in the struct's order; those that no file has come last and are
-// not there.
-func names(t reflect.Type) (all []string) {
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("yaml"); name != "" {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// settings reads settings in the order of the file. Each value is kept as the text that follows "-c name=" on Storm's
-// command line, so that this program does not interpret settings that it does not know.
-func (r *reader) settings(into *Settings, field string, node ast.Node) {
-	entries, ok := yamlfile.Entries(node)
-	if !ok {
-		r.fault(node, field, "these are settings; write \"name: value\" lines")
-		return
+		return errors.New("these are settings; write \"name: value\" lines")
 	}
 	for _, entry := range entries {
-		key := yamlfile.Key(entry)
-		if slices.ContainsFunc(*into, func(s Setting) bool { return s.Key == key }) {
-			r.fault(entry.Key, field, "%s is there twice; keep one", key)
-			continue
-		}
 		value, err := flow(entry.Value)
 		if err != nil {
-			r.fault(entry.Value, field, "%s: %s", key, yamlfile.FirstLine(err))
-			continue
+			return fmt.Errorf("%s: %s", yamlfile.Key(entry), yamlfile.FirstLine(err))
 		}
-		*into = append(*into, Setting{key, value})
+		*s = append(*s, Setting{yamlfile.Key(entry), value})
 	}
+	return nil
 }
 
 // flow is a value as YAML on one line.

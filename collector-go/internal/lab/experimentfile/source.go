@@ -16,12 +16,6 @@ func (c *checker) needsGateway() bool {
 	return c.file.Load.Submit == SubmitByGateway || !c.file.noSource()
 }
 
-// given reports whether the file itself has a field.
-func (c *checker) given(field string) bool {
-	_, found := c.file.places[field]
-	return found
-}
-
 // source refuses what a source of records cannot do.
 func (c *checker) source() {
 	f := c.file
@@ -72,7 +66,7 @@ func (c *checker) noSource() {
 		c.fault("load.bql", "a timeline asks queries of its own; leave it out")
 	}
 	for _, field := range []string{"load.records_per_second", "load.leave_idle", "load.matching_per_second"} {
-		if c.given(field) {
+		if c.file.places.Given(field) {
 			c.fault(field, "with load.source none nobody makes records; leave it out (the rate is the collector's figure)")
 		}
 	}

@@ -1,46 +1,18 @@
 package searchfile
 
 import (
-	"fmt"
-	"math"
-	"strconv"
-	"strings"
-	"time"
-
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Duration is a time such as 200ms or 4h.
-type Duration time.Duration
+// The text forms that these files share with the experiment file.
+type (
+	Duration = yamlfile.Duration
+	Ratio    = yamlfile.Ratio
+)
 
-// Set reads a duration; an error where the text is none or is negative.
-func (d *Duration) Set(text string) error {
-	parsed, err := time.ParseDuration(text)
-	if err != nil || parsed < 0 {
-		return fmt.Errorf("%q is not a time; write one such as 200ms or 5m", text)
-	}
-	*d = Duration(parsed)
-	return nil
-}
-
-// Ratio is a share such as 99.9% or 0.999.
-type Ratio float64
-
-// Set reads a share from 0 to 1, or a percentage; an error where the text is none.
-func (r *Ratio) Set(text string) error {
-	digits, percent := strings.CutSuffix(text, "%")
-	value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if percent {
-		value /= 100
-	}
-	if err != nil || !(value >= 0 && value <= 1) {
-		return fmt.Errorf("%q is not a share; write one such as 99%% or 0.99", text)
-	}
-	*r = Ratio(value)
-	return nil
-}
-
-// Formula is an optimize.Formula as a file has it.
+// Formula is an optimize.Formula as a file has it. It is parsed while the file is read, so that a syntax error has its
+// line; the names in it are checked later, when the settings are known.
 type Formula struct{ *optimize.Formula }
 
 // Set reads a formula; an error states what of it is not understood.
@@ -49,7 +21,8 @@ func (f *Formula) Set(text string) (err error) {
 	return err
 }
 
+// number is Number of a text that may also be a word.
 func number(text string) (float64, bool) {
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+	v, err := yamlfile.Number(text)
+	return v, err == nil
 }

@@ -3,7 +3,6 @@ package yamlfile
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,6 +13,13 @@ import (
 
 // Text is a value with a text form of its own, such as a duration.
 type Text interface{ Set(text string) error }
+
+// Node is a value that reads its part of the document itself, such as settings whose names no program lists. The error
+// is reported at the place of the node.
+type Node interface{ SetNode(node ast.Node) error }
+
+// ErrEmpty is the fault of a file without a document.
+var ErrEmpty = errors.New("the file is empty")
 
 // Places know where in a file each field is.
 type Places struct {
@@ -30,7 +36,7 @@ func Fields(path string, text []byte, into any) (*Places, error) {
 		return nil, err
 	}
 	if document == nil {
-		return nil, fmt.Errorf("%s: the file is empty", path)
+		return nil, fmt.Errorf("%s: %w", path, ErrEmpty)
 	}
 	r := fields{places: &Places{path, map[string]string{}}}
 	r.into(reflect.ValueOf(into).Elem(), "", document)
@@ -56,6 +62,9 @@ func (p *Places) Fault(field, format string, args ...any) error {
 	return fmt.Errorf("%s:%s: %s: %s", p.path, place, field, fmt.Sprintf(format, args...))
 }
 
+// fields fills a struct by reflection. It is stricter than a decoder of YAML: it refuses unknown fields, anchors and
+// empty values, and continues after a fault, so that one attempt reports all of them. A misspelt field that is ignored
+// would let hours of measuring follow a default.
 type fields struct {
 	places *Places
 	faults []error
@@ -75,12 +84,22 @@ func (r *fields) into(v reflect.Value, field string, node ast.Node) {
 		position := node.GetToken().Position
 		r.places.at[field] = fmt.Sprintf("%d:%d", position.Line, position.Column)
 	}
-	if _, null := node.(*ast.NullNode); null {
+	switch node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		r.fault(node, field, "anchors, aliases and tags are not read; write the value itself")
+		return
+	case *ast.NullNode:
 		r.fault(node, field, "there is no value; write one, or leave the field out")
 		return
 	}
-	if text, own := v.Addr().Interface().(Text); own {
-		r.scalar(field, node, text.Set)
+	switch target := v.Addr().Interface().(type) {
+	case Text:
+		r.scalar(field, node, target.Set)
+		return
+	case Node:
+		if err := target.SetNode(node); err != nil {
+			r.fault(node, field, "%s", err)
+		}
 		return
 	}
 	switch v.Kind() {
@@ -107,7 +126,7 @@ func (r *fields) into(v reflect.Value, field string, node ast.Node) {
 func (r *fields) scalar(field string, node ast.Node, set func(string) error) {
 	text, ok := Scalar(node)
 	if !ok {
-		r.fault(node, field, "this is one value, not a list, a mapping or a reference")
+		r.fault(node, field, "this is one value, not a list or a mapping")
 		return
 	}
 	if err := set(text); err != nil {
@@ -162,9 +181,9 @@ func Set(v reflect.Value, text string) error {
 		}
 		v.SetInt(int64(n))
 	case reflect.Float64:
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-			return fmt.Errorf("%q is not a number", text)
+		n, err := Number(text)
+		if err != nil {
+			return err
 		}
 		v.SetFloat(n)
 	case reflect.Bool:
