@@ -194,7 +194,7 @@ func (k *knowledge) stillOpen() []Open {
 			add(e.at, e.holds, why)
 		}
 	}
-	model := fit(observations(k.grid, k.all))
+	model := surrogate{observations(k.grid, k.all)}
 	for _, at := range k.easiestOpen() {
 		add(at, model.holds(k.grid.places[at]), "not tried, and no easier one failed")
 	}

@@ -266,7 +266,7 @@ func (k *knowledge) propose(at int, why string) {
 	if e := k.tried[at]; e != nil {
 		k.next.Attempt = e.trials + e.unjudged + 1
 	}
-	k.next.Holds = fit(observations(k.grid, k.all)).holds(k.grid.places[at])
+	k.next.Holds = surrogate{observations(k.grid, k.all)}.holds(k.grid.places[at])
 }
 
 // survey finds the best, what is ruled out and what is open.
@@ -312,7 +312,7 @@ func (k *knowledge) explore() {
 		ruled[at] = 1
 	}
 	g.toEasier(ruled, func(own, harder float64) float64 { return own + harder })
-	model := fit(observations(g, k.all))
+	model := surrogate{observations(g, k.all)}
 	held := k.heldOrEasier()
 	next, highest, holds, settles := -1, 0.0, 0.0, 0.0
 	atLeast := 0 // the first of the open ones that costs no less

@@ -178,7 +178,8 @@ func TestTheLimiterMovesTheModel(t *testing.T) {
 		trial := Trial{Point: Point{2, 0}, Verdict: tuning.Fail, LatencyMs: 400, Completeness: tuning.Unknown,
 			CatchUp: tuning.Unknown, Noise: 0, Limiter: limiter}
 		g := search.grid
-		return fit(observations(g, weigh(g, s.Target, []Trial{trial}))).holds(g.places[g.number(Point{filter, heap})])
+		model := surrogate{observations(g, weigh(g, s.Target, []Trial{trial}))}
+		return model.holds(g.places[g.number(Point{filter, heap})])
 	}
 	for _, limiter := range []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC} {
 		moreFilters, moreHeap := holds(limiter, 5, 0)-holds("", 5, 0), holds(limiter, 2, 2)-holds("", 2, 2)

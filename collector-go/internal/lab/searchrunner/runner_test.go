@@ -286,7 +286,7 @@ func TestAGridIsRunOverSeveralInvocations(t *testing.T) {
 func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 	s, c := open(t), &cluster{}
 	c.before = func(context.Context, int) error {
-		if strings.HasSuffix(c.played[len(c.played)-1], " filter=4 heap=64") { // the best, if it came up
+		if strings.HasSuffix(c.played[len(c.played)-1], " filter=3 heap=256") { // the proof rests on it
 			return errors.New("no topology")
 		}
 		return nil
@@ -296,7 +296,7 @@ func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 	result, err := search(t, s).Result(r.Finished())
 	require.NoError(t, err)
 	assert.True(t, result.Proven)
-	assert.Equal(t, "filter=4 heap=128", result.Best.Text)
+	assert.Equal(t, "filter=4 heap=64", result.Best.Text)
 
 	grid := &cluster{}
 	grid.before = func(_ context.Context, begun int) error {
