@@ -18,7 +18,7 @@ import (
 )
 
 // Edition is the directory of an embedded store of the first edition, which kept its slices in blocks of Prometheus'
-// tsdb, without a log, beside a cursor in the journal. It is only read.
+// tsdb, without a log, beside a cursor in the journal. It is only read, until Remove deletes it.
 type Edition struct {
 	dir    string
 	cursor uint64
@@ -26,7 +26,8 @@ type Edition struct {
 	blocks []tsdb.BlockReader
 }
 
-// OpenEdition opens what is in dir; nil where no store of the first edition is. An error names what cannot be read.
+// OpenEdition opens what is in dir; nil where no store of the first edition is. An error names what cannot be read. It
+// deletes what the first edition had in memory when it ended, since the journal brings that again.
 func OpenEdition(dir string) (*Edition, error) {
 	cursor, err := readCursor(filepath.Join(dir, cursorFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +54,7 @@ func OpenEdition(dir string) (*Edition, error) {
 // Cursor is the place in the journal up to which all slices are here.
 func (e *Edition) Cursor() uint64 { return e.cursor }
 
-// Slices is how many the blocks say that they hold; one that two blocks hold counts twice.
+// Slices is how many the blocks say that they hold, for a progress report; one that two blocks hold counts twice.
 func (e *Edition) Slices() (n uint64) {
 	for _, b := range e.blocks {
 		n += b.Meta().Stats.NumSamples
@@ -73,7 +74,8 @@ func (e *Edition) Range() (fromMs, toMs int64) {
 	return fromMs, toMs
 }
 
-// Querier reads the slices that end within [minMs, maxMs].
+// Querier reads the slices that end within [minMs, maxMs]. Blocks may overlap; a slice that two of them hold comes
+// once.
 func (e *Edition) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	var all []storage.Querier
 	for _, b := range e.blocks {
@@ -92,7 +94,8 @@ func (e *Edition) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return storage.NewMergeQuerier(all, nil, storage.ChainedSeriesMerge), nil
 }
 
-// Each gives every series with slices that end within [minMs, maxMs], in the order of their labels.
+// Each gives every series with slices that end within [minMs, maxMs], in the order of their labels. It ends with the
+// first error of give. A series is valid until give returns.
 func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storage.Series) error) (err error) {
 	q, err := e.Querier(minMs, maxMs)
 	if err != nil {
@@ -112,9 +115,10 @@ func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storag
 // Close releases the files.
 func (e *Edition) Close() error { return e.db.Close() }
 
-// Remove deletes the directory: all that it held is elsewhere. The edition is closed first.
+// Remove deletes the directory: all that it held is elsewhere. It closes the edition first.
 func (e *Edition) Remove() error { return errors.Join(e.Close(), os.RemoveAll(e.dir)) }
 
+// What the first edition's directory holds: its cursor, and its blocks below blocks/.
 const (
 	cursorFile   = "cursor"
 	blocksDir    = "blocks"
@@ -123,7 +127,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readCursor reads the first edition's cursor: its four numbers in a fixed form, and their checksum.
+// readCursor reads the first edition's cursor: its four numbers in a fixed form, and their checksum. A directory
+// without one holds nothing, which is no error.
 func readCursor(path string) (position uint64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -132,7 +137,8 @@ func readCursor(path string) (position uint64, err error) {
 	return decodeCursor(path, data)
 }
 
-// decodeCursor accepts exactly what the first edition wrote.
+// decodeCursor accepts exactly what the first edition wrote. Anything else is an error that says what to do, because
+// without the position nobody knows which slices the blocks have.
 func decodeCursor(path string, data []byte) (position uint64, err error) {
 	var newest, stored int64
 	var handed uint64

@@ -1,6 +1,6 @@
 // Package blocks is Prometheus' format of blocks beside our own: it writes what a store holds as blocks, which
-// promtool, Thanos and Mimir read, and reads those in which the first edition of the embedded store kept its slices. It
-// knows neither the journal nor the grid.
+// promtool, Thanos and Mimir read, and reads those in which the first edition of the embedded store kept its slices
+// (decision 9). It knows neither the journal nor the grid. Start with Export.
 package blocks
 
 import (
@@ -24,10 +24,10 @@ import (
 // odd. Blocks lie at multiples of it.
 const Width int64 = 2 * 3600 * 1000
 
-// commitSamples bounds what Export holds beside the block that it builds.
+// commitSamples bounds what Export holds beside the block that it builds, in slices.
 const commitSamples = 50_000
 
-// Written is one block that Export wrote.
+// Written is one block that Export wrote, or a time for which it wrote none.
 type Written struct {
 	ID         string // a ULID, the name of its directory
 	FromMs     int64  // it holds slices that end at or after this,
@@ -37,8 +37,9 @@ type Written struct {
 }
 
 // Export writes the slices that end within [fromMs, toMs] as blocks below dir, which it makes, one for each Width of
-// time, oldest first, and gives each to done when it is whole on disk. Memory is that of one block. What stands in dir
-// stays there: exporting twice writes the same slices twice, which readers take for one.
+// time, oldest first. It gives each to done when it is whole on disk. Memory is that of one block. What stands in dir
+// stays there: exporting twice writes the same slices twice, which readers take for one. An error, also a warning about
+// damage, ends the export: a block that lacks slices would look complete.
 func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toMs int64, done func(Written)) error {
 	// An empty directory of a write-ahead log beside the blocks: without one "promtool tsdb dump" fails.
 	if err := os.MkdirAll(filepath.Join(dir, "wal"), 0o750); err != nil {
@@ -57,6 +58,7 @@ func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toM
 // floor is the multiple of Width at or before a time.
 func floor(ms int64) int64 { return ms - (ms%Width+Width)%Width }
 
+// exportBlock writes one block, unless nothing ends in its time. The block is built in memory and written at its end.
 func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs, maxMs int64) (w Written, err error) {
 	w = Written{FromMs: minMs, ToMs: maxMs + 1}
 	q, err := from.Querier(minMs, maxMs)
@@ -89,7 +91,7 @@ func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs,
 	return w, err
 }
 
-// builder fills one block.
+// builder fills one block, and commits now and then, so that the appender's own memory stays small.
 type builder struct {
 	ctx          context.Context
 	block        *tsdb.BlockWriter
@@ -100,6 +102,8 @@ type builder struct {
 	points         chunkenc.Iterator
 }
 
+// series adds the slices of one series that end within the block's time. An error names the series and the slice's
+// time.
 func (b *builder) series(s storage.Series) error {
 	if b.app == nil {
 		b.app = b.block.Appender(b.ctx)
@@ -140,6 +144,7 @@ func (b *builder) series(s storage.Series) error {
 	return b.commit()
 }
 
+// commit hands what was appended over to the block.
 func (b *builder) commit() error {
 	if b.app == nil {
 		return nil

@@ -28,6 +28,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// encode writes four lines of text, the last of them a checksum of the others.
 func (c cursor) encode() []byte {
 	text := fmt.Sprintf(cursorFormat, cursorVersion, c.position, c.reserved)
 	return fmt.Appendf([]byte(text), "crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli))

@@ -51,6 +51,7 @@ func newFigures(o Options) *figures {
 	return f
 }
 
+// posted notes the outcome, the size and the duration of one request.
 func (f *figures) posted(bytes int, took time.Duration, err error) {
 	outcome := "acknowledged"
 	switch _, refused := errors.AsType[*Refusal](err); {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Kind describes a kind of store on the network: the names of its settings and how they become a protocol. Its package
-// registers it, so this package imports none of them.
+// Kind describes a kind of store on the network: the names of its settings, with their help, and how they become a
+// protocol. The configuration makes its settings from the registered kinds and validates them by Build. Adding a kind
+// therefore changes only its own package and the import that registers it.
 type Kind struct {
 	// Name stands in the settings' keys, store.KIND.NAME.url.
 	Name string
@@ -24,7 +25,8 @@ type Setting struct {
 	Choices     []string
 }
 
-// Builder is a protocol's options.
+// Builder is a protocol's options. Validate is called when the configuration is read, and Protocol when the store is
+// opened.
 type Builder interface {
 	// Validate reports what cannot be; an error begins with the name of the setting to change.
 	Validate() error
@@ -34,7 +36,8 @@ type Builder interface {
 
 var kinds []Kind
 
-// Register makes a kind known. A package calls it when the program starts.
+// Register makes a kind known. A package calls it from init, before the settings are read; it is not safe for
+// concurrent use.
 func Register(k Kind) { kinds = append(kinds, k) }
 
 // Kinds are those that are registered, in the order of their names.

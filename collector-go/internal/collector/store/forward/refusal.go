@@ -68,8 +68,10 @@ func (r *Refusal) tooOld(points []Point, now time.Time) bool {
 	return r.reason(points[len(points)-1], now) == TooOld
 }
 
-// cut returns where to split points of which one is refused. For points that are too old, the split is between two
-// times: everything up to a time is refused together, so few requests find the boundary.
+// cut returns where to split points of which one is refused. Points that are too old are split between two times, since
+// a receiver refuses everything up to a time together. A backlog beyond the receiver's window then takes few requests
+// for each time and not for each series: TestABacklogBeyondTheWindowIsSentAndCounted counts fewer than 300 for 5,000
+// points. For any other reason the points are halved. Both parts have at least one point.
 func (r *Refusal) cut(points []Point, now time.Time) int {
 	if !r.tooOld(points, now) {
 		return len(points) / 2
@@ -121,8 +123,12 @@ var advice = map[int]string{
 func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 
 // Answer turns an HTTP answer into an error: nil for success, a *Refusal if the answer is about the points, and
-// otherwise an *Unavailable. The difference matters: points of a Refusal are dropped, while those of an Unavailable are
-// sent again until they are accepted.
+// otherwise an *Unavailable. The difference matters: points of a Refusal are dropped and counted, while those of an
+// Unavailable are sent again until they are accepted.
+//
+// An answer is about the points only if its status is 4xx, is none of those that an operator can mend (mendable), and
+// its text is not a page of a server or proxy in between. In doubt it is an *Unavailable, which loses nothing.
+// TestWhatAnAnswerMeans lists answers of real receivers.
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	switch {
@@ -140,7 +146,8 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 var serverWords = []string{"http request to an https server", "plain http request was sent to https port",
 	"speaking plain http to an ssl", "<html", "<!doctype"}
 
-// ofServer reports whether an answer's text concerns the server and not the points, whatever its status.
+// ofServer reports whether an answer's text concerns the server and not the points, whatever its status. A login page
+// with status 200 is no acknowledgement.
 func ofServer(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(serverWords, func(words string) bool { return strings.Contains(text, words) })
@@ -154,7 +161,7 @@ var mendable = map[int]bool{
 	http.StatusTooEarly: true, http.StatusTooManyRequests: true,
 }
 
-// retryAfter reads seconds or a date (RFC 9110, 10.2.3).
+// retryAfter reads seconds or a date (RFC 9110, 10.2.3). It is 0 for anything else, and for a date that has passed.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
 		return time.Duration(seconds) * time.Second

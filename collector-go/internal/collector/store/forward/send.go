@@ -26,6 +26,8 @@ func (h *hand) is(upTo uint64, c *slice.Columns) bool {
 	return h.upTo == upTo && h.len == c.Len() && h.rejected != nil
 }
 
+// begin lists the points of a new hand-over in the order of time. unsure says that an earlier process may have sent
+// them.
 func (h *hand) begin(upTo uint64, c *slice.Columns, unsure bool) {
 	*h = hand{upTo: upTo, len: c.Len(), points: h.points[:0], rejected: map[string]int{}}
 	for i, ref := range c.Refs {
@@ -40,6 +42,7 @@ func (h *hand) begin(upTo uint64, c *slice.Columns, unsure bool) {
 	}
 }
 
+// forget ends the hand-over, and keeps the memory of its points unless that is large.
 func (h *hand) forget() {
 	h.rejected = nil
 	if cap(h.points) > maxSparePoints {
@@ -104,6 +107,7 @@ func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) erro
 	return s.halves(ctx, c, points, refusal.cut(points, s.options.Now()))
 }
 
+// post sends the encoded body once, within Options.Timeout.
 func (s *Store) post(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
@@ -113,6 +117,7 @@ func (s *Store) post(ctx context.Context) error {
 	return err
 }
 
+// halves sends points in two parts, from front to back.
 func (s *Store) halves(ctx context.Context, c *slice.Columns, points []Point, cut int) error {
 	if err := s.part(ctx, c, points[:cut]); err != nil {
 		return err

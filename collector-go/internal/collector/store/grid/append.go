@@ -19,14 +19,15 @@ const (
 	RejectedSeries    = "series_limit" // its series is new, and there are Options.MaxSeries
 )
 
-// farthestMs bounds the end of a slice, so that computing with times cannot overflow.
+// farthestMs bounds the end of a slice, in ms since the Unix epoch, so that computing with times cannot overflow.
 const farthestMs = 1 << 52
 
 // retryHandOvers is how many hand-overs the store waits before it tries a failed write again. If memory is full, each
 // hand-over tries.
 const retryHandOvers = 10
 
-// handing is the state of one hand-over while its slices go into the head.
+// handing is the state of one hand-over while its slices go into the head. Its counts are added to the store's metrics
+// at the end of the hand-over.
 type handing struct {
 	*head
 	bound
@@ -88,13 +89,15 @@ func (s *Store) Rewind(cursor uint64) {
 	s.rewind(cursor)
 }
 
-// rewind keeps what is in memory: what comes again finds itself there, or in parts.
+// rewind keeps what is in memory: a slice that comes again finds itself there, or in parts. What the replay brings up
+// to the position of the manifest is in parts already, and is counted as repeated without a look at it.
 func (s *Store) rewind(cursor uint64) {
 	s.handed = min(s.handed, cursor)
 	s.replayed = s.manifest.position
 }
 
-// awaitMemory waits until memory has room, or returns the reason why it has none.
+// awaitMemory waits until slices in memory are below Options.HeadBytes. If they are above it, it writes them, and waits
+// for that. The feed waits with it, and senders wait for the journal in turn: back-pressure instead of loss.
 func (s *Store) awaitMemory(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -135,7 +138,8 @@ func (s *Store) writeIfNecessary(n int) {
 	s.workers.Go(s.work)
 }
 
-// deep is how many slices a series must have on average before a part of its own is worth writing early.
+// deep is how many slices a series must have on average before a part of its own is worth writing early. A chunk has as
+// many places.
 const deep = 64
 
 // resting is after how many hand-overs without a slice what a backlog left in memory is written.
@@ -158,6 +162,9 @@ func (s *Store) oldestMs() int64 {
 	return floor(s.options.Now().Add(-s.options.RetentionTime).UnixMilli(), width)
 }
 
+// take puts slices into the head. Two fast paths come first: row for the next slices of series whose chunk exists, and
+// begin for a new chunk. Each takes as many slices at the front as it can. A slice that neither takes goes through
+// number, which handles every case and counts every rejection.
 func (h *handing) take(c *slice.Columns) {
 	refs, ends, values := c.Refs, c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
 	if len(refs) > 0 {
@@ -182,12 +189,15 @@ func (h *handing) take(c *slice.Columns) {
 	}
 }
 
+// number stores one number, wherever in time it belongs.
 func (h *handing) number(ref slice.Ref, endMs int64, v float64) {
 	if h.admit(ref, endMs) {
 		h.note(h.numbers.put(h.ids[ref]-1, h.stepsMs[ref], endMs, v))
 	}
 }
 
+// distribution stores one native histogram. It copies the histogram, because the caller may reuse its own after Append.
+// A histogram that no Prometheus store takes is rejected.
 func (h *handing) distribution(ref slice.Ref, endMs int64, v *histogram.Histogram) {
 	if !h.admit(ref, endMs) {
 		return
@@ -224,6 +234,7 @@ func (h *handing) admit(ref slice.Ref, endMs int64) bool {
 	return false
 }
 
+// note counts what became of a slice and passes it on.
 func (h *handing) note(was outcome) outcome {
 	switch was {
 	case taken:

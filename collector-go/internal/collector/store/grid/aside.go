@@ -21,7 +21,8 @@ func damagedName(name string, at time.Time) string {
 	return name + "." + strconv.FormatInt(at.Unix(), 10) + damagedSuffix
 }
 
-// damagedAt is when a file of that name was set aside; known is false where an older program did not say it.
+// damagedAt is when a file of that name was set aside. known is false for a name without a time, as earlier programs
+// gave it.
 func damagedAt(name string) (at time.Time, known bool) {
 	text := strings.TrimSuffix(name, damagedSuffix)
 	seconds, err := strconv.ParseInt(text[strings.LastIndexByte(text, '.')+1:], 10, 64)
@@ -33,6 +34,8 @@ func (s *Store) setAside(name string) {
 	s.renameAside(name, damagedName(name, s.options.Now()))
 }
 
+// renameAside renames a damaged file and keeps account of it. A file that cannot be renamed stays in its place and is
+// found again at the next start.
 func (s *Store) renameAside(name, to string) {
 	if err := s.fs.Rename(s.path(name), s.path(to)); err != nil {
 		s.log.Warn("grid store: a damaged file could not be set aside", "file", s.path(name), "error", err)
@@ -63,7 +66,8 @@ func (s *Store) keepAside(name string) {
 	s.figures.asideBytes.Add(float64(size))
 }
 
-// expireAsides removes damaged files that retention does not keep.
+// expireAsides removes damaged files that retention does not keep. They are kept at all so that an operator can inspect
+// them, or read what is left in them.
 func (s *Store) expireAsides(gone map[string]string) {
 	s.asides = slices.DeleteFunc(s.asides, func(a asideFile) bool {
 		bound, goes := gone[a.name]

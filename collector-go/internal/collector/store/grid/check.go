@@ -12,8 +12,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// CheckVersions looks at the versions of all manifests and parts in dir and changes nothing. It returns a
-// format.ErrNewer that names the files which a newer program wrote. What cannot be read is of no version.
+// CheckVersions looks at the versions of all manifests and parts in dir and changes nothing. It returns a disk.ErrNewer
+// that names the files which a newer program wrote. A file that cannot be read has no version: it is damage, which
+// recover handles.
+//
+// It runs before anything in the directory is changed, so that an older program neither sets aside nor removes what a
+// newer one wrote.
 func CheckVersions(fs disk.FS, dir string) (err error) {
 	l, unlisted := list(fs, dir)
 	if unlisted != nil {
@@ -37,7 +41,8 @@ func CheckVersions(fs disk.FS, dir string) (err error) {
 	return err
 }
 
-// Position is the journal position that the store in dir was fed up to, as it will be when it is opened.
+// Position is the journal position that the store in dir was fed up to, as it will be when it is opened. It takes no
+// lock and changes nothing. A store without a readable manifest was fed nothing: 0.
 func Position(fs disk.FS, dir string) (uint64, error) {
 	l, err := list(fs, dir)
 	if err != nil {
@@ -80,6 +85,8 @@ func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
 	return nil
 }
 
+// checkPart reads one part completely. Damage is reported with the times from the manifest, since the part's own may be
+// damaged.
 func checkPart(fs disk.FS, name string, e entry, report func(*run.DamageError)) error {
 	opened, err := part.Open(fs, name)
 	damage, damaged := errors.AsType[*run.DamageError](err)

@@ -55,6 +55,7 @@ func (c *chunk) place(endMs int64) (p int, in bool) {
 	return int(from / c.stepMs), true
 }
 
+// lastMs is the end of the chunk's last place, whether it holds a slice or not.
 func (c *chunk) lastMs() int64 { return c.firstMs + (chunkPlaces-1)*c.stepMs }
 
 // all is a bit for each lane.

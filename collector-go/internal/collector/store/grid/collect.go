@@ -61,7 +61,7 @@ type collector[T any] struct {
 	bits   []uint64
 }
 
-// laneSlices is a series' lane of a chunk, and those of its places that are wanted and hold slices.
+// laneSlices is one series' lane of a chunk, with a bit for each place that is wanted and holds a slice.
 type laneSlices struct {
 	*chunk
 	lane uint8
@@ -145,7 +145,8 @@ func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.R
 	made(run.Run{FirstMs: first.firstMs + int64(skip)*first.stepMs, StepMs: first.stepMs, Present: bits}, values)
 }
 
-// take is memory for n places, zero.
+// take returns memory for n places, zeroed. It is a part of the collector's buffers, so it costs no allocation once
+// these have grown.
 func (k *collector[T]) take(n int) (values []T, bits []uint64) {
 	k.values = slices.Grow(k.values, n)
 	values = k.values[len(k.values) : len(k.values)+n : len(k.values)+n]

@@ -10,6 +10,9 @@ import (
 
 // column holds the slices of one kind, numbers or distributions, of all series of a head. Slices of one time arrive
 // together for many series, so row and begin take them in bulk; put takes any single slice.
+//
+// The three ways store the same thing: a map from series and time to a value, in which the first value for a time
+// stays. TestColumnIsAMap compares them with a plain map over random histories.
 type column[T any] struct {
 	tips   []tip // by the series' id
 	chunks slab[chunk]
@@ -21,7 +24,8 @@ type column[T any] struct {
 	same   func(a, b T) bool
 }
 
-// tip is the newest chunk of a series. Its older chunks follow in a list, newest first.
+// tip is the newest chunk of a series. Its older chunks follow in a list, newest first. A slice usually belongs to the
+// newest one.
 type tip struct {
 	link
 	mixed bool // its chunks differ in distance or phase, so that two may cover one time
@@ -246,6 +250,7 @@ func (c *column[T]) settle(home link, endMs int64, v T) {
 	c.slices++
 }
 
+// slot is where the value of a lane at a place is stored.
 func (c *column[T]) slot(ch *chunk, lane uint8, p int) *T {
 	first, distance := ch.where(p/stripPlaces, lane)
 	return c.values.at(first + uint32(p%stripPlaces)*distance)

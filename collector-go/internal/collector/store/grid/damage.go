@@ -28,6 +28,8 @@ func (s *Store) openPart(name string) (*part.Part, error) {
 	return p, err
 }
 
+// noteDamage logs and counts a damaged place the first time that a reader meets it. The error itself goes to the
+// reader, which turns it into a warning of the query.
 func (s *Store) noteDamage(d *run.DamageError) {
 	s.met.Lock()
 	defer s.met.Unlock()

@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are the store's own metrics. Those that the store before it had too keep their names.
+// figures are the store's own metrics. Those that the store before it, Prometheus' tsdb, had too keep their names
+// ("compaction", "blocks").
 type figures struct {
 	registerer prometheus.Registerer
 	all        []prometheus.Collector
@@ -26,6 +27,7 @@ type figures struct {
 	flushedBytes     prometheus.Counter
 }
 
+// prefix begins the name of each metric.
 const prefix = "bullet_metrics_embedded_"
 
 func newFigures(s *Store) *figures {
@@ -69,6 +71,7 @@ func newFigures(s *Store) *figures {
 	return f
 }
 
+// gauges are read from the store when somebody scrapes, under its lock.
 func (f *figures) gauges(s *Store) []prometheus.Collector {
 	gauge := func(name, help string, read func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + name, Help: help}, func() float64 {
@@ -126,6 +129,7 @@ func (f *figures) unregister() {
 	}
 }
 
+// count adds what one hand-over brought.
 func (f *figures) count(h *handing) {
 	f.stored.Add(float64(h.taken))
 	f.repeated.Add(float64(h.repeated))
@@ -134,6 +138,7 @@ func (f *figures) count(h *handing) {
 	}
 }
 
+// wrote notes one write of the head, and whether it failed.
 func (f *figures) wrote(took time.Duration, err error) {
 	f.writes.Observe(took.Seconds())
 	if err != nil {
@@ -141,6 +146,7 @@ func (f *figures) wrote(took time.Duration, err error) {
 	}
 }
 
+// flushed notes parts that were written from memory, once the manifest lists them.
 func (f *figures) flushed(parts []*piece) {
 	for _, p := range parts {
 		f.flushedSlices.Add(float64(p.slices))
@@ -148,6 +154,8 @@ func (f *figures) flushed(parts []*piece) {
 	}
 }
 
+// expired adds what retention deleted. After a start it adds the totals of the manifest, so that the counters cover the
+// life of the store and not of the process.
 func (f *figures) expired(bound string, t tally) {
 	f.expiredParts.WithLabelValues(bound).Add(float64(t.parts))
 	f.expiredSlices.WithLabelValues(bound).Add(float64(t.slices))

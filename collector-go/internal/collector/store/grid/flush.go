@@ -16,11 +16,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// bytesASlice is what a slice takes on disk at most, on average; it is how much room is looked for before writing.
+// bytesASlice is an upper estimate of what a slice takes on disk, on average, in bytes. A write asks for that much free
+// space before it begins.
 const bytesASlice = 4
 
 // freeze is a head on its way to disk. It takes no more slices, and it stays readable until its parts are published. If
-// writing fails, the next attempt continues with the partitions that are missing in written.
+// writing fails, the next attempt continues with the partitions that are missing in written, so that a large head on a
+// nearly full disk makes progress.
 type freeze struct {
 	*head
 	labels  []labels.Labels  // by id, as they were when it was frozen
@@ -40,6 +42,7 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.withTurn(ctx, func() error { return s.merge(ctx) })
 }
 
+// flush writes everything that was handed over. Unlike Flush it also works while Close runs, and it merges nothing.
 func (s *Store) flush(ctx context.Context) error { return s.withTurn(ctx, s.write) }
 
 // withTurn runs work that writes files. One such work runs at a time, because each builds on the manifest that the one
@@ -90,6 +93,8 @@ func (s *Store) write() error {
 	return err
 }
 
+// writeAll first deletes what is expired, since that may make the space that the write needs. If an earlier attempt
+// left a frozen head, it writes that one, and then what was handed over since.
 func (s *Store) writeAll() error {
 	if err := s.expire(); err != nil {
 		return err
@@ -174,7 +179,8 @@ func (s *Store) writeFrozen(f *freeze) error {
 	return nil
 }
 
-// writePart writes the slices of one partition into a part: aside, synced, renamed.
+// writePart writes the slices of one partition into a part: aside, synced, renamed. The buffers of one series are
+// reused for the next, so the write needs little memory beside the head.
 func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, error) {
 	toMs := fromMs + s.options.Partition.Milliseconds() - 1
 	return s.makePart(entry{}, func(w *part.Writer) error {

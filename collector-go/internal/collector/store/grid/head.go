@@ -11,7 +11,8 @@ import (
 )
 
 // head holds slices in memory until they are written into parts. It has one column for numbers and one for
-// distributions, because their values have different types. A frozen head never changes.
+// distributions, because their values have different types. A frozen head never changes, which lets queries and the
+// writer read it without copying.
 type head struct {
 	table         *table
 	numbers       column[float64]
@@ -27,6 +28,8 @@ func newHead(t *table) *head {
 	}
 }
 
+// sameBits compares numbers by their bits: NaN equals itself, and 0 differs from -0. A replayed slice must be
+// recognised as the same one whatever its value is.
 func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 
 func sameHistogram(a, b *histogram.Histogram) bool {
@@ -70,7 +73,8 @@ func (k *reading) reset() {
 	k.distributions.reset()
 }
 
-// runs appends the runs of a series' slices within [minMs, maxMs], and nothing beyond.
+// runs appends the runs of a series' slices within [minMs, maxMs], and nothing beyond. The slices of the runs belong to
+// k, and are valid until its next reset.
 func (h *head) runs(k *reading, id uint32, minMs, maxMs int64, to []run.Run) []run.Run {
 	first := len(to)
 	h.numbers.collect(&k.numbers, id, minMs, maxMs, func(r run.Run, values []float64) {

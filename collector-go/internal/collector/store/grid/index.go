@@ -53,6 +53,7 @@ func (x *index) find(all []labels.Labels, matchers []*labels.Matcher) []uint32 {
 	return found
 }
 
+// matches reports whether labels meet all matchers. A label that is absent has the value "".
 func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	for _, m := range matchers {
 		if !m.Matches(l.Get(m.Name)) {
@@ -104,6 +105,7 @@ func exact(m *labels.Matcher) []string {
 	return nil
 }
 
+// union returns the ids of the series that have one of the values, ascending and each once.
 func (x *index) union(name string, values []string) []uint32 {
 	if len(values) == 1 {
 		return x.byName[name][values[0]]

@@ -41,7 +41,8 @@ type entry struct {
 	bytes        int64
 }
 
-// manifestVersion is what is written. Version 1 has no lines of what retention has deleted.
+// manifestVersion is the version that is written. Version 1, which is still read, has no lines about what retention has
+// deleted.
 const manifestVersion = 2
 
 const (
@@ -56,10 +57,12 @@ const (
 	damagedSuffix   = ".damaged"
 )
 
+// manifestName is the name of a manifest's file. The number has twelve digits, so that names sort as numbers do.
 func manifestName(sequence uint64) string { return fmt.Sprintf("%s%012d", manifestPrefix, sequence) }
 func partName(number uint64) string       { return fmt.Sprintf("%012d%s", number, partSuffix) }
 
-// number is that in a name, if it is what such a name is made of.
+// numberIn returns the number in a file's name. A name that the store would not write itself is not accepted, so that a
+// copy such as "000000000017 (1).part" is never taken for a part.
 func numberIn(name, prefix, suffix string) (n uint64, is bool) {
 	rest, found := strings.CutPrefix(name, prefix)
 	if !found {
@@ -74,8 +77,11 @@ func numberIn(name, prefix, suffix string) (n uint64, is bool) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// encode writes the newest version. The text is readable for an operator, and small: one line for each part.
 func (m manifest) encode() []byte { return m.encodeAs(manifestVersion) }
 
+// encodeAs writes any known version. decodeManifest encodes what it has read again and compares the bytes, so it
+// accepts nothing that a writer would not write.
 func (m manifest) encodeAs(version int) []byte {
 	text := fmt.Appendf(nil, manifestMagic+"%d\n"+manifestHeader, version, m.sequence, m.position, m.next)
 	for i, bound := range bounds {
@@ -91,7 +97,7 @@ func (m manifest) encodeAs(version int) []byte {
 	return fmt.Appendf(text, manifestSum, crc32.Checksum(text, castagnoli))
 }
 
-// maxParts bounds what a manifest may list.
+// maxParts bounds what a manifest may list, so that a damaged count cannot ask for unlimited memory.
 const maxParts = 1 << 20
 
 // manifestOf is the version that a manifest's first line states; 0 where it is none.
@@ -104,7 +110,7 @@ func manifestOf(line string) (version int) {
 }
 
 // decodeManifest accepts exactly what encodeAs writes in a version that it knows. Of a newer version it reads the first
-// line alone, and returns a format.ErrNewer.
+// line alone, and returns a disk.ErrNewer.
 func decodeManifest(data []byte) (manifest, error) {
 	lines := strings.SplitAfter(string(data), "\n")
 	version := manifestOf(lines[0])
@@ -155,7 +161,7 @@ func decodeManifest(data []byte) (manifest, error) {
 	return m, nil
 }
 
-// bytes is the size of all parts.
+// bytes is the size of all parts, from the manifest and not from the disk.
 func (m manifest) bytes() (sum int64) {
 	for _, e := range m.parts {
 		sum += e.bytes
@@ -163,7 +169,8 @@ func (m manifest) bytes() (sum int64) {
 	return sum
 }
 
-// without is the parts but those in gone.
+// without returns the entries of the parts that are not in gone. It makes a new list: m.parts may be read by a query
+// that took the manifest before.
 func (m manifest) without(gone map[uint64]string) []entry {
 	kept := make([]entry, 0, len(m.parts))
 	for _, e := range m.parts {

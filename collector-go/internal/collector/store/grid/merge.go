@@ -11,6 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
+// These constants decide when parts are merged. Merging trades writing the same slices again for fewer files that a
+// query must open.
 const (
 	// mergeFan parts of one level and partition become one: of ten minutes each, one of an hour, then one of six hours.
 	mergeFan = 6
@@ -50,7 +52,8 @@ func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, la
 	return nil, false
 }
 
-// tier is the parts of a level that has enough of them.
+// tier returns the parts of the first level that has mergeFan of them. The merged part is one level higher, so each
+// slice is rewritten at most once for each level.
 func tier(parts []*piece) []*piece {
 	levels := map[int][]*piece{}
 	for _, p := range parts {
@@ -64,7 +67,8 @@ func tier(parts []*piece) []*piece {
 	return nil
 }
 
-// complete reports whether all parts of a partition should become one.
+// complete reports whether all parts of a partition should become one. Nothing more is expected in a partition after
+// quiet manifests. A large part is not rewritten for a few late slices until a hundred manifests have passed.
 func complete(parts []*piece, sequence uint64) bool {
 	var newest uint64
 	var sum, largest int64
@@ -100,7 +104,8 @@ func (s *Store) merge(ctx context.Context) error {
 }
 
 // mergeInto makes one part of several, and publishes it in their place. Where it is not the last of its partition and
-// gets no levels, columns stay as they are until a later merge joins them.
+// gets no levels, columns stay as they are until a later merge joins them: that takes a third of the time. If a source
+// is damaged, nothing is merged, so that what is readable in it stays readable.
 func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error {
 	e := entry{oldest: group[0].oldest}
 	sources := make([]*part.Part, len(group))
@@ -136,7 +141,9 @@ func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error 
 	return err
 }
 
-// replace publishes a part in the place of others, and returns those of them that nobody reads.
+// replace publishes a part in the place of others, and returns those of them that nobody reads. After an error the fate
+// of the manifest is unknown: the next start may find it. The new part is therefore kept on disk until another manifest
+// is published.
 func (s *Store) replace(gone map[uint64]string, made *piece) (unread []*piece, err error) {
 	if err = s.fs.SyncDir(s.dir); err != nil {
 		err = fmt.Errorf("grid store: sync %s: %w", s.dir, err)
@@ -158,7 +165,8 @@ func (s *Store) replace(gone map[uint64]string, made *piece) (unread []*piece, e
 	return unread, nil
 }
 
-// spare keeps parts out of merges of which one is damaged: what is whole in it answers as it is.
+// spare keeps damaged parts out of merges. The error names the file; if that is not one of the group, none of the group
+// is merged again.
 func (s *Store) spare(group []*piece, damage *run.DamageError) {
 	s.log.Error("grid store: a part is damaged and is not merged with others; run bullet-metrics fsck", "error", damage)
 	at := slices.IndexFunc(group, func(p *piece) bool { return p.Name() == damage.File })

@@ -61,7 +61,7 @@ func merged(a, b []uint32, compare func(a, b uint32) int) []uint32 {
 	return append(append(all, a...), b...)
 }
 
-// with is the series that have a label value.
+// with is a label value and the ids of the series that have it.
 type with struct {
 	value string
 	ids   []uint32 // ascending; what is added later is not seen

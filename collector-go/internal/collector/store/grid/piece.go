@@ -16,6 +16,7 @@ type piece struct {
 	damaged bool // some of it cannot be read, so that it is not merged with others
 }
 
+// path is the path of a file of the store.
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
 // drop takes pieces out of the store once a manifest without them is published, and returns those that nobody reads.

@@ -26,7 +26,8 @@ func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return read.NewQuerier(sources, minMs, maxMs, release), nil
 }
 
-// ComputesWindows means that queriers give results of windows where a query's plan asks for them (plan.Computing).
+// ComputesWindows implements plan.Computing: queriers give results of windows where a query's plan asks for them
+// (decision 15).
 func (s *Store) ComputesWindows() bool { return true }
 
 // sources are where slices within [minMs, maxMs] may lie, oldest first, until release is called.
@@ -40,7 +41,9 @@ func (s *Store) sources(minMs, maxMs int64) (all []run.Source, release func() er
 	return all, release, nil
 }
 
-// reading begins a reader; lock is held.
+// reading begins a reader of all parts that may have slices within [minMs, maxMs], and of the heads. The caller holds
+// lock. The order of the sources is the order of precedence, oldest first: where two have a slice of one series at one
+// time, the older part counts, as in a merge.
 func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() error) {
 	var pieces []*piece
 	for _, p := range s.pieces {
@@ -58,7 +61,8 @@ func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() er
 	return all, sync.OnceValue(func() error { s.leave(pieces); return nil })
 }
 
-// leave ends a reader.
+// leave ends a reader, and removes the files of parts that were merged or expired meanwhile and that nobody reads any
+// more.
 func (s *Store) leave(pieces []*piece) {
 	var unread []*piece
 	s.lock.Lock()
@@ -130,6 +134,7 @@ func newest(ctx context.Context, from run.Source, afterMs int64, bounded bool) (
 	return endMs, ok, err
 }
 
+// isMarker reports whether the slice at a place is a gap's marker.
 func isMarker(r *run.Run, place int) bool {
 	if r.Histograms != nil {
 		return r.Histograms[place] == nil

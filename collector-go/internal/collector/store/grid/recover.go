@@ -20,6 +20,8 @@ type listing struct {
 	damaged   []string // names of files that were set aside
 }
 
+// list reads the directory once and sorts the names by what they are. Unknown names are ignored, so that a file which
+// an operator leaves there does no harm.
 func list(fs disk.FS, dir string) (listing, error) {
 	names, err := fs.ReadDir(dir)
 	if err != nil {
@@ -161,7 +163,8 @@ func (l listing) newestManifest(fs disk.FS, dir string, damaged func(sequence ui
 	return manifest{}, nil, false, nil
 }
 
-// keepOne keeps the manifest before the one in use, and removes those before it.
+// keepOne keeps the manifest before the one in use, and removes those before it. The kept one is the fallback if the
+// newest is damaged.
 func (s *Store) keepOne(older []uint64) {
 	for i, sequence := range older {
 		if i == 0 {
@@ -172,7 +175,8 @@ func (s *Store) keepOne(older []uint64) {
 	}
 }
 
-// openListed opens the parts that the manifest lists. What cannot be opened is named with what it costs, and left out.
+// openListed opens the parts that the manifest lists. A part that cannot be opened is logged with the time that it
+// covers, counted, and left out: damage costs what is damaged, and the store opens without it.
 func (s *Store) openListed(sure bool) (changed bool, err error) {
 	for _, e := range s.manifest.parts {
 		name := s.path(partName(e.number))
@@ -202,8 +206,10 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 	return changed, nil
 }
 
-// openUnlisted removes the parts that the manifest does not list. Where a newer manifest was lost, those that are newer
-// than the one in use may have been in it: they are taken in; whatever they hold was handed over once.
+// openUnlisted removes the parts that the manifest does not list: a crash came between writing and publishing them, and
+// the journal still has their slices. Where a newer manifest was lost (sure is false), parts that are newer than the
+// one in use may have been in it. They are adopted; whatever they hold was handed over once, and slices that come again
+// from the journal are recognised.
 func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool, err error) {
 	listed := map[uint64]bool{}
 	for _, e := range base.parts {

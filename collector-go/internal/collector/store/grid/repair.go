@@ -28,6 +28,7 @@ func Repair(dir string, o Options, report func(*run.DamageError)) error {
 	return errors.Join(err, s.Close(context.Background()))
 }
 
+// repair rewrites each part that has damage.
 func (s *Store) repair() error {
 	for _, p := range slices.Clone(s.pieces) {
 		intact := true
@@ -70,8 +71,9 @@ func (s *Store) writeAgain(p *piece) error {
 	return nil
 }
 
-// SetPosition makes a store that nobody has open one that was fed up to a journal position: where the journal is no
-// longer the one that fed it. What is in parts stays.
+// SetPosition sets the journal position of a store that nobody has open. It is for a journal that was lost or replaced:
+// the old position would make the store skip records of the new journal, or wait for records that never come. What is
+// in parts stays.
 func SetPosition(dir string, o Options, position uint64) error {
 	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
 	s, err := Open(dir, o)

@@ -168,7 +168,8 @@ func (s *Store) account(gone map[uint64]string) [len(bounds)]tally {
 	return sums
 }
 
-// letGo takes parts out of what queries read, and removes those that none reads.
+// letGo takes parts out of what queries read, and removes those that none reads. The others are removed when the last
+// query that reads them ends.
 func (s *Store) letGo(gone map[uint64]string) {
 	s.lock.Lock()
 	unread := s.drop(gone)
@@ -192,8 +193,8 @@ func (s *Store) Reclaim() error {
 	return s.expire()
 }
 
-// short is how many bytes the disk lacks for the room that must be and for wanted bytes more; 0 or less where it lacks
-// none.
+// short is how many bytes the disk lacks for Options.MinFreeBytes and for wanted bytes more; 0 or less where it lacks
+// none. The reserve is at most a twentieth of the file system, so that a small disk can be used at all.
 func (s *Store) short(wanted int64) (int64, error) {
 	free, size, err := s.fs.Free(s.dir)
 	if err != nil {
@@ -202,7 +203,8 @@ func (s *Store) short(wanted int64) (int64, error) {
 	return int64(min(s.options.MinFreeBytes, size/20)) + wanted - int64(free), nil
 }
 
-// checkFree refuses to write wanted bytes on a disk that is nearly full.
+// checkFree refuses to write wanted bytes on a disk that is nearly full, so that a write never meets a full disk half
+// way through.
 func (s *Store) checkFree(wanted int64) error {
 	short, err := s.short(wanted)
 	if err != nil || short <= 0 {
@@ -212,6 +214,6 @@ func (s *Store) checkFree(wanted int64) error {
 		float64(short)/(1<<20), ErrDiskFull)
 }
 
-// ErrDiskFull is that nothing was written since the disk is nearly full. What was handed over is not durable then, and
-// stays where it came from.
+// ErrDiskFull is the reason why nothing was written to a disk that is nearly full. What was handed over is not durable
+// then, and stays in memory and in the journal. Senders wait; nothing is lost.
 var ErrDiskFull = errors.New("the room that must be free")

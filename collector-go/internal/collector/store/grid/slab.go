@@ -35,6 +35,7 @@ func (s *slab[T]) add(n uint32) uint32 {
 	return i
 }
 
+// at is an entry. It stays where it is for as long as the slab lives, so a pointer to it may be kept.
 func (s *slab[T]) at(i uint32) *T { return &s.pages[i>>s.shift][i&(1<<s.shift-1)] }
 
 // from is n entries from one on that were handed out together.

@@ -31,7 +31,8 @@ func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	return nil
 }
 
-// hold is what the store consists of, none of which goes until release is called.
+// hold returns the manifest and keeps its parts on disk until release is called. Merges and retention may drop them
+// meanwhile.
 func (s *Store) hold() (m manifest, release func(), err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -42,6 +43,7 @@ func (s *Store) hold() (m manifest, release func(), err error) {
 	return s.manifest, func() { _ = leave() }, nil
 }
 
+// copyTo copies parts first and writes the manifest last, so that a copy that was interrupted is not taken for a store.
 func (s *Store) copyTo(ctx context.Context, dir string, m manifest) error {
 	if err := s.fs.MkdirAll(dir); err != nil {
 		return err
@@ -60,7 +62,7 @@ func (s *Store) copyTo(ctx context.Context, dir string, m manifest) error {
 	return disk.WriteAside(s.fs, dir, filepath.Join(dir, manifestName(m.sequence)), m.encode())
 }
 
-// copyFile copies a file and syncs it.
+// copyFile copies a file and syncs it. A copy that fails is removed.
 func copyFile(fs disk.FS, from, to string) error {
 	source, err := fs.Open(from)
 	if err != nil {

@@ -30,6 +30,8 @@ func (s source) Select(ctx context.Context, minMs, maxMs int64, matchers []*labe
 	return found, err
 }
 
+// find returns the series that match and that may have slices within [minMs, maxMs], in the order of their ids. It asks
+// now and then whether the query has ended, because a selector may match a million series.
 func (s source) find(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) (
 	found []run.Found, err error) {
 	s.lock.RLock()
@@ -97,6 +99,8 @@ func (s source) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, e
 	return s.head.runs(&reading{}, ref, minMs, maxMs, to), nil
 }
 
+// sortRuns orders the runs of a series by their beginnings. Numbers and distributions are collected apart, and runs of
+// different intervals may lie in each other.
 func sortRuns(runs []run.Run) {
 	slices.SortStableFunc(runs, func(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) })
 }

@@ -45,8 +45,12 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // goroutine at any time. Queries hold up nothing but Close.
 //
 // Three groups of fields have different owners. The fields up to stop are set once by Open. Whoever writes files holds
-// turn, which guards the fields from sequence to shortage; it is a channel rather than a mutex, so that waiting for it
-// can end with a context. The mutex lock guards everything below it and is held only for short steps in memory.
+// turn, which guards the fields from sequence to shortage. The mutex lock guards everything below it and is held only
+// for short steps in memory, so that a query never waits for the disk.
+//
+// A slice is in one of three places: the live head, the frozen head that is being written, or a part. It moves from one
+// to the next and is visible to queries all the time, because a frozen head is dropped only when the manifest with its
+// parts is published.
 type Store struct {
 	dir     string
 	options Options
@@ -123,7 +127,8 @@ func Open(dir string, options Options) (*Store, error) {
 // lock.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
-// Memory returns the bytes that slices in memory take, and the bytes that their series take.
+// Memory returns the bytes that slices in memory take, and the bytes that their series take. Both are estimates from
+// the sizes of the structures, checked against the Go heap by memory_test.go.
 func (s *Store) Memory() (slices, series int) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -181,6 +186,8 @@ func (s *Store) Close(ctx context.Context) error {
 	return errors.Join(flushed, s.closeParts(), s.locked.Close())
 }
 
+// leftOpen releases the directory although queries still read from it. Their files stay open until the process ends.
+// Another process may open the store meanwhile: a part is never changed once it is published.
 func (s *Store) leftOpen(err error) error {
 	return errors.Join(fmt.Errorf("grid store: queries still read it; its files stay open until the process ends: %w",
 		err), s.locked.Close())
@@ -202,6 +209,7 @@ func (s *Store) await(ctx context.Context) error {
 	}
 }
 
+// closeParts closes every part that is open. Parts of a frozen head that no manifest lists yet are among them.
 func (s *Store) closeParts() (err error) {
 	open := slices.Clone(s.pieces)
 	if s.frozen != nil {

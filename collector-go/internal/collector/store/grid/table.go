@@ -27,7 +27,9 @@ type table struct {
 	waiting map[slice.Ref]slice.Definition // of Refs that are bound to nothing
 }
 
-// bound maps each Ref to a series and to the interval of its slices, in milliseconds.
+// bound maps each Ref to a series and to the interval of its slices, in milliseconds. Refs are small numbers that the
+// feed chooses, so both are indexed by them. renewed hands bound on to the next table, so that the feed need not define
+// its series again.
 type bound struct {
 	ids     []uint32 // one more than the series' id, or one of the two below, or 0 where the Ref was never defined
 	stepsMs []int64
@@ -85,6 +87,8 @@ func (t *table) define(d slice.Definition, limit int) {
 	*b = id + 1
 }
 
+// unbind takes a Ref from its series. A series without a Ref stays in the table, because its slices are still in the
+// head; it only counts as dead.
 func (t *table) unbind(id *uint32) {
 	if *id != 0 && *id < firstUnbound {
 		if t.uses[*id-1]--; t.uses[*id-1] == 0 {
@@ -94,7 +98,7 @@ func (t *table) unbind(id *uint32) {
 	*id = 0
 }
 
-// retire ends a Ref.
+// retire ends a Ref: the feed will not use it before it defines it again.
 func (t *table) retire(ref slice.Ref) {
 	if int(ref) < len(t.ids) {
 		t.unbind(&t.ids[ref])
@@ -102,6 +106,8 @@ func (t *table) retire(ref slice.Ref) {
 	}
 }
 
+// find returns the id of a series, if the table has it. Labels that share a hash are compared, so a collision costs
+// time and nothing else.
 func (t *table) find(l labels.Labels) (id uint32, known bool) {
 	for next := t.byHash[l.Hash()]; next != 0; next = t.chain[next-1] {
 		if labels.Equal(t.labels[next-1], l) {
@@ -111,6 +117,8 @@ func (t *table) find(l labels.Labels) (id uint32, known bool) {
 	return 0, false
 }
 
+// add gives a new series the next id. The estimate of its memory is part of what Options.HeadBytes does not bound, and
+// is exported as series_bytes.
 func (t *table) add(l labels.Labels) uint32 {
 	id := uint32(len(t.labels))
 	hash := l.Hash()

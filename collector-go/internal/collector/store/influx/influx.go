@@ -1,6 +1,9 @@
 // Package influx speaks InfluxDB's line protocol: to InfluxDB 2 (and whatever else takes /api/v2/write) through
-// influxdb-client-go, and to InfluxDB 1 through its /write. It owns lines and will never know what became of a slice
-// before or when it is sent again: that is package forward's.
+// influxdb-client-go, and to InfluxDB 1 through its /write. It owns lines: how a slice, a gap and a histogram are
+// written in them, and what line protocol cannot carry.
+//
+// It must not know what became of a slice before, nor when it is sent again: that is package forward's. Start with
+// Protocol, then line.go. docs/stores/influxdb.md describes the result.
 package influx
 
 import (
@@ -46,20 +49,23 @@ func (o Options) Validate() error {
 // NotFinite is the reason why InfluxDB cannot hold a number: it has no NaN and no infinity.
 const NotFinite = "not_finite"
 
-// writer brings lines to a server of one version.
+// writer brings lines to a server of one version. An error is a *forward.Refusal, a *forward.Unavailable, or one of the
+// connection.
 type writer interface {
 	write(ctx context.Context, lines []byte) error
 	close()
 }
 
-// Protocol implements forward.Protocol.
+// Protocol implements forward.Protocol. It keeps the beginning of each series' lines, so that encoding a slice escapes
+// nothing.
 type Protocol struct {
 	writer writer
 	series []series // by slice.Ref
 	counts []float64
 }
 
-// New makes the protocol for a receiver; it connects to nothing.
+// New makes the protocol for a receiver; it connects to nothing. Which version of InfluxDB it is for follows from the
+// settings: Database or Bucket.
 func New(o Options) (*Protocol, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

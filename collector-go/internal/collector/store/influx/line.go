@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
-// series is what comes before the fields of a series' lines: measurement and tags.
+// series is what comes before the fields of a series' lines: measurement and tags, escaped once. A number has key; a
+// distribution has the others, a line for each bucket.
 type series struct {
 	key     []byte
 	count   []byte // of a distribution, as all below
@@ -22,6 +23,7 @@ type series struct {
 	buckets [][]byte
 }
 
+// newSeries writes the beginnings of a series' lines. The error is about labels that line protocol cannot carry.
 func newSeries(l labels.Labels, distribution bool) (series, error) {
 	name := l.Get(model.MetricNameLabel)
 	tags, err := tagText(l)
@@ -42,10 +44,12 @@ func newSeries(l labels.Labels, distribution bool) (series, error) {
 }
 
 var (
+	// Commas and spaces are escaped in a measurement; in a tag also the equals sign.
 	measurements = strings.NewReplacer(",", `\,`, " ", `\ `)
 	tags         = strings.NewReplacer(",", `\,`, "=", `\=`, " ", `\ `)
 )
 
+// errText is why a series is rejected as forward.Invalid.
 var errText = errors.New("line protocol has no way to write this text")
 
 // tagText is ",name=value" for each label but the name, in the labels' order, which is the one that InfluxDB likes
@@ -84,11 +88,14 @@ func writable(text string) bool {
 	return text != ""
 }
 
+// finite reports whether InfluxDB can hold a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
+// isGap reports whether a number is a gap's marker.
 func isGap(v float64) bool { return value.IsStaleNaN(v) }
 
-// line appends one line. A gap's marker, for which InfluxDB has no number, is the field "gap".
+// line appends one line, with the time in ms. A gap's marker, for which InfluxDB has no number, is the field "gap" in
+// place of "value".
 func line(to, key []byte, v float64, endMs int64) []byte {
 	to = append(to, key...)
 	if isGap(v) {
@@ -102,7 +109,8 @@ func line(to, key []byte, v float64, endMs int64) []byte {
 	return append(to, '\n')
 }
 
-// histogram appends the lines of a histogram: count, sum and buckets.
+// histogram appends the lines of a histogram: count, sum and buckets, as Prometheus' classic histograms have them. A
+// gap's marker goes to all of them.
 func (p *Protocol) histogram(to []byte, s *series, h *histogram.Histogram, endMs int64) []byte {
 	gap := math.Float64frombits(value.StaleNaN)
 	if h == nil {

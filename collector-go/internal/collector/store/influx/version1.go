@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
-// version1 writes to InfluxDB 1 (https://docs.influxdata.com/influxdb/v1/tools/api/#write-http-endpoint).
+// version1 writes to InfluxDB 1 (https://docs.influxdata.com/influxdb/v1/tools/api/#write-http-endpoint), by plain
+// HTTP: the client library is for version 2. The buffers are reused, since one goroutine writes.
 type version1 struct {
 	client  *http.Client
 	address string

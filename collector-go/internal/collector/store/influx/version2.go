@@ -23,6 +23,8 @@ type version2 struct {
 	now    func() time.Time
 }
 
+// newVersion2 gives the library our own HTTP client, which reads the token from its file, follows no redirect and
+// bounds answers.
 func newVersion2(o Options, client *http.Client) *version2 {
 	options := influxdb2.DefaultOptions().SetHTTPClient(client).SetPrecision(time.Millisecond).SetUseGZip(
 		true).SetLogLevel(0)
@@ -30,6 +32,8 @@ func newVersion2(o Options, client *http.Client) *version2 {
 	return &version2{http: client, client: c, writer: c.WriteAPIBlocking(o.Org, o.Bucket), now: o.Now}
 }
 
+// write sends lines as one record. An answer of the server comes as the library's own error; anything else is an error
+// of the connection.
 func (v *version2) write(ctx context.Context, lines []byte) error {
 	err := v.writer.WriteRecord(ctx, strings.TrimSuffix(string(lines), "\n"))
 	answer, is := errors.AsType[*influxhttp.Error](err)

@@ -10,12 +10,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
-// classicSeries are the series that a histogram is sent as.
+// classicSeries are the labels of the series that a histogram is sent as: one for each bucket, and count and sum.
 type classicSeries struct {
 	buckets    [][]prompb.Label
 	count, sum []prompb.Label
 }
 
+// newClassicSeries makes them once, when the series is defined. The buckets' bounds are the same for all histograms.
 func newClassicSeries(l labels.Labels) *classicSeries {
 	name := l.Get(model.MetricNameLabel)
 	s := &classicSeries{

@@ -1,6 +1,8 @@
 // Package remote speaks Prometheus remote write 1.0 (https://prometheus.io/docs/specs/prw/remote_write_spec/):
-// protobuf, compressed with snappy, native histograms included. It owns the requests' form and will never know what
-// became of a slice before or when it is sent again: that is package forward's.
+// protobuf, compressed with snappy, native histograms included. It owns the requests' form.
+//
+// It must not know what became of a slice before, nor when it is sent again: that is package forward's. Start with
+// Protocol.Encode. classic.go is for receivers without native histograms.
 package remote
 
 import (
@@ -30,7 +32,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Protocol implements forward.Protocol.
+// Protocol implements forward.Protocol. It keeps one request and its columns for all calls, since one goroutine calls
+// it. The samples of a series lie together in a request, in the order of time, whatever the order of the points.
 type Protocol struct {
 	options    Options
 	client     *http.Client
@@ -47,7 +50,7 @@ type series struct {
 	classic *classicSeries // of a distribution, where it is sent as classic buckets
 }
 
-// key identifies a series in a request: a classic histogram has several.
+// key identifies a series in a request: a classic histogram has several series, of which part is the number.
 type key struct {
 	ref  slice.Ref
 	part int
@@ -130,11 +133,13 @@ func (p *Protocol) timeSeries(k key, l []prompb.Label) *prompb.TimeSeries {
 	return &p.request.Timeseries[i]
 }
 
+// number adds one sample to a series of the request.
 func (p *Protocol) number(k key, l []prompb.Label, endMs int64, v float64) {
 	t := p.timeSeries(k, l)
 	t.Samples = append(t.Samples, prompb.Sample{Timestamp: endMs, Value: v})
 }
 
+// staleNaN is Prometheus' marker for the end of a series, by its bits.
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
 // histogram writes a native histogram. A gap's marker is one whose sum is the stale NaN, as Prometheus' own remote

@@ -1,5 +1,10 @@
 // Package upgrade converts the data directory of bullet-metrics 0.1.0, which kept slices in blocks of Prometheus' tsdb,
-// to the grid store. It goes with 0.3.0, as CHANGELOG announces.
+// to the grid store. It goes with 0.3.0, as CHANGELOG announces. Start with Convert.
+//
+// The conversion can end anywhere, also by a loss of power. It appends an hour of slices to the grid store, waits until
+// they are in parts, and notes the hour in a file. The next start goes on after the last hour that was noted. An hour
+// that was taken over twice does no harm, because the grid store recognises slices that it has. The old directory goes
+// last.
 package upgrade
 
 import (
@@ -27,14 +32,15 @@ import (
 )
 
 // OldDir, in the data directory, is where an older program kept its slices. convertedFile, in OldDir, records up to
-// which time they have been converted.
+// which time they have been converted, in ms since the Unix epoch. It goes with OldDir.
 const (
 	OldDir        = "embedded"
 	convertedFile = "converted"
 )
 
-// conversion takes the slices of an older program over into the grid store, an hour of them at a time, so that it can
-// end anywhere and go on at the next start: what is taken over twice is stored once.
+// conversion is one run of Convert. Slices go through Store.Append, as those of a feed do, so the same rules reject
+// them. The journal positions that it hands over stay below the older program's cursor, because the journal is read
+// from there afterwards.
 type conversion struct {
 	edition  *blocks.Edition
 	store    *grid.Store
@@ -46,11 +52,12 @@ type conversion struct {
 	rejected map[string]int
 }
 
-// conversionStep is how much time is taken over between two notes of the progress.
+// conversionStep is how much time, in ms, is taken over between two notes of the progress.
 const conversionStep = int64(time.Hour / time.Millisecond)
 
 // Convert moves the slices of an older program in dataDir to the grid store at gridDir, and then deletes OldDir. It
-// does nothing if dataDir has none. If it is interrupted, the next call continues where this one ended.
+// does nothing if dataDir has none. If it is interrupted, the next call continues where this one ended. It must be
+// called before the grid store is opened for use: it opens it itself.
 func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, logger *slog.Logger) (err error) {
 	dir := filepath.Join(dataDir, OldDir)
 	edition, err := blocks.OpenEdition(dir)
@@ -81,6 +88,7 @@ func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, lo
 	return done.Remove()
 }
 
+// run converts what is left, hour by hour, and then moves the store's position to the older program's cursor.
 func (c *conversion) run(ctx context.Context) error {
 	from, to := c.edition.Range()
 	begun, done, err := c.done()
@@ -116,7 +124,8 @@ func (c *conversion) run(ctx context.Context) error {
 	return nil
 }
 
-// done is up to where an earlier start came.
+// done is up to where an earlier start came, in ms. A file that cannot be read as a number was being written when the
+// process died: the conversion begins again, which changes nothing that is there.
 func (c *conversion) done() (begun bool, ms int64, err error) {
 	text, err := os.ReadFile(c.progress)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +141,8 @@ func (c *conversion) done() (begun bool, ms int64, err error) {
 	return true, ms, nil
 }
 
-// hour takes over the slices that end within [minMs, maxMs], and notes that it has once they are on disk.
+// hour takes over the slices that end within [minMs, maxMs], and notes that it has once they are on disk. The note
+// comes after the flush, so it never says more than parts hold.
 func (c *conversion) hour(ctx context.Context, minMs, maxMs int64) error {
 	h := hour{c: c, ctx: ctx, minMs: minMs, maxMs: maxMs}
 	if err := c.edition.Each(ctx, minMs, maxMs, h.series); err != nil {
@@ -147,7 +157,8 @@ func (c *conversion) hour(ctx context.Context, minMs, maxMs int64) error {
 	return disk.WriteAside(disk.System{}, filepath.Dir(c.progress), c.progress, fmt.Appendln(nil, maxMs+1))
 }
 
-// hour is the slices of some time on their way.
+// hour is the slices of some time on their way into the grid store. Refs begin at 0 in each hour, since nothing refers
+// to them later.
 type hour struct {
 	c            *conversion
 	ctx          context.Context
@@ -156,9 +167,11 @@ type hour struct {
 	next         slice.Ref
 }
 
-// handSlices is how many slices are handed over at once.
+// handSlices is how many slices are handed over at once. It bounds the memory of the columns.
 const handSlices = 1 << 16
 
+// series adds the slices of one series. The blocks do not say how far its slices are apart, so the least distance that
+// is seen is taken for it: it decides how slices are laid out and nothing else.
 func (h *hour) series(s storage.Series) error {
 	ref := h.next
 	h.next++
@@ -200,6 +213,8 @@ func (h *hour) series(s storage.Series) error {
 	return h.hand()
 }
 
+// hand gives the columns to the store. If its memory is full, they are written to disk first, and handed over again.
+// What is rejected is counted by reason and reported at the end.
 func (h *hour) hand() error {
 	if h.columns.Len() == 0 {
 		return nil

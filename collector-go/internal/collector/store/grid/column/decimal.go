@@ -2,16 +2,18 @@ package column
 
 import "math"
 
-// maxExponent is the most decimals that are tried. Numbers with more are seldom decimal at all.
+// maxExponent is the most decimals that are tried. Numbers with more are seldom decimal at all. Four bits of the first
+// byte hold the exponent.
 const maxExponent = 10
 
 // maxInteger bounds whole numbers. Above it, a float64 cannot represent every whole number.
 const maxInteger = 1 << 53
 
+// powers are exact as float64: up to 10^22 every power of ten is.
 var powers = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
 
 // integer returns the whole number that gives v to the bit when it is divided by 10^exponent, and false if there is
-// none.
+// none. -0 has none: it would come back as 0.
 func integer(v float64, exponent byte) (int64, bool) {
 	scaled := v
 	if exponent > 0 {
@@ -28,7 +30,7 @@ func integer(v float64, exponent byte) (int64, bool) {
 	return i, math.Float64bits(back) == math.Float64bits(v)
 }
 
-// exponentOf is the least at which v is decimal, from one on.
+// exponentOf is the least exponent, from one on, at which v is decimal, and false if there is none up to maxExponent.
 func exponentOf(v float64, from byte) (byte, bool) {
 	for e := from; e <= maxExponent; e++ {
 		if _, ok := integer(v, e); ok {
@@ -38,8 +40,11 @@ func exponentOf(v float64, from byte) (byte, bool) {
 	return 0, false
 }
 
-// decimals fills e.whole and e.exceptions if all but a few values are decimal. Metrics mostly are: counts, and times in
-// milliseconds. As whole numbers they take a fraction of the space of a float64.
+// decimals fills e.integers and e.exceptions if all but a few values are decimal. Metrics mostly are: counts, and times
+// in milliseconds. As whole numbers they take a fraction of the space of a float64.
+//
+// A sample of eight values decides first whether that is worth trying, and guesses the exponent. Values outside of the
+// sample may need a higher one, so the conversion is repeated up to four times.
 func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 	const samples = 8
 	exponent, failed := byte(0), 0
@@ -69,7 +74,11 @@ func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 	return 0, false
 }
 
-// convert fills e.whole and e.exceptions. It ends early with a higher exponent where a value asks for it.
+// convert fills e.integers and e.exceptions. It ends early with a higher exponent where a value asks for it.
+//
+// A value that is not decimal becomes an exception: it keeps its own bits beside the integers. Among the integers the
+// value before it stands in its place, so that differences stay small. NaN, and with it the gap's marker, is always an
+// exception. With too many exceptions convert reports false, and the column becomes one of XORs.
 func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 	if cap(e.integers) < len(values) {
 		e.integers = make([]int64, len(values), max(len(values), 1024))
@@ -113,7 +122,9 @@ func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 	return exponent, cost <= 2*len(values)+18
 }
 
-// readDecimals fills values, and returns what follows.
+// readDecimals fills values, and returns what follows. It divides by the power of ten, as the encoder checked:
+// multiplying by the inverse would give other bits. Exceptions are put over the result at the end, where the encoder
+// left the value before them.
 func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 	if exponent > maxExponent {
 		return nil, ErrDamaged
@@ -154,7 +165,8 @@ func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 	return r.src, err
 }
 
-// eachException passes n exceptions and, unless values is nil, writes them there.
+// eachException passes n exceptions and, unless values is nil, writes them there. The first pass checks them and finds
+// where the integers begin. The second, after these are decoded, puts the exceptions over them.
 func eachException(src []byte, n, places int, values []float64) (rest []byte, err error) {
 	next, bits := uint64(0), uint64(staleBits)
 	for range n {

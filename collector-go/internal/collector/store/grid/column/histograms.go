@@ -11,10 +11,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with.
+// ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with. A reader reserves memory
+// for all buckets of a column, so their number is bounded where they are written.
 var ErrTooManyBuckets = errors.New("distributions hold more buckets than a column may")
 
-// histogramBuffers holds the buffers of Histograms between calls.
+// histogramBuffers holds the buffers of Histograms between calls. Distributions of earlier calls are cleared, so that
+// the encoder keeps none alive.
 type histogramBuffers struct {
 	dense, real []*histogram.Histogram
 	some        []uint64
@@ -27,6 +29,9 @@ type histogramBuffers struct {
 // Histograms appends a column of at most MaxPlaces distributions. present has a bit for each place that holds a slice;
 // nil means that all do. A nil distribution in such a place is a gap's marker. On ErrTooManyBuckets nothing is
 // appended, and fewer places may fit.
+//
+// The distributions are stored by field: all counts, then all zero counts, then the sums, then bucket after bucket.
+// Distributions are cumulative, so each field is a counter and packs like one.
 func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []uint64) ([]byte, error) {
 	buffers := &e.histograms
 	head := len(dst)
@@ -75,6 +80,7 @@ func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []u
 	return dst, nil
 }
 
+// end is where the shape that begins at starts[i] ends.
 func end(starts []int, i, all int) int {
 	if i+1 < len(starts) {
 		return starts[i+1]
@@ -82,7 +88,8 @@ func end(starts []int, i, all int) int {
 	return all
 }
 
-// markers writes which are no markers, and keeps those in r.real.
+// markers writes which of the distributions are no gap markers, and keeps those in r.real. A marker has no fields, so
+// it takes part in nothing that follows.
 func (r *histogramBuffers) markers(dst []byte, all []*histogram.Histogram) []byte {
 	r.real = r.real[:0]
 	r.some = append(r.some[:0], make([]uint64, (len(all)+63)/64)...)
@@ -95,7 +102,8 @@ func (r *histogramBuffers) markers(dst []byte, all []*histogram.Histogram) []byt
 	return appendPresence(dst, r.some, len(all))
 }
 
-// shapesOf is where each shape begins.
+// shapesOf is where each shape begins. A shape is what buckets there are: schema, threshold, spans and custom bounds.
+// It is written once for all distributions in a row that have it.
 func shapesOf(all []*histogram.Histogram) []int {
 	var starts []int
 	for i, h := range all {
@@ -106,6 +114,8 @@ func shapesOf(all []*histogram.Histogram) []int {
 	return starts
 }
 
+// sameShape reports whether two distributions have the same buckets. Floats are compared by their bits, since a column
+// must decode to the bits that were encoded: 0 and -0 are two thresholds.
 func sameShape(a, b *histogram.Histogram) bool {
 	return a.Schema == b.Schema && math.Float64bits(a.ZeroThreshold) == math.Float64bits(b.ZeroThreshold) &&
 		len(a.PositiveBuckets) == len(b.PositiveBuckets) && len(a.NegativeBuckets) == len(b.NegativeBuckets) &&
@@ -115,6 +125,8 @@ func sameShape(a, b *histogram.Histogram) bool {
 		})
 }
 
+// appendShape writes a shape and how many distributions in a row have it. Custom bounds stand in full, since they may
+// be any numbers.
 func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(times))
 	dst = binary.AppendVarint(dst, int64(h.Schema))
@@ -128,6 +140,8 @@ func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
 	return dst
 }
 
+// appendSpans writes spans and the number of their buckets. The number is apart from the spans' lengths, because a
+// histogram may state another.
 func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(spans)))
 	for _, s := range spans {
@@ -138,7 +152,8 @@ func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 }
 
 // buckets writes the buckets of distributions of one shape, a bucket at a time. A histogram holds the first count and
-// then differences between neighbours; a column holds counts.
+// then differences between neighbours; a column holds counts. Counts of one bucket only grow from one distribution to
+// the next, which differences between buckets do not.
 func (r *histogramBuffers) buckets(dst []byte, all []*histogram.Histogram) []byte {
 	n := len(all)
 	for _, of := range [2]func(h *histogram.Histogram) []int64{positive, negative} {
@@ -199,7 +214,7 @@ func Histograms(src []byte, places int) (all []*histogram.Histogram, present []u
 	return all, present, nil
 }
 
-// scatterPointers is scatter that leaves nil behind.
+// scatterPointers is scatter that leaves nil behind, since nil means a gap's marker or no slice.
 func scatterPointers(all []*histogram.Histogram, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0; at-- {
 		if !has(present, at) {
@@ -214,13 +229,15 @@ func scatterPointers(all []*histogram.Histogram, present []uint64, stored int) {
 	}
 }
 
+// shape is a distribution without its numbers, which all that have the shape begin as.
 type shape struct {
 	like               histogram.Histogram
 	times              int
 	positive, negative int // buckets
 }
 
-// readReal reads n distributions, which are all of src.
+// readReal reads n distributions, which are all of src. Memory for n is within MaxPlaces, which the caller has checked,
+// and memory for buckets within MaxBuckets, which readShapes has checked.
 func readReal(src []byte, n int) ([]histogram.Histogram, error) {
 	shapes, src, err := readShapes(src, n)
 	if err != nil {
@@ -263,6 +280,7 @@ func readReal(src []byte, n int) ([]histogram.Histogram, error) {
 	return all, nil
 }
 
+// readSums reads the sums, which are a column of their own.
 func readSums(src []byte, all []histogram.Histogram) ([]byte, error) {
 	r := varint.Of(src)
 	sums := make([]float64, len(all))
@@ -275,6 +293,8 @@ func readSums(src []byte, all []histogram.Histogram) ([]byte, error) {
 	return r.Rest(), nil
 }
 
+// readShapes reads the shapes of n distributions. Every distribution must have one, and all buckets together must be at
+// most MaxBuckets. Both are checked before anything is reserved for them.
 func readShapes(src []byte, n int) ([]shape, []byte, error) {
 	r := varint.Of(src)
 	shapes := make([]shape, r.Length(min(n, len(src))))
@@ -293,6 +313,7 @@ func readShapes(src []byte, n int) ([]shape, []byte, error) {
 	return shapes, r.Rest(), nil
 }
 
+// readShape reads one shape of at most left distributions.
 func readShape(r *varint.Reader, left int) (s shape) {
 	if s.times = r.Length(left); s.times == 0 {
 		r.Fail(ErrDamaged)
@@ -310,6 +331,8 @@ func readShape(r *varint.Reader, left int) (s shape) {
 	return s
 }
 
+// readSpans reads spans and how many buckets they have. The bytes that are left bound both, so a few damaged bytes
+// cannot ask for much memory.
 func readSpans(r *varint.Reader) (spans []histogram.Span, buckets int) {
 	if n := r.Count(2); n > 0 {
 		spans = make([]histogram.Span, n)
@@ -320,7 +343,9 @@ func readSpans(r *varint.Reader) (spans []histogram.Span, buckets int) {
 	return spans, r.Length(min(r.Len(), MaxBuckets))
 }
 
-// readBuckets reads the buckets of distributions of one shape. numbers is room.
+// readBuckets reads the buckets of distributions of one shape. numbers is a buffer. A column holds counts, and a
+// histogram the differences between neighbouring buckets, so counts are turned back at the end. All buckets of one
+// distribution lie in one slice of memory, those of the next behind them.
 func readBuckets(src []byte, s shape, all []histogram.Histogram, numbers []int64) (rest []byte, err error) {
 	numbers = numbers[:len(all)]
 	for sign, width := range [2]int{s.positive, s.negative} {

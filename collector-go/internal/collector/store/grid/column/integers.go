@@ -7,14 +7,19 @@ import (
 
 // How whole numbers are written.
 const (
+	// modeFrame stores each number as its distance from the least one.
 	modeFrame byte = iota
+	// modeDelta stores the first number, and then differences, each less a usual difference that stands in front.
 	modeDelta
+	// modeDeltaOfDelta stores the first number and the first difference, and then how much each difference grew.
 	modeDeltaOfDelta
+	// modeConstant stores one number for all.
 	modeConstant
 )
 
 // appendIntegers writes whole numbers in the mode that is likely the shortest: as distances from the least number
-// (frame), as differences from the number before (delta), or as differences of those (delta of delta).
+// (frame), as differences from the number before (delta), or as differences of those (delta of delta). All arithmetic
+// is modulo 2^64, so that no difference can overflow.
 func appendIntegers(dst []byte, v []int64) []byte {
 	if len(v) == 0 {
 		return dst
@@ -72,15 +77,15 @@ func appendIntegers(dst []byte, v []int64) []byte {
 	return dst
 }
 
-// Of more numbers than triedWhole the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the time
-// of encoding off, and makes few columns longer, by a hundredth.
+// Of more numbers than triedIntegers the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the
+// time of encoding off, and makes few columns longer, by a hundredth.
 const (
 	triedIntegers = 4 * blockLen
 	stretches     = 3
 )
 
 // choose finds the mode for at least two numbers, and the base that goes with it. It estimates the length from the bits
-// of the numbers instead of packing them three times.
+// of the numbers instead of packing them three times. A wrong guess makes a column longer and nothing else.
 func choose(v []int64) (mode byte, base int64) {
 	least := v[0]
 	for _, x := range v {
@@ -105,7 +110,7 @@ func choose(v []int64) (mode byte, base int64) {
 	return modeDeltaOfDelta, 0
 }
 
-// add adds the bits that at least two numbers take in each mode to cost.
+// add adds the bits that at least two numbers take in each mode to cost. Patches are left out of the estimate.
 func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	frame := bits.Len64(uint64(v[0]) - uint64(least))
 	var delta, second int
@@ -123,7 +128,8 @@ func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 }
 
 // usualDelta returns the median of a few deltas, which is a counter's usual step even if the counter was reset. It
-// returns 0 if the deltas have both signs.
+// returns 0 if the deltas have both signs. Only seven deltas are looked at, spread over the column, so that it costs
+// the same for every length.
 func usualDelta(v []int64) int64 {
 	const samples = 7
 	var some [samples]int64
@@ -143,7 +149,8 @@ func usualDelta(v []int64) int64 {
 	return some[n/2]
 }
 
-// integerReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column.
+// integerReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column. It is
+// open, then next until left is 0; src is then what follows.
 type integerReader struct {
 	src               []byte
 	left              int
@@ -152,7 +159,7 @@ type integerReader struct {
 	last, base, delta int64
 }
 
-// open reads the head of n numbers.
+// open reads the mode and the first numbers of n numbers. A mode that does not exist is damage.
 func (r *integerReader) open(src []byte, n int) (err error) {
 	r.src, r.left = src, n
 	if n == 0 {
@@ -182,7 +189,8 @@ func (r *integerReader) open(src []byte, n int) (err error) {
 	return err
 }
 
-// next reads at least one and at most 64 numbers into out, and returns how many.
+// next reads at least one and at most 64 numbers into out, and returns how many. It is called until left is 0. In the
+// modes of differences the first number stands before the blocks and is returned alone.
 func (r *integerReader) next(out *[blockLen]uint64) (n int, err error) {
 	if r.first {
 		r.first = false
@@ -226,7 +234,8 @@ func (r *integerReader) next(out *[blockLen]uint64) (n int, err error) {
 	return n, nil
 }
 
-// readIntegers fills out with whole numbers, and returns the bytes after them.
+// readIntegers fills out with whole numbers, and returns the bytes after them. The number of numbers is not in the
+// bytes: the caller knows it.
 func readIntegers(src []byte, out []int64) ([]byte, error) {
 	var r integerReader
 	if err := r.open(src, len(out)); err != nil {
@@ -246,8 +255,10 @@ func readIntegers(src []byte, out []int64) ([]byte, error) {
 	return r.src, nil
 }
 
+// appendBits64 writes a number in eight bytes, little-endian: the bits of a float64, mostly.
 func appendBits64(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) }
 
+// readBits64 reads eight bytes, and returns the bytes after them. Fewer than eight are damage.
 func readBits64(src []byte) (uint64, []byte, error) {
 	if len(src) < 8 {
 		return 0, nil, ErrDamaged

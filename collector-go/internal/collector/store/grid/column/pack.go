@@ -5,16 +5,19 @@ import (
 	"math/bits"
 )
 
-// blockLen is how many numbers share one bit width.
+// blockLen is how many numbers share one bit width; the last block may have fewer.
 const blockLen = 64
 
 // maxPatches is the most numbers of a block that may be wider than its width. They are stored apart as patches, so that
-// one outlier does not widen the whole block. More of them would slow decoding and gain little.
+// one outlier does not widen the whole block. More of them would slow decoding and gain little. A patch takes a byte
+// for its place and at least one for its bits.
 const maxPatches = 15
 
+// hasPatches marks a block whose wider numbers follow as patches.
 const hasPatches = 0x80
 
-// appendBlock packs 1 to 64 numbers.
+// appendBlock packs 1 to 64 numbers with as many bits each as the widest needs. A few wider ones may be cut and
+// patched, see maxPatches.
 func appendBlock(dst []byte, v []uint64) []byte {
 	var or uint64
 	for _, x := range v {
@@ -43,7 +46,8 @@ func appendBlock(dst []byte, v []uint64) []byte {
 	return dst
 }
 
-// narrow finds the width at which a block is shortest, and how many of its numbers need a patch.
+// narrow finds the width at which a block is shortest, and how many of its numbers need a patch. It counts numbers by
+// their width and tries every smaller width, until more than maxPatches would be cut.
 func narrow(v []uint64, top int) (width, patches int) {
 	var counts [65]uint8
 	for _, x := range v {
@@ -63,6 +67,8 @@ func narrow(v []uint64, top int) (width, patches int) {
 	return width, patches
 }
 
+// appendBits writes the low bits of each number, one number after the other, low bit first, and fills the last byte up.
+// Widths from 0 to 64 are possible; of width 0 nothing is written.
 func appendBits(dst []byte, v []uint64, width uint) []byte {
 	if width == 0 {
 		return dst
@@ -86,7 +92,8 @@ func appendBits(dst []byte, v []uint64, width uint) []byte {
 	return dst
 }
 
-// readBlock unpacks len(out) numbers, from 1 to 64, and returns the bytes after them.
+// readBlock unpacks len(out) numbers, from 1 to 64, and returns the bytes after them. A width above 64 bits or a block
+// that is too short is damage.
 func readBlock(src []byte, out []uint64) ([]byte, error) {
 	if len(src) == 0 || len(out) > blockLen {
 		return nil, ErrDamaged
@@ -111,7 +118,8 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 	return patch(src, out, width)
 }
 
-// unpackEnd is unpack for a block with nothing after it. It copies the block, because unpack reads beyond its end.
+// unpackEnd is unpack for a block with nothing after it. It copies the block, because unpack reads up to nine bytes
+// beyond its end.
 func unpackEnd(data []byte, out []uint64, width uint) {
 	var padded [blockLen*8 + 16]byte
 	copy(padded[:], data)
@@ -119,7 +127,8 @@ func unpackEnd(data []byte, out []uint64, width uint) {
 }
 
 // unpack reads numbers of one width. For speed it loads whole words, so data must be up to nine bytes longer than the
-// numbers.
+// numbers. Narrow numbers are unrolled eight at a time, widths up to 56 need one load each, and wider ones a word and
+// the byte behind it.
 func unpack(data []byte, out []uint64, width uint) {
 	switch {
 	case width == 0:
@@ -173,6 +182,8 @@ func unpack(data []byte, out []uint64, width uint) {
 	}
 }
 
+// patch adds the high bits of the numbers that are wider than the block. A patch for a number that the block does not
+// have is damage.
 func patch(src []byte, out []uint64, width uint) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, ErrDamaged
@@ -194,9 +205,11 @@ func patch(src []byte, out []uint64, width uint) ([]byte, error) {
 	return src, nil
 }
 
+// zigzag maps small negative numbers to small unsigned ones, as Protocol Buffers does.
 func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
+// readUvarint reads an unsigned number of variable length, and returns the bytes after it.
 func readUvarint(src []byte) (uint64, []byte, error) {
 	v, n := binary.Uvarint(src)
 	if n <= 0 {
@@ -205,6 +218,7 @@ func readUvarint(src []byte) (uint64, []byte, error) {
 	return v, src[n:], nil
 }
 
+// readVarint reads a signed number of variable length, and returns the bytes after it.
 func readVarint(src []byte) (int64, []byte, error) {
 	v, rest, err := readUvarint(src)
 	return unzigzag(v), rest, err

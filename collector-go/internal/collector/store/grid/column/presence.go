@@ -7,12 +7,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// has reports whether a place holds a slice. A nil present means that all places do.
+// has reports whether a place holds a slice. A nil present means that all places do, here and everywhere in this
+// package.
 func has(present []uint64, place int) bool {
 	return present == nil || present[place>>6]>>(place&63)&1 == 1
 }
 
 // runEnd returns the first place after at that differs from at in whether it holds a slice, or places if there is none.
+// It looks at 64 places at once.
 func runEnd(present []uint64, at, places int) int {
 	stored := has(present, at)
 	for at < places {
@@ -29,7 +31,8 @@ func runEnd(present []uint64, at, places int) int {
 }
 
 // appendPresence writes the lengths of the runs of places that hold a slice and of those that do not, alternately.
-// Slices are usually missing in a row, while a worker is down, so runs are short to write.
+// Slices are usually missing in a row, while a worker is down, so a few numbers say all. The first run is of places
+// that hold a slice, and is empty where the first place does not. A nil present is one run of all places.
 func appendPresence(dst []byte, present []uint64, places int) []byte {
 	runs := uint64(0)
 	if places > 0 && !has(present, 0) {
@@ -58,7 +61,8 @@ func appendPresence(dst []byte, present []uint64, places int) []byte {
 	return dst
 }
 
-// readPresence reads what appendPresence wrote. present is nil if all places hold a slice; held is how many do.
+// readPresence reads what appendPresence wrote. present is nil if all places hold a slice; stored is how many do. The
+// runs must add up to the places that the index states.
 func readPresence(src []byte, places int) (present []uint64, stored int, rest []byte, err error) {
 	r := varint.Of(src)
 	at := 0
@@ -84,6 +88,7 @@ func readPresence(src []byte, places int) (present []uint64, stored int, rest []
 	return present, stored, r.Rest(), nil
 }
 
+// setRange sets the bits from one up to another.
 func setRange(present []uint64, from, to int) {
 	for from < to {
 		n := min(64-from&63, to-from)
@@ -92,7 +97,8 @@ func setRange(present []uint64, from, to int) {
 	}
 }
 
-// gather appends the values of those places that hold a slice. Only these are encoded.
+// gather appends the values of those places that hold a slice. Only these are encoded, so an absent place costs nothing
+// beside presence.
 func gather[T any](to, all []T, present []uint64) []T {
 	for at := 0; at < len(all); {
 		end := runEnd(present, at, len(all))
@@ -104,7 +110,8 @@ func gather[T any](to, all []T, present []uint64) []T {
 	return to
 }
 
-// scatter is the inverse of gather, in place: it moves the first held values of all to the places that hold a slice.
+// scatter is the inverse of gather, in place: it moves the first stored values of all to the places that hold a slice,
+// from the last to the first, so that no value is overwritten before it was moved.
 func scatter[T any](all []T, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0 && stored <= at; at-- {
 		if has(present, at) {
@@ -114,7 +121,7 @@ func scatter[T any](all []T, present []uint64, stored int) {
 	}
 }
 
-// count returns how many of the places hold a slice.
+// count returns how many of the places hold a slice. Bits behind the last place do not count.
 func count(present []uint64, places int) int {
 	n := 0
 	for i := 0; i < places; i += 64 {

@@ -6,11 +6,14 @@ import (
 	"math/bits"
 )
 
-// sparse is how many XORs of a block, as a share of one in so many, have to be 0 for a bitmap.
+// sparse is which share of a block's XORs, one in so many, must be 0 for a bitmap of those that are not. A bitmap costs
+// a bit for each value, and the values that did not change then take nothing else.
 const sparse = 16
 
 // appendXOR writes each value as the XOR of its bits with those of its predecessor. Neighbouring values of a series
-// share sign, exponent and often digits, so the XOR has few bits that are set.
+// share sign, exponent and often digits, so the XOR has few bits that are set. Low bits that are 0 in all XORs of a
+// block are cut off, and the rest is packed like integers. The first value is compared with 0. If many XORs of a block
+// are 0, a bitmap says which are not, and only those are packed.
 func appendXOR(dst []byte, values []float64) []byte {
 	last := uint64(0)
 	var block, packed [blockLen]uint64
@@ -57,7 +60,8 @@ func appendXOR(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// readXOR fills values, and returns what follows.
+// readXOR fills values, and returns what follows. A bit of the block's first byte that is never set, or a bitmap with
+// bits behind the block, is damage.
 func readXOR(src []byte, values []float64) (rest []byte, err error) {
 	last := uint64(0)
 	var block [blockLen]uint64

@@ -4,11 +4,12 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Cache remembers how the labels of series were written into the part before. A store writes nearly the same series
-// every ten minutes, so most blocks can be copied. The cache never changes what is written. It is not safe for
-// concurrent use, and one writer at a time may use it.
+// Cache remembers how the labels of series were written into the part before. Writing the same series again in the same
+// blocks then copies their bytes instead of sorting and encoding the labels. The cache never changes what is written:
+// TestCacheChangesNothing compares parts of changing series, with and without it, byte for byte.
 //
-// It takes about 60 bytes for each series, and keeps their labels in memory.
+// It takes about 60 bytes for each series, and keeps their labels in memory. It is not safe for concurrent use, and one
+// writer at a time may use it. A writer that is abandoned leaves it valid.
 type Cache struct {
 	blocks []cachedBlock // by number; beyond those of the newest part, those of earlier ones
 
@@ -18,7 +19,8 @@ type Cache struct {
 	names    []byte
 }
 
-// cachedBlock is the labels of a block's series, and how they are written.
+// cachedBlock is the labels of a block's series, and how they are written. It is valid only for exactly these series in
+// this order.
 type cachedBlock struct {
 	labels  []labels.Labels
 	encoded []byte
@@ -29,7 +31,8 @@ func (c *Cache) knows(block, i int, l labels.Labels) bool {
 	return block < len(c.blocks) && i < len(c.blocks[block].labels) && labels.Equal(c.blocks[block].labels[i], l)
 }
 
-// encode is how a block's labels are written. hit reports that they are those of an earlier part.
+// encode is how a block's labels are written. hit reports that they are those of an earlier part; otherwise the block
+// is encoded and remembered, and the index of values is no longer valid.
 func (c *Cache) encode(block int, all []labels.Labels, hit bool) []byte {
 	for block >= len(c.blocks) {
 		c.blocks = append(c.blocks, cachedBlock{})
@@ -43,6 +46,7 @@ func (c *Cache) encode(block int, all []labels.Labels, hit bool) []byte {
 	return b.encoded
 }
 
+// forgetPostings drops the index of values, which covers all blocks and must be made again when one of them changed.
 func (c *Cache) forgetPostings() { c.postings, c.lists, c.names = 0, nil, nil }
 
 // index is the values blocks and the names block of a part of so many blocks, each as it is kept in the file.

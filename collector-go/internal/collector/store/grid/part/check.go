@@ -13,7 +13,8 @@ import (
 )
 
 // Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the
-// first of its series. The error is one of reading, not damage.
+// first of its series. The error is one of reading, not damage. fsck and Repair use it; the store itself finds damage
+// only where it reads.
 func (p *Part) Check(report func(*run.DamageError)) error {
 	c := check{part: p, report: report, pages: map[uint64]*pageDamage{}, chunks: map[uint64]bool{}}
 	var head [headerBytes]byte
@@ -34,6 +35,8 @@ func (p *Part) Check(report func(*run.DamageError)) error {
 	return nil
 }
 
+// check walks over a whole part and keeps what it has reported, so that a page shared by hundreds of series is reported
+// once.
 type check struct {
 	part   *Part
 	report func(*run.DamageError)
@@ -43,12 +46,14 @@ type check struct {
 	some   bool
 }
 
+// pageDamage is a damaged page with the time that it covers, and how many series it costs. The first of the series
+// names it.
 type pageDamage struct {
 	damage run.DamageError
 	series int
 }
 
-// found reports damage, and returns any other error.
+// found reports damage, and returns any other error, which ends the check.
 func (c *check) found(err error) error {
 	if damage, is := errors.AsType[*run.DamageError](err); is {
 		c.report(damage)
@@ -57,7 +62,8 @@ func (c *check) found(err error) error {
 	return err
 }
 
-// chunk reads a directory chunk, and reports its damage once.
+// chunk reads a directory chunk, and reports its damage once. ok is false where the entry cannot be known: what it
+// names is part of that damage.
 func (c *check) chunk(entry uint64) (ok bool, err error) {
 	_, err = c.part.entry(entry)
 	if err == nil {
@@ -70,7 +76,8 @@ func (c *check) chunk(entry uint64) (ok bool, err error) {
 	return false, nil
 }
 
-// series reads all series blocks and columns.
+// series reads all series blocks and columns. What is damaged in pages is gathered first and reported at the end, with
+// the number of series that it costs.
 func (c *check) series() error {
 	p := c.part
 	for block := range p.footer.blocks {
@@ -93,6 +100,8 @@ func (c *check) series() error {
 	return nil
 }
 
+// block reads all series of one block, and checks that they are in the order of their labels: readers search by that
+// order.
 func (c *check) block(block uint64) error {
 	at := cursor{part: c.part, block: block + 1}
 	if err := at.open(block); err != nil {
@@ -122,7 +131,8 @@ func (c *check) block(block uint64) error {
 	return nil
 }
 
-// columns decodes the columns of a series, and notes damage by page.
+// columns decodes the columns of a series, and notes damage by page. A page that cannot be found, because its directory
+// chunk is damaged, is reported with the chunk.
 func (c *check) columns(l labels.Labels, pieces []piece) error {
 	noted := map[uint64]bool{}
 	for i := range pieces {
@@ -159,7 +169,8 @@ func (c *check) columns(l labels.Labels, pieces []piece) error {
 	return nil
 }
 
-// levels decodes the levels of a series, and reports a page of which some cannot be decoded once.
+// levels decodes the levels of a series, and reports a page of which some cannot be decoded once. A damaged level loses
+// no slice, so it is reported as a part of the index.
 func (c *check) levels(levels []level) error {
 	for k := range levels {
 		one := &levels[k]
@@ -185,7 +196,7 @@ func (c *check) levels(levels []level) error {
 	return nil
 }
 
-// values reads the index of label values.
+// values reads the index of label values. Damage there costs time and no slice, so it is reported with nothing lost.
 func (c *check) values() error {
 	p := c.part
 	for i := range p.footer.lists + 1 {
@@ -212,7 +223,7 @@ func (c *check) values() error {
 	return nil
 }
 
-// allPages reads the pages that no series led to.
+// allPages reads the pages that no series led to: those of damaged series blocks.
 func (c *check) allPages() error {
 	for number := range c.part.footer.pages {
 		if ok, err := c.chunk(number); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Each calls fn for all series in order, with all their runs; fn may keep what it is given. It ends with fn's first
 // error. Damage does not end it: the first *run.DamageError comes after all that could be read. A series of which
-// nothing could be read is left out.
+// nothing could be read is left out. Repair copies a damaged part with it.
 func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
 	var damage error
 	c := cursor{part: p}
@@ -33,9 +33,11 @@ func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
 	}
 }
 
+// errEnd is how next and move say that there are no further series.
 var errEnd = errors.New("no further series")
 
-// cursor walks through a part's series in order, for Each and for Merge.
+// cursor walks through a part's series in order, for Each and for Merge. Cursors of one merge share the labels of the
+// block that was read last.
 type cursor struct {
 	part   *Part
 	block  uint64 // the next
@@ -95,7 +97,7 @@ func (c *cursor) move() error {
 	return nil
 }
 
-// read reads the labels of the next series of the block.
+// read reads the labels of the next series of the block. Fewer series than the footer states are damage.
 func (c *cursor) read() error {
 	if !c.all.next() {
 		e, _ := c.part.entry(c.part.footer.pages + c.block - 1)
@@ -105,7 +107,8 @@ func (c *cursor) read() error {
 	return nil
 }
 
-// named puts the series' labels into what is damaged of it.
+// named puts the series' labels into what is damaged of it. Runs of columns are read without labels, so damage knows
+// its file and time first, and its series only here.
 func (c *cursor) named(err error) error {
 	if damage, is := errors.AsType[*run.DamageError](err); is && damage.Labels == "" {
 		damage.Labels = c.labels.String()
@@ -113,6 +116,7 @@ func (c *cursor) named(err error) error {
 	return err
 }
 
+// open reads the columns and the labels of a block.
 func (c *cursor) open(block uint64) error {
 	b, err := c.part.block(block)
 	if err != nil {

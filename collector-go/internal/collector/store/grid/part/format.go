@@ -35,7 +35,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // entry says where a page or block is, what its checksum is, and which time it covers. Readers skip entries outside of
-// a query's time.
+// a query's time. It is fixed in size, so that entry i is found without a search.
 type entry struct {
 	offset       uint64
 	length, crc  uint32
@@ -58,12 +58,13 @@ func readEntry(b []byte) entry {
 	}
 }
 
-// chunkSum is a chunk's checksum: with its number, so that no chunk passes for another.
+// chunkSum is a chunk's checksum, over its number too, so that no chunk passes for another.
 func chunkSum(number uint64, entries []byte) uint32 {
 	return crc32.Update(checksum(binary.LittleEndian.AppendUint64(nil, number)), castagnoli, entries)
 }
 
-// footer describes the whole file. It is read first.
+// footer describes the whole file. It is read first, and it is written last, so that a file that was not finished has
+// none.
 type footer struct {
 	minMs, maxMs         int64
 	series, slices       uint64
@@ -71,6 +72,8 @@ type footer struct {
 	directory, size      uint64 // offset and file size
 }
 
+// append writes the footer. The magic is at the very end and under the checksum, so that a file that is too short or
+// has something behind it is recognised.
 func (f *footer) append(dst []byte) []byte {
 	start := len(dst)
 	for _, v := range [...]uint64{uint64(f.minMs), uint64(f.maxMs), f.series, f.slices, f.pages, f.blocks, f.lists,
@@ -87,8 +90,9 @@ func (f *footer) append(dst []byte) []byte {
 // start for a flipped bit than to set aside what a newer program wrote.
 const nextVersions = 4
 
-// readFooter reads the last footBytes of a file of that size, whose first bytes state a version too. A newer version is
-// a format.ErrNewer.
+// readFooter reads the last footerBytes of a file of that size, whose first bytes state a version too. A newer version
+// is a disk.ErrNewer. Any number that does not fit the size of the file is damage, so that offsets computed from a
+// footer stay within the file.
 func readFooter(b []byte, size uint64, headerVersion byte) (f footer, err error) {
 	magic := b[footerBytes-8:]
 	sum := crc32.Update(checksum(b[:footerBytes-12]), castagnoli, magic)
@@ -118,7 +122,7 @@ func readFooter(b []byte, size uint64, headerVersion byte) (f footer, err error)
 // entries is how many the directory has.
 func (f *footer) entries() uint64 { return f.pages + f.blocks + f.lists + 1 }
 
-// appendShared writes text by what it shares with the one before.
+// appendShared writes text by what it shares with the one before. Sorted names and values share long beginnings.
 func appendShared(dst []byte, before, text string) []byte {
 	n := 0
 	for n < len(before) && n < len(text) && before[n] == text[n] {
@@ -129,7 +133,8 @@ func appendShared(dst []byte, before, text string) []byte {
 	return append(dst, text[n:]...)
 }
 
-// readShared reads what appendShared wrote, behind what is in to; before is where the one before begins in it.
+// readShared reads what appendShared wrote, behind what is in to; before is where the one before begins in it. The
+// shared length is bounded by the text before, and the rest by the bytes that are left.
 func readShared(r *varint.Reader, to []byte, before int) []byte {
 	n := r.Length(len(to) - before)
 	rest := r.Sized()

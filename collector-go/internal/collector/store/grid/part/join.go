@@ -9,15 +9,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// MaxRunPlaces bounds the runs that Merge and Join make.
+// MaxRunPlaces bounds the runs that Merge and Join make, and so the memory that reading one run takes.
 const MaxRunPlaces = 8192
 
-// maxGap is the most places without a slice that two runs are joined over.
+// maxGap is the most places without a slice that two runs are joined over. Memory is reserved for absent places too.
 const maxGap = 512
 
 // Join merges the runs of one series from several sources, oldest first, each as run.Reader returns them. If two have a
-// slice of one kind at one time, the older one stays. Runs on one grid are joined up to MaxRunPlaces. Join does not
-// change its arguments, but the result may share memory with them.
+// slice of one kind at one time, the older one stays. Runs on one grid are joined up to MaxRunPlaces, also over gaps of
+// up to maxGap places. Join does not change its arguments, but the result may share memory with them.
 func Join(lists ...[]run.Run) []run.Run {
 	all := make([]run.Run, 0, 2*len(lists))
 	for _, list := range lists {
@@ -47,6 +47,7 @@ func Join(lists ...[]run.Run) []run.Run {
 	return joined
 }
 
+// kind keeps runs of numbers apart from runs of distributions: a slice of one never replaces one of the other.
 func kind(r *run.Run) int {
 	if r.Values == nil {
 		return 1
@@ -57,7 +58,8 @@ func kind(r *run.Run) int {
 // phase is where the places of a run are within its step.
 func phase(r *run.Run) int64 { return ((r.FirstMs % r.StepMs) + r.StepMs) % r.StepMs }
 
-// without takes from a run the slices at times at which an older one of its kind has some.
+// without takes from a run the slices at times at which an older one of its kind has some. It copies the presence
+// before the first change, because the run's belongs to its source.
 func without(r, older *run.Run) {
 	if kind(r) != kind(older) || r.LastMs() < older.FirstMs || r.FirstMs > older.LastMs() {
 		return
@@ -79,14 +81,15 @@ func without(r, older *run.Run) {
 	}
 }
 
-// allBits is a copy of what is present, also where that is nil.
+// allBits is a copy of what is present, also where that is nil, which a caller may change.
 func allBits(r *run.Run) []uint64 {
 	bits := make([]uint64, (r.Places()+63)/64)
 	orBits(bits, 0, r.Present, r.Places())
 	return bits
 }
 
-// joinable is how many runs, from the first on, become one, and of how many places.
+// joinable is how many runs, from the first on, become one, and of how many places. They have one step, one phase and
+// one kind, and no gap of more than maxGap places between them.
 func joinable(all []run.Run) (n, places int) {
 	first := &all[0]
 	places = first.Places()
@@ -104,7 +107,8 @@ func joinable(all []run.Run) (n, places int) {
 	return n, places
 }
 
-// join makes one run of some that hold no two slices at one time.
+// join makes one run of some that hold no two slices at one time. A single run is returned as it is, without a copy.
+// Presence is left out if the runs follow each other without a gap.
 func join(all []run.Run, places int) run.Run {
 	first := all[0]
 	if len(all) == 1 {
@@ -138,7 +142,7 @@ func join(all []run.Run, places int) run.Run {
 	return to
 }
 
-// place copies what a run holds.
+// place copies what a run holds to its places in a longer one.
 func place[T any](to, from []T, at int, r *run.Run) {
 	if r.Present == nil {
 		copy(to[min(at, len(to)):], from)

@@ -14,12 +14,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// levelSlices is how many slices the windows of a level must hold on average for the level to be kept. With fewer, a
-// level would take too much space compared with the slices themselves.
+// levelSlices is how many slices the windows of a level must hold on average for the level to be kept. With this bound
+// levels take 5 to 15% of the bytes of the slices (BenchmarkLevels, decision 11).
 const levelSlices = 16
 
 // windows holds the least and greatest number of each window of one level for one series. With them, max_over_time over
-// a month reads a few numbers instead of every slice. Number i belongs to the window that ends at (first+i)*levelMs.
+// a month reads a few numbers instead of every slice. Number i belongs to the window that ends at (first+i)*levelMs. A
+// window without a number is absent, as a place without a slice is.
 type windows struct {
 	first          int64
 	least, greater []float64
@@ -28,7 +29,8 @@ type windows struct {
 	slices         int // numbers
 }
 
-// windowOf is the number of the window in which a slice ends: window n is ((n-1)*levelMs, n*levelMs].
+// windowOf is the number of the window in which a slice ends: window n is ((n-1)*levelMs, n*levelMs]. The end belongs
+// to it, as the end of a slice does.
 func windowOf(ms, levelMs int64) int64 {
 	n := ms / levelMs
 	if ms%levelMs > 0 {
@@ -37,7 +39,8 @@ func windowOf(ms, levelMs int64) int64 {
 	return n
 }
 
-// foldable reports whether a series may have levels. A series with distributions or with overlapping runs has none.
+// foldable reports whether a series may have levels. A series with distributions or with overlapping runs has none:
+// windows are of numbers, each taken once.
 func foldable(runs []run.Run) bool {
 	for i := range runs {
 		if r := &runs[i]; r.Values == nil || len(r.Histograms) > 0 || i > 0 && r.FirstMs <= runs[i-1].LastMs() {
@@ -53,7 +56,9 @@ const (
 	rises = 0x40 // even, and none is less than the one before
 )
 
-// shapeOf is the shape of a series that may have levels.
+// shapeOf is the shape of a series that may have levels. A series that is even and rises needs no slices for a rate:
+// the least number of a window is its first and the greatest its last (decision 15). One missing slice or one NaN ends
+// that, so the test is strict.
 func shapeOf(runs []run.Run) byte {
 	shape, last := byte(even|rises), math.Inf(-1)
 	for i := range runs {
@@ -74,7 +79,8 @@ func shapeOf(runs []run.Run) byte {
 	return shape
 }
 
-// fold makes windows of runs. It reports false if there would be too many windows or if there is no number.
+// fold makes windows of runs. It reports false if there would be too many windows for a column, or if there is no
+// number.
 func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	if !w.span(windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)) {
 		return false
@@ -86,7 +92,8 @@ func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 }
 
 // foldFiner makes windows from those of a finer level. The result is the same as from the slices, because the least of
-// several minima is the least of all.
+// several minima is the least of all. Each width is a multiple of the next finer one, so no finer window lies in two
+// coarser ones.
 func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 	last := finer.first + int64(len(finer.least)) - 1
 	w.span(windowOf(finer.first*finerMs, levelMs), windowOf(last*finerMs, levelMs))
@@ -100,7 +107,8 @@ func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 	w.slices = finer.slices
 }
 
-// span begins with no number in windows from one to another; false where they would be too many.
+// span begins with windows from one to another, none of which holds a number. It reports false where they would be more
+// than a column holds.
 func (w *windows) span(first, last int64) bool {
 	w.first, w.filled, w.slices = first, 0, 0
 	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
@@ -113,10 +121,11 @@ func (w *windows) span(first, last int64) bool {
 	return true
 }
 
-// maxWindow bounds the numbers of windows, so that their times can be reckoned with.
+// maxWindow bounds the numbers of windows, so that times computed from them cannot overflow.
 const maxWindow = 1 << 40
 
-// foldRun takes the numbers of a run, those of one window after the other.
+// foldRun takes the numbers of a run, those of one window after the other. A run without absent places is cut into
+// whole windows, so that the inner loop has no checks.
 func (w *windows) foldRun(r *run.Run, levelMs int64) {
 	for i := 0; i < len(r.Values); {
 		n := windowOf(r.FirstMs+int64(i)*r.StepMs, levelMs)
@@ -136,7 +145,8 @@ func (w *windows) foldRun(r *run.Run, levelMs int64) {
 }
 
 // take takes numbers into a window as min_over_time and max_over_time do: the first of equals, and one that is not a
-// number only while there is no other; so what is folded of windows is what is folded of their numbers, to the bit.
+// number only while there is no other. So what is folded of windows is what is folded of their numbers, to the bit. Gap
+// markers are left out.
 func (w *windows) take(at int, values []float64) {
 	bit := uint64(1) << (at & 63)
 	some := w.present[at>>6]&bit != 0
@@ -163,14 +173,16 @@ func (w *windows) take(at int, values []float64) {
 	w.least[at], w.greater[at] = least, greatest
 }
 
-// takeGreatest takes the greatest number of a finer window, of which take was given the least: it is not less.
+// takeGreatest takes the greatest number of a finer window, of which take was given the least: it is not less, so it is
+// compared with the greatest only.
 func (w *windows) takeGreatest(at int, v float64) {
 	if greatest := w.greater[at]; v > greatest || math.IsNaN(greatest) {
 		w.greater[at] = v
 	}
 }
 
-// cut takes away the windows at both ends that hold no number; there is one that does.
+// cut takes away the windows at both ends that hold no number; there is one that does. Presence is left out if all
+// others hold one.
 func (w *windows) cut() (first int64, least, greatest []float64, present []uint64) {
 	places := len(w.least)
 	from, to := 0, places
@@ -190,7 +202,8 @@ func (w *windows) cut() (first int64, least, greatest []float64, present []uint6
 	return w.first + int64(from), w.least[from:to], w.greater[from:to], present
 }
 
-// levelWriter makes the levels of a block's series.
+// levelWriter makes the levels of a block's series. The columns of each level are collected in a page of their own,
+// behind the pages of the slices.
 type levelWriter struct {
 	pages   [len(run.LevelsMs)][]byte // a level's columns, the coarsest level first
 	pageMs  [len(run.LevelsMs)][2]int64
@@ -200,8 +213,8 @@ type levelWriter struct {
 	windows [len(run.LevelsMs)]windows // of the series
 }
 
-// fold makes the windows of the levels up to one that is likely the finest that is worth its cost, the coarser ones
-// from those of the finer; it returns how many levels those are.
+// fold makes the windows of the levels up to one that is likely the finest that is worth its cost. The coarser ones are
+// made from those of the finer, which looks at each slice once. It returns how many levels those are.
 func (l *levelWriter) fold(runs []run.Run) (levels int) {
 	stepMs := runs[0].StepMs
 	for i := range runs {
@@ -220,7 +233,8 @@ func (l *levelWriter) fold(runs []run.Run) (levels int) {
 	return finest + 1
 }
 
-// add adds a series' levels, from the coarsest on, as long as they are worth their cost.
+// add adds a series' levels, from the coarsest on, as long as they are worth their cost. A series that has a level has
+// all coarser ones, so that a reader needs to know the finest only.
 func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 	at := len(l.index)
 	l.index = append(l.index, 0)
@@ -254,6 +268,7 @@ func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 	}
 }
 
+// reset empties the writer for the next block, and keeps its buffers.
 func (l *levelWriter) reset() {
 	for i := range l.pages {
 		l.pages[i] = l.pages[i][:0]
@@ -262,7 +277,8 @@ func (l *levelWriter) reset() {
 	l.before = [len(run.LevelsMs)]int64{}
 }
 
-// endLevels writes the pages of a block's levels behind its other pages, and has the block say where they are.
+// endLevels writes the pages of a block's levels behind its other pages, and has the block say where they are. The page
+// of slices ends with the block, so that a page of a level holds nothing else.
 func (w *Writer) endLevels() error {
 	l := &w.levels
 	defer l.reset()
@@ -286,7 +302,7 @@ func (w *Writer) endLevels() error {
 	return nil
 }
 
-// level is where a series' columns of a level are.
+// level is where a series' columns of a level are: two columns in one page, the least numbers and then the greatest.
 type level struct {
 	first           int64 // window
 	places          int   // 0: the series has no such level
@@ -296,7 +312,8 @@ type level struct {
 }
 
 // readLevels reads the entries of the writer's index for a block's series: series i's level k, the coarsest being 0, is
-// number i*len(run.LevelsMs)+k, its shape number i. None are nil.
+// number i*len(run.LevelsMs)+k, its shape number i. Both are nil where the block has no levels. Version 1 has levels
+// without shapes: then all shapes are 0.
 func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, nil
@@ -331,7 +348,8 @@ func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte,
 	return all, shapes, nil
 }
 
-// levelsOf are those of a series of the block, the coarsest first; nil where it has none.
+// levelsOf are those of a series of the block, the coarsest first; nil where it has none. A series without a level has
+// none that is finer.
 func (c *columns) levelsOf(i int) []level {
 	if c.levels == nil {
 		return nil
@@ -352,7 +370,8 @@ func (c *columns) shapeOf(i int) byte {
 	return c.shapes[i]
 }
 
-// Extent implements run.LevelReader.
+// Extent implements run.LevelReader. It reads the index only, and is what a reader decides by whether it needs the
+// slices.
 func (p *Part) Extent(ref uint32) (run.Extent, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {
@@ -372,6 +391,7 @@ func (p *Part) Extent(ref uint32) (run.Extent, error) {
 	return e, nil
 }
 
+// columnsFor returns the columns of the block that a series is in.
 func (p *Part) columnsFor(ref uint32) (*columns, error) {
 	if uint64(ref) >= p.footer.series {
 		return nil, fmt.Errorf("part %s: no series %d", p.name, ref)
@@ -379,9 +399,12 @@ func (p *Part) columnsFor(ref uint32) (*columns, error) {
 	return p.columnsOf(uint64(ref) / seriesInBlock)
 }
 
+// errNoLevel says that a level was asked for that the part does not have. A reader looks at Extent first, so it is an
+// error of the program.
 var errNoLevel = errors.New("the series has no such level")
 
-// Extremes implements run.LevelReader.
+// Extremes implements run.LevelReader. A level whose page is damaged is an error that costs nothing: the caller reads
+// the slices instead.
 func (p *Part) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (run.Run, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {
@@ -399,7 +422,8 @@ func (p *Part) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs i
 	return run.Run{}, fmt.Errorf("part %s: series %d: %w", p.name, ref, errNoLevel)
 }
 
-// levelDamage costs nothing but time: what is in a level is in other pages too.
+// levelDamage makes an error for a damaged page of a level. It costs nothing but time: what is in a level is in other
+// pages too, so the labels that it names are those of nothing.
 func (p *Part) levelDamage(err error, page uint64) error {
 	if !isDamage(err) {
 		return fmt.Errorf("part %s: %w", p.name, err)
@@ -408,7 +432,7 @@ func (p *Part) levelDamage(err error, page uint64) error {
 		ToMs: -1, Err: err})
 }
 
-// windows decodes one column of a level.
+// windows decodes one column of a level: that of the least numbers or that of the greatest.
 func (p *Part) windows(at *level, levelMs int64, greatest bool) (run.Run, error) {
 	page, err := p.page(at.page)
 	if err != nil {
@@ -426,7 +450,8 @@ func (p *Part) windows(at *level, levelMs int64, greatest bool) (run.Run, error)
 	return r, err
 }
 
-// cutRun is what of a run of numbers is within [minMs, maxMs]; without places where nothing is.
+// cutRun is what of a run of numbers is within [minMs, maxMs]; without places where nothing is. It shares the values
+// with r.
 func cutRun(r run.Run, minMs, maxMs int64) run.Run {
 	from, to := 0, len(r.Values)
 	if minMs > r.FirstMs {

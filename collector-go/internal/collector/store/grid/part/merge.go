@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// gatheredPlaces is from how many places on Gather keeps a column as it is: of shorter ones what stands in front of the
-// numbers is as long as they.
+// gatheredPlaces is from how many places on Gather keeps a column as it is. The head of a shorter column is as long as
+// its numbers, so joining it saves half.
 const gatheredPlaces = 16
 
 // fullPlaces is from how many places on a column is merged as it is: a longer one would save nothing. (From 256 on it
@@ -22,7 +22,7 @@ const gatheredPlaces = 16
 const fullPlaces = columnPlaces * 3 / 4
 
 // Merge adds all series of the sources to w. The oldest source comes first: if two have a slice of one kind at one
-// time, the older one stays.
+// time, the older one stays. Where the journal was replayed both are the same.
 //
 // Damage in a source ends it with a *run.DamageError, because the merged file would have a valid checksum and nobody
 // would notice the loss. When ctx is done, it stops after the current series with the error of ctx.
@@ -31,11 +31,13 @@ func Merge(ctx context.Context, w *Writer, sources []*Part) error {
 }
 
 // Gather is Merge without joining any columns but the shortest. It takes a third of the time and a tenth more bytes.
-// Use it for parts that are merged again soon.
+// Use it for parts that are merged again soon; the last merge of a partition joins everything.
 func Gather(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: gatheredPlaces}, sources)
 }
 
+// merge walks through all sources at once, in the order of labels, and hands each series to the merger with all cursors
+// that stand at it.
 func merge(ctx context.Context, m merger, sources []*Part) error {
 	cursors := make([]*cursor, 0, len(sources)) // oldest first
 	for _, p := range sources {
@@ -73,7 +75,8 @@ func merge(ctx context.Context, m merger, sources []*Part) error {
 	return nil
 }
 
-// merger merges one series after the other and reuses its buffers.
+// merger merges one series after the other and reuses its buffers. Columns that do not overlap in time and are long
+// enough are copied as they are; only the others are decoded.
 type merger struct {
 	w            *Writer
 	sharedLabels sharedLabels
@@ -83,13 +86,14 @@ type merger struct {
 	present      []uint64
 }
 
-// found is a column of a series, and where it is.
+// found is a column of a series, and the cursor of the part that it is in.
 type found struct {
 	*piece
 	at *cursor
 }
 
-// series merges one series of several sources.
+// series merges one series of several sources. Overlapping columns, which come from a replay of the journal or a
+// changed interval, go through woven.
 func (m *merger) series(sources []*cursor) error {
 	if m.w.o.Levels { // which are made of slices, not of columns
 		return m.woven(sources)
@@ -118,7 +122,7 @@ func (m *merger) series(sources []*cursor) error {
 	})
 }
 
-// woven merges a series whose columns overlap in time, by decoding all of them.
+// woven merges a series whose columns overlap in time, by decoding all of them. Join then decides which slice stays.
 func (m *merger) woven(sources []*cursor) error {
 	lists := make([][]run.Run, 0, len(sources))
 	for _, c := range sources {
@@ -131,7 +135,8 @@ func (m *merger) woven(sources []*cursor) error {
 	return m.w.Add(sources[0].labels, Join(lists...))
 }
 
-// take writes at least the first of some columns that follow each other in time, and returns how many.
+// take writes at least the first of some columns that follow each other in time, and returns how many. A long column is
+// copied, distributions are decoded and joined, and short columns of numbers on one grid become one.
 func (m *merger) take(pieces []found) (int, error) {
 	first := pieces[0]
 	switch {
@@ -161,7 +166,7 @@ func (m *merger) take(pieces []found) (int, error) {
 	return n, m.numbers(pieces[:n], int(places))
 }
 
-// numbers writes columns of one grid as one run.
+// numbers writes columns of one grid as one run. It decodes them side by side into one buffer.
 func (m *merger) numbers(pieces []found, places int) error {
 	r := run.Run{FirstMs: pieces[0].firstMs, StepMs: pieces[0].stepMs}
 	m.values = slices.Grow(m.values[:0], places)[:places]
@@ -189,7 +194,8 @@ func (m *merger) numbers(pieces []found, places int) error {
 	return m.w.addRun(&r)
 }
 
-// distributions writes columns of distributions that follow each other.
+// distributions writes columns of distributions that follow each other. They are always decoded: short columns of one
+// shape join, and a column that has more buckets than it may is split again.
 func (m *merger) distributions(pieces []found) error {
 	lists := make([][]run.Run, 0, len(pieces))
 	for _, f := range pieces {
@@ -208,13 +214,13 @@ func (m *merger) distributions(pieces []found) error {
 	return nil
 }
 
-// bytes is a column as it is kept.
+// bytes is a column as it is kept, with the series' labels in an error.
 func (f found) bytes() ([]byte, error) {
 	src, err := f.at.part.columnBytes(f.piece)
 	return src, f.at.named(err)
 }
 
-// damaged names a column that cannot be read.
+// damaged names a column that cannot be read, with its series. It returns nil for no error.
 func (f found) damaged(err error) error {
 	if err == nil {
 		return nil

@@ -11,11 +11,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// span is series blocks from one to another, both included.
+// span is series blocks from one to another, both included. Series are sorted by labels, so the blocks of a value often
+// follow each other.
 type span struct{ from, to uint64 }
 
 // postings collects in which series blocks each label value occurs. It refers to blocks of 64 series rather than to
-// series, which keeps the index small; the labels in a block settle the rest.
+// series, which keeps the index small; the labels in a block settle the rest. A wrong entry therefore cannot make an
+// answer wrong, as long as no block is missing.
 type postings struct {
 	names  map[string]map[string]*[]span
 	before labels.Labels
@@ -23,7 +25,8 @@ type postings struct {
 	some   bool
 }
 
-// add notes a series of a block; blocks ascend.
+// add notes a series of a block; blocks ascend. Only labels that differ from the series before it in the block are
+// noted, since most labels repeat.
 func (p *postings) add(block uint64, l labels.Labels) {
 	if p.names == nil {
 		p.names = map[string]map[string]*[]span{}
@@ -37,6 +40,8 @@ func (p *postings) add(block uint64, l labels.Labels) {
 	p.before, p.block, p.some = l, block, true
 }
 
+// note adds a block to the spans of a value: it extends the last span if the block follows it. Names and values are
+// cloned, so that the index keeps no labels of series alive.
 func (p *postings) note(block uint64, one labels.Label) {
 	values := p.names[one.Name]
 	if values == nil {
@@ -72,6 +77,8 @@ func (p *postings) write() (lists [][]byte, names []byte) {
 	return lists, wrap(nil, names)
 }
 
+// writeValues writes the values of one name in blocks of about 4 KiB. Each begins without a shared prefix, so that it
+// can be read alone.
 func writeValues(values map[string]*[]span) (blocks [][]byte) {
 	var body []byte
 	last, count := "", uint64(0)
@@ -101,13 +108,16 @@ func writeValues(values map[string]*[]span) (blocks [][]byte) {
 	return blocks
 }
 
-// nameEntry is a label name and where its values are.
+// nameEntry is a label name and where its values are. The values blocks of a name follow each other, so the first and
+// the number say all.
 type nameEntry struct {
 	name   string
 	first  uint64 // of its values blocks, among all values blocks
 	blocks uint64
 }
 
+// readNames reads the names block. Names must ascend and their values blocks must add up to all, so that a damaged
+// block is not taken for an index of fewer values.
 func readNames(b []byte, lists uint64) ([]nameEntry, error) {
 	r := varint.Of(b)
 	all := make([]nameEntry, r.Length(len(b)/3))
@@ -128,8 +138,8 @@ func readNames(b []byte, lists uint64) ([]nameEntry, error) {
 	return all, nil
 }
 
-// eachValue reads a values block until fn returns false. The value is valid until the next call; blocks is as many
-// bytes as the spans take.
+// eachValue reads a values block until fn returns false. The value is valid until the next call. spans reads the ranges
+// of series blocks of the value; fn may leave them unread.
 func eachValue(b []byte, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	r := varint.Of(b)
 	var value []byte
@@ -157,12 +167,13 @@ func eachValue(b []byte, fn func(value []byte, spans varint.Reader) (more bool))
 	return nil
 }
 
-// blockSet is a set of series blocks.
+// blockSet is a set of series blocks, a bit for each.
 type blockSet []uint64
 
+// newBlockSet is the empty set for a part of so many blocks.
 func newBlockSet(blocks uint64) blockSet { return make(blockSet, (blocks+63)/64) }
 
-// fill adds all blocks.
+// fill adds all blocks. The bits behind the last block stay 0, since walk visits every bit that is set.
 func (s blockSet) fill(blocks uint64) {
 	for i := range s {
 		s[i] = ^uint64(0)
@@ -172,7 +183,7 @@ func (s blockSet) fill(blocks uint64) {
 	}
 }
 
-// addSpans adds what the spans of a value say, as far as there are such blocks.
+// addSpans adds what the spans of a value say. Spans that name blocks which do not exist end it.
 func (s blockSet) addSpans(spans varint.Reader, blocks uint64) {
 	next := uint64(0)
 	for range spans.Length(spans.Len() / 2) {

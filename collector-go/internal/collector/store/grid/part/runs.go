@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Runs implements run.Reader.
+// Runs implements run.Reader. Values may be decoded into buffers that the caller passes behind the end of to (see
+// run.Run.Given), so that a query over many series allocates once.
 func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {
@@ -28,8 +29,9 @@ func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, er
 	return to, err
 }
 
-// runs appends what the columns hold within [minMs, maxMs]. Columns that follow each other become one run. One
-// *run.DamageError, without labels, covers all that is damaged.
+// runs appends what the columns hold within [minMs, maxMs]. Whole columns are decoded, so a run may reach beyond; the
+// reader skips what it does not want. Columns that follow each other become one run. One *run.DamageError, without
+// labels, covers all that is damaged.
 func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
 	var damage *run.DamageError
 	first := len(to)
@@ -79,16 +81,19 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 	return to, nil
 }
 
+// byFirst orders runs by their beginnings.
 func byFirst(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
 
-// follows reports whether a column's places are the next of a run.
+// follows reports whether a column's places are the next of a run: on the same grid, of the same kind, and within
+// MaxRunPlaces.
 func follows(r *run.Run, c *piece) bool {
 	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs &&
 		(r.Values == nil) == c.distributions &&
 		r.Places()+c.places <= MaxRunPlaces
 }
 
-// ahead is how many places the first column and those that follow on it up to maxMs have, at most MaxRunPlaces.
+// ahead is how many places the first column and those that follow on it up to maxMs have, at most MaxRunPlaces. The
+// run's memory is reserved once for all of them.
 func ahead(pieces []piece, maxMs int64) int {
 	n := pieces[0].places
 	for i := 1; i < len(pieces); i++ {
@@ -103,7 +108,8 @@ func ahead(pieces []piece, maxMs int64) int {
 	return n
 }
 
-// column decodes a column behind what a run has. On an error the run is as before.
+// column decodes a column behind what a run has. On an error the run is as before, so that a run with a damaged column
+// keeps the places before it.
 func (p *Part) column(c *piece, to *run.Run) error {
 	src, err := p.columnBytes(c)
 	if err != nil {
@@ -153,7 +159,8 @@ func (p *Part) columnDamage(err error, c *piece) error {
 	return p.damage(err, what, "", c.firstMs, c.lastMs())
 }
 
-// appendPresent joins what is present of so many places, and of so many more; nil: all.
+// appendPresent joins what is present of so many places, and of so many more; nil: all. A run gets presence with its
+// first column that lacks a slice.
 func appendPresent(all []uint64, before int, more []uint64, places int) []uint64 {
 	if before == 0 {
 		return more
@@ -164,7 +171,8 @@ func appendPresent(all []uint64, before int, more []uint64, places int) []uint64
 	return joined
 }
 
-// orBits sets bits from at on; nil: all.
+// orBits sets the bits from at on that are set in from; nil means that all places are present. Bits that are set
+// already stay, so that presence of several sources may be joined in one slice.
 func orBits(to []uint64, at int, from []uint64, places int) {
 	for i := 0; i < places; i += 64 {
 		word := ^uint64(0)
@@ -181,7 +189,7 @@ func orBits(to []uint64, at int, from []uint64, places int) {
 	}
 }
 
-// labelsOf reads the labels of one series.
+// labelsOf reads the labels of one series, for the name of damage. Readers have the labels already.
 func (p *Part) labelsOf(ref uint32) (labels.Labels, error) {
 	block := uint64(ref) / seriesInBlock
 	b, err := p.block(block)

@@ -15,9 +15,12 @@ import (
 )
 
 // manyBlocks is the number of series blocks from which trying all values of a label is cheaper than reading the blocks.
+// With fewer blocks left, the labels in them are compared at once.
 const manyBlocks = 128
 
-// Select implements run.Source. A *run.DamageError comes with all series that could be read.
+// Select implements run.Source. A *run.DamageError comes with all series that could be read. The series found are read
+// through a Part of their own, which shares the file and nothing else: queries that shared caches would evict each
+// other's pages (TestQueriesDoNotTakeEachOthersPages).
 func (p *Part) Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]run.Found, error) {
 	var found []run.Found
 	var build labels.ScratchBuilder
@@ -28,7 +31,8 @@ func (p *Part) Select(ctx context.Context, minMs, maxMs int64, matchers []*label
 	return found, err
 }
 
-// LabelNames implements run.Source. A *run.DamageError comes with all that could be read.
+// LabelNames implements run.Source. Without matchers the names block answers; it has all names, whatever the time. A
+// *run.DamageError comes with all that could be read.
 func (p *Part) LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]string, error) {
 	if len(matchers) == 0 {
 		if names, err := p.labelNames(); err == nil {
@@ -48,7 +52,8 @@ func (p *Part) LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]st
 	})
 }
 
-// LabelValues implements run.Source. A *run.DamageError comes with all that could be read.
+// LabelValues implements run.Source. Without matchers the values blocks of the name answer. A *run.DamageError comes
+// with all that could be read.
 func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.Matcher) ([]string, error) {
 	if len(matchers) == 0 {
 		var all []string
@@ -69,7 +74,8 @@ func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.
 	})
 }
 
-// collect is what of adds for all series that match, sorted.
+// collect returns what of adds for all series that match, sorted and each once. It is the slow way, through the series,
+// for callers who have matchers or whose index of values is damaged.
 func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(l *labelReader, add func(string))) (
 	[]string, error) {
 	known := map[string]bool{}
@@ -88,7 +94,8 @@ func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(
 }
 
 // walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. It
-// continues after damage; the first damage is returned at the end.
+// continues after damage; the first damage is returned at the end. It asks before each block whether the query has
+// ended.
 func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher,
 	fn func(ref uint32, l *labelReader)) error {
 	if minMs > maxMs || p.footer.slices == 0 || minMs > p.footer.maxMs || maxMs < p.footer.minMs {
@@ -122,6 +129,8 @@ func keepFirst(damage *error, err error) error {
 	return nil
 }
 
+// walkBlock calls fn for the series of one block that match and have columns within [minMs, maxMs]. The directory has
+// the times of a block, so blocks outside of them are not read.
 func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Matcher,
 	fn func(ref uint32, l *labelReader)) error {
 	e, err := p.entry(p.footer.pages + block)
@@ -154,6 +163,7 @@ func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Ma
 	return nil
 }
 
+// anyWithin reports whether a column may have slices within [minMs, maxMs].
 func anyWithin(pieces []piece, minMs, maxMs int64) bool {
 	for i := range pieces {
 		if pieces[i].firstMs <= maxMs && pieces[i].lastMs() >= minMs {
@@ -167,6 +177,7 @@ func anyWithin(pieces []piece, minMs, maxMs int64) bool {
 // compared once, however many series have it.
 type matching []matchingOne
 
+// matchingOne is one matcher against one block.
 type matchingOne struct {
 	matcher *labels.Matcher
 	name    uint32 // its number; absent where the block does not have it
@@ -175,8 +186,11 @@ type matchingOne struct {
 	known   []int8 // by number of the value: 1 matches, -1 does not
 }
 
+// absent is the number of a name that the block's dictionary does not have.
 const absent = ^uint32(0)
 
+// newMatching looks each matcher's label name up in a block's dictionary. Where the block does not have the name, the
+// matcher answers the same for all its series.
 func newMatching(matchers []*labels.Matcher, texts []string) matching {
 	all := make(matching, len(matchers))
 	for i, m := range matchers {
@@ -189,6 +203,7 @@ func newMatching(matchers []*labels.Matcher, texts []string) matching {
 	return all
 }
 
+// all reports whether every matcher matches a series, given its names and values as numbers.
 func (m matching) all(now [][2]uint32) bool {
 	for i := range m {
 		if !m[i].is(now) {
@@ -198,6 +213,7 @@ func (m matching) all(now [][2]uint32) bool {
 	return true
 }
 
+// is reports whether the matcher matches a series. Regular expressions are evaluated once for each value of the block.
 func (m *matchingOne) is(now [][2]uint32) bool {
 	if m.name == absent {
 		return m.empty
@@ -217,8 +233,10 @@ func (m *matchingOne) is(now [][2]uint32) bool {
 	return m.empty
 }
 
-// candidates returns the series blocks that may have series which all matchers match. If the index of values is
-// damaged, it returns more blocks than necessary, never fewer.
+// candidates returns the series blocks that may have series which all matchers match. Matchers with few values come
+// first, since looking a value up is cheap. A regular expression without a list of values is tried with every value of
+// its label, which is done only while more than manyBlocks blocks are left. If the index of values is damaged, it
+// returns more blocks than necessary, never fewer.
 func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	set.fill(p.footer.blocks)
@@ -254,7 +272,8 @@ func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 	return set, nil
 }
 
-// narrow keeps what is in the other set too, unless that could not be found out.
+// narrow keeps what is in the other set too. If the index of values could not be read, it keeps everything: the labels
+// in the blocks decide.
 func (s blockSet) narrow(with blockSet, err error) error {
 	switch {
 	case err == nil:
@@ -267,6 +286,7 @@ func (s blockSet) narrow(with blockSet, err error) error {
 	return nil
 }
 
+// size is how many blocks the set has.
 func (s blockSet) size() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
@@ -274,6 +294,7 @@ func (s blockSet) size() (n int) {
 	return n
 }
 
+// blocksOfValues returns the blocks with a series that has one of the values.
 func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	for _, want := range values {
@@ -290,6 +311,8 @@ func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
 	return set, nil
 }
 
+// blocksOfMatching returns the blocks with a series whose value matches a regular expression. It tries all values that
+// begin with the expression's literal prefix.
 func (p *Part) blocksOfMatching(m *labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	prefix := m.Prefix()
@@ -305,6 +328,7 @@ func (p *Part) blocksOfMatching(m *labels.Matcher) (blockSet, error) {
 	return set, err
 }
 
+// labelNames reads the names block, or has it from the cache.
 func (p *Part) labelNames() ([]nameEntry, error) {
 	return p.names.get(0, func(uint64) ([]nameEntry, error) {
 		b, _, err := p.load(p.footer.entries() - 1)
@@ -316,6 +340,8 @@ func (p *Part) labelNames() ([]nameEntry, error) {
 }
 
 // eachValueOf calls fn for the values of a label from one on, and some before it, in order, until fn returns false.
+// Values blocks are sorted, so the first one is found by halving, which reads about as many blocks as the number of
+// blocks has bits.
 func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	names, err := p.labelNames()
 	if err != nil {
@@ -355,6 +381,7 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint
 	return nil
 }
 
+// values calls fn for the values of one values block, see eachValue.
 func (p *Part) values(list uint64, fn func(value []byte, spans varint.Reader) bool) error {
 	b, _, err := p.load(p.footer.pages + p.footer.blocks + list)
 	if err != nil {

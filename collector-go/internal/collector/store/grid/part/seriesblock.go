@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// piece describes a column: where it is in the file, and which places it has.
+// piece describes a column: where it is in the file, and which places it has. A series has several columns if it has
+// many slices, if its interval changed, or if it has numbers and distributions.
 type piece struct {
 	firstMs, stepMs int64
 	places          int
@@ -21,6 +22,7 @@ type piece struct {
 	offset, length  uint32 // in the page
 }
 
+// lastMs is the end of the last place.
 func (p *piece) lastMs() int64 { return p.firstMs + int64(p.places-1)*p.stepMs }
 
 // Flags of a column in a series block.
@@ -31,14 +33,15 @@ const (
 )
 
 // grid is what can be predicted about a column from the series before it. Series of one worker report at the same
-// times, so most columns are described by the single fact that the prediction holds.
+// times, so most columns are described by the single fact that the prediction holds: one byte of flags and the length.
 type grid struct {
 	firstMs, stepMs int64
 	places          int
 }
 
 // predict is the grid of column number i of a series whose columns so far are in now, after a series with those of
-// before.
+// before. The first guess is the same column of the series before. For a further column it is the place where the
+// previous column ended. Writer and reader call the same function, so they cannot disagree.
 func predict(before, now []grid, i int) grid {
 	switch {
 	case i < len(before):
@@ -51,7 +54,8 @@ func predict(before, now []grid, i int) grid {
 	return grid{0, 1, 1}
 }
 
-// blockWriter makes a series block: the columns of up to 64 series, followed by their labels.
+// blockWriter makes a series block: the columns of up to 64 series, followed by their labels. Columns come first,
+// because reading a series that is already known needs no labels.
 type blockWriter struct {
 	labels       []labels.Labels
 	columns      []byte
@@ -64,7 +68,7 @@ type blockWriter struct {
 	minMs, maxMs int64
 }
 
-// add adds a series with its columns.
+// add adds a series with its columns. Only what the prediction misses is written in full.
 func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 	w.columns = binary.AppendUvarint(w.columns, uint64(len(pieces)))
 	w.now = w.now[:0]
@@ -101,7 +105,8 @@ func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 	w.labels = append(w.labels, l)
 }
 
-// appendColumns writes the block's first part; its labels follow.
+// appendColumns writes the block's first part; its labels follow. The lengths stand in front, so that a reader of
+// labels skips the columns and the other way round.
 func (w *blockWriter) appendColumns(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(w.labels)))
 	dst = binary.AppendUvarint(dst, uint64(len(w.columns)))
@@ -112,14 +117,16 @@ func (w *blockWriter) appendColumns(dst []byte) []byte {
 	return append(dst, w.levels...)
 }
 
-// reset empties the writer.
+// reset empties the writer and keeps its buffers. Labels are cleared, so that it keeps none of them alive.
 func (w *blockWriter) reset() {
 	clear(w.labels)
 	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], levels: w.levels[:0], before: w.before[:0],
 		now: w.now[:0]}
 }
 
-// appendLabels writes the dictionary and what the labels are in it.
+// appendLabels writes the labels of a block's series. Each text stands once in a sorted dictionary, and a series is
+// written as the values that differ from the series before it. Series are in the order of their labels, so that often
+// one value differs.
 func appendLabels(dst []byte, all []labels.Labels) []byte {
 	numbers := make(map[string]uint32, 4*len(all)) // in the order in which texts come
 	var texts []string
@@ -167,7 +174,8 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 	return dst
 }
 
-// appendDictionary writes the texts in order, and returns the place of each.
+// appendDictionary writes the texts in order, and returns the place of each. Order lets a reader find a name by
+// halving, and lets neighbours share their beginnings.
 func appendDictionary(dst []byte, texts []string) (_ []byte, places []uint32) {
 	order := make([]uint32, len(texts))
 	for i := range order {
@@ -185,7 +193,8 @@ func appendDictionary(dst []byte, texts []string) (_ []byte, places []uint32) {
 	return dst, places
 }
 
-// changedValues has a bit for each label whose value is another than before; 0 where more than that is different.
+// changedValues has a bit for each label whose value is another than before. It is 0 where the names differ too, or
+// where there are more labels than bits: then all labels are written.
 func changedValues(before, now []labels.Label) (changed uint64) {
 	if len(before) != len(now) || len(now) > 63 {
 		return 0
@@ -201,7 +210,8 @@ func changedValues(before, now []labels.Label) (changed uint64) {
 	return changed
 }
 
-// columns lists where the columns of a block's series are. Those of series i are pieces[starts[i]:starts[i+1]].
+// columns lists where the columns of a block's series are. Those of series i are pieces[starts[i]:starts[i+1]]. It is
+// decoded once for a block and kept for the next series of it.
 type columns struct {
 	pieces []piece
 	starts []int32
@@ -209,9 +219,11 @@ type columns struct {
 	shapes []byte
 }
 
+// of returns the columns of series i of the block.
 func (c *columns) of(i int) []piece { return c.pieces[c.starts[i]:c.starts[i+1]] }
 
-// readColumns reads a block's first part. series is how many it must have, pages how many the file has.
+// readColumns reads a block's first part. series is how many it must have, pages how many the file has. Every number is
+// checked against a bound, since later code computes with them and indexes pages by them.
 func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 	r := varint.Of(b)
 	n := r.Length(seriesInBlock)
@@ -268,7 +280,7 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 }
 
 // labelReader reads the labels of a block's series one after the other. Names and values are numbers into texts, the
-// block's dictionary.
+// block's dictionary. Matchers compare these numbers, and strings are built only for series that match.
 type labelReader struct {
 	r     varint.Reader
 	texts []string // ascending
@@ -276,7 +288,8 @@ type labelReader struct {
 	now   [][2]uint32
 }
 
-// labelPart is the bytes of a block that say what labels its series have: its dictionary, and what follows.
+// labelPart is the bytes of a block that say what labels its series have: its dictionary, and what follows. Two blocks
+// with equal bytes have the same series, which a merge compares before it decodes either.
 func labelPart(b []byte, series int) ([]byte, error) {
 	r := varint.Of(b)
 	n := r.Length(seriesInBlock)
@@ -291,6 +304,8 @@ func labelPart(b []byte, series int) ([]byte, error) {
 	return r.Rest(), nil
 }
 
+// readLabels reads the dictionary of a block. The texts of all series are parts of one string, so that a block costs
+// one allocation for its texts instead of one for each.
 func readLabels(b []byte, series int) (*labelReader, error) {
 	b, err := labelPart(b, series)
 	if err != nil {
@@ -319,15 +334,15 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 	return &labelReader{r: r, texts: texts, left: series}, nil
 }
 
-// maxArena bounds the decoded texts of a block. Texts share beginnings, so a small malformed block could otherwise ask
-// for a huge amount of memory.
+// maxArena bounds the decoded texts of a block, in bytes. Texts share beginnings, so a small malformed block could
+// otherwise ask for a huge amount of memory.
 const maxArena = 16 << 20
 
-// maxLabels bounds the labels of a series when reading.
+// maxLabels bounds the labels of a series when reading, for the same reason.
 const maxLabels = 1 << 12
 
 // next moves to the next series. It returns false after the last, and where the bytes are malformed, which failed
-// reports.
+// reports. Labels that did not change stay as they were in now, so the series must be read in order.
 func (l *labelReader) next() bool {
 	if l.left == 0 {
 		return false
@@ -349,7 +364,7 @@ func (l *labelReader) next() bool {
 	return l.r.Err() == nil
 }
 
-// text reads the number of a text.
+// text reads the number of a text. A number beyond the dictionary is damage, and not an index.
 func (l *labelReader) text() uint32 {
 	n := l.r.Uint()
 	if n >= uint64(len(l.texts)) {
@@ -362,6 +377,7 @@ func (l *labelReader) text() uint32 {
 // failed reports whether bytes are missing, make no sense or are left over.
 func (l *labelReader) failed() bool { return l.r.Err() != nil || l.left == 0 && l.r.Len() != 0 }
 
+// labels builds the present series' labels.
 func (l *labelReader) labels(b *labels.ScratchBuilder) labels.Labels {
 	b.Reset()
 	for _, pair := range l.now {

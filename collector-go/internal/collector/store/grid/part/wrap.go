@@ -39,7 +39,8 @@ var (
 	})
 )
 
-// wrap appends a page or block as it is kept: compressed where that saves a quarter, which unpacking is worth.
+// wrap appends a page or block as it is kept: compressed where that saves a quarter, which unpacking is worth. Each
+// page and block is decided alone, and its first byte says how it is kept.
 func wrap(dst, b []byte) []byte {
 	if len(b) > maxUnpacked {
 		return append(append(dst, plain), b...)
@@ -54,7 +55,8 @@ func wrap(dst, b []byte) []byte {
 	return append(append(dst[:start], plain), b...)
 }
 
-// unwrap is what wrap was given.
+// unwrap returns what wrap was given. The length is stated twice, before the frame and in it. They must agree, and be
+// at most maxUnpacked, before memory is reserved.
 func unwrap(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] > compressed {
 		return nil, errContent

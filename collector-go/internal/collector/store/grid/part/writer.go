@@ -26,7 +26,7 @@ type WriterOptions struct {
 }
 
 // DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32
-// bytes of directory are nothing.
+// bytes of directory are nothing. Tests write smaller pages to have many of them.
 const DefaultPageBytes = 16 << 10
 
 // How long a column gets. Reading a place reads its column.
@@ -36,13 +36,15 @@ const (
 	distributionCells  = 1 << 15 // buckets in all its places
 )
 
-// writeBytes is how much is written at once.
+// writeBytes is how much is written at once, in bytes.
 const writeBytes = 256 << 10
 
 // Writer writes a part, series by series. It is not safe for concurrent use. After an error, only Abandon is of use.
 //
-// Besides a buffer of 256 KiB it holds the index in memory: about 20 bytes for each series and 200 for each label
-// value. The slices go to the file at once, so that a part may be larger than memory.
+// The order of the file follows from writing once, without seeking: pages come first and are written as they fill, and
+// the index, which says where they are, comes last. Besides a buffer of 256 KiB the writer holds the index in memory:
+// about 20 bytes for each series and 200 for each label value. The slices go to the file at once, so that a part may be
+// larger than memory.
 type Writer struct {
 	fs      disk.FS
 	file    disk.File
@@ -67,7 +69,8 @@ type Writer struct {
 	cached  bool // the series of the block so far are as in the cache
 }
 
-// Create begins a part in a file that must not exist.
+// Create begins a part in a file that must not exist. The file has no valid footer until Finish, so a crash leaves
+// nothing that could be taken for a part.
 func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 	if o.PageBytes == 0 {
 		o.PageBytes = DefaultPageBytes
@@ -85,8 +88,8 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 }
 
 // Add writes a series. Series must arrive in the order of labels.Compare, each once, since readers search by that
-// order. Runs ascend by FirstMs and are as run.Reader returns them: no two slices of one kind at one time. A series
-// without a slice is left out. Add keeps nothing of runs.
+// order; anything else is an error. Runs ascend by FirstMs and are as run.Reader returns them: no two slices of one
+// kind at one time. A series without a slice is left out. Add keeps nothing of runs.
 func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 	return w.add(l, func() error {
 		for i := range runs {
@@ -101,7 +104,8 @@ func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 	})
 }
 
-// add writes a series; columns writes its columns.
+// add writes a series; columns writes its columns. Labels that the cache knows, at the place after labels that it
+// knows, are in order and need no comparison.
 func (w *Writer) add(l labels.Labels, columns func() error) error {
 	cached := w.cached && w.o.Cache.knows(len(w.blockAt), len(w.block.labels), l)
 	inOrder := cached && len(w.block.labels) > 0 // as they were when the cache took them
@@ -124,7 +128,8 @@ func (w *Writer) add(l labels.Labels, columns func() error) error {
 	return nil
 }
 
-// addRun writes a run in columns.
+// addRun writes a run in columns of bounded length. A run without a positive step, or with numbers and distributions,
+// is an error of the caller: written, it could not be read again.
 func (w *Writer) addRun(r *run.Run) error {
 	places := r.Places()
 	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil &&
@@ -145,7 +150,8 @@ func (w *Writer) addRun(r *run.Run) error {
 	return nil
 }
 
-// distributionsInColumn is how many of them, at least one, a column takes.
+// distributionsInColumn is how many of them, at least one, a column takes. Reading one distribution decodes its whole
+// column, so columns of wide distributions are shorter.
 func distributionsInColumn(all []*histogram.Histogram) int {
 	cells := 0
 	for i, h := range all {
@@ -158,7 +164,8 @@ func distributionsInColumn(all []*histogram.Histogram) int {
 	return len(all)
 }
 
-// addColumn writes the places from one up to another, without those at both ends that hold no slice.
+// addColumn writes the places from one up to another, without those at both ends that hold no slice. Cutting them keeps
+// the time of a column exact, and readers skip columns by their time.
 func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	for from < to && !r.Has(from) {
 		from++
@@ -185,7 +192,8 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	return w.endColumn(p, stored)
 }
 
-// copyColumn writes a column of numbers as another part has it.
+// copyColumn writes a column of numbers as another part has it, without decoding it. Only its presence is read, since
+// the footer counts slices.
 func (w *Writer) copyColumn(p piece, src []byte) error {
 	stored, err := column.Stored(src, p.places)
 	if err != nil {
@@ -196,7 +204,9 @@ func (w *Writer) copyColumn(p piece, src []byte) error {
 	return w.endColumn(p, stored)
 }
 
-// endColumn notes a column that is at the end of the page.
+// endColumn notes a column that is at the end of the page: its length, and the times of the page and of the file. A
+// page ends with the column that takes it to the size, so a column is never split over two pages and a reader needs one
+// page for it.
 func (w *Writer) endColumn(p piece, stored int) error {
 	p.length = uint32(len(w.page)) - p.offset
 	w.pieces = append(w.pieces, p)
@@ -215,7 +225,8 @@ func (w *Writer) endColumn(p piece, stored int) error {
 	return nil
 }
 
-// presence is the bits of some places, nil where all hold a slice, and how many do.
+// presence is the bits of some places, nil where all hold a slice, and how many do. A column without absent places is
+// written, and later copied and joined, without any presence.
 func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, stored int) {
 	if r.Present == nil {
 		return nil, to - from
@@ -230,7 +241,8 @@ func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, stored in
 	return w.present, stored
 }
 
-// copyBits appends the bits from one up to another, the first of them lowest.
+// copyBits appends the bits from one up to another, the first of them lowest. The bits behind the last are 0, since
+// other code counts whole words.
 func copyBits(dst, all []uint64, from, to int) []uint64 {
 	for ; from < to; from += 64 {
 		word := all[from>>6] >> (from & 63)
@@ -245,6 +257,7 @@ func copyBits(dst, all []uint64, from, to int) []uint64 {
 	return dst
 }
 
+// endPage writes the page, if it has anything.
 func (w *Writer) endPage() error {
 	if len(w.page) == 0 {
 		return nil
@@ -257,6 +270,8 @@ func (w *Writer) endPage() error {
 	return err
 }
 
+// endBlock encodes the block's 64 series. Blocks stay in memory until Finish, because the file has all pages before
+// them.
 func (w *Writer) endBlock() error {
 	if len(w.block.labels) == 0 {
 		return nil
@@ -276,12 +291,13 @@ func (w *Writer) endBlock() error {
 	return nil
 }
 
-// put writes bytes, and notes where.
+// put writes a page or a block, and notes in its entry where it is.
 func (w *Writer) put(e *entry, b []byte) error {
 	e.offset = w.offset + uint64(len(w.buffer))
 	return w.write(b)
 }
 
+// write appends to the buffer, which goes to the file when it has 256 KiB.
 func (w *Writer) write(b []byte) error {
 	w.buffer = append(w.buffer, b...)
 	if len(w.buffer) >= writeBytes {
@@ -290,6 +306,7 @@ func (w *Writer) write(b []byte) error {
 	return nil
 }
 
+// flush writes the buffer at its offset. The file is only ever extended.
 func (w *Writer) flush() error {
 	if _, err := w.file.WriteAt(w.buffer, int64(w.offset)); err != nil {
 		return fmt.Errorf("write part %s: %w", w.name, err)
@@ -300,7 +317,8 @@ func (w *Writer) flush() error {
 }
 
 // Finish writes the index and the footer, and syncs and closes the file. The footer is written last, so a file without
-// a valid one was never finished. The caller publishes the file: it renames it and syncs the directory.
+// a valid one was never finished. The caller publishes the file: it renames it and syncs the directory. After an error
+// the file is useless; call Abandon.
 func (w *Writer) Finish() (Info, error) {
 	if err := w.endBlock(); err != nil {
 		return Info{}, err
@@ -322,6 +340,8 @@ func (w *Writer) Finish() (Info, error) {
 	return w.footer.info(), nil
 }
 
+// writeIndex writes everything after the pages: series blocks, values blocks, names block, directory, footer. The
+// blocks' offsets are known only now, since they were collected in memory.
 func (w *Writer) writeIndex() error {
 	all := w.pages
 	base := w.offset + uint64(len(w.buffer))
@@ -353,7 +373,8 @@ func (w *Writer) writeIndex() error {
 	return w.flush()
 }
 
-// directory is the entries in chunks.
+// directory is the entries in chunks of 128, each with its own checksum. A reader finds an entry without a search, and
+// a damaged chunk costs its own entries only.
 func directory(all []entry) []byte {
 	var dst []byte
 	for number := uint64(0); len(all) > 0; number++ {
@@ -369,7 +390,7 @@ func directory(all []entry) []byte {
 }
 
 // Abandon closes and removes the file. It may be called after Finish failed, and after Abandon; after a Finish that did
-// not fail it does nothing.
+// not fail it does nothing. The caller may therefore call it on every error.
 func (w *Writer) Abandon() error {
 	if w.fs == nil || w.file == nil && w.footer.size > 0 {
 		return nil

@@ -10,7 +10,8 @@ import (
 )
 
 // computing is an iterator over results instead of slices. For every instant it gives the result of a function over the
-// window that ends there, or a gap's marker if there is no result. All windows are computed when it first moves.
+// window that ends there, or a gap's marker if there is no result. All windows are computed when it first moves. The
+// engine then takes the results for samples of a plain selector (decision 15).
 type computing struct {
 	iterator
 	begun   bool
@@ -19,12 +20,14 @@ type computing struct {
 	at      int
 }
 
+// reset makes it one of another series, and keeps its buffers.
 func (c *computing) reset(s *series) {
 	c.iterator.reset(s)
 	c.begun, c.results, c.at = false, c.results[:0], -1
 }
 
-// begin computes all windows.
+// begin computes all windows. It first tries without the slices of sources that levels describe. If these lie among
+// slices of other sources, it reads everything and computes again.
 func (c *computing) begin() {
 	c.begun = true
 	c.windows.spans = c.windows.spans[:0]
@@ -35,7 +38,8 @@ func (c *computing) begin() {
 	}
 }
 
-// compute reads what is not outlined, and computes; false where what is outlined lies among other slices.
+// compute reads what is not outlined, and computes; false where what is outlined lies among other slices. A
+// distribution ends the query with plan.ErrNotComputed, and the engine evaluates it alone.
 func (c *computing) compute() bool {
 	if c.start(); c.err != nil || c.series.noSlices {
 		return true
@@ -88,6 +92,7 @@ func (c *computing) Seek(ms milliseconds) chunkenc.ValueType {
 	return c.stands()
 }
 
+// stands says whether the iterator is at a result.
 func (c *computing) stands() chunkenc.ValueType {
 	if c.at >= len(c.results) {
 		c.at = len(c.results)
@@ -105,4 +110,5 @@ func (c *computing) AtT() int64 {
 	return w.FirstMs + int64(c.at)*w.StepMs + w.OffsetMs
 }
 
+// stale is the gap's marker, which stands where a window has no result.
 var stale = math.Float64frombits(value.StaleNaN)

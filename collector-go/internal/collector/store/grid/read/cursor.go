@@ -6,7 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// cursor points to a place of a run that holds a slice.
+// cursor points to a place of a run that holds a slice. It moves forward only. Times are computed from places, so that
+// a step costs an addition.
 type cursor struct {
 	*run.Run
 	first int   // place before which nothing is wanted
@@ -32,7 +33,7 @@ func (c *cursor) to(place int) bool {
 	return true
 }
 
-// seek stands at the first slice that is not before ms.
+// seek stands at the first slice that is not before ms; false: there is none.
 func (c *cursor) seek(ms int64) bool {
 	if ms <= c.FirstMs {
 		return c.to(0)
@@ -66,7 +67,8 @@ func (c *cursor) presentFrom(place int) int {
 	return c.last + 1
 }
 
-// presentUpTo is the last place up to place that holds a slice; there is one.
+// presentUpTo is the last place up to place that holds a slice; there is one, which the caller knows from where the
+// cursor stood.
 func (c *cursor) presentUpTo(place int) int {
 	for word := place >> 6; ; word-- {
 		if found := c.Present[word] << (63 - place&63); found != 0 {

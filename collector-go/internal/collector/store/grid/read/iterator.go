@@ -17,7 +17,12 @@ import (
 // or a changed interval, are merged while walking. Nearly always one run is alone at a time, and then a step is a
 // single addition.
 //
+// It has three layers. start reads the runs and makes a cursor for each (all, by time). seek opens the cursors that the
+// time has reached and stands at the first slice. Where the query looks at instants only, thin then moves on to the
+// newest slice that the next instant sees.
+//
 // The engine's buffers are reused from series to series (reset), because a query may touch a hundred thousand of them.
+// It is not safe for concurrent use.
 type iterator struct {
 	series *series
 	skip   []bool // sources whose slices are not read, by their place in series.found; those behind the last are
@@ -48,13 +53,15 @@ type origin struct {
 	minMs, maxMs int64
 }
 
+// reset makes the iterator one of another series, and keeps its buffers.
 func (it *iterator) reset(s *series) {
 	it.release()
 	*it = iterator{series: s, skip: it.skip[:0], runs: it.runs[:0], from: it.from[:0], all: it.all[:0],
 		open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
-// release returns decoded slices to the query's budget, and keeps those buffers that may be overwritten.
+// release returns decoded slices to the query's budget, and keeps those buffers that may be overwritten: those that
+// Runs filled for us (run.Run.Given). Others belong to a source.
 func (it *iterator) release() {
 	if it.decoded > 0 {
 		it.series.plan.Release(it.decoded)
@@ -70,7 +77,8 @@ func (it *iterator) release() {
 	it.at.Run = nil
 }
 
-// start reads the runs. It is called when the iterator first moves.
+// start reads the runs. It is called when the iterator first moves, since the engine makes iterators that it never
+// moves. The runs are cut to the time that is wanted by bounds on places; nothing is copied.
 func (it *iterator) start() {
 	it.read = true
 	w := it.series.wanted
@@ -116,7 +124,8 @@ func (it *iterator) start() {
 	slices.SortFunc(it.all, byTime)
 }
 
-// readRuns reads the slices of a source that end within [minMs, maxMs].
+// readRuns reads the slices of a source that end within [minMs, maxMs]. Damage is noted in the plan, which makes it a
+// warning of the query, and what could be read counts.
 func (it *iterator) readRuns(source int, minMs, maxMs int64) error {
 	had := len(it.runs)
 	found := it.series.found[source]
@@ -154,6 +163,7 @@ func (it *iterator) account(had int) error {
 	return cmp.Or(it.series.plan.ReadSamples(places), it.series.plan.Hold(places))
 }
 
+// byTime orders cursors by their runs' beginnings, and of one time by precedence.
 func byTime(a, b cursor) int {
 	return cmp.Or(cmp.Compare(a.FirstMs, b.FirstMs), cmp.Compare(a.rank, b.rank))
 }
@@ -246,7 +256,9 @@ func (it *iterator) seek(ms int64) chunkenc.ValueType {
 	return it.stand(firstMs)
 }
 
-// stand makes the slice at ms the present one: the one of the lowest rank, of those that are open.
+// stand makes the slice at ms the present one: the one of the lowest rank, of those that are open. Others at the same
+// time are passed over when the iterator moves on. It also notes how far the iterator may go without a look at other
+// runs.
 func (it *iterator) stand(ms int64) chunkenc.ValueType {
 	if len(it.open) == 0 {
 		return it.end()
@@ -272,6 +284,7 @@ func (it *iterator) stand(ms int64) chunkenc.ValueType {
 	return it.kind
 }
 
+// end gives everything back. The iterator stays at its end.
 func (it *iterator) end() chunkenc.ValueType {
 	it.kind, it.alone, it.stride = chunkenc.ValNone, -1, 0
 	it.open, it.next, it.all = it.open[:0], 0, it.all[:0]
@@ -280,7 +293,8 @@ func (it *iterator) end() chunkenc.ValueType {
 }
 
 // thin goes on from a slice to the newest one that is not after the first instant at which that slice can be seen. What
-// lies between is newer at no instant, so that nobody who asks at instants alone sees it.
+// lies between is newer at no instant, so that nobody who asks at instants alone sees it. If the slices lie at a
+// distance that divides the instants' step, the following steps are strides of as many places.
 func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 	if kind == chunkenc.ValNone || !it.series.thinned {
 		return kind
@@ -321,6 +335,7 @@ func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 // At is the present slice, a number.
 func (it *iterator) At() (int64, float64) { return it.at.atMs, it.at.Values[it.at.place] }
 
+// staleHistogram is the sum that marks a distribution as a gap's marker, as Prometheus has it.
 var staleHistogram = math.Float64frombits(value.StaleNaN)
 
 // AtHistogram is the present slice, a distribution; the caller may change it.

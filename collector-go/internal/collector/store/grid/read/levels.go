@@ -63,23 +63,28 @@ func stretches(of plan.Windows, minMs, maxMs, finestMs int64) []stretch {
 	return all
 }
 
+// floorTo is the largest multiple of width that is not above ms, also below zero.
 func floorTo(ms, width int64) int64 { return ms - (ms%width+width)%width }
 
+// ceilTo is the least multiple of width that is not below ms.
 func ceilTo(ms, width int64) int64 { return -floorTo(-ms, width) }
 
-// within is what of a segment a series has slices in.
+// within cuts a segment to the windows in which a series may have slices, so that nothing is read for those before and
+// after it.
 func (s segment) within(e run.Extent) segment {
 	s.fromMs = max(s.fromMs, floorTo(e.FirstMs-1, s.levelMs))
 	s.toMs = min(s.toMs, ceilTo(e.LastMs, s.levelMs))
 	return s
 }
 
-// levels knows the stretches of one selector, for each finest level.
+// levels knows the stretches of one selector, for each finest level that a series may have. They depend on the query
+// alone, so they are computed once and shared by all its series.
 type levels struct {
 	once [len(run.LevelsMs)]sync.Once
 	of   [len(run.LevelsMs)][]stretch
 }
 
+// stretches are those of the selector for a series whose finest level is finestMs; none where it has no level.
 func (w *wanted) stretches(finestMs int64) []stretch {
 	for i, levelMs := range run.LevelsMs {
 		if levelMs == finestMs {
@@ -128,6 +133,7 @@ func (it *iterator) readLevelled() error {
 	return nil
 }
 
+// extentOf is where the slices of some runs are. Sources in memory have no index that says it.
 func extentOf(runs []run.Run) run.Extent {
 	e := run.Extent{FirstMs: math.MaxInt64, LastMs: math.MinInt64}
 	for i := range runs {
@@ -146,7 +152,8 @@ func amongOthers(all []run.Extent, of int) bool {
 	return false
 }
 
-// readLevels reads stretches by their levels, and the slices between them.
+// readLevels reads stretches by their levels, and the slices between them. A stretch of which a level cannot be read is
+// read as slices.
 func (it *iterator) readLevels(source int, reader run.LevelReader, e run.Extent, all []stretch) error {
 	nextMs, w := max(it.series.minMs, e.FirstMs), it.series.wanted
 	for _, s := range all {

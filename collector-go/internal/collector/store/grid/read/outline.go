@@ -9,7 +9,7 @@ import (
 )
 
 // outline holds the first and the last number of each level window, over a span whose numbers never fall. There, the
-// least number of a window is the first and the greatest is the last.
+// least number of a window is the first and the greatest is the last. A rate needs no others (decision 15).
 type outline struct {
 	levelMs     int64
 	firstEndMs  int64 // end of the first window
@@ -51,7 +51,8 @@ func (c *computing) outlined() {
 	}
 }
 
-// inOrder sorts spans by time; false where some overlap.
+// inOrder sorts spans by time; false where some overlap. Then two sources have slices of the same time, and only an
+// iterator can decide between them.
 func (w *windows) inOrder() bool {
 	slices.SortFunc(w.spans, func(a, b span) int { return cmp.Compare(a.firstMs, b.firstMs) })
 	for i := 1; i < len(w.spans); i++ {
@@ -62,7 +63,8 @@ func (w *windows) inOrder() bool {
 	return true
 }
 
-// outlineOf reads the coarsest level that windows fit; nil where none does, or it cannot be read: then the slices are.
+// outlineOf reads the coarsest level that the query's windows fit. It returns nil where none does or where it cannot be
+// read: then the slices are read. A level must cover the series without a break, which the number of its windows shows.
 func outlineOf(reader run.LevelReader, ref uint32, e run.Extent, of *plan.Windows) *outline {
 	if !e.Rises || e.FinestMs == 0 {
 		return nil

@@ -26,7 +26,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// querier reads several sources as one. The engine uses it from one goroutine.
+// querier reads several sources as one. The engine uses it from one goroutine, which closes it. After that nothing that
+// it returned may be read. It keeps parts on disk until then.
 type querier struct {
 	sources      []run.Source
 	minMs, maxMs int64
@@ -77,7 +78,8 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	return set
 }
 
-// LabelNames are the sorted names of labels that matching series have.
+// LabelNames are the sorted names of labels that matching series have. Within a time only series that may have slices
+// in it count.
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string,
 	annotations.Annotations, error) {
 	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
@@ -90,7 +92,8 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 	})
 }
 
-// LabelValues are the sorted values that a label has in matching series.
+// LabelValues are the sorted values that a label has in matching series. Within a time only series that may have slices
+// in it count.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints,
 	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
@@ -113,7 +116,8 @@ func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[
 // named.
 var farMs = [2]int64{-100_000_000_000_000, 100_000_000_000_000}
 
-// wordsWithin gathers words of the labels of a source's series that may have slices within the querier's time.
+// wordsWithin gathers words of the labels of a source's series that may have slices within the querier's time. It finds
+// the series first, which costs more than the index alone.
 func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*labels.Matcher,
 	of func(labels.Labels, func(string))) ([]string, error) {
 	found, err := s.Select(ctx, q.minMs, q.maxMs, append([]*labels.Matcher{anySeries}, matchers...))
@@ -124,8 +128,11 @@ func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*lab
 	return slices.Collect(maps.Keys(words)), err
 }
 
+// anySeries matches every series that has a name.
 var anySeries = labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")
 
+// words joins what all sources answer, sorted and each once. Damage in a source becomes a warning. A limit cuts the
+// sorted list, so that the same question gives the same words.
 func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(run.Source) ([]string, error)) (
 	[]string, annotations.Annotations, error) {
 	var all []string

@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// wanted says what one selector needs of each series. All series of the selector share it.
+// wanted says what one selector needs of each series. All series of the selector share it. It follows from the query's
+// plan and the engine's hints alone, and never from the data.
 type wanted struct {
 	ctx          context.Context // storage.Series has Iterator take none
 	plan         *plan.Plan
@@ -27,13 +28,15 @@ type wanted struct {
 	levels       *levels // where the windows' least or greatest numbers are wanted
 }
 
-// head holds the series of one source that the merge has not reached yet.
+// head holds the series of one source that the merge has not reached yet. Both sources and heads are in the order of
+// precedence.
 type head struct {
 	rank int
 	left []run.Found
 }
 
-// seriesSet merges the series of all sources in the order of their labels.
+// seriesSet merges the series of all sources in the order of their labels. Each step looks at the first series of every
+// source, and takes the least.
 type seriesSet struct {
 	wanted
 	heads    []head // in the order of the sources
@@ -47,7 +50,11 @@ type seriesSet struct {
 // checkEvery is how many series are found between two checks whether the query was cancelled.
 const checkEvery = 128
 
-// Next finds the next series.
+// Next finds the next series. It counts it against the query's limits before anything of it is decoded.
+//
+// A query whose windows are computed drops the metric's name, as the engine does for the results of functions. If other
+// reserved labels would go with it, two series might get the same labels, and the query is answered by the engine
+// instead (plan.ErrNotComputed).
 func (s *seriesSet) Next() bool {
 	if s.err != nil || len(s.heads) == 0 || s.limit > 0 && s.given >= s.limit {
 		return false
@@ -108,7 +115,8 @@ func (s *seriesSet) warn(err error) error {
 	return nil
 }
 
-// series is one series with the places where its slices are, in the order of precedence.
+// series is one series with the places where its slices are, in the order of precedence. Its slices are read when an
+// iterator moves.
 type series struct {
 	*wanted
 	labels labels.Labels

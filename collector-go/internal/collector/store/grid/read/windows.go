@@ -23,7 +23,8 @@ type windows struct {
 	queue  []candidate
 }
 
-// span is a row of numbers at even distances, none of which is missing.
+// span is a row of numbers at even distances, none of which is missing. It has the numbers, or an outline of them, or
+// neither where only their count is asked for.
 type span struct {
 	firstMs, stepMs int64
 	places          int
@@ -82,7 +83,8 @@ func fall(values []float64) bool {
 	return false
 }
 
-// addMerged adds what an iterator that has read its runs walks over.
+// addMerged adds what an iterator that has read its runs walks over. It is the slow way, for series whose runs overlap:
+// slices at even distances become one span.
 func (w *windows) addMerged(it *iterator) {
 	w.merged = w.merged[:0]
 	starts := make([]int, 0, 16)
@@ -116,7 +118,8 @@ func (w *windows) addMerged(it *iterator) {
 	}
 }
 
-// compute appends the result of each window to results, a gap's marker where there is none.
+// compute appends the result of each window to results, a gap's marker where there is none. Results are in the order of
+// the query's instants, one for each.
 func (w *windows) compute(of plan.Windows, results []float64) []float64 {
 	switch of.Function {
 	case plan.MaxOverTime:
@@ -230,7 +233,8 @@ var (
 		func(v, than float64) bool { return v < than }}
 )
 
-// reach finds what ends within (fromMs, toMs]; false where nothing does.
+// reach finds what ends within (fromMs, toMs]; false where nothing does. Windows are asked for in ascending order, so
+// spans that one window has left behind are not looked at again.
 func (w *windows) reach(fromMs, toMs int64) bool {
 	for w.first < len(w.spans) && w.spans[w.first].lastMs() <= fromMs {
 		w.first++
@@ -252,6 +256,7 @@ func (w *windows) reach(fromMs, toMs int64) bool {
 	return len(w.within) > 0
 }
 
+// result computes one window's result by the function that the query asks for.
 func (w *windows) result(of plan.Windows, ms int64) float64 {
 	switch of.Function {
 	case plan.AvgOverTime:
@@ -267,6 +272,7 @@ func (w *windows) result(of plan.Windows, ms int64) float64 {
 	return w.rate(of, ms)
 }
 
+// count is how many numbers the window has.
 func (w *windows) count() (n int) {
 	for _, p := range w.within {
 		n += p.last + 1 - p.from
@@ -291,6 +297,8 @@ func (w *windows) added() (sum, c float64, finite bool) {
 	return sum, c, sum-sum == 0
 }
 
+// sum is sum_over_time. If the fast sum is not finite, it adds again in the engine's own way, whose treatment of
+// infinities differs.
 func (w *windows) sum() float64 {
 	sum, c, finite := w.added()
 	if finite {
@@ -308,6 +316,7 @@ func (w *windows) sum() float64 {
 	return sum + c
 }
 
+// average is avg_over_time, by dividing the sum as long as that is finite.
 func (w *windows) average() float64 {
 	if sum, c, finite := w.added(); finite {
 		n := float64(w.count())
@@ -316,7 +325,8 @@ func (w *windows) average() float64 {
 	return w.incrementalAverage()
 }
 
-// incrementalAverage is of numbers whose sum is not finite.
+// incrementalAverage is avg_over_time of numbers whose sum is not finite: from the number on at which the sum
+// overflows, the mean is moved step by step, as the engine does.
 func (w *windows) incrementalAverage() float64 {
 	var sum, mean, c, count float64
 	var incremental bool
@@ -346,7 +356,9 @@ func (w *windows) incrementalAverage() float64 {
 	return sum/count + c/count
 }
 
-// rate is the increase of a counter, a second or in all, extrapolated to the window's edges as Prometheus does.
+// rate is the increase of a counter, a second or in all, extrapolated to the window's edges as Prometheus does. A
+// number that is less than the one before it is taken for a reset, and the one before is added. A span that never falls
+// is looked at by its first and last number only.
 func (w *windows) rate(of plan.Windows, ms int64) float64 {
 	n := w.count()
 	if n < 2 {
