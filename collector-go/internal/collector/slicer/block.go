@@ -35,13 +35,6 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 		s.addColumn(l, b, values, int(column), l.inputs[column])
 	}
 	s.scratch.placed = placed{}
-	if c := s.groupFor(l); c != nil {
-		if s.takes(c, b, values) {
-			s.addGrouped(c, b, values)
-			return true
-		}
-		s.ungroup(c)
-	}
 	group, first := 0, 0
 	for i, run := range l.tracks {
 		if i%warmTogether == 0 {
@@ -164,17 +157,8 @@ type place struct {
 // placed is of what tracks the scratch places are those of the block at hand, less the buckets.
 type placed struct{ widthMs, rowMs int64 }
 
-// addRunOf is addRun for one of a layout's runs.
-func (s *Slicer) addRunOf(l *layout, run int, b *block.Block, values []float64) {
-	group, first := l.begin(run)
-	s.addRun(l, l.tracks[run].track, l.groups[group:l.tracks[run].end], first, b, values)
-}
-
 // addRun adds the columns of one track, whose cells begin at first.
 func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *block.Block, values []float64) {
-	if c := t.source.workerGroup; c != nil && c.layout != l {
-		s.dissolve(c)
-	}
 	places := s.places(t, b)
 	opened := 0
 	for i := range groups {

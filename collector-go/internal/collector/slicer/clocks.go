@@ -21,7 +21,6 @@ func (s *Slicer) observe(host string, b slice.ClockBounds) {
 		if len(s.clocks) >= maxClocks {
 			return
 		}
-		s.aloneOn(host)
 		c = slice.NewClock(s.batch.receivedMs)
 		s.clocks[host] = c
 	}

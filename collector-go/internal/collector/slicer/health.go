@@ -172,7 +172,6 @@ func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }
 // Dropped adds to the samples that a metrics consumer in a worker reports as dropped; adding 0 creates the series.
 func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {
 	if s.options.Health.PeriodMs > 0 {
-		s.alone(s.source(w))
 		add(&s.source(w).health.drops, reason, samples)
 	}
 }

@@ -27,7 +27,6 @@ const workerLabel = "worker"
 // has no label "worker". It takes the place of one of the same name that the worker, or the topology, had.
 func (s *Slicer) Describe(w metric.Worker, series metric.Series) {
 	src := s.source(w)
-	s.alone(src)
 	if series.Labels.Has(workerLabel) {
 		src.infos = describe(src.infos, series)
 	} else {

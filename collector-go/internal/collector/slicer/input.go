@@ -112,13 +112,9 @@ func (s *Slicer) Defined(id uint32) bool { return s.inputs.get(id) != nil }
 
 // enter gives a series its output and its track.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
-	s.alone(s.byWorker[rule.Worker])
 	in := newInput(id, rule)
 	s.watch(in)
 	out := s.outputs[rule.Series.Labels]
-	if out != nil {
-		s.aloneInput(out.owner)
-	}
 	switch {
 	case out == nil && len(s.outputs) >= s.options.MaxSeries:
 		in.refused = RefusedSeriesLimit
@@ -172,7 +168,6 @@ func (s *Slicer) attached(in *input) bool { return s.inputs.get(in.id) == in }
 // Detach forgets id; its open samples stay and are folded in time.
 func (s *Slicer) Detach(id uint32) {
 	if in := s.inputs.get(id); in != nil {
-		s.aloneInput(in)
 		s.inputs.set(id, nil)
 	}
 }
@@ -184,7 +179,6 @@ func (s *Slicer) Retract(id uint32) int {
 	if in == nil {
 		return 0
 	}
-	s.aloneInput(in)
 	s.inputs.set(id, nil)
 	if in.refused != "" {
 		return 0
@@ -202,7 +196,6 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	if in == nil {
 		return false
 	}
-	s.aloneInput(in)
 	switch {
 	case in.refused != "":
 		s.refuse(in, in.refused)
@@ -228,7 +221,6 @@ func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 		return
 	}
 	in := newInput(0, rule)
-	s.aloneInput(in)
 	s.link(in, s.source(rule.Worker))
 	add(&in.health.refused, string(reason), uint64(samples))
 	in.health.stirred = true

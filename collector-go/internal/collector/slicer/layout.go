@@ -12,18 +12,17 @@ import (
 type layout struct {
 	series []uint32
 
-	pages           []uint32 // of the inputs, on which the series are
-	changes         uint64   // of these pages, when they were looked up; 0 before the first time
-	inputs          []*input // by column; nil where the series is not defined
-	missing         []uint32 // columns whose series is not defined
-	counted         []bool   // by column missing in this block: whether its samples were counted
-	counting        bool     // counted holds something
-	tracks          []trackRun
-	groups          []cellGroup
-	cells           []cell
-	rooms           []*room  // of the tracks
-	apart           []uint32 // columns of which each sample is looked at by itself
-	groupCandidates groupCandidates
+	pages    []uint32 // of the inputs, on which the series are
+	changes  uint64   // of these pages, when they were looked up; 0 before the first time
+	inputs   []*input // by column; nil where the series is not defined
+	missing  []uint32 // columns whose series is not defined
+	counted  []bool   // by column missing in this block: whether its samples were counted
+	counting bool     // counted holds something
+	tracks   []trackRun
+	groups   []cellGroup
+	cells    []cell
+	rooms    []*room  // of the tracks
+	apart    []uint32 // columns of which each sample is looked at by itself
 }
 
 // trackRun are the groups of one track, which end where the next one's begin.
@@ -70,31 +69,7 @@ func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 
 // ForgetLayout drops a layout; one that is not known does not matter.
 func (s *Slicer) ForgetLayout(id uint32) {
-	if l := s.layouts[id]; l != nil && l.groupCandidates.workerGroup != nil {
-		s.dissolve(l.groupCandidates.workerGroup)
-	}
 	delete(s.layouts, id)
-}
-
-// cellsOf are the cells of a run.
-func (l *layout) cellsOf(run int) []cell {
-	_, first := l.begin(run)
-	return l.cells[first:l.groups[l.tracks[run].end-1].end]
-}
-
-// begin is where a run's groups and cells begin.
-func (l *layout) begin(run int) (group, cell int) {
-	if run == 0 {
-		return 0, 0
-	}
-	group = l.tracks[run-1].end
-	return group, l.groups[group-1].end
-}
-
-// column is the first of a run, whose columns are adjacent.
-func (l *layout) column(run int) int {
-	_, first := l.begin(run)
-	return int(l.cells[first].column)
 }
 
 // changesOf counts the changes of some pages since the beginning.
@@ -115,9 +90,6 @@ func (s *Slicer) resolve(l *layout) {
 		return
 	}
 	l.changes = changes
-	if l.groupCandidates.workerGroup != nil {
-		s.dissolve(l.groupCandidates.workerGroup)
-	}
 	l.inputs = slices.Grow(l.inputs[:0], len(l.series))[:len(l.series)]
 	l.counted = slices.Grow(l.counted[:0], len(l.series))[:len(l.series)]
 	l.apart, l.missing = l.apart[:0], l.missing[:0]

@@ -42,9 +42,13 @@ func (h *health) each(yield func(*healthSeries) bool) {
 			return
 		}
 	}
-	for tallies := range h.tallies {
-		for i := range tallies {
-			if !yield(&tallies[i].series) {
+	tallies := [][]tally{h.refused, h.drops}
+	for _, m := range h.metrics {
+		tallies = append(tallies, m.refused)
+	}
+	for _, some := range tallies {
+		for i := range some {
+			if !yield(&some[i].series) {
 				return
 			}
 		}

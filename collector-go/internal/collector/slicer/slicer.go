@@ -20,8 +20,6 @@
 //
 // # Parts that can be read on their own
 //
-//   - group.go is an optimization: workers in equal states are processed together. Results are the same without it,
-//     and a first reading can skip the group and columnblock files.
 //   - block.go and layout.go add a whole block of samples at once. They give the results of Add, cell by cell.
 //   - health.go and clocks.go write metrics about the collection itself: missing, late and refused samples, clock skew.
 //   - transfer.go moves the state of one topology between collectors. snapshot.go and restore.go save the whole state.
@@ -47,19 +45,18 @@ type Slicer struct {
 	clockMs int64 // how long the collector has run, by its ticks; moves only forward
 	tickMs  int64 // the last tick; 0 before the first
 
-	producers    map[uint32]*producer
-	sources      []*source // in the order in which they were first heard of
-	byWorker     map[metric.Worker]*source
-	inputs       inputs
-	layouts      map[uint32]*layout
-	workerGroups []*workerGroup
-	rooms        map[string]*room // what is open of each topology
-	outputs      map[labels.Labels]*output
-	topologies   map[string][]*info      // what describes a topology, by its name
-	clocks       map[string]*slice.Clock // by host
-	stepsBack    map[metric.Worker]StepBack
-	nextRef      slice.Ref
-	sweepMs      int64 // the clock's time of the last sweep
+	producers  map[uint32]*producer
+	sources    []*source // in the order in which they were first heard of
+	byWorker   map[metric.Worker]*source
+	inputs     inputs
+	layouts    map[uint32]*layout
+	rooms      map[string]*room // what is open of each topology
+	outputs    map[labels.Labels]*output
+	topologies map[string][]*info      // what describes a topology, by its name
+	clocks     map[string]*slice.Clock // by host
+	stepsBack  map[metric.Worker]StepBack
+	nextRef    slice.Ref
+	sweepMs    int64 // the clock's time of the last sweep
 
 	batch   batch
 	open    int // samples in open slices
@@ -152,7 +149,6 @@ func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 }
 
 func (s *Slicer) add(in *input, timeMs int64, value float64) {
-	s.aloneInput(in)
 	switch {
 	case in.refused != "":
 		s.refuse(in, in.refused)
@@ -224,8 +220,8 @@ const maxTimeMs = 100_000_000_000_000
 
 // End advances each worker that the batch touched, and closes the slices that its watermark has passed.
 func (s *Slicer) End() {
-	for i := 0; i < len(s.batch.touched); i++ { // a group that ends brings more
-		s.advance(s.batch.touched[i])
+	for _, src := range s.batch.touched {
+		s.advance(src)
 	}
 	for _, src := range s.batch.touched {
 		s.writeIntervals(src.room)
@@ -255,7 +251,6 @@ func (s *Slicer) Tick(nowMs int64) {
 
 // CloseAll closes every open slice and writes the collection's health up to there, as at the end of a replay.
 func (s *Slicer) CloseAll() {
-	s.dissolveAll()
 	for _, src := range s.sources {
 		var newest int64
 		for _, t := range src.tracks {

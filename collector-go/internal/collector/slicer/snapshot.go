@@ -22,7 +22,6 @@ func (s *Slicer) Snapshot() []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: Snapshot while closed slices wait to be handed on")
 	}
-	s.dissolveAll()
 	w := writer{Encoder: metric.NewEncoder(magic, version)}
 	w.all(s, part{clockMs: s.clockMs, tickMs: s.tickMs, sweepMs: s.sweepMs, nextRef: s.nextRef, counts: s.counts,
 		producers: s.producers, sources: s.sources, topologies: s.topologies, clocks: s.clocks, rooms: s.rooms})

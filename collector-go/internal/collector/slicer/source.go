@@ -11,16 +11,14 @@ import (
 // samples arrive late does not lose them because another worker is ahead.
 type source struct {
 	// What every batch needs lies together.
-	eventMs     int64        // greatest event time heard; never before the first sample
-	heardMs     int64        // the slicer's clock when it was last heard
-	closeMs     int64        // no slice of it closes before its event time is there; it may be further off
-	takenMs     int64        // the slicer's clock when a sample of it was last of use
-	order       int          // of its being heard of, among the sources
-	batch       uint64       // the last batch that touched it
-	room        *room        // its topology's
-	workerGroup *workerGroup // nil where it goes on by itself
-	carrier     *producer    // the last of the carriers that was heard; nil where that is not known
-	health      health       // begins with what every batch needs
+	eventMs int64     // greatest event time heard; never before the first sample
+	heardMs int64     // the slicer's clock when it was last heard
+	closeMs int64     // no slice of it closes before its event time is there; it may be further off
+	takenMs int64     // the slicer's clock when a sample of it was last of use
+	batch   uint64    // the last batch that touched it
+	room    *room     // its topology's
+	carrier *producer // the last of the carriers that was heard; nil where that is not known
+	health  health    // begins with what every batch needs
 
 	carriers []*producer
 	tracks   []*track
@@ -107,9 +105,6 @@ func (s *Slicer) source(w metric.Worker) *source {
 	if src == nil {
 		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs,
 			health: health{aheadMs: never}, starts: starts{latenessMs: s.options.LatenessMs}}
-		if n := len(s.sources); n > 0 {
-			src.order = s.sources[n-1].order + 1
-		}
 		s.byWorker[w] = src
 		s.sources = append(s.sources, src)
 	}
@@ -148,16 +143,6 @@ func (src *source) carry(p *producer) {
 	}
 }
 
-// advance closes the slices that the source's time has passed.
-func (s *Slicer) advance(src *source) {
-	switch c := src.workerGroup; {
-	case c == nil:
-		s.advanceAlone(src)
-	case src == c.leader:
-		s.advanceTogether(c)
-	}
-}
-
 // moves reports whether a slice of a source may close: a source's time never advances by more than its clock did.
 func (s *Slicer) moves(src *source) bool {
 	return src.eventMs != never &&
@@ -189,7 +174,8 @@ func (s *Slicer) ended(src *source) bool {
 	return any
 }
 
-func (s *Slicer) advanceAlone(src *source) {
+// advance closes the slices that the source's time has passed.
+func (s *Slicer) advance(src *source) {
 	if !s.moves(src) {
 		return
 	}

@@ -12,7 +12,6 @@ const sweepEveryMs = 600_000
 // sweep drops the state of series that ended KeepMs ago, of those that others succeeded, and of workers and producers
 // that have none left.
 func (s *Slicer) sweep() {
-	s.dissolveAll()
 	s.sweepTransferred()
 	awaited := s.awaited()
 	for _, src := range s.sources {

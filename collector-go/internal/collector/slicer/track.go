@@ -74,9 +74,6 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
-	before  state // of a group's leader
-	other   state
-	again   []again
 	warmed  int64
 	beside  slotted
 	means   means

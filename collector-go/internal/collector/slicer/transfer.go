@@ -66,7 +66,6 @@ func (s *Slicer) Release(producer uint32) {
 	p.sentMs, p.connectedMs = p.sentMs+lagMs, p.connectedMs+lagMs
 	for _, src := range s.sources {
 		if src.room == p.room {
-			s.alone(src)
 			src.heardMs += lagMs
 			src.takenMs += lagMs
 		}
@@ -133,7 +132,6 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 	}
 	for _, src := range s.sources {
 		if src.room == r {
-			s.alone(src)
 			x.sources = append(x.sources, src)
 		}
 	}
@@ -168,10 +166,6 @@ func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	maps.Copy(s.topologies, from.topologies)
 	maps.Copy(s.producers, from.producers)
 	for _, src := range from.sources {
-		src.order = 0
-		if n := len(s.sources); n > 0 {
-			src.order = s.sources[n-1].order + 1
-		}
 		s.sources = append(s.sources, src)
 		s.byWorker[src.worker] = src
 	}
@@ -262,7 +256,6 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 		if src.room != r {
 			continue
 		}
-		s.alone(src)
 		for _, t := range src.tracks {
 			for _, b := range t.open {
 				s.discard(t, b)
