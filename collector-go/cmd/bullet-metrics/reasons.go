@@ -117,7 +117,7 @@ func (col *collector) lastBeyond(ctx context.Context, expression string, a diagn
 // runOf is what the registry knows of a topology's newest run.
 func (col *collector) runOf(ctx context.Context, topology string) *diagnosis.Run {
 	known, found, _ := col.others.Topology(ctx, topology, "")
-	if !found || known.Elsewhere {
+	if !found || known.Federated {
 		return nil
 	}
 	at := func(text string) time.Time {

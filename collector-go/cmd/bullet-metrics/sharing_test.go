@@ -137,7 +137,7 @@ func collectorsShare(t *testing.T, one, other *running) {
 	type listed struct {
 		Name      string
 		Alive     bool
-		Elsewhere bool
+		Federated bool
 		Versions  struct{ Storm string }
 		Workers   int `json:"worker_count"`
 	}
@@ -148,10 +148,10 @@ func collectorsShare(t *testing.T, one, other *running) {
 		return len(all) == 2 && all[0].Workers == 1
 	}, time.Minute, 100*time.Millisecond, "%v", &all)
 	first, second := all[0], all[1]
-	assert.Equal(t, listed{Name: "first", Alive: true, Elsewhere: true, Versions: struct{ Storm string }{"2.8.1"},
+	assert.Equal(t, listed{Name: "first", Alive: true, Federated: true, Versions: struct{ Storm string }{"2.8.1"},
 		Workers: 1}, first)
 	assert.Equal(t, "second", second.Name)
-	assert.False(t, second.Elsewhere)
+	assert.False(t, second.Federated)
 	whole := other.body("/api/v1/topologies/first")
 	assert.Contains(t, whole, `"worker":"h:6700"`)
 	assert.Contains(t, whole, `"pid":4711`)

@@ -28,7 +28,7 @@ type Annotation struct {
 type Origin uint8
 
 const (
-	// OfRegistry made it from a difference that it saw.
+	// OfRegistry made it from a diff that it saw.
 	OfRegistry Origin = iota + 1
 	// OfStream: a producer sent it.
 	OfStream

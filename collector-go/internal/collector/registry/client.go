@@ -13,7 +13,8 @@ type clientKey struct {
 	place
 }
 
-// client is one as the registry knows it. Times are by the collector's clock, ms.
+// client is what the registry knows of a client. An alert about a missing client needs it: one that said that it ends
+// is not missed. Times are by the collector's clock, ms since the Unix epoch.
 type client struct {
 	heardMs   int64
 	stoppedMs int64 // when it said that it ends; 0 where something was heard since
@@ -22,7 +23,7 @@ type client struct {
 // mostClients bounds the clients of all topologies; the one that was heard longest ago makes room.
 const mostClients = 1_024
 
-// hearClient notes that a client lives, or that it said that it ends.
+// hearClient notes that a client is alive, or that it said that it ends.
 func (s *state) hearClient(p *producer, closing bool) {
 	key := clientKey{p.Topology, place{p.Host, p.Port}}
 	c := s.clients[key]

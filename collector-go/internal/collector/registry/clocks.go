@@ -19,13 +19,14 @@ const maxClocks = 65_536
 // clockKnownMs is how long after its newest batch a host's clock counts as known.
 const clockKnownMs = 2 * slice.ClockWindowMs
 
-// clock is a host's.
+// clock is what is known of a host's clock. All workers of a host share it.
 type clock struct {
 	slice.Clock
 	heardMs int64 // when it was bounded last, by the collector's clock
 }
 
-// clocksOf takes what a batch says of clocks.
+// clocksOf learns about clocks from a batch. The time of sending bounds the sender's own clock, and the time at which a
+// worker handed over its samples bounds that worker's.
 func (s *state) clocksOf(b *journal.Batch, sender string) {
 	read := b.Notes.GetClocks()
 	if b.SentMs > 0 {
@@ -46,6 +47,8 @@ func (s *state) clocksOf(b *journal.Batch, sender string) {
 	}
 }
 
+// observeClock adds bounds to what is known of a host's clock. Bounds that contradict it mean that the clock was set,
+// and everything before is forgotten.
 func (s *state) observeClock(host string, b slice.ClockBounds, atMs int64) {
 	c := s.clocks[host]
 	if c == nil {

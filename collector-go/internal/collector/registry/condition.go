@@ -28,7 +28,8 @@ const (
 // NimbusTag is beside KilledTag where Nimbus said so.
 const NimbusTag = "nimbus"
 
-// condition of a run of a topology; alive is whether it was heard of late.
+// condition decides about a run. What somebody stated takes precedence over silence, since a topology that was killed
+// on purpose must not raise an alert. alive states that the run was heard lately.
 func (s *state) condition(of *run, nowMs int64, times Times, alive bool) Condition {
 	t := s.topologies[of.topology]
 	if i := slices.Index(t.runs, of); i+1 < len(t.runs) {

@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are the registry's own metrics.
+// figures are the registry's own metrics. The gauges are read from the state at each scrape, under the registry's
+// mutex, because placement changes with every batch and nobody looks at most of these values.
 type figures struct {
 	registry *Registry
 	failures prometheus.Counter
@@ -25,6 +26,7 @@ var (
 		[]string{"reason"}, nil)
 )
 
+// newFigures registers the metrics, unless the registerer is nil.
 func newFigures(r *Registry, to prometheus.Registerer) *figures {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_registry_" + name, Help: help})
@@ -70,8 +72,9 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	f.collectPlacement(out)
 }
 
-// What alerts need to know of workers and topologies that they do not hear: shown for as long as an alert may stand for
-// what was heard last (a day), and of a topology that was killed until every rule has seen it.
+// Alerts about missing samples need to know which workers have left and which topologies ended. A topology that is
+// silent is shown for as long as such an alert looks back (a day), and one that was killed until every rule has seen
+// it.
 const (
 	shownFor       = 25 * time.Hour
 	shownForKilled = time.Hour

@@ -11,7 +11,7 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Versions of what a topology runs on; empty where one is not known.
+// Versions are the releases that a topology runs on; "" where one is not known.
 type Versions struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet"`
@@ -48,7 +48,8 @@ const systemComponent = "__system"
 // System reports whether it is one of Storm's own.
 func (c Component) System() bool { return strings.HasPrefix(c.Name, "__") }
 
-// info is what a producer reported about its topology, within the limits. It is never changed.
+// info is the description of a topology as a producer reported it, cut to the limits. It is immutable, so views and
+// comparisons may share it. Lists are sorted: the order in which a producer sends them must not look like a change.
 type info struct {
 	versions   Versions
 	components []Component // by name
@@ -84,6 +85,7 @@ func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reas
 	return in
 }
 
+// newComponent reads a component of a report. A kind that this program does not know becomes "", not a name of its own.
 func newComponent(c *bulletmetricsv1.ComponentInfo, text func(string) string, l Limits) Component {
 	out := Component{
 		Name: text(c.GetName()), Parallelism: int(c.GetParallelism()), Tasks: append([]int32{}, c.GetTasks()...),
@@ -119,7 +121,8 @@ func finite(f float64) float64 {
 	return f
 }
 
-// clip cuts a text at a rune's boundary; what is no UTF-8 is replaced.
+// clip cuts a text to a number of bytes at the boundary of a rune, and replaces what is not UTF-8. JSON and the page
+// need valid text, and a sender may send any bytes.
 func clip(s string, most int) string {
 	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= most {
 		return s
@@ -127,7 +130,8 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "")
 }
 
-// digest distinguishes one info from another.
+// digest is a hash of everything that diff compares. A producer repeats its description, and comparing digests is
+// cheaper than comparing descriptions. It is stored in checkpoints, so its computation must not change.
 func (in *info) digest() uint64 {
 	hash := fnv.New64a()
 	write := func(texts ...string) {

@@ -18,17 +18,18 @@ type leaver struct {
 	*worker
 }
 
-// makesRoom reports whether a worker may be forgotten.
+// makesRoom reports whether a worker may be forgotten: it has left, and no task points at it.
 func (w *worker) makesRoom() bool { return !w.present && w.tasks == 0 && !w.forgotten }
 
-// add notes a worker that may make room from now on.
+// add notes a worker that may be forgotten from now on. Until a run was full for the first time this costs nothing.
 func (l *leavers) add(w *worker) {
 	if l.begun && w.makesRoom() {
 		heap.Push(&l.heap, leaver{w.leftMs, w})
 	}
 }
 
-// next takes out the worker that left first; nil where none may make room.
+// next removes and returns the worker that left first, or nil if none may be forgotten. Entries that no longer hold are
+// skipped; when they are the majority, the heap is built again from all workers.
 func (l *leavers) next(all map[place]*worker) *worker {
 	if !l.begun || len(l.heap) > 2*len(all) { // what is noted is mostly out of date
 		l.begun, l.heap = true, l.heap[:0]
@@ -48,6 +49,7 @@ func (l *leavers) next(all map[place]*worker) *worker {
 	return nil
 }
 
+// leaverHeap implements heap.Interface. Equal times are ordered by place, so that a replay forgets the same workers.
 type leaverHeap []leaver
 
 func (h leaverHeap) Len() int      { return len(h) }

@@ -27,7 +27,7 @@ const (
 	Stopped Ending = "stopped"
 )
 
-// movedFrom notes that a task of the component is reported from elsewhere.
+// movedFrom notes that a task of the component left this worker for another one.
 func (w *worker) movedFrom(component string) {
 	if at, known := slices.BinarySearch(w.moved, component); !known {
 		w.moved = slices.Insert(w.moved, at, component)
@@ -50,15 +50,15 @@ func (r *run) componentOf(id int32, t *task) string {
 	return unknownComponent
 }
 
-// workerTasks is how many tasks of a component reported last from a worker.
+// workerTasks identifies the tasks of a component that reported last from a worker.
 type workerTasks struct {
 	place
 	component string
 }
 
-// placement counts the tasks of a topology's current run by worker and component. Where a worker had some of a
-// component, in this run or in one that it replaced, and all of them are reported from elsewhere since, it has 0: there
-// it has left.
+// placement counts the tasks of a topology's current run by worker and component. A worker has 0 of a component if it
+// had tasks of it, in this run or in one that was replaced, and other workers report all of them since. An alert about
+// missing samples looks for this 0: such a worker has left and is not missed.
 func (t *topology) placement() map[workerTasks]int {
 	counts, names := map[workerTasks]int{}, t.current().componentsOfTasks()
 	for id, at := range t.current().tasks {

@@ -20,17 +20,19 @@ type placementChange struct {
 	before          map[int32]place
 }
 
-func (w *placementChange) from(task int32, where place) {
-	if _, moved := w.before[task]; !moved {
-		w.before[task] = where
+// from notes where a task was before the placement change. Only its first move counts: the annotation compares the
+// beginning with the end.
+func (c *placementChange) from(task int32, where place) {
+	if _, moved := c.before[task]; !moved {
+		c.before[task] = where
 	}
 }
 
-// presence notes whether a worker was there before the wave. Places beyond the limit are left out: each of them took
-// the place of another worker, which is counted there.
-func (w *placementChange) presence(of place, was bool, limit int) {
-	if _, changed := w.was[of]; !changed && len(w.was) < 2*limit {
-		w.was[of] = was
+// presence notes whether a worker was there before the placement change. Workers beyond the limit are left out: each of
+// them replaced another worker, which the registry counts as dropped.
+func (c *placementChange) presence(of place, was bool, limit int) {
+	if _, changed := c.was[of]; !changed && len(c.was) < 2*limit {
+		c.was[of] = was
 	}
 }
 
@@ -43,7 +45,7 @@ func comparePlaces(a, b place) int {
 	return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
 }
 
-// changing is the wave that a change belongs to.
+// changing returns the placement change that is under way, and begins one if there is none.
 func (r *run) changing(at int64, s *state) *placementChange {
 	if r.placementChange == nil {
 		r.placementChange = &placementChange{atMs: at, beganMs: s.clockMs, was: map[place]bool{},
@@ -53,6 +55,8 @@ func (r *run) changing(at int64, s *state) *placementChange {
 	return r.placementChange
 }
 
+// join notes that a worker reports, for the first time or again. A worker that joins soon after the submission is part
+// of the submission and gives no annotation of its own.
 func (r *run) join(w *worker, at int64, s *state) {
 	if w.firstMs == 0 {
 		w.firstMs = at
@@ -63,6 +67,8 @@ func (r *run) join(w *worker, at int64, s *state) {
 	}
 }
 
+// leave notes that a worker is gone, at the event time of its last report. From now on it may make way for others when
+// the run has too many workers.
 func (r *run) leave(w *worker, at int64, s *state) {
 	w.present, w.leftMs = false, at
 	r.leavers.add(w)
@@ -70,12 +76,14 @@ func (r *run) leave(w *worker, at int64, s *state) {
 	r.changing(at, s).presence(w.place, true, s.limits.Workers)
 }
 
-// silenceMs is how long a worker may be silent while others are heard.
+// silenceMs is how long a worker may be silent while others are heard. A worker that reports once a minute is not gone
+// after half a minute, so three of its reporting intervals count too.
 func (w *worker) silenceMs(t Times) int64 {
 	return max(t.Silence.Milliseconds()+3*w.reportMs, 3*t.Silence.Milliseconds())
 }
 
-// leaveSilent finds workers that are not heard any more while the topology is.
+// leaveSilent finds workers that are silent for too long while the topology is heard. When the whole topology is
+// silent, for example because its consumer restarts, nobody knows which workers are gone, and none is marked.
 func (r *run) leaveSilent(s *state) {
 	var silent []*worker
 	for _, w := range r.workers {
@@ -91,7 +99,8 @@ func (r *run) leaveSilent(s *state) {
 
 func (r *run) places() []place { return slices.SortedFunc(maps.Keys(r.workers), comparePlaces) }
 
-// settle annotates what has changed once it rests.
+// settle writes the annotation of a placement change once nothing changed for Times.Settle and one reporting interval,
+// or after LongestPlacementChange at the latest. A task that moved away and back gives no annotation at all.
 func (r *run) settle(s *state) {
 	if r.placementChange == nil {
 		return
@@ -112,7 +121,7 @@ func (r *run) settle(s *state) {
 	r.placementChange = nil
 }
 
-// changed compares the assignment with that before the wave.
+// changed compares the placement with that before the change, and describes the difference.
 func (r *run) changed() change {
 	var joined, left []place
 	for _, p := range slices.SortedFunc(maps.Keys(r.placementChange.was), comparePlaces) {
@@ -136,7 +145,7 @@ func (r *run) changed() change {
 	return c
 }
 
-// movedTasks adds a pair of lines for each task that is elsewhere now, and returns how many these are.
+// movedTasks adds a pair of lines for each task that another worker runs now, and returns how many these are.
 func (r *run) movedTasks(c *change) int {
 	moved := 0
 	names := r.componentsOfTasks()
@@ -159,6 +168,8 @@ func (r *run) workerLine(p place) string {
 	return p.String()
 }
 
+// titled returns a title that fits the time axis, with the tags that say what happened. The most frequent case, one
+// worker that another one replaces, gets a sentence of its own.
 func titled(joined, left []place, moved int, tags []string) (string, []string) {
 	if len(joined) == 1 && len(left) == 1 && moved > 0 {
 		return fmt.Sprintf("Worker %s moved to %s", left[0], joined[0]), append(tags, "moved")
@@ -191,7 +202,8 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// componentsOfTasks is the component of each task, as reported.
+// componentsOfTasks returns the component of each task as the topology's description has it, or nothing before the
+// description came. Samples of a task name its component too, and take precedence.
 func (r *run) componentsOfTasks() map[int32]string {
 	names := map[int32]string{}
 	if r.info != nil {

@@ -5,7 +5,7 @@
 //
 // Registry (registry.go) reads the journal and saves checkpoints. The state behind it (state.go) has a run for each
 // launch of a topology (run.go). placement_change.go collects the moves of a rebalance into one annotation, and
-// difference.go compares two descriptions. view.go answers the questions of the API.
+// diff.go compares two descriptions. view.go answers the questions of the API.
 package registry
 
 import (
@@ -27,10 +27,11 @@ const name = "registry"
 // keptCheckpoints is one more than is needed, for the day on which the newest is damaged.
 const keptCheckpoints = 2
 
-// Retention is what the journal is kept for. feed.Retention is one.
+// Retention decides how much of the journal is kept for its readers. feed.Retention implements it. The registry must be
+// one of the readers: an entry that is deleted before a checkpoint has it would be missing after the next restart.
 type Retention interface {
-	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before
-	// upTo, for a checkpoint soon; it does not block, and is for any goroutine.
+	// Join makes the journal keep its entries for a reader from now on. requestCheckpoint asks the reader for a
+	// checkpoint soon, if it has read what lies before upTo. It does not block and may be called by any goroutine.
 	Join(reader string, requestCheckpoint func(upTo journal.Position))
 	// Need states that a reader no longer needs what is before p; 0 that it needs all.
 	Need(reader string, p journal.Position) error
@@ -45,7 +46,7 @@ type Registry struct {
 	checkpoints *checkpoint.Files
 	position    journal.Position // of the last entry applied; Run's own
 	ticks       int              // since the last checkpoint; Run's own
-	patience    journal.Backoff
+	backoff    journal.Backoff
 	figures     *figures
 
 	applied             atomic.Uint64 // position, for Position
@@ -68,7 +69,7 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 		return nil, fmt.Errorf("registry: %w", err)
 	}
 	r := &Registry{options: o, journal: j, retention: retention, checkpoints: saved, state: newState(o.Limits, o.Times),
-		patience: journal.DefaultBackoff()}
+		backoff: journal.DefaultBackoff()}
 	r.figures = newFigures(r, o.Registerer)
 	r.writer = newWriter()
 	retention.Join(name, r.requestCheckpoint)
@@ -126,21 +127,21 @@ func (r *Registry) Run(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("registry: read the journal: %w", err)
 		default:
-			r.patience.Succeeded()
+			r.backoff.Succeeded()
 			r.take(position, entry)
 		}
 	}
 }
 
-// retryRead waits before the journal is read again, or, where that has failed for too long, steps over what the disk
-// does not give back: changes that were reported in there are not seen.
+// retryRead waits before the journal is read again. After too many failures it skips what the disk cannot read. Changes
+// that were reported there are not seen; an error in the log says so.
 func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failure error) {
-	if !r.patience.Failing() {
+	if !r.backoff.Failing() {
 		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
-			"giving_up_after", r.patience.SkipAfter, "error", failure)
+			"giving_up_after", r.backoff.SkipAfter, "error", failure)
 	}
 	r.figures.readFailures.Inc()
-	delay, skip := r.patience.Failed()
+	delay, skip := r.backoff.Failed()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -169,6 +170,8 @@ func (r *Registry) openReader() (*journal.Reader, error) {
 	return r.journal.Reader(0)
 }
 
+// take applies one entry, and saves a checkpoint when one is due. It checks that only at ticks, so that a request for a
+// checkpoint never costs more than one a second.
 func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	r.mu.Lock()
 	r.state.position = position
@@ -187,8 +190,8 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	}
 }
 
-// requestCheckpoint asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever,
-// so that the journal can release what lies before the second one that it asks for.
+// requestCheckpoint asks for a checkpoint with the next tick, because the journal is full. As many checkpoints are kept
+// as usual, so the journal can release what lies before the older one of two.
 func (r *Registry) requestCheckpoint(upTo journal.Position) {
 	if r.applied.Load() >= uint64(upTo) {
 		r.checkpointRequested.Store(true)

@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds what should take no time, so that a bug fails rather than hangs.
-const patience = 30 * time.Second
+const backoff = 30 * time.Second
 
 // retention is the journal's, with one reader; with keep another reader needs everything.
 type retention struct {
@@ -146,7 +146,7 @@ func (w *world) info(settings map[string]string) {
 
 // annotated waits until so many annotations can be read, and returns their titles.
 func (w *world) annotated(n int) (titles []string) {
-	require.Eventually(w.t, func() bool { return len(w.registry.Annotations(everything)) >= n }, patience,
+	require.Eventually(w.t, func() bool { return len(w.registry.Annotations(everything)) >= n }, backoff,
 		time.Millisecond)
 	for _, a := range w.registry.Annotations(everything) {
 		titles = append(titles, a.Title)
@@ -192,7 +192,7 @@ func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	w.seconds(200)
 	await := func() journal.Position {
 		end := w.journal.Durable()
-		require.Eventually(t, func() bool { return w.registry.Position() >= uint64(end) }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return w.registry.Position() >= uint64(end) }, backoff, time.Millisecond)
 		return end
 	}
 	end := await()
@@ -204,9 +204,9 @@ func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	for n := range 2 {
 		asked.requestCheckpoint(end)
 		w.seconds(1)
-		require.Eventually(t, func() bool { return len(w.files()) == n+1 }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return len(w.files()) == n+1 }, backoff, time.Millisecond)
 	}
-	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, backoff, time.Millisecond)
 	w.close()
 }
 
@@ -217,7 +217,7 @@ func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {
 		Tags: []string{"step"}})
 	require.NoError(t, err)
 	w.seconds(200) // over several segments and checkpoints
-	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, patience, time.Millisecond,
+	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, backoff, time.Millisecond,
 		"the journal must have released its beginning, or this shows nothing")
 	w.close()
 	before, ok := w.registry.Topology("t", "")
@@ -271,14 +271,14 @@ func TestADamagedCheckpointCostsNothingButReplay(t *testing.T) {
 	require.Eventually(t, func() bool {
 		after, ok := w.registry.Topology("t", "")
 		return ok && after.LastSeen == timeText(w.clock) && assert.ObjectsAreEqual(before.Workers, after.Workers)
-	}, patience, time.Millisecond)
+	}, backoff, time.Millisecond)
 	w.close()
 
 	for _, file := range w.files() {
 		damage(t, file)
 	}
 	w.open()
-	require.Eventually(t, func() bool { return len(w.registry.Topologies()) == 1 }, patience, time.Millisecond,
+	require.Eventually(t, func() bool { return len(w.registry.Topologies()) == 1 }, backoff, time.Millisecond,
 		"from what the journal still holds")
 	w.close()
 }
@@ -326,7 +326,7 @@ func TestAnAnnotationIsDurableAndReadableWhenItIsAnswered(t *testing.T) {
 	w.crash() // no checkpoint: it is in the journal
 	w.open()
 	w.seconds(1)
-	require.Eventually(t, func() bool { _, ok := w.registry.annotation("t", set.ID); return ok }, patience,
+	require.Eventually(t, func() bool { _, ok := w.registry.annotation("t", set.ID); return ok }, backoff,
 		time.Millisecond)
 	w.close()
 	_, err = w.registry.Annotate(t.Context(), set)
@@ -364,7 +364,7 @@ func TestWhatIsWrongWithAnAnnotationIsSaid(t *testing.T) {
 				w.registry.mu.Lock()
 				defer w.registry.mu.Unlock()
 				return w.registry.state.ageClockMs > 0
-			}, patience, time.Millisecond)
+			}, backoff, time.Millisecond)
 		}
 		_, err := w.registry.Annotate(t.Context(), a)
 		var invalid *InvalidError
@@ -399,7 +399,7 @@ func TestFiguresAreServed(t *testing.T) {
 		n, err := testutil.GatherAndCount(registerer)
 		require.NoError(t, err)
 		return n == 10
-	}, patience, time.Millisecond, "9 of the registry itself, where the one producer's task is, and its worker's clock")
+	}, backoff, time.Millisecond, "9 of the registry itself, where the one producer's task is, and its worker's clock")
 
 	// A topology that was killed is listed for as long as an alert may stand for what it reported, and its tasks for an
 	// hour.

@@ -11,8 +11,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// restoreState reads what snapshot wrote. Producers and sources are not part of it: the journal names them again to
-// every reader.
+// restoreState reads what snapshot wrote, in any version up to this one. Producers and sources are not part of it: the
+// journal names them again to every reader.
+//
+// A checkpoint has a checksum, so a state that cannot be decoded was written by a program with a bug. The error makes
+// the registry use the checkpoint before it. Nothing is repaired here, because a guessed state would make wrong
+// annotations.
 func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	d, version, err := metric.NewDecoder(data, stateMagic, stateVersion)
 	switch {
@@ -48,13 +52,15 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	return s, nil
 }
 
-// CheckVersion returns a format.ErrNewer where a newer program wrote the state of a checkpoint.
+// CheckVersion returns a format.ErrNewer if a newer program wrote the state of a checkpoint. A program calls it before
+// it changes anything in its data directory, so that a downgrade destroys nothing.
 func CheckVersion(state io.ReaderAt) error {
 	var b [32]byte
 	n, _ := state.ReadAt(b[:], 0)
 	return metric.CheckVersion(b[:n], stateMagic, stateVersion)
 }
 
+// decodeRun is the inverse of encodeRun. The numbers of tasks in the workers are counted here, as tasks are read.
 func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	r := newRun(topology, d.String(), 0)
 	r.firstMs, r.heardMs, r.hearingSinceMs = d.Int(), d.Int(), d.Int()
@@ -88,6 +94,8 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	return r
 }
 
+// decodeClients reads the clients, which states have from version 3 on. A client that occurs twice is refused: the
+// second one would silently replace the first.
 func decodeClients(d *metric.Decoder, s *state) {
 	n := d.Count(1)
 	for range n {
@@ -103,6 +111,7 @@ func decodeClients(d *metric.Decoder, s *state) {
 
 func decodePlace(d *metric.Decoder) place { return place{d.String(), d.Uint32()} }
 
+// decodeWorker is the inverse of encodeWorker. The list of components that moved away came with version 2.
 func decodeWorker(d *metric.Decoder, version uint64) *worker {
 	w := &worker{place: decodePlace(d), pid: d.Uint()}
 	for _, ms := range []*int64{&w.startMs, &w.sinceMs, &w.firstMs, &w.lastMs, &w.heardMs, &w.reportMs} {
@@ -115,6 +124,7 @@ func decodeWorker(d *metric.Decoder, version uint64) *worker {
 	return w
 }
 
+// decodeTask adds a task to its run. Its number must be that of a worker that was read before.
 func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
 	id, component, number := d.Int(), d.String(), d.Uint()
 	if d.Err() != nil || number >= uint64(len(workers)) || id < 0 || id > math.MaxInt32 || r.tasks[int32(id)] != nil {
@@ -126,6 +136,7 @@ func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
 	r.tasks[int32(id)] = t
 }
 
+// decodePlacementChange is the inverse of encodePlacementChange.
 func decodePlacementChange(d *metric.Decoder) *placementChange {
 	w := &placementChange{was: map[place]bool{}, before: map[int32]place{}}
 	w.atMs, w.beganMs, w.lastMs = d.Int(), d.Int(), d.Int()
@@ -162,6 +173,7 @@ func decodeInfo(d *metric.Decoder) *info {
 	return in
 }
 
+// decodeAnnotations reads annotations, which must be in the order of their time: all searches rely on it.
 func decodeAnnotations(d *metric.Decoder, m *annotations) {
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(),

@@ -13,7 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// run is a topology under one of Storm's ids: one submission.
+// run is one submission of a topology, known by Storm's id. A topology that is submitted again under its name begins a
+// new run, so that settings, placement and restarts of different submissions never mix. Limits.Runs of them are kept,
+// because users ask what changed since the run before.
 type run struct {
 	topology, id string
 	submittedMs  int64 // as the id has it; 0 where it has none
@@ -37,7 +39,8 @@ type run struct {
 	forgotten bool // made room: who holds it looks again
 }
 
-// sender is a producer as one run knows it: a task of the metrics consumer.
+// sender is a producer as one run knows it: a task of the metrics consumer. Each sender's description is remembered by
+// its digest, so that two senders that see different versions of Java do not look like a change with every report.
 type sender struct {
 	place
 	task      int32
@@ -47,7 +50,9 @@ type sender struct {
 	forgotten bool   // made room: who holds it looks again
 }
 
-// worker is a place at which the topology runs, or ran.
+// worker is a host and port at which the topology runs, or ran. The process behind it may change: a supervisor
+// restarts a worker at the same port, and pid and startMs tell the processes apart. Times are event times unless
+// stated otherwise, ms since the Unix epoch.
 type worker struct {
 	place
 	pid       uint64 // 0 where that is not known
@@ -62,11 +67,12 @@ type worker struct {
 	present   bool
 	leftMs    int64
 	vacatedBy uint64   // the pid when its last task moved away; 0 otherwise
-	moved     []string // components of which a task was reported from elsewhere after it had been here, ascending
+	moved     []string // components that had a task here which moved to another worker, sorted
 	forgotten bool     // made room: who holds it looks again
 }
 
-// task is where a task of the topology runs.
+// task records which worker runs a task, and since when. The newest report decides; a late report from the worker that
+// ran it before changes nothing.
 type task struct {
 	component string // "" until one of its samples came
 	worker    *worker
@@ -74,6 +80,7 @@ type task struct {
 	lastMs    int64
 }
 
+// newRun returns a run that was heard for the first time at nowMs, by the collector's clock.
 func newRun(topology, id string, nowMs int64) *run {
 	return &run{topology: topology, id: id, submittedMs: submittedMs(id), firstMs: nowMs, heardMs: nowMs,
 		hearingSinceMs: nowMs,
@@ -89,8 +96,10 @@ func submittedMs(id string) int64 {
 	return seconds * 1000
 }
 
+// beganMs is when the run was submitted, or when it was heard first if its id does not say.
 func (r *run) beganMs() int64 { return cmp.Or(r.submittedMs, r.firstMs) }
 
+// anyConnected reports whether some sender of the run has an open stream.
 func (r *run) anyConnected() bool {
 	for _, s := range r.senders {
 		if s.connected {
@@ -100,13 +109,15 @@ func (r *run) anyConnected() bool {
 	return false
 }
 
-// disputed reports whether another sender, which is still there, reported otherwise.
+// disputed reports whether the description came from another sender that is still connected. Senders on different
+// machines may report different descriptions, so the first one counts as long as its sender lives.
 func (r *run) disputed(by journal.ProducerID) bool {
 	source := r.senders[r.source]
 	return r.source != by && source != nil && source.connected
 }
 
-// sender is the producer's place in the run; nil where there are too many.
+// sender returns what the run knows of a producer, or nil if there are too many of them. The producer caches it, since
+// every batch asks for it.
 func (r *run) sender(p *producer, s *state) *sender {
 	if p.sender == nil || p.senderOf != r || p.sender.forgotten {
 		p.sender, p.senderOf = r.findSender(p, s), r
@@ -114,6 +125,7 @@ func (r *run) sender(p *producer, s *state) *sender {
 	return p.sender
 }
 
+// findSender looks a producer up, and adds it if there is room. At the limit one that is not connected makes way.
 func (r *run) findSender(p *producer, s *state) *sender {
 	if known := r.senders[p.ID]; known != nil {
 		return known
@@ -129,7 +141,8 @@ func (r *run) findSender(p *producer, s *state) *sender {
 	return known
 }
 
-// forgetSender makes room: the one heard longest ago of those that are not connected.
+// forgetSender forgets the sender that was heard longest ago of those that are not connected. It reports false if all
+// are connected.
 func (r *run) forgetSender() bool {
 	var oldest journal.ProducerID
 	found := false
@@ -145,8 +158,8 @@ func (r *run) forgetSender() bool {
 	return found
 }
 
-// hear notes that a batch came, and so that its producer lives: a task like any other, though it reports nothing of
-// itself.
+// hear notes that a batch came. The producer is a task of the topology like any other, and reports no samples of its
+// own, so its batches show where it runs and that it lives.
 func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	if b.ReceivedMs-r.heardMs > s.times.Silence.Milliseconds() {
 		r.hearingSinceMs = b.ReceivedMs
@@ -162,7 +175,8 @@ func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	r.saw(&p.self, b.ReceivedMs, s)
 }
 
-// saw takes the newest report of a task, or, for task -1, of a worker. Clocks that are ahead count as the collector's.
+// saw takes the newest report of a task, or, for task -1, of a worker. A time that is ahead of the collector's clock
+// counts as the time of receipt, or a worker whose clock is ahead would look alive long after it ended.
 func (r *run) saw(src *source, receivedMs int64, s *state) {
 	if src.run != r || src.worker == nil || src.worker.forgotten {
 		src.run, src.worker = r, r.worker(src.place, s)
@@ -184,7 +198,8 @@ func (r *run) saw(src *source, receivedMs int64, s *state) {
 	}
 }
 
-// worker is the one at a place, known or new; nil where there are too many.
+// worker returns the worker at a place, and adds it if it is new. It returns nil if the run has too many workers and
+// none of them has left.
 func (r *run) worker(at place, s *state) *worker {
 	if w := r.workers[at]; w != nil {
 		return w
@@ -201,7 +216,7 @@ func (r *run) worker(at place, s *state) *worker {
 	return w
 }
 
-// forgetWorker makes room: the one that left first.
+// forgetWorker forgets the worker that left first. It reports false if none has left.
 func (r *run) forgetWorker() bool {
 	oldest := r.leavers.next(r.workers)
 	if oldest != nil {
@@ -237,6 +252,8 @@ func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 	}
 }
 
+// move notes that a task reports from another worker. A worker whose last task moved away has left, and its process is
+// remembered: if a new process reports there later, that is no restart.
 func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	from := t.worker
 	r.changing(at, s).from(id, from.place)
@@ -276,7 +293,9 @@ func (r *run) describeWorker(info *bulletmetricsv1.WorkerInfo, receivedMs int64,
 	r.process(w, info.GetPid(), info.GetStartTimeMs(), receivedMs, s)
 }
 
-// process takes which process a worker is. What started earlier than the known one was reported late.
+// process notes which process a worker is. Another process at the same place is a restart, which is counted and
+// annotated, unless the worker was empty in between. A process that started before the known one was reported late and
+// is ignored.
 func (r *run) process(w *worker, pid uint64, startMs, receivedMs int64, s *state) {
 	if pid == 0 || (pid == w.pid && startMs == w.startMs) || startMs < w.startMs {
 		return

@@ -79,7 +79,7 @@ func at(text string) place {
 	return place{host, uint32(n)}
 }
 
-func whole(text string) int64 {
+func integer(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		panic(err)
@@ -97,7 +97,7 @@ func (p *script) play(line string) string {
 			f[2], f[3] = "", ""
 		}
 		p.apply(&journal.ProducerDefined{ID: p.numbers[f[1]], Topology: f[2], TopologyID: f[3], Host: w.host,
-			Port: w.port, Task: int32(whole(f[5]))})
+			Port: w.port, Task: int32(integer(f[5]))})
 	case "connect":
 		p.apply(&journal.Connected{Producer: p.producer(f[1]), TimeMs: p.clock})
 	case "disconnect":
@@ -113,15 +113,15 @@ func (p *script) play(line string) string {
 			}
 		}
 	case "tick":
-		for range whole(f[1]) {
+		for range integer(f[1]) {
 			p.second()
 		}
 	case "step":
-		p.clock += 1000 * whole(f[1])
+		p.clock += 1000 * integer(f[1])
 	case "report":
 		ago := int64(0)
 		if len(f) > 4 {
-			ago = whole(f[4])
+			ago = integer(f[4])
 		}
 		p.report(beat{p.producer(f[1]), f[2], strings.Split(f[3], ",")}, p.clock-1000*ago)
 	case "worker":
@@ -166,7 +166,7 @@ func (p *script) report(b beat, timeMs int64) {
 	for _, text := range b.tasks {
 		component, task, _ := strings.Cut(text, "/")
 		raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: w.host, Port: w.port}, Component: component,
-			Task: int32(whole(task)), Name: "x", IntervalMs: 10_000}
+			Task: int32(integer(task)), Name: "x", IntervalMs: 10_000}
 		id, known := p.series[raw]
 		if !known {
 			id = journal.SeriesID(len(p.series) + 1)
@@ -213,13 +213,13 @@ func (p *script) notes(producer string, notes *bulletmetricsv1.Batch) {
 
 func (p *script) worker(f []string) *bulletmetricsv1.WorkerInfo {
 	w := at(f[0])
-	info := &bulletmetricsv1.WorkerInfo{Host: w.host, Port: w.port, Pid: uint64(whole(f[1])), StartTimeMs: t0 +
-		1000*whole(f[2])}
+	info := &bulletmetricsv1.WorkerInfo{Host: w.host, Port: w.port, Pid: uint64(integer(f[1])), StartTimeMs: t0 +
+		1000*integer(f[2])}
 	for _, text := range f[3:] {
 		task, ago, timed := strings.Cut(text, "@")
-		info.Tasks = append(info.Tasks, int32(whole(task)))
+		info.Tasks = append(info.Tasks, int32(integer(task)))
 		if timed {
-			info.TaskTimesMs = append(info.TaskTimesMs, p.clock-1000*whole(ago))
+			info.TaskTimesMs = append(info.TaskTimesMs, p.clock-1000*integer(ago))
 		}
 	}
 	return info
@@ -258,9 +258,9 @@ func componentInfo(name string, v []string) *bulletmetricsv1.ComponentInfo {
 	c := &bulletmetricsv1.ComponentInfo{Name: name,
 		Kind: bulletmetricsv1.ComponentKind(bulletmetricsv1.ComponentKind_value["COMPONENT_KIND_"+
 			strings.ToUpper(v[0])]),
-		Parallelism: uint32(whole(v[1]))}
+		Parallelism: uint32(integer(v[1]))}
 	first, last, _ := strings.Cut(v[2], "-")
-	for id := whole(first); id <= whole(last); id++ {
+	for id := integer(first); id <= integer(last); id++ {
 		c.Tasks = append(c.Tasks, int32(id))
 	}
 	for i, amount := range []*float64{&c.CpuPercent, &c.OnHeapMib, &c.OffHeapMib} {
@@ -274,7 +274,7 @@ func annotationOf(f []string) *bulletmetricsv1.Annotation {
 		if text == "-" {
 			return 0
 		}
-		return t0 + 1000*whole(text)
+		return t0 + 1000*integer(text)
 	}
 	text := func(s string) string { return strings.TrimPrefix(s, "-") }
 	a := &bulletmetricsv1.Annotation{Id: text(f[0]), TimeMs: ms(f[1]), EndTimeMs: ms(f[2]),
@@ -410,7 +410,7 @@ func scriptLimits(text string) Limits {
 	}
 	for _, pair := range strings.Fields(settings) {
 		key, value, _ := strings.Cut(pair, "=")
-		n := int(whole(value))
+		n := int(integer(value))
 		switch key {
 		case "topologies":
 			l.Topologies = n

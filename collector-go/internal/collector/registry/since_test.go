@@ -21,7 +21,7 @@ func TestAnnotationsSinceAPosition(t *testing.T) {
 	}
 	w.seconds(1)
 	w.annotated(1)
-	require.Eventually(t, func() bool { return w.registry.Position() >= uint64(w.journal.Durable()) }, patience,
+	require.Eventually(t, func() bool { return w.registry.Position() >= uint64(w.journal.Durable()) }, backoff,
 		time.Millisecond)
 	made, first := since(0)
 	assert.Equal(t, []string{"Topology t submitted"}, made)

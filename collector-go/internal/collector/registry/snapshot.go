@@ -13,7 +13,9 @@ const (
 	stateVersion = 3
 )
 
-// snapshot is the whole state as bytes, the same for the same state.
+// snapshot encodes the state for a checkpoint. Equal states give equal bytes: maps are written in the order of their
+// keys. Tests compare a restored registry with one that never stopped by these bytes. The caller holds the registry's
+// mutex, so nothing here waits or does I/O.
 func (s *state) snapshot() []byte {
 	e := metric.NewEncoder(stateMagic, stateVersion)
 	e.Int(s.clockMs)
@@ -44,6 +46,8 @@ func (s *state) snapshot() []byte {
 	return e.Finish()
 }
 
+// encodeRun writes one submission of a topology. Workers come before tasks, because a task names its worker by its
+// number in that list. The leavers are left out: they are found again when room is needed.
 func encodeRun(e *metric.Encoder, r *run) {
 	e.String(r.id)
 	for _, ms := range []int64{r.firstMs, r.heardMs, r.hearingSinceMs, r.stoppedMs} {
@@ -85,11 +89,13 @@ func encodeRun(e *metric.Encoder, r *run) {
 	}
 }
 
+// encodePlace writes the host and port by which a worker, a sender or a client is known.
 func encodePlace(e *metric.Encoder, p place) {
 	e.String(p.host)
 	e.Uint(uint64(p.port))
 }
 
+// encodeWorker writes a worker without its number of tasks, which follows from the tasks.
 func encodeWorker(e *metric.Encoder, w *worker) {
 	encodePlace(e, w.place)
 	e.Uint(w.pid)
@@ -103,6 +109,8 @@ func encodeWorker(e *metric.Encoder, w *worker) {
 	encodeStrings(e, w.moved)
 }
 
+// encodePlacementChange writes a placement change that is under way. Without it, a restart during a rebalance would
+// split the rebalance into two annotations.
 func encodePlacementChange(e *metric.Encoder, w *placementChange) {
 	for _, ms := range []int64{w.atMs, w.beganMs, w.lastMs} {
 		e.Int(ms)
@@ -119,6 +127,8 @@ func encodePlacementChange(e *metric.Encoder, w *placementChange) {
 	}
 }
 
+// encodeInfo writes the description of a topology. It is kept for past runs as well, since the first description of a
+// new run is compared with it.
 func encodeInfo(e *metric.Encoder, in *info) {
 	for _, version := range []string{in.versions.Storm, in.versions.Bullet, in.versions.Java, in.versions.Plugin} {
 		e.String(version)
@@ -150,6 +160,7 @@ func encodeInfo(e *metric.Encoder, in *info) {
 	}
 }
 
+// encodeAnnotations writes annotations by time, the order in which they are kept.
 func encodeAnnotations(e *metric.Encoder, m *annotations) {
 	e.Uint(uint64(len(m.sorted)))
 	for _, a := range m.sorted {

@@ -4,13 +4,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// place is a worker's: its host and port.
+// place is the host and port of a worker, by which Storm knows it. It stays the same when the process is replaced.
 type place struct {
 	host string
 	port uint32
 }
 
-// source is where series come from: a task of a worker.
+// source is the task of a worker that a series comes from. A task has hundreds of series, and the registry needs only
+// the newest time of all of them. Each batch is therefore reduced to its sources before anything else is done.
 type source struct {
 	place
 	component string
@@ -26,7 +27,8 @@ type source struct {
 	worker *worker
 }
 
-// sources finds the source of a series.
+// sources finds the source of a series. It follows the definitions of the journal, which come again after a restart,
+// so no checkpoint has it.
 type sources struct {
 	bySeries  map[journal.SeriesID]*source
 	byLayout  map[journal.LayoutID][]column
@@ -37,12 +39,15 @@ type sources struct {
 	seen      []*source // in the current batch, in the order of their first samples
 }
 
-// column is a stretch of a layout's columns that are of one source.
+// column is a run of neighbouring columns of a layout that come from one source. A layout usually has one for each
+// task.
 type column struct {
 	source      *source
 	first, last int // both included
 }
 
+// sourceKey identifies a source. The reporting interval belongs to it: a task may report some series once a second and
+// others once a minute.
 type sourceKey struct {
 	place
 	component string
@@ -55,6 +60,8 @@ func newSources() *sources {
 		unique: map[sourceKey]*source{}}
 }
 
+// define notes the source of a series. Series of one source are usually defined together, so the last one is tried
+// first.
 func (all *sources) define(e *journal.SeriesDefined) {
 	raw := e.Series
 	key := sourceKey{place{raw.Host, raw.Port}, raw.Component, raw.Task, max(raw.IntervalMs, raw.PackSpanMs)}
@@ -86,7 +93,7 @@ func (all *sources) layOut(e *journal.LayoutDefined) {
 	all.byLayout[e.ID] = columns
 }
 
-// forget drops what the journal has abandoned.
+// forget drops the series and layouts that the journal forgot, and sources without a series.
 func (all *sources) forget(e *journal.Forgotten) {
 	for _, id := range e.Layouts {
 		delete(all.byLayout, id)
@@ -130,6 +137,7 @@ func (all *sources) noteBlock(b *journal.Block) {
 	}
 }
 
+// newestRow returns the newest row in which one of the columns has a sample, or -1 if there is none.
 func newestRow(b *journal.Block, c column) int {
 	if b.Presence == nil {
 		return b.Rows - 1
@@ -144,6 +152,7 @@ func newestRow(b *journal.Block, c column) int {
 	return -1
 }
 
+// note records a sample's time, and lists the source when it is the first one of this batch.
 func (all *sources) note(src *source, timeMs int64) {
 	switch {
 	case src == nil:

@@ -10,8 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// state is the registry without its files: journal entries go in. It has no clock and does no I/O, so that living on,
-// catching up and recovering are the same.
+// state is the registry without its files: journal entries go in, and view.go reads it. It has no clock and does no
+// I/O. Normal operation, catching up and recovery are therefore the same code, and give the same annotations with the
+// same ids. Every map in it has a limit of Limits, because senders choose the names.
 type state struct {
 	limits Limits
 	times  Times
@@ -34,13 +35,14 @@ type state struct {
 	clocks  map[string]*clock // by host
 }
 
-// topology is what has been submitted under one name.
+// topology is everything that was submitted under one name. It has at least one run.
 type topology struct {
 	name string
 	runs []*run // in the order of submission; the last is the current one
 }
 
-// producer is one of the journal's, with the run that it belongs to.
+// producer is a producer of the journal, with what was looked up for it last. run and sender are caches: whoever
+// forgets a run or a sender sets its forgotten flag, and the cache is then looked up again.
 type producer struct {
 	journal.ProducerDefined
 	run  *run
@@ -67,7 +69,8 @@ func newState(l Limits, t Times) *state {
 
 func (s *state) drop(reason string, n int) { s.dropped[reason] += uint64(n) }
 
-// apply takes one entry of the journal.
+// apply changes the state by one entry of the journal. Entries of a producer that damage to the journal hides are
+// ignored, as those of the wrong topology would be worse than none.
 func (s *state) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
@@ -103,7 +106,9 @@ func (s *state) apply(entry journal.Entry) {
 // longestTick is how much one tick may count for, ms.
 const longestTick = 5_000
 
-// age moves the clock by which annotations grow old. It may be behind, by the time that the collector was down.
+// age moves the clock by which annotations grow old. A step of the collector's clock into the future must not delete
+// all annotations, so a tick moves it by longestTick at most. It then lags by the time for which the collector was
+// down.
 func (s *state) age() {
 	if s.ageClockMs == 0 {
 		s.ageClockMs = s.clockMs
@@ -111,6 +116,8 @@ func (s *state) age() {
 	s.ageClockMs = min(s.clockMs, s.ageClockMs+longestTick)
 }
 
+// connected notes an open stream. A run that nobody was connected for is heard again from now on: the silence before
+// does not count against its workers.
 func (s *state) connected(e *journal.Connected) {
 	if p := s.producers[e.Producer]; p != nil && p.Topology != "" && !p.external() {
 		r := s.runOf(p)
@@ -123,6 +130,7 @@ func (s *state) connected(e *journal.Connected) {
 	}
 }
 
+// disconnected notes that a producer's last stream ended, in every run that knows it.
 func (s *state) disconnected(e *journal.Disconnected) {
 	p := s.producers[e.Producer]
 	if p == nil || s.topologies[p.Topology] == nil {
@@ -135,6 +143,7 @@ func (s *state) disconnected(e *journal.Disconnected) {
 	}
 }
 
+// started notes that the collector started, which ended every stream.
 func (s *state) started() {
 	for _, t := range s.topologies {
 		for _, r := range t.runs {
@@ -145,7 +154,8 @@ func (s *state) started() {
 	}
 }
 
-// batch takes what a producer sent: samples first, since notes are about what reports.
+// batch takes what a producer sent. Samples come first, since they show which workers report, and the notes describe
+// those.
 func (s *state) batch(b *journal.Batch) {
 	p := s.producers[b.Producer]
 	if p == nil {
@@ -192,7 +202,8 @@ func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, 
 	}
 }
 
-// annotate adds one of the registry's own.
+// annotate adds an annotation of the registry's own. Its id is a number that the checkpoint keeps, so a replay gives
+// it the same one.
 func (s *state) annotate(topology string, timeMs int64, c change) {
 	text := strings.Join(c.lines, "\n")
 	s.made.put(Annotation{ID: fmt.Sprintf("%s%d", autoPrefix, s.nextMade), Topology: topology, TimeMs: timeMs,
@@ -202,6 +213,8 @@ func (s *state) annotate(topology string, timeMs int64, c change) {
 	s.bound()
 }
 
+// bound applies the limits on annotations, to those that somebody set and to the registry's own apart: neither kind can
+// push out the other.
 func (s *state) bound() {
 	before := s.ageClockMs - s.limits.AnnotationAge.Milliseconds()
 	s.set.bound(before, s.limits, s.drop)
@@ -221,7 +234,7 @@ func (s *state) tick() {
 
 func (t *topology) current() *run { return t.runs[len(t.runs)-1] }
 
-// runOf is the run that a producer belongs to; one that is new is annotated.
+// runOf returns the run that a producer belongs to. A new run is annotated as a submission.
 func (s *state) runOf(p *producer) *run {
 	if p.run != nil && !p.run.forgotten {
 		return p.run
@@ -235,7 +248,7 @@ func (s *state) runOf(p *producer) *run {
 	return p.run
 }
 
-// topology is the one of a name; another makes room for one that is new.
+// topology returns the topology of a name, and adds it if it is new. At the limit another one is forgotten for it.
 func (s *state) topology(name string) *topology {
 	if t := s.topologies[name]; t != nil {
 		return t
@@ -266,6 +279,7 @@ func (s *state) leastMissed() string {
 	})
 }
 
+// dropTopology forgets a topology. Producers that still point at its runs see the forgotten flag and look again.
 func (s *state) dropTopology(name string) {
 	for _, r := range s.topologies[name].runs {
 		r.forgotten = true
@@ -298,6 +312,7 @@ func (s *state) begin(t *topology, r *run) int {
 	return i
 }
 
+// annotateSubmission marks a submission on the time axis. The moves of the run before it need no annotation any more.
 func (s *state) annotateSubmission(t *topology, r *run) {
 	c := change{title: fmt.Sprintf("Topology %s submitted", t.name), tags: []string{"submitted"},
 		lines: []string{"+ id " + r.id}}
@@ -322,12 +337,12 @@ func (s *state) describe(p *producer, in *info) {
 	switch {
 	case r.info == nil:
 		if before := s.infoBefore(r); before != nil {
-			s.annotateAll(r.topology, r.beganMs(), difference(before, in))
+			s.annotateAll(r.topology, r.beganMs(), diff(before, in))
 		}
 	case r.info.digest() == digest || r.disputed(p.ID):
 		return
 	default:
-		s.annotateAll(r.topology, s.clockMs, difference(r.info, in))
+		s.annotateAll(r.topology, s.clockMs, diff(r.info, in))
 	}
 	r.info, r.source = in, p.ID
 }
@@ -338,7 +353,8 @@ func (s *state) annotateAll(topology string, timeMs int64, changes []change) {
 	}
 }
 
-// infoBefore is what the topology was before a run that is its newest; nil where that is not known.
+// infoBefore returns the newest description of the runs before a run, if that run is the newest one. Otherwise, or if
+// there is no description, it returns nil, and the run's first description is compared with nothing.
 func (s *state) infoBefore(r *run) *info {
 	runs := s.topologies[r.topology].runs
 	if runs[len(runs)-1] != r {

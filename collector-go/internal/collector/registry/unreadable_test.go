@@ -34,7 +34,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 			require.NoError(t, err)
 			r, err = New(w.journal, retention{w.journal, false}, w.options)
 			require.NoError(t, err)
-			r.patience = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond,
+			r.backoff = journal.Backoff{First: 100 * time.Microsecond, Last: time.Millisecond,
 				SkipAfter: 3 * time.Millisecond}
 			w.define()
 			w.seconds(250)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Summary is a topology in the list of all. Times are RFC 3339 in UTC, to the millisecond; "" for never.
+// Summary is a topology in the list of all topologies. It is part of the HTTP API, so its JSON keys never change.
+// Times are RFC 3339 in UTC, to the millisecond; "" stands for never.
 type Summary struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
@@ -24,25 +25,25 @@ type Summary struct {
 	// doubt; below 0 where it is behind.
 	ClockAhead float64  `json:"clock_ahead_seconds,omitempty"`
 	Versions   Versions `json:"versions"`
-	// Elsewhere is whether another collector takes its samples: what is here is what the engine that both write to
-	// has, and how it is that collector knows. No registry sets it.
-	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Federated states that another collector receives its samples. Everything here was then read from the engine that
+	// both collectors write to (package federation), and the other collector knows more. A Registry never sets it.
+	Federated bool `json:"elsewhere,omitempty"`
 	// Numbers of Components (Storm's own included), of workers that run, and of tasks with a place.
 	Components int `json:"component_count"`
 	Workers    int `json:"worker_count"`
 	Tasks      int `json:"task_count"`
-	// Lost are the workers that are not heard any more though the topology runs, and whose tasks are not reported from
-	// elsewhere.
+	// Lost are the workers that stopped reporting although the topology runs, and whose tasks no other worker reports.
 	Lost []LostWorker `json:"lost_workers,omitempty"`
 }
 
-// LostWorker is one, with when it was heard last by the collector's clock.
+// LostWorker is a worker that stopped reporting, with the time at which it was heard last, by the collector's clock.
 type LostWorker struct {
 	Worker   string `json:"worker"`
 	LastSeen string `json:"last_seen"`
 }
 
-// Topology is all that is known of one run of a topology.
+// Topology is everything that is known of one run of a topology. It is a copy: the registry goes on while a client
+// reads it. Like Summary it is part of the HTTP API.
 type Topology struct {
 	Summary
 	Components []Component `json:"components"`
@@ -101,13 +102,13 @@ type Worker struct {
 	Components []ComponentTasks `json:"components"`
 }
 
-// ComponentTasks are some tasks of a component.
+// ComponentTasks are the tasks of a component in one worker, or those without a worker. They are sorted.
 type ComponentTasks struct {
 	Component string  `json:"component"`
 	Tasks     []int32 `json:"tasks"`
 }
 
-// Host is a machine with workers of the topology.
+// Host is a machine with workers of the topology. Workers on one host share its CPU, so the page shows them together.
 type Host struct {
 	Host       string   `json:"host"`
 	Workers    []string `json:"workers"`
@@ -115,7 +116,8 @@ type Host struct {
 	Components []string `json:"components"`
 }
 
-// Producer is a task of the metrics consumer.
+// Producer is a task of the metrics consumer, which sends the samples of many workers. When it is not connected, the
+// samples of all of them are missing.
 type Producer struct {
 	Worker    string `json:"worker"`
 	Task      int32  `json:"task"`
@@ -123,7 +125,7 @@ type Producer struct {
 	LastSeen  string `json:"last_seen,omitempty"`
 }
 
-// Run is a submission.
+// Run is a submission of the topology. Storm gives each of them another id, which ends in the time of submission.
 type Run struct {
 	ID        string `json:"id"`
 	Submitted string `json:"submitted,omitempty"`
@@ -157,7 +159,7 @@ func (r *Registry) Topology(name, id string) (Topology, bool) {
 	if i < 0 {
 		return Topology{}, false
 	}
-	out := r.view(t.runs[i]).whole()
+	out := r.view(t.runs[i]).complete()
 	for _, run := range slices.Backward(t.runs) {
 		out.Runs = append(out.Runs, Run{run.id, timeOrNone(run.submittedMs), timeText(run.firstMs),
 			timeText(run.heardMs)})
@@ -165,7 +167,8 @@ func (r *Registry) Topology(name, id string) (Topology, bool) {
 	return out, true
 }
 
-// view is a run at a moment.
+// view is a run at a moment. It exists while the registry's mutex is held. Who is alive depends on the reader's clock
+// and not on the journal's, so that a collector that receives nothing does not go on showing topologies as running.
 type view struct {
 	*run
 	state *state
@@ -184,9 +187,10 @@ func timeOrNone(ms int64) string {
 	return timeText(ms)
 }
 
-// alive holds a worker, or with the zero worker the whole run, to the silence that it may keep.
+// alive reports whether a worker was heard within the silence that it may keep. The zero worker stands for the run.
 func (v view) alive(w *worker, heardMs int64) bool { return v.nowMs-heardMs <= w.silenceMs(v.times) }
 
+// summary counts what runs. A run that is over has no lost workers: all of them ended with it.
 func (v view) summary() Summary {
 	s := Summary{Name: v.topology, ID: v.id, Submitted: timeOrNone(v.submittedMs), FirstSeen: timeText(v.firstMs),
 		LastSeen: timeText(v.heardMs),
@@ -214,7 +218,9 @@ func (v view) summary() Summary {
 	return s
 }
 
-func (v view) whole() Topology {
+// complete returns everything about a run except its siblings, which Registry.Topology adds. Lists are empty rather
+// than nil, since the HTTP API promises lists.
+func (v view) complete() Topology {
 	t := Topology{Summary: v.summary(), Components: []Component{}, Settings: map[string]string{},
 		Unplaced: v.unplaced(), Workers: v.workersShown(),
 		Producers: v.producersShown(), Resources: Resources{Rows: []ResourceRow{}}}
@@ -281,6 +287,7 @@ func (v view) tasksByPlace() map[place]map[string][]int32 {
 	return all
 }
 
+// grouped sorts tasks by component. It never returns nil.
 func grouped(tasks map[string][]int32) []ComponentTasks {
 	all := []ComponentTasks{}
 	for _, component := range slices.Sorted(maps.Keys(tasks)) {
@@ -289,6 +296,7 @@ func grouped(tasks map[string][]int32) []ComponentTasks {
 	return all
 }
 
+// unplaced returns the tasks that the topology has, but of which no report came yet. Tasks below 0 are Storm's own.
 func (v view) unplaced() []ComponentTasks {
 	missing := map[string][]int32{}
 	if v.info != nil {
@@ -303,6 +311,7 @@ func (v view) unplaced() []ComponentTasks {
 	return grouped(missing)
 }
 
+// producersShown returns the senders of the run in a fixed order, so that equal states give equal answers.
 func (v view) producersShown() []Producer {
 	all := []Producer{}
 	for _, s := range v.senders {
@@ -373,8 +382,10 @@ func (f Filter) Newest(all []Annotation) []Annotation {
 	return all
 }
 
-// AnnotationsSince are those that entries of the journal behind a position set or changed, and the position up to which
-// it is so. Of those that a checkpoint had it is not known which entry changed them: they count as its last one's.
+// AnnotationsSince returns the annotations that journal entries after a position set or changed, and the position up
+// to which the answer holds. A checkpoint does not record which entry changed an annotation, so a restored annotation
+// counts as changed by the checkpoint's last entry. package federation uses this to write each of them to the engine
+// once.
 func (r *Registry) AnnotationsSince(after uint64) (changed []Annotation, upTo uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

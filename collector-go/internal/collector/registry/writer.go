@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// InvalidError is what is wrong with an annotation, for the client to correct.
+// InvalidError says what is wrong with an annotation. The reason is shown to the client, who can correct it; the HTTP
+// API answers with status 400.
 type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return e.Reason }
@@ -31,6 +32,7 @@ func newWriter() *writer {
 	return w
 }
 
+// applied tells the caller of Annotate that its batch is in the state now. Batches of other senders are ignored.
 func (w *writer) applied(b *journal.Batch) {
 	if b.Epoch == w.epoch && w.waiting[b.Sequence] != nil {
 		close(w.waiting[b.Sequence])
@@ -117,6 +119,7 @@ func (r *Registry) write(ctx context.Context, a Annotation) error {
 	}
 }
 
+// waitFor returns the journal's answer, or an error that says that it is not known yet.
 func waitFor(ctx context.Context, done <-chan error) error {
 	select {
 	case err := <-done:
@@ -126,6 +129,8 @@ func waitFor(ctx context.Context, done <-chan error) error {
 	}
 }
 
+// reserve gives an annotation its sequence, and a channel that is closed when it is applied. It runs before the batch
+// is appended, or the registry could apply the batch before anybody waits for it.
 func (r *Registry) reserve() (sequence uint64, applied chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,6 +140,7 @@ func (r *Registry) reserve() (sequence uint64, applied chan struct{}) {
 	return r.writer.sequence, applied
 }
 
+// release gives up waiting for a sequence.
 func (r *Registry) release(sequence uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -304,7 +304,7 @@ func TestTopologiesOfOthers(t *testing.T) {
 	require.Len(t, all, 2)
 	b, silent := all[0], all[1]
 	assert.Equal(t, "b-2-1700000001", b.ID)
-	assert.True(t, b.Elsewhere && b.Alive)
+	assert.True(t, b.Federated && b.Alive)
 	assert.Equal(t, registry.Condition{State: registry.Running, Since: timeText(ago(55)), By: "engine"}, b.Condition)
 	assert.Equal(t, registry.Versions{Storm: "2.8.1", Bullet: "1.3.2", Java: "17", Plugin: "0.2.0"}, b.Versions)
 	assert.Equal(t, 2, b.Workers)

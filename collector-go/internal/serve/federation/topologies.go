@@ -155,7 +155,7 @@ func topologyOf(l Line, firstMs, nowMs int64) topology {
 	of := l.Labels
 	t := topology{lastMs: lastMs, Summary: registry.Summary{
 		Name: of["topology"], ID: of["topology_id"], FirstSeen: timeText(firstMs), LastSeen: timeText(lastMs),
-		Alive: lastMs > nowMs-silence.Milliseconds(), Elsewhere: true,
+		Alive: lastMs > nowMs-silence.Milliseconds(), Federated: true,
 		Versions: registry.Versions{Storm: of["storm_version"], Bullet: of["bullet_version"], Java: of["java_version"],
 			Plugin: of["plugin_version"]},
 		Condition: registry.Condition{State: registry.Silent, Since: timeText(lastMs), By: "engine"},

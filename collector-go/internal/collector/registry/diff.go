@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// change is a difference between two infos as an annotation shows it: "- " and "+ " lines, as a configuration diff has
+// change is a diff between two infos as an annotation shows it: "- " and "+ " lines, as a configuration diff has
 // them.
 type change struct {
 	title string
@@ -20,8 +20,10 @@ type change struct {
 // maxNamed is how many things a title names before it counts them.
 const maxNamed = 3
 
-// difference describes what changed from one info to the next, in words that fit an axis.
-func difference(before, after *info) []change {
+// diff describes what changed from one description of a topology to the next. There is one change each for versions,
+// settings and components, since users look for one of them and annotations can be filtered by tag. Nothing but the two
+// descriptions decides about the text, so a replay of the journal makes the same annotations.
+func diff(before, after *info) []change {
 	var changes []change
 	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after),
 		componentsChanged(before, after)} {
@@ -32,6 +34,7 @@ func difference(before, after *info) []change {
 	return changes
 }
 
+// versionsChanged lists the programs whose versions differ. A version may become unknown, which is a change too.
 func versionsChanged(before, after *info) change {
 	c := change{tags: []string{"config", "versions"}}
 	var named []string
@@ -51,6 +54,7 @@ func versionsChanged(before, after *info) change {
 	return c
 }
 
+// settingsChanged lists the settings that differ, were added or were removed, in the order of their names.
 func settingsChanged(before, after *info) change {
 	c := change{tags: []string{"config", "settings"}}
 	var named []string
@@ -72,6 +76,8 @@ func settingsChanged(before, after *info) change {
 	return c
 }
 
+// componentsChanged lists what differs in a component's size, resources and inputs. It compares lines of text, so that
+// every property that a line shows is compared, and no other.
 func componentsChanged(before, after *info) change {
 	c := change{tags: []string{"config", "components"}}
 	was, is := linesByComponent(before), linesByComponent(after)
@@ -93,6 +99,7 @@ func componentsChanged(before, after *info) change {
 	return c
 }
 
+// linesByComponent returns the lines that describe each component: one for itself, and one for each of its inputs.
 func linesByComponent(in *info) map[string][]string {
 	lines := map[string][]string{}
 	for _, c := range in.components {
@@ -111,6 +118,7 @@ func (c Component) line() string {
 		number(c.CPUPercent), number(c.OnHeapMiB), number(c.OffHeapMiB))
 }
 
+// line describes a stream that a component reads.
 func (in Input) line(reader string) string {
 	return fmt.Sprintf("%s reads %s/%s (%s)", reader, in.Component, in.Stream,
 		strings.Join(append([]string{in.Grouping}, in.Fields...), " "))
@@ -118,7 +126,7 @@ func (in Input) line(reader string) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// list names a few things, and counts many.
+// list names up to maxNamed things, and counts more than that.
 func list(names []string, what string) string {
 	if len(names) > maxNamed {
 		return fmt.Sprintf("%d %s", len(names), what)
@@ -126,12 +134,14 @@ func list(names []string, what string) string {
 	return strings.Join(names, ", ")
 }
 
+// union returns the keys of both maps, sorted.
 func union[V any](a, b map[string]V) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
+// without returns the lines that the other list does not have, in their order.
 func without(lines, other []string) (left []string) {
 	for _, line := range lines {
 		if !slices.Contains(other, line) {

@@ -12,7 +12,7 @@ import (
 
 // A collector that keeps nothing itself answers what an engine elsewhere has, here another collector, evaluates its
 // rules over it, and shows what only it has beside that. Where the engine is gone, it names it.
-func TestQueriesAnsweredElsewhere(t *testing.T) {
+func TestQueriesAnsweredByARemoteEngine(t *testing.T) {
 	kept := settings(t.TempDir())
 	kept.Rules.BuiltIn = false
 	there := startCollector(t, kept)
@@ -51,7 +51,7 @@ func TestQueriesAnsweredElsewhere(t *testing.T) {
 	assert.Contains(t, here.ask("vector(1)"), `"1"`, "what asks for no series needs nobody")
 }
 
-func TestAnEngineElsewhereIsLookedAt(t *testing.T) {
+func TestARemoteEngineIsChecked(t *testing.T) {
 	there := startCollector(t, settings(t.TempDir()))
 	c := settings(t.TempDir())
 	c.Query.URL = "http://" + there.col.httpListener.Addr().String()
