@@ -32,7 +32,7 @@ func newWriter() *writer {
 	return w
 }
 
-// applied tells the caller of Annotate that its batch is in the state now. Batches of other senders are ignored.
+// applied lets Annotate return, because its batch is in the state now. Batches of other senders are ignored.
 func (w *writer) applied(b *journal.Batch) {
 	if b.Epoch == w.epoch && w.waiting[b.Sequence] != nil {
 		close(w.waiting[b.Sequence])
@@ -140,7 +140,7 @@ func (r *Registry) reserve() (sequence uint64, applied chan struct{}) {
 	return r.writer.sequence, applied
 }
 
-// release gives up waiting for a sequence.
+// release stops waiting for a sequence.
 func (r *Registry) release(sequence uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
