@@ -88,17 +88,17 @@ func (o *sizeOptions) validate(cmd *cobra.Command) error {
 }
 
 func (o *sizeOptions) run(out io.Writer) error {
-	demand := tuning.Demand{RecordsPerS: o.recordsPerS, Queries: o.queries, Goals: o.goals.goals(),
+	target := tuning.TargetLoad{RecordsPerS: o.recordsPerS, Queries: o.queries, Goals: o.goals.goals(),
 		Machine:     o.machine.machine(),
 		Extrapolate: o.extrapolate, QueryTestRecordsPerS: tuning.Unknown}
-	evidence, err := o.read(&demand)
+	evidence, err := o.read(&target)
 	if err != nil {
 		return err
 	}
 	if o.queryRecordsPerS > 0 {
-		demand.QueryTestRecordsPerS = tuning.Figure(o.queryRecordsPerS)
+		target.QueryTestRecordsPerS = tuning.Figure(o.queryRecordsPerS)
 	}
-	result, err := tuning.Size(demand, evidence)
+	result, err := tuning.Size(target, evidence)
 	if err != nil {
 		return fmt.Errorf("size: %w", err)
 	}

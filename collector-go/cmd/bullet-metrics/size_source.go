@@ -10,7 +10,7 @@ import (
 )
 
 // read takes each file or run's directory for what it is about.
-func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements, err error) {
+func (o *sizeOptions) read(target *tuning.TargetLoad) (evidence tuning.Measurements, err error) {
 	seen := map[csvtable.Measurement]string{}
 	for _, path := range o.from {
 		about, err := aboutOf(path)
@@ -22,7 +22,7 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements,
 				path, about)}
 		}
 		seen[about] = path
-		if err := o.readOne(about, path, demand, &evidence); err != nil {
+		if err := o.readOne(about, path, target, &evidence); err != nil {
 			return evidence, err
 		}
 	}
@@ -59,7 +59,7 @@ func aboutOf(path string) (csvtable.Measurement, error) {
 }
 
 // readOne reads a table, and judges it by itself, so that a fault names its place.
-func (o *sizeOptions) readOne(about csvtable.Measurement, path string, demand *tuning.Demand,
+func (o *sizeOptions) readOne(about csvtable.Measurement, path string, target *tuning.TargetLoad,
 	evidence *tuning.Measurements) error {
 	switch about {
 	case csvtable.OfData:
@@ -69,33 +69,33 @@ func (o *sizeOptions) readOne(about csvtable.Measurement, path string, demand *t
 		}
 		evidence.Volumes = volumes.rows
 		o.notes = append(o.notes, volumes.notes...)
-		_, err = tuning.AnalyzeData(volumes.rows, demand.Goals.Confidence)
+		_, err = tuning.AnalyzeData(volumes.rows, target.Goals.Confidence)
 		return volumes.locate(err)
 	case csvtable.OfQueries:
-		return o.readGrid(path, demand, evidence)
+		return o.readGrid(path, target, evidence)
 	default:
 		table, err := csvtable.Resources(path, csvtable.CPU(*o.cpu))
 		if err != nil {
 			return err
 		}
 		evidence.Others = table.Components
-		_, err = table.Analyze(demand.Machine)
+		_, err = table.Analyze(target.Machine)
 		return err
 	}
 }
 
-func (o *sizeOptions) readGrid(path string, demand *tuning.Demand, evidence *tuning.Measurements) error {
+func (o *sizeOptions) readGrid(path string, target *tuning.TargetLoad, evidence *tuning.Measurements) error {
 	points, err := readGrid(path)
 	if err != nil {
 		return err
 	}
-	evidence.Points, demand.QueryTestRecordsPerS = points.rows, points.recordsPerS
-	demand.Goals = points.goals(demand.Goals, o.limitGiven)
+	evidence.Points, target.QueryTestRecordsPerS = points.rows, points.recordsPerS
+	target.Goals = points.goals(target.Goals, o.limitGiven)
 	o.notes = append(o.notes, points.notes...)
-	if _, err := tuning.AnalyzeQueries(points.rows, demand.Goals); err != nil || points.run == nil {
+	if _, err := tuning.AnalyzeQueries(points.rows, target.Goals); err != nil || points.run == nil {
 		return points.locate(err)
 	}
-	demand.Class = points.run.Class()
+	target.Class = points.run.Class()
 	if points.run.Verdicts()[tuning.OK] == 0 {
 		return nothingHeld(path, points.run)
 	}

@@ -33,7 +33,7 @@ func TestSnippetPageIsTrue(t *testing.T) {
 func TestSnippetAsJSON(t *testing.T) {
 	out, err := program("storm", "snippet", "--storm", "2.8.3", "--bullet", "0.4.3", "--output", "json")
 	require.NoError(t, err)
-	var s stormconfig.Snippet
+	var s stormconfig.SettingsFile
 	require.NoError(t, json.Unmarshal([]byte(out), &s))
 	assert.Equal(t, "bullet_settings.yaml", s.File)
 	assert.Contains(t, out, `[{"class":"io.github.bulletmetrics.storm.StormMetricsConsumer","parallelism.hint":1,`)

@@ -100,7 +100,7 @@ type optimization struct {
 	trialSeconds float64
 	unit         string
 	simulation   *optimize.Simulation // nil where trials are run
-	study        *searchrunner.Study  // nil where they are simulated
+	onCluster    *searchrunner.Search // nil where they are simulated
 }
 
 func (o *optimizeOptions) read(path string) (*optimization, error) {
@@ -111,8 +111,8 @@ func (o *optimizeOptions) read(path string) (*optimization, error) {
 	s := &optimization{file: file}
 	if o.simulate != "" {
 		err = s.simulate(o.simulate)
-	} else if s.study, err = searchrunner.Open(file); err == nil {
-		s.space, s.trialSeconds, s.unit = s.study.Space, s.study.TrialSeconds(), file.CostUnit
+	} else if s.onCluster, err = searchrunner.Open(file); err == nil {
+		s.space, s.trialSeconds, s.unit = s.onCluster.Space, s.onCluster.TrialSeconds(), file.CostUnit
 	}
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	line("%s: %d configurations may be tried", s.file.Name, f.Configurations)
 	if f.KeptTrials > 0 {
-		line("  %s kept in %s", tuning.Counted(f.KeptTrials, "trial"), o.directory(s.study))
+		line("  %s kept in %s", tuning.Counted(f.KeptTrials, "trial"), o.directory(s.onCluster))
 	}
 	if f.First == nil {
 		line("  nothing is left to try")
@@ -242,11 +242,11 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
 	var kept []searchrunner.Kept
 	var finished []optimize.Trial
-	if s.study != nil {
-		if kept, err = s.study.Load(o.directory(s.study)); err != nil {
+	if s.onCluster != nil {
+		if kept, err = s.onCluster.Load(o.directory(s.onCluster)); err != nil {
 			return f, err
 		}
-		finished = s.study.Finished(kept)
+		finished = s.onCluster.Finished(kept)
 	}
 	budget := s.file.Options().Budget
 	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds,
@@ -254,7 +254,7 @@ func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
 	var way []optimize.Proposal
 	if o.grid {
 		f.MostTrials, f.MostSeconds = 0, 0
-		way = s.study.GridLeft(s.search.Points(), kept)
+		way = s.onCluster.GridLeft(s.search.Points(), kept)
 	} else if way, err = s.search.Foresee(finished); err != nil {
 		return f, err
 	}

@@ -28,14 +28,14 @@ const searchesDir = "out/optimize"
 const bestFile = "best.yaml"
 
 // directory is where the trials are kept: a grid's apart from a search's, which is measured by it.
-func (o *optimizeOptions) directory(study *searchrunner.Study) string {
+func (o *optimizeOptions) directory(search *searchrunner.Search) string {
 	switch {
 	case o.out != "":
 		return o.out
 	case o.grid:
-		return filepath.Join(searchesDir, study.File.Name+"-grid")
+		return filepath.Join(searchesDir, search.File.Name+"-grid")
 	}
-	return filepath.Join(searchesDir, study.File.Name)
+	return filepath.Join(searchesDir, search.File.Name)
 }
 
 // runTrials runs a search's trials, or a grid's, on a cluster, and shows what they came to.
@@ -43,8 +43,8 @@ func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out
 	began, say := time.Now(), newTerminal("optimize", os.Stderr)
 	ctx, hasten := onSignals(parent, say)
 	player := &trialEngine{engine: engine{build: o.build, work: filepath.Join(runsDir, workDir), stack: o.stack,
-		say: say, hasten: hasten}, study: s.study, dir: o.directory(s.study)}
-	runner, err := searchrunner.NewRunner(s.study, player.dir, player, say)
+		say: say, hasten: hasten}, search: s.onCluster, dir: o.directory(s.onCluster)}
+	runner, err := searchrunner.NewRunner(s.onCluster, player.dir, player, say)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (o *optimizeOptions) conclude(s *optimization, runner *searchrunner.Runner,
 	if err := o.show.write(out, shown, account); err != nil {
 		return err
 	}
-	if err := s.keep(o.directory(s.study), shown, account); err != nil {
+	if err := s.keep(o.directory(s.onCluster), shown, account); err != nil {
 		return err
 	}
 	if !o.grid {
@@ -144,7 +144,7 @@ func (s *optimization) keep(dir string, result trialsResult, account *document.D
 // trialEngine plays trials by the engine that tune run has, on one cluster that is up from the first to the last.
 type trialEngine struct {
 	engine
-	study    *searchrunner.Study
+	search   *searchrunner.Search
 	dir      string
 	launcher runner.Launcher // nil while there is none
 }
@@ -152,11 +152,11 @@ type trialEngine struct {
 // enter takes the place of a local cluster. On one that is there nothing is to be taken: the experiment's file has its
 // address.
 func (t *trialEngine) enter(ctx context.Context) error {
-	plan := t.study.LaunchPlan()
+	plan := t.search.LaunchPlan()
 	if plan.Launch != runstore.LocalLaunch {
 		return nil
 	}
-	launcher, err := t.local(t.study.Base(), plan, t.dir)
+	launcher, err := t.local(t.search.Base(), plan, t.dir)
 	if err != nil {
 		return err
 	}
@@ -168,12 +168,12 @@ func (t *trialEngine) stop() error {
 	if t.launcher == nil {
 		return nil
 	}
-	return t.engine.stop(t.launcher, t.dir, t.study.LaunchPlan().Launch)
+	return t.engine.stop(t.launcher, t.dir, t.search.LaunchPlan().Launch)
 }
 
 // Play implements searchrunner.Engine.
 func (t *trialEngine) Play(ctx context.Context, o searchrunner.Order) (searchrunner.Outcome, error) {
-	file := t.study.Experiment(o.Point)
+	file := t.search.Experiment(o.Point)
 	writer, err := t.open(ctx, file, o)
 	if err != nil {
 		return searchrunner.Outcome{}, err
@@ -196,7 +196,7 @@ func (t *trialEngine) Play(ctx context.Context, o searchrunner.Order) (searchrun
 			return searchrunner.Outcome{}, err
 		}
 	}
-	return t.study.OutcomeOf(run)
+	return t.search.OutcomeOf(run)
 }
 
 // open makes the run's directory of a trial, or opens that of one that was cut off.
@@ -205,5 +205,5 @@ func (t *trialEngine) open(ctx context.Context, file *experimentfile.File, o sea
 	if _, err := os.Stat(filepath.Join(o.Dir, runstore.PlanFile)); err == nil {
 		return runstore.Open(o.Dir)
 	}
-	return t.create(ctx, o.Dir, file, t.study.Text, t.study.Plan(o), time.Now())
+	return t.create(ctx, o.Dir, file, t.search.Text, t.search.Plan(o), time.Now())
 }

@@ -59,7 +59,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, entries, "nothing is tried, nothing is kept")
 	_, s := smallSearch(t)
-	assert.Equal(t, filepath.Join(searchesDir, "small-grid"), (&optimizeOptions{grid: true}).directory(s.study))
+	assert.Equal(t, filepath.Join(searchesDir, "small-grid"), (&optimizeOptions{grid: true}).directory(s.onCluster))
 }
 
 // A guess at what the small search will find: it ends well within its budget, and within a third of a grid's time.
@@ -104,7 +104,7 @@ func (r *refusing) Stop(<-chan struct{}) error              { return nil }
 func TestATrialOfASearchIsARun(t *testing.T) {
 	_, s := smallSearch(t)
 	launcher, dir := &refusing{}, t.TempDir()
-	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, study: s.study, dir: dir,
+	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, search: s.onCluster, dir: dir,
 		launcher: launcher}
 	order := searchrunner.Order{Number: 3, Point: optimize.Point{1, 1, 2}, Label: "filter=2 heap=256 pending=50",
 		Dir: filepath.Join(dir, "trials", "03")}
@@ -118,7 +118,7 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	run, err := runstore.Read(order.Dir)
 	require.NoError(t, err)
 	assert.True(t, run.Plan.EndEarly)
-	assert.Equal(t, s.study.Text, run.Experiment)
+	assert.Equal(t, s.onCluster.Text, run.Experiment)
 	assert.Contains(t, run.Trials[0].Settings, runstore.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
 		Value: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m"})
 
@@ -155,7 +155,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 			with[2]+",").Replace(from)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, searchrunner.KeptFile), []byte(text), 0o644))
 	}
-	runner, err := searchrunner.NewRunner(s.study, o.out, nil, nil)
+	runner, err := searchrunner.NewRunner(s.onCluster, o.out, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, runner.Finished(), 2)
 	var out strings.Builder

@@ -27,9 +27,9 @@ const (
 	Text Kind = iota
 	Number
 	Whole
-	// Judged is the verdict of what was judged by more than the table's figures, as the tables of a run's report have
-	// it.
-	Judged
+	// VerdictOfRun is the verdict of what was judged by more than the table's figures, as the tables of a run's report
+	// have it.
+	VerdictOfRun
 )
 
 // Column is a column that a table may or must have.

@@ -84,7 +84,7 @@ func (t *Table) cell(row int, c Column) (err error) {
 	case text == "" && c.MayBeEmpty:
 	case text == "":
 		err = errors.New("the cell is empty; fill it in or leave out the row")
-	case c.Kind == Judged:
+	case c.Kind == VerdictOfRun:
 		_, err = verdictOf(text)
 	case c.Kind != Text:
 		t.figures[row][c.Name], err = c.parse(text)

@@ -9,7 +9,7 @@ import (
 )
 
 // verdictColumn leaves a row to its figures where its cell is empty.
-var verdictColumn = Column{Name: tuning.ColumnVerdict, Kind: Judged, Optional: true, MayBeEmpty: true}
+var verdictColumn = Column{Name: tuning.ColumnVerdict, Kind: VerdictOfRun, Optional: true, MayBeEmpty: true}
 
 // verdicts are what the column may contain.
 var verdicts = []tuning.Verdict{tuning.OK, tuning.Fail, tuning.Limited, tuning.Inconclusive}

@@ -29,14 +29,14 @@ func TestFaultsOfACluster(t *testing.T) {
 			`cluster.busy_by_others: "70" is not a share`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(whole, local, c.new, 1)))
+			_, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(complete, local, c.new, 1)))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
 }
 
 func TestTheClusterIsDescribed(t *testing.T) {
-	text := strings.Replace(whole, local, strings.Replace(onACluster, "workers: 1", "workers: 1, partitions: 64", 1)+`cluster:
+	text := strings.Replace(complete, local, strings.Replace(onACluster, "workers: 1", "workers: 1, partitions: 64", 1)+`cluster:
   kafka_version: 3.9.0
   machines: {count: 20, cpu_model: some, cores: 48, memory: 256GiB, network: 25 Gbit/s}
   busy_by_others: 70%
@@ -50,7 +50,7 @@ records: {compression_ratio: 1.2}`, 1)
 		Network: "25 Gbit/s", BusyByOthers: 0.7}, m.Cluster)
 	assert.InDelta(t, 1.2, float64(m.Records.CompressionRatio), 0)
 
-	f, err = experimentfile.Parse("mine.yaml", []byte(strings.Replace(whole, "384MiB}", "384MiB, kafka: {partitions: 4}}", 1)))
+	f, err = experimentfile.Parse("mine.yaml", []byte(strings.Replace(complete, "384MiB}", "384MiB, kafka: {partitions: 4}}", 1)))
 	require.NoError(t, err)
 	assert.Equal(t, 4, f.Plan().KafkaPartitions)
 	assert.Nil(t, f.Manifest().Cluster)

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 )
 
-const whole = `experiment: mine
+const complete = `experiment: mine
 title: Mine
 analysis: queries
 goals:
@@ -29,14 +29,14 @@ launch:
   local: {workers: 2, worker_heap: 384MiB}
 `
 
-// local is the whole file's launch, elsewhere one on somebody's cluster.
+// local is the complete file's launch, elsewhere one on somebody's cluster.
 const (
 	local     = "  local: {workers: 2, worker_heap: 384MiB}"
 	elsewhere = "  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1}"
 )
 
-func TestAWholeFileIsRead(t *testing.T) {
-	f, err := experimentfile.Parse("mine.yaml", []byte(whole))
+func TestACompleteFileIsRead(t *testing.T) {
+	f, err := experimentfile.Parse("mine.yaml", []byte(complete))
 	require.NoError(t, err)
 	plan := f.Plan()
 	require.Len(t, plan.Trials, 1)
@@ -46,7 +46,7 @@ func TestAWholeFileIsRead(t *testing.T) {
 	assert.Len(t, plan.Goals, 2, "queries that fail are a missed goal unless the file says otherwise")
 }
 
-// Each case changes one line of a whole file; the fault names its line, column and field, and what to do.
+// Each case changes one line of a complete file; the fault names its line, column and field, and what to do.
 func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"unknown field": {"  values: [10, 20]", "  valeus: [10, 20]",
@@ -149,8 +149,8 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 			"already defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := strings.Replace(whole, c.old, c.new, 1)
-			require.NotEqual(t, whole, text)
+			text := strings.Replace(complete, c.old, c.new, 1)
+			require.NotEqual(t, complete, text)
 			_, err := experimentfile.Parse("mine.yaml", []byte(text))
 			require.Error(t, err)
 			assert.Contains(t, err.Error(), c.want)
@@ -219,7 +219,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 
 // Load hosts are in the plan, and are none of a timeline's.
 func TestLoadHosts(t *testing.T) {
-	text := strings.Replace(whole, local, elsewhere+"\n  load: {command: [ssh, \"{host}\"], hosts: [a, b]}\nload: {records_per_second: 5}", 1)
+	text := strings.Replace(complete, local, elsewhere+"\n  load: {command: [ssh, \"{host}\"], hosts: [a, b]}\nload: {records_per_second: 5}", 1)
 	f, err := experimentfile.Parse("mine.yaml", []byte(text))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b"}, f.Plan().LoadHosts)
@@ -229,7 +229,7 @@ func TestLoadHosts(t *testing.T) {
 
 func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	_, err := experimentfile.Parse("mine.yaml",
-		[]byte(strings.NewReplacer("title", "titel", "30s", "soon", "workers:", "werkers:").Replace(whole)))
+		[]byte(strings.NewReplacer("title", "titel", "30s", "soon", "workers:", "werkers:").Replace(complete)))
 	require.Error(t, err)
 	assert.Len(t, strings.Split(err.Error(), "\n"), 3, err.Error())
 }
@@ -246,7 +246,7 @@ func TestFilesThatAreNone(t *testing.T) {
 
 // Values of settings come out as they would stand behind "-c name=".
 func TestSettingsKeepWhatTheySay(t *testing.T) {
-	f, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(whole, "    bullet.topology.filter.bolt.parallelism: 4", `    whole: 4
+	f, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(complete, "    bullet.topology.filter.bolt.parallelism: 4", `    whole: 4
     float: 256.0
     truth: true
     text: -XX:+UseG1GC -Xmx96m
@@ -265,7 +265,7 @@ func TestSettingsKeepWhatTheySay(t *testing.T) {
 }
 
 func TestTheGridIsMultipliedOut(t *testing.T) {
-	f, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(whole, "steps:\n", `grid:
+	f, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(complete, "steps:\n", `grid:
   - {axis: bolts, setting: bolts.parallelism, values: [1, 2]}
   - axis: heap
     configurations:

@@ -13,7 +13,7 @@ import (
 
 const experiments = "../../../../topology/experiments"
 
-// The files that ship are whole: each can be read and planned, and its Bullet YAML is there.
+// The files that ship are complete: each can be read and planned, and its Bullet YAML is there.
 func TestTheShippedExperimentsArePlanned(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(experiments, "test*.yaml"))
 	require.NoError(t, err)

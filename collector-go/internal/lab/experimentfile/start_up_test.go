@@ -29,7 +29,7 @@ func TestStartUpQueries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := experimentfile.Parse("mine.yaml",
-				[]byte(strings.Replace(whole, "values: [10, 20]\n  warm_up: 10s\n  sustain: 30s",
+				[]byte(strings.Replace(complete, "values: [10, 20]\n  warm_up: 10s\n  sustain: 30s",
 					"sustain: 30s\n  warm_up: 10s\n  "+c.steps, 1)))
 			require.NoError(t, err)
 			plan := f.Plan()

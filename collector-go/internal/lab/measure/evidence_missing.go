@@ -72,16 +72,16 @@ func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 	if !can {
 		return
 	}
-	whole, err := asked.Collection(ctx, g.topology.Name, g.of.From, g.of.To)
+	health, err := asked.Collection(ctx, g.topology.Name, g.of.From, g.of.To)
 	if err != nil {
 		g.note("how many samples came late or were dropped is not known: %v", err)
 		return
 	}
-	g.Collector.LateSamples, g.Collector.DroppedSamples = tuning.Figure(whole.Late), 0
-	for _, n := range whole.Dropped {
+	g.Collector.LateSamples, g.Collector.DroppedSamples = tuning.Figure(health.Late), 0
+	for _, n := range health.Dropped {
 		g.Collector.DroppedSamples += tuning.Figure(n)
 	}
-	if n := whole.StormDropped; n > 0 {
+	if n := health.StormDropped; n > 0 {
 		g.note("Storm dropped %d reports of tasks before the metrics consumer had them", n)
 	}
 }

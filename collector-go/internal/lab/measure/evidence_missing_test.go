@@ -78,21 +78,21 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 	}
 }
 
-// accountable is a collector that reports how whole its data is.
+// accountable is a collector that reports how complete its data is.
 type accountable struct {
 	*stored
-	whole *collection.Collection
-	err   error
-	asked [2]time.Time
+	health *collection.Collection
+	err    error
+	asked  [2]time.Time
 }
 
 func (c *accountable) Collection(_ context.Context, _ string, from, to time.Time) (*collection.Collection, error) {
 	c.asked = [2]time.Time{from, to}
-	return c.whole, c.err
+	return c.health, c.err
 }
 
 func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
-	c := &accountable{stored: collected(), whole: &collection.Collection{
+	c := &accountable{stored: collected(), health: &collection.Collection{
 		Counts:  collection.Counts{Samples: 100, Late: 7},
 		Dropped: map[string]uint64{"queue_full": 3, "expired": 2}, StormDropped: 4}}
 	e := gatherAt(t, c, 31)

@@ -27,11 +27,11 @@ func TestCPUIsGatheredTogetherAndApart(t *testing.T) {
 		}
 		return float64(s.Values[len(s.Values)-1]-s.Values[0]) / float64(len(s.Values)-1) / 10
 	}
-	parts, whole := run.Workers[0], run.Workers[1]
+	parts, complete := run.Workers[0], run.Workers[1]
 	assert.InDelta(t, 0.7, rise(parts.CPUSeconds), 1e-9)
 	assert.InDelta(t, 0.6, rise(parts.CPUUserSeconds), 1e-9)
 	assert.InDelta(t, 0.1, rise(parts.CPUSystemSeconds), 1e-9)
-	assert.InDelta(t, 0.5, rise(whole.CPUSeconds), 1e-9)
-	assert.Empty(t, whole.CPUUserSeconds.Values)
-	assert.Empty(t, whole.CPUSystemSeconds.Values)
+	assert.InDelta(t, 0.5, rise(complete.CPUSeconds), 1e-9)
+	assert.Empty(t, complete.CPUUserSeconds.Values)
+	assert.Empty(t, complete.CPUSystemSeconds.Values)
 }

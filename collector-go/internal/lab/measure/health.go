@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// Collections reports how whole it is what was collected. A Stored that is one is asked; Collector is.
+// Collections reports how complete it is what was collected. A Stored that is one is asked; Collector is.
 type Collections interface {
 	Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error)
 }
@@ -18,18 +18,18 @@ type Collections interface {
 // Collection asks how what a topology sent in a time came.
 func (c *Collector) Collection(ctx context.Context, topology string, from, to time.Time) (
 	*collection.Collection, error) {
-	whole := new(collection.Collection)
+	health := new(collection.Collection)
 	path := "/api/v1/collection/" + url.PathEscape(topology) + "?" +
 		parameters("start", from.UTC().Format(time.RFC3339Nano), "end", to.UTC().Format(time.RFC3339Nano))
-	return whole, c.client.Call(ctx, http.MethodGet, path, nil, whole)
+	return health, c.client.Call(ctx, http.MethodGet, path, nil, health)
 }
 
-// gatherHealth notes how whole the run's figures are. A collector that cannot say, as an older one, leaves the report
-// without it.
+// gatherHealth notes how complete the run's figures are. A collector that cannot say, as an older one, leaves the
+// report without it.
 func gatherHealth(ctx context.Context, collector Slices, topology string, from, to time.Time, run *runstore.Figures) {
 	if asked, can := collector.(Collections); can {
-		if whole, err := asked.Collection(ctx, topology, from, to); err == nil {
-			run.Health = whole
+		if health, err := asked.Collection(ctx, topology, from, to); err == nil {
+			run.Health = health
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 // awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of
 // further selectors that have any.
 func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
-	var behind []string
+	var lagging []string
 	err := s.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {
 		var err error
-		behind, err = s.behind(ctx, end, further)
-		return err == nil && len(behind) == 0, err
+		lagging, err = s.lagging(ctx, end, further)
+		return err == nil && len(lagging) == 0, err
 	})
-	if err != nil && len(behind) > 0 {
-		return fmt.Errorf("%w: %v", err, behind)
+	if err != nil && len(lagging) > 0 {
+		return fmt.Errorf("%w: %v", err, lagging)
 	}
 	return err
 }
 
-// behind names the series whose newest slice ends before end.
-func (s *Session) behind(ctx context.Context, end time.Time, further []string) ([]string, error) {
-	var behind []string
+// lagging names the series whose newest slice ends before end.
+func (s *Session) lagging(ctx context.Context, end time.Time, further []string) ([]string, error) {
+	var lagging []string
 	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt),
 		s.selector(latencyMetric)}
 	for i, selector := range append(slices.Clone(needed), further...) {
@@ -34,14 +34,14 @@ func (s *Session) behind(ctx context.Context, end time.Time, further []string) (
 		}
 		for _, series := range newest {
 			if series.EndMs < end.UnixMilli() {
-				behind = append(behind, fmt.Sprintf("%s of %s%s", selector, series.Labels["worker"],
+				lagging = append(lagging, fmt.Sprintf("%s of %s%s", selector, series.Labels["worker"],
 					series.Labels["task"]))
 			}
 		}
 		if len(newest) == 0 && i < len(needed) {
-			behind = append(behind, selector)
+			lagging = append(lagging, selector)
 		}
 	}
-	slices.Sort(behind)
-	return slices.Compact(behind), nil
+	slices.Sort(lagging)
+	return slices.Compact(lagging), nil
 }

@@ -250,7 +250,7 @@ func (s *Session) judge(step *runstore.Step) error {
 	step.Clients = s.clients(*step)
 	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
 	e := s.evidence(*step, from, to)
-	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
+	e.SourceRate, e.FromMs, e.ToMs = s.sourceRate(step), step.MeasuredFromMs, step.EndMs
 	if mean := s.meanInFlight(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
 		e.Queries.Submitted = mean
 	}
@@ -313,8 +313,10 @@ func (s *Session) evidence(step runstore.Step, from, to time.Time) tuning.Eviden
 
 // heldMs is how long the step's queries are held; unknown where how long they take is what is measured.
 func (s *Session) heldMs(step runstore.Step) tuning.Figure {
-	judged := slices.ContainsFunc(s.o.Plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.QueryLatency })
-	if step.Queries == 0 || judged || s.o.Plan.Axis == runstore.QueriesPerSecond || s.o.Plan.Load.QueriesPerSecond > 0 {
+	hasLatencyGoal := slices.ContainsFunc(s.o.Plan.Goals,
+		func(g tuning.Goal) bool { return g.Figure == tuning.QueryLatency })
+	byRate := s.o.Plan.Axis == runstore.QueriesPerSecond || s.o.Plan.Load.QueriesPerSecond > 0
+	if step.Queries == 0 || hasLatencyGoal || byRate {
 		return tuning.Unknown
 	}
 	return tuning.Figure(s.o.Plan.Load.QueryDurationMs)

@@ -39,11 +39,11 @@ func flowing(queries int) traceOptions {
 const meta = `{"Query":{"Receive Time":1000,"Finish Time":1004,"ID":"x"}}`
 
 func TestATraceIsReadFromTheAnswer(t *testing.T) {
-	whole := record(`"event_time_ms":900,"kafka_received_ms":905,"bullet_received_ms":995.0,"bullet_filtered_ms":998,"country":"v-a1"`,
+	complete := record(`"event_time_ms":900,"kafka_received_ms":905,"bullet_received_ms":995.0,"bullet_filtered_ms":998,"country":"v-a1"`,
 		meta)
 	bare := record(`"event_time_ms":-1,"kafka_received_ms":null,"country":"v-a1"`, meta)
 	target := &answers{give: func(n int, _ string) (load.Answer, error) {
-		return map[int]load.Answer{1: whole, 2: bare, 3: {Meta: json.RawMessage(meta)}}[n], nil
+		return map[int]load.Answer{1: complete, 2: bare, 3: {Meta: json.RawMessage(meta)}}[n], nil
 	}}
 	var outcomes []load.Outcome
 	p, err := newTracer(flowing(3), target, func(o load.Outcome) { outcomes = append(outcomes, o) })

@@ -23,15 +23,15 @@ const (
 // probability: it counts as OK if it holds the target with at least 50%, and doubt says how unsure that is.
 type evidence struct {
 	at int // the point's number
-	// trials are the judged ones, unjudged the others, since the last judged one.
+	// trials are the decided ones, unjudged the others, since the last decided one.
 	trials, unjudged int
 	// margin is the mean of the goal that is met worst; deviation is its standard error.
 	margin, deviation float64
 	// holds is the probability that the configuration holds the target.
 	holds float64
-	// judged are its judged trials, last the last one of any verdict.
-	judged []Trial
-	last   Trial
+	// decided are its decided trials, last the last one of any verdict.
+	decided []Trial
+	last    Trial
 }
 
 func (e *evidence) verdict() tuning.Verdict {
@@ -63,7 +63,7 @@ func weigh(g *grid, target Target, trials []Trial) (all []*evidence) {
 			e.unjudged++
 			continue
 		}
-		e.trials, e.unjudged, e.judged = e.trials+1, 0, append(e.judged, t)
+		e.trials, e.unjudged, e.decided = e.trials+1, 0, append(e.decided, t)
 	}
 	pooled := pooledNoise(target, all)
 	for _, e := range all {
@@ -79,7 +79,7 @@ type noise struct{ variance, freedom float64 }
 func pooledNoise(target Target, all []*evidence) noise {
 	stated, n, sum, freedom := 0.0, 0.0, 0.0, 0.0
 	for _, e := range all {
-		for _, t := range e.judged {
+		for _, t := range e.decided {
 			if t.Noise.Known() {
 				stated, n = stated+float64(t.Noise*t.Noise), n+1
 			}
@@ -96,9 +96,9 @@ func pooledNoise(target Target, all []*evidence) noise {
 	return noise{(weight*prior + sum) / (weight + freedom), weight + freedom}
 }
 
-// margins are those of each goal over the judged trials; nil where a trial lacks a figure.
+// margins are those of each goal over the decided trials; nil where a trial lacks a figure.
 func (e *evidence) margins(target Target) (goals [][]float64) {
-	for i, t := range e.judged {
+	for i, t := range e.decided {
 		margins := target.margins(t)
 		if i == 0 {
 			goals = make([][]float64, len(margins))
@@ -175,7 +175,7 @@ func (e *evidence) weigh(target Target, pooled noise) {
 // though all their figures hold.
 func (e *evidence) unshown(target Target, measured bool) float64 {
 	fails, holds, doubt := 0.0, 0.0, 0.0
-	for _, t := range e.judged {
+	for _, t := range e.decided {
 		shown := measured && target.Judge(t) == tuning.Fail
 		switch {
 		case t.Verdict == tuning.Fail && !shown:

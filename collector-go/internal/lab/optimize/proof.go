@@ -26,7 +26,7 @@ func (k *knowledge) prove() {
 	if k.best != nil {
 		k.doubt = k.best.doubt()
 	}
-	fails := k.judged(tuning.Fail)
+	fails := k.withVerdict(tuning.Fail)
 	for len(left) > 0 {
 		var chosen *fact
 		for _, e := range fails {

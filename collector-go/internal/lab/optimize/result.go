@@ -38,7 +38,7 @@ type Result struct {
 	Resources []Resource `json:"resources"`
 	BaseCost  float64    `json:"base_cost"`
 	// TwiceTheLoad is what would have to change for it.
-	TwiceTheLoad []Need `json:"twice_the_load"`
+	TwiceTheLoad []Requirement `json:"twice_the_load"`
 }
 
 // MaxOpen bounds what a result lists as open.
@@ -120,7 +120,7 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 		r.Proof = append(r.Proof, Fact{s.grid.space.Configured(p), s.grid.costs[f.at], f.verdict(), f.covers, f.trials,
 			f.doubt(), s.grid.space.Text(p)})
 	}
-	r.Resources, r.TwiceTheLoad = k.resources(), k.needs()
+	r.Resources, r.TwiceTheLoad = k.resources(), k.requirements()
 	if s.grid.space.Cost == nil {
 		r.BaseCost = s.grid.space.BaseCost
 	}
@@ -157,7 +157,7 @@ func (s *Search) reasonOf(trials []Trial, at int) string {
 func (k *knowledge) found(e *evidence) Best {
 	p := k.grid.points[e.at]
 	latency, n := tuning.Figure(0), tuning.Figure(0)
-	for _, t := range e.judged {
+	for _, t := range e.decided {
 		if t.LatencyMs.Known() {
 			latency, n = latency+t.LatencyMs, n+1
 		}
@@ -226,7 +226,7 @@ func (k *knowledge) easiestOpen() (out []int) {
 
 func (k *knowledge) pareto() []Best {
 	held := []Best{}
-	for _, e := range k.judged(tuning.OK) {
+	for _, e := range k.withVerdict(tuning.OK) {
 		if k.grid.allowed[e.at] {
 			held = append(held, k.found(e))
 		}

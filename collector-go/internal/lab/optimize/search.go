@@ -213,8 +213,8 @@ func (k *knowledge) decide() bool {
 	return k.confirm()
 }
 
-// judged are the points with a verdict that counts.
-func (k *knowledge) judged(verdict tuning.Verdict) (all []*evidence) {
+// withVerdict are the points with a verdict that counts.
+func (k *knowledge) withVerdict(verdict tuning.Verdict) (all []*evidence) {
 	for _, e := range k.all {
 		if e.verdict() == verdict && k.undecided[e.at] == "" {
 			all = append(all, e)
@@ -226,8 +226,8 @@ func (k *knowledge) judged(verdict tuning.Verdict) (all []*evidence) {
 // contradicted are a configuration that held and an easier one that failed, the less certain one first; nil where there
 // are none.
 func (k *knowledge) contradicted() (weaker, stronger *evidence) {
-	fails := k.judged(tuning.Fail)
-	for _, held := range k.judged(tuning.OK) {
+	fails := k.withVerdict(tuning.Fail)
+	for _, held := range k.withVerdict(tuning.OK) {
 		for _, failed := range fails {
 			if !k.grid.below(held.at, failed.at) {
 				continue
@@ -273,13 +273,13 @@ func (k *knowledge) propose(at int, why string) {
 func (k *knowledge) survey() {
 	g := k.grid
 	k.best, k.open = nil, nil
-	for _, e := range k.judged(tuning.OK) {
+	for _, e := range k.withVerdict(tuning.OK) {
 		if g.allowed[e.at] && (k.best == nil || cheaper(g.costs[e.at], g.costs[k.best.at])) {
 			k.best = e
 		}
 	}
 	k.ruledOut = make([]float64, len(g.points))
-	for _, e := range k.judged(tuning.Fail) {
+	for _, e := range k.withVerdict(tuning.Fail) {
 		k.ruledOut[e.at] = 1
 	}
 	g.toHarder(k.ruledOut, func(own, easier float64) float64 { return max(own, easier) })
@@ -346,7 +346,7 @@ func (k *knowledge) explore() {
 // heldOrEasier is 1 for what held and all that is no harder.
 func (k *knowledge) heldOrEasier() []float64 {
 	held := make([]float64, len(k.grid.points))
-	for _, e := range k.judged(tuning.OK) {
+	for _, e := range k.withVerdict(tuning.OK) {
 		held[e.at] = 1
 	}
 	k.grid.toEasier(held, func(own, harder float64) float64 { return max(own, harder) })

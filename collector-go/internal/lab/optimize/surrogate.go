@@ -40,7 +40,7 @@ func observations(g *grid, all []*evidence) (out []observation) {
 			continue
 		}
 		out = append(out, observation{g.places[e.at], e.margin, e.deviation*e.deviation + leastNoise})
-		if limiter := e.judged[len(e.judged)-1].Limiter; e.verdict() == tuning.Fail && limiter != "" {
+		if limiter := e.decided[len(e.decided)-1].Limiter; e.verdict() == tuning.Fail && limiter != "" {
 			beyond := g.easiest(g.points[e.at], func(i int) bool {
 				return slices.Contains(g.space.Settings[i].Relieves, limiter)
 			})

@@ -166,7 +166,7 @@ func (c *Check) capacities(all []Observation, limitMs float64) {
 			}
 		}
 		axis, of := axisOf(held)
-		interval := tuning.IntervalOf(judged(held, of, limitMs))
+		interval := tuning.IntervalOf(verdicts(held, of, limitMs))
 		latency := fitLatency(rest, nil, seed)
 		if axis.name == "" || interval.LastOK == nil || latency == nil {
 			continue
@@ -215,7 +215,7 @@ func axisOf(of []Observation) (loadAxis, func(Load) float64) {
 	return loadAxis{}, queries
 }
 
-func judged(of []Observation, value func(Load) float64, limitMs float64) (all []tuning.Measured) {
+func verdicts(of []Observation, value func(Load) float64, limitMs float64) (all []tuning.Measured) {
 	for _, o := range of {
 		if v, has := o.Measured[Latency]; has {
 			verdict := tuning.OK

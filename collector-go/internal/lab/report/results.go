@@ -38,9 +38,9 @@ func (r *RunReport) sizing(j *Results) *RunSizing {
 	return s
 }
 
-// demand is the load, judged as the run's analysis judges.
-func (r *RunReport) demand(recordsPerS Figure, queries int) tuning.Demand {
-	return tuning.Demand{
+// targetLoad is the load, judged as the run's analysis judges.
+func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoad {
+	return tuning.TargetLoad{
 		RecordsPerS: float64(recordsPerS), Queries: queries, Goals: r.queryGoals(), Machine: r.machine(),
 		QueryTestRecordsPerS: Unknown, Class: r.Class(),
 	}
@@ -63,8 +63,8 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	}
 	most := volumes[len(volumes)-1] // they ascend
 	var err error
-	demand := r.demand(Figure(most.RecordsPerS), queries)
-	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{Volumes: volumes}); err != nil {
+	targetLoad := r.targetLoad(Figure(most.RecordsPerS), queries)
+	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{Volumes: volumes}); err != nil {
 		return s, err
 	}
 	s.Load = fmt.Sprintf(
@@ -117,17 +117,17 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 		return s, errors.New("the records/s of the run are not known")
 	}
 	goals := r.queryGoals()
-	demand := r.demand(rate, int(math.Floor((1-goals.Headroom)*most+1e-9)))
-	demand.QueryTestRecordsPerS = rate
+	targetLoad := r.targetLoad(rate, int(math.Floor((1-goals.Headroom)*most+1e-9)))
+	targetLoad.QueryTestRecordsPerS = rate
 	var err error
-	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{
+	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{
 		Points: j.tables.Points, Others: r.componentsWith(largest), OthersFrom: "this run",
 	}); err != nil {
 		return s, err
 	}
 	s.Load = fmt.Sprintf(
 		"For %d queries at %s records/s: %s less than the most that this run held, %.0f with %s.",
-		demand.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, tuning.Counted(by, "filter bolt"))
+		targetLoad.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, tuning.Counted(by, "filter bolt"))
 	return s, nil
 }
 

@@ -104,7 +104,7 @@ func TestCatchingUpThroughABroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var topology *brokered
-		w.behind = func(f *fakeTopology) *brokered {
+		w.broker = func(f *fakeTopology) *brokered {
 			topology = &brokered{fakeTopology: f, carries: 500 + 10*1.2}
 			return topology
 		}
@@ -157,7 +157,7 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
-				w.behind = func(f *fakeTopology) *brokered { return &brokered{fakeTopology: f, carries: c.carries} }
+				w.broker = func(f *fakeTopology) *brokered { return &brokered{fakeTopology: f, carries: c.carries} }
 				dir := begin(t, overload)
 				_, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 				require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestAPausedSourceGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var topology *brokered
-		w.behind = func(f *fakeTopology) *brokered {
+		w.broker = func(f *fakeTopology) *brokered {
 			topology = &brokered{fakeTopology: f, carries: 512}
 			return topology
 		}
@@ -242,7 +242,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}
 		w.starved = func() bool { return true }
-		w.behind = func(f *fakeTopology) *brokered {
+		w.broker = func(f *fakeTopology) *brokered {
 			return &brokered{fakeTopology: f, carries: 1000, live: 300, mute: 4 * time.Minute}
 		}
 		dir := begin(t, liveData)
@@ -261,9 +261,9 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 			assert.NotEqual(t, runstore.RateCalibrated, e.Kind)
 		}
 		assert.Contains(t, say.text(), "300 records/s, tune run's host idle 0%")
-		whole, err := report.OpenRunReport(dir)
+		opened, err := report.OpenRunReport(dir)
 		require.NoError(t, err)
-		assert.Contains(t, whole.Caveats, report.WorkerHosts)
+		assert.Contains(t, opened.Caveats, report.WorkerHosts)
 	})
 }
 
@@ -271,7 +271,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 func TestWorkersAreWaitedForAsLongAsTheFileSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.behind = func(f *fakeTopology) *brokered {
+		w.broker = func(f *fakeTopology) *brokered {
 			return &brokered{fakeTopology: f, carries: 1000, live: 300, mute: time.Hour}
 		}
 		result, err := goOn(t, t.Context(), begin(t, liveData), w, &journal{}, runner.Options{Wait: 5 * time.Minute})

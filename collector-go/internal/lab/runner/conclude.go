@@ -118,9 +118,10 @@ func overall(r runstore.Result) tuning.Verdict {
 }
 
 func exitCode(plan runstore.Plan, r runstore.Result) int {
-	judged := slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
+	hasCapacityGoal := slices.ContainsFunc(plan.Goals,
+		func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
 	switch {
-	case r.Verdict == tuning.Fail && (plan.FailFails || judged):
+	case r.Verdict == tuning.Fail && (plan.FailFails || hasCapacityGoal):
 		return runstore.ExitMissed
 	case slices.ContainsFunc(r.Trials, func(t runstore.TrialResult) bool { return t.State == runstore.Failed }):
 		return runstore.ExitFailed

@@ -38,8 +38,8 @@ type world struct {
 	mute, lossy bool
 	// uncounted is the share of the records that a source made by what the gateway states, and did not count itself.
 	uncounted float64
-	// behind makes something of each topology that lies behind a broker; nil for none.
-	behind func(*fakeTopology) *brokered
+	// broker makes something of each topology that lies behind a broker; nil for none.
+	broker func(*fakeTopology) *brokered
 	// ask, where it is set, is shown each query before the topology is; its error is the query's.
 	ask func(ctx context.Context) error
 
@@ -75,8 +75,8 @@ func (w *world) Launch(_ context.Context, t runstore.PlannedTrial, name string) 
 	ports.Source, ports.Queries, ports.Slices, ports.Machine, ports.Annotations = f, f, f, f, f
 	ports.Processes = func() map[string]int { return map[string]int{"worker 1": 1} }
 	var around measure.Environment
-	if w.behind != nil {
-		around = w.behind(f).join(&ports)
+	if w.broker != nil {
+		around = w.broker(f).join(&ports)
 	}
 	return &runner.Launched{Submitted: time.Now(), Ports: ports, Environment: around, Failed: w.failed,
 		Settings: []byte("a: 1\n"), Arguments: runstore.Arguments{Settings: []string{"a=1"}}}, nil

@@ -226,10 +226,10 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, text, string(now), "a finished step is kept")
 		}
-		whole := reread(t, dir)
-		assert.Equal(t, outcomes, lines(t, whole.Trials[0]), "a finished trial is not touched")
+		resumed := reread(t, dir)
+		assert.Equal(t, outcomes, lines(t, resumed.Trials[0]), "a finished trial is not touched")
 		seen := map[float64]int{}
-		for i, step := range whole.Trials[1].Steps {
+		for i, step := range resumed.Trials[1].Steps {
 			assert.Equal(t, i+1, step.Number)
 			seen[step.Value]++
 			assert.LessOrEqual(t, step.Clients.Submitted, 4*step.Queries,
@@ -238,10 +238,10 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 		for value, n := range seen {
 			assert.Equal(t, 1, n, "%v was measured once", value)
 		}
-		assert.Equal(t, []int{1, 2}, []int{whole.Trials[1].Steps[0].Launch, whole.Trials[1].Steps[1].Launch})
+		assert.Equal(t, []int{1, 2}, []int{resumed.Trials[1].Steps[0].Launch, resumed.Trials[1].Steps[1].Launch})
 		require.Len(t, result.Notes, 1)
 		assert.Contains(t, result.Notes[0], "was launched again")
-		assertJoined(t, whole.Trials[1])
+		assertJoined(t, resumed.Trials[1])
 	})
 }
 

@@ -42,7 +42,7 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 	if len(r.TwiceTheLoad) > 0 {
 		d.Add("For twice the load",
 			document.Paragraph("If what the load needs of a setting grows as the load does: what was shown not to be enough, and what is, twice over (half, where less is easier)."),
-			document.Tabled(needTable(r)))
+			document.Tabled(requirementTable(r)))
 	}
 	d.Figures = []chart.Figure{front(r, costUnit).Figure()}
 	return d
@@ -225,8 +225,8 @@ func resourceTable(r *optimize.Result, unit string) document.Table {
 		document.Number("Cost", unit, func(r optimize.Resource) string { return figureText(r.Cost) }))
 }
 
-func needTable(r *optimize.Result) document.Table {
-	type row = optimize.Need
+func requirementTable(r *optimize.Result) document.Table {
+	type row = optimize.Requirement
 	return document.TableOf(r.TwiceTheLoad,
 		document.Text("Setting", func(n row) string { return n.As }),
 		document.Number("Best", "", func(n row) string { return n.Value }),

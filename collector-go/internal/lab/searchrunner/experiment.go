@@ -24,9 +24,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Study joins a search file with the experiment file that measures its trials. It turns each configuration of the space
-// into an experiment with one load step at the target. No method changes it after Open.
-type Study struct {
+// Search joins a search file with the experiment file that measures its trials. It turns each configuration of the
+// space into an experiment with one load step at the target. No method changes it after Open.
+type Search struct {
 	File  *searchfile.File
 	Space optimize.Space
 	// Text is the experiment's file, byte for byte.
@@ -38,7 +38,7 @@ type Study struct {
 
 // Open reads the experiment of a search's file, and checks that trials can be run by both: all faults have their file,
 // line and field.
-func Open(file *searchfile.File) (*Study, error) {
+func Open(file *searchfile.File) (*Search, error) {
 	if file.Experiment == "" {
 		return nil, file.Fault("experiment",
 			"is missing: trials on a cluster are launched and measured by an experiment's file; name one, or a space given as data with --simulate")
@@ -51,7 +51,7 @@ func Open(file *searchfile.File) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Study{File: file, Space: space, Text: text, base: base}
+	s := &Search{File: file, Space: space, Text: text, base: base}
 	if err := s.aim(); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func Open(file *searchfile.File) (*Study, error) {
 
 // aim changes the experiment to a single step at the target load: no grid, no capacity search, no repeats. The search
 // decides itself which configuration to repeat. All trials must have the same record rate, so calibration is refused.
-func (s *Study) aim() error {
+func (s *Search) aim() error {
 	x, target := s.base, s.File.OptimizeTarget()
 	rate := target.RecordsPerSecond
 	if !rate.Known() && target.MiBPerSecond.Known() && x.Records.MeanSize > 0 {
@@ -95,7 +95,7 @@ func (s *Study) aim() error {
 
 // goals gives the experiment the target's. Its own of other figures stay; the target's latency is the limit of its
 // first goal of one, else of the mean filter latency.
-func (s *Study) goals(target optimize.Target) {
+func (s *Search) goals(target optimize.Target) {
 	latency := experimentfile.Goal{Figure: string(tuning.FilterLatency), Statistic: string(tuning.Mean)}
 	var goals []experimentfile.Goal
 	isFirst := true
@@ -131,10 +131,10 @@ func (s *Study) goals(target optimize.Target) {
 }
 
 // Base is the experiment at the target, without a configuration's settings.
-func (s *Study) Base() *experimentfile.File { return s.base }
+func (s *Search) Base() *experimentfile.File { return s.base }
 
 // Experiment is the experiment of one configuration.
-func (s *Study) Experiment(p optimize.Point) *experimentfile.File {
+func (s *Search) Experiment(p optimize.Point) *experimentfile.File {
 	x := *s.base
 	x.Topology.Settings = slices.Clone(s.base.Topology.Settings)
 	configured := s.Space.Configured(p)
@@ -159,7 +159,7 @@ func valueText(v any) string {
 }
 
 // Plan is what one trial does, under topologies' names of its own.
-func (s *Study) Plan(o Order) runstore.Plan {
+func (s *Search) Plan(o Order) runstore.Plan {
 	plan := s.Experiment(o.Point).Plan()
 	plan.EndEarly = true
 	plan.Topology = fmt.Sprintf("%s-%03d", plan.Topology, o.Number)
@@ -178,7 +178,7 @@ func (s *Study) Plan(o Order) runstore.Plan {
 
 // LaunchPlan is a plan by which a cluster can be brought up for all trials: that of a configuration with the most
 // workers.
-func (s *Study) LaunchPlan() runstore.Plan {
+func (s *Search) LaunchPlan() runstore.Plan {
 	p := make(optimize.Point, len(s.Space.Settings))
 	for i, each := range s.Space.Settings {
 		if plain(each.Name) == "topology.workers" {
@@ -193,7 +193,7 @@ func (s *Study) LaunchPlan() runstore.Plan {
 }
 
 // TrialSeconds is about how long a trial takes: by the file, else by the experiment's plan.
-func (s *Study) TrialSeconds() float64 {
+func (s *Search) TrialSeconds() float64 {
 	if s.File.TrialTime > 0 {
 		return s.File.TrialSeconds()
 	}
@@ -208,17 +208,17 @@ type terms struct {
 	Plan   runstore.Plan   `json:"plan"`
 }
 
-func (s *Study) terms() terms {
+func (s *Search) terms() terms {
 	plan := s.base.Plan()
 	plan.Title, plan.About, plan.Caveats = "", "", nil
 	return terms{s.File.OptimizeTarget(), plan}
 }
 
-func (s *Study) termsText() ([]byte, error) { return json.MarshalIndent(s.terms(), "", " ") }
+func (s *Search) termsText() ([]byte, error) { return json.MarshalIndent(s.terms(), "", " ") }
 
 // Load reads the trials of a search's directory in their order; none where there is no directory. An error where they
-// were run on other terms than the study's: they do not compare.
-func (s *Study) Load(dir string) ([]Kept, error) {
+// were run on other terms than the search's: they do not compare.
+func (s *Search) Load(dir string) ([]Kept, error) {
 	before, err := os.ReadFile(filepath.Join(dir, TermsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Load(dir)
@@ -255,7 +255,7 @@ const mostEdits = 2
 
 // checkNames refuses a setting whose name is a known one's, misspelt: nothing would read it, and all its values would
 // be one.
-func (s *Study) checkNames() error {
+func (s *Search) checkNames() error {
 	text, err := textfile.Read(s.base.Conf(), textfile.Most)
 	if err != nil {
 		return fmt.Errorf("%s: topology.conf: %w", s.File.ExperimentPath(), err)

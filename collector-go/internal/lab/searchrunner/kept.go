@@ -89,7 +89,7 @@ func (k Kept) trial(p optimize.Point) optimize.Trial {
 }
 
 // tally counts, of trials that are kept, those of each configuration that were measured, and those that could not be.
-func (s *Study) tally(kept []Kept) (measured, failed map[string]int) {
+func (s *Search) tally(kept []Kept) (measured, failed map[string]int) {
 	measured, failed = map[string]int{}, map[string]int{}
 	for _, k := range kept {
 		p, found := s.Space.At(k.Settings)
@@ -110,7 +110,7 @@ const mostFailed = 2
 // Finished returns the stored trials that have an outcome and belong to the space of the search. A configuration that
 // could not be measured mostFailed times counts as FAIL, but only if another configuration was measured after it. That
 // shows that the configuration was at fault and not the cluster.
-func (s *Study) Finished(kept []Kept) (all []optimize.Trial) {
+func (s *Search) Finished(kept []Kept) (all []optimize.Trial) {
 	measured, failed := s.tally(kept)
 	for i, k := range kept {
 		p, found := s.Space.At(k.Settings)
@@ -128,7 +128,7 @@ func (s *Study) Finished(kept []Kept) (all []optimize.Trial) {
 }
 
 // GridLeft are the trials that a grid of points still lacks.
-func (s *Study) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.Proposal) {
+func (s *Search) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.Proposal) {
 	measured, failed := s.tally(kept)
 	for _, p := range points {
 		if label := s.Space.Text(p); measured[label] == 0 && failed[label] < mostFailed {

@@ -17,7 +17,7 @@ import (
 // OutcomeOf derives the outcome of a trial from its run directory. It returns an error if nothing was measured, with
 // one exception: a worker that ran out of heap before the first step is a FAIL of the configuration. A verdict of
 // LIMITED becomes FAIL if a setting of the space relieves that limiter, since the search is then meant to change it.
-func (s *Study) OutcomeOf(run *runstore.Run) (Outcome, error) {
+func (s *Search) OutcomeOf(run *runstore.Run) (Outcome, error) {
 	t := run.Trials[0]
 	if len(t.Steps) == 0 {
 		if ranOutOfHeap(filepath.Join(t.Dir, runstore.LogsDir)) {
@@ -58,7 +58,7 @@ func measured(step runstore.Step, figure tuning.GoalFigure, statistic tuning.Sta
 }
 
 // relieved reports whether some setting of the space helps against a limiter.
-func (s *Study) relieved(l tuning.Limiter) bool {
+func (s *Search) relieved(l tuning.Limiter) bool {
 	return slices.ContainsFunc(s.Space.Settings, func(each optimize.Setting) bool {
 		return slices.Contains(each.Relieves, l)
 	})
@@ -67,7 +67,7 @@ func (s *Study) relieved(l tuning.Limiter) bool {
 // noise returns the relative standard deviation of the trial's latency: the one of the search file, or the trial's own
 // if that is larger. The trial's own is the standard error of the mean filter latency over the slices of its step. One
 // trial cannot show how launches differ, so a quiet trial without a stated noise returns Unknown.
-func (s *Study) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
+func (s *Search) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
 	stated := tuning.Unknown
 	if s.File.Noise != nil {
 		stated = tuning.Figure(*s.File.Noise)
@@ -117,7 +117,7 @@ type Used struct {
 }
 
 // Used is of the trials that are kept of a configuration.
-func (s *Study) Used(kept []Kept, p optimize.Point) Used {
+func (s *Search) Used(kept []Kept, p optimize.Point) Used {
 	var cores, records, idle []tuning.Figure
 	for _, k := range kept {
 		if at, found := s.Space.At(k.Settings); found && k.Outcome != nil && slices.Equal(at, p) {

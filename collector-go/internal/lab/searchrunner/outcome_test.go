@@ -15,7 +15,7 @@ import (
 )
 
 // measuredRun is a run with one step, or with none.
-func measuredRun(t *testing.T, s *Study, step *runstore.Step) *runstore.Run {
+func measuredRun(t *testing.T, s *Search, step *runstore.Step) *runstore.Run {
 	t.Helper()
 	p := optimize.Point{0, 0}
 	plan := s.Plan(Order{Number: 1, Point: p, Label: s.Space.Text(p)})

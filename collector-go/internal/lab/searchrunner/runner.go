@@ -40,7 +40,7 @@ type Progress interface {
 // them. Several failures in a row stop the Runner, because then the cluster is broken and not the configurations; the
 // outcomes of these trials are removed, so that they run again later.
 type Runner struct {
-	study    *Study
+	search   *Search
 	dir      string
 	engine   Engine
 	progress Progress
@@ -61,13 +61,13 @@ const mostFailing = 3
 
 // NewRunner continues from a directory, which it creates if necessary. It refuses a directory whose trials were run
 // with another target, load or launch (terms.json), because their figures cannot be compared.
-func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Runner, error) {
-	r := &Runner{study: study, dir: dir, engine: engine, progress: progress, now: time.Now}
+func NewRunner(search *Search, dir string, engine Engine, progress Progress) (*Runner, error) {
+	r := &Runner{search: search, dir: dir, engine: engine, progress: progress, now: time.Now}
 	if err := os.MkdirAll(filepath.Join(dir, TrialsDir), 0o755); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, TermsFile)); errors.Is(err, os.ErrNotExist) {
-		terms, err := study.termsText()
+		terms, err := search.termsText()
 		if err == nil {
 			err = write(dir, TermsFile, terms)
 		}
@@ -76,18 +76,18 @@ func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Run
 		}
 	}
 	var err error
-	r.kept, err = study.Load(dir)
+	r.kept, err = search.Load(dir)
 	return r, err
 }
 
-// Finished are the trials that have an outcome and are of the study's space, in their order.
-func (r *Runner) Finished() []optimize.Trial { return r.study.Finished(r.kept) }
+// Finished are the trials that have an outcome and are of the search's space, in their order.
+func (r *Runner) Finished() []optimize.Trial { return r.search.Finished(r.kept) }
 
 // Used is what the trials of a configuration used.
-func (r *Runner) Used(p optimize.Point) Used { return r.study.Used(r.kept, p) }
+func (r *Runner) Used(p optimize.Point) Used { return r.search.Used(r.kept, p) }
 
 // Left is how many of the points a grid still lacks.
-func (r *Runner) Left(points []optimize.Point) int { return len(r.study.GridLeft(points, r.kept)) }
+func (r *Runner) Left(points []optimize.Point) int { return len(r.search.GridLeft(points, r.kept)) }
 
 // Search runs what a search proposes until it is at its end. An error is ctx's cause, ErrTime, or that nothing can be
 // measured; what was is kept.
@@ -98,7 +98,7 @@ func (r *Runner) Search(ctx context.Context, s *optimize.Search) error {
 // Grid runs each of the points once, those that could not be measured twice at most. Its errors are those of Search.
 func (r *Runner) Grid(ctx context.Context, points []optimize.Point) error {
 	return r.run(ctx, func() (optimize.Proposal, bool, error) {
-		if left := r.study.GridLeft(points, r.kept); len(left) > 0 {
+		if left := r.search.GridLeft(points, r.kept); len(left) > 0 {
 			return left[0], true, nil
 		}
 		return optimize.Proposal{}, false, nil
@@ -117,8 +117,8 @@ func (r *Runner) run(ctx context.Context, next func() (optimize.Proposal, bool, 
 		if err := r.begin(ctx); err != nil {
 			return err
 		}
-		label := r.study.Space.Text(p.Point)
-		k := Kept{Number: r.lastNumber() + 1, Attempt: p.Attempt, Why: p.Why, Settings: r.study.Space.Texts(p.Point)}
+		label := r.search.Space.Text(p.Point)
+		k := Kept{Number: r.lastNumber() + 1, Attempt: p.Attempt, Why: p.Why, Settings: r.search.Space.Texts(p.Point)}
 		k.Dir = dirOf(r.dir, k.Number, label)
 		if err := k.save(); err != nil {
 			return err
@@ -134,14 +134,14 @@ func (r *Runner) run(ctx context.Context, next func() (optimize.Proposal, bool, 
 // again repeats the trials that were cut off, before any new one. The search would otherwise propose without them.
 func (r *Runner) again(ctx context.Context) error {
 	for i, k := range r.kept {
-		p, found := r.study.Space.At(k.Settings)
+		p, found := r.search.Space.At(k.Settings)
 		if k.Outcome != nil || !found {
 			continue
 		}
 		if err := r.begin(ctx); err != nil {
 			return err
 		}
-		r.progress.Say("trial %d: %s was cut off, and is played again", k.Number, r.study.Space.Text(p))
+		r.progress.Say("trial %d: %s was cut off, and is played again", k.Number, r.search.Space.Text(p))
 		if err := r.play(ctx, i, p); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (r *Runner) lastNumber() int {
 func (r *Runner) play(ctx context.Context, i int, p optimize.Point) error {
 	k := &r.kept[i]
 	began := r.now()
-	outcome, err := r.engine.Play(ctx, Order{Number: k.Number, Point: p, Label: r.study.Space.Text(p), Dir: k.Dir})
+	outcome, err := r.engine.Play(ctx, Order{Number: k.Number, Point: p, Label: r.search.Space.Text(p), Dir: k.Dir})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -210,9 +210,9 @@ func (r *Runner) forget() (err error) {
 // record writes what was found as a space given as data.
 func (r *Runner) record() error {
 	trials := r.Finished()
-	source := fmt.Sprintf("%d trials of %s on a cluster, kept in %s", len(trials), filepath.Base(r.study.File.Path()),
+	source := fmt.Sprintf("%d trials of %s on a cluster, kept in %s", len(trials), filepath.Base(r.search.File.Path()),
 		r.dir)
-	return write(r.dir, SpaceFile, r.study.File.Recorded(source, trials))
+	return write(r.dir, SpaceFile, r.search.File.Recorded(source, trials))
 }
 
 func (o Outcome) figures() (text string) {

@@ -45,8 +45,8 @@ launch:
   slice_width: 5s
 `
 
-// opened is a study of two texts, as if they were read from a directory.
-func opened(t *testing.T, searched, experimented string) (*Study, error) {
+// opened is a search of two texts, as if they were read from a directory.
+func opened(t *testing.T, searched, experimented string) (*Search, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"search.yaml": searched, "trial.yaml": experimented,
@@ -58,13 +58,13 @@ func opened(t *testing.T, searched, experimented string) (*Study, error) {
 	return Open(file)
 }
 
-func open(t *testing.T) *Study {
+func open(t *testing.T) *Search {
 	s, err := opened(t, searched, experimented)
 	require.NoError(t, err)
 	return s
 }
 
-func search(t *testing.T, s *Study) *optimize.Search {
+func search(t *testing.T, s *Search) *optimize.Search {
 	found, err := optimize.New(s.Space, s.File.OptimizeTarget(), s.File.Options())
 	require.NoError(t, err)
 	return found
@@ -111,7 +111,7 @@ func (s *said) Say(format string, args ...any) {
 	}
 }
 
-func runner(t *testing.T, s *Study, dir string, c *cluster, say *said) *Runner {
+func runner(t *testing.T, s *Search, dir string, c *cluster, say *said) *Runner {
 	t.Helper()
 	c.space = s.Space
 	r, err := NewRunner(s, dir, c, say)
@@ -120,8 +120,8 @@ func runner(t *testing.T, s *Study, dir string, c *cluster, say *said) *Runner {
 	return r
 }
 
-// whole is a search that nothing interrupted.
-func whole(t *testing.T, s *Study) (*Runner, []string) {
+// complete is a search that nothing interrupted.
+func complete(t *testing.T, s *Search) (*Runner, []string) {
 	c := &cluster{}
 	r := runner(t, s, t.TempDir(), c, &said{})
 	require.NoError(t, r.Search(t.Context(), search(t, s)))
@@ -130,7 +130,7 @@ func whole(t *testing.T, s *Study) (*Runner, []string) {
 
 func TestASearchIsRunToItsProof(t *testing.T) {
 	s := open(t)
-	r, played := whole(t, s)
+	r, played := complete(t, s)
 	result, err := search(t, s).Result(r.Finished())
 	require.NoError(t, err)
 	assert.True(t, result.Proven)
@@ -152,7 +152,7 @@ func TestASearchIsRunToItsProof(t *testing.T) {
 // way again.
 func TestAKilledSearchGoesOn(t *testing.T) {
 	s := open(t)
-	_, expected := whole(t, s)
+	_, expected := complete(t, s)
 	require.Greater(t, len(expected), 3)
 	for _, during := range []bool{true, false} {
 		for at := 1; at < len(expected); at++ {

@@ -40,9 +40,9 @@ func (s statedTotal) holds() bool { return sameRounded(s.stated, s.computed) }
 // another that is larger than its sum is wrong rather than partial. A total below its sum is always wrong, since no row
 // is negative.
 func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
-	whole := false
+	complete := false
 	for _, t := range totals {
-		whole = whole || t.known() && t.holds() && !t.lacking
+		complete = complete || t.known() && t.holds() && !t.lacking
 	}
 	for _, t := range totals {
 		if !t.known() {
@@ -57,7 +57,7 @@ func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
 		switch {
 		case t.stated < t.computed:
 			f.Verdict, f.Reason = Wrong, "the rows add up to more"
-		case whole && !t.lacking:
+		case complete && !t.lacking:
 			f.Verdict, f.Reason = Wrong, "the rows are all there, as another total shows, and add up to less"
 		case t.lacking:
 			f.Verdict, f.Reason = Partial, "the rows leave out a part, such as off-heap memory, and add up to less"

@@ -38,7 +38,7 @@ func DiffSettings(before, after map[string]string) []Change {
 	for _, key := range slices.Compact(keys) {
 		was, had := before[key]
 		is, has := after[key]
-		if had == has && alike(key, was, is) {
+		if had == has && sameValue(key, was, is) {
 			continue
 		}
 		c := Change{Key: key, Variable: VariableOf(key)}

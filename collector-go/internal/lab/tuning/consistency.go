@@ -18,8 +18,8 @@ var scatters = map[string]scatter{
 	BusyByOthers:   {points: 5},
 }
 
-// alike reports whether two values of a key are the same, as far as anybody can measure.
-func alike(key, a, b string) bool {
+// sameValue reports whether two values of a key are the same, as far as anybody can measure.
+func sameValue(key, a, b string) bool {
 	s, measured := scatters[key]
 	if a == b || !measured {
 		return a == b

@@ -32,8 +32,8 @@ func Correlate(x, y []Figure, confidence float64) Estimate {
 		e.Value, e.Note = Unknown, "one of them stands still"
 		return e
 	}
-	alike := math.Max(0, neighbours(a)) * math.Max(0, neighbours(b))
-	pairs := float64(len(a)) * (1 - alike) / (1 + alike)
+	autocorrelation := math.Max(0, neighbours(a)) * math.Max(0, neighbours(b))
+	pairs := float64(len(a)) * (1 - autocorrelation) / (1 + autocorrelation)
 	if pairs <= 4 || math.Abs(float64(e.Value)) >= 1 {
 		e.Note = fmt.Sprintf("%d slices, worth %s independent ones: too few for an interval", len(a),
 			Digits(Figure(pairs)))

@@ -10,11 +10,11 @@ import (
 
 // Two figures that share a cause, each resembling its neighbours: their correlation is 0.6.
 func TestTheIntervalOfACorrelationHoldsTheTruth(t *testing.T) {
-	for _, alike := range []float64{0, 0.5} {
+	for _, autocorrelation := range []float64{0, 0.5} {
 		covered := 0
 		for seed := range uint64(seeds) {
 			random := rand.New(rand.NewPCG(seed, 31))
-			cause, other := series(random, 60, 0, alike), series(random, 60, 0, alike)
+			cause, other := series(random, 60, 0, autocorrelation), series(random, 60, 0, autocorrelation)
 			y := make([]Figure, len(cause))
 			for i := range y {
 				y[i] = 0.6*cause[i] + 0.8*other[i]
@@ -22,7 +22,7 @@ func TestTheIntervalOfACorrelationHoldsTheTruth(t *testing.T) {
 			e := Correlate(cause, y, 0.95)
 			covered += holds(e.Low, e.High, 0.6)
 		}
-		assert.InDelta(t, 940, covered, 35, "neighbours alike by %g: held in %d of %d", alike, covered, seeds)
+		assert.InDelta(t, 940, covered, 35, "neighbours correlated by %g: held in %d of %d", autocorrelation, covered, seeds)
 	}
 }
 

@@ -16,16 +16,16 @@ type Evidence struct {
 	FromMs   int64  `json:"from_ms"`
 	ToMs     int64  `json:"to_ms"`
 
-	Queries   QueryEvidence      `json:"queries"`
-	Bolts     []BoltEvidence     `json:"bolts"`
-	GC        GCEvidence         `json:"gc"`
-	Spout     SpoutEvidence      `json:"spout"`
-	Source    SourceEvidence     `json:"source"`
-	Supply    SourceRateEvidence `json:"supply"`
-	Client    ClientEvidence     `json:"client"`
-	Host      HostEvidence       `json:"host"`
-	Collector CollectorEvidence  `json:"collector"`
-	Workers   WorkerEvidence     `json:"workers"`
+	Queries    QueryEvidence      `json:"queries"`
+	Bolts      []BoltEvidence     `json:"bolts"`
+	GC         GCEvidence         `json:"gc"`
+	Spout      SpoutEvidence      `json:"spout"`
+	Source     SourceEvidence     `json:"source"`
+	SourceRate SourceRateEvidence `json:"supply"`
+	Client     ClientEvidence     `json:"client"`
+	Host       HostEvidence       `json:"host"`
+	Collector  CollectorEvidence  `json:"collector"`
+	Workers    WorkerEvidence     `json:"workers"`
 
 	// Notes say what could not be read and why.
 	Notes []string `json:"notes"`
@@ -232,9 +232,9 @@ func NoEvidence() Evidence {
 			CompleteLatencyMs: u},
 		Source: SourceEvidence{Partitions: u, RecordsPerSecond: u, BytesPerSecond: u, LagStart: u, LagEnd: u,
 			LagGrowth: u},
-		Supply: SourceRateEvidence{AskedPerSecond: u, MadePerSecond: u},
-		Client: ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
-		Host:   HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
+		SourceRate: SourceRateEvidence{AskedPerSecond: u, MadePerSecond: u},
+		Client:     ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
+		Host:       HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
 		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u,
 			DroppedSamples: u},
 		Workers: WorkerEvidence{Workers: u, Expected: u, Silent: u, Restarts: u, CPUCores: u},

@@ -50,8 +50,8 @@ func Limit(e Evidence) Limitation {
 	if e.Workers.Silent.Known() && e.Workers.Expected.Known() {
 		l.findings = append(l.findings, silenceRule(e))
 	}
-	if e.Supply.known() { // who runs no source of ours knows nothing of it, and lacks nothing
-		l.findings = append(l.findings, supplyRule(e))
+	if e.SourceRate.known() { // who runs no source of ours knows nothing of it, and lacks nothing
+		l.findings = append(l.findings, sourceRateRule(e))
 	}
 	l.explain()
 	return l.conclude()
@@ -124,7 +124,7 @@ func (l *limiting) explain() {
 			l.follows(source, "records wait because of "+slow)
 		}
 	}
-	l.explainSupply(slow)
+	l.explainSourceRate(slow)
 }
 
 // covered reports whether the bolt's busy time was spent on a processor, as far as its workers' CPU shows.

@@ -183,7 +183,7 @@ func sourceRule(e Evidence) LimiterFinding {
 		return finding(limiter, NotReached, numbers, "the record source keeps up at %s records/s",
 			Digits(s.RecordsPerSecond))
 	}
-	behind := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth),
+	lag := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth),
 		Digits(s.RecordsPerSecond))
 	switch {
 	case s.Partitions.Known():
@@ -192,11 +192,11 @@ func sourceRule(e Evidence) LimiterFinding {
 			so = "more spouts would have nothing to read"
 		}
 		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that %s",
-			behind, figureText(e.Spout.Executors), figureText(s.Partitions), so)
+			lag, figureText(e.Spout.Executors), figureText(s.Partitions), so)
 	case s.Kind == SourceGenerator:
-		return finding(limiter, Reached, numbers, "%s", behind)
+		return finding(limiter, Reached, numbers, "%s", lag)
 	}
-	return finding(limiter, NotKnown, numbers, "%s, and how many Kafka partitions there are is not known", behind)
+	return finding(limiter, NotKnown, numbers, "%s, and how many Kafka partitions there are is not known", lag)
 }
 
 // endpointRule looks for queries that were submitted and never ran.

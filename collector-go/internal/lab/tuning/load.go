@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Demand is what a topology is to be sized for.
-type Demand struct {
+// TargetLoad is what a topology is to be sized for.
+type TargetLoad struct {
 	RecordsPerS float64    `json:"records_per_s"`
 	Queries     int        `json:"queries"`
 	Goals       QueryGoals `json:"-"`
@@ -42,7 +42,7 @@ func (o OutOfRange) Error() string {
 // checkRange refuses what was not measured, unless the demand allows it.
 func (z *sizer) checkRange() error {
 	if z.queries != nil {
-		least, most, err := z.queries.heldRange()
+		least, most, err := z.queries.okRange()
 		if err != nil {
 			return err
 		}
@@ -64,16 +64,16 @@ func (z *sizer) checkRange() error {
 // capacity is what holds the queries with their headroom.
 func (z *sizer) capacity() float64 { return float64(z.Queries) / (1 - z.Goals.Headroom) }
 
-// heldRange is from the fewest queries that were judged to the most that were held.
-func (q *Queries) heldRange() (least, most float64, err error) {
+// okRange is from the fewest queries that were judged to the most that were held.
+func (q *Queries) okRange() (least, most float64, err error) {
 	least, most = math.Inf(1), math.Inf(-1)
-	judged, above := 0, 0
+	decided, above := 0, 0
 	for _, row := range q.Rows {
 		for _, p := range row.Points {
 			if !p.Verdict.judges() {
 				continue
 			}
-			judged++
+			decided++
 			least = min(least, float64(p.Queries))
 			if p.LatencyMs > q.LimitMs {
 				above++
@@ -86,7 +86,7 @@ func (q *Queries) heldRange() (least, most float64, err error) {
 	switch {
 	case !math.IsInf(most, -1):
 		return least, most, nil
-	case judged > 0 && judged == above:
+	case decided > 0 && decided == above:
 		return 0, 0, fmt.Errorf(
 			"every measured point is above the limit of %g ms: no configuration is known to hold any query",
 			float64(q.LimitMs))

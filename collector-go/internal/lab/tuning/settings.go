@@ -45,7 +45,7 @@ func prefixOf(component string, all []Component) (string, bool) {
 		if _, before := componentNamed("dataspout", all); before {
 			return "bullet.topology.dsl.bolt", true
 		}
-		if _, behind := componentNamed("datasourcebolt", all); behind {
+		if _, brokered := componentNamed("datasourcebolt", all); brokered {
 			return "bullet.topology.dsl.spout", true
 		}
 		return "bullet.topology.bullet.spout", true

@@ -18,7 +18,7 @@ type Setting struct {
 	High   Figure `json:"high"`
 	Reason string `json:"reason"`
 
-	whole bool
+	integer bool
 }
 
 // Sizing is a configuration for a demand.
@@ -49,7 +49,7 @@ type Sizing struct {
 
 // sizer holds what a sizing is made from.
 type sizer struct {
-	Demand
+	TargetLoad
 	evidence Measurements
 	volumes  []Volume
 	queries  *Queries
@@ -65,14 +65,14 @@ type sizer struct {
 // to that of the query test. The larger of the two requirements is taken.
 //
 // Outside and Notes list everything that goes beyond the measurements. A sizing without them would be trusted too far.
-func Size(d Demand, e Measurements) (*Sizing, error) {
+func Size(d TargetLoad, e Measurements) (*Sizing, error) {
 	if !(d.RecordsPerS > 0) || math.IsInf(d.RecordsPerS, 0) || d.Queries < 0 {
 		return nil, errors.New("the records per second must be a positive number, and the queries at least 0")
 	}
 	if err := d.Machine.check(); err != nil {
 		return nil, err
 	}
-	z := &sizer{Demand: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries,
+	z := &sizer{TargetLoad: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries,
 		Class:   cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),
 		LimitMs: Figure(d.Goals.LimitMs), Headroom: Figure(d.Goals.Headroom), Machine: d.Machine,
 		Confidence: d.Goals.Confidence,
@@ -160,8 +160,8 @@ func (z *sizer) settings() {
 		case !known:
 			unknown = append(unknown, fmt.Sprintf("%s, %d instances", c.Name, c.Parallelism))
 		case plainName(c.Name) == filterBolt:
-			need, reason := z.largerNeed()
-			z.component(prefix, c, need, reason, copied)
+			required, reason := z.largerRequirement()
+			z.component(prefix, c, required, reason, copied)
 		default:
 			z.component(prefix, c, z.parallelism(plainName(c.Name)), "parallelism over records/s", copied)
 		}
@@ -186,8 +186,8 @@ func (z *sizer) filterAlone() {
 	if !found {
 		c = Component{CPUCoresEach: Unknown, CPUCoresTotal: Unknown, OnHeapMiB: Unknown, OffHeapMiB: Unknown}
 	}
-	need, reason := z.largerNeed()
-	z.component("bullet.topology.filter.bolt", c, need, reason, "as in "+z.othersFrom())
+	required, reason := z.largerRequirement()
+	z.component("bullet.topology.filter.bolt", c, required, reason, "as in "+z.othersFrom())
 	if len(z.volumes) > 0 {
 		z.note("the table of volumes has no components, so only filter bolts are sized; spouts are not")
 	}
@@ -221,7 +221,7 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 	}
 	if key := parallelismOf(prefix); key != "" {
 		z.s.Settings = append(z.s.Settings, Setting{Key: key, Value: instances, Low: parallelism.Low,
-			High: parallelism.High, Reason: reason, whole: true})
+			High: parallelism.High, Reason: reason, integer: true})
 	}
 	if prefix == ackers {
 		return // their CPU and heap are one setting of Storm's for all
@@ -285,23 +285,23 @@ func (z *sizer) total() {
 // overBolts is what the query test's configurations asked for, at as many filter bolts as are needed: its interval is
 // that of the bolts.
 func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
-	need := z.s.FilterBoltsForQueries
+	required := z.s.FilterBoltsForQueries
 	var known []QueryRow
 	for _, r := range z.queries.Rows {
 		if figure(r).Known() {
 			known = append(known, r)
 		}
 	}
-	if len(known) == 0 || len(known) == 1 && need.Value != Figure(known[0].FilterBolts) {
+	if len(known) == 0 || len(known) == 1 && required.Value != Figure(known[0].FilterBolts) {
 		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration implies no other"}
 	}
 	base := known[0]
 	for _, r := range known {
-		if Figure(r.FilterBolts) <= need.Value {
+		if Figure(r.FilterBolts) <= required.Value {
 			base = r
 		}
 	}
 	each := z.perFilterBolt(figure)
 	at := func(bolts Figure) Figure { return figure(base) + each*(bolts-Figure(base.FilterBolts)) }
-	return Estimate{Value: at(need.Value), Low: at(need.Low), High: at(need.High)}
+	return Estimate{Value: at(required.Value), Low: at(required.Low), High: at(required.High)}
 }

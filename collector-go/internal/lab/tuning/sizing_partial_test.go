@@ -14,7 +14,7 @@ import (
 func TestSizeFromVolumesAlone(t *testing.T) {
 	e := evidence()
 	e.Points, e.Others = nil, nil
-	s, err := tuning.Size(demand(8000, 160), e)
+	s, err := tuning.Size(targetLoad(8000, 160), e)
 	require.NoError(t, err)
 	got := settingsOf(t, s)
 	assert.EqualValues(t, 8, got["bullet.topology.bullet.spout.parallelism"])
@@ -32,7 +32,7 @@ func TestSizeFromQueriesAlone(t *testing.T) {
 	filter := tuning.Component{Name: "FilterBolt", Parallelism: 32, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown,
 		OnHeapMiB: 512, OffHeapMiB: 128, TotalMemoryMiB: tuning.Unknown}
 	e.Others = append(e.Others, filter)
-	s, err := tuning.Size(demand(4000, 160), e)
+	s, err := tuning.Size(targetLoad(4000, 160), e)
 	require.NoError(t, err)
 	got := settingsOf(t, s)
 	assert.EqualValues(t, 20, got["bullet.topology.filter.bolt.parallelism"],
@@ -44,7 +44,7 @@ func TestSizeFromQueriesAlone(t *testing.T) {
 	assert.Contains(t, s.YAML(), "# Note: what more records ask for is not known")
 	assert.Contains(t, s.YAML(), "as in this run, which no fit moves")
 
-	d := demand(4000, 160)
+	d := targetLoad(4000, 160)
 	d.QueryTestRecordsPerS = tuning.Unknown
 	_, err = tuning.Size(d, e)
 	assert.ErrorContains(t, err, "the record rate at which the queries were measured is not known")
@@ -56,20 +56,20 @@ func TestOneConfigurationThatHeldAllVolumes(t *testing.T) {
 	for i := range e.Volumes {
 		e.Volumes[i].TotalCPUCores, e.Volumes[i].TotalMemoryMiB, e.Volumes[i].Component.Parallelism = 10, 640, 4
 	}
-	s, err := tuning.Size(demand(8000, 160), e)
+	s, err := tuning.Size(targetLoad(8000, 160), e)
 	require.NoError(t, err)
 	assert.Contains(t, s.YAML(),
 		"one configuration held all 4 measured volumes: an interval of no width says that nothing else was needed up to 32,000 records/s")
-	several, err := tuning.Size(demand(8000, 160), evidence())
+	several, err := tuning.Size(targetLoad(8000, 160), evidence())
 	require.NoError(t, err)
 	assert.NotContains(t, several.YAML(), "one configuration held all")
 }
 
 // What leaves a fifth of the smallest measured capacity free is inside of the measurements.
 func TestTheHeadroomBelowTheFewestMeasuredQueriesIsMeasured(t *testing.T) {
-	_, err := tuning.Size(demand(8000, 56), evidence())
+	_, err := tuning.Size(targetLoad(8000, 56), evidence())
 	require.NoError(t, err, "56 of 70, the fewest")
-	_, err = tuning.Size(demand(8000, 55), evidence())
+	_, err = tuning.Size(targetLoad(8000, 55), evidence())
 	assert.ErrorContains(t, err, "below the least")
 }
 
@@ -103,7 +103,7 @@ func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 					e.Volumes = append(e.Volumes, row)
 				}
 			}
-			s, err := tuning.Size(demand(8000, 100), e)
+			s, err := tuning.Size(targetLoad(8000, 100), e)
 			require.NoError(t, err)
 			got := settingsOf(t, s)
 			for _, key := range c.want {
@@ -130,7 +130,7 @@ func TestFilterBoltsAreSizedOnce(t *testing.T) {
 	}
 	e.Others = append(e.Others, tuning.Component{Name: "Filter bolt", Parallelism: 128, CPUCoresEach: 1,
 		CPUCoresTotal: tuning.Unknown, OnHeapMiB: 384, OffHeapMiB: 192, TotalMemoryMiB: tuning.Unknown})
-	s, err := tuning.Size(demand(8000, 100), e)
+	s, err := tuning.Size(targetLoad(8000, 100), e)
 	require.NoError(t, err)
 	assert.EqualValues(t, 384, settingsOf(t, s)["bullet.topology.filter.bolt.memory.on.heap.load"])
 }

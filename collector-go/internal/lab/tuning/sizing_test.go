@@ -42,9 +42,10 @@ func evidence() tuning.Measurements {
 	return e
 }
 
-func demand(records float64, queries int) tuning.Demand {
-	return tuning.Demand{RecordsPerS: records, Queries: queries, Goals: tuning.QueryGoals{LimitMs: 200, Headroom: 0.2,
-		Confidence: 0.95},
+func targetLoad(records float64, queries int) tuning.TargetLoad {
+	return tuning.TargetLoad{RecordsPerS: records, Queries: queries,
+		Goals: tuning.QueryGoals{LimitMs: 200, Headroom: 0.2,
+			Confidence: 0.95},
 		QueryTestRecordsPerS: 4000, Machine: tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown}}
 }
 
@@ -57,7 +58,7 @@ func settingsOf(t *testing.T, s *tuning.Sizing) map[string]any {
 }
 
 func TestSizeFollowsTheFits(t *testing.T) {
-	s, err := tuning.Size(demand(8000, 160), evidence())
+	s, err := tuning.Size(targetLoad(8000, 160), evidence())
 	require.NoError(t, err)
 	got := settingsOf(t, s)
 	assert.EqualValues(t, 8, got["bullet.topology.bullet.spout.parallelism"])
@@ -75,7 +76,7 @@ func TestSizeFollowsTheFits(t *testing.T) {
 	assert.Equal(t, 2, s.Machines)
 	assert.Contains(t, s.YAML(), "for the queries; records/s alone ask for 16")
 
-	few, err := tuning.Size(demand(8000, 70), evidence())
+	few, err := tuning.Size(targetLoad(8000, 70), evidence())
 	require.NoError(t, err)
 	assert.EqualValues(t, 17, settingsOf(t, few)["bullet.topology.filter.bolt.parallelism"],
 		"70 of the 87.5 are held by 8.6 bolts, twice that at 8,000")
@@ -83,7 +84,7 @@ func TestSizeFollowsTheFits(t *testing.T) {
 
 // Twice the records ask for twice the bolts, with and without the rate of the query test being known.
 func TestSizeGrowsWithTheRecords(t *testing.T) {
-	d := demand(4000, 200)
+	d := targetLoad(4000, 200)
 	one, err := tuning.Size(d, evidence())
 	require.NoError(t, err)
 	d.RecordsPerS, d.QueryTestRecordsPerS = 16_000, tuning.Unknown
@@ -109,7 +110,7 @@ func TestSizeOutsideOfTheMeasurements(t *testing.T) {
 		"both":          {48_000, 400, []string{"400 queries", "48,000 records/s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := demand(c.records, c.queries)
+			d := targetLoad(c.records, c.queries)
 			_, err := tuning.Size(d, evidence())
 			var outside tuning.OutOfRange
 			require.ErrorAs(t, err, &outside)
@@ -131,16 +132,16 @@ func TestSizeWithoutAFit(t *testing.T) {
 	for i := range e.Points {
 		e.Points[i].LatencyMs = 10 // nothing ever failed
 	}
-	s, err := tuning.Size(demand(4000, 160), e)
+	s, err := tuning.Size(targetLoad(4000, 160), e)
 	require.NoError(t, err)
 	assert.EqualValues(t, 24, s.FilterBoltsForQueries.Value, "the smallest that held 200")
 	assert.Contains(t, strings.Join(s.Notes, "\n"), "bounds alone have no slope")
-	_, err = tuning.Size(demand(4000, 300), e)
+	_, err = tuning.Size(targetLoad(4000, 300), e)
 	assert.ErrorContains(t, err, "no measured configuration held 375 queries")
 	for i := range e.Points {
 		e.Points[i].LatencyMs = 1000
 	}
-	_, err = tuning.Size(demand(4000, 160), e)
+	_, err = tuning.Size(targetLoad(4000, 160), e)
 	assert.ErrorContains(t, err, "every measured point is above the limit of 200 ms")
 }
 
@@ -156,7 +157,7 @@ func TestSizeWritesBulletsSettings(t *testing.T) {
 		e.Others = append(e.Others, tuning.Component{Name: name, Parallelism: 1, CPUCoresEach: 1,
 			CPUCoresTotal: tuning.Unknown, OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown})
 	}
-	s, err := tuning.Size(demand(8000, 100), e)
+	s, err := tuning.Size(targetLoad(8000, 100), e)
 	require.NoError(t, err)
 	require.Greater(t, len(s.Settings), 30)
 	for _, setting := range s.Settings {
@@ -165,19 +166,19 @@ func TestSizeWritesBulletsSettings(t *testing.T) {
 }
 
 func TestSizeRefusesNonsense(t *testing.T) {
-	for name, spoil := range map[string]func(*tuning.Demand){
-		"records":  func(d *tuning.Demand) { d.RecordsPerS = nan },
-		"queries":  func(d *tuning.Demand) { d.Queries = -1 },
-		"headroom": func(d *tuning.Demand) { d.Goals.Headroom = 1 },
-		"machine":  func(d *tuning.Demand) { d.Machine.CPUCores = 0 },
+	for name, spoil := range map[string]func(*tuning.TargetLoad){
+		"records":  func(d *tuning.TargetLoad) { d.RecordsPerS = nan },
+		"queries":  func(d *tuning.TargetLoad) { d.Queries = -1 },
+		"headroom": func(d *tuning.TargetLoad) { d.Goals.Headroom = 1 },
+		"machine":  func(d *tuning.TargetLoad) { d.Machine.CPUCores = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := demand(8000, 100)
+			d := targetLoad(8000, 100)
 			spoil(&d)
 			_, err := tuning.Size(d, evidence())
 			assert.Error(t, err)
 		})
 	}
-	_, err := tuning.Size(demand(8000, 100), tuning.Measurements{})
+	_, err := tuning.Size(targetLoad(8000, 100), tuning.Measurements{})
 	assert.Error(t, err, "no evidence")
 }

@@ -18,8 +18,8 @@ type SourceRateEvidence struct {
 
 // Bounds of what counts as short.
 const (
-	// supplyBound is the least share of the records asked for that must be made.
-	supplyBound = 0.9
+	// leastSourceRate is the least share of the records asked for that must be made.
+	leastSourceRate = 0.9
 	// leastShort is how many records must be lacking at least: of a few, one more or less at the step's ends is a large
 	// share.
 	leastShort = 10
@@ -27,9 +27,9 @@ const (
 
 func (s SourceRateEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerSecond.Known() }
 
-// supplyRule compares what was made with what was asked for.
-func supplyRule(e Evidence) LimiterFinding {
-	s := e.Supply
+// sourceRateRule compares what was made with what was asked for.
+func sourceRateRule(e Evidence) LimiterFinding {
+	s := e.SourceRate
 	share := s.MadePerSecond / s.AskedPerSecond
 	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"},
 		{"share", share, "ratio"}}
@@ -52,17 +52,17 @@ func supplyRule(e Evidence) LimiterFinding {
 
 // short reports whether a rate is too little of what was asked for.
 func (e Evidence) short(perSecond Figure) bool {
-	asked, seconds := e.Supply.AskedPerSecond, Figure(e.ToMs-e.FromMs)/1000
-	return perSecond < supplyBound*asked && (asked-perSecond)*seconds >= leastShort
+	asked, seconds := e.SourceRate.AskedPerSecond, Figure(e.ToMs-e.FromMs)/1000
+	return perSecond < leastSourceRate*asked && (asked-perSecond)*seconds >= leastShort
 }
 
-// explainSupply takes a shortage for a consequence where something else is why: what holds the topology up, of its own
-// source and of what it reads from Kafka; of what producers make beside Kafka the host's processors alone.
-func (l *limiting) explainSupply(busy string) {
+// explainSourceRate takes a shortage for a consequence where something else is why: what holds the topology up, of its
+// own source and of what it reads from Kafka; of what producers make beside Kafka the host's processors alone.
+func (l *limiting) explainSourceRate(busy string) {
 	switch {
 	case l.reached(LimitedByHost):
 		l.follows(LimitedByRecordSource, "the host left it no processor")
-	case l.evidence.Source.Kind == SourceKafka && l.evidence.short(l.evidence.Supply.MadePerSecond):
+	case l.evidence.Source.Kind == SourceKafka && l.evidence.short(l.evidence.SourceRate.MadePerSecond):
 	case busy != "":
 		l.follows(LimitedByRecordSource, "the topology takes no more because of "+busy)
 	case l.reached(LimitedBySpouts, LimitedByPartitions):

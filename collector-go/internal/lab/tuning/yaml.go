@@ -48,7 +48,7 @@ func (s *Sizing) MachinesText() string {
 }
 
 func (s Setting) text() string {
-	if s.whole {
+	if s.integer {
 		return strconv.FormatFloat(s.Value, 'f', 0, 64)
 	}
 	text := strconv.FormatFloat(s.Value, 'f', -1, 64)
@@ -67,7 +67,7 @@ func (s Setting) comment() string {
 		parts = append(parts, fmt.Sprintf("at least %.0f, not bounded from above", math.Floor(float64(s.Low))))
 	case s.High.Known():
 		parts = append(parts, fmt.Sprintf("at most %.0f", math.Ceil(float64(s.High))))
-	case s.whole && !strings.HasPrefix(s.Reason, "as "):
+	case s.integer && !strings.HasPrefix(s.Reason, "as "):
 		parts = append(parts, "interval unknown")
 	}
 	if s.Reason != "" {

@@ -1,5 +1,5 @@
 // Package stormconfig knows which settings a topology needs so that its metrics are exported, for each version of Storm
-// and Bullet, and the reason for each setting. The command "storm snippet" prints its result, a Snippet.
+// and Bullet, and the reason for each setting. The command "storm snippet" prints its result, a SettingsFile.
 //
 // It must not read files or ask a cluster: versions and addresses go in as values, and lines come out. Start with For.
 package stormconfig
@@ -18,7 +18,7 @@ const (
 	emptyMap    = "java.util.Collections$EmptyMap"
 )
 
-// Request describes the topology for which a Snippet is made.
+// Request describes the topology for which a SettingsFile is made.
 type Request struct {
 	Storm     Version
 	Bullet    Version // unused where Plain
@@ -35,8 +35,9 @@ type Line struct {
 	Why     string `json:"why"`
 }
 
-// Snippet is the settings to paste, and the file into which they belong. It is also the JSON output of "storm snippet".
-type Snippet struct {
+// SettingsFile is the settings to paste, and the file into which they belong. It is also the JSON output of "storm
+// snippet".
+type SettingsFile struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet,omitempty"`
 	// File states where the lines belong.
@@ -48,11 +49,11 @@ type Snippet struct {
 }
 
 // For returns the settings for a request. The error names the unknown version, or the fault in an address.
-func For(r Request) (Snippet, error) {
+func For(r Request) (SettingsFile, error) {
 	if err := check(r); err != nil {
-		return Snippet{}, err
+		return SettingsFile{}, err
 	}
-	s := Snippet{Storm: r.Storm.String(), Automatic: []Line{}, Notes: []string{}}
+	s := SettingsFile{Storm: r.Storm.String(), Automatic: []Line{}, Notes: []string{}}
 	if !r.Plain {
 		s.Bullet = r.Bullet.String()
 	}
@@ -93,7 +94,7 @@ func retained(executors int) int {
 	return max(plugininfo.LeastRetained, executors*plugininfo.ReportsAtATick*plugininfo.TicksRetained)
 }
 
-func (s *Snippet) bullet(r Request) {
+func (s *SettingsFile) bullet(r Request) {
 	s.File = "bullet_settings.yaml"
 	s.Lines = []Line{
 		{plugininfo.Enable, true, "false in Bullet's defaults: without it no consumer is registered at all"},
@@ -120,7 +121,7 @@ func classFor(bullet Version) string {
 	return plugininfo.EarlyClass
 }
 
-func (s *Snippet) plain(r Request) {
+func (s *SettingsFile) plain(r Request) {
 	s.File = "storm.yaml of Nimbus and of every supervisor, or the topology's own configuration"
 	s.Lines = storm(r)
 	s.Notes = append(s.Notes,
@@ -209,7 +210,7 @@ func whyInterval(r Request) string {
 }
 
 // notes are what both kinds have in common.
-func (s *Snippet) notes(r Request) {
+func (s *SettingsFile) notes(r Request) {
 	s.Notes = append(s.Notes,
 		"First put bullet-metrics-storm.jar on the class path of the submitter and of every worker: Storm's extlib/.")
 	if len(s.Automatic) > 0 {

@@ -77,7 +77,7 @@ func TestLinesByVersion(t *testing.T) {
 }
 
 // assertPastes reads the text as YAML does: it has the lines and nothing else.
-func assertPastes(t *testing.T, s Snippet) {
+func assertPastes(t *testing.T, s SettingsFile) {
 	var read map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(s.YAML()), &read), s.YAML())
 	values := map[string]any{}

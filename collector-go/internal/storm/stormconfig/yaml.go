@@ -35,7 +35,7 @@ func (e entry) MarshalJSON() ([]byte, error) {
 }
 
 // YAML is the snippet as text to paste; all that is not a setting is a comment.
-func (s Snippet) YAML() string {
+func (s SettingsFile) YAML() string {
 	var b strings.Builder
 	what := "Storm " + s.Storm
 	if s.Bullet != "" {

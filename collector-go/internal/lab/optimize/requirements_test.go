@@ -27,13 +27,13 @@ func TestTwiceTheLoadTakesBetweenTwiceWhatFailedAndTwiceWhatHeld(t *testing.T) {
 	s := twoSettings(t)
 	r, _ := run(t, s, DefaultOptions())
 	require.Len(t, r.TwiceTheLoad, 2)
-	assert.Equal(t, Need{"x.filter", "filter", "2", "1", 2, 4, "8", true}, r.TwiceTheLoad[0])
-	assert.Equal(t, Need{"x.heap", "heap", "1024", "512", 1024, 2048, "1024", false}, r.TwiceTheLoad[1])
+	assert.Equal(t, Requirement{"x.filter", "filter", "2", "1", 2, 4, "8", true}, r.TwiceTheLoad[0])
+	assert.Equal(t, Requirement{"x.heap", "heap", "1024", "512", 1024, 2048, "1024", false}, r.TwiceTheLoad[1])
 
 	less := &Simulation{Space: Space{Settings: []Setting{setting("rate", Less, -1, 1, 2, 4, 8),
 		setting("mode", Neither, 0, 1)}}, Target: latencyTarget(200), Latency: parsed(t, "60 * rate")}
 	r, _ = run(t, less, DefaultOptions())
-	assert.Equal(t, []Need{{"x.rate", "rate", "2", "4", 2, 1, "1", true}}, r.TwiceTheLoad,
+	assert.Equal(t, []Requirement{{"x.rate", "rate", "2", "4", 2, 1, "1", true}}, r.TwiceTheLoad,
 		"a sample rate of 2 held, 4 failed: half of these; what has no order has no double")
 
 	all := twoSettings(t)

@@ -17,7 +17,7 @@ func (z *sizer) filterBolts() error {
 			Note: "no filter bolts were measured over queries"}
 		return nil
 	}
-	need, err := z.boltsFor(z.capacity())
+	required, err := z.boltsFor(z.capacity())
 	if err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func (z *sizer) filterBolts() error {
 		z.note("filter bolts for queries are those of the query test times %.4g, the ratio of the record rates: each bolt matches each of its records against each query",
 			float64(share))
 	}
-	need.Value, need.Low, need.High = need.Value*share, need.Low*share, need.High*share
-	z.s.FilterBoltsForQueries = need
+	required.Value, required.Low, required.High = required.Value*share, required.Low*share, required.High*share
+	z.s.FilterBoltsForQueries = required
 	return nil
 }
 
@@ -50,30 +50,30 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 		}
 	}
 	z.fit = FitCensored(rows, z.Goals.Confidence)
-	need := z.fit.XFor(capacity)
-	if !need.Value.Known() {
+	required := z.fit.XFor(capacity)
+	if !required.Value.Known() {
 		for _, row := range z.queries.Rows {
 			if row.Capacity.LastOK != nil && *row.Capacity.LastOK >= capacity {
-				need.Value = Figure(row.FilterBolts)
-				z.note("no fit of queries (%s): the smallest measured configuration that held them is taken", need.Note)
-				return need, nil
+				required.Value = Figure(row.FilterBolts)
+				z.note("no fit of queries (%s): the smallest measured configuration that held them is taken", required.Note)
+				return required, nil
 			}
 		}
-		return need, fmt.Errorf("the query table has no fit (%s), and no measured configuration held %.0f queries, which %d with %g%% headroom ask for",
-			need.Note, math.Ceil(capacity), z.Queries, 100*z.Goals.Headroom)
+		return required, fmt.Errorf("the query table has no fit (%s), and no measured configuration held %.0f queries, which %d with %g%% headroom ask for",
+			required.Note, math.Ceil(capacity), z.Queries, 100*z.Goals.Headroom)
 	}
-	if need.Note != "" {
-		z.note("filter bolts for queries: %s", need.Note)
+	if required.Note != "" {
+		z.note("filter bolts for queries: %s", required.Note)
 	}
 	if most := z.mostHeld(); capacity > most && float64(z.Queries) <= most {
 		z.note("%d queries with %g%% headroom ask for a capacity of %.0f, which is more than the %.0f that were held: the fit is drawn on for the headroom",
 			z.Queries, 100*z.Goals.Headroom, math.Ceil(capacity), most)
 	}
-	if fewest := Figure(z.queries.Rows[0].FilterBolts); need.Value < fewest {
-		need.Value = fewest
+	if fewest := Figure(z.queries.Rows[0].FilterBolts); required.Value < fewest {
+		required.Value = fewest
 		z.note("fewer filter bolts than the %d of the smallest measured configuration are not tried", int(fewest))
 	}
-	return need, nil
+	return required, nil
 }
 
 func (z *sizer) mostHeld() (most float64) {
@@ -114,8 +114,8 @@ func (z *sizer) parallelism(name string) Estimate {
 	})
 }
 
-// largerNeed is the filter bolts for records or for queries, whichever are more.
-func (z *sizer) largerNeed() (Estimate, string) {
+// largerRequirement is the filter bolts for records or for queries, whichever are more.
+func (z *sizer) largerRequirement() (Estimate, string) {
 	records, queries := z.s.FilterBoltsForRecords, z.s.FilterBoltsForQueries
 	switch {
 	case z.queries == nil:

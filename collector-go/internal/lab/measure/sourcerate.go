@@ -15,9 +15,9 @@ func emittedPerSecond(before, after look) float64 {
 	return float64(after.source.Emitted-before.source.Emitted) / between.Seconds()
 }
 
-// supply is what the step asked of the source, the records that queries look for among it, and what was made. It is to
-// be asked before takeIn, which puts what the topology read from a broker in the place of what was made.
-func (s *Session) supply(step *runstore.Step) tuning.SourceRateEvidence {
+// sourceRate is what the step asked of the source, the records that queries look for among it, and what was made. It
+// is to be asked before takeIn, which puts what the topology read from a broker in the place of what was made.
+func (s *Session) sourceRate(step *runstore.Step) tuning.SourceRateEvidence {
 	return tuning.SourceRateEvidence{AskedPerSecond: step.RecordsPerSecondAsked + tuning.Figure(s.probesPerSecond()),
 		MadePerSecond: step.RecordsPerSecond}
 }

@@ -65,7 +65,7 @@ func TestAStepOfTooFewRecordsIsLimited(t *testing.T) {
 				"limited by the record source: the record source made 100 of the 384 records/s asked for, 26%")
 			e := s.Evidence
 			require.NotNil(t, e)
-			assert.InDelta(t, 300+70*1.2, float64(e.Supply.AskedPerSecond), 1e-9,
+			assert.InDelta(t, 300+70*1.2, float64(e.SourceRate.AskedPerSecond), 1e-9,
 				"with those that the queries look for")
 			assert.Equal(t, s.EndMs, e.ToMs)
 		}

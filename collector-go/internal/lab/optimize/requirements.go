@@ -11,10 +11,10 @@ type Resource struct {
 	Cost tuning.Figure `json:"cost"`
 }
 
-// Need is what a setting of the best configuration would have to be for twice the load if what the load needs of it
-// grows as the load does, and no part of it is there without any: the bounds are twice those that the trials show for
-// the load itself. With easier: less, read "at most" for "at least", and half for twice.
-type Need struct {
+// Requirement is what a setting of the best configuration would have to be for twice the load if what the load needs
+// of it grows as the load does, and no part of it is there without any: the bounds are twice those that the trials
+// show for the load itself. With easier: less, read "at most" for "at least", and half for twice.
+type Requirement struct {
 	Setting string `json:"setting"`
 	As      string `json:"as"`
 	Value   string `json:"value"`
@@ -47,9 +47,9 @@ func (k *knowledge) resources() []Resource {
 	return all
 }
 
-// needs are what twice the load would take of each ordered setting of the best configuration.
-func (k *knowledge) needs() []Need {
-	all := []Need{}
+// requirements are what twice the load would take of each ordered setting of the best configuration.
+func (k *knowledge) requirements() []Requirement {
+	all := []Requirement{}
 	if k.best == nil {
 		return all
 	}
@@ -62,7 +62,7 @@ func (k *knowledge) needs() []Need {
 		if s.Easier == Less {
 			times, harder, easiest = 0.5, 1, 0
 		}
-		n := Need{Setting: s.Name, As: s.As, Value: s.Values[best[i]].Text, Beyond: tuning.Unknown,
+		n := Requirement{Setting: s.Name, As: s.As, Value: s.Values[best[i]].Text, Beyond: tuning.Unknown,
 			Enough: times * tuning.Figure(s.Values[best[i]].Number), Tried: s.Values[easiest].Text}
 		for level := best[i] + harder; level >= 0 && level < len(s.Values); level += harder {
 			if at := k.best.at + (level-best[i])*k.grid.stride[i]; k.ruledOut[at] > 0 {

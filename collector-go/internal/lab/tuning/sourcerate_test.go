@@ -50,7 +50,7 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := quiet()
 			e.FromMs, e.ToMs = 0, 60_000
-			e.Supply = tuning.SourceRateEvidence{AskedPerSecond: c.asked, MadePerSecond: c.made}
+			e.SourceRate = tuning.SourceRateEvidence{AskedPerSecond: c.asked, MadePerSecond: c.made}
 			e.Source.RecordsPerSecond = c.made
 			if c.change != nil {
 				c.change(&e)
@@ -70,7 +70,7 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 func TestAMissWithTooFewRecordsIsTheSources(t *testing.T) {
 	e := quiet()
 	e.FromMs, e.ToMs = 0, 60_000
-	e.Supply = tuning.SourceRateEvidence{AskedPerSecond: 85_000, MadePerSecond: 5_000}
+	e.SourceRate = tuning.SourceRateEvidence{AskedPerSecond: 85_000, MadePerSecond: 5_000}
 	m := tuning.StepMeasures{}
 	m.Set(tuning.AddedDelay, tuning.Mean, 30)
 	_, judgement, limitation := tuning.JudgeGoals([]tuning.Goal{atMost(tuning.AddedDelay, tuning.Mean, 10)},
