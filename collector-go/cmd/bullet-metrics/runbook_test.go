@@ -27,7 +27,7 @@ func TestAlertsLeadToRunbooksOfTheCollector(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, strings.HasPrefix(text, "# "+a.Name+"\n"))
 	}
-	assert.Contains(t, r.body("/runbooks/"), "How late an alert is")
+	assert.Contains(t, r.body("/runbooks/"), "Alert delay")
 	list, err := program("runbook")
 	require.NoError(t, err)
 	assert.Contains(t, list, "BulletClockSkew")

@@ -29,7 +29,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 		page := read(t, filepath.Join(runbooks, a.Runbook()+".md"))
 		assert.Equal(t, "# "+a.Name, strings.SplitN(page, "\n", 2)[0])
 		assert.Contains(t, page, "\nSeverity: "+string(a.Severity)+".\n", a.Name)
-		for _, part := range []string{"Meaning", "Impact", "How to look", "What to change"} {
+		for _, part := range []string{"Meaning", "Impact", "Diagnosis", "Mitigation"} {
 			assert.Contains(t, page, "\n## "+part+"\n", a.Name)
 		}
 		assert.Contains(t, index, "["+a.Name+"]("+a.Name+".md)")
@@ -76,8 +76,8 @@ func TestRunbooksAreTrue(t *testing.T) {
 		for _, m := range board.FindAllStringSubmatch(page, -1) {
 			assert.Contains(t, uids, m[1], file)
 		}
-		look := section(page, "How to look")
-		for _, m := range quoted.FindAllStringSubmatch(queryText.ReplaceAllString(look, ""), -1) {
+		diagnosis := section(page, "Diagnosis")
+		for _, m := range quoted.FindAllStringSubmatch(queryText.ReplaceAllString(diagnosis, ""), -1) {
 			if !slices.Contains(others, m[1]) {
 				assert.Contains(t, titles, m[1], "%s names a panel or a row that there is not", file)
 			}

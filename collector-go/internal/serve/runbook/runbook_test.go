@@ -55,7 +55,7 @@ func TestEveryPageIsServed(t *testing.T) {
 		require.Equal(t, http.StatusOK, code, name)
 		if name != "" {
 			assert.Contains(t, page, "<title>"+name+"</title>")
-			assert.Contains(t, page, `<h2 id="what-to-change">What to change</h2>`)
+			assert.Contains(t, page, `<h2 id="mitigation">Mitigation</h2>`)
 		}
 		assert.Contains(t, page, "<td>")
 		body := regexp.MustCompile(`(?s)<code[^>]*>.*?</code>`).ReplaceAllString(page, "")
