@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// analysis is a subcommand of tune analyze: its file registers it, so that one more changes no list. Its page is a
-// section of docs/analysis.md with a sample.
+// analysis is a subcommand of tune analyze: its file registers it, so that one more changes no list. The page
+// with its sample is in docs/analysis.md or docs/tune (analysisPages).
 type analysis struct {
 	name, short string
 	example     string // arguments behind its name

@@ -192,7 +192,7 @@ func TestEveryFormOfEveryCommand(t *testing.T) {
 
 // sampleOf are the arguments of an analysis's sample on its page.
 func sampleOf(t *testing.T, analysis string) []string {
-	page, err := os.ReadFile("../../../docs/analysis.md")
+	page, err := os.ReadFile("../../../" + analysisPages[analysis])
 	require.NoError(t, err)
 	for _, block := range console.FindAllStringSubmatch(string(page), -1) {
 		if args := strings.Fields(strings.ReplaceAll(block[1], "collector-go/internal/", "../../internal/")); args[1] ==
@@ -200,7 +200,7 @@ func sampleOf(t *testing.T, analysis string) []string {
 			return args
 		}
 	}
-	require.Fail(t, "docs/analysis.md has no sample of "+analysis)
+	require.Fail(t, analysisPages[analysis]+" has no sample of "+analysis)
 	return nil
 }
 

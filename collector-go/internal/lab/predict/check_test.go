@@ -50,17 +50,17 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 	_, err = json.Marshal(c)
 	require.NoError(t, err)
 
-	page, err := os.ReadFile("../../../../docs/predict.md")
+	page, err := os.ReadFile("../../../../docs/tune/prediction-accuracy.md")
 	require.NoError(t, err)
 	for _, section := range c.Document().Sections[:2] {
 		table := strings.TrimSpace(section.Blocks[0].Table.Markdown())
-		assert.True(t, strings.Contains(string(page), table), "docs/predict.md, %s:\n%s", section.Title, table)
+		assert.True(t, strings.Contains(string(page), table), "docs/tune/prediction-accuracy.md, %s:\n%s", section.Title, table)
 	}
 }
 
 // The page has each field of the data.
 func TestThePageHasEachField(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/predict.md")
+	page, err := os.ReadFile("../../../../docs/tune/prediction-data.md")
 	require.NoError(t, err)
 	fields := 0
 	for _, of := range []reflect.Type{reflect.TypeFor[Answers](), reflect.TypeFor[Answer](),
@@ -74,7 +74,7 @@ func TestThePageHasEachField(t *testing.T) {
 			}
 			fields++
 			assert.True(t, strings.Contains(string(page), "`"+name+"`") ||
-				strings.Contains(string(page), "`"+name+"[]`"), "docs/predict.md has no %s", name)
+				strings.Contains(string(page), "`"+name+"[]`"), "docs/tune/prediction-data.md has no %s", name)
 		}
 	}
 	assert.Greater(t, fields, 40)

@@ -247,12 +247,12 @@ func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
 	require.ErrorContains(t, err, "not a run directory")
 }
 
-// The page about comparisons shows the story's own figures.
-func TestTheReportsPageIsTrue(t *testing.T) {
+// The page about comparisons shows the output of the sample runs.
+func TestTheComparisonPageIsTrue(t *testing.T) {
 	before, after := testFour(t)
 	c, err := report.Compare(before, after, 0.95)
 	require.NoError(t, err)
-	page, err := os.ReadFile("../../../../docs/reports.md")
+	page, err := os.ReadFile("../../../../docs/tune/compare.md")
 	require.NoError(t, err)
 	_, block, found := strings.Cut(string(page), "```\n100 queries\n")
 	require.True(t, found)

@@ -137,9 +137,9 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	assert.Equal(t, []tuning.CostSource{tuning.FromClimb, ""}, []tuning.CostSource{reported.CostFrom, again.CostFrom})
 }
 
-// The document's Tests 6 and 7 as runs are kept under testdata, for the commands' tests and docs/analysis.md. They stay
-// readable when the form of a run grows, and say what such a run says today. UPDATE_GOLDEN=1 go test -run DocumentsRuns
-// writes them again.
+// The document's Tests 6 and 7 as runs are kept under testdata, for the tests of commands and docs/tune/sizing.md. They
+// stay readable when the form of a run grows, and say what such a run says today. UPDATE_GOLDEN=1 go test -run
+// DocumentsRuns writes them again.
 func TestTheDocumentsRuns(t *testing.T) {
 	for name, dir := range map[string]string{
 		"test6": asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)),

@@ -12,7 +12,7 @@ import (
 
 // Each field of the files, and each column of a table, has its place on the page.
 func TestThePageHasEachField(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/optimize.md")
+	page, err := os.ReadFile("../../../../docs/tune/search-file.md")
 	require.NoError(t, err)
 	fields := 0
 	var walk func(reflect.Type)
@@ -29,7 +29,7 @@ func TestThePageHasEachField(t *testing.T) {
 			if name := field.Tag.Get("yaml"); name != "" {
 				fields++
 				assert.True(t, strings.Contains(string(page), "`"+name+"`") ||
-					strings.Contains(string(page), "."+name+"`"), "docs/optimize.md has no %s", name)
+					strings.Contains(string(page), "."+name+"`"), "docs/tune/search-file.md has no %s", name)
 			}
 			if field.Anonymous || field.Tag.Get("yaml") != "" {
 				walk(field.Type)

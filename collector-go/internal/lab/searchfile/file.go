@@ -1,6 +1,6 @@
 // Package searchfile reads the two kinds of files of tune optimize, and formats the result of a search. A search file
-// names a target and the settings that may be changed (docs/optimize.md#the-file). A space file holds a space together
-// with formulas or recorded trials, for a search without a cluster (docs/optimize.md#a-space-as-data).
+// names a target and the settings that may be changed (docs/tune/search-file.md). A space file holds a space together
+// with formulas or recorded trials, for a search without a cluster (docs/tune/search-file.md#space-file).
 //
 // The package owns fields, units and error positions. It must know no cluster and no clock, and it decides nothing
 // about the search: it translates to optimize.Space, optimize.Target and optimize.Options. Start reading at File.

@@ -1,5 +1,5 @@
 // Package searchrunner runs the trials of a search (tune optimize) on a cluster and stores their outcomes. Each trial
-// is a run of its own, in a directory below trials/ (docs/optimize.md#the-directory).
+// is a run of its own, in a directory below trials/ (docs/tune/search-file.md#directory-of-a-search).
 //
 // The package owns three things: the experiment that a configuration is measured with (search file and experiment file
 // combined), the directory of a search, and the loop that resumes from that directory after an interrupt. It must not
