@@ -29,7 +29,7 @@ var stairs = map[string][]string{
 		"points.go", "plot.go", "bars.go", "ranges.go", "axis.go", "panel.go", "timeline.go",
 	},
 	"internal/lib/document": {
-		"table.go", "document.go", "text.go", "markdown.go", "html.go",
+		"table.go", "document.go", "text.go", "markdown.go", "html.go", "csv.go",
 	},
 	"internal/lab/compare": {"operand.go", "change.go", "wording.go", "comparison.go"},
 	"internal/lab/report": {

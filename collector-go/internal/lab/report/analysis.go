@@ -11,12 +11,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
+// The analyses turn what tuning computed into documents. They compute no figure of their own, so that a run's report and
+// tune analyze, which both use them, cannot state different numbers.
+
+// coresOfTopology labels the axes of charts over a topology's cores.
+const coresOfTopology = "CPU cores of the topology"
+
 // measuredPoints are measured points, with the rows' figures as their places.
 func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figure) chart.Points {
-	points := chart.Points{Name: name, Colour: chart.Series(colour)}
-	for _, row := range rows {
-		points.X, points.Y = append(points.X, float64(x(row))), append(points.Y, float64(y(row)))
+	return chart.Points{
+		Name: name, Colour: chart.Series(colour), X: values(each(rows, x)), Y: values(each(rows, y)),
 	}
+}
+
+// joined are points as a line below them; the legend names the points alone.
+func joined(points chart.Points) chart.Points {
+	points.Name, points.Full, points.Joined = "", nil, true
 	return points
 }
 
@@ -66,24 +76,22 @@ func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
 	return plot
 }
 
-const coresOfTopology = "CPU cores of the topology"
-
-// auditFindings are what the audit found as sentences.
-func auditFindings(findings []tuning.Finding, audited int) []string {
-	if audited == 0 {
-		return nil
-	}
-	if len(findings) == 0 {
-		return []string{fmt.Sprintf("Audit: all %d stated totals follow from their rows.", audited)}
+// addAudit adds how many of the totals that a table states follow from its rows. The table of findings is a section of
+// its own, which the caller places.
+func addAudit(d *document.Document, findings []tuning.Finding, audited int) {
+	switch {
+	case audited == 0:
+		return
+	case len(findings) == 0:
+		d.Find("Audit: all %d stated totals follow from their rows.", audited)
+		return
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, f := range findings {
 		counts[f.Verdict]++
 	}
-	return []string{
-		fmt.Sprintf("Audit: of %d stated totals %d are wrong and %d partial.", audited, counts[tuning.Wrong],
-			counts[tuning.Partial]),
-	}
+	d.Find("Audit: of %d stated totals %d are wrong and %d partial.", audited, counts[tuning.Wrong],
+		counts[tuning.Partial])
 }
 
 func auditTable(findings []tuning.Finding) document.Table {
@@ -91,10 +99,7 @@ func auditTable(findings []tuning.Finding) document.Table {
 	return document.TableOf(findings,
 		document.Text("Total", func(f finding) string { return f.What }),
 		document.Number("Line", "", func(f finding) string {
-			if f.Line == 0 {
-				return document.Unknown
-			}
-			return strconv.Itoa(f.Line)
+			return knownOr(f.Line != 0, func() string { return strconv.Itoa(f.Line) })
 		}),
 		digitsColumn("Stated", "", func(f finding) Figure { return f.Stated }),
 		digitsColumn("Rows add up to", "", func(f finding) Figure { return f.Computed }),
@@ -106,23 +111,19 @@ func auditTable(findings []tuning.Finding) document.Table {
 // OfResources shows what a topology takes.
 func OfResources(r *tuning.Resources) *document.Document {
 	d := &document.Document{Title: "What the topology takes", Notes: r.Notes}
-	d.Findings = append(d.Findings,
-		fmt.Sprintf("Totals: parallelism %s, %s CPU cores, %s MiB of memory.",
-			grouped(r.Totals.Parallelism), tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB)),
-		machines(r))
-	d.Findings = append(d.Findings, auditFindings(r.Audit, r.AuditedTotals)...)
+	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", grouped(r.Totals.Parallelism),
+		tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB))
+	d.Find("%s", machines(r))
+	addAudit(d, r.Audit, r.AuditedTotals)
 	if s := r.Spouts; s != nil {
-		d.Findings = append(d.Findings, pendingText(s))
-		if s.FilterBoltsPerSpout.Known() {
-			bolts := "filter bolts"
-			if s.FilterBoltsPerSpout == 1 {
-				bolts = "filter bolt"
-			}
-			d.Findings = append(d.Findings,
-				fmt.Sprintf("Fan-out: %s %s a spout.", tuning.Digits(s.FilterBoltsPerSpout), bolts))
+		d.Find("%s", pendingText(s))
+		if bolts := s.FilterBoltsPerSpout; bolts == 1 {
+			d.Find("Fan-out: 1 filter bolt a spout.")
+		} else if bolts.Known() {
+			d.Find("Fan-out: %s filter bolts a spout.", tuning.Digits(bolts))
 		}
 		for _, w := range s.Warnings {
-			d.Findings = append(d.Findings, "Warning: "+w+".")
+			d.Find("Warning: %s.", w)
 		}
 	}
 	type component = tuning.ComponentShare
@@ -139,27 +140,23 @@ func OfResources(r *tuning.Resources) *document.Document {
 	)
 	t.Add("Total", strconv.Itoa(r.Totals.Parallelism), "", tuning.Digits(r.Totals.CPUCores), "", "",
 		tuning.Digits(r.Totals.TotalMemoryMiB), "", "")
-	d.Add("Components", document.Tabled(t))
-	d.Add("Audit", document.Tabled(auditTable(r.Audit)))
-	bars := chart.Bars{
-		Name: "resources", Title: "Each component's share of the topology's CPU cores and " +
-			"memory", XLabel: "share of the total",
-		Shares: []string{"CPU cores", "memory"},
-	}
-	for _, c := range r.Components {
-		bars.Rows = append(bars.Rows,
-			chart.Bar{Name: c.Component, Shares: []float64{float64(c.CPUShare), float64(c.MemoryShare)}})
-	}
-	d.Figures = []chart.Figure{bars.Figure()}
+	d.AddTable("Components", t)
+	d.AddTable("Audit", auditTable(r.Audit))
+	d.Draw(chart.Bars{
+		Name: "resources", Title: "Each component's share of the topology's CPU cores and memory",
+		XLabel: "share of the total", Shares: []string{"CPU cores", "memory"},
+		Rows: each(r.Components, func(c component) chart.Bar {
+			return chart.Bar{Name: c.Component, Shares: []float64{float64(c.CPUShare), float64(c.MemoryShare)}}
+		}),
+	})
 	return d
 }
 
 // pendingText is how many records can be on their way.
 func pendingText(s *tuning.SpoutPending) string {
 	if s.MaxSpoutPending == 0 {
-		return fmt.Sprintf(
-			"Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending is not set.",
-			s.Spouts)
+		return fmt.Sprintf("Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending "+
+			"is not set.", s.Spouts)
 	}
 	return fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
 		grouped(s.RecordsPerSpout), s.BatchSize, s.MaxSpoutPending, grouped(s.RecordsInAll), s.Spouts)
@@ -206,68 +203,54 @@ type fitted struct {
 func coresOf(v tuning.Volume) Figure { return v.Cores() }
 
 func fittedOf(d *tuning.Data) []fitted {
+	type volume = tuning.Volume
 	return []fitted{
-		{
-			"data-records", "Records a second over the topology's " +
-				"cores", "records/s", "R/s per core", d.Fits.RecordsPerCore,
-			func(v tuning.Volume) Figure { return v.RecordsPerS },
-			func(v tuning.Volume) Figure { return v.ResidualRecords },
-		},
-		{
-			"data-volume", "Data volume over the topology's cores", "MiB/s", "MiB/s per core", d.Fits.MiBPerCore,
-			func(v tuning.Volume) Figure { return v.DataMiBPerS },
-			func(v tuning.Volume) Figure { return v.ResidualMiB },
-		},
-		{
-			"data-memory", "Memory over the topology's cores", "GiB", "GiB per core", d.Fits.GiBPerCore,
-			func(v tuning.Volume) Figure { return v.TotalMemoryMiB / 1024 },
-			func(v tuning.Volume) Figure { return v.ResidualGiB },
-		},
+		{"data-records", "Records a second over the topology's cores", "records/s", "R/s per core",
+			d.Fits.RecordsPerCore, func(v volume) Figure { return v.RecordsPerS },
+			func(v volume) Figure { return v.ResidualRecords }},
+		{"data-volume", "Data volume over the topology's cores", "MiB/s", "MiB/s per core",
+			d.Fits.MiBPerCore, func(v volume) Figure { return v.DataMiBPerS },
+			func(v volume) Figure { return v.ResidualMiB }},
+		{"data-memory", "Memory over the topology's cores", "GiB", "GiB per core",
+			d.Fits.GiBPerCore, func(v volume) Figure { return v.TotalMemoryMiB / 1024 },
+			func(v volume) Figure { return v.ResidualGiB }},
 	}
 }
 
 // OfData shows what a core carries.
-func OfData(d *tuning.Data) *document.Document {
-	out := &document.Document{Title: "Data scaling: what a core carries", Notes: d.Notes}
-	fits := fittedOf(d)
+func OfData(data *tuning.Data) *document.Document {
+	d := &document.Document{Title: "Data scaling: what a core carries", Notes: data.Notes}
+	fits := fittedOf(data)
 	for _, f := range fits {
-		l := f.line
-		slope := tuning.Estimate{Value: l.Slope, Low: l.Low, High: l.High}
-		origin := tuning.Estimate{Value: l.ThroughOrigin, Low: l.ThroughOriginLow, High: l.ThroughOriginHigh}
-		out.Findings = append(out.Findings,
-			fmt.Sprintf("%s: %s by least squares, R-squared %s; %s through the origin.%s", f.perCore,
-				slope.Text(d.Confidence, ""), tuning.Digits(l.R2), origin.Text(d.Confidence, ""),
-				tuning.InBrackets(l.Note)))
-		out.Figures = append(out.Figures, f.chart(d).Figure())
-	}
-	if len(d.Rows) > 1 {
-		var loads, cores []float64
-		for _, v := range d.Rows {
-			loads, cores = append(loads, float64(v.RecordsPerS)), append(cores, float64(v.Cores()))
+		slope := tuning.Estimate{Value: f.line.Slope, Low: f.line.Low, High: f.line.High}
+		origin := tuning.Estimate{
+			Value: f.line.ThroughOrigin, Low: f.line.ThroughOriginLow, High: f.line.ThroughOriginHigh,
 		}
-		out.Figures = append(out.Figures, demandChart("data-demand", "records/s", loads, cores).Figure())
+		d.Find("%s: %s by least squares, R-squared %s; %s through the origin.%s", f.perCore,
+			slope.Text(data.Confidence, ""), tuning.Digits(f.line.R2), origin.Text(data.Confidence, ""),
+			tuning.InBrackets(f.line.Note))
+		d.Draw(f.chart(data))
 	}
-	out.Findings = append(out.Findings, auditFindings(d.Audit, d.AuditedTotals)...)
-	out.Add("Fits over cores, intervals of "+tuning.ConfidencePercent(d.Confidence), document.Tabled(document.TableOf(
-		fits,
+	if len(data.Rows) > 1 {
+		loads := each(data.Rows, func(v tuning.Volume) Figure { return v.RecordsPerS })
+		d.Draw(demandChart("data-demand", "records/s", values(loads), values(each(data.Rows, coresOf))))
+	}
+	addAudit(d, data.Audit, data.AuditedTotals)
+	d.AddTable("Fits over cores, intervals of "+tuning.ConfidencePercent(data.Confidence), document.TableOf(fits,
 		document.Text("Fit", func(f fitted) string { return f.perCore }),
 		digitsColumn("Least squares", "", func(f fitted) Figure { return f.line.Slope }),
 		document.Number("Interval", "", func(f fitted) string { return tuning.Between(f.line.Low, f.line.High) }),
-		document.Number("Intercept", "",
-			func(f fitted) string { return tuning.Digits(f.line.Intercept) + " " + f.unit }),
+		document.Number("Intercept", "", func(f fitted) string { return tuning.Digits(f.line.Intercept) + " " + f.unit }),
 		digitsColumn("R-squared", "", func(f fitted) Figure { return f.line.R2 }),
-		document.Number("Scatter about the line", "", func(f fitted) string {
-			return tuning.Digits(f.line.ResidualDeviation) + " " + f.unit
-		}),
+		document.Number("Scatter about the line", "",
+			func(f fitted) string { return tuning.Digits(f.line.ResidualDeviation) + " " + f.unit }),
 		digitsColumn("Through the origin", "", func(f fitted) Figure { return f.line.ThroughOrigin }),
-		document.Number("Interval", "", func(f fitted) string {
-			return tuning.Between(f.line.ThroughOriginLow, f.line.ThroughOriginHigh)
-		}),
-	)))
-	out.Add("Volumes, with each row's own ratios and what the least-squares lines leave of it",
-		document.Tabled(volumeTable(d)))
-	out.Add("Audit", document.Tabled(auditTable(d.Audit)))
-	return out
+		document.Number("Interval", "",
+			func(f fitted) string { return tuning.Between(f.line.ThroughOriginLow, f.line.ThroughOriginHigh) }),
+	))
+	d.AddTable("Volumes, with each row's own ratios and what the least-squares lines leave of it", volumeTable(data))
+	d.AddTable("Audit", auditTable(data.Audit))
+	return d
 }
 
 func volumeTable(d *tuning.Data) document.Table {
@@ -286,29 +269,27 @@ func volumeTable(d *tuning.Data) document.Table {
 		digitsColumn("Residual", "GiB", func(v volume) Figure { return v.ResidualGiB }),
 	}
 	if slices.ContainsFunc(d.Rows, func(v volume) bool { return v.UsedCPUCores > 0 }) {
-		columns[2] = digitsColumn("Cores declared", "", func(v volume) Figure { return v.TotalCPUCores })
-		columns = slices.Insert(columns, 3, digitsColumn("Cores used", "", tuning.Volume.Cores))
+		columns[2].Head = "Cores declared"
+		columns = slices.Insert(columns, 3, digitsColumn("Cores used", "", coresOf))
 	}
 	return document.TableOf(d.Rows, columns...)
 }
 
 func (f fitted) chart(d *tuning.Data) chart.Plot {
 	points := measuredPoints("measured", 0, d.Rows, coresOf, f.value)
-	last := 0.0
-	for _, cores := range points.X {
-		last = max(last, cores)
-	}
 	plot := chart.Plot{
 		Name: f.name, Title: f.title, XLabel: coresOfTopology, YLabel: f.unit, Limit: chart.NoLimit,
 		Points: []chart.Points{points},
 	}
+	line := func(name string, colour int, at func(float64) Figure) {
+		plot.Points = append(plot.Points, fitOver(name, colour, points.X, 0, 1.02*slices.Max(points.X), at)...)
+	}
 	if f.line.Slope.Known() {
-		name := fmt.Sprintf("least squares: %s %s", tuning.Digits(f.line.Slope), f.perCore)
-		plot.Points = append(plot.Points, fitOver(name, 1, points.X, 0, last*1.02, f.line.At)...)
+		line(fmt.Sprintf("least squares: %s %s", tuning.Digits(f.line.Slope), f.perCore), 1, f.line.At)
 	}
 	if f.line.ThroughOrigin.Known() {
-		plot.Points = append(plot.Points, fitOver("through the origin: "+tuning.Digits(f.line.ThroughOrigin), 2, points.X,
-			0, last*1.02, func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) })...)
+		line("through the origin: "+tuning.Digits(f.line.ThroughOrigin), 2,
+			func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) })
 	}
 	return plot
 }
@@ -316,9 +297,8 @@ func (f fitted) chart(d *tuning.Data) chart.Plot {
 // residualChart is what each volume has more or less than the least-squares line, in the share of what it has.
 func residualChart(d *tuning.Data) chart.Plot {
 	plot := chart.Plot{
-		Name: "data-residuals", Title: "What each volume has more (or less) than its least-squares " +
-			"line", XLabel: coresOfTopology,
-		YLabel: "% of what was measured", Limit: chart.NoLimit,
+		Name: "data-residuals", Title: "What each volume has more (or less) than its least-squares line",
+		XLabel: coresOfTopology, YLabel: "% of what was measured", Limit: chart.NoLimit,
 	}
 	for i, f := range fittedOf(d) {
 		share := func(v tuning.Volume) Figure { return 100 * f.residual(v) / f.value(v) }

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// costFindings are the baseline and what a query adds to it, of a worker and of the whole topology.
+// costFindings are the baseline and what a query adds to it, of a worker and of the complete topology.
 func costFindings(c *tuning.Concurrency) []string {
 	text := func(e tuning.Estimate, unit string) string {
 		if !e.Value.Known() {
@@ -18,30 +18,31 @@ func costFindings(c *tuning.Concurrency) []string {
 		}
 		return e.Text(c.Confidence, unit)
 	}
-	out := []string{baseline(c), "Each query adds: " + text(c.Marginal, "ms/min of CPU a worker")}
+	const worker, all, cores = "ms/min of CPU a worker", "ms/min of CPU", "cores"
+	d := &document.Document{Findings: []string{baseline(c)}}
+	adds := text(c.Marginal, worker)
 	if c.MarginalCores.Value.Known() {
-		out[1] += "; " + text(c.MarginalCores, "cores")
+		adds += "; " + text(c.MarginalCores, cores)
 	}
-	out[1] += "."
+	d.Find("Each query adds: %s.", adds)
 	differs := func(e, all tuning.Estimate) bool { return e.Value.Known() && e.Value != all.Value }
 	if differs(c.MarginalWhileComplete, c.Marginal) {
-		out = append(out, "Over the complete steps alone: "+text(c.MarginalWhileComplete, "ms/min of CPU a worker")+".")
+		d.Find("Over the complete steps alone: %s.", text(c.MarginalWhileComplete, worker))
 	}
 	if c.MarginalTotal.Value.Known() {
-		out = append(out, "In the whole topology each query adds: "+text(c.MarginalTotal, "ms/min of CPU")+".")
+		d.Find("In the whole topology each query adds: %s.", text(c.MarginalTotal, all))
 	}
 	switch total := c.MarginalTotalWhileComplete; {
 	case differs(total, c.MarginalTotal):
-		out = append(out, "In the whole topology over the complete steps alone: "+text(total, "ms/min of CPU")+"; "+
-			text(c.MarginalTotalCoresWhileComplete, "cores")+".")
+		d.Find("In the whole topology over the complete steps alone: %s; %s.", text(total, all),
+			text(c.MarginalTotalCoresWhileComplete, cores))
 	case !total.Value.Known() && c.MarginalTotal.Value.Known():
-		out = append(out, fmt.Sprintf("Over complete steps alone nothing is known: %s.", total.Note))
+		d.Find("Over complete steps alone nothing is known: %s.", total.Note)
 	}
 	if c.GCCorrelation.Known() {
-		out = append(out,
-			fmt.Sprintf("Correlation of GC time with CPU over the steps: %s.", tuning.Digits(c.GCCorrelation)))
+		d.Find("Correlation of GC time with CPU over the steps: %s.", tuning.Digits(c.GCCorrelation))
 	}
-	return out
+	return d.Findings
 }
 
 // baseline is the cost without queries.
@@ -62,32 +63,33 @@ func baseline(c *tuning.Concurrency) string {
 	return "No baseline: no step had 0 queries."
 }
 
-// OfConcurrency shows which steps were complete and what a query costs.
+// OfConcurrency shows which steps were complete and what a query costs. The figure that a step was judged by comes
+// first, because the first figure is the one on the first screen.
 func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "Simultaneous queries: completeness and cost", Notes: c.Notes}
-	sizes := slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.AverageResultSize.Known() })
+	anyStep := func(holds func(tuning.ConcurrencyStep) bool) bool { return slices.ContainsFunc(c.Steps, holds) }
+	sizes := anyStep(func(s tuning.ConcurrencyStep) bool { return s.AverageResultSize.Known() })
 	verdict := "Completeness is not judged: no record was made for the queries to find."
 	if sizes {
 		verdict = fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
 			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize))
 	}
-	if slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool {
+	if anyStep(func(s tuning.ConcurrencyStep) bool {
 		return s.Verdict == tuning.Fail && s.AverageResultSize >= c.SmallestResultSize
 	}) {
 		verdict += " One that is FAIL although it was complete missed another goal."
 	}
-	d.Findings = append(d.Findings, "Capacity: "+c.Capacity.Of("simultaneous queries")+".", verdict)
-	d.Findings = append(d.Findings, costFindings(c)...)
-	d.Add("Steps", document.Tabled(concurrencyTable(c)))
-	d.Figures = append(d.Figures, costChart(c).Figure())
-	if sizes {
-		at := len(d.Figures) // behind what it cost, unless it shows what a step was judged by
-		if slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool {
-			return s.AverageResultSize < c.SmallestResultSize
-		}) {
-			at = 0
-		}
-		d.Figures = slices.Insert(d.Figures, at, completenessChart(c).Figure())
+	d.Find("Capacity: %s.", c.Capacity.Of("simultaneous queries"))
+	d.Findings = append(append(d.Findings, verdict), costFindings(c)...)
+	d.AddTable("Steps", concurrencyTable(c))
+	incomplete := anyStep(func(s tuning.ConcurrencyStep) bool { return s.AverageResultSize < c.SmallestResultSize })
+	switch {
+	case !sizes:
+		d.Draw(costChart(c))
+	case incomplete:
+		d.Draw(completenessChart(c), costChart(c))
+	default:
+		d.Draw(costChart(c), completenessChart(c))
 	}
 	return d
 }
@@ -95,10 +97,10 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 // OfCost shows what queries cost, of steps that are judged by something else than their completeness.
 func OfCost(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "What a query costs", Findings: costFindings(c), Notes: c.Notes}
-	d.Add("Steps", document.Tabled(concurrencyTable(c)))
+	d.AddTable("Steps", concurrencyTable(c))
 	cost := costChart(c)
 	cost.Name = "cost-cpu"
-	d.Figures = []chart.Figure{cost.Figure()}
+	d.Draw(cost)
 	return d
 }
 
@@ -128,10 +130,15 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
 	points := measuredPoints(name, colour, c.Steps, queries, figure)
-	for _, s := range c.Steps {
-		points.Full = append(points.Full, s.Verdict != tuning.Fail)
-	}
+	points.Full = each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict != tuning.Fail })
 	return points
+}
+
+// queriesPlot is a chart over simultaneous queries.
+func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot {
+	return chart.Plot{
+		Name: name, Title: title, XLabel: simultaneousQueries, YLabel: yLabel, Limit: chart.NoLimit, Points: points,
+	}
 }
 
 const measuredSteps = "measured (hollow: FAIL)"
@@ -146,21 +153,15 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 	load := func(p tuning.CostPoint) Figure { return Figure(p.Queries) }
 	cpu := func(p tuning.CostPoint) Figure { return p.AverageCPUMsPerMinute }
 	fitted, others := c.CostPoints()
-	points, rest := measuredPoints(costNames[c.CostFrom], 0, fitted, load, cpu),
-		measuredPoints("other steps, not fitted (hollow: FAIL)", 2, others, load, cpu)
-	for _, p := range others {
-		rest.Full = append(rest.Full, p.Verdict != tuning.Fail)
-	}
+	points := measuredPoints(costNames[c.CostFrom], 0, fitted, load, cpu)
 	if c.CostFrom == "" {
-		points = overQueries(measuredSteps, 0, c,
-			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
+		points = overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
 	}
-	plot := chart.Plot{
-		Name: "concurrency-cpu", Title: "CPU time of a worker over simultaneous queries", XLabel: simultaneousQueries,
-		YLabel: "CPU ms per minute, mean over workers (60K is a core)", Limit: chart.NoLimit,
-		Points: []chart.Points{points},
-	}
+	plot := queriesPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries",
+		"CPU ms per minute, mean over workers (60K is a core)", points)
 	if len(others) > 0 {
+		rest := measuredPoints("other steps, not fitted (hollow: FAIL)", 2, others, load, cpu)
+		rest.Full = each(others, func(p tuning.CostPoint) bool { return p.Verdict != tuning.Fail })
 		plot.Points = append(plot.Points, rest)
 	}
 	if c.CPUFit.Slope.Known() {
@@ -170,31 +171,22 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 }
 
 func completenessChart(c *tuning.Concurrency) chart.Plot {
-	return chart.Plot{
-		Name: "concurrency-completeness", Title: "Average result size over simultaneous " +
-			"queries", XLabel: simultaneousQueries,
-		YLabel: "records a query",
-		Limit: chart.Limit{
-			At: float64(c.SmallestResultSize), Name: "least that is complete: " + tuning.Digits(c.SmallestResultSize),
-		},
-		Points: []chart.Points{overQueries(measuredSteps, 0, c,
-			func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize })},
+	plot := queriesPlot("concurrency-completeness", "Average result size over simultaneous queries", "records a query",
+		overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }))
+	plot.Limit = chart.Limit{
+		At: float64(c.SmallestResultSize), Name: "least that is complete: " + tuning.Digits(c.SmallestResultSize),
 	}
+	return plot
 }
 
 // configurationsChart is the topology's CPU over queries, a line a configuration.
 func configurationsChart(all []NamedConcurrency) chart.Plot {
-	plot := chart.Plot{
-		Name: "configurations", Title: "CPU of the whole topology over simultaneous queries, by configuration " +
-			"(hollow: FAIL)",
-		XLabel: simultaneousQueries, YLabel: "CPU ms/min of all workers", Limit: chart.NoLimit,
-	}
+	plot := queriesPlot("configurations", "CPU of the whole topology over simultaneous queries, by configuration "+
+		"(hollow: FAIL)", "CPU ms/min of all workers")
 	for i, c := range all {
 		points := overQueries(c.Label, i, c.Concurrency,
 			func(s tuning.ConcurrencyStep) Figure { return s.TotalCPUMsPerMinute })
-		joined := points
-		joined.Name, joined.Full, joined.Joined = "", nil, true
-		plot.Points = append(plot.Points, joined, points)
+		plot.Points = append(plot.Points, joined(points), points)
 	}
 	return plot
 }
@@ -202,28 +194,27 @@ func configurationsChart(all []NamedConcurrency) chart.Plot {
 // OfTimeline shows a record's way through Bullet.
 func OfTimeline(t *tuning.Timeline) *document.Document {
 	d := &document.Document{Title: "A record's way through Bullet", Notes: t.Notes}
-	d.Findings = append(d.Findings, fmt.Sprintf("%d of %d queries found their record.", t.Returned, t.Queries))
+	d.Find("%d of %d queries found their record.", t.Returned, t.Queries)
 	for _, e := range []struct {
 		name string
 		tuning.Estimate
 	}{{"Delay that Bullet adds", t.AddedDelay}, {"Time to find a record that we generate", t.FindTime}} {
 		if e.Value.Known() || e.Note != "" {
-			d.Findings = append(d.Findings, e.name+": "+e.Text(tuning.DefaultConfidence, "ms")+".")
+			d.Find("%s: %s.", e.name, e.Text(tuning.DefaultConfidence, "ms"))
 		}
 	}
 	if len(t.Skews) > 0 {
-		d.Findings = append(d.Findings,
-			"Delays are as stamped: how far the clocks may be apart is stated below, and not taken out of them.")
+		d.Find("Delays are as stamped: how far the clocks may be apart is stated below, and not taken out of them.")
 	}
 	if len(t.Hosts) > 0 {
-		d.Findings = append(d.Findings, hostsFinding(t.Hosts))
+		d.Find("%s", hostsFinding(t.Hosts))
 	}
-	d.Add("Delay of each stage relative to Query Received", document.Tabled(stageTable(t.Stages)))
-	d.Add("How far a clock is ahead of another", document.Tabled(skewTable(t.Skews)))
-	d.Add("How far each worker host's clock is ahead of the collector's, at least (negative: behind it by no more)",
-		document.Tabled(hostTable(t.Hosts)))
+	d.AddTable("Delay of each stage relative to Query Received", stageTable(t.Stages))
+	d.AddTable("How far a clock is ahead of another", skewTable(t.Skews))
+	d.AddTable("How far each worker host's clock is ahead of the collector's, at least (negative: behind it by no more)",
+		hostTable(t.Hosts))
 	if len(t.Stages) > 0 {
-		d.Figures = []chart.Figure{stageChart(t.Stages).Figure()}
+		d.Draw(stageChart(t.Stages))
 	}
 	return d
 }
@@ -244,18 +235,16 @@ func stageTable(stages []tuning.Stage) document.Table {
 }
 
 func stageChart(stages []tuning.Stage) chart.Ranges {
-	ranges := chart.Ranges{
-		Name: "timeline-stages", Title: "A record's way through Bullet: mean, standard deviation (thick) and range " +
-			"(thin) of each stage",
-		XLabel: "ms relative to Query Received (negative: before it)", Unit: "ms",
+	return chart.Ranges{
+		Name: "timeline-stages", XLabel: "ms relative to Query Received (negative: before it)", Unit: "ms",
+		Title: "A record's way through Bullet: mean, standard deviation (thick) and range (thin) of each stage",
+		Rows: each(stages, func(s tuning.Stage) chart.Range {
+			return chart.Range{
+				Name: s.Name, Text: tuning.Digits(s.MeanMs), Mean: float64(s.MeanMs), Deviation: float64(s.DeviationMs),
+				Least: float64(s.LeastMs), Most: float64(s.MostMs),
+			}
+		}),
 	}
-	for _, s := range stages {
-		ranges.Rows = append(ranges.Rows, chart.Range{
-			Name: s.Name, Text: tuning.Digits(s.MeanMs), Mean: float64(s.MeanMs), Deviation: float64(s.DeviationMs),
-			Least: float64(s.LeastMs), Most: float64(s.MostMs),
-		})
-	}
-	return ranges
 }
 
 func skewTable(skews []tuning.Skew) document.Table {
@@ -284,22 +273,18 @@ func clockText(name string, clocks int) string {
 
 // hostsFinding is on how many hosts the workers ran, and how far their clocks seem to be apart.
 func hostsFinding(hosts []tuning.HostClock) string {
-	if len(hosts) == 1 {
-		if ahead := hosts[0].AheadMs; ahead > 0 {
-			return fmt.Sprintf(
-				"The workers ran on one host, whose clock is ahead of the collector's by at least %s ms.",
-				tuning.Digits(ahead))
-		}
-		return fmt.Sprintf("The workers ran on one host, whose clock is no more than %s ms behind the collector's.",
-			tuning.Digits(-hosts[0].AheadMs))
+	ahead := hosts[0].AheadMs
+	switch {
+	case len(hosts) > 1:
+		return fmt.Sprintf("The workers ran on %d hosts, whose clocks seem to be up to %s ms apart, by the times of their "+
+			"freshest samples: no delay between two hosts is known better than that.", len(hosts),
+			tuning.Digits(tuning.Apart(hosts)))
+	case ahead > 0:
+		return fmt.Sprintf("The workers ran on one host, whose clock is ahead of the collector's by at least %s ms.",
+			tuning.Digits(ahead))
 	}
-	return fmt.Sprintf(
-		"The workers ran on %d hosts, whose clocks seem to be up to %s ms apart, by the times of their freshest "+
-			"samples: "+
-			"no delay between two hosts is known better than that.",
-		len(hosts),
-		tuning.Digits(tuning.Apart(hosts)),
-	)
+	return fmt.Sprintf("The workers ran on one host, whose clock is no more than %s ms behind the collector's.",
+		tuning.Digits(-ahead))
 }
 
 func hostTable(hosts []tuning.HostClock) document.Table {

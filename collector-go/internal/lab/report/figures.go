@@ -52,6 +52,11 @@ func each[T, U any](all []T, of func(T) U) []U {
 	return out
 }
 
+// values are figures as a chart takes them.
+func values(figures []Figure) []float64 {
+	return each(figures, func(f Figure) float64 { return float64(f) })
+}
+
 // msPerMinute is what a total of seconds rose by in the slice that ends at endMs, as milliseconds a minute.
 func msPerMinute(total runstore.Slices, endMs, sliceMs int64) Figure {
 	return total.Rise(endMs, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs)
@@ -90,6 +95,22 @@ func numbered(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%s %ss", grouped(n), what)
+}
+
+// knownOr is a cell that is Unknown unless something is known.
+func knownOr(known bool, cell func() string) string {
+	if !known {
+		return document.Unknown
+	}
+	return cell()
+}
+
+// yesNo is an answer in a cell.
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 // timesText is "once", "twice", "3 times".

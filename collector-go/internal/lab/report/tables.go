@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
@@ -14,13 +11,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-const timeToResultP99 = "time to result, p99"
-
-// repeatedFigures are those whose spread is shown.
-var repeatedFigures = []struct {
+// repeatedFigure is a figure whose spread over the launches is shown.
+type repeatedFigure struct {
 	name, unit string
 	of         func(*StepReport) Figure
-}{
+}
+
+const timeToResultP99 = "time to result, p99"
+
+var repeatedFigures = []repeatedFigure{
 	{"filter latency, mean", "ms", func(s *StepReport) Figure { return s.FilterLatencyMeanMs }},
 	{"CPU of all workers", "ms/min", func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }},
 	{"CPU, mean of a worker", "ms/min", func(s *StepReport) Figure { return s.AverageCPUMsPerMinute }},
@@ -40,11 +39,7 @@ func (r *RunReport) repeats() (all []Repeated) {
 			}
 			repeated := Repeated{Configuration: row.Label, Value: m.value, Verdicts: m.verdicts}
 			for _, f := range repeatedFigures {
-				var values []Figure
-				for _, s := range m.steps {
-					values = append(values, f.of(s))
-				}
-				if spread := SpreadOf(values); spread.Launches > 0 {
+				if spread := SpreadOf(each(m.steps, f.of)); spread.Launches > 0 {
 					repeated.Figures = append(repeated.Figures, RepeatedFigure{f.name, f.unit, spread})
 				}
 			}
@@ -56,9 +51,8 @@ func (r *RunReport) repeats() (all []Repeated) {
 
 // repeatBlocks are the means of the repeats with their spread beside them.
 func (r *RunReport) repeatBlocks() []document.Block {
-	w := window(0)
-	for _, t := range r.reported() {
-		w = max(w, t.Report.window())
+	if len(r.Results.Repeats) == 0 {
+		return nil
 	}
 	columns := []document.Of[Repeated]{
 		document.Text("Configuration", func(r Repeated) string { return r.Configuration }),
@@ -66,34 +60,36 @@ func (r *RunReport) repeatBlocks() []document.Block {
 		document.Text("Verdicts", func(r Repeated) string { return verdictsText(r.Verdicts) }),
 	}
 	for _, f := range repeatedFigures {
-		name, unit, shown := f.name, f.unit, func(s Spread) string { return s.String() }
-		switch name {
-		case hostIdle:
-			name = r.host() + " idle"
-		case timeToResultP99:
-			name, unit, shown = w.head()+", p99", w.unit(), func(s Spread) string {
-				s.Mean, s.Least, s.Most = w.beyond(s.Mean), w.beyond(s.Least), w.beyond(s.Most)
-				return s.String()
-			}
-		}
-		columns = append(columns, document.Number(capital(name), unit, func(r Repeated) string {
-			i := slices.IndexFunc(r.Figures, func(own RepeatedFigure) bool { return own.Name == f.name })
-			if i < 0 {
-				return document.Unknown
-			}
-			return shown(r.Figures[i].Spread)
-		}))
-	}
-	if len(r.Results.Repeats) == 0 {
-		return nil
+		columns = append(columns, r.spreadColumn(f))
 	}
 	return []document.Block{
-		document.Paragraph(
-			"The mean of the launches, in brackets the least and the most of them and how many (n) there are; " +
-				"report.json has their standard deviation too. The figures and fits above are of the means.",
-		),
+		document.Paragraph("The mean of the launches, in brackets the least and the most of them and how many (n) there " +
+			"are; report.json has their standard deviation too. The figures and fits above are of the means."),
 		document.Tabled(document.TableOf(r.Results.Repeats, columns...).WithoutBlank()),
 	}
+}
+
+// spreadColumn has a figure's spread at each place. Times to result are beyond the queries' own time, where they have
+// one.
+func (r *RunReport) spreadColumn(f repeatedFigure) document.Of[Repeated] {
+	name, unit, shown := f.name, f.unit, Spread.String
+	switch name {
+	case hostIdle:
+		name = r.host() + " idle"
+	case timeToResultP99:
+		w := window(0)
+		for _, t := range r.reported() {
+			w = max(w, t.Report.window())
+		}
+		name, unit, shown = w.head()+", p99", w.unit(), func(s Spread) string {
+			s.Mean, s.Least, s.Most = w.beyond(s.Mean), w.beyond(s.Least), w.beyond(s.Most)
+			return s.String()
+		}
+	}
+	return document.Number(capital(name), unit, func(r Repeated) string {
+		i := slices.IndexFunc(r.Figures, func(own RepeatedFigure) bool { return own.Name == f.name })
+		return knownOr(i >= 0, func() string { return shown(r.Figures[i].Spread) })
+	})
 }
 
 // verdictsText is "OK" where all agree, else each: "OK, FAIL, OK".
@@ -124,107 +120,94 @@ func (r *RunReport) csvFiles() map[string][]byte {
 	files := map[string][]byte{}
 	t := r.Tables()
 	if len(t.Points) > 0 {
-		files["queries.csv"] = csvOf(pointRows(t))
+		files["queries.csv"] = t.points().CSV()
 	}
 	if len(t.Volumes) > 0 {
-		files["data.csv"] = csvOf(volumeRows(t.Volumes))
+		files["data.csv"] = volumesTable(t.Volumes).CSV()
 	}
 	for i, c := range t.Concurrency {
-		files[fmt.Sprintf("concurrency-%d.csv", i+1)] = csvOf(stepRows(c.Rows))
+		files[fmt.Sprintf("concurrency-%d.csv", i+1)] = c.steps().CSV()
 	}
 	return files
 }
 
-func pointRows(t Tables) [][]string {
-	head := []string{
-		tuning.ColumnFilterBolts, tuning.ColumnQueries, tuning.ColumnLatency, tuning.ColumnTopologyCPU,
-		tuning.ColumnTopologyMemory, tuning.ColumnVerdict,
+// plainColumn has numbers as a program reads them: with all digits, and empty where nothing is known.
+func plainColumn[T any](head string, number func(T) float64) document.Of[T] {
+	return document.Number(head, "", func(row T) string {
+		v := number(row)
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	})
+}
+
+func (t Tables) points() document.Table {
+	type point = tuning.QueryPoint
+	columns := []document.Of[point]{
+		wholeColumn(tuning.ColumnFilterBolts, func(p point) int { return p.FilterBolts }),
+		wholeColumn(tuning.ColumnQueries, func(p point) int { return p.Queries }),
+		plainColumn(tuning.ColumnLatency, func(p point) float64 { return p.LatencyMs }),
+		plainColumn(tuning.ColumnTopologyCPU, func(p point) float64 { return float64(p.TopologyCPUCores) }),
+		plainColumn(tuning.ColumnTopologyMemory, func(p point) float64 { return float64(p.TopologyMemoryMiB) }),
+		document.Text(tuning.ColumnVerdict, func(p point) string { return string(p.Verdict) }),
 	}
 	if t.RecordsPerS.Known() {
-		head = append(head, tuning.ColumnRecordRate)
+		columns = append(columns,
+			plainColumn(tuning.ColumnRecordRate, func(point) float64 { return float64(t.RecordsPerS) }))
 	}
-	used := slices.ContainsFunc(t.Points, func(p tuning.QueryPoint) bool { return p.UsedCPUCores > 0 })
-	if used {
-		head = append(head, tuning.ColumnUsedCPU)
+	if slices.ContainsFunc(t.Points, func(p point) bool { return p.UsedCPUCores > 0 }) {
+		columns = append(columns, plainColumn(tuning.ColumnUsedCPU, func(p point) float64 {
+			if p.UsedCPUCores == 0 {
+				return math.NaN()
+			}
+			return float64(p.UsedCPUCores)
+		}))
 	}
-	rows := [][]string{head}
-	for _, p := range t.Points {
-		row := []string{
-			strconv.Itoa(p.FilterBolts), strconv.Itoa(p.Queries), plain(p.LatencyMs),
-			plain(float64(p.TopologyCPUCores)), plain(float64(p.TopologyMemoryMiB)), string(p.Verdict),
-		}
-		if t.RecordsPerS.Known() {
-			row = append(row, plain(float64(t.RecordsPerS)))
-		}
-		if used {
-			row = append(row, plain(float64(cmp.Or(p.UsedCPUCores, Unknown))))
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return document.TableOf(t.Points, columns...)
 }
 
-// volumeRows have the columns of the document's Test 6, the off-heap memory, and the cores that were used where they
-// are known of each volume.
-func volumeRows(volumes []tuning.DataRow) [][]string {
-	components := slices.ContainsFunc(volumes, func(v tuning.DataRow) bool { return v.Component.Name != "" })
-	head := []string{tuning.ColumnDataRate, tuning.ColumnRecordRate}
-	if components {
-		head = append(head, tuning.ColumnComponent, tuning.ColumnParallelism, tuning.ColumnCPUEach, tuning.ColumnOnHeap,
-			tuning.ColumnOffHeap)
-	}
-	head = append(head, tuning.ColumnTotalCPU6)
-	used := !slices.ContainsFunc(volumes, func(v tuning.DataRow) bool { return v.UsedCPUCores == 0 })
-	if used {
-		head = append(head, tuning.ColumnUsedCPU)
-	}
-	rows := [][]string{append(head, tuning.ColumnTotalMemory)}
-	for _, v := range volumes {
-		row := []string{plain(v.DataMiBPerS), plain(v.RecordsPerS)}
-		switch c := v.Component; {
-		case components && c.Name == "":
-			row = append(row, "", "", "", "", "")
-		case components:
-			row = append(row, c.Name, strconv.Itoa(c.Parallelism), plain(float64(c.CPUCoresEach)),
-				plain(float64(c.OnHeapMiB)), plain(float64(c.OffHeapMiB)))
-		}
-		row = append(row, plain(v.TotalCPUCores))
-		if used {
-			row = append(row, plain(v.UsedCPUCores))
-		}
-		rows = append(rows, append(row, plain(v.TotalMemoryMiB)))
-	}
-	return rows
-}
-
-func stepRows(steps []tuning.ConcurrencyRow) [][]string {
-	rows := [][]string{
-		{
-			tuning.ColumnSimultaneousQueries, tuning.ColumnAverageCPU, tuning.ColumnAverageResultSize,
-			tuning.ColumnWorkers, tuning.ColumnTotalCPU, tuning.ColumnAverageGC, tuning.ColumnVerdict,
-		},
-	}
-	for _, s := range steps {
-		rows = append(rows, []string{
-			strconv.Itoa(s.Queries), plain(float64(s.AverageCPUMsPerMinute)), plain(float64(s.AverageResultSize)),
-			plain(float64(s.Workers)), plain(float64(s.TotalCPUMsPerMinute)),
-			plain(float64(s.AverageGCMsPerMinute)), string(s.Verdict),
+// volumesTable has the columns of the document's Test 6, the off-heap memory, and the cores that were used where they
+// are known of each volume. A volume whose components are not known has empty cells for them.
+func volumesTable(volumes []tuning.DataRow) document.Table {
+	type row = tuning.DataRow
+	ofComponent := func(head string, number func(tuning.Component) Figure) document.Of[row] {
+		return plainColumn(head, func(v row) float64 {
+			if v.Component.Name == "" {
+				return math.NaN()
+			}
+			return float64(number(v.Component))
 		})
 	}
-	return rows
-}
-
-// plain writes a number as a table of CSV has it; what is not known is an empty cell.
-func plain(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
+	columns := []document.Of[row]{
+		plainColumn(tuning.ColumnDataRate, func(v row) float64 { return v.DataMiBPerS }),
+		plainColumn(tuning.ColumnRecordRate, func(v row) float64 { return v.RecordsPerS }),
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	if slices.ContainsFunc(volumes, func(v row) bool { return v.Component.Name != "" }) {
+		columns = append(columns,
+			document.Text(tuning.ColumnComponent, func(v row) string { return v.Component.Name }),
+			ofComponent(tuning.ColumnParallelism, func(c tuning.Component) Figure { return Figure(c.Parallelism) }),
+			ofComponent(tuning.ColumnCPUEach, func(c tuning.Component) Figure { return c.CPUCoresEach }),
+			ofComponent(tuning.ColumnOnHeap, func(c tuning.Component) Figure { return c.OnHeapMiB }),
+			ofComponent(tuning.ColumnOffHeap, func(c tuning.Component) Figure { return c.OffHeapMiB }))
+	}
+	columns = append(columns, plainColumn(tuning.ColumnTotalCPU6, func(v row) float64 { return v.TotalCPUCores }))
+	if !slices.ContainsFunc(volumes, func(v row) bool { return v.UsedCPUCores == 0 }) {
+		columns = append(columns, plainColumn(tuning.ColumnUsedCPU, func(v row) float64 { return v.UsedCPUCores }))
+	}
+	columns = append(columns, plainColumn(tuning.ColumnTotalMemory, func(v row) float64 { return v.TotalMemoryMiB }))
+	return document.TableOf(volumes, columns...)
 }
 
-func csvOf(rows [][]string) []byte {
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	_ = w.WriteAll(rows) // a buffer takes all
-	return out.Bytes()
+func (c ConfigurationSteps) steps() document.Table {
+	type step = tuning.ConcurrencyRow
+	return document.TableOf(c.Rows,
+		wholeColumn(tuning.ColumnSimultaneousQueries, func(s step) int { return s.Queries }),
+		plainColumn(tuning.ColumnAverageCPU, func(s step) float64 { return float64(s.AverageCPUMsPerMinute) }),
+		plainColumn(tuning.ColumnAverageResultSize, func(s step) float64 { return float64(s.AverageResultSize) }),
+		plainColumn(tuning.ColumnWorkers, func(s step) float64 { return float64(s.Workers) }),
+		plainColumn(tuning.ColumnTotalCPU, func(s step) float64 { return float64(s.TotalCPUMsPerMinute) }),
+		plainColumn(tuning.ColumnAverageGC, func(s step) float64 { return float64(s.AverageGCMsPerMinute) }),
+		document.Text(tuning.ColumnVerdict, func(s step) string { return string(s.Verdict) }),
+	)
 }

@@ -244,15 +244,6 @@ func dashedLine(figures []Figure) chart.Line {
 	return chart.Line{Colour: chart.Muted, Values: values(figures), Dashed: true, Plain: true}
 }
 
-// values are figures as a chart takes them.
-func values(figures []Figure) []float64 {
-	out := make([]float64, len(figures))
-	for i, f := range figures {
-		out[i] = float64(f)
-	}
-	return out
-}
-
 // byWorker is a line for each worker, and their mean where they are many.
 func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Line) {
 	many := len(r.Workers) > manyWorkers

@@ -97,6 +97,24 @@ func (d *Document) Add(title string, blocks ...Block) {
 	}
 }
 
+// AddTable adds a section of one table, unless it has no rows.
+func (d *Document) AddTable(title string, t Table) { d.Add(title, Tabled(t)) }
+
+// Find adds a finding.
+func (d *Document) Find(format string, args ...any) {
+	d.Findings = append(d.Findings, fmt.Sprintf(format, args...))
+}
+
+// Drawing is a chart of any kind that makes a figure.
+type Drawing interface{ Figure() chart.Figure }
+
+// Draw adds figures behind the sections.
+func (d *Document) Draw(drawings ...Drawing) {
+	for _, drawing := range drawings {
+		d.Figures = append(d.Figures, drawing.Figure())
+	}
+}
+
 // Note adds a note, once.
 func (d *Document) Note(text string) {
 	if !slices.Contains(d.Notes, text) {
