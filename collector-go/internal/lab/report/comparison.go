@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -49,13 +50,13 @@ func (c *Comparison) Document() *document.Document {
 	d.Verdict, d.Lead = c.Verdict()
 	if d.Summary = capacitiesTable(c.Configurations); len(c.Configurations) == 1 {
 		d.Summary = c.largestLoad(&c.Configurations[0])
-		d.Add("Capacity", document.Tabled(capacitiesTable(c.Configurations)))
+		d.AddTable("Capacity", capacitiesTable(c.Configurations))
 	}
 	if g := c.Guard; g != nil {
 		d.Add("Guard", document.List(slices.Concat([]string{g.Text() + "."}, g.Regressions, g.NotProvable)))
 	}
-	findings := []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.",
-		c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs))}
+	findings := []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.", c.Before.ID, moment(c.Before.StartedMs),
+		c.After.ID, moment(c.After.StartedMs))}
 	for i := range c.Configurations {
 		findings = append(findings, c.Configurations[i].Findings(c.Confidence, c.suffix(i))...)
 	}
@@ -69,8 +70,7 @@ func (c *Comparison) Document() *document.Document {
 	d.Note("A change is after less before. " + compare.NotClear + " marks one whose interval of " +
 		tuning.ConfidencePercent(c.Confidence) + " holds 0: it may be none; the relative change has an interval of " +
 		"its own, of the logarithms. Where a figure has no interval it was measured once a side, or in too few slices.")
-	d.Note(compare.WorkersMean)
-	d.Note(tuning.GCIsWallTime + ".")
+	addMeanings(d)
 	return d
 }
 
@@ -102,7 +102,7 @@ func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, s
 		t := figureTable(c.Confidence)
 		t.Add("verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", "")
 		addFigures(&t, s.Figures)
-		d.Add(s.Name+suffix, document.Tabled(t))
+		d.AddTable(s.Name+suffix, t)
 	}
 	for _, doubt := range p.Doubts(suffix) {
 		d.Note(doubt)
@@ -115,23 +115,15 @@ func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, s
 // addDiff adds what differs as lines, and which controlled variables that moves.
 func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string) {
 	d.Add("Configuration diff"+suffix, document.Diff(strings.Join(p.Lines, "\n")))
-	cell := func(v *string) string {
-		if v == nil {
-			return document.Unknown
-		}
-		return *v
-	}
-	d.Add("What differs, by controlled variable"+suffix, document.Tabled(document.TableOf(p.Changes,
-		document.Text("Value", func(c tuning.Change) string { return c.Key }),
-		document.Text("Before", func(c tuning.Change) string { return cell(c.Before) }),
-		document.Text("After", func(c tuning.Change) string { return cell(c.After) }),
-		document.Text("Controlled variable", func(c tuning.Change) string {
-			if c.Variable == "" {
-				return document.Unknown
-			}
-			return string(c.Variable)
+	type change = tuning.Change
+	d.AddTable("What differs, by controlled variable"+suffix, document.TableOf(p.Changes,
+		document.Text("Value", func(c change) string { return c.Key }),
+		document.Text("Before", func(c change) string { return settingText(c.Before) }),
+		document.Text("After", func(c change) string { return settingText(c.After) }),
+		document.Text("Controlled variable", func(c change) string {
+			return cmp.Or(string(c.Variable), document.Unknown)
 		}),
-	)))
+	))
 	if text := p.UnknownMoves(); text != "" {
 		d.Note(text)
 	}
@@ -141,8 +133,14 @@ func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string
 func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string) {
 	t := figureTable(confidence)
 	addFigures(&t, p.Marginal)
-	d.Add("What a query costs"+suffix, document.Tabled(t))
-	d.Add("Garbage collectors before and after"+suffix, document.Tabled(collectorTable(p.GC, confidence)))
+	d.AddTable("What a query costs"+suffix, t)
+	d.AddTable("Garbage collectors before and after"+suffix, collectorTable(p.GC, confidence))
+}
+
+// addMeanings notes what a mean of workers and a GC time do not say.
+func addMeanings(d *document.Document) {
+	d.Note(compare.WorkersMean)
+	d.Note(tuning.GCIsWallTime + ".")
 }
 
 // capacitiesTable has a row for each configuration.
@@ -194,31 +192,29 @@ func addFigures(t *document.Table, figures []compare.FigureChange, more ...strin
 
 func collectorTable(all []compare.GCChange, confidence float64) document.Table {
 	type change = compare.GCChange
-	of := func(step *tuning.GCStep, text func(*tuning.GCStep) string) string {
-		if step == nil {
-			return document.Unknown
-		}
-		return text(step)
+	type step = *tuning.GCStep
+	of := func(s step, text func(step) string) string {
+		return knownOr(s != nil, func() string { return text(s) })
 	}
 	columns := []document.Of[change]{
 		document.Text("Step", func(c change) string { return c.Step }),
 		document.Text("Collector", func(c change) string { return c.Collector }),
 	}
-	pair := func(before, after string, text func(*tuning.GCStep) string) {
+	pair := func(before, after string, text func(step) string) {
 		columns = append(columns,
 			document.Number(before, "", func(c change) string { return of(c.Before, text) }),
 			document.Number(after, "", func(c change) string { return of(c.After, text) }))
 	}
-	pair("Total ms/min before", "after", func(s *tuning.GCStep) string { return number(s.TotalMsPerMinute, 0) })
+	pair("Total ms/min before", "after", func(s step) string { return number(s.TotalMsPerMinute, 0) })
 	columns = append(columns, document.Number("Relative", "", func(c change) string {
 		if c.Before == nil || c.After == nil {
 			return "only on one side"
 		}
 		return compare.FigureChange{Difference: c.Change}.Text(confidence)
 	}))
-	pair("of CPU before", "after", func(s *tuning.GCStep) string { return tuning.Percent(s.ShareOfCPU) })
-	pair("of time before", "after", func(s *tuning.GCStep) string { return tuning.Percent(s.ShareOfTime) })
-	pair("Collections/min before", "after", func(s *tuning.GCStep) string { return number(s.CollectionsPerMin, 1) })
+	pair("of CPU before", "after", func(s step) string { return tuning.Percent(s.ShareOfCPU) })
+	pair("of time before", "after", func(s step) string { return tuning.Percent(s.ShareOfTime) })
+	pair("Collections/min before", "after", func(s step) string { return number(s.CollectionsPerMin, 1) })
 	return document.TableOf(all, columns...)
 }
 
@@ -234,9 +230,7 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 		Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with its interval" + suffix,
 		XLabel: "steps, each figure beside the others", YLabel: "% of what it was before",
 		Limit: chart.Limit{At: 0, Name: "no change"}, Crop: true,
-	}
-	for _, s := range p.Steps {
-		plot.XNames = append(plot.XNames, s.Name)
+		XNames: each(p.Steps, func(s compare.StepChange) string { return s.Name }),
 	}
 	for i, name := range inFigure {
 		at := chart.Points{Name: name, Colour: chart.Series(i)}
@@ -248,10 +242,9 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 				}
 				x := float64(n+1) + 0.12*float64(i) - 0.18
 				at.X, at.Y = append(at.X, x), append(at.Y, 100*float64(f.Ratio.Value))
-				if f.Ratio.Low.Known() && f.Ratio.High.Known() {
+				if low, high := f.Ratio.Low, f.Ratio.High; low.Known() && high.Known() {
 					bars.X = append(bars.X, x)
-					bars.Low = append(bars.Low, 100*float64(f.Ratio.Low))
-					bars.High = append(bars.High, 100*float64(f.Ratio.High))
+					bars.Low, bars.High = append(bars.Low, 100*float64(low)), append(bars.High, 100*float64(high))
 				}
 			}
 		}
@@ -291,23 +284,21 @@ func (r *RunReport) compareConfigurations(dir string) {
 // costs, totals beside means.
 var betweenConfigurations = []string{
 	compare.TotalCPU, compare.MeanCPU, compare.Workers, compare.TotalGC, compare.MeanGC, compare.GCShare,
-	compare.TotalHeap,
-	compare.MeanHeap, compare.FilterLatency,
+	compare.TotalHeap, compare.MeanHeap, compare.FilterLatency,
 }
 
 // Document is the change as people read it.
 func (c *ComparedConfiguration) Document() *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s against %s", c.After, c.Before), Notes: slices.Clone(c.Notes)}
-	d.Findings = append([]string{fmt.Sprintf("Before is %s, after is %s, of the same run.", c.Before, c.After)},
-		c.Findings(tuning.DefaultConfidence, "")...)
+	d.Find("Before is %s, after is %s, of the same run.", c.Before, c.After)
+	d.Findings = append(d.Findings, c.Findings(tuning.DefaultConfidence, "")...)
 	if len(c.Steps) == 0 {
-		d.Findings = append(d.Findings, "No step was measured in both, so that no figures are compared.")
+		d.Find("No step was measured in both, so that no figures are compared.")
 	}
 	addDiff(d, &c.ConfigurationChange, "")
-	d.Add("CPU, garbage collection and heap", document.Tabled(c.stepsTable()))
+	d.AddTable("CPU, garbage collection and heap", c.stepsTable())
 	addCosts(d, &c.ConfigurationChange, tuning.DefaultConfidence, "")
-	d.Note(compare.WorkersMean)
-	d.Note(tuning.GCIsWallTime + ".")
+	addMeanings(d)
 	d.Note(compare.NotClear + " marks a change whose interval holds 0: it may be none.")
 	if slices.ContainsFunc(c.Steps, compare.StepChange.OfOneLaunch) {
 		d.Note("One launch against one: how much a launch differs from the next was not measured, so that there are no " +

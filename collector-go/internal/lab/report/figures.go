@@ -105,6 +105,14 @@ func knownOr(known bool, cell func() string) string {
 	return cell()
 }
 
+// settingText is a setting's value in a cell; nil where the setting is not there.
+func settingText(value *string) string {
+	if value == nil {
+		return document.Unknown
+	}
+	return *value
+}
+
 // yesNo is an answer in a cell.
 func yesNo(yes bool) string {
 	if yes {

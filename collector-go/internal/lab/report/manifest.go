@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,17 +11,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// manifestTable is what ran, on what.
+// manifestTable is what ran, on what. The launch is that of the first trial; the others are in their own sections.
 func (r *RunReport) manifestTable() document.Table {
 	t := document.Pairs()
 	m, v := r.Manifest, r.Manifest.Versions
 	t.AddKnown("Run", m.ID)
 	t.AddKnown("Command", m.Command)
-	for _, trial := range r.Trials {
-		if trial.Launched != "" {
-			t.AddKnown("Launched by", trial.Launched)
-			break // the others in their own sections
-		}
+	if i := slices.IndexFunc(r.Trials, func(trial TrialReport) bool { return trial.Launched != "" }); i >= 0 {
+		t.AddKnown("Launched by", r.Trials[i].Launched)
 	}
 	t.AddKnown("Bullet Metrics", v.BulletMetrics)
 	t.AddKnown("Bullet", v.Bullet)
@@ -29,7 +27,12 @@ func (r *RunReport) manifestTable() document.Table {
 	t.AddKnown("Java of the workers", v.WorkerJava)
 	t.AddKnown("Java of the host of the load", v.Java)
 	t.AddKnown("Plugin", v.Plugin)
-	r.addMachines(&t)
+	if hostOfRun(r.plan) {
+		addCluster(&t, m.Cluster)
+		addMachine(&t, "Host of the load: ", m.Machine)
+	} else {
+		addMachine(&t, "", m.Machine)
+	}
 	addRecords(&t, m.Records)
 	if r.plan.KafkaPartitions > 0 {
 		t.AddKnown("Kafka partitions", strconv.Itoa(r.plan.KafkaPartitions))
@@ -55,18 +58,17 @@ func (r *RunReport) kafka() string {
 	return ""
 }
 
-// addMachines adds the machine of the run by its role, and the cluster's.
-func (r *RunReport) addMachines(t *document.Table) {
-	m, prefix := r.Manifest.Machine, ""
-	if hostOfRun(r.plan) {
-		addCluster(t, r.Manifest.Cluster)
-		prefix = "Host of the load: "
-	}
+// addMachine adds what is known of a machine; prefix is its role.
+func addMachine(t *document.Table, prefix string, m runstore.Machine) {
 	if m.Cores > 0 {
 		t.AddKnown(prefix+"Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", m.Cores, m.CPUModel)))
-		t.AddKnown(prefix+"Usable cores", usable(m.UsableCores, m.Cores))
 	}
-	t.AddKnown(prefix+"Memory", memory(m.MemoryBytes))
+	if m.Cores > 0 && m.UsableCores.Known() && m.UsableCores > 0 {
+		t.AddKnown(prefix+"Usable cores", fmt.Sprintf("%s of %d", tuning.Digits(m.UsableCores), m.Cores))
+	}
+	if m.MemoryBytes > 0 {
+		t.AddKnown(prefix+"Memory", fmt.Sprintf("%.1f GiB", float64(m.MemoryBytes)/(1<<30)))
+	}
 	t.AddKnown(prefix+"Network", m.Network)
 	t.AddKnown(prefix+"Kernel", m.Kernel)
 }
@@ -83,27 +85,12 @@ func addCluster(t *document.Table, c *runstore.Cluster) {
 		count = strconv.Itoa(c.Machines)
 	}
 	t.AddKnown(head, count)
-	t.AddKnown("Each machine: Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", c.Cores, c.CPUModel)))
-	t.AddKnown("Each machine: Usable cores", usable(c.UsableCores, c.Cores))
-	t.AddKnown("Each machine: Memory", memory(c.MemoryBytes))
-	t.AddKnown("Each machine: Network", c.Network)
+	addMachine(t, "Each machine: ", runstore.Machine{
+		CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes, Network: c.Network,
+	})
 	if c.BusyByOthers.Known() {
 		t.AddKnown("Taken of the cluster by others", tuning.Percent(c.BusyByOthers))
 	}
-}
-
-func usable(of Figure, cores int) string {
-	if !of.Known() || of <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s of %d", tuning.Digits(of), cores)
-}
-
-func memory(bytes int64) string {
-	if bytes <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
 func addRecords(t *document.Table, s runstore.Records) {
@@ -146,8 +133,8 @@ func (r *RunReport) effectiveRows() (rows [][]string) {
 		row, distinct := []string{flags.name}, map[string]bool{}
 		for _, configuration := range r.Rows {
 			cell := document.Unknown
-			for _, t := range r.Trials {
-				if t.Configuration == configuration.Configuration && t.Reported != nil {
+			for _, t := range r.trialsOf(configuration.Configuration) {
+				if t.Reported != nil {
 					cell = flags.of(*t.Reported)
 					distinct[cell] = true
 				}
@@ -161,26 +148,27 @@ func (r *RunReport) effectiveRows() (rows [][]string) {
 	return rows
 }
 
+// reportedTable is what the topology reported of itself, without flags that have rows of their own.
 func (t *TrialReport) reportedTable() document.Table {
-	out := document.Pairs()
-	if t.Reported == nil {
+	out, r := document.Pairs(), t.Reported
+	if r == nil {
 		return out
 	}
-	out.AddKnown("Topology id", t.Reported.TopologyID)
-	out.AddKnown("Bullet", t.Reported.Bullet)
-	out.AddKnown("Storm", t.Reported.Storm)
-	out.AddKnown("Java of the workers", t.Reported.WorkerJava)
-	out.AddKnown("Plugin", t.Reported.Plugin)
-	out.AddKnown("Flags of the workers", t.Reported.WorkerFlags)
-	out.AddKnown("Heap flags in effect", t.Reported.HeapFlags)
-	out.AddKnown("Garbage collector's flags in effect", t.Reported.GCFlags)
-	if t.Reported.HeapLimitBytes.Known() {
-		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(t.Reported.HeapLimitBytes)/(1<<20)))
+	out.AddKnown("Topology id", r.TopologyID)
+	out.AddKnown("Bullet", r.Bullet)
+	out.AddKnown("Storm", r.Storm)
+	out.AddKnown("Java of the workers", r.WorkerJava)
+	out.AddKnown("Plugin", r.Plugin)
+	out.AddKnown("Flags of the workers", r.WorkerFlags)
+	out.AddKnown("Heap flags in effect", r.HeapFlags)
+	out.AddKnown("Garbage collector's flags in effect", r.GCFlags)
+	if r.HeapLimitBytes.Known() {
+		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(r.HeapLimitBytes)/mib))
 	}
-	out.AddKnown("Executors", t.Reported.Executors)
-	out.AddKnown("Requested from the scheduler", t.Reported.Requested)
-	for _, e := range t.Reported.Settings {
-		if !strings.HasSuffix(e.Key, "childopts") { // said above
+	out.AddKnown("Executors", r.Executors)
+	out.AddKnown("Requested from the scheduler", r.Requested)
+	for _, e := range r.Settings {
+		if !strings.HasSuffix(e.Key, "childopts") {
 			out.AddKnown(e.Key, e.Value)
 		}
 	}

@@ -10,35 +10,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// machine is what one machine of the topology's has to give: this one's on the local cluster, else what is known of the
-// cluster's.
+// machine is what one machine of the topology has to give: this one on the local cluster, else what is known of the
+// cluster's machines.
 func (r *RunReport) machine() tuning.Machine {
+	cores, usable, memory := r.Manifest.Machine.Cores, r.Manifest.Machine.UsableCores, r.Manifest.Machine.MemoryBytes
 	if hostOfRun(r.plan) {
-		return clusterMachine(r.Manifest.Cluster)
+		c := r.Manifest.Cluster
+		if c == nil || c.Cores <= 0 {
+			return tuning.UnknownMachine()
+		}
+		cores, usable, memory = c.Cores, c.UsableCores, c.MemoryBytes
 	}
-	m := tuning.Machine{CPUCores: r.Manifest.Machine.UsableCores, MemoryMiB: inMiB(r.Manifest.Machine.MemoryBytes)}
-	if !m.CPUCores.Known() || m.CPUCores <= 0 {
-		m.CPUCores = Figure(max(1, r.Manifest.Machine.Cores))
+	if !usable.Known() || usable <= 0 {
+		usable = Figure(max(1, cores))
+	}
+	m := tuning.Machine{CPUCores: usable, MemoryMiB: Unknown}
+	if memory > 0 {
+		m.MemoryMiB = Figure(memory) / mib
 	}
 	return m
-}
-
-// clusterMachine is one of the cluster's machines; unknown where it is not stated.
-func clusterMachine(c *runstore.Cluster) tuning.Machine {
-	switch {
-	case c == nil || c.Cores <= 0:
-		return tuning.UnknownMachine()
-	case !c.UsableCores.Known() || c.UsableCores <= 0:
-		return tuning.Machine{CPUCores: Figure(c.Cores), MemoryMiB: inMiB(c.MemoryBytes)}
-	}
-	return tuning.Machine{CPUCores: c.UsableCores, MemoryMiB: inMiB(c.MemoryBytes)}
-}
-
-func inMiB(bytes int64) Figure {
-	if bytes <= 0 {
-		return Unknown
-	}
-	return Figure(bytes) / (1 << 20)
 }
 
 // measured is a configuration at one place of the axis, over all its launches.
@@ -49,41 +39,84 @@ type measured struct {
 	// attempts are each time that it was measured well enough to be a point of what a query costs, mirrored those for
 	// that alone.
 	attempts, mirrored []*StepReport
+	// forCost states that the place was measured for the cost alone: then steps are those of the cost.
+	forCost bool
 }
 
-// last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
-func (r *RunReport) measured(configuration int) (out []measured) {
-	for _, t := range r.Trials {
-		if t.Configuration != configuration || t.Report == nil {
+// places are the places of a configuration on the axis, in any order until they are sorted.
+type places []measured
+
+// at is the place at a value, added where it is new. The pointer is valid until the next call.
+func (p *places) at(value float64) *measured {
+	i := slices.IndexFunc(*p, func(m measured) bool { return m.value == value })
+	if i < 0 {
+		i = len(*p)
+		*p = append(*p, measured{value: value})
+	}
+	return &(*p)[i]
+}
+
+func (p places) sorted() []measured {
+	slices.SortFunc(p, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
+	return p
+}
+
+// measured keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
+func (r *RunReport) measured(configuration int) []measured {
+	var all places
+	for _, t := range r.trialsOf(configuration) {
+		if t.Report == nil {
 			continue
 		}
 		for _, s := range t.lastAttempts() {
 			if s.Kind == runstore.CostStep {
 				continue
 			}
-			i := slices.IndexFunc(out, func(m measured) bool { return m.value == s.Value })
-			if i < 0 {
-				i = len(out)
-				out = append(out, measured{value: s.Value})
-			}
-			out[i].verdicts = append(out[i].verdicts, t.verdictAt(s))
-			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == runstore.LoadStep {
-				out[i].steps = append(out[i].steps, step)
-				out[i].attempts = append(out[i].attempts, t.attempts(s)...)
+			m := all.at(s.Value)
+			m.verdicts = append(m.verdicts, t.verdictAt(s))
+			if s.Kind == runstore.LoadStep {
+				m.steps = append(m.steps, t.Report.stepAt(s.StartMs))
+				m.attempts = append(m.attempts, t.attempts(s)...)
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
-	return out
+	return all.sorted()
+}
+
+// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for
+// what a query costs alone. Of the latter those that were OK are points of the cost.
+func (r *RunReport) withCosts(configuration int) []measured {
+	all := places(r.measured(configuration))
+	for _, t := range r.trialsOf(configuration) {
+		for _, s := range t.Steps {
+			if t.Report == nil || s.Kind != runstore.CostStep {
+				continue
+			}
+			step, m := t.Report.stepAt(s.StartMs), all.at(s.Value)
+			if len(m.verdicts) == 0 {
+				m.forCost, m.verdicts = true, []tuning.Verdict{tuning.Inconclusive}
+			}
+			if m.forCost {
+				m.steps = append(m.steps, step)
+			}
+			if s.Verdict != tuning.OK {
+				continue
+			}
+			m.mirrored = append(m.mirrored, step)
+			if m.forCost {
+				m.verdicts[0] = tuning.OK
+			}
+		}
+	}
+	return all.sorted()
 }
 
 // attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch states how
 // far the topology drifts.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {
-		step := t.Report.stepAt(s.StartMs)
-		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK && step != nil {
-			all = append(all, step)
+		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK {
+			all = append(all, t.Report.stepAt(s.StartMs))
 		}
 	}
 	return all
@@ -102,11 +135,7 @@ func (m measured) usedCores() Figure {
 }
 
 func (m measured) mean(figure func(*StepReport) Figure) Figure {
-	var all []Figure
-	for _, s := range m.steps {
-		all = append(all, figure(s))
-	}
-	return runstore.Average(all)
+	return runstore.Average(each(m.steps, figure))
 }
 
 // size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
@@ -146,15 +175,14 @@ func (t TrialReport) lastOK() (last *TrialStep) {
 // busyMost is the share of a core that a component's busiest instance took at the last step that held; 0 where it is
 // not known.
 func (r *RunReport) busyMost(configuration int, component string) (most Figure) {
-	for _, t := range r.Trials {
-		if t.Configuration != configuration {
+	for _, t := range r.trialsOf(configuration) {
+		last := t.lastOK()
+		if last == nil || last.Evidence == nil {
 			continue
 		}
-		if last := t.lastOK(); last != nil && last.Evidence != nil {
-			for _, b := range last.Evidence.Bolts {
-				if b.Component == component && b.BusyMost > most {
-					most = b.BusyMost
-				}
+		for _, b := range last.Evidence.Bolts {
+			if b.Component == component && b.BusyMost > most {
+				most = b.BusyMost
 			}
 		}
 	}
@@ -165,11 +193,8 @@ func (r *RunReport) size(configuration int) size {
 	s := size{cores: Unknown, memoryMiB: Unknown}
 	used := Unknown
 	var held []Figure
-	for _, t := range r.Trials {
-		if t.Configuration != configuration {
-			continue
-		}
-		s.filterBolts = max(s.filterBolts, filterBoltsOf(t))
+	for _, t := range r.trialsOf(configuration) {
+		s.filterBolts = max(s.filterBolts, filterBoltsOf(*t))
 		if last := t.lastOK(); last != nil {
 			held = append(held, last.CPUCores)
 		}
@@ -212,24 +237,20 @@ func filterBoltsOf(t TrialReport) (bolts int) {
 }
 
 // components are what a configuration consists of, CPU and heap by instance; none where its topology reported none.
-func (r *RunReport) components(configuration int) (all []tuning.Component) {
-	for _, t := range r.Trials {
-		if t.Configuration != configuration || t.Report == nil || t.Report.Requested == nil {
+func (r *RunReport) components(configuration int) []tuning.Component {
+	for _, t := range r.trialsOf(configuration) {
+		if t.Report == nil || t.Report.Requested == nil {
 			continue
 		}
-		for _, c := range t.Report.Requested.Components {
-			all = append(all, tuning.Component{
-				Name:           r.componentName(t, c.Name),
-				Parallelism:    max(1, c.Parallelism),
-				CPUCoresEach:   c.CPUCoresTotal / Figure(max(1, c.Parallelism)),
-				CPUCoresTotal:  Unknown,
-				OnHeapMiB:      c.OnHeapMiB,
-				OffHeapMiB:     c.OffHeapMiB,
-				TotalMemoryMiB: Unknown,
-				BusyMost:       r.busyMost(configuration, c.Name),
-			})
-		}
-		return all
+		return each(t.Report.Requested.Components, func(c runstore.Component) tuning.Component {
+			parallelism := max(1, c.Parallelism)
+			return tuning.Component{
+				Name: r.componentName(*t, c.Name), Parallelism: parallelism,
+				CPUCoresEach: c.CPUCoresTotal / Figure(parallelism), CPUCoresTotal: Unknown,
+				OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: Unknown,
+				BusyMost: r.busyMost(configuration, c.Name),
+			}
+		})
 	}
 	return nil
 }
@@ -248,18 +269,6 @@ func (r *RunReport) componentName(t TrialReport, name string) string {
 		return "DSL spout"
 	}
 	return name
-}
-
-// withComponents is a volume as its table has it: a row for each component, or one without where none is known.
-func withComponents(volume tuning.DataRow, components []tuning.Component) (rows []tuning.DataRow) {
-	if len(components) == 0 {
-		return []tuning.DataRow{volume}
-	}
-	for _, c := range components {
-		volume.Component = c
-		rows = append(rows, volume)
-	}
-	return rows
 }
 
 // concurrency judges each configuration's steps along the axis of queries; none on another axis.
@@ -298,45 +307,6 @@ func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) 
 	return &NamedConcurrency{Concurrency: c, rows: rows}, nil
 }
 
-// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for
-// what a query costs alone.
-func (r *RunReport) withCosts(configuration int) []measured {
-	all := r.measured(configuration)
-	for value, cost := range r.costs(configuration) {
-		i := slices.IndexFunc(all, func(m measured) bool { return m.value == value })
-		if i < 0 {
-			i = len(all)
-			all = append(all, measured{value: value, verdicts: []tuning.Verdict{tuning.Inconclusive},
-				steps: cost.steps})
-			if len(cost.mirrored) > 0 {
-				all[i].verdicts[0] = tuning.OK
-			}
-		}
-		all[i].mirrored = cost.mirrored
-	}
-	slices.SortFunc(all, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
-	return all
-}
-
-// costs are the loads that were measured for the cost, by their places; those that were OK are its points.
-func (r *RunReport) costs(configuration int) map[float64]measured {
-	all := map[float64]measured{}
-	for _, t := range r.reported() {
-		for _, s := range t.Steps {
-			step := t.Report.stepAt(s.StartMs)
-			if t.Configuration != configuration || s.Kind != runstore.CostStep || step == nil {
-				continue
-			}
-			m := all[s.Value]
-			if m.steps = append(m.steps, step); s.Verdict == tuning.OK {
-				m.mirrored = append(m.mirrored, step)
-			}
-			all[s.Value] = m
-		}
-	}
-	return all
-}
-
 // concurrency is the place as a row: the means of its launches, with each time that it was measured.
 func (m measured) concurrency() tuning.ConcurrencyRow {
 	return tuning.ConcurrencyRow{Queries: int(m.value), Verdict: m.verdict(),
@@ -350,12 +320,9 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 
 // launchCosts are a run's, none where no step was OK: not those of a table, which are nil.
 func launchCosts(steps []*StepReport) []tuning.LaunchCost {
-	all := []tuning.LaunchCost{}
-	for _, s := range steps {
-		all = append(all, tuning.LaunchCost{
-			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute,
-			Slices: s.slices,
-		})
-	}
-	return all
+	return each(steps, func(s *StepReport) tuning.LaunchCost {
+		return tuning.LaunchCost{
+			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute, Slices: s.slices,
+		}
+	})
 }

@@ -30,55 +30,46 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	return r, nil
 }
 
-// mibCaveat states that the volume is no count.
-func (r *RunReport) mibCaveat() []string {
-	if !r.mibEstimated {
-		return nil
-	}
-	size := ""
-	if bytes := r.plan.Load.MeanRecordBytes; bytes.Known() {
-		size = " (" + tuning.Digits(bytes) + " bytes)"
-	}
-	return []string{"MiB/s are an estimate: records/s times the stated mean size of a record" + size +
-		", since the source counts no bytes."}
-}
-
 // caveats are the run's own, then those that every report has, each once.
 func (r *RunReport) caveats() (all []string) {
-	add := func(lines []string) {
+	add := func(lines ...string) {
 		for _, line := range lines {
 			if !slices.Contains(all, line) {
 				all = append(all, line)
 			}
 		}
 	}
-	percentiles := false
-	add(r.plan.Caveats)
-	add(r.mibCaveat())
-	if hostOfRun(r.plan) {
-		add([]string{WorkerHosts})
-	} else if r.plan.Launch == "local" {
-		add([]string{oneMachine})
-	}
-	for _, t := range r.Trials {
-		if t.Report != nil {
-			add(t.Report.Caveats)
-			percentiles = percentiles || t.Report.percentiles
+	add(r.plan.Caveats...)
+	if r.mibEstimated {
+		size := ""
+		if bytes := r.plan.Load.MeanRecordBytes; bytes.Known() {
+			size = " (" + tuning.Digits(bytes) + " bytes)"
 		}
+		add("MiB/s are an estimate: records/s times the stated mean size of a record" + size +
+			", since the source counts no bytes.")
 	}
-	add(generalCaveats(percentiles))
+	if hostOfRun(r.plan) {
+		add(WorkerHosts)
+	} else if r.plan.Launch == "local" {
+		add(oneMachine)
+	}
+	percentiles := false
+	for _, t := range r.reported() {
+		add(t.Report.Caveats...)
+		percentiles = percentiles || t.Report.percentiles
+	}
+	add(generalCaveats(percentiles)...)
 	return all
 }
 
+// volumeReport averages the data volume of the run and of each configuration.
 func (r *RunReport) volumeReport() VolumeReport {
 	v := VolumeReport{Configurations: []runstore.DataVolume{}}
 	var all []runstore.Step
 	for _, row := range r.Rows {
 		var steps []runstore.Step
-		for _, t := range r.Trials {
-			if t.Configuration == row.Configuration {
-				steps = append(steps, t.measuredSteps()...)
-			}
+		for _, t := range r.trialsOf(row.Configuration) {
+			steps = append(steps, t.measuredSteps()...)
 		}
 		all = append(all, steps...)
 		v.Configurations = append(v.Configurations, runstore.AverageVolume(steps))
@@ -93,10 +84,9 @@ func (r *RunReport) volumeReport() VolumeReport {
 func (r *RunReport) analyses() (all []*document.Document) {
 	j := &r.Results
 	if len(j.Concurrency) > 1 {
-		all = append(all, &document.Document{
-			Title: "Simultaneous queries: the configurations beside each " +
-				"other", Figures: []chart.Figure{configurationsChart(j.Concurrency).Figure()},
-		})
+		d := &document.Document{Title: "Simultaneous queries: the configurations beside each other"}
+		d.Draw(configurationsChart(j.Concurrency))
+		all = append(all, d)
 	}
 	if j.Queries != nil {
 		all = append(all, OfQueries(j.Queries))
@@ -104,7 +94,7 @@ func (r *RunReport) analyses() (all []*document.Document) {
 	if j.Data != nil {
 		d := OfData(j.Data)
 		if j.Data.Fits.RecordsPerCore.Slope.Known() { // without a line there is nothing to be off
-			d.Figures = append(d.Figures, residualChart(j.Data).Figure())
+			d.Draw(residualChart(j.Data))
 		}
 		all = append(all, d)
 	}
@@ -159,28 +149,25 @@ func (r *RunReport) recommendation() []document.Block {
 		if row.Recommended == nil {
 			continue
 		}
-		knee := ""
+		text += fmt.Sprintf("# for up to %d simultaneous queries: %s left free of the last step that held, capacity %s",
+			*row.Recommended, tuning.Percent(row.Headroom), row.Capacity.Text())
 		if row.Knee != nil {
-			knee = fmt.Sprintf(", the knee at %d", row.Knee.Queries)
-			if !row.Knee.Stable {
-				knee += ",\n# which is not stable: without one of the points it would be more than a step elsewhere; " +
-					"measure more steps about it before relying on this"
-				unstable = append(unstable, strconv.Itoa(row.FilterBolts))
-			}
+			text += fmt.Sprintf(", the knee at %d", row.Knee.Queries)
 		}
-		text += fmt.Sprintf(
-			"# for up to %d simultaneous queries: %s left free of the last step that held, capacity %s%s\n%s: %d\n",
-			*row.Recommended, tuning.Percent(row.Headroom), row.Capacity.Text(), knee, filterParallelism,
-			row.FilterBolts)
+		if row.Knee != nil && !row.Knee.Stable {
+			text += ",\n# which is not stable: without one of the points it would be more than a step elsewhere; measure " +
+				"more steps about it before relying on this"
+			unstable = append(unstable, strconv.Itoa(row.FilterBolts))
+		}
+		text += fmt.Sprintf("\n%s: %d\n", filterParallelism, row.FilterBolts)
 	}
 	if text == "" {
 		return nil
 	}
 	blocks := []document.Block{document.Paragraph("Operating points below the knee of each configuration.")}
 	if len(unstable) > 0 {
-		blocks = append(blocks,
-			document.Paragraph("The recommendation for %s filter bolts rests on a knee that is not stable: "+
-				"take it for a guess.", strings.Join(unstable, ", ")))
+		blocks = append(blocks, document.Paragraph("The recommendation for %s filter bolts rests on a knee that is not "+
+			"stable: take it for a guess.", strings.Join(unstable, ", ")))
 	}
 	return append(blocks, document.Verbatim(text))
 }

@@ -166,9 +166,6 @@ func (t TrialReport) capacity() tuning.Interval {
 	return tuning.IntervalOf(runstore.Measured(t.measuredSteps()))
 }
 
-func (t TrialReport) measuredSteps() (all []runstore.Step) {
-	for _, s := range t.Steps {
-		all = append(all, s.Step)
-	}
-	return all
+func (t TrialReport) measuredSteps() []runstore.Step {
+	return each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
 }

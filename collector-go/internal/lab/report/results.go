@@ -38,7 +38,7 @@ func (r *RunReport) sizing(j *Results) *RunSizing {
 	return s
 }
 
-// targetLoad is the load, judged as the run's analysis judges.
+// targetLoad is the load to size for, judged as the run's analysis judges.
 func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoad {
 	return tuning.TargetLoad{
 		RecordsPerS: float64(recordsPerS), Queries: queries, Goals: r.queryGoals(), Machine: r.machine(),
@@ -46,18 +46,20 @@ func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoa
 	}
 }
 
+// sizeCommand sizes for any load with this run and one of the other kind.
+func (r *RunReport) sizeCommand(from string) string {
+	return fmt.Sprintf("bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from %s",
+		tuning.Digits(Figure(r.latencyLimit())), from)
+}
+
 // sizeData sizes for the most records that were held, with the queries that ran beside them.
 func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	volumes, queries := j.tables.Volumes, r.plan.Load.Queries
-	s := &RunSizing{NotKnown: []string{
-		fmt.Sprintf(
-			"How many queries it holds: %d ran beside the records in every step, and no other number was tried.",
+	s := &RunSizing{Command: r.sizeCommand("THIS-RUN,RUN-OF-TEST-7"), NotKnown: []string{
+		fmt.Sprintf("How many queries it holds: %d ran beside the records in every step, and no other number was tried.",
 			queries),
 		"How many filter bolts more queries ask for.",
 	}}
-	s.Command = fmt.Sprintf(
-		"bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from THIS-RUN,RUN-OF-TEST-7",
-		tuning.Digits(Figure(r.latencyLimit())))
 	if len(volumes) == 0 {
 		return s, errors.New("no configuration held any of its records/s")
 	}
@@ -67,16 +69,10 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{Volumes: volumes}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf(
-		"For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran beside them. "+
-			"%s The settings are those of the fits over all volumes that were held; "+
-			"what held this one was %q.",
-		tuning.Digits(Figure(most.RecordsPerS)),
-		tuning.Digits(Figure(most.DataMiBPerS)),
-		queries,
-		r.recordsHeadroom(),
-		j.mostRecordsBy,
-	)
+	s.Load = fmt.Sprintf("For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran "+
+		"beside them. %s The settings are those of the fits over all volumes that were held; what held this one was %q.",
+		tuning.Digits(Figure(most.RecordsPerS)), tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom(),
+		j.mostRecordsBy)
 	return s, nil
 }
 
@@ -93,12 +89,9 @@ func (r *RunReport) recordsHeadroom() string {
 
 // sizeQueries sizes for the most queries that were held, less the headroom, at the test's record rate.
 func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
-	s := &RunSizing{NotKnown: []string{
+	s := &RunSizing{Command: r.sizeCommand("RUN-OF-TEST-6,THIS-RUN"), NotKnown: []string{
 		"What more records/s ask for: all components but the filter bolts are as they were in this run.",
 	}}
-	s.Command = fmt.Sprintf(
-		"bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from RUN-OF-TEST-6,THIS-RUN",
-		tuning.Digits(Figure(r.latencyLimit())))
 	if j.Queries == nil {
 		return s, errors.New("no step has filter bolts, cores and a filter latency that are known")
 	}
@@ -116,18 +109,18 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	case !(rate > 0):
 		return s, errors.New("the records/s of the run are not known")
 	}
-	goals := r.queryGoals()
-	targetLoad := r.targetLoad(rate, int(math.Floor((1-goals.Headroom)*most+1e-9)))
+	headroom := r.queryGoals().Headroom
+	targetLoad := r.targetLoad(rate, int(math.Floor((1-headroom)*most+1e-9)))
 	targetLoad.QueryTestRecordsPerS = rate
-	var err error
-	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{
+	measurements := tuning.Measurements{
 		Points: j.tables.Points, Others: r.componentsWith(largest), OthersFrom: "this run",
-	}); err != nil {
+	}
+	var err error
+	if s.Sizing, err = tuning.Size(targetLoad, measurements); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf(
-		"For %d queries at %s records/s: %s less than the most that this run held, %.0f with %s.",
-		targetLoad.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, tuning.Counted(by, "filter bolt"))
+	s.Load = fmt.Sprintf("For %d queries at %s records/s: %s less than the most that this run held, %.0f with %s.",
+		targetLoad.Queries, tuning.Digits(rate), tuning.Percent(Figure(headroom)), most, tuning.Counted(by, "filter bolt"))
 	return s, nil
 }
 
@@ -163,11 +156,8 @@ func (r *RunReport) sizingBlocks() []document.Block {
 	}
 	return []document.Block{
 		first, document.Verbatim(s.YAML), document.Heading("What this run leaves open"), document.List(s.NotKnown),
-		document.Paragraph(
-			"The two runs together size for any load within what they measured, with both their uncertainties. "+
-				"THIS-RUN is this run's directory; %s.",
-			otherRun[r.Analysis],
-		),
+		document.Paragraph("The two runs together size for any load within what they measured, with both their "+
+			"uncertainties. THIS-RUN is this run's directory; %s.", otherRun[r.Analysis]),
 		document.Verbatim(s.Command),
 	}
 }
@@ -222,36 +212,35 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 	return all
 }
 
+// queryPoints are filter bolts by queries with the steps' verdicts, and a note for each configuration that is left out.
 func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	if r.Axis != runstore.Queries {
-		j.note(
-			"the steps are of " + r.axis() + ", not of simultaneous queries: they show no capacity over filter bolts")
+		j.note("the steps are of " + r.axis() +
+			", not of simultaneous queries: they show no capacity over filter bolts")
 		return nil
 	}
 	var rates []Figure
 	for _, row := range r.Rows {
 		size := r.size(row.Configuration)
-		var note string
-		size.cores, note = size.measuredCores()
+		cores, note := size.measuredCores()
 		if note != "" && size.note == "" {
 			note = row.Label + ": " + note
 		}
 		j.note(note)
-		if size.filterBolts == 0 || !(size.cores > 0) {
-			j.note(
-				fmt.Sprintf("%s: how many filter bolts or cores it had is not known: left out of the fit", row.Label))
+		if size.filterBolts == 0 || !(cores > 0) {
+			j.note(row.Label + ": how many filter bolts or cores it had is not known: left out of the fit")
 			continue
 		}
 		for _, m := range r.measured(row.Configuration) {
-			latency := m.mean(func(s *StepReport) Figure { return s.FilterLatencyMeanMs })
 			if m.verdict() == tuning.OK {
 				rates = append(rates, m.mean(func(s *StepReport) Figure { return s.RecordsPerSecond }))
 			}
-			if latency.Known() {
-				points = append(points,
-					tuning.QueryPoint{FilterBolts: size.filterBolts, Queries: int(m.value), LatencyMs: float64(latency),
-						TopologyCPUCores: size.cores, TopologyMemoryMiB: size.memoryMiB, UsedCPUCores: m.usedCores(),
-						Verdict: m.verdict()})
+			if latency := m.mean(func(s *StepReport) Figure { return s.FilterLatencyMeanMs }); latency.Known() {
+				points = append(points, tuning.QueryPoint{
+					FilterBolts: size.filterBolts, Queries: int(m.value), LatencyMs: float64(latency),
+					TopologyCPUCores: cores, TopologyMemoryMiB: size.memoryMiB, UsedCPUCores: m.usedCores(),
+					Verdict: m.verdict(),
+				})
 			}
 		}
 	}
@@ -259,46 +248,58 @@ func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	return points
 }
 
-// volumes takes, for each rate, the smallest configuration that held it: a row for each of its components.
+// heldVolume is a volume with the smallest configuration that held it.
+type heldVolume struct {
+	tuning.DataRow
+	configuration int
+}
+
+// smaller reports whether a configuration took fewer cores than the one of another volume: those that it used, where
+// both are known, else those that it declares.
+func (v heldVolume) smaller(other heldVolume) bool {
+	if v.UsedCPUCores == 0 || other.UsedCPUCores == 0 {
+		return v.TotalCPUCores < other.TotalCPUCores
+	}
+	return v.UsedCPUCores < other.UsedCPUCores
+}
+
+// volumes takes, for each rate, the smallest configuration that held it: a row for each of its components, or one
+// without where none is known.
 func (r *RunReport) volumes(j *Results) (rows []tuning.DataRow) {
-	best := map[float64]tuning.DataRow{}
-	configurations := map[float64]int{}
+	best := map[float64]heldVolume{}
 	for _, row := range r.Rows {
 		size := r.size(row.Configuration)
 		j.note(size.note)
+		if !(size.memoryMiB > 0) {
+			size.memoryMiB = Unknown
+		}
 		for _, m := range r.measured(row.Configuration) {
-			records, volume := m.mean(func(s *StepReport) Figure { return s.RecordsPerSecond }), m.mean(
-				func(s *StepReport) Figure { return s.MiBPerSecond })
+			records := m.mean(func(s *StepReport) Figure { return s.RecordsPerSecond })
+			volume := m.mean(func(s *StepReport) Figure { return s.MiBPerSecond })
 			if m.verdict() != tuning.OK || !(size.cores > 0) || !(records > 0) || !(volume > 0) {
 				continue
 			}
-			used := m.usedCores()
-			held, found := best[m.value]
-			fewer := float64(used) < held.UsedCPUCores
-			if used == 0 || held.UsedCPUCores == 0 {
-				fewer = float64(size.cores) < held.TotalCPUCores
-			}
-			if !found || fewer {
-				memory := size.memoryMiB
-				if !(memory > 0) {
-					memory = Unknown
-				}
-				best[m.value] = tuning.DataRow{
-					DataMiBPerS:    float64(volume),
-					RecordsPerS:    float64(records),
-					TotalCPUCores:  float64(size.cores),
-					UsedCPUCores:   float64(used),
-					TotalMemoryMiB: float64(memory),
-				}
-				configurations[m.value] = row.Configuration
+			held := heldVolume{tuning.DataRow{
+				DataMiBPerS: float64(volume), RecordsPerS: float64(records), TotalCPUCores: float64(size.cores),
+				UsedCPUCores: float64(m.usedCores()), TotalMemoryMiB: float64(size.memoryMiB),
+			}, row.Configuration}
+			if before, found := best[m.value]; !found || held.smaller(before) {
+				best[m.value] = held
 			}
 		}
 	}
-	for value, volume := range best {
+	for _, volume := range best {
 		if volume.RecordsPerS >= j.mostRecords {
-			j.mostRecords, j.mostRecordsBy = volume.RecordsPerS, r.label(configurations[value])
+			j.mostRecords, j.mostRecordsBy = volume.RecordsPerS, r.label(volume.configuration)
 		}
-		rows = append(rows, withComponents(volume, r.components(configurations[value]))...)
+		components := r.components(volume.configuration)
+		if len(components) == 0 {
+			components = []tuning.Component{{}}
+		}
+		for _, c := range components {
+			volume.Component = c
+			rows = append(rows, volume.DataRow)
+		}
 	}
 	slices.SortStableFunc(rows, func(a, b tuning.DataRow) int { return cmp.Compare(a.RecordsPerS, b.RecordsPerS) })
 	return rows

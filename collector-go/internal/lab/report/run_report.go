@@ -329,6 +329,16 @@ func (s TrialStep) why() []string {
 	return why
 }
 
+// trialsOf are the launches of a configuration.
+func (r *RunReport) trialsOf(configuration int) (all []*TrialReport) {
+	for i := range r.Trials {
+		if r.Trials[i].Configuration == configuration {
+			all = append(all, &r.Trials[i])
+		}
+	}
+	return all
+}
+
 // reported are the trials of which a step was measured.
 func (r *RunReport) reported() (all []*TrialReport) {
 	for i := range r.Trials {

@@ -13,17 +13,24 @@ import (
 // runTimeline is the run's trials on one time axis, one after the other as they were measured, with what was changed
 // before each. What lies between trials, and between the launches of one, is left out.
 type runTimeline struct {
-	axis  chart.TimeAxis
-	limit Figure
-	// The filter latency by slice: of Bullet's means the mean over tasks and the slowest task, and the hook's p99 over
-	// each step.
-	mean, slowest, p99 []Figure
-	// The time to result over each step, as the load client saw it.
-	resultP50, resultP99 []Figure
-	window               window
+	axis   chart.TimeAxis
+	limit  Figure
+	window window
+	slices []timelineSlice
 	// changes are the trials' annotations, for the legend; those within the trials are named by trial and annotation.
 	changes []chart.Annotation
 }
+
+// timelineSlice is what is drawn of a slice.
+type timelineSlice struct {
+	// The filter latency: of Bullet's means the mean over tasks and the slowest task, and the hook's p99 over the step.
+	mean, slowest, p99 Figure
+	// The time to result over the step, as the load client saw it.
+	resultP50, resultP99 Figure
+}
+
+// noSlice keeps the lines of a launch apart from those of the next one.
+var noSlice = timelineSlice{Unknown, Unknown, Unknown, Unknown, Unknown}
 
 // runTimeline is nil where fewer than two trials were measured.
 func (r *RunReport) runTimeline() *runTimeline {
@@ -84,31 +91,29 @@ func (s *runTimeline) endMs() int64 {
 	return 0
 }
 
-// addSlices adds a launch's slices; a slice of nothing keeps its lines apart from the next launch's.
+// addSlices adds a launch's slices.
 func (s *runTimeline) addSlices(r *Report, fromMs, toMs, shift int64) {
+	add := func(endMs int64, slice timelineSlice) {
+		s.axis.EndsMs, s.slices = append(s.axis.EndsMs, endMs+shift), append(s.slices, slice)
+	}
 	for i, t := range r.TimesMs {
 		if t-r.SliceMs < fromMs || t > toMs {
 			continue
 		}
-		p99, resultP50, resultP99 := Unknown, Unknown, Unknown
+		slice := noSlice
+		slice.mean, slice.slowest = r.FilterLatencyMeanMs[i], r.FilterLatencyMaxMs[i]
 		for _, step := range r.Steps {
 			if t-r.SliceMs < step.MeasuredFromMs || t > step.EndMs {
 				continue
 			}
-			resultP50, resultP99 = step.Clients.LatencyP50Ms, step.Clients.LatencyP99Ms
+			slice.resultP50, slice.resultP99 = positive(step.Clients.LatencyP50Ms), positive(step.Clients.LatencyP99Ms)
 			if step.FilterLatency != nil {
-				p99 = step.FilterLatency.P99Ms
+				slice.p99 = step.FilterLatency.P99Ms
 			}
 		}
-		s.addSlice(t+shift, r.FilterLatencyMeanMs[i], r.FilterLatencyMaxMs[i], p99, resultP50, resultP99)
+		add(t, slice)
 	}
-	s.addSlice(toMs+shift, Unknown, Unknown, Unknown, Unknown, Unknown)
-}
-
-func (s *runTimeline) addSlice(endMs int64, mean, slowest, p99, resultP50, resultP99 Figure) {
-	s.axis.EndsMs = append(s.axis.EndsMs, endMs)
-	s.mean, s.slowest, s.p99 = append(s.mean, mean), append(s.slowest, slowest), append(s.p99, p99)
-	s.resultP50, s.resultP99 = append(s.resultP50, positive(resultP50)), append(s.resultP99, positive(resultP99))
+	add(toMs, noSlice)
 }
 
 // positive is what a logarithmic axis can show: a step in which no query returned has no latency.
@@ -120,30 +125,26 @@ func positive(f Figure) Figure {
 }
 
 func (s *runTimeline) panels() []chart.Panel {
-	plain := func(colour chart.Colour, figures []Figure) chart.Line {
-		return chart.Line{Colour: colour, Values: values(figures), Plain: true}
-	}
-	filter := latencyPanel(s.limit, dashedLine(s.slowest), line(chart.Ink, s.mean))
-	if slices.ContainsFunc(s.p99, Figure.Known) {
+	of := func(figure func(timelineSlice) Figure) []Figure { return each(s.slices, figure) }
+	p99 := of(func(slice timelineSlice) Figure { return slice.p99 })
+	filter := latencyPanel(s.limit, dashedLine(of(func(slice timelineSlice) Figure { return slice.slowest })),
+		line(chart.Ink, of(func(slice timelineSlice) Figure { return slice.mean })))
+	if slices.ContainsFunc(p99, Figure.Known) {
 		filter.Title += " (dashed: the slowest task; orange: the hook's p99 of each step)"
-		filter.Lines = append(filter.Lines, plain(chart.Series(1), s.p99))
+		filter.Lines = append(filter.Lines, plainLine(chart.Series(1), p99))
 	} else {
 		filter.Title += " (dashed: the slowest task)"
 	}
-	if !slices.ContainsFunc(s.resultP99, Figure.Known) {
+	resultP50 := of(func(slice timelineSlice) Figure { return s.window.beyond(slice.resultP50) })
+	resultP99 := of(func(slice timelineSlice) Figure { return s.window.beyond(slice.resultP99) })
+	if !slices.ContainsFunc(resultP99, Figure.Known) {
 		return []chart.Panel{filter}
 	}
-	beyond := func(all []Figure) (out []Figure) {
-		for _, ms := range all {
-			out = append(out, s.window.beyond(ms))
-		}
-		return out
+	kind := chart.Panel{
+		Name: "result", YLabel: s.window.unit(), Text: chart.Plain, Log: s.window == 0, Limit: chart.NoLimit,
 	}
-	result := panel(chart.Panel{Name: "result", YLabel: s.window.unit(), Text: chart.Plain, Log: s.window == 0,
-		Limit: chart.NoLimit},
-		s.window.head()+", each step's queries: p99 (dashed: p50)", dashedLine(beyond(s.resultP50)),
-		plain(chart.Ink, beyond(s.resultP99)))
-	return []chart.Panel{filter, result}
+	return []chart.Panel{filter, panel(kind, s.window.head()+", each step's queries: p99 (dashed: p50)",
+		dashedLine(resultP50), plainLine(chart.Ink, resultP99))}
 }
 
 // trialRows is how many rows of the legend name the trials.
@@ -151,11 +152,10 @@ const trialRows = 12
 
 func (s *runTimeline) figure() chart.Figure {
 	return chart.Timeline{
-		Name: "trials", Alt: "Latency over all trials, with what was changed before " +
-			"each", Axis: s.axis, Panels: s.panels(),
-		Title: fmt.Sprintf(
-			"The trials one after the other, slices of %d s (darker: warm-up); in brackets what was changed",
+		Name: "trials", Alt: "Latency over all trials, with what was changed before each", Axis: s.axis,
+		Title: fmt.Sprintf("The trials one after the other, slices of %d s (darker: warm-up); in brackets what was changed",
 			s.axis.SliceMs/1000),
+		Panels: s.panels(),
 		Legend: []chart.Keys{annotationKeys(s.changes, trialRows)},
 	}.Figure()
 }
@@ -166,30 +166,21 @@ func (r *RunReport) runTimelineBlocks() []document.Block {
 	if s == nil {
 		return nil
 	}
+	type trial = *TrialReport
 	return []document.Block{
 		document.Drawn(s.figure()),
-		document.Paragraph(
-			"A mark such as 2.1 is the first annotation within the second trial; the trial's own section has its " +
-				"text."),
+		document.Paragraph("A mark such as 2.1 is the first annotation within the second trial; the trial's own section " +
+			"has its text."),
 		document.Tabled(document.TableOf(r.reported(),
-			document.Text("Mark", func(t *TrialReport) string { return fmt.Sprintf("T%d", t.Number) }),
-			document.Text("Trial", func(t *TrialReport) string { return t.name() }),
-			document.Text("Changed since the trial before",
-				func(t *TrialReport) string { return changesText(t.Changes) }))),
+			document.Text("Mark", func(t trial) string { return fmt.Sprintf("T%d", t.Number) }),
+			document.Text("Trial", func(t trial) string { return t.name() }),
+			document.Text("Changed since the trial before", func(t trial) string { return changesText(t.Changes) }))),
 	}
 }
 
 // changesText is "key: before → after; ...".
 func changesText(changes []tuning.Change) string {
-	var all []string
-	value := func(v *string) string {
-		if v == nil {
-			return document.Unknown
-		}
-		return *v
-	}
-	for _, c := range changes {
-		all = append(all, fmt.Sprintf("%s: %s → %s", c.Key, value(c.Before), value(c.After)))
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(each(changes, func(c tuning.Change) string {
+		return fmt.Sprintf("%s: %s → %s", c.Key, settingText(c.Before), settingText(c.After))
+	}), "; ")
 }

@@ -34,9 +34,9 @@ func (r *Report) sharingBlocks() []document.Block {
 	if flows := r.flowTable(); flows.Rows() > 0 {
 		blocks = append(blocks,
 			document.Paragraph("Queue wait / execute time of a tuple, ms, means over the tuples of each step's "+
-				"measured time, of two significant digits. The wait is that in the receive queue, as Storm makes it from the queue's population "+
-				"and arrival rate; "+
-				"where it grows from step to step while the execution time does not, the component falls behind."),
+				"measured time, of two significant digits. The wait is that in the receive queue, as Storm makes it from the "+
+				"queue's population and arrival rate; where it grows from step to step while the execution time does not, "+
+				"the component falls behind."),
 			document.Tabled(flows), document.List(r.flowNotes()))
 	}
 	return append(blocks, r.trafficBlocks()...)
@@ -59,7 +59,7 @@ func componentTable(p *runstore.Placement) document.Table {
 	}
 	return document.TableOf(slices.SortedFunc(maps.Keys(tasks), ownFirst),
 		document.Text("Component", func(name string) string { return name }),
-		document.Number("Tasks", "", func(name string) string { return strconv.Itoa(tasks[name]) }),
+		wholeColumn("Tasks", func(name string) int { return tasks[name] }),
 		document.Text("Workers", func(name string) string { return someOf(workers[name]) }),
 		document.Text("Hosts", func(name string) string { return someOf(hosts[name]) }),
 	)
@@ -91,87 +91,82 @@ func workerTable(p *runstore.Placement) document.Table {
 	all := slices.SortedStableFunc(slices.Values(p.Workers), func(a, b runstore.PlacedWorker) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Worker, b.Worker))
 	})
+	type worker = runstore.PlacedWorker
 	return document.TableOf(all[:min(len(all), mostPlaced)],
-		document.Text("Host", func(w runstore.PlacedWorker) string { return w.Host }),
-		document.Number("Workers of the host", "", func(w runstore.PlacedWorker) string {
-			return strconv.Itoa(on[w.Host])
-		}),
-		document.Text("Worker", func(w runstore.PlacedWorker) string { return w.Worker }),
-		document.Number("Tasks", "", func(w runstore.PlacedWorker) string {
-			total := 0
+		document.Text("Host", func(w worker) string { return w.Host }),
+		wholeColumn("Workers of the host", func(w worker) int { return on[w.Host] }),
+		document.Text("Worker", func(w worker) string { return w.Worker }),
+		wholeColumn("Tasks", func(w worker) (total int) {
 			for _, c := range w.Components {
 				total += c.Tasks
 			}
-			return strconv.Itoa(total)
+			return total
 		}),
-		document.Text("Components, with their tasks", func(w runstore.PlacedWorker) string {
-			var held []string
-			for _, c := range slices.SortedFunc(slices.Values(w.Components), func(a, b runstore.PlacedTasks) int {
+		document.Text("Components, with their tasks", func(w worker) string {
+			held := slices.SortedFunc(slices.Values(w.Components), func(a, b runstore.PlacedTasks) int {
 				return ownFirst(a.Component, b.Component)
-			}) {
-				held = append(held, fmt.Sprintf("%s %d", c.Component, c.Tasks))
-			}
-			return strings.Join(held, ", ")
+			})
+			return strings.Join(each(held, func(c runstore.PlacedTasks) string {
+				return fmt.Sprintf("%s %d", c.Component, c.Tasks)
+			}), ", ")
 		}),
 	)
+}
+
+// sharing calls a function with each step of which it is known who shared what.
+func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
+	for i, s := range r.Steps {
+		if s.Sharing != nil {
+			of(i, s.Sharing)
+		}
+	}
 }
 
 // flowTable has a row for each component and a column for each step.
 func (r *Report) flowTable() document.Table {
 	t := r.bySteps("Component")
-	for i, s := range r.Steps {
-		if s.Sharing == nil {
-			continue
-		}
-		for _, c := range s.Sharing.Components {
+	r.sharing(func(step int, s *runstore.Sharing) {
+		for _, c := range s.Components {
 			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() { // else nothing came to it
-				t.set(i, tuning.TwoDigits(c.QueueWaitMs)+" / "+tuning.TwoDigits(c.ExecuteMs), c.Component)
+				t.set(step, tuning.TwoDigits(c.QueueWaitMs)+" / "+tuning.TwoDigits(c.ExecuteMs), c.Component)
 			}
 		}
-	}
+	})
 	slices.SortFunc(t.names, ownFirst)
 	return t.table()
 }
 
 // flowNotes are why figures of the components are not known, each with those that it is of.
-func (r *Report) flowNotes() (notes []string) {
+func (r *Report) flowNotes() []string {
 	of := map[string][]string{}
-	for _, s := range r.Steps {
-		if s.Sharing == nil {
-			continue
-		}
-		for _, c := range s.Sharing.Components {
+	r.sharing(func(_ int, s *runstore.Sharing) {
+		for _, c := range s.Components {
 			for note := range strings.SplitSeq(c.Note, "; ") {
 				if note != "" && !slices.Contains(of[note], c.Component) {
 					of[note] = append(of[note], c.Component)
 				}
 			}
 		}
-	}
-	for _, note := range slices.Sorted(maps.Keys(of)) {
-		notes = append(notes,
-			fmt.Sprintf("%s (in a step at least): %s.",
-				strings.Join(slices.SortedFunc(slices.Values(of[note]), ownFirst), ", "), note))
-	}
-	return notes
+	})
+	return each(slices.Sorted(maps.Keys(of)), func(note string) string {
+		components := slices.SortedFunc(slices.Values(of[note]), ownFirst)
+		return fmt.Sprintf("%s (in a step at least): %s.", strings.Join(components, ", "), note)
+	})
 }
 
 // trafficBlocks are what went between the workers: a row for each pair of workers and a column for each step.
 func (r *Report) trafficBlocks() []document.Block {
 	t, left := r.bySteps("From", "To"), 0
 	most, toAll := map[string]Figure{}, false
-	for i, s := range r.Steps {
-		if s.Sharing == nil {
-			continue
-		}
-		left = max(left, s.Sharing.TrafficLeftOut)
-		for _, each := range s.Sharing.Traffic {
+	r.sharing(func(step int, s *runstore.Sharing) {
+		left = max(left, s.TrafficLeftOut)
+		for _, each := range s.Traffic {
 			to := cmp.Or(each.To, "all others")
-			t.set(i, number(each.MessagesPerSecond, 1), each.From, to)
+			t.set(step, number(each.MessagesPerSecond, 1), each.From, to)
 			pair := each.From + rowSeparator + to
 			most[pair], toAll = max(most[pair], each.MessagesPerSecond), toAll || each.To == ""
 		}
-	}
+	})
 	slices.SortFunc(t.names, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b)) })
 	if more := len(t.names) - mostTraffic; more > 0 {
 		left, t.names = left+more, t.names[:mostTraffic]

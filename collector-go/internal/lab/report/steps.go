@@ -87,10 +87,7 @@ type stepColumn = document.Of[StepReport]
 // partColumn is a column of a part of the CPU; blank where the parts are not known.
 func partColumn(head string, part func(StepReport) Figure) stepColumn {
 	return document.Number(head, "ms/min", func(s StepReport) string {
-		if !part(s).Known() {
-			return ""
-		}
-		return number(part(s), 0)
+		return strings.TrimPrefix(number(part(s), 0), document.Unknown)
 	})
 }
 
@@ -108,6 +105,11 @@ func verdictColumn() stepColumn {
 	})
 }
 
+// idleColumn is how much of the host was idle.
+func (r *Report) idleColumn() stepColumn {
+	return percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })
+}
+
 // stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to
 // believe them.
 func (r *Report) stepTable() document.Table {
@@ -123,10 +125,7 @@ func (r *Report) stepTable() document.Table {
 		document.Number("Records missing", "", missingCell),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
 		document.Number("p99 ms by the hook", "", func(s StepReport) string {
-			if s.FilterLatency == nil {
-				return document.Unknown
-			}
-			return wholeMs(s.FilterLatency.P99Ms)
+			return knownOr(s.FilterLatency != nil, func() string { return wholeMs(s.FilterLatency.P99Ms) })
 		}),
 		verdictColumn(),
 		figureColumn("Average cores", "", 2, func(s StepReport) Figure { return s.AverageCPUCores }),
@@ -140,7 +139,7 @@ func (r *Report) stepTable() document.Table {
 		figureColumn("Total GC", "ms/min", 0, func(s StepReport) Figure { return s.TotalGCMsPerMinute }),
 		figureColumn("Heap, mean", "MiB", 0, func(s StepReport) Figure { return s.AverageHeapUsedBytes / mib }),
 		figureColumn("Total heap", "MiB", 0, func(s StepReport) Figure { return s.TotalHeapUsedBytes / mib }),
-		percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
+		r.idleColumn(),
 		figureColumn("Records/s", "", 0, func(s StepReport) Figure { return s.RecordsPerSecond }),
 		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
 }
@@ -151,7 +150,7 @@ func (r *Report) summary() document.Table {
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
 		figureColumn("Average result size", "", 2, func(s StepReport) Figure { return s.AverageResultSize }),
-		percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
+		r.idleColumn(),
 		document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
 }
 
@@ -238,7 +237,7 @@ func (r *Report) evidenceTable() document.Table {
 			func(s StepReport) Figure { return s.Evidence.Source.LagGrowth }),
 		figureColumn("Active at most", "", 0, func(s StepReport) Figure { return s.Evidence.Queries.ActiveMost }),
 		figureColumn("Workers restarted", "", 0, func(s StepReport) Figure { return s.Evidence.Workers.Restarts }),
-		percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })).WithoutBlank()
+		r.idleColumn()).WithoutBlank()
 }
 
 // limiterCell names what limited the step; one that held its goals needs no excuse.
@@ -290,20 +289,14 @@ func (r *Report) reasons() (out []string) {
 	return out
 }
 
-// doubts are what is missing where a step missed its goals for no known reason, and which records are where it met
-// them.
+// doubts are what is missing where a step missed its goals for no known reason, and steps that were OK although records
+// are missing: their goals allow it, or none asks for them.
 func (r *Report) doubts() (out []string) {
 	for _, s := range r.Steps {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
 			out = append(out, fmt.Sprintf("%s: what limited the step: %s.", s.name(), s.Limitation.Text))
 		}
 	}
-	return append(out, r.missing()...)
-}
-
-// missing names steps that were OK and of which records are missing all the same: their goals allow it, or none asks
-// for them.
-func (r *Report) missing() (out []string) {
 	for _, s := range r.Steps {
 		c := s.Clients
 		if s.Verdict != tuning.OK || c.MissingRecords == 0 || c.DueRecords == 0 {
@@ -354,13 +347,8 @@ func (r *Report) loadHostBlocks() []document.Block {
 		figureColumn("Late, p99", "ms", 0, func(row hostStep) Figure { return row.host.LatenessP99Ms }),
 		figureColumn("CPU", "cores", 2, func(row hostStep) Figure { return row.host.CPUCores }),
 		figureColumn("Of", "cores", 0, func(row hostStep) Figure { return row.host.CPULimitCores }),
-		document.Text("At its limit", hostStep.limited)))}
-}
-
-// limited states whether the client was at its limit, by the step's evidence.
-func (h hostStep) limited() string {
-	if e := h.step.Evidence; e != nil && slices.Contains(e.Client.HostsAtLimit(), h.host.Host) {
-		return "yes"
-	}
-	return "no"
+		document.Text("At its limit", func(row hostStep) string {
+			e := row.step.Evidence
+			return yesNo(e != nil && slices.Contains(e.Client.HostsAtLimit(), row.host.Host))
+		})))}
 }

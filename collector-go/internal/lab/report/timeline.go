@@ -170,7 +170,7 @@ func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
 
 // panels are the report's figures from top to bottom.
 func (r *Report) panels() []chart.Panel {
-	asked := chart.Line{Colour: chart.Muted, Values: values(r.held()), Plain: true}
+	asked := plainLine(chart.Muted, r.held())
 	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs),
 		line(chart.Ink, r.FilterLatencyMeanMs))
 	latency.Title += " (dashed: the slowest task)"
@@ -240,6 +240,11 @@ func line(colour chart.Colour, figures []Figure) chart.Line {
 	return chart.Line{Colour: colour, Values: values(figures)}
 }
 
+// plainLine has no points at the slices.
+func plainLine(colour chart.Colour, figures []Figure) chart.Line {
+	return chart.Line{Colour: colour, Values: values(figures), Plain: true}
+}
+
 func dashedLine(figures []Figure) chart.Line {
 	return chart.Line{Colour: chart.Muted, Values: values(figures), Dashed: true, Plain: true}
 }
@@ -251,8 +256,7 @@ func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Li
 		lines = append(lines, chart.Line{Colour: chart.Series(i), Values: values(figures(w)), Thin: many, Plain: many})
 	}
 	if many {
-		lines = append(lines,
-			chart.Line{Colour: chart.Ink, Values: values(r.overWorkers(figures, runstore.Average)), Plain: true})
+		lines = append(lines, plainLine(chart.Ink, r.overWorkers(figures, runstore.Average)))
 	}
 	return lines
 }

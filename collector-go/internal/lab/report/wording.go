@@ -18,13 +18,12 @@ func (r *RunReport) lead() string {
 			done++
 		}
 	}
-	text := fmt.Sprintf("Experiment %s, begun at %s: %d of %d trials finished.", r.Experiment, moment(r.StartedMs),
-		done, len(r.Trials))
+	end := "."
 	if !r.Finished {
-		text = strings.TrimSuffix(text,
-			".") + ", and the run has not ended: go on with bullet-metrics tune run --resume."
+		end = ", and the run has not ended: go on with bullet-metrics tune run --resume."
 	}
-	return strings.TrimSpace(strings.Join(strings.Fields(r.About), " ") + " " + text)
+	return strings.TrimSpace(fmt.Sprintf("%s Experiment %s, begun at %s: %d of %d trials finished%s",
+		strings.Join(strings.Fields(r.About), " "), r.Experiment, moment(r.StartedMs), done, len(r.Trials), end))
 }
 
 // Answer is what the run came to in lines, beside its verdict and its capacity: what a query costs, and what limited
@@ -39,24 +38,26 @@ func (r *RunReport) Answer() (lines []string) {
 		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
 			return name == noLimiter || name == unknownLimiter
 		})
+		limit := ""
 		switch {
 		case len(known) > 0:
-			lines = append(lines, "  "+row.Label+": limited by "+strings.Join(known, ", "))
+			limit = "limited by " + strings.Join(known, ", ")
 		case slices.Contains(row.Limiters, unknownLimiter):
-			lines = append(lines, "  "+row.Label+
-				": what limited it is not known: evidence is missing or contradicts itself; the report names it")
+			limit = "what limited it is not known: evidence is missing or contradicts itself; the report names it"
 		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, noLimiter):
-			lines = append(lines, "  "+row.Label+": nothing was at its limit")
+			limit = "nothing was at its limit"
+		default:
+			continue
 		}
+		lines = append(lines, "  "+row.Label+": "+limit)
 	}
 	return lines
 }
 
+// steps is how the steps were measured and searched.
 func (r *RunReport) steps() string {
-	text := fmt.Sprintf(
-		"Each step is measured for %s after a warm-up of %s that counts for nothing; steps are searched by %q, over "+
-			"%s.",
-		lasting(r.plan.SustainMs), lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
+	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s that counts for nothing; steps are searched by "+
+		"%q, over %s.", lasting(r.plan.SustainMs), lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
 	if f := r.plan.Load.CatchUpFactor; f.Known() {
 		text += fmt.Sprintf(" After it %s times its records are offered for %s.", tuning.Digits(f),
 			lasting(r.plan.Load.CatchUpMs))
@@ -67,27 +68,22 @@ func (r *RunReport) steps() string {
 // lasting writes a time without the zeros behind: "5m", "1m30s".
 func lasting(ms int64) string {
 	text := (time.Duration(ms) * time.Millisecond).String()
-	if short, found := strings.CutSuffix(text, "m0s"); found {
-		text = short + "m"
-	}
-	if short, found := strings.CutSuffix(text, "h0m"); found {
-		text = short + "h"
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
 	}
 	return text
 }
 
-func (r *RunReport) goals() (out []string) {
-	for _, g := range r.Goals {
-		text := g.String()
-		out = append(out, capital(text)+".")
-	}
+// goals are the limits that the steps are judged by, in sentences.
+func (r *RunReport) goals() []string {
+	out := each(r.Goals, func(g tuning.Goal) string { return capital(g.String()) + "." })
 	if hostOfRun(r.plan) {
 		return out
 	}
-	return append(out, fmt.Sprintf(
-		"At least %s of the host idle; below that a step is inconclusive unless its limit is shown to be the "+
-			"topology.",
-		tuning.Percent(r.plan.MinHostIdle)))
+	return append(out, fmt.Sprintf("At least %s of the host idle; below that a step is inconclusive unless its limit is "+
+		"shown to be the topology.", tuning.Percent(r.plan.MinHostIdle)))
 }
 
 // mostTroubles bounds what the first page lists; the trials list all.
@@ -185,7 +181,12 @@ func (r *RunReport) why() string {
 		held = "The run has not ended. " + held
 	}
 	if firstFail == nil && len(others) == 0 {
-		return held + fmt.Sprintf("Every goal was met in %s.", numbered(steps, "step")) + r.openEnd()
+		held += fmt.Sprintf("Every goal was met in %s.", numbered(steps, "step"))
+		if r.Verdict == tuning.Inconclusive && r.Finished {
+			held += " The search ended at its last value without a FAIL, so that the capacity is not bounded: go on with " +
+				"larger values."
+		}
+		return held
 	}
 	if lastOK != nil {
 		held += fmt.Sprintf("Last OK: %s. ", r.metAt(*lastOK))
@@ -194,14 +195,6 @@ func (r *RunReport) why() string {
 		held += "First FAIL: " + r.firstReason(*firstFail) + " "
 	}
 	return strings.TrimSpace(held + r.others(others))
-}
-
-// openEnd states that a search ended at its last value.
-func (r *RunReport) openEnd() string {
-	if r.Verdict != tuning.Inconclusive || !r.Finished {
-		return ""
-	}
-	return " The search ended at its last value without a FAIL, so that the capacity is not bounded: go on with larger values."
 }
 
 // bounding are the steps between which the capacity lies that the lead names: of the configuration that held the most,
@@ -231,11 +224,7 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 // verdict.
 func (r *RunReport) others(all []trialStep) string {
 	if len(all) <= mostNamedSteps {
-		var said []string
-		for _, p := range all {
-			said = append(said, r.firstReason(p))
-		}
-		return strings.Join(said, " ")
+		return strings.Join(each(all, r.firstReason), " ")
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, p := range all {
@@ -291,10 +280,10 @@ func (r *RunReport) mostHeld() string {
 		if c.LastOK == nil && c.FirstFail == nil && len(c.Inconclusive)+len(c.Limited) == 0 {
 			unmeasured = append(unmeasured, row)
 		}
-		if c.LastOK == nil || len(most) > 0 && *c.LastOK < *most[0].Capacity.LastOK {
+		switch {
+		case c.LastOK == nil || len(most) > 0 && *c.LastOK < *most[0].Capacity.LastOK:
 			continue
-		}
-		if len(most) > 0 && *c.LastOK > *most[0].Capacity.LastOK {
+		case len(most) > 0 && *c.LastOK > *most[0].Capacity.LastOK:
 			most = nil
 		}
 		most = append(most, row)
@@ -302,17 +291,18 @@ func (r *RunReport) mostHeld() string {
 	if len(most) == 0 || r.Analysis == runstore.OfTimeline {
 		return ""
 	}
-	text := fmt.Sprintf("Capacity: %s %s. ", most[0].Capacity.Text(), r.axis())
+	held := most[0].Capacity.Text()
+	if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
+		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
+	}
+	text := "Capacity"
 	switch {
 	case len(most) > 1:
-		held := most[0].Capacity.Text()
-		if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
-			held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
-		}
-		text = fmt.Sprintf("%s held the most: %s %s. ", capital(labelsOf(most)), held, r.axis())
+		text = capital(labelsOf(most)) + " held the most"
 	case len(r.Rows) > 1:
-		text = fmt.Sprintf("The most was held by %s: %s %s. ", most[0].Label, most[0].Capacity.Text(), r.axis())
+		text = "The most was held by " + most[0].Label
 	}
+	text += fmt.Sprintf(": %s %s. ", held, r.axis())
 	if len(unmeasured) > 0 && r.Finished {
 		text += fmt.Sprintf("Not measured: %s. ", labelsOf(unmeasured))
 	}
@@ -320,9 +310,5 @@ func (r *RunReport) mostHeld() string {
 }
 
 func labelsOf(rows []RowReport) string {
-	var labels []string
-	for _, row := range rows {
-		labels = append(labels, row.Label)
-	}
-	return tuning.Listed(labels)
+	return tuning.Listed(each(rows, func(row RowReport) string { return row.Label }))
 }
