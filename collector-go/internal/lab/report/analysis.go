@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// The analyses turn what tuning computed into documents. They compute no figure of their own, so that a run's report and
-// tune analyze, which both use them, cannot state different numbers.
+// The analyses turn what tuning computed into documents. They compute no figure of their own, so that a run's report
+// and tune analyze, which both use them, cannot state different numbers.
 
 // coresOfTopology labels the axes of charts over a topology's cores.
 const coresOfTopology = "CPU cores of the topology"

@@ -155,7 +155,8 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 	fitted, others := c.CostPoints()
 	points := measuredPoints(costNames[c.CostFrom], 0, fitted, load, cpu)
 	if c.CostFrom == "" {
-		points = overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
+		points = overQueries(measuredSteps, 0, c,
+			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
 	}
 	plot := queriesPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries",
 		"CPU ms per minute, mean over workers (60K is a core)", points)

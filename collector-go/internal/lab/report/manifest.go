@@ -86,7 +86,8 @@ func addCluster(t *document.Table, c *runstore.Cluster) {
 	}
 	t.AddKnown(head, count)
 	addMachine(t, "Each machine: ", runstore.Machine{
-		CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes, Network: c.Network,
+		CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes,
+		Network: c.Network,
 	})
 	if c.BusyByOthers.Known() {
 		t.AddKnown("Taken of the cluster by others", tuning.Percent(c.BusyByOthers))

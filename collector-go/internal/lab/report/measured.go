@@ -322,7 +322,8 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 func launchCosts(steps []*StepReport) []tuning.LaunchCost {
 	return each(steps, func(s *StepReport) tuning.LaunchCost {
 		return tuning.LaunchCost{
-			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute, Slices: s.slices,
+			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute,
+			Slices: s.slices,
 		}
 	})
 }
