@@ -248,7 +248,7 @@ func (l *life) drop(silently bool) {
 
 // balance holds the door's books.
 func (l *life) balance() {
-	books := l.server.Books()
+	books := l.server.Totals()
 	require.Zero(l.t, books.Balance(), "the door's books: %+v", books)
 	l.journaledBy += books.Journaled
 	l.happen["duplicates"] += int(books.Deduplicated)

@@ -45,7 +45,7 @@ func (a *admission) reject(reason pb.RejectionReason) (example *string) {
 	return &a.rejected.example[reason]
 }
 
-// messages are the tally as the sender receives it.
+// messages returns the tally as the sender receives it, in the order of the reasons. It is nil if nothing was rejected.
 func (t *tally) messages(sequence uint64) []*pb.Rejection {
 	if t == nil {
 		return nil
@@ -159,22 +159,22 @@ func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
 	if len(ids) == 0 {
 		return
 	}
-	out, whole := a.batch, true
+	out, allGood := a.batch, true
 	out.IDs, out.TimesMs = make([]journal.SeriesID, 0, len(ids)), make([]int64, 0, len(ids))
 	for i, value := range values {
 		s, timeMs := t.slots.get(ids[i]), addSaturating(base, offsets[i])
 		switch good := a.admitSample(ids[i], s, timeMs, value, t); {
 		case good:
 			out.IDs, out.TimesMs = append(out.IDs, s.id), append(out.TimesMs, timeMs)
-			if !whole {
+			if !allGood {
 				out.Values = append(out.Values, value)
 			}
-		case whole:
-			whole = false
+		case allGood:
+			allGood = false
 			out.Values = append(make([]float64, 0, len(values)), values[:i]...)
 		}
 	}
-	if whole {
+	if allGood {
 		out.Values = values
 	}
 }

@@ -197,7 +197,7 @@ func FuzzBatch(f *testing.F) {
 			require.NoError(t, b.Check())
 			require.True(t, allowed.covers(&b.Block))
 			require.Equal(t, -1, b.FirstNonNumber())
-			require.Len(t, table.definer.(*Server).journal.(*slowJournal).layouts[b.Layout-1], b.Columns)
+			require.Len(t, table.server.journal.(*slowJournal).layouts[b.Layout-1], b.Columns)
 		}
 	})
 }

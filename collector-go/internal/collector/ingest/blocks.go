@@ -57,8 +57,8 @@ func (t *table) checkBlocks(to []block.Block, blocks []*pb.Block) ([]block.Block
 	return to, nil
 }
 
-// admitBlocks admits a block as a whole when everything in it is good, as nearly always. It then checks the layout, the
-// first and last time and the bytes of the values, and decodes nothing. blocks are the checked ones of wire.
+// admitBlocks admits a block as a complete when everything in it is good, as nearly always. It then checks the layout,
+// the first and last time and the bytes of the values, and decodes nothing. blocks are the checked ones of wire.
 func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table) error {
 	came, kept := 0, 0 // bytes
 	for i := range blocks {
@@ -66,8 +66,8 @@ func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table
 		came += len(b.Values) + len(b.Presence)
 		l := t.layouts.get(wire[i].GetLayoutId())
 		a.received += b.Samples()
-		if l.whole != 0 && a.allowed.covers(b) && b.FirstNonNumber() < 0 {
-			a.batch.Blocks = append(a.batch.Blocks, journal.Block{Layout: l.whole, Block: *b})
+		if l.complete != 0 && a.allowed.covers(b) && b.FirstNonNumber() < 0 {
+			a.batch.Blocks = append(a.batch.Blocks, journal.Block{Layout: l.complete, Block: *b})
 			continue
 		}
 		if err := a.admitCells(b, l, t); err != nil {
@@ -86,7 +86,7 @@ func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table
 	return nil
 }
 
-// covers reports whether a checked block is within the range as a whole: its rows rise.
+// covers reports whether a checked block is within the range as a complete: its rows rise.
 func (r timeRange) covers(b *block.Block) bool {
 	return b.TimeMs(0) >= r.oldestMs && b.TimeMs(b.Rows-1) <= r.newestMs
 }
@@ -121,7 +121,7 @@ func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 		return err
 	case err != nil:
 		part.asSamples(b, a.batch)
-	case part.whole(b):
+	case part.complete(b):
 		a.batch.Blocks = append(a.batch.Blocks, journal.Block{Layout: layout, Block: *b})
 	case len(part.values) > 0:
 		a.batch.Blocks = append(a.batch.Blocks, journal.Block{Layout: layout, Block: part.block(b)})
@@ -129,7 +129,8 @@ func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 	return nil
 }
 
-// part is the accepted part of a block: some of its columns, and some cells of these.
+// part is the accepted part of a block: some of its columns, and some cells of these. It is built column by column, in
+// the order in which a block stores its values.
 type part struct {
 	rows     int
 	columns  []int32
@@ -155,8 +156,8 @@ func (p *part) add(row int, value float64) {
 	p.values = append(p.values, value)
 }
 
-// whole reports whether nothing is missing.
-func (p *part) whole(of *block.Block) bool {
+// complete reports whether nothing was rejected. The block can then be stored with the bytes that came.
+func (p *part) complete(of *block.Block) bool {
 	return len(p.columns) == of.Columns && len(p.values) == of.Samples()
 }
 
@@ -195,17 +196,17 @@ func (l *layout) name(p *part, t *table) (journal.LayoutID, error) {
 	switch {
 	case len(p.columns) == 0:
 		return 0, nil
-	case len(p.columns) == l.columns && l.whole != 0:
-		return l.whole, nil
+	case len(p.columns) == l.columns && l.complete != 0:
+		return l.complete, nil
 	case len(p.columns) < l.columns && l.part != 0 && slices.Equal(l.kept, p.columns):
 		return l.part, nil
 	}
-	id, err := t.definer.defineLayout(p.series)
+	id, err := t.server.journal.DefineLayout(p.series)
 	if err != nil {
 		return 0, err
 	}
 	if len(p.columns) == l.columns {
-		l.whole = id
+		l.complete = id
 	} else {
 		l.part, l.kept = id, p.columns
 	}

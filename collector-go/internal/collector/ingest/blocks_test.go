@@ -160,8 +160,8 @@ func TestAGoodBlockIsHandedOnAsItCame(t *testing.T) {
 	want := []cell{{"a", now, 1}, {"a", now + 1000, 2}, {"b", now, 3}, {"b", now + 1000, 4}, {"c", now, 5},
 		{"c", now + 1000, 6}}
 	require.Equal(t, append(want, want...), k.cells())
-	require.Equal(t, uint64(12), s.Books().Journaled)
-	require.Zero(t, s.Books().Balance())
+	require.Equal(t, uint64(12), s.Totals().Journaled)
+	require.Zero(t, s.Totals().Balance())
 }
 
 // Each reason for which a sample is rejected, within a block: the rest of the block is taken.
@@ -242,7 +242,7 @@ func TestCellsAreRejectedByName(t *testing.T) {
 			}
 			require.Equal(t, test.want, got, name)
 			require.Equal(t, test.taken, k.cells(), name)
-			require.Zero(t, s.Books().Balance(), name)
+			require.Zero(t, s.Totals().Balance(), name)
 			l.Close()
 		}
 	}
@@ -289,7 +289,7 @@ func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 			of.Values = block.AppendDoubles(nil, values)
 		}
 		var taken [2][]cell
-		var books [2]Books
+		var totals [2]Totals
 		for way := range taken {
 			k := newKeptJournal()
 			k.noLayouts = rapid.Bool().Draw(t, "noLayouts")
@@ -303,10 +303,10 @@ func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 				require.NoError(t, err)
 				b = &pb.Batch{Blocks: b.Blocks, Samples: b.Samples}
 			}
-			taken[way], books[way] = k.cells(), s.Books()
+			taken[way], totals[way] = k.cells(), s.Totals()
 		}
 		require.Equal(t, taken[1], taken[0])
-		require.Equal(t, books[1], books[0])
+		require.Equal(t, totals[1], totals[0])
 	})
 }
 
@@ -343,7 +343,7 @@ func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 			Name:  "latency",
 			Shape: metric.ShapeHistogram}]), k.batches[0].Histograms[0].GetSeriesId())
 	}
-	require.Zero(t, s.Books().Balance())
+	require.Zero(t, s.Totals().Balance())
 }
 
 // A topology that had its series gets more when there is room again, without a word of the sender.
@@ -363,7 +363,7 @@ func TestSeriesThatHadNoRoomAreTriedAgain(t *testing.T) {
 	rejected, err = l.Send(t.Context(), &pb.Batch{Samples: samples(3, 2)})
 	require.NoError(t, err)
 	require.Empty(t, rejected)
-	require.Equal(t, uint64(1), s.Books().Journaled)
+	require.Equal(t, uint64(1), s.Totals().Journaled)
 }
 
 // Over a stream, with the journal as it is: whoever sends columns and whoever sends blocks stand beside each other.
@@ -382,9 +382,9 @@ func TestBlocksReachTheJournalOverAStream(t *testing.T) {
 	old.acknowledged(1)
 	s.batch(&pb.Batch{Sequence: 2, Blocks: []*pb.Block{blockOf(now+2000, 1, 2, 3)}, Samples: samples(2, 8)})
 	require.Empty(t, s.acknowledged(2))
-	books := c.server.Books()
-	require.Equal(t, uint64(11), books.Received)
-	require.Equal(t, uint64(10), books.Journaled)
+	totals := c.server.Totals()
+	require.Equal(t, uint64(11), totals.Received)
+	require.Equal(t, uint64(10), totals.Journaled)
 	total := 0
 	for _, b := range c.batches() {
 		total += b.Samples()

@@ -115,7 +115,7 @@ var requestBounds = numbered("", new(int), fields{3: {name: "state", most: 1, fi
 	}},
 }}})
 
-// byNumber are the bounds of a message's fields.
+// byNumber holds the bounds of a message's fields by their numbers, for a look-up without a map.
 type byNumber [17]*bound
 
 const maxBounds = 64
@@ -152,6 +152,8 @@ func checkBounds(request []byte) error {
 	return requestBounds.check(request, &counts)
 }
 
+// check walks over the encoded fields of a message. Fields that have no bound are skipped without a look at their
+// content.
 func (f *byNumber) check(message []byte, counts *counted) error {
 	for len(message) > 0 {
 		number, wire, n := protowire.ConsumeTag(message)
@@ -187,7 +189,7 @@ func (f *byNumber) check(message []byte, counts *counted) error {
 	return nil
 }
 
-// check looks at one occurrence.
+// check counts one occurrence of a field and checks its length, and then the fields within it.
 func (b *bound) check(value []byte, counts *counted) error {
 	n := 1
 	if b.packed {

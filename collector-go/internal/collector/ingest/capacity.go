@@ -9,19 +9,19 @@ import (
 // of the journal's series, two may use two fifths each. Some stay free for a new topology, whatever the others do.
 const shareOfCapacity = 2
 
-// room returns why a topology may not define a further series, or nil when it may. Idle series are forgotten before a
-// topology is refused. The caller holds defining.
-func (s *Server) room(topology string) error {
-	of, err := s.crowded(topology)
+// ensureCapacity returns why a topology may not define a further series, or nil when it may. It forgets idle series
+// before it refuses a topology. The caller holds defining.
+func (s *Server) ensureCapacity(topology string) error {
+	of, err := s.checkCapacity(topology)
 	if err != nil && s.idle.due(of, s.o.Now()) && s.journal.ForgetIdle(of) > 0 {
-		_, err = s.crowded(topology)
+		_, err = s.checkCapacity(topology)
 	}
 	return err
 }
 
-// crowded returns why there is no capacity for a series, and whose idle series could be forgotten; "" means
-// everybody's.
-func (s *Server) crowded(topology string) (of string, err error) {
+// checkCapacity returns why a topology may not define a further series. of is the topology whose idle series could be
+// forgotten to change that; "" stands for all topologies.
+func (s *Server) checkCapacity(topology string) (of string, err error) {
 	has := s.journal.SeriesOf(topology)
 	if has >= s.o.MaxTopologySeries {
 		return topology, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
@@ -32,8 +32,8 @@ func (s *Server) crowded(topology string) (of string, err error) {
 	return "", nil
 }
 
-// mayDefine returns how many further series a topology may define at once. It equals the number of times that crowded
-// would report capacity. The caller holds defining.
+// mayDefine returns how many further series a topology may define at once. It equals the number of times that
+// checkCapacity would report capacity. The caller holds defining.
 func (s *Server) mayDefine(topology string) int {
 	has, free := s.journal.SeriesOf(topology), s.journal.FreeSeries()
 	return max(0, min(s.o.MaxTopologySeries-has, (shareOfCapacity*free-has+shareOfCapacity)/(1+shareOfCapacity)))

@@ -10,9 +10,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Field numbers of what is decoded here: a batch's own few numbers and its blocks, whose bytes stay where they are
-// (proto.Unmarshal would copy them). All else of a batch is proto.Unmarshal's, which is also the twin that the tests
-// hold this to.
+// Field numbers of what is decoded here: the few numbers of a batch, and its blocks, whose bytes stay in the message.
+// proto.Unmarshal would copy them. It decodes everything else of a batch. Tests compare the result with what
+// proto.Unmarshal makes of the whole message.
 const (
 	requestBatch = 2
 
@@ -108,6 +108,7 @@ func (in *incoming) decodeBatch(encoded []byte) error {
 	return nil
 }
 
+// setNumber sets one of a batch's own numbers.
 func setNumber(b *pb.Batch, number protowire.Number, v uint64) {
 	switch number {
 	case batchSequence:
@@ -119,7 +120,7 @@ func setNumber(b *pb.Batch, number protowire.Number, v uint64) {
 	}
 }
 
-// nextBlock is one that is not in use.
+// nextBlock returns a block that is not in use, so that a stream allocates none after its first batches.
 func (in *incoming) nextBlock() *pb.Block {
 	if in.used == len(in.blocks) {
 		in.blocks = append(in.blocks, &pb.Block{})
@@ -168,7 +169,7 @@ func decodeBlock(encoded []byte, b *pb.Block) error {
 	return nil
 }
 
-// setBlockNumber reports whether a block has that number.
+// setBlockNumber sets a number of a block. It reports false if a block has no such field.
 func setBlockNumber(b *pb.Block, number protowire.Number, v uint64) bool {
 	switch number {
 	case blockLayout:
@@ -187,7 +188,7 @@ func setBlockNumber(b *pb.Block, number protowire.Number, v uint64) bool {
 	return true
 }
 
-// appendZigZag appends a packed field of sint32; n is negative where it cannot be decoded.
+// appendZigZag appends a packed field of sint32. n is negative if the field cannot be decoded.
 func appendZigZag(to []int32, packed []byte) (_ []int32, n int) {
 	if to == nil {
 		to = make([]int32, 0, numbers(packed))

@@ -43,7 +43,7 @@ func TestBatchesReachTheJournal(t *testing.T) {
 	require.Equal(t, journal.Epoch(s.epoch), batches[0].Epoch)
 	require.Len(t, batches[0].Histograms, 1)
 	require.Equal(t, uint64(9), batches[0].Notes.GetDrops()[0].GetTotalSamples())
-	require.Equal(t, Books{Received: 4, Journaled: 4, Rejected: map[pb.RejectionReason]uint64{}}, c.server.Books())
+	require.Equal(t, Totals{Received: 4, Journaled: 4, Rejected: map[pb.RejectionReason]uint64{}}, c.server.Totals())
 }
 
 func TestStreamsAreMarked(t *testing.T) {
@@ -58,16 +58,16 @@ func TestStreamsAreMarked(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	c.stop()
 	require.NoError(t, c.journal.Close())
-	var marks []string
+	var controls []string
 	for _, entry := range c.entriesAfterClose() {
 		switch entry.(type) {
 		case *journal.Connected:
-			marks = append(marks, "connected")
+			controls = append(controls, "connected")
 		case *journal.Disconnected:
-			marks = append(marks, "disconnected")
+			controls = append(controls, "disconnected")
 		}
 	}
-	require.Equal(t, []string{"connected", "connected", "disconnected"}, marks)
+	require.Equal(t, []string{"connected", "connected", "disconnected"}, controls)
 }
 
 // entriesAfterClose are all entries of a journal that has been closed.
@@ -101,8 +101,8 @@ func TestABatchSentAgainIsTakenOnce(t *testing.T) {
 	second.batch(&pb.Batch{Sequence: 2, OldestHeldSequence: 1, Samples: samples(9, 3)})
 	second.acknowledged(2)
 	require.Len(t, c.batches(), 2)
-	require.Equal(t, Books{Received: 5, Journaled: 3, Deduplicated: 2, Rejected: map[pb.RejectionReason]uint64{}},
-		c.server.Books())
+	require.Equal(t, Totals{Received: 5, Journaled: 3, Deduplicated: 2, Rejected: map[pb.RejectionReason]uint64{}},
+		c.server.Totals())
 }
 
 func TestBadSamplesAreRejectedByName(t *testing.T) {
@@ -138,12 +138,12 @@ func TestBadSamplesAreRejectedByName(t *testing.T) {
 		pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT:   1,
 		pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM:  1,
 	}, got)
-	books := c.server.Books()
-	require.Equal(t, uint64(1), books.Journaled)
-	require.Zero(t, books.Balance())
+	totals := c.server.Totals()
+	require.Equal(t, uint64(1), totals.Journaled)
+	require.Zero(t, totals.Balance())
 	require.Equal(t, []float64{1}, c.batches()[0].Values, "the rest of the batch is taken")
 	require.Equal(t, 2.0,
-		testutil.ToFloat64(c.server.ledger.rejected[pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER]))
+		testutil.ToFloat64(c.server.stats.rejected[pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER]))
 }
 
 // TestAStreamThatBreaksTheProtocolEndsAlone sends each kind of nonsense on a stream of its own beside a good one.
@@ -283,7 +283,7 @@ func TestFullIsSaidInTheStream(t *testing.T) {
 	require.Equal(t, uint64(1), <-slow.appended)
 	slow.answer(nil)
 	s.acknowledged(1)
-	require.Equal(t, uint64(1), c.server.Books().Received, "the one under way was skipped")
+	require.Equal(t, uint64(1), c.server.Totals().Received, "the one under way was skipped")
 }
 
 // heldJournal answers when the test releases it.

@@ -25,8 +25,8 @@ func (p *FramePool) Get(length int) *[]byte {
 		}
 		b, is := p.kept[i].Get().(*[]byte)
 		if !is {
-			whole := make([]byte, size)
-			b = &whole
+			fresh := make([]byte, size)
+			b = &fresh
 		}
 		*b = (*b)[:length]
 		return b
@@ -35,7 +35,7 @@ func (p *FramePool) Get(length int) *[]byte {
 	return &b
 }
 
-// Put takes memory back that nobody looks at any more.
+// Put takes memory back. The caller must not use it afterwards.
 func (p *FramePool) Put(b *[]byte) {
 	if i := slices.Index(frameSizes[:], cap(*b)); i >= 0 {
 		p.kept[i].Put(b) // from here on another may have it

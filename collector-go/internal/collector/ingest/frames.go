@@ -29,8 +29,8 @@ func (f *frames) kind() byte     { return f.header[3] }
 func (f *frames) flags() byte    { return f.header[4] }
 func (f *frames) stream() uint32 { return binary.BigEndian.Uint32(f.header[5:]) & (1<<31 - 1) }
 
-// read takes what came. data is called with the payload of each DATA frame, piece by piece and without padding; ended
-// at a frame's end.
+// read follows the next bytes of the connection. data is called with the payload of each DATA frame, piece by piece and
+// without padding, and ended at the end of each frame.
 func (f *frames) read(p []byte, data func(stream uint32, piece []byte), ended func(f *frames)) {
 	n := min(f.preface, len(p))
 	f.preface -= n
@@ -57,7 +57,7 @@ func (f *frames) read(p []byte, data func(stream uint32, piece []byte), ended fu
 	}
 }
 
-// payload hands on a piece of a DATA frame, less its padding. left is what comes behind the piece.
+// payload passes on a piece of a DATA frame without its padding. f.left is what still comes after the piece.
 func (f *frames) payload(piece []byte, data func(uint32, []byte)) {
 	if f.padded && len(piece) > 0 {
 		f.padding, f.padded = int(piece[0]), false

@@ -17,7 +17,7 @@ import (
 type boundedHealth struct {
 	*health.Server
 	server *Server
-	places *quota.Slots
+	slots  *quota.Slots
 }
 
 // Watch implements grpc.health.v1. Clients watch again when it ends.
@@ -26,7 +26,7 @@ func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_
 	if from, ok := peer.FromContext(stream.Context()); ok {
 		address = from.Addr.String()
 	}
-	release, err := h.places.Take(quota.Address(address))
+	release, err := h.slots.Take(quota.Address(address))
 	if err != nil {
 		h.server.note(address, err)
 		return refuse(h.server.o.WatchTime, "health is watched too often: %v", err)
@@ -47,7 +47,7 @@ func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_
 	return status.Errorf(codes.Unavailable, "health is watched for %v at most: watch again", h.server.o.WatchTime)
 }
 
-// timedWatch ends with its own context.
+// timedWatch is a watch that ends with a context of its own, which Watch cancels when its time is over.
 type timedWatch struct {
 	grpc_health_v1.Health_WatchServer
 	ctx context.Context

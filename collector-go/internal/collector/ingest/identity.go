@@ -41,7 +41,7 @@ func (s *Server) newEntry(ctx context.Context) (*entry, error) {
 	return e, e.check()
 }
 
-// check reports whether the caller may be there, as things are now.
+// check asks the guard again whether the caller may write. The error is the status with which the stream ends.
 func (e *entry) check() error {
 	if e.guard == nil {
 		return nil

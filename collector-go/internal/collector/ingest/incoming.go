@@ -53,8 +53,8 @@ func owned(data mem.BufferSlice) []byte {
 	if len(data) != 1 {
 		return joined(data)
 	}
-	if whole, unpooled := data[0].(mem.SliceBuffer); unpooled {
-		return whole
+	if only, unpooled := data[0].(mem.SliceBuffer); unpooled {
+		return only
 	}
 	return bytes.Clone(data[0].ReadOnlyData())
 }
@@ -69,7 +69,8 @@ func joined(data mem.BufferSlice) []byte {
 	return bytes.Join(parts, nil)
 }
 
-// decode takes over the encoded request.
+// decode takes over the encoded request: its bytes are the request's from now on. It fails in no other way than by
+// setting refused, because an error of a codec would end the stream with a status that does not name the reason.
 func (in *incoming) decode(encoded []byte) {
 	begun := time.Now()
 	defer func() { in.decoded = time.Since(begun) }()
@@ -84,7 +85,7 @@ func (in *incoming) decode(encoded []byte) {
 	}
 }
 
-// forget releases a request.
+// forget releases a request, but keeps the memory of its blocks for the next one.
 func (in *incoming) forget() {
 	in.request.Reset()
 	list := in.batch.Blocks[:0]

@@ -6,7 +6,8 @@
 // the sender has the batch, and from then on the journal has it.
 //
 // Each stream has two goroutines. One receives and admits batches. The other, the gRPC handler, sends the journal's
-// answers. Answers arrive on the journal's goroutine, which must never block, so they pass through a list (answers).
+// answers. Answers receiveState on the journal's goroutine, which must never block, so they pass through a list
+// (answers).
 //
 // A batch passes these files in order: incoming.go and bounds.go (decode within bounds), stream.go (order and flow
 // control), admit.go and blocks.go (which samples are good), then journal.Append. Start reading with stream.go. The
@@ -54,20 +55,20 @@ type Journal interface {
 type Server struct {
 	pb.UnimplementedIngestServiceServer
 
-	journal     Journal
-	o           Options
-	log         *slog.Logger
-	ledger      *ledger
-	clock       *clock
-	producers   *producers
-	rates       *rates
-	carriers    carriers
-	arriving    sync.Mutex
-	connections *quota.Slots
-	complain    complaints
-	accounts    sync.Pool // of *booking
+	journal        Journal
+	o              Options
+	log            *slog.Logger
+	stats          *stats
+	clock          *clock
+	producers      *producers
+	rates          *rates
+	transferOwners transferOwners
+	arriving       sync.Mutex
+	connections    *quota.Slots
+	complain       complaints
+	accounts       sync.Pool // of *booking
 
-	defining sync.Mutex    // seeing how much room there is and defining series is one step, so that a limit holds
+	defining sync.Mutex    // checking a limit and defining series is one step, so that the limit holds
 	idle     looks         // under defining
 	closing  chan struct{} // closed when streams are to end
 	once     sync.Once
@@ -89,16 +90,16 @@ func New(j Journal, o Options) (*Server, error) {
 	}
 	connections := quota.New(o.MaxConnections)
 	s := &Server{journal: j, o: o, log: o.Logger, connections: connections,
-		ledger: newLedger(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
+		stats: newStats(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
 	s.rates = newRates(o.MaxTopologySamplesPerSecond)
 	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
-	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, places: quota.New(o.MaxStreams),
+	s.producers = &producers{journal: j, stats: s.stats, now: o.Now, slots: quota.New(o.MaxStreams),
 		online: map[journal.ProducerID]*producer{}}
 	return s, nil
 }
 
-// Books returns the counts of samples by outcome since the start, as one consistent reading.
-func (s *Server) Books() Books { return s.ledger.snapshot() }
+// Totals returns the counts of samples by outcome since the start, as one consistent reading.
+func (s *Server) Totals() Totals { return s.stats.snapshot() }
 
 // Shutdown ends every stream with UNAVAILABLE after its batches are acknowledged, so that senders resend nothing. Serve
 // calls it when its context ends. It returns at once and may be called twice.
@@ -109,7 +110,7 @@ func (s *Server) Shutdown() { s.once.Do(func() { close(s.closing) }) }
 func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
 	err := s.export(g)
 	code := status.Code(err)
-	s.ledger.streamEnds.WithLabelValues(code.String()).Inc()
+	s.stats.streamEnds.WithLabelValues(code.String()).Inc()
 	if code == codes.InvalidArgument || code == codes.Internal {
 		if unsaid, ok := s.complain.mayComplain(s.o.Now()); ok {
 			s.log.Warn("stream broke the protocol and was ended", "err", err, "unsaid", unsaid)
@@ -132,7 +133,7 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	if err := entry.narrow(open.GetTopology()); err != nil {
 		return err
 	}
-	release, err := s.producers.places.Take(entry.keys(open.GetTopology())...)
+	release, err := s.producers.slots.Take(entry.keys(open.GetTopology())...)
 	if err != nil {
 		s.note(entry.peer.Address, err)
 		return refuse(time.Second, "no stream is free: %v", err)
@@ -144,10 +145,10 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	}
 	defer s.disconnect(p)
 	of := newStream(s, g, p, open.GetTopology(), entry)
-	if err := of.board(open); err != nil {
+	if err := of.beginTransfer(open); err != nil {
 		return err
 	}
-	defer of.alight()
+	defer of.endTransfer()
 	return of.run()
 }
 
@@ -223,8 +224,9 @@ func refuse(retry time.Duration, format string, args ...any) error {
 	return st.Err()
 }
 
-// define implements definer: it returns the journal's ids of series of one topology, within the limits. The check of
-// the limit and the definition are one critical section. Otherwise two streams could both take the last free series.
+// define appends the journal's ids of series of one topology, within the limits. The id is 0 for a series beyond a
+// limit, and the error then says which one. The check of the limit and the definition are one critical section.
+// Otherwise two streams could both take the last free series.
 func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal.SeriesID, err error) {
 	if len(series) == 0 {
 		return to, nil
@@ -237,8 +239,8 @@ func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal
 		if to[first+i] != 0 {
 			continue
 		}
-		if err = s.room(topology); err != nil {
-			return to, err // there may be a name for one that follows, which is known
+		if err = s.ensureCapacity(topology); err != nil {
+			return to, err // a series that follows may be known already and has an id
 		}
 		rest := s.journal.DefineAll(nil, series[i:], s.mayDefine(topology))
 		to = append(to[:first+i], rest...)
@@ -248,14 +250,6 @@ func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal
 	}
 	return to, nil
 }
-
-// defineLayout implements definer.
-func (s *Server) defineLayout(series []journal.SeriesID) (journal.LayoutID, error) {
-	return s.journal.DefineLayout(series)
-}
-
-// surplus implements definer. It only counts: the samples of such series are rejected with a reason when they come.
-func (s *Server) surplus(n int) { s.ledger.surplus.Add(float64(n)) }
 
 // Bounds of the layouts of one stream: each series in a few of them, a few dozen for each worker.
 const (

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// layouts are those that a stream defined, by their ids.
+// layouts holds the layouts that a stream defined, by the stream's ids. Their number and size are bounded for each
+// stream (tableLimits), because their lists of ids stay in memory for as long as the stream lasts.
 type layouts struct {
 	byID    map[uint32]*layout
 	listed  int      // columns of all of them
@@ -23,9 +24,9 @@ type layouts struct {
 type layout struct {
 	columns int
 	packed  []byte // the series' ids, each as the difference to the one before: about as large as they came
-	// whole is the journal's layout where every series is good; else 0.
-	whole journal.LayoutID
-	// part is the journal's layout of the columns that kept has, where some series are not good; else 0.
+	// complete is the journal's layout if every series is good, else 0.
+	complete journal.LayoutID
+	// part is the journal's layout of the columns in kept if some series are not good, else 0.
 	part journal.LayoutID
 	kept []int32
 }
@@ -35,7 +36,7 @@ var errLayouts = errors.New("the stream has defined as many layouts as one may")
 func (l *layouts) get(id uint32) *layout { return l.byID[id] }
 
 // forget drops the journal's ids of a layout, so that they are asked for again.
-func (l *layout) forget() { l.whole, l.part, l.kept = 0, 0, nil }
+func (l *layout) forget() { l.complete, l.part, l.kept = 0, 0, nil }
 
 // pack encodes ids as differences. Layouts of a stream may list millions of series, and neighbours usually differ by 1.
 func pack(ids []uint32) []byte {
@@ -71,6 +72,7 @@ func (t *table) addLayouts(definitions []*pb.Layout) error {
 	return nil
 }
 
+// addLayout takes one definition. A repeated definition changes nothing, and one with other series ends the stream.
 func (t *table) addLayout(d *pb.Layout) error {
 	if err := checkLayout(d); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection
 	}
 }
 
-// hand appends a batch to the journal and waits until it is durable.
+// hand appends a batch to the journal and waits until it is durable. After an error the batch can be admitted again.
 func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
 	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newAccount(l.server, l.answers),
 		arrived)
@@ -86,8 +86,5 @@ func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
 	return rejected, nil
 }
 
-// Close ends the sender.
+// Close ends the sender. The journal records that its producer is no longer connected.
 func (l *Local) Close() { l.server.disconnect(l.producer) }
-
-// ReasonName is a reason for which the door turns samples away, as the figures have it, such as "not_a_number".
-func ReasonName(reason pb.RejectionReason) string { return reasonLabel(reason) }

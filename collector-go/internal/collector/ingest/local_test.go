@@ -36,7 +36,7 @@ func localBatch(values ...float64) *pb.Batch {
 	return b
 }
 
-// A sender of the collector's own process meets the same limits and is in the same books.
+// A sender of the collector's own process meets the same limits and is in the same totals.
 func TestALocalSender(t *testing.T) {
 	j, err := journal.Open(t.TempDir(), journal.DefaultOptions())
 	require.NoError(t, err)
@@ -56,10 +56,10 @@ func TestALocalSender(t *testing.T) {
 	assert.Equal(t, uint64(1), rejected[0].GetSamples())
 	_, err = sender.Send(t.Context(), localBatch(3))
 	require.NoError(t, err)
-	books := server.Books()
-	assert.Equal(t, uint64(4), books.Received)
-	assert.Equal(t, uint64(3), books.Journaled)
-	assert.Zero(t, books.Balance())
+	totals := server.Totals()
+	assert.Equal(t, uint64(4), totals.Received)
+	assert.Equal(t, uint64(3), totals.Journaled)
+	assert.Zero(t, totals.Balance())
 
 	busy.refusals = math.MaxInt
 	stopped, stop := context.WithCancel(t.Context())

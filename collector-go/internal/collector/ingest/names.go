@@ -10,6 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
+// Bounds of names. They are far above what Storm and Bullet use, and keep a sender from filling the dictionary with
+// text.
 const (
 	maxNameBytes = 512
 	maxKeyDepth  = 8
@@ -38,6 +40,7 @@ func checkName(field, s string) error {
 	return checkText(field, s)
 }
 
+// checkPort returns an error for a number that is no TCP port. Port 0 is valid: a client that is no worker has it.
 func checkPort(field string, port uint32) error {
 	if port > maxPort {
 		return fmt.Errorf("%s is %d, at most %d", field, port, maxPort)
@@ -45,7 +48,8 @@ func checkPort(field string, port uint32) error {
 	return nil
 }
 
-// checkOpen returns an error that names what is wrong with an Open.
+// checkOpen returns an error that names everything that is wrong with an Open. A sender with a bad Open is refused as a
+// whole, because its topology and host are part of every series.
 func checkOpen(o *pb.Open) error {
 	return errors.Join(
 		checkName("open.topology", o.GetTopology()),
@@ -57,7 +61,8 @@ func checkOpen(o *pb.Open) error {
 	)
 }
 
-// rawSeries is a definition as the journal names it, or what is wrong with it.
+// rawSeries returns a series as the journal names it, or an error that names what is wrong with its definition. The
+// topology is the stream's: a sender cannot define series of another one.
 func rawSeries(topology string, d *pb.SeriesDefinition) (metric.Raw, error) {
 	if err := checkDefinition(d); err != nil {
 		return metric.Raw{}, err
@@ -75,6 +80,8 @@ func rawSeries(topology string, d *pb.SeriesDefinition) (metric.Raw, error) {
 	}, nil
 }
 
+// checkDefinition checks the texts and enumerations of a definition. An unknown shape or temporality is refused rather
+// than stored, since nobody could say what the numbers mean.
 func checkDefinition(d *pb.SeriesDefinition) error {
 	if err := errors.Join(
 		checkName("series.host", d.GetHost()),

@@ -11,7 +11,8 @@ import (
 )
 
 // pace is the lowest speed at which a sender may continue a message that it has begun. The message must be complete
-// within grace, or arrive at rate. gRPC itself would wait indefinitely for the rest of a message and keep what it has.
+// within grace, or receiveState at rate. gRPC itself would wait indefinitely for the rest of a message and keep what
+// it has.
 //
 // A sender that has begun no message may be silent. A frame that is not complete needs no clock here: such a peer
 // answers no ping, and is disconnected for that (Options.PingAfter).
@@ -34,7 +35,7 @@ var (
 // and that ends them here.
 const mostStreamIDs = 1024
 
-// paced are credentials whose connections are cut where they fall behind; plain text or TLS is the inner ones'.
+// paced are credentials whose connections are cut where they fall tooSlow; plain text or TLS is the inner ones'.
 type paced struct {
 	credentials.TransportCredentials
 	pace pace
@@ -55,7 +56,7 @@ func (p paced) Clone() credentials.TransportCredentials {
 }
 
 // pacedConn follows both directions of a connection and closes it when a message is too slow. It checks when bytes
-// arrive and needs no timer: a peer that sends nothing at all is pinged, and its answer is bytes.
+// receiveState and needs no timer: a peer that sends nothing at all is pinged, and its answer is bytes.
 type pacedConn struct {
 	net.Conn
 	pace pace
@@ -124,7 +125,7 @@ func (c *pacedConn) came(p []byte, now time.Time) (why error) {
 	}
 	c.looked = now
 	for _, m := range c.messages {
-		if m.behind(c.pace, now) {
+		if m.tooSlow(c.pace, now) {
 			return errSlowMessage
 		}
 	}
@@ -165,8 +166,8 @@ func (c *pacedConn) data(stream uint32, piece []byte, now time.Time) {
 	}
 }
 
-// behind reports whether the message has arrived more slowly than pace allows.
-func (m *message) behind(p pace, now time.Time) bool {
+// tooSlow reports whether the message has arrived more slowly than pace allows.
+func (m *message) tooSlow(p pace, now time.Time) bool {
 	if m.begun.IsZero() {
 		return false
 	}

@@ -192,7 +192,7 @@ func TestAMessageWithoutARestIsCut(t *testing.T) {
 			require.NoError(t, framer.WritePing(true, ping.Data))
 		}
 	}
-	require.EqualValues(t, 1, testutil.ToFloat64(c.server.ledger.connectionsSlow))
+	require.EqualValues(t, 1, testutil.ToFloat64(c.server.stats.connectionsSlow))
 	good.batch(&pb.Batch{Sequence: 1})
 	good.acknowledged(1)
 }

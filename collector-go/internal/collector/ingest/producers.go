@@ -17,20 +17,21 @@ import (
 // end of the old one, and would otherwise look disconnected.
 type producers struct {
 	journal Journal
-	ledger  *ledger
+	stats   *stats
 	now     func() time.Time
-	places  *quota.Slots // of streams
+	slots   *quota.Slots // of streams
 
 	mu      sync.Mutex
 	streams int
 	online  map[journal.ProducerID]*producer
 }
 
-// producer is one that is connected.
+// producer is a connected sender: a task of a topology's metrics consumer. All its streams share one. Its id in the
+// journal may change while it is connected (see renew), so it is read atomically.
 type producer struct {
-	place  journal.ProducerDefined
-	ledger *ledger
-	id     atomic.Uint32
+	place journal.ProducerDefined
+	stats *stats
+	id    atomic.Uint32
 
 	streams int // under producers.mu
 
@@ -40,7 +41,7 @@ type producer struct {
 	gauge     prometheus.Gauge // nil until there is something to show
 }
 
-// name is the journal's.
+// name returns the journal's id of the producer.
 func (p *producer) name() journal.ProducerID { return journal.ProducerID(p.id.Load()) }
 
 func (p *producer) worker() metric.Worker {
@@ -60,13 +61,13 @@ func (p *producers) connect(place journal.ProducerDefined) (connected *producer,
 	}
 	connected = p.online[id]
 	if connected == nil {
-		connected = &producer{place: place, ledger: p.ledger}
+		connected = &producer{place: place, stats: p.stats}
 		connected.id.Store(uint32(id))
 		p.online[id] = connected
 	}
 	connected.streams++
 	p.streams++
-	p.ledger.streams.Set(float64(p.streams))
+	p.stats.streams.Set(float64(p.streams))
 	return connected, nil
 }
 
@@ -88,12 +89,12 @@ func (p *producers) renew(o *producer) error {
 	return nil
 }
 
-// disconnect notes a stream's end.
+// disconnect notes the end of a stream. The journal records it only for the last stream of the producer.
 func (p *producers) disconnect(gone *producer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.streams--
-	p.ledger.streams.Set(float64(p.streams))
+	p.stats.streams.Set(float64(p.streams))
 	if gone.streams--; gone.streams > 0 {
 		return nil
 	}
@@ -101,12 +102,12 @@ func (p *producers) disconnect(gone *producer) error {
 		delete(p.online, gone.name())
 	}
 	if w := gone.worker(); !p.anyOf(w) {
-		p.ledger.skew.DeleteLabelValues(w.Topology, w.String())
+		p.stats.skew.DeleteLabelValues(w.Topology, w.String())
 	}
 	return p.journal.AppendControl(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
 }
 
-// anyOf reports whether a worker has another producer.
+// anyOf reports whether a worker still has a connected producer, whose skew its metric then shows.
 func (p *producers) anyOf(w metric.Worker) bool {
 	for _, other := range p.online {
 		if other.worker() == w {
@@ -130,7 +131,7 @@ func (p *producer) sent(sentMs int64, now time.Time) {
 	ahead := p.skew.observe(now, now.Sub(time.UnixMilli(sentMs)))
 	if p.gauge == nil {
 		w := p.worker()
-		p.gauge = p.ledger.skew.WithLabelValues(w.Topology, w.String())
+		p.gauge = p.stats.skew.WithLabelValues(w.Topology, w.String())
 	} else if since := now.Sub(p.published); since >= 0 && since < publishEvery {
 		return
 	}

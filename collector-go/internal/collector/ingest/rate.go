@@ -26,7 +26,8 @@ type rates struct {
 	buckets map[string]*bucket
 }
 
-// bucket is what a topology may send at once, below 0 where it owes, as of a time.
+// bucket is how many samples a topology may send at once, as of a time. It is negative while the topology has sent more
+// than its rate.
 type bucket struct {
 	samples float64
 	at      time.Time

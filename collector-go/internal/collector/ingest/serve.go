@@ -20,6 +20,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
+// Fixed settings of the transport. They bound what a connection can take before anything is known of its sender.
 const (
 	maxHeaderBytes  = 16 << 10
 	requestOverhead = 64 // of an ExportRequest over its Batch
@@ -89,17 +90,17 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 
 // refused is called with connections beyond the limit, or beyond an address' share.
 func (s *Server) refused(peer string, why error) {
-	s.ledger.connectionsRefused.Inc()
+	s.stats.connectionsRefused.Inc()
 	s.note(peer, fmt.Errorf("connection: %w", why))
 }
 
 // slow is called with connections that are closed because their sender does not go on.
 func (s *Server) slow(peer string, why error) {
-	s.ledger.connectionsSlow.Inc()
+	s.stats.connectionsSlow.Inc()
 	s.note(peer, fmt.Errorf("connection cut: %w", why))
 }
 
-// note counts and logs who found no place, or lost it.
+// note counts and logs a peer that got no slot, or lost it. The guard limits the rate of its log lines.
 func (s *Server) note(peer string, why error) {
 	if s.o.Guard != nil {
 		s.o.Guard.Note(access.NoSlots, peer, why.Error())

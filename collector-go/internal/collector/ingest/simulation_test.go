@@ -17,13 +17,13 @@ import (
 // slowJournal is a journal whose disk moves when the test lets it. It keeps the contract of journal.Journal: answers in
 // order, and what is queued behind a failed batch fails with it.
 type slowJournal struct {
-	full    bool
-	queue   []slowAppend
-	durable map[uint64]int // by sequence: how often it was written
-	order   []uint64
-	ids     map[metric.Raw]journal.SeriesID
-	layouts [][]journal.SeriesID // by id, from 1
-	marks   []journal.Entry
+	full     bool
+	queue    []slowAppend
+	durable  map[uint64]int // by sequence: how often it was written
+	order    []uint64
+	ids      map[metric.Raw]journal.SeriesID
+	layouts  [][]journal.SeriesID // by id, from 1
+	controls []journal.Entry
 }
 
 type slowAppend struct {
@@ -36,10 +36,13 @@ func newSlowJournal() *slowJournal {
 	return &slowJournal{durable: map[uint64]int{}, ids: map[metric.Raw]journal.SeriesID{}}
 }
 
-func (j *slowJournal) SeriesOf(string) int                 { return len(j.ids) }
-func (j *slowJournal) FreeSeries() int                     { return 1 << 20 }
-func (j *slowJournal) ForgetIdle(string) int               { return 0 }
-func (j *slowJournal) AppendControl(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
+func (j *slowJournal) SeriesOf(string) int   { return len(j.ids) }
+func (j *slowJournal) FreeSeries() int       { return 1 << 20 }
+func (j *slowJournal) ForgetIdle(string) int { return 0 }
+func (j *slowJournal) AppendControl(e journal.Entry) error {
+	j.controls = append(j.controls, e)
+	return nil
+}
 
 func (j *slowJournal) LastSequence(string, journal.Epoch) (uint64, bool) { return 0, false }
 
@@ -169,8 +172,8 @@ func (m *model) send() {
 	m.next++
 }
 
-// arrive lets the collector see a batch, if its window has room.
-func (m *model) arrive() {
+// receiveState lets the collector see a batch, if its window has room.
+func (m *model) receiveState() {
 	if len(m.wire.up) == 0 || len(m.stream.window.flights) >= m.server.o.Window {
 		return
 	}
@@ -220,8 +223,8 @@ func TestOrderOverFull(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"send":    func(*rapid.T) { m.send() },
 			"send2":   func(*rapid.T) { m.send(); m.send() },
-			"arrive":  func(*rapid.T) { m.arrive() },
-			"arrive2": func(*rapid.T) { m.arrive(); m.arrive() },
+			"arrive":  func(*rapid.T) { m.receiveState() },
+			"arrive2": func(*rapid.T) { m.receiveState(); m.receiveState() },
 			"answer":  func(*rapid.T) { m.answer() },
 			"hear":    func(*rapid.T) { m.hear() },
 			"write":   func(t *rapid.T) { m.journal.write(rapid.IntRange(1, 4).Draw(t, "n")) },
@@ -242,7 +245,7 @@ func TestOrderOverFull(t *testing.T) {
 	})
 }
 
-// finish lets everything get through and holds the ledger.
+// finish lets everything get through and holds the stats.
 func (m *model) finish() {
 	m.journal.full = false
 	last := m.last
@@ -253,7 +256,7 @@ func (m *model) finish() {
 		if m.next <= m.last {
 			m.send()
 		}
-		m.arrive()
+		m.receiveState()
 		m.journal.write(100)
 		m.answer()
 		m.hear()
@@ -262,7 +265,7 @@ func (m *model) finish() {
 		require.True(m.t, m.journal.durable[sequence] == 1 || m.gone[sequence] && m.journal.durable[sequence] == 0,
 			"%d was written %d times", sequence, m.journal.durable[sequence])
 	}
-	require.Zero(m.t, m.server.Books().Balance())
+	require.Zero(m.t, m.server.Totals().Balance())
 }
 
 // TestOrderIsKept holds that after a Full with no failed write batches reach the journal in the order of their
@@ -272,7 +275,7 @@ func TestOrderIsKept(t *testing.T) {
 		m := newModel(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"send":   func(*rapid.T) { m.send() },
-			"arrive": func(*rapid.T) { m.arrive() },
+			"arrive": func(*rapid.T) { m.receiveState() },
 			"answer": func(*rapid.T) { m.answer() },
 			"hear":   func(*rapid.T) { m.hear() },
 			"write":  func(*rapid.T) { m.journal.write(2) },

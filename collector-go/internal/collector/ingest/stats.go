@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -12,11 +13,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Books are counts of samples by outcome since the start, histograms included. They balance at any time: Received =
+// Totals are counts of samples by outcome since the start, histograms included. They balance at any time: Received =
 // Journaled + Deduplicated + the sum of Rejected. A batch that was answered with Full is not counted, because the
 // sender sends it again. A difference means that the collector lost or invented samples, so tests and simulations check
 // it.
-type Books struct {
+type Totals struct {
 	Received     uint64
 	Journaled    uint64
 	Deduplicated uint64
@@ -24,7 +25,7 @@ type Books struct {
 }
 
 // Balance returns Received less all outcomes. Anything but 0 is a bug.
-func (b Books) Balance() int64 {
+func (b Totals) Balance() int64 {
 	sum := b.Journaled + b.Deduplicated
 	for _, n := range b.Rejected {
 		sum += n
@@ -32,11 +33,11 @@ func (b Books) Balance() int64 {
 	return int64(b.Received) - int64(sum)
 }
 
-// ledger keeps the statistics of ingest and exports them as metrics. One batch changes books as one step under mu, so
+// stats keeps the statistics of ingest and exports them as metrics. One batch changes totals as one step under mu, so
 // that a snapshot always balances. Labels are bounded: topologies beyond maxNamedTopologies share one label.
-type ledger struct {
-	mu    sync.Mutex
-	books Books
+type stats struct {
+	mu     sync.Mutex
+	totals Totals
 
 	received, journaled, deduplicated prometheus.Counter
 	rejected                          [maxReason + 1]prometheus.Counter
@@ -56,7 +57,9 @@ type ledger struct {
 	skew               *prometheus.GaugeVec
 }
 
-func newLedger(registerer prometheus.Registerer, connections *quota.Slots) *ledger {
+// newStats registers the metrics. All labels with a fixed set of values exist from the start with 0, so that a rate
+// over them has no gap at the first event.
+func newStats(registerer prometheus.Registerer, connections *quota.Slots) *stats {
 	const prefix = "bullet_metrics_ingest_"
 	make := promauto.With(registerer)
 	counter := func(name, help string) prometheus.Counter {
@@ -65,8 +68,8 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Slots) *ledg
 	counters := func(name, help, label string) *prometheus.CounterVec {
 		return make.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
 	}
-	l := &ledger{
-		books: Books{Rejected: map[pb.RejectionReason]uint64{}},
+	s := &stats{
+		totals: Totals{Rejected: map[pb.RejectionReason]uint64{}},
 		received: counter("received_samples_total",
 			"Samples received in batches that were not answered with Full."),
 		journaled:    counter("journaled_samples_total", "Samples made durable."),
@@ -103,17 +106,17 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Slots) *ledg
 		func() float64 { return float64(connections.Taken()) })
 	rejected := counters("rejected_samples_total", "Samples refused for ever, by reason.", "reason")
 	for reason := 1; reason <= maxReason; reason++ {
-		l.rejected[reason] = rejected.WithLabelValues(reasonLabel(pb.RejectionReason(reason)))
+		s.rejected[reason] = rejected.WithLabelValues(ReasonName(pb.RejectionReason(reason)))
 	}
 	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full, or skipped after a full.",
 		"outcome")
-	l.taken, l.duplicates = batches.WithLabelValues("journaled"), batches.WithLabelValues("duplicate")
-	l.full, l.skipped = batches.WithLabelValues("full"), batches.WithLabelValues("skipped")
-	return l
+	s.taken, s.duplicates = batches.WithLabelValues("journaled"), batches.WithLabelValues("duplicate")
+	s.full, s.skipped = batches.WithLabelValues("full"), batches.WithLabelValues("skipped")
+	return s
 }
 
-// reasonLabel is a reason as the label has it, such as "not_a_number".
-func reasonLabel(reason pb.RejectionReason) string {
+// ReasonName is a reason for rejecting samples as the label of a metric has it, such as "not_a_number".
+func ReasonName(reason pb.RejectionReason) string {
 	return strings.ToLower(strings.TrimPrefix(reason.String(), "REJECTION_REASON_"))
 }
 
@@ -124,32 +127,32 @@ const (
 )
 
 // enter counts a batch that is durable. took is the time from its arrival to its durability.
-func (l *ledger) enter(topology string, received int, rejected *tally, duplicate bool, took time.Duration) {
-	l.latency.Observe(took.Seconds())
-	l.received.Add(float64(received))
+func (s *stats) enter(topology string, received int, rejected *tally, duplicate bool, took time.Duration) {
+	s.latency.Observe(took.Seconds())
+	s.received.Add(float64(received))
 	if duplicate {
-		l.deduplicated.Add(float64(received))
-		l.duplicates.Inc()
-		l.add(received, 0, received, nil)
+		s.deduplicated.Add(float64(received))
+		s.duplicates.Inc()
+		s.add(received, 0, received, nil)
 		return
 	}
-	l.taken.Inc()
+	s.taken.Inc()
 	journaled := received
 	if rejected != nil {
-		journaled -= l.refuse(topology, rejected)
+		journaled -= s.refuse(topology, rejected)
 	}
-	l.journaled.Add(float64(journaled))
-	l.add(received, journaled, 0, rejected)
+	s.journaled.Add(float64(journaled))
+	s.add(received, journaled, 0, rejected)
 }
 
 // refuse exports the rejected samples as metrics, by reason and by topology, and returns how many there are.
-func (l *ledger) refuse(topology string, rejected *tally) (all int) {
-	topology = l.named(topology)
+func (s *stats) refuse(topology string, rejected *tally) (all int) {
+	topology = s.named(topology)
 	for reason, n := range rejected.samples {
 		if n > 0 {
 			all += int(n)
-			l.rejected[reason].Add(float64(n))
-			l.topologyRejected.WithLabelValues(topology, reasonLabel(pb.RejectionReason(reason))).Add(float64(n))
+			s.rejected[reason].Add(float64(n))
+			s.topologyRejected.WithLabelValues(topology, ReasonName(pb.RejectionReason(reason))).Add(float64(n))
 		}
 	}
 	return all
@@ -157,46 +160,43 @@ func (l *ledger) refuse(topology string, rejected *tally) (all int) {
 
 // overRate counts a batch that has to wait because its topology exceeds its rate. Its samples are not counted as
 // received.
-func (l *ledger) overRate(topology string) { l.rateLimited.WithLabelValues(l.named(topology)).Inc() }
+func (s *stats) overRate(topology string) { s.rateLimited.WithLabelValues(s.named(topology)).Inc() }
 
 // named returns a topology as a label value. Senders choose the names of topologies, so their number must be bounded.
-func (l *ledger) named(topology string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.topologies[topology] {
-		if len(l.topologies) >= maxNamedTopologies {
+func (s *stats) named(topology string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.topologies[topology] {
+		if len(s.topologies) >= maxNamedTopologies {
 			return otherTopologies
 		}
-		l.topologies[topology] = true
+		s.topologies[topology] = true
 	}
 	return topology
 }
 
-// add changes the books by one batch, all of them at once.
-func (l *ledger) add(received, journaled, deduplicated int, rejected *tally) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.books.Received += uint64(received)
-	l.books.Journaled += uint64(journaled)
-	l.books.Deduplicated += uint64(deduplicated)
+// add changes the totals by one batch, all of them at once.
+func (s *stats) add(received, journaled, deduplicated int, rejected *tally) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.totals.Received += uint64(received)
+	s.totals.Journaled += uint64(journaled)
+	s.totals.Deduplicated += uint64(deduplicated)
 	if rejected == nil {
 		return
 	}
 	for reason, n := range rejected.samples {
 		if n > 0 {
-			l.books.Rejected[pb.RejectionReason(reason)] += n
+			s.totals.Rejected[pb.RejectionReason(reason)] += n
 		}
 	}
 }
 
-// snapshot is the books as they stand.
-func (l *ledger) snapshot() Books {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.books
-	b.Rejected = make(map[pb.RejectionReason]uint64, len(l.books.Rejected))
-	for reason, n := range l.books.Rejected {
-		b.Rejected[reason] = n
-	}
+// snapshot returns a copy of the totals.
+func (s *stats) snapshot() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.totals
+	b.Rejected = maps.Clone(s.totals.Rejected)
 	return b
 }

@@ -45,7 +45,7 @@ func (s *Stepped) Take(encoded []byte) error {
 	return err
 }
 
-// HasCapacity reports whether the window has room for another batch: while it has none a stream's requests wait.
+// HasCapacity reports whether the window takes another batch. While it does not, the requests of a stream wait.
 func (s *Stepped) HasCapacity() bool { return s.stream.hasCapacity() }
 
 // Answer passes on what the journal has answered since the last time. The error is the status with which the stream has

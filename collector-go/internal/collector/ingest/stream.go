@@ -35,14 +35,14 @@ type stream struct {
 	window window
 	epoch  []byte // of the first batch; all others must have it too
 	full   []*pb.Full
-	room   chan struct{} // holds a token when the window may have room again
+	freed  chan struct{} // holds a token when the window may have freed again
 	closed bool          // nothing is taken any more
 }
 
 // newStream returns a stream for a connected producer. run serves it; Stepped drives it by hand.
 func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string,
 	e *entry) *stream {
-	return &stream{server: s, grpc: g, producer: p, entry: e, answers: newAnswers(), room: make(chan struct{}, 1),
+	return &stream{server: s, grpc: g, producer: p, entry: e, answers: newAnswers(), freed: make(chan struct{}, 1),
 		table: newTable(topology, s.tableLimits(), s)}
 }
 
@@ -57,7 +57,7 @@ type answers struct {
 
 func newAnswers() *answers { return &answers{signal: make(chan struct{}, 1)} }
 
-// put appends an answer and wakes the handler. The journal's goroutine calls it, so it must not block.
+// put appends an answer and signals the handler. The journal's goroutine calls it, so it must not block.
 func (a *answers) put(err error) {
 	a.mu.Lock()
 	a.list = append(a.list, err)
@@ -67,7 +67,7 @@ func (a *answers) put(err error) {
 
 func (a *answers) wake() { signal(a.signal) }
 
-// signal puts a token where there is none.
+// signal puts a token into a channel of capacity one, unless it holds one already.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -105,7 +105,7 @@ func (s *stream) run() error {
 				return err
 			}
 		case <-s.stateChanged():
-			if err := s.handOut(); err != nil {
+			if err := s.sendState(); err != nil {
 				return err
 			}
 		case <-changed:
@@ -132,7 +132,7 @@ func (s *stream) greet() error {
 	o := s.server.o
 	opened := &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}
 	if x := s.stateTransfer; x != nil {
-		opened.GivesStates, opened.WantsState, opened.TakenSequence = true, x.awaits, x.taken
+		opened.GivesStates, opened.WantsState, opened.TakenSequence = true, x.awaits, x.lastSequence
 	}
 	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: opened}})
 }
@@ -155,7 +155,7 @@ func (s *stream) receive(stopped <-chan struct{}) error {
 	}
 }
 
-// errStopped ends a goroutine whose stream has ended.
+// errStopped ends the receiving goroutine of a stream that has ended. Nobody sees it.
 var errStopped = errors.New("the stream has ended")
 
 // await returns when the window has capacity. Until then the sender has to wait for answers: the window bounds the
@@ -166,7 +166,7 @@ func (s *stream) await(stopped <-chan struct{}) error {
 			return nil
 		}
 		select {
-		case <-s.room:
+		case <-s.freed:
 		case <-stopped:
 			return errStopped
 		}
@@ -227,6 +227,7 @@ type brokenError struct{ status error }
 
 func (e *brokenError) Error() string { return e.status.Error() }
 
+// broken returns an error that ends the stream at once with a status.
 func broken(code codes.Code, err error) error { return &brokenError{status.Error(code, err.Error())} }
 
 // take handles one request: a part of a state, or a batch. It holds mu, so that the end of the stream cannot overtake a
@@ -237,12 +238,12 @@ func (s *stream) take(in *incoming) error {
 	if s.closed {
 		return errStopped
 	}
-	begun := time.Now().Add(-in.decoded) // less what the batch waited for room in between
+	begun := time.Now().Add(-in.decoded) // less what the batch waited for freed in between
 	if in.refused != nil && !errors.Is(in.refused, errWire) {
 		return broken(codes.InvalidArgument, in.refused)
 	}
 	if x := s.stateTransfer; x != nil && x.awaits && in.request.GetState() != nil {
-		return s.arrive(in.request.GetState())
+		return s.receiveState(in.request.GetState())
 	}
 	b := in.request.GetBatch()
 	if x := s.stateTransfer; b != nil && x != nil && (x.awaits || string(b.GetEpoch()) != string(x.sent)) {
@@ -260,7 +261,7 @@ func (s *stream) take(in *incoming) error {
 	now := s.server.o.Now()
 	s.producer.sent(b.GetSendTimeMs(), now)
 	if !s.window.takes(b.GetSequence(), b.GetOldestHeldSequence()) {
-		s.server.ledger.skipped.Inc()
+		s.server.stats.skipped.Inc()
 		return nil
 	}
 	return s.hand(b, now, begun)
@@ -287,7 +288,7 @@ func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	defer s.admission.release()
 	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
 	if err := s.server.rates.take(topology, samples, arrived); err != nil {
-		s.server.ledger.overRate(topology)
+		s.server.stats.overRate(topology)
 		s.sayFull(sequence, err)
 		return nil
 	}
@@ -299,7 +300,7 @@ func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	switch {
 	case err == nil:
 		s.window.launch(sequence, rejected.messages(sequence))
-		s.server.ledger.accept.Observe(time.Since(begun).Seconds())
+		s.server.stats.accept.Observe(time.Since(begun).Seconds())
 		return nil
 	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):
 		s.sayFull(sequence, err)
@@ -345,7 +346,7 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 
 // account counts a batch in the accounting once both facts are known: whether Append reported a duplicate, and whether
 // the batch became durable. The journal may answer before Append returns; whichever comes second does the counting. It
-// works after the stream has ended, so that the totals always balance. Bookings are pooled.
+// works after the stream has ended, so that the totals always balance. Accounts are pooled.
 type account struct {
 	server    *Server
 	answers   *answers
@@ -359,7 +360,7 @@ type account struct {
 	err       error
 }
 
-// newAccount returns a booking from the pool. Its done callback is created once, because a method value allocates.
+// newAccount returns an account from the pool. Its done callback is created once, because a method value allocates.
 func newAccount(s *Server, answers *answers) *account {
 	b, _ := s.accounts.Get().(*account)
 	if b == nil {
@@ -370,17 +371,19 @@ func newAccount(s *Server, answers *answers) *account {
 	return b
 }
 
+// admitted notes what came of a batch at admission.
 func (b *account) admitted(a *admission, topology string, arrived time.Time) {
 	b.topology = topology
 	b.received, b.rejected, b.arrived = a.received, a.rejected, arrived
 }
 
+// handed notes the journal's answer to Append.
 func (b *account) handed(duplicate bool) {
 	b.duplicate = duplicate
 	b.enter()
 }
 
-// answered is the journal's callback. It reads answers first: after enter the booking may belong to another batch.
+// answered is the journal's callback. It reads answers first: after enter the account may belong to another batch.
 func (b *account) answered(err error) {
 	b.err = err
 	answers := b.answers
@@ -388,14 +391,14 @@ func (b *account) answered(err error) {
 	answers.put(err)
 }
 
-// enter counts the batch when both parts are there, and returns the booking to the pool. Two goroutines call it; the
+// enter counts the batch when both parts are there, and returns the account to the pool. Two goroutines call it; the
 // atomic counter decides which of them comes second.
 func (b *account) enter() {
 	if b.parts.Add(1) < 2 {
 		return
 	}
 	if b.err == nil {
-		b.server.ledger.enter(b.topology, b.received, b.rejected, b.duplicate, b.server.o.Now().Sub(b.arrived))
+		b.server.stats.enter(b.topology, b.received, b.rejected, b.duplicate, b.server.o.Now().Sub(b.arrived))
 	}
 	again := &b.server.accounts
 	b.parts.Store(0)
@@ -405,7 +408,7 @@ func (b *account) enter() {
 
 // sayFull asks the sender to resend from a batch on, unless it was already asked to resend from an older one.
 func (s *stream) sayFull(sequence uint64, reason error) {
-	s.server.ledger.full.Inc()
+	s.server.stats.full.Inc()
 	if s.window.refuse(sequence) {
 		s.full = append(s.full, &pb.Full{Epoch: s.epoch, Sequence: sequence, RetryAfterMs: retryAfterMs(reason)})
 		s.answers.wake()
@@ -455,11 +458,11 @@ func (s *stream) land() (full []*pb.Full, acknowledgement *pb.Acknowledgement, e
 			return nil, nil, errClosing
 		}
 		if sequence, notify := s.window.land(err == nil); notify {
-			s.server.ledger.full.Inc()
+			s.server.stats.full.Inc()
 			s.full = append(s.full, &pb.Full{Epoch: s.epoch, Sequence: sequence, RetryAfterMs: retryAfterMs(err)})
 		}
 	}
-	signal(s.room)
+	signal(s.freed)
 	full, s.full = s.full, nil
 	if sequence, rejections, ok := s.window.acknowledgement(); ok {
 		acknowledgement = &pb.Acknowledgement{Epoch: s.epoch, Sequence: sequence, Rejections: rejections}

@@ -11,28 +11,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// definer assigns the journal's ids to series and layouts. Server implements it.
-type definer interface {
-	// define appends the names of series; 0 for those for which a limit leaves no room, and then why.
-	define(to []journal.SeriesID, series []metric.Raw) ([]journal.SeriesID, error)
-	// defineLayout fails when a limit is reached.
-	defineLayout([]journal.SeriesID) (journal.LayoutID, error)
-	// surplus counts definitions beyond a stream's limit, which are not kept.
-	surplus(n int)
-}
-
 // table maps the ids of one stream to the journal's ids. A sender numbers its series itself, so that a batch needs no
 // name of a series more than once. The table is dropped with the stream, and is for one goroutine.
 type table struct {
-	definer definer
-	limits  tableLimits
+	server *Server // assigns the journal's ids, within the limits of all streams
+	limits tableLimits
 
 	slots   slots
 	names   names
 	layouts layouts
 	// examples say what is wrong with the first bad definitions; the others are counted without one.
 	examples []string
-	// limited is how many series the topology had no room for, whyLimited why, and retry when to ask again.
+	// limited is how many series have no id because of a limit, whyLimited which limit that is, and retry when to ask
+	// again.
 	limited    int
 	whyLimited string
 	retry      time.Time
@@ -43,10 +34,10 @@ type table struct {
 // unresolved holds the series of a message that have no journal id yet. They are defined together, so that the
 // journal's lock is taken once for a message and not once for a series.
 type unresolved struct {
-	ids    []uint32 // the stream's
-	places []int    // in names
-	series []metric.Raw
-	named  []journal.SeriesID // memory
+	ids      []uint32 // the stream's
+	nameRows []int    // in names
+	series   []metric.Raw
+	named    []journal.SeriesID // memory
 }
 
 // maxUnresolved bounds how many wait: others may be waiting for the journal meanwhile.
@@ -62,8 +53,8 @@ type tableLimits struct {
 // maxExamples bounds what is remembered of bad definitions.
 const maxExamples = 64
 
-func newTable(topology string, limits tableLimits, d definer) *table {
-	return &table{definer: d, limits: limits, names: names{topology: topology}}
+func newTable(topology string, limits tableLimits, s *Server) *table {
+	return &table{server: s, limits: limits, names: names{topology: topology}}
 }
 
 // slot is the meaning of one id. It has eight bytes, so that a look-up for each sample stays in the processor's cache.
@@ -117,7 +108,7 @@ func (s *slots) put(id uint32, to slot) {
 	if s.get(id).row == 0 {
 		s.known++
 	}
-	if _, elsewhere := s.sparse[id]; elsewhere || int64(id) >= int64(2*(s.known+sparseSlack)) {
+	if _, isSparse := s.sparse[id]; isSparse || int64(id) >= int64(2*(s.known+sparseSlack)) {
 		if s.sparse == nil {
 			s.sparse = map[uint32]slot{}
 		}
@@ -161,13 +152,15 @@ func (t *table) add(definitions []*pb.SeriesDefinition) error {
 	return nil
 }
 
+// addOne takes one definition. A sender may repeat a definition, for example after a Full. An id never changes its
+// meaning, or samples on their way could be stored under another series.
 func (t *table) addOne(d *pb.SeriesDefinition) error {
 	if d.GetId() == 0 {
 		return fmt.Errorf("batch.series.id is 0 for %.40q: ids start at 1", d.GetName())
 	}
 	before := t.slots.get(d.GetId())
 	if before.kind() == undefined && t.slots.known >= t.limits.series {
-		t.definer.surplus(1) // it is not kept; its samples are rejected for the limit: see refusal
+		t.server.stats.surplus.Inc() // it is not kept; its samples are rejected for the limit: see refusal
 		return nil
 	}
 	raw, err := rawSeries(t.names.topology, d)
@@ -196,10 +189,13 @@ func (t *table) addOne(d *pb.SeriesDefinition) error {
 	return nil
 }
 
+// redefined is the error for an id that is defined again with another meaning. It ends the stream.
 func (t *table) redefined(d *pb.SeriesDefinition) error {
 	return fmt.Errorf("batch.series.id %d is defined again with another meaning, as %.40q", d.GetId(), d.GetName())
 }
 
+// keepExample remembers what is wrong with a definition, and returns the number by which its slot finds it. Examples
+// are bounded, because a sender can define any number of bad series.
 func (t *table) keepExample(err error) int {
 	if len(t.examples) >= maxExamples {
 		return maxExamples
@@ -215,7 +211,7 @@ func (t *table) await(id uint32, raw metric.Raw, place int) {
 		t.slots.put(id, newSlot(0, place, limited))
 	}
 	u := &t.unresolved
-	u.ids, u.places, u.series = append(u.ids, id), append(u.places, place), append(u.series, raw)
+	u.ids, u.nameRows, u.series = append(u.ids, id), append(u.nameRows, place), append(u.series, raw)
 }
 
 // resolveAll asks the journal for the ids of the unresolved series. full reports that a limit left one without an id.
@@ -225,22 +221,22 @@ func (t *table) resolveAll() (full bool) {
 		return false
 	}
 	var err error
-	if u.named, err = t.definer.define(u.named[:0], u.series); err != nil {
+	if u.named, err = t.server.define(u.named[:0], u.series); err != nil {
 		t.whyLimited = err.Error()
 	}
 	for i, name := range u.named {
 		if name == 0 || t.slots.get(u.ids[i]).kind() != limited {
-			continue // it has no room; or it came twice
+			continue // a limit leaves it without an id, or it came twice
 		}
 		t.limited--
 		k := number
 		if u.series[i].Shape == metric.ShapeHistogram {
 			k = histogram
 		}
-		t.slots.put(u.ids[i], newSlot(name, u.places[i], k))
+		t.slots.put(u.ids[i], newSlot(name, u.nameRows[i], k))
 	}
 	clear(u.series)
-	u.ids, u.places, u.series = u.ids[:0], u.places[:0], u.series[:0]
+	u.ids, u.nameRows, u.series = u.ids[:0], u.nameRows[:0], u.series[:0]
 	return err != nil
 }
 
@@ -256,7 +252,7 @@ func (t *table) renew(id uint32) {
 	t.await(id, t.names.get(s.place()), s.place())
 }
 
-// retryEvery is how often a stream asks for room for the series that had none.
+// retryEvery is how often a stream asks again for the ids of series that met a limit.
 const retryEvery = 10 * time.Second
 
 // retryLimited asks again for the series that met the topology's limit. Other series may have been forgotten since, so
@@ -308,7 +304,7 @@ func (t *table) refusal(s slot) pb.RejectionReason {
 	return pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES
 }
 
-// refusalExample is refusal in words.
+// refusalExample explains a refusal to whoever runs the sender. It names the series and the limit.
 func (t *table) refusalExample(id uint32, s slot) string {
 	switch {
 	case s.kind() == limited:
@@ -335,6 +331,8 @@ type names struct {
 	newest   metric.Raw // most texts of a series are those of the one before
 }
 
+// nameRow is a series in the smallest form from which its name can be made again. A collector has one for each series
+// of each stream.
 type nameRow struct {
 	host, component, name, key unique.Handle[string]
 	port                       uint32
@@ -343,6 +341,7 @@ type nameRow struct {
 	shape, temporality         uint8
 }
 
+// add keeps a series and returns its row.
 func (n *names) add(r metric.Raw) (place int) {
 	row := nameRow{port: r.Port, task: r.Task, intervalMs: uint32(r.IntervalMs), packSpanMs: uint32(r.PackSpanMs),
 		shape: uint8(r.Shape), temporality: uint8(r.Temporality)}
@@ -366,6 +365,7 @@ func shared(text, newest string, before unique.Handle[string]) unique.Handle[str
 	return unique.Make(text)
 }
 
+// get returns the series of a row.
 func (n *names) get(place int) metric.Raw {
 	r := &n.rows[place]
 	return metric.Raw{Worker: metric.Worker{Topology: n.topology, Host: r.host.Value(), Port: r.port},

@@ -45,6 +45,8 @@ func (g generation) epoch(of journal.Epoch) journal.Epoch {
 	return of
 }
 
+// checkGeneration returns an error unless an Open has either both epoch and generation or neither. Older senders have
+// neither, and their streams transfer no state.
 func checkGeneration(o *pb.Open) error {
 	switch n := len(o.GetEpoch()); {
 	case n != 0 && n != len(journal.Epoch{}):
@@ -58,54 +60,55 @@ func checkGeneration(o *pb.Open) error {
 // stateTransfer is the part of a stream that transfers state. The stream's own goroutine owns it, except for the last
 // fields, which mu of the stream protects.
 type stateTransfer struct {
-	sent       []byte // the epoch, as on the wire
-	epoch      journal.Epoch
-	taken      uint64 // last batch of it in the journal
-	changed    <-chan struct{}
-	leave      func()
-	handedOut  uint64 // sequence of the newest state that went out
-	handedBack bool   // one went out
+	sent         []byte // the epoch, as on the wire
+	epoch        journal.Epoch
+	lastSequence uint64 // of the epoch, in the journal
+	changed      <-chan struct{}
+	leave        func()
+	sentSequence uint64 // sequence of the newest state that went out
+	sentState    bool   // one went out
 
 	// Under stream.mu.
 	awaits bool // the sender's state is still to come
 	parts  []byte
 }
 
-// board enables state transfer for a stream whose sender supports it. It asks for the sender's state when the journal
-// does not know the epoch of this generation and an earlier collector existed. alight ends what board begins.
-func (s *stream) board(open *pb.Open) error {
+// beginTransfer enables state transfer for a stream whose sender supports it. It asks for the sender's state when the
+// journal does not know the epoch of this generation and an earlier collector existed. endTransfer ends what
+// beginTransfer begins.
+func (s *stream) beginTransfer(open *pb.Open) error {
 	c := s.server.o.StateTransfer
 	if c == nil || open.GetGeneration() == 0 {
 		return nil
 	}
 	topology := open.GetTopology()
-	if err := s.server.carriers.enter(topology, open.GetTask(), s); err != nil {
+	if err := s.server.transferOwners.acquire(topology, open.GetTask(), s); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	x := &stateTransfer{sent: open.GetEpoch()}
 	s.admission.generation = generation(open.GetGeneration())
 	x.epoch = s.admission.generation.epoch(journal.Epoch(open.GetEpoch()))
 	var known bool
-	x.taken, known = s.server.journal.LastSequence(topology, x.epoch)
+	x.lastSequence, known = s.server.journal.LastSequence(topology, x.epoch)
 	x.awaits = !known && open.GetGeneration() > 1
-	// The journal may know the epoch from batches of before this collector handed out anything.
-	if open.GetGeneration() == 1 && s.server.carriers.begins(topology, x.epoch) {
+	// The journal may know the epoch from batches that came before this collector exported any state.
+	if open.GetGeneration() == 1 && s.server.transferOwners.begins(topology, x.epoch) {
 		if err := s.server.moved(s.producer, &journal.Moved{Epoch: x.epoch, First: true}); err != nil {
-			s.server.carriers.leave(topology, s)
+			s.server.transferOwners.release(topology, s)
 			return err
 		}
-		s.server.carriers.begun(topology, x.epoch)
+		s.server.transferOwners.begun(topology, x.epoch)
 	}
 	x.changed, x.leave = c.Transfers.Watch(topology)
 	s.stateTransfer = x
 	return nil
 }
 
-// alight is the end of board.
-func (s *stream) alight() {
+// endTransfer releases what beginTransfer acquired. It does nothing for a stream without state transfer.
+func (s *stream) endTransfer() {
 	if s.stateTransfer != nil {
 		s.stateTransfer.leave()
-		s.server.carriers.leave(s.producer.place.Topology, s)
+		s.server.transferOwners.release(s.producer.place.Topology, s)
 	}
 }
 
@@ -132,9 +135,9 @@ func (s *Server) moved(p *producer, m *journal.Moved) error {
 	}
 }
 
-// arrive takes one part of the sender's state. When the state is complete, it appends it to the journal as
+// receiveState takes one part of the sender's state. When the state is complete, it appends it to the journal as
 // journal.Moved, so that every reader of the journal imports it at the same position.
-func (s *stream) arrive(part *pb.State) error {
+func (s *stream) receiveState(part *pb.State) error {
 	x := s.stateTransfer
 	if string(part.GetEpoch()) != string(x.sent) {
 		return broken(codes.InvalidArgument, errors.New("state.epoch is not open.epoch"))
@@ -152,14 +155,14 @@ func (s *stream) arrive(part *pb.State) error {
 	m := &journal.Moved{Epoch: x.epoch, State: state}
 	if len(state) > 0 {
 		topology := s.producer.place.Topology
-		s.server.arriving.Lock() // each takes memory while it is looked at
+		s.server.arriving.Lock() // one at a time, since each takes memory while it is decoded
 		series, err := s.server.o.StateTransfer.Arriving(topology, state)
 		s.server.arriving.Unlock()
 		if err != nil {
 			return broken(codes.InvalidArgument, fmt.Errorf("state: %w", err))
 		}
 		if m.Series, err = s.server.define(nil, series); err != nil {
-			return &brokenError{refuse(time.Minute, "there is no room for the %d series of the topology that moves here: %v",
+			return &brokenError{refuse(time.Minute, "no capacity for the %d series of the topology that moves here: %v",
 				len(series), err)}
 		}
 	}
@@ -169,14 +172,14 @@ func (s *stream) arrive(part *pb.State) error {
 	return nil
 }
 
-// handOut sends the newest exported state of the topology to its sender, if it belongs to this generation.
-func (s *stream) handOut() error {
+// sendState sends the newest exported state of the topology to its sender, if it belongs to this generation.
+func (s *stream) sendState() error {
 	x := s.stateTransfer
 	state, there := s.server.o.StateTransfer.Transfers.Newest(s.producer.place.Topology)
-	if !there || state.Epoch != x.epoch || x.handedBack && state.Sequence <= x.handedOut {
+	if !there || state.Epoch != x.epoch || x.sentState && state.Sequence <= x.sentSequence {
 		return nil
 	}
-	x.handedOut, x.handedBack = state.Sequence, true
+	x.sentSequence, x.sentState = state.Sequence, true
 	for data := state.Data; ; {
 		n := min(len(data), maxStatePart)
 		part := &pb.State{Epoch: x.sent, Sequence: state.Sequence, Data: data[:n], Last: n == len(data)}
@@ -197,23 +200,24 @@ func (s *stream) stateChanged() <-chan struct{} {
 	return s.stateTransfer.changed
 }
 
-// carriers holds the streams that transfer state, one task for each topology. Two tasks of a topology would each bring
-// a state, and neither would be complete.
-type carriers struct {
+// transferOwners holds the streams that transfer state, one task for each topology. Two tasks of a topology would each
+// bring a state, and neither would be complete.
+type transferOwners struct {
 	mu    sync.Mutex
-	task  map[string]carrier
+	task  map[string]transferOwner
 	first map[string]journal.Epoch // of which this process has journaled that their sender carries it, by topology
 }
 
 // begins reports whether the first generation of a sender is still to be recorded in the journal. It is recorded once
 // per process, because batches from before a restart do not show that the sender transfers its state.
-func (c *carriers) begins(topology string, epoch journal.Epoch) bool {
+func (c *transferOwners) begins(topology string, epoch journal.Epoch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.first[topology] != epoch
 }
 
-func (c *carriers) begun(topology string, epoch journal.Epoch) {
+// begun notes that the first generation of a sender is in the journal.
+func (c *transferOwners) begun(topology string, epoch journal.Epoch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.first == nil || len(c.first) >= maxFirst {
@@ -225,14 +229,15 @@ func (c *carriers) begun(topology string, epoch journal.Epoch) {
 // maxFirst bounds what is kept of topologies that went; one that is forgotten is journaled once more.
 const maxFirst = 1024
 
-type carrier struct {
+// transferOwner is the task that transfers the state of a topology, and its newest stream.
+type transferOwner struct {
 	task   int32
 	stream *stream // the newest
 }
 
-// enter records the stream of a topology, and refuses a further task of the same topology. A new stream of the same
+// acquire records the stream of a topology, and refuses a further task of the same topology. A new stream of the same
 // task replaces the old one, since a sender reconnects before the old stream's end is noticed.
-func (c *carriers) enter(topology string, task int32, of *stream) error {
+func (c *transferOwners) acquire(topology string, task int32, of *stream) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if other, is := c.task[topology]; is && other.task != task {
@@ -240,13 +245,14 @@ func (c *carriers) enter(topology string, task int32, of *stream) error {
 			topology, other.task, task)
 	}
 	if c.task == nil {
-		c.task = map[string]carrier{}
+		c.task = map[string]transferOwner{}
 	}
-	c.task[topology] = carrier{task, of}
+	c.task[topology] = transferOwner{task, of}
 	return nil
 }
 
-func (c *carriers) leave(topology string, of *stream) {
+// release ends the ownership of a stream, unless a newer stream of the task has acquired it.
+func (c *transferOwners) release(topology string, of *stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.task[topology].stream == of {

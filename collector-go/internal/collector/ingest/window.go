@@ -35,7 +35,8 @@ func (w *window) takes(sequence, oldestHeld uint64) bool {
 	return true
 }
 
-// launch notes a batch that was handed to the journal.
+// launch notes a batch that was handed to the journal. Batches must be launched in the order in which they were
+// appended.
 func (w *window) launch(sequence uint64, rejections []*pb.Rejection) {
 	w.flights = append(w.flights, flight{sequence: sequence, rejections: rejections})
 }
