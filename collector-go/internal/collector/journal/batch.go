@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
@@ -66,23 +66,7 @@ func appendColumns(to []byte, b *Batch) []byte {
 		to = binary.AppendVarint(to, t-before)
 		before = t
 	}
-	return appendValues(to, b.Values)
-}
-
-// appendValues writes each value without its trailing zero bytes. Most samples are whole numbers, whose float64 has six
-// such bytes.
-func appendValues(to []byte, values []float64) []byte {
-	widths := len(to)
-	to = append(to, make([]byte, (len(values)+1)/2)...)
-	for i, v := range values {
-		raw := math.Float64bits(v)
-		width := 8 - bits.TrailingZeros64(raw)/8
-		to[widths+i/2] |= byte(width) << (4 * (i % 2))
-		var big [8]byte
-		binary.BigEndian.PutUint64(big[:], raw)
-		to = append(to, big[:width]...)
-	}
-	return to
+	return block.AppendTrimmed(to, b.Values)
 }
 
 // emptyTail is that of a batch without histograms and notes.
@@ -159,7 +143,7 @@ func decodeColumns(c *varint.Reader, b *Batch) {
 	decodeValues(c, b.Values)
 }
 
-// decodeValues is the inverse of appendValues.
+// decodeValues is the inverse of block.AppendTrimmed.
 func decodeValues(c *varint.Reader, values []float64) {
 	widths := c.Bytes((len(values) + 1) / 2)
 	if c.Err() != nil {

@@ -67,7 +67,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sending, err := s.authorized(ctx)
+	sending, err := Authorized(ctx, s.options.TokenFile)
 	if err != nil {
 		return err
 	}
@@ -161,11 +161,6 @@ func unexpected(a answer) error {
 		return a.err
 	}
 	return fmt.Errorf("the collector sent an unexpected %T", a.response.GetMessage())
-}
-
-// authorized adds the token.
-func (s *Sender) authorized(ctx context.Context) (context.Context, error) {
-	return Authorized(ctx, s.options.TokenFile)
 }
 
 // Authorized returns a context whose calls carry the token in a file; an empty name means no token. The file is read at

@@ -44,13 +44,7 @@ func RelativePath(file, path string) string {
 type Path string
 
 // Set reads a path.
-func (p *Path) Set(text string) error {
-	if err := CheckPath(text); err != nil {
-		return err
-	}
-	*p = Path(text)
-	return nil
-}
+func (p *Path) Set(text string) error { return checked(func(text string) { *p = Path(text) })(text) }
 
 // In is the path as others open it, for the file that it stands in; "" for none.
 func (p Path) In(file string) string {
@@ -67,29 +61,27 @@ type FlagValue struct {
 	print func() string
 }
 
+// checked reads a path that names something, and hands it to take.
+func checked(take func(path string)) func(text string) error {
+	return func(text string) error {
+		err := CheckPath(text)
+		if err == nil {
+			take(text)
+		}
+		return err
+	}
+}
+
 // PathFlag is a flag of one path, with its default; "" is none.
 func PathFlag(path *string, otherwise string) FlagValue {
 	*path = otherwise
-	set := func(text string) error {
-		if err := CheckPath(text); err != nil {
-			return err
-		}
-		*path = text
-		return nil
-	}
-	return FlagValue{"string", set, func() string { return *path }}
+	return FlagValue{"string", checked(func(text string) { *path = text }), func() string { return *path }}
 }
 
 // RepeatedPathFlag is a flag of one path that may be given several times.
 func RepeatedPathFlag(paths *[]string) FlagValue {
-	set := func(text string) error {
-		if err := CheckPath(text); err != nil {
-			return err
-		}
-		*paths = append(*paths, text)
-		return nil
-	}
-	return FlagValue{"stringArray", set, func() string { return strings.Join(*paths, ",") }}
+	return FlagValue{"stringArray", checked(func(text string) { *paths = append(*paths, text) }),
+		func() string { return strings.Join(*paths, ",") }}
 }
 
 // PathListFlag is a flag of paths with commas between them that may be given several times.

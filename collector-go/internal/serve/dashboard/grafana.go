@@ -4,27 +4,22 @@ package dashboard
 // the types that Grafana publishes.
 
 type document struct {
-	UID           string       `json:"uid"`
-	ID            *int         `json:"id"` // null: the uid is the name
-	Title         string       `json:"title"`
-	Description   string       `json:"description"`
-	Tags          []string     `json:"tags"`
-	SchemaVersion int          `json:"schemaVersion"`
-	Editable      bool         `json:"editable"`
-	GraphTooltip  int          `json:"graphTooltip"` // 1: a shared crosshair
-	LiveNow       bool         `json:"liveNow"`
-	Refresh       string       `json:"refresh"`
-	Time          timeRange    `json:"time"`
-	Timezone      string       `json:"timezone"`
-	Links         []link       `json:"links"`
-	Annotations   annotations  `json:"annotations"`
-	Templating    templating   `json:"templating"`
-	Panels        []panelModel `json:"panels"`
-}
-
-type timeRange struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	UID           string            `json:"uid"`
+	ID            *int              `json:"id"` // null: the uid is the name
+	Title         string            `json:"title"`
+	Description   string            `json:"description"`
+	Tags          []string          `json:"tags"`
+	SchemaVersion int               `json:"schemaVersion"`
+	Editable      bool              `json:"editable"`
+	GraphTooltip  int               `json:"graphTooltip"` // 1: a shared crosshair
+	LiveNow       bool              `json:"liveNow"`
+	Refresh       string            `json:"refresh"`
+	Time          map[string]string `json:"time"` // from and to
+	Timezone      string            `json:"timezone"`
+	Links         []link            `json:"links"`
+	Annotations   annotations       `json:"annotations"`
+	Templating    templating        `json:"templating"`
+	Panels        []panelModel      `json:"panels"`
 }
 
 type link struct {
@@ -104,11 +99,6 @@ type option struct {
 	Value    any  `json:"value"`
 }
 
-type variableQuery struct {
-	Query string `json:"query"`
-	RefID string `json:"refId"`
-}
-
 type position struct {
 	H int `json:"h"`
 	W int `json:"w"`
@@ -159,16 +149,6 @@ type fieldDefaults struct {
 	Min        *float64         `json:"min,omitempty"`
 	Color      map[string]any   `json:"color,omitempty"`
 	Links      []map[string]any `json:"links,omitempty"`
-	Thresholds thresholds       `json:"thresholds"`
+	Thresholds map[string]any   `json:"thresholds"`
 	Custom     map[string]any   `json:"custom,omitempty"`
-}
-
-type thresholds struct {
-	Mode  string          `json:"mode"`
-	Steps []thresholdStep `json:"steps"`
-}
-
-type thresholdStep struct {
-	Color string   `json:"color"`
-	Value *float64 `json:"value"` // null: from the least on
 }

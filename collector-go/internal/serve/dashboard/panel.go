@@ -86,12 +86,13 @@ func (p Panel) signed() bool {
 	return false
 }
 
-func (p Panel) thresholds() thresholds {
-	t := thresholds{Mode: "absolute", Steps: []thresholdStep{{Color: "green"}}}
+// thresholds colours what is above the limit; the first step begins at the least value, which Grafana writes as null.
+func (p Panel) thresholds() map[string]any {
+	steps := []map[string]any{{"color": "green", "value": nil}}
 	if p.Limit != 0 {
-		t.Steps = append(t.Steps, thresholdStep{Color: "red", Value: &p.Limit})
+		steps = append(steps, map[string]any{"color": "red", "value": p.Limit})
 	}
-	return t
+	return map[string]any{"mode": "absolute", "steps": steps}
 }
 
 func (p Panel) options() map[string]any {

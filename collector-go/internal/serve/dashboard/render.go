@@ -28,7 +28,7 @@ func (b Board) document() document {
 	d := document{
 		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
 		GraphTooltip: 1,
-		Refresh:      "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser",
+		Refresh:      "30s", Time: map[string]string{"from": "now-1h", "to": "now"}, Timezone: "browser",
 		Annotations: annotations{allAnnotations()},
 		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
 			KeepTime: true,
@@ -80,7 +80,7 @@ func (v Variable) model() variableModel {
 	}
 	if v.Values != "" {
 		m.Type, m.Datasource, m.Refresh, m.Sort = "query", prometheus, 2, 1
-		m.Query, m.Definition = variableQuery{v.Values, v.Name}, v.Values
+		m.Query, m.Definition = map[string]string{"query": v.Values, "refId": v.Name}, v.Values
 		return m
 	}
 	m.Type = "custom"

@@ -3,9 +3,9 @@ package diagnosis
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"time"
 )
 
@@ -69,7 +69,7 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 		}
 	}
 	// what moved first may be the cause
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) })
+	slices.SortStableFunc(all, func(a, b Change) int { return a.Since.Compare(b.Since) })
 	return all, missing, nil
 }
 
@@ -89,11 +89,7 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	if score < leastScore || move < f.least || move < leastPart*math.Abs(before) {
 		return Change{}, false
 	}
-	labels := map[string]string{}
-	for name, v := range line.Labels {
-		labels[name] = v
-	}
-	c := Change{Name: f.name, Labels: labels, Unit: f.unit, Figure: f.key, Before: before, After: after,
+	c := Change{Name: f.name, Labels: maps.Clone(line.Labels), Unit: f.unit, Figure: f.key, Before: before, After: after,
 		Since: time.UnixMilli(times[at]), Score: score}
 	if after > before {
 		c.Advice = f.advice

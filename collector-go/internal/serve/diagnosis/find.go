@@ -23,9 +23,9 @@ func find(ctx context.Context, p Ports, q Question) (Alert, error) {
 		}
 	}
 	if len(found) == 0 {
-		ended, err := findEnded(ctx, p, q)
-		if err != nil || ended != nil {
-			return deref(ended), err
+		ended, was, err := findEnded(ctx, p, q)
+		if err != nil || was {
+			return ended, err
 		}
 		return Alert{}, &UnknownAlertError{Name: q.Alert, Topology: q.Topology, Known: slices.Sorted(maps.Keys(known))}
 	}
@@ -42,37 +42,29 @@ func find(ctx context.Context, p Ports, q Question) (Alert, error) {
 	return found[0], nil
 }
 
-func deref(a *Alert) Alert {
-	if a == nil {
-		return Alert{}
-	}
-	return *a
-}
-
 // stateStep is how fine an ended alert's beginning is looked for.
 const stateStep = 15 * time.Second
 
-// findEnded looks for the newest end of the alert in what the rules gave; nil where there is none.
-func findEnded(ctx context.Context, p Ports, q Question) (*Alert, error) {
+// findEnded looks for the newest end of the alert in what the rules gave; known is false where there is none.
+func findEnded(ctx context.Context, p Ports, q Question) (last Alert, known bool, err error) {
 	selector := fmt.Sprintf("ALERTS{alertname=%s}", strconv.Quote(q.Alert))
 	if q.Topology != "" {
 		selector = fmt.Sprintf("ALERTS{alertname=%s,topology=%s}", strconv.Quote(q.Alert), strconv.Quote(q.Topology))
 	}
 	lines, err := p.Figures.Range(ctx, selector, q.Now.Add(-lookBack), q.Now, stateStep)
 	if err != nil {
-		return nil, err
+		return Alert{}, false, err
 	}
-	var last *Alert
 	var lastMs int64
 	for _, line := range lines {
 		if n := len(line.TimesMs); n > 0 && line.TimesMs[n-1] > lastMs {
 			lastMs = line.TimesMs[n-1]
 			ended := time.UnixMilli(lastMs)
-			last = &Alert{Name: q.Alert, State: "ended", Labels: plain(line.Labels), Began: began(line.TimesMs),
+			last = Alert{Name: q.Alert, State: "ended", Labels: plain(line.Labels), Began: began(line.TimesMs),
 				Ended: &ended, Topology: line.Labels["topology"]}
 		}
 	}
-	return last, nil
+	return last, lastMs > 0, nil
 }
 
 // began is the start of the last unbroken stretch.
