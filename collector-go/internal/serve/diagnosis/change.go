@@ -89,8 +89,8 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	if score < leastScore || move < f.least || move < leastPart*math.Abs(before) {
 		return Change{}, false
 	}
-	c := Change{Name: f.name, Labels: maps.Clone(line.Labels), Unit: f.unit, Figure: f.key, Before: before, After: after,
-		Since: time.UnixMilli(times[at]), Score: score}
+	c := Change{Name: f.name, Labels: maps.Clone(line.Labels), Unit: f.unit, Figure: f.key, Before: before,
+		After: after, Since: time.UnixMilli(times[at]), Score: score}
 	if after > before {
 		c.Advice = f.advice
 	}
