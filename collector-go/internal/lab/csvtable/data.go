@@ -1,21 +1,24 @@
 package csvtable
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+import (
+	"slices"
 
-var dataColumns = []Column{
-	{Name: tuning.ColumnDataRate, Kind: Number}, {Name: tuning.ColumnRecordRate, Kind: Number},
-	// A topology may set neither CPU nor heap of a component, and may not state its components or its memory at all.
-	{Name: tuning.ColumnComponent, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnParallelism, Kind: Whole,
-		Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnTotalCPU6, Kind: Number},
-	{Name: tuning.ColumnUsedCPU, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
-}
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+)
+
+// dataColumns need no component: a table of volumes may state the totals of each alone.
+var dataColumns = slices.Concat(
+	[]Column{
+		{Name: tuning.ColumnDataRate, Kind: Number}, {Name: tuning.ColumnRecordRate, Kind: Number},
+		{Name: tuning.ColumnComponent, Optional: true, MayBeEmpty: true},
+		{Name: tuning.ColumnParallelism, Kind: Whole, Optional: true, MayBeEmpty: true},
+	},
+	requestColumns,
+	[]Column{
+		{Name: tuning.ColumnTotalCPU6, Kind: Number},
+		{Name: tuning.ColumnUsedCPU, Kind: Number, Optional: true, MayBeEmpty: true},
+		{Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
+	})
 
 // usedCores are 0 where nobody measured them.
 func (t *Table) usedCores(row int) tuning.Figure {

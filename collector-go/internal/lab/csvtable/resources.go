@@ -3,6 +3,7 @@ package csvtable
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -29,15 +30,20 @@ var (
 	ErrCPUSaidTwice = errors.New("leave out --cpu, which is for a column cpu_cores")
 )
 
-var resourceColumns = []Column{
-	{Name: tuning.ColumnComponent}, {Name: tuning.ColumnParallelism, Kind: Whole, MayBeEmpty: true},
+// requestColumns are what one instance or all instances of a component request. A topology may set none of them, so
+// each may be left out or be empty.
+var requestColumns = []Column{
 	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnTotalMemory, Kind: Number, Optional: true, MayBeEmpty: true},
 }
+
+var resourceColumns = slices.Concat(
+	[]Column{{Name: tuning.ColumnComponent}, {Name: tuning.ColumnParallelism, Kind: Whole, MayBeEmpty: true}},
+	requestColumns,
+	[]Column{{Name: tuning.ColumnTotalMemory, Kind: Number, Optional: true, MayBeEmpty: true}})
 
 // ResourceTable is a table of components, with the totals that it states itself.
 type ResourceTable struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
@@ -74,30 +75,36 @@ func (n *Number) Set(text string) (err error) {
 	return err
 }
 
-// Limit is a goal's limit: a time, a share or a number, as its figure has it.
+// Limit is a goal's limit. A file writes a time, a share or a number, and only the goal's figure says which of them is
+// meant: text keeps what the file wrote until the figure is known. A limit of LimitOf has no text, since it is a number
+// in the figure's unit from the start.
 type Limit struct {
-	Text  string
-	Given bool
+	Given  bool
+	text   *string
+	number float64
 }
 
+// LimitOf is a limit in the unit that goals are judged in.
+func LimitOf(v tuning.Figure) Limit { return Limit{Given: true, number: float64(v)} }
+
 func (l *Limit) Set(text string) error {
-	*l = Limit{Text: text, Given: true}
+	*l = Limit{Given: true, text: &text}
 	return nil
 }
 
 // value is the limit in the unit that goals are judged in: ms for times, ratios for shares.
 func (l Limit) value(unit string) (float64, error) {
-	if unit == "ms" {
+	switch {
+	case l.text == nil:
+		return l.number, nil
+	case unit == "ms":
 		var d Duration
-		if err := d.Set(l.Text); err != nil {
-			return 0, err
-		}
-		return float64(d) / float64(time.Millisecond), nil
-	}
-	if strings.HasSuffix(l.Text, "%") {
+		err := d.Set(*l.text)
+		return float64(d) / float64(time.Millisecond), err
+	case strings.HasSuffix(*l.text, "%"):
 		var r Ratio
-		err := r.Set(l.Text)
+		err := r.Set(*l.text)
 		return float64(r), err
 	}
-	return yamlfile.Number(l.Text)
+	return yamlfile.Number(*l.text)
 }

@@ -15,13 +15,9 @@ import (
 func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	var names []string
-	for _, each := range f.Settings.Settings {
-		names = append(names, each.As)
-	}
 	line("space: %s", cell(f.Name))
 	line("source: %s", strconv.Quote(source))
-	line("table:\n  columns: [%s]\n  rows:", strings.Join(append(names, columns...), ", "))
+	line("table:\n  columns: [%s]\n  rows:", strings.Join(append(f.names(), columns...), ", "))
 	space, target := f.Settings.space(), f.OptimizeTarget()
 	for _, t := range trials {
 		var cells []string

@@ -44,17 +44,20 @@ type Setting struct {
 // maxValues bounds a setting.
 const maxValues = 1000
 
-// relieved are the limiters that settings help against, by their names or by what they write, the first that fits.
-var relieved = []struct {
+// relief is which limiters a setting helps against, by the setting's name or by what it writes.
+type relief struct {
 	name     *regexp.Regexp
-	limiters []tuning.Limiter
-}{
-	{regexp.MustCompile(`filter\.bolt\.parallelism$`), []tuning.Limiter{tuning.LimitedByFilterCPU}},
-	{regexp.MustCompile(`bolt\.parallelism$`), []tuning.Limiter{tuning.LimitedByBoltCPU, tuning.LimitedByBoltBusy}},
-	{regexp.MustCompile(`spout\.parallelism$`), []tuning.Limiter{tuning.LimitedBySpouts}},
-	{regexp.MustCompile(`max\.spout\.pending$`), []tuning.Limiter{tuning.LimitedByPending}},
-	{regexp.MustCompile(`partitions$`), []tuning.Limiter{tuning.LimitedByPartitions}},
-	{regexp.MustCompile(`heap|-Xmx\{\}`), []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}},
+	limiters []Limiter
+}
+
+// relieved are those of settings that state none. The first that fits counts.
+var relieved = []relief{
+	{regexp.MustCompile(`filter\.bolt\.parallelism$`), []Limiter{Limiter(tuning.LimitedByFilterCPU)}},
+	{regexp.MustCompile(`bolt\.parallelism$`), []Limiter{Limiter(tuning.LimitedByBoltCPU), Limiter(tuning.LimitedByBoltBusy)}},
+	{regexp.MustCompile(`spout\.parallelism$`), []Limiter{Limiter(tuning.LimitedBySpouts)}},
+	{regexp.MustCompile(`max\.spout\.pending$`), []Limiter{Limiter(tuning.LimitedByPending)}},
+	{regexp.MustCompile(`partitions$`), []Limiter{Limiter(tuning.LimitedByPartitions)}},
+	{regexp.MustCompile(`heap|-Xmx\{\}`), []Limiter{Limiter(tuning.LimitedByGC), Limiter(tuning.LimitedByRestart)}},
 }
 
 // loads are the names of the load in formulas.
@@ -112,6 +115,14 @@ func unknownNames(places *yamlfile.Places, field string, f Formula, known []stri
 	return faults
 }
 
+// names are what formulas and tables call the settings, in their order.
+func (s *Settings) names() (all []string) {
+	for _, each := range s.Settings {
+		all = append(all, each.As)
+	}
+	return all
+}
+
 // complete fills in what a setting leaves out.
 func (s *Setting) complete() error {
 	if s.Name == "" {
@@ -133,15 +144,9 @@ func (s *Setting) complete() error {
 	}
 	if s.Relieves == nil {
 		s.Relieves = &[]Limiter{}
-		if i := slices.IndexFunc(relieved, func(r struct {
-			name     *regexp.Regexp
-			limiters []tuning.Limiter
-		}) bool {
-			return r.name.MatchString(s.Name) || r.name.MatchString(s.Written)
-		}); i >= 0 {
-			for _, l := range relieved[i].limiters {
-				*s.Relieves = append(*s.Relieves, Limiter(l))
-			}
+		fits := func(r relief) bool { return r.name.MatchString(s.Name) || r.name.MatchString(s.Written) }
+		if i := slices.IndexFunc(relieved, fits); i >= 0 {
+			*s.Relieves = slices.Clone(relieved[i].limiters)
 		}
 	}
 	return s.fill()

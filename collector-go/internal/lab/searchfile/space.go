@@ -109,10 +109,7 @@ func (f *File) sameSettings(from *Space) error {
 	if len(f.Settings.Settings) == 0 || len(from.Settings.Settings) == 0 {
 		return nil
 	}
-	var names, faults = []string{}, []error{}
-	for _, each := range from.Settings.Settings {
-		names = append(names, each.As)
-	}
+	names, faults := from.names(), []error{}
 	for i, each := range f.Settings.Settings {
 		if !slices.Contains(names, each.As) {
 			faults = append(faults, f.places.Fault(fmt.Sprintf("settings[%d]", i),
@@ -134,9 +131,7 @@ func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 			known = append(known, loads[i])
 		}
 	}
-	for _, each := range settings.Settings {
-		known = append(known, each.As)
-	}
+	known = append(known, settings.names()...)
 	var faults []error
 	use := func(field string, f *Formula) *optimize.Formula {
 		if f == nil || f.Formula == nil {
@@ -176,10 +171,7 @@ func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 // rows reads the table. A row of a configuration that the space has and the search leaves out is left out; one that the
 // space does not have either is a fault.
 func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
-	known := slices.Clone(columns)
-	for _, each := range settings.Settings {
-		known = append(known, each.As)
-	}
+	known := slices.Concat(columns, settings.names())
 	var faults []error
 	for i, name := range s.Table.Columns {
 		if !slices.Contains(known, name) || slices.Contains(s.Table.Columns[:i], name) {
@@ -188,9 +180,9 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 				yamlfile.Nearest(name, known...)))
 		}
 	}
-	for _, each := range settings.Settings {
-		if !slices.Contains(s.Table.Columns, each.As) {
-			faults = append(faults, s.places.Fault("table.columns", "the setting %s has no column", each.As))
+	for _, name := range settings.names() {
+		if !slices.Contains(s.Table.Columns, name) {
+			faults = append(faults, s.places.Fault("table.columns", "the setting %s has no column", name))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {

@@ -113,19 +113,17 @@ func (s *Search) goals(target optimize.Target) {
 		latency.Statistic = string(tuning.GoalFigure(latency.Figure).Statistics()[0])
 	}
 	s.latency = tuning.Goal{Figure: tuning.GoalFigure(latency.Figure), Statistic: tuning.Statistic(latency.Statistic)}
-	limit := func(v tuning.Figure, unit string) experimentfile.Limit {
-		return experimentfile.Limit{Text: strconv.FormatFloat(float64(v), 'f', -1, 64) + unit, Given: true}
-	}
 	if target.LatencyMs.Known() {
-		latency.AtMost = limit(target.LatencyMs, "ms")
+		latency.AtMost = experimentfile.LimitOf(target.LatencyMs)
 		goals = append(goals, latency)
 	}
 	if target.Completeness.Known() {
 		goals = append(goals, experimentfile.Goal{Figure: string(tuning.Completeness),
-			AtLeast: limit(target.Completeness, "")})
+			AtLeast: experimentfile.LimitOf(target.Completeness)})
 	}
 	if target.CatchUp.Known() {
-		goals = append(goals, experimentfile.Goal{Figure: string(tuning.CatchUp), AtLeast: limit(target.CatchUp, "")})
+		goals = append(goals, experimentfile.Goal{Figure: string(tuning.CatchUp),
+			AtLeast: experimentfile.LimitOf(target.CatchUp)})
 	}
 	s.base.Goals = goals
 }

@@ -76,6 +76,29 @@ func (d *decoder) fields(take func(kind byte, id uint16)) {
 	}
 }
 
+// field calls take for the one field of a struct that is wanted, and skips all others.
+func (d *decoder) field(wanted uint16, of byte, take func()) {
+	d.fields(func(kind byte, id uint16) {
+		if id == wanted && kind == of {
+			take()
+		} else {
+			d.skip(kind, 0)
+		}
+	})
+}
+
+// structs calls take for each element of a list that is a struct; elements of another type are skipped.
+func (d *decoder) structs(take func()) {
+	element := d.u8()
+	for n := d.u32(); n > 0 && d.err == nil; n-- {
+		if element == typeStruct {
+			take()
+		} else {
+			d.skip(element, 0)
+		}
+	}
+}
+
 // maxDepth is deeper than Storm nests.
 const maxDepth = 32
 
@@ -129,11 +152,7 @@ func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	d.text()
 	d.u32()
 	answered := false
-	d.fields(func(kind byte, id uint16) {
-		if id != 0 || kind != of { // an exception
-			d.skip(kind, 0)
-			return
-		}
+	d.field(0, of, func() { // any other field is an exception
 		answered = true
 		take(d)
 	})
@@ -150,24 +169,13 @@ func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 // (2), uptime_secs (6) and status (7); they have had these numbers since Storm 0.9.
 func clusterInfo(frame []byte) (found []Topology, err error) {
 	err = result(frame, typeStruct, "getClusterInfo", func(d *decoder) {
-		d.fields(func(kind byte, id uint16) {
-			if id != 3 || kind != typeList {
-				d.skip(kind, 0)
-				return
-			}
-			found = d.topologies()
-		})
+		d.field(3, typeList, func() { found = d.topologies() })
 	})
 	return found, err
 }
 
 func (d *decoder) topologies() (all []Topology) {
-	element := d.u8()
-	for n := d.u32(); n > 0 && d.err == nil; n-- {
-		if element != typeStruct {
-			d.skip(element, 0)
-			continue
-		}
+	d.structs(func() {
 		var t Topology
 		d.fields(func(kind byte, id uint16) {
 			into := map[uint16]*string{1: &t.ID, 2: &t.Name, 7: &t.Status}[id]
@@ -181,7 +189,7 @@ func (d *decoder) topologies() (all []Topology) {
 			}
 		})
 		all = append(all, t)
-	}
+	})
 	return all
 }
 
@@ -201,13 +209,7 @@ func topologyConf(frame []byte) (conf map[string]any, err error) {
 // which error (1) and error_time_secs (2).
 func topologyErrors(frame []byte) (all []ComponentError, err error) {
 	err = result(frame, typeStruct, "getTopologyInfo", func(d *decoder) {
-		d.fields(func(kind byte, id uint16) {
-			if id != 6 || kind != typeMap {
-				d.skip(kind, 0)
-				return
-			}
-			all = d.componentErrors()
-		})
+		d.field(6, typeMap, func() { all = d.componentErrors() })
 	})
 	slices.SortStableFunc(all, func(a, b ComponentError) int { return b.Time.Compare(a.Time) })
 	return all, err
@@ -221,12 +223,8 @@ func (d *decoder) componentErrors() (all []ComponentError) {
 			d.skip(value, 0)
 			continue
 		}
-		component, element := d.text(), d.u8()
-		for n := d.u32(); n > 0 && d.err == nil; n-- {
-			if element != typeStruct {
-				d.skip(element, 0)
-				continue
-			}
+		component := d.text()
+		d.structs(func() {
 			e := ComponentError{Component: component}
 			d.fields(func(kind byte, id uint16) {
 				switch {
@@ -239,7 +237,7 @@ func (d *decoder) componentErrors() (all []ComponentError) {
 				}
 			})
 			all = append(all, e)
-		}
+		})
 	}
 	return all
 }
