@@ -34,7 +34,7 @@ import (
 //	three hours ahead is refused, by name and alone   TestClocksThatAreWrong
 //	... and is an alert, from its first burst on      TestAClockAheadIsAnAlert; dashboards/prometheus/tests/BulletMetricsRefusing.test.yaml
 //	what is acknowledged answers, or is counted late, feed's TestWhateverHappens (whatever disk, process and machine do) and
-//	left out or expired by name                       TestTheBooksBalanceAndAreServed
+//	left out or expired by name                       TestTheAccountingBalancesAndIsServed
 
 // plugin is one metrics consumer: a stream that carries some workers, a tick of each a batch.
 type plugin struct {
@@ -182,7 +182,7 @@ func (r *running) number(expression string, at time.Time) float64 {
 
 // books are what became of the samples that the embedded store's feed read, by fate.
 func (r *running) books() map[string]uint64 {
-	b := r.col.feed.Books()
+	b := r.col.feed.Accounting()
 	fates := map[string]uint64{"in_slices": b.InSlices, "open": b.Open, "expired": b.Expired, "read": b.Read}
 	for reason, n := range b.Refused {
 		fates["refused "+reason] = n

@@ -143,7 +143,7 @@ func unread(outcome replay.Outcome) error {
 type replaying struct {
 	col    *collector
 	clock  *replay.Clock
-	before feed.Books
+	before feed.Accounting
 
 	earlier map[string][]replay.Run
 }
@@ -160,7 +160,7 @@ func openReplay(c config.Config, logger *slog.Logger) (*replaying, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.col.release(context.Background()))
 	}
-	p.before, p.earlier = p.col.feed.Books(), earlierRuns(p.col.known)
+	p.before, p.earlier = p.col.feed.Accounting(), earlierRuns(p.col.known)
 	return p, nil
 }
 
@@ -198,7 +198,7 @@ func (p *replaying) play(ctx context.Context, files []*replay.File, storm string
 		err = errors.Join(err, failed)
 	default:
 	}
-	after, unknown := col.feed.Books(), p.unknown(outcome)
+	after, unknown := col.feed.Accounting(), p.unknown(outcome)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err == nil {
@@ -233,7 +233,7 @@ func (p *replaying) notStored(outcome replay.Outcome) map[string][]catalog.NotSt
 }
 
 // summarize joins the books of door and feed.
-func summarize(outcome replay.Outcome, before, after feed.Books) *replayed {
+func summarize(outcome replay.Outcome, before, after feed.Accounting) *replayed {
 	r := &replayed{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
 		LeftOut:     map[string]uint64{},
 		Unsupported: outcome.Unsupported}

@@ -18,7 +18,7 @@ import (
 // betterNames are words of identifiers for which the field has a term, and the term. A word may be several parts of an
 // identifier: "put down" is in putDown and in ReleaseOf.
 var betterNames = map[string]string{
-	"cohort": "group", "muster": "group", "in step": "grouped", "falls apart": "ungroup",
+	"cohort": "group", "muster": "group", "in step": "grouped", "track": "series state or register", "falls apart": "ungroup",
 	"put down": "release", "carried by": "owner", "move in": "import", "move out": "export", "carriage": "state transfer",
 	"handover": "transfer", "withdraw": "retract", "dormant": "inactive", "regrid": "realign", "sheet": "column block",
 	"booking": "account", "endure": "retry", "hurry": "request", "step over": "skip", "house": "fixture or archtest",

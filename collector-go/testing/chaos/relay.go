@@ -97,7 +97,7 @@ func (r *Relay) accept() {
 
 // lead carries one connection until either end closes it.
 func (r *Relay) lead(near net.Conn) {
-	defer r.track(near)()
+	defer r.register(near)()
 	if r.await(func(w Weather) bool { return w.HoldUp }) != nil {
 		return
 	}
@@ -105,7 +105,7 @@ func (r *Relay) lead(near net.Conn) {
 	if err != nil {
 		return
 	}
-	defer r.track(far)()
+	defer r.register(far)()
 	share := rand.Float64()
 	delay := func(w Weather) time.Duration { return time.Duration(share * float64(w.Delay)) }
 	var both sync.WaitGroup
@@ -121,8 +121,8 @@ func (r *Relay) lead(near net.Conn) {
 	both.Wait()
 }
 
-// track lets a connection be closed by Cut. What it returns closes and forgets it.
-func (r *Relay) track(c net.Conn) (forget func()) {
+// register lets a connection be closed by Cut. What it returns closes and forgets it.
+func (r *Relay) register(c net.Conn) (forget func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[c] = true

@@ -10,23 +10,23 @@ import (
 
 // Whatever a file holds, what is taken from it is under its checksum, to the byte.
 func FuzzDecode(f *testing.F) {
-	whole := func(state string) []byte {
+	complete := func(state string) []byte {
 		b := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum([]byte(state), castagnoli))
 		return append(b, state...)
 	}
-	f.Add(whole("state"), false)
-	f.Add(whole(""), false)
-	f.Add(whole("state")[:headerLength+2], false)
+	f.Add(complete("state"), false)
+	f.Add(complete(""), false)
+	f.Add(complete("state")[:headerLength+2], false)
 	f.Add([]byte(magic), true)
 	f.Fuzz(func(t *testing.T, data []byte, sealed bool) {
 		if sealed && len(data) >= headerLength {
-			data = whole(string(data[headerLength:]))
+			data = complete(string(data[headerLength:]))
 		}
 		state, err := decode(data)
 		if err != nil {
 			require.False(t, sealed && len(data) >= headerLength)
 			return
 		}
-		require.Equal(t, data, whole(string(state)))
+		require.Equal(t, data, complete(string(state)))
 	})
 }

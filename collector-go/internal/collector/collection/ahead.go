@@ -16,14 +16,14 @@ import (
 // of a worker that has nothing in the time asked for, what came then is read at its own time.
 func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time.Time,
 	ahead map[string]time.Duration) (*Collection, error) {
-	whole, err := Read(ctx, ask, topology, start, end)
+	all, err := Read(ctx, ask, topology, start, end)
 	if err != nil {
 		return nil, err
 	}
 	missed := map[time.Duration][]string{}
 	for worker, by := range ahead {
 		by = by.Round(catalog.CollectionPeriod)
-		if by != 0 && !slices.ContainsFunc(whole.Workers, func(w Worker) bool { return w.Worker == worker }) {
+		if by != 0 && !slices.ContainsFunc(all.Workers, func(w Worker) bool { return w.Worker == worker }) {
 			missed[by] = append(missed[by], worker)
 		}
 	}
@@ -35,12 +35,12 @@ func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time
 			return nil, err
 		}
 		if len(part.Workers) > 0 {
-			joined := part.Join(whole)
-			joined.Start, joined.End = whole.Start, whole.End
-			whole = joined
+			joined := part.Join(all)
+			joined.Start, joined.End = all.Start, all.End
+			all = joined
 		}
 	}
-	return whole, nil
+	return all, nil
 }
 
 func alternatives(names []string) string {

@@ -84,8 +84,8 @@ type Metric struct {
 // harmless are reasons of refusal that cost nothing: the value carries no information.
 var harmless = map[string]bool{"nonsense": true}
 
-// Whole reports that nothing of what was counted is missing.
-func (c *Counts) Whole() bool {
+// IsComplete reports that nothing of what was counted is missing.
+func (c *Counts) IsComplete() bool {
 	for reason, n := range c.Refused {
 		if n > 0 && !harmless[reason] {
 			return false
@@ -130,7 +130,7 @@ func (c *Collection) finish() {
 		c.add(&w.Counts)
 	}
 	slices.SortFunc(c.Workers, func(a, b Worker) int { return cmp.Compare(a.Worker, b.Worker) })
-	c.Complete = c.Samples > 0 && c.Whole() && c.StormDropped == 0
+	c.Complete = c.Samples > 0 && c.IsComplete() && c.StormDropped == 0
 	for _, n := range c.Dropped {
 		c.Complete = c.Complete && n == 0
 	}

@@ -58,17 +58,17 @@ func TestWhatIsSeen(t *testing.T) {
 			}
 			return nil, nil
 		}
-		whole, err := Read(t.Context(), ask, "bullet", start, time.UnixMilli(900_000))
+		all, err := Read(t.Context(), ask, "bullet", start, time.UnixMilli(900_000))
 		require.NoError(t, err, name)
-		require.Len(t, whole.Workers, 1, name)
-		assert.Equal(t, map[string]float64{"heap": 10}, whole.IntervalSeconds, name)
-		assert.EqualValues(t, 100, whole.Samples, name)
+		require.Len(t, all.Workers, 1, name)
+		assert.Equal(t, map[string]float64{"heap": 10}, all.IntervalSeconds, name)
+		assert.EqualValues(t, 100, all.Samples, name)
 		if c.want == nil {
-			assert.Empty(t, whole.Workers[0].Metrics, name)
+			assert.Empty(t, all.Workers[0].Metrics, name)
 			continue
 		}
-		require.Len(t, whole.Workers[0].Metrics, 1, name)
-		m := whole.Workers[0].Metrics[0]
+		require.Len(t, all.Workers[0].Metrics, 1, name)
+		m := all.Workers[0].Metrics[0]
 		assert.Equal(t, c.want, []float64{*m.SeenMedianSeconds, *m.SeenMaxSeconds}, name)
 		assert.Equal(t, []any{10.0, c.missing, c.silent}, []any{*m.IntervalSeconds, m.Missing, m.Silent}, name)
 	}
@@ -115,12 +115,12 @@ func TestWorkersWhoseClocksAreOffAreReadAtTheirOwnTime(t *testing.T) {
 		}
 		return nil, nil
 	}
-	whole, err := ReadByClocks(t.Context(), ask, "bullet", start, end, map[string]time.Duration{
+	all, err := ReadByClocks(t.Context(), ask, "bullet", start, end, map[string]time.Duration{
 		"late:1": -2*time.Hour + time.Second, "late:2": -2 * time.Hour, "right:1": -time.Hour, "right:2": time.Second})
 	require.NoError(t, err)
-	require.Len(t, whole.Workers, 2)
-	assert.Equal(t, []string{"late:1", "right:1"}, []string{whole.Workers[0].Worker, whole.Workers[1].Worker})
-	assert.EqualValues(t, 130, whole.Samples)
-	assert.Equal(t, []string{text(start), text(end)}, []string{whole.Start, whole.End})
+	require.Len(t, all.Workers, 2)
+	assert.Equal(t, []string{"late:1", "right:1"}, []string{all.Workers[0].Worker, all.Workers[1].Worker})
+	assert.EqualValues(t, 130, all.Samples)
+	assert.Equal(t, []string{text(start), text(end)}, []string{all.Start, all.End})
 	assert.Contains(t, asked, `6400 max by (metric) (bullet_metrics_collection_interval_seconds{topology="bullet"})`)
 }

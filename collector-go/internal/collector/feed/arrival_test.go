@@ -103,8 +103,8 @@ func (x *trial) mixed(lateness int) {
 	}
 }
 
-// behind is further than a slice stays open: the lateness, a pack's span, a slice's width, and what mixed adds.
-const behind = 12_000 + 10_000 + 10_000 + 12_000 + 6_000
+// tooOldMs is further than a slice stays open: the lateness, a pack's span, a slice's width, and what mixed adds.
+const tooOldMs = 12_000 + 10_000 + 10_000 + 12_000 + 6_000
 
 // tooLate adds batches of new numbers whose samples are behind everything that may still come.
 func (x *trial) tooLate() {
@@ -115,7 +115,7 @@ func (x *trial) tooLate() {
 		b := x.batch(s, random, second)
 		b.blocks, b.histograms = nil, nil
 		for i := range b.samples {
-			b.samples[i].timeMs -= behind
+			b.samples[i].timeMs -= tooOldMs
 		}
 		x.late += len(b.samples)
 		x.arriving = append(x.arriving, &arriving{s, b, []int{second}})
@@ -124,7 +124,7 @@ func (x *trial) tooLate() {
 
 // play brings everything through a journal and a feed into a store. It returns what the store answers, without the
 // collector's own figures of the collection itself: that is about how samples came.
-func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
+func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Accounting) {
 	c := &core{t: t, random: rand.New(rand.NewPCG(x.seed, 11)), disk: disktest.NewMemory(x.seed),
 		acknowledged: map[batchName]bool{}}
 	c.journaled = newJournaled(t)
@@ -167,10 +167,10 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 	c.reopen()
 	require.NoError(t, c.journal.Close())
 	require.NoError(t, <-c.ran)
-	books := c.feed.Books()
-	require.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut),
-		"%+v", books)
-	require.Zero(t, books.Open+books.Expired)
+	counts := c.feed.Accounting()
+	require.Equal(t, counts.Read, counts.InSlices+counts.Open+counts.Expired+sumOf(counts.Refused)+
+		sumOf(counts.LeftOut), "%+v", counts)
+	require.Zero(t, counts.Open+counts.Expired)
 	require.NoError(t, c.store.Close(context.Background()))
 	c.openStore()
 	answers := c.stored()
@@ -180,14 +180,14 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 		}
 	}
 	require.Greater(t, len(answers), 10)
-	return answers, books
+	return answers, counts
 }
 
 // inOrder is what a trial gives that comes in order, once, while no clock steps.
 func inOrder(t *testing.T, seed uint64) (map[string][]storetest.Point, int) {
-	want, books := newTrial(seed).play(t)
-	require.Zero(t, sumOf(books.Refused), "nothing is late where all comes in order: %+v", books)
-	return want, int(books.Read)
+	want, counts := newTrial(seed).play(t)
+	require.Zero(t, sumOf(counts.Refused), "nothing is late where all comes in order: %+v", counts)
+	return want, int(counts.Read)
 }
 
 // requireSame names what differs, series by series.
@@ -211,10 +211,10 @@ func TestAnyOrder(t *testing.T) {
 			for _, a := range x.arriving {
 				doubles += len(a.seconds) - 1
 			}
-			got, books := x.play(t)
+			got, counts := x.play(t)
 			requireSame(t, want, got)
-			require.EqualValues(t, x.late, books.Refused["late"]+books.Refused["repeated_time"], "%+v", books)
-			require.EqualValues(t, read+x.late, books.Read)
+			require.EqualValues(t, x.late, counts.Refused["late"]+counts.Refused["repeated_time"], "%+v", counts)
+			require.EqualValues(t, read+x.late, counts.Read)
 			samples, late = samples+read, late+x.late
 		})
 	}
@@ -239,8 +239,8 @@ func TestStepsOfTheCollectorsClock(t *testing.T) {
 				x.step[10+random.IntN(x.seconds-20)] = step
 			}
 			steps += len(x.step)
-			got, books := x.play(t)
-			require.Zero(t, sumOf(books.Refused), "steps %v: %+v", x.step, books)
+			got, counts := x.play(t)
+			require.Zero(t, sumOf(counts.Refused), "steps %v: %+v", x.step, counts)
 			requireSame(t, want, got)
 			samples += read
 		})

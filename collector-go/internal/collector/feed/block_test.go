@@ -33,15 +33,15 @@ func sampled(name string) metric.Raw {
 
 // requireBalance: what was read is the sum of all else.
 func requireBalance(t *testing.T, p *pipeline) map[fate]uint64 {
-	books := p.books()
+	counts := p.accounting()
 	var others uint64
-	for fate, n := range books {
+	for fate, n := range counts {
 		if fate.name != "read" {
 			others += n
 		}
 	}
-	require.Equal(t, books[fate{"read", ""}], others, "%v", books)
-	return books
+	require.Equal(t, counts[fate{"read", ""}], others, "%v", counts)
+	return counts
 }
 
 // A pack as a block is what it is as samples: series that the sampler overrules are left out, all of a block's, and the
@@ -72,12 +72,12 @@ func TestBlocksComeThroughThePipeline(t *testing.T) {
 		}
 		plain.apply(batch)
 	}
-	books, want := requireBalance(t, blocks), requireBalance(t, plain)
-	assert.EqualValues(t, 20*9, books[fate{"refused", "undefined"}], "of a layout that is not known")
-	assert.EqualValues(t, 20*3, books[fate{"left_out", "sampler"}])
-	delete(books, fate{"refused", "undefined"})
-	books[fate{"read", ""}] -= 20 * 9
-	assert.Equal(t, want, books)
+	counts, want := requireBalance(t, blocks), requireBalance(t, plain)
+	assert.EqualValues(t, 20*9, counts[fate{"refused", "undefined"}], "of a layout that is not known")
+	assert.EqualValues(t, 20*3, counts[fate{"left_out", "sampler"}])
+	delete(counts, fate{"refused", "undefined"})
+	counts[fate{"read", ""}] -= 20 * 9
+	assert.Equal(t, want, counts)
 	assert.NotZero(t, want[fate{"in_slices", ""}])
 	assert.Equal(t, plain.closed(), blocks.closed())
 }
@@ -105,8 +105,8 @@ func TestCollidingNamesAreCounted(t *testing.T) {
 		}
 		p.closed().Reset()
 	}
-	books := requireBalance(t, p)
-	assert.EqualValues(t, 12, books[fate{"refused", "collision"}])
+	counts := requireBalance(t, p)
+	assert.EqualValues(t, 12, counts[fate{"refused", "collision"}])
 	assert.Positive(t, counted)
 	for _, what := range refused {
 		assert.Equal(t, "storm_a_x collision", what)
@@ -130,13 +130,13 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	p.apply(&journal.SeriesDefined{ID: 7, Series: raw})
 	p.apply(&journal.LayoutDefined{ID: 2, Series: []journal.SeriesID{7}})
 	send(2, 2, t0+90_000)
-	books := requireBalance(t, p)
-	assert.Zero(t, books[fate{"left_out", "repeat"}])
-	assert.EqualValues(t, 1, books[fate{"open", ""}])
+	counts := requireBalance(t, p)
+	assert.Zero(t, counts[fate{"left_out", "repeat"}])
+	assert.EqualValues(t, 1, counts[fate{"open", ""}])
 	restored, err := restorePipeline(func() []byte { p.closed().Reset(); return slices.Concat(p.snapshot()...) }(),
 		DefaultOptions("memory", ""))
 	require.NoError(t, err)
-	assert.Equal(t, books, restored.books())
+	assert.Equal(t, counts, restored.accounting())
 
 	p.closed().Reset()
 	var refs []slice.Ref
@@ -169,5 +169,5 @@ func TestARestartWakesNothing(t *testing.T) {
 	p = restarted()
 	p.apply(&journal.Batch{Producer: 1, Sequence: 2, IDs: []journal.SeriesID{0}, TimesMs: []int64{t0},
 		Values: []float64{1}})
-	require.EqualValues(t, 1, p.books()[fate{"open", ""}])
+	require.EqualValues(t, 1, p.accounting()[fate{"open", ""}])
 }

@@ -28,9 +28,9 @@ var (
 	coreSeeds = flag.Uint64("core.seeds", 500, "how many histories TestWhateverHappens plays")
 )
 
-// Journal, feed and store on one disk, whatever happens to it, to the process and to the machine: what was acknowledged
-// answers, once and to the bit, the books balance, and the next sample is acknowledged. Which goroutine meets a fault
-// first is chance, so that a seed may have to be repeated (-count) until it fails again.
+// Journal, feed and store on one disk, whatever happens to it, to the process and to the machine: what was
+// acknowledged answers, once and to the bit, the accounting balances, and the next sample is acknowledged. Which
+// goroutine meets a fault first is chance, so that a seed may have to be repeated (-count) until it fails again.
 func TestWhateverHappens(t *testing.T) {
 	first, last := *coreFirst, *coreFirst+*coreSeeds-1
 	if *coreSeed != 0 {
@@ -98,7 +98,7 @@ func (c *core) conclude(all *tally) {
 	require.NoError(c.t, c.journal.Close())
 	require.NoError(c.t, <-c.ran)
 	c.readJournal()
-	books := c.feed.Books()
+	counts := c.feed.Accounting()
 	require.NoError(c.t, c.store.Close(context.Background()))
 	require.NoError(c.t, grid.Check(c.disk, "/store", func(damage *gridrun.DamageError) {
 		require.NoError(c.t, damage)
@@ -112,8 +112,8 @@ func (c *core) conclude(all *tally) {
 	c.same(want, got)
 	_, restarted := c.journaled.plainRun(c.t, c.feedOptions(), 1+c.random.IntN(12))
 	require.Equal(c.t, want, restarted, "restarts at checkpoints change what comes out")
-	c.balanced(books, plain)
-	c.count(all, books, want)
+	c.balanced(counts, plain)
+	c.count(all, counts, want)
 }
 
 // turn is something that happens, and some seconds in which samples come.
@@ -325,20 +325,20 @@ func (c *core) same(want slicesByName, got map[string][]storetest.Point) {
 	}
 }
 
-// balanced holds the feed's books against what was journaled, and the plain run's.
-func (c *core) balanced(books Books, plain *pipeline) {
-	require.EqualValues(c.t, c.journaled.samples, books.Read)
-	require.Equal(c.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut),
-		"%+v", books)
-	require.Zero(c.t, books.Open)
-	require.Zero(c.t, books.Expired)
-	all := plain.books()
-	require.Equal(c.t, all[fate{"read", ""}], books.Read)
-	require.Equal(c.t, all[fate{"in_slices", ""}], books.InSlices)
-	require.Equal(c.t, all[fate{"late", ""}], books.Refused["late"])
+// balanced holds the feed's accounting against what was journaled, and the plain run's.
+func (c *core) balanced(counts Accounting, plain *pipeline) {
+	require.EqualValues(c.t, c.journaled.samples, counts.Read)
+	require.Equal(c.t, counts.Read, counts.InSlices+counts.Open+counts.Expired+sumOf(counts.Refused)+
+		sumOf(counts.LeftOut), "%+v", counts)
+	require.Zero(c.t, counts.Open)
+	require.Zero(c.t, counts.Expired)
+	all := plain.accounting()
+	require.Equal(c.t, all[fate{"read", ""}], counts.Read)
+	require.Equal(c.t, all[fate{"in_slices", ""}], counts.InSlices)
+	require.Equal(c.t, all[fate{"late", ""}], counts.Refused["late"])
 }
 
-func (c *core) count(all *tally, books Books, want slicesByName) {
+func (c *core) count(all *tally, counts Accounting, want slicesByName) {
 	all.acknowledged += len(c.acknowledged)
 	for name := range c.acknowledged {
 		all.acknowledgedSamples += c.journaled.sent[name].count()
@@ -347,8 +347,8 @@ func (c *core) count(all *tally, books Books, want slicesByName) {
 	all.samples += c.journaled.samples
 	all.forgottens += c.journaled.forgotten
 	all.abandoned += c.abandoned
-	all.inSlices += int(books.InSlices)
-	all.late += int(books.Refused["late"])
+	all.inSlices += int(counts.InSlices)
+	all.late += int(counts.Refused["late"])
 	all.kills, all.powerLosses, all.closes = all.kills+c.kills, all.powerLosses+c.powerLosses, all.closes+c.closes
 	for _, points := range want {
 		all.slices += len(points)

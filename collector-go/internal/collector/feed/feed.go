@@ -401,13 +401,13 @@ func (f *Feed) full() bool {
 	case f.position.Segment() != f.offered.Segment():
 		return true
 	}
-	return f.waiting >= f.options.CatchUpTicks || !f.behind()
+	return f.waiting >= f.options.CatchUpTicks || !f.lags()
 }
 
-// behindMs is how far before the journal's newest entry a feed is behind, and no longer busy with the last second.
-const behindMs = 3000
+// maxLagMs is how far before the journal's newest entry a feed is behind, and no longer busy with the last second.
+const maxLagMs = 3000
 
-func (f *Feed) behind() bool { return f.journal.NowMs()-f.tickMs > behindMs }
+func (f *Feed) lags() bool { return f.journal.NowMs()-f.tickMs > maxLagMs }
 
 // Delays between attempts to hand slices to a store that fails.
 const (
@@ -472,7 +472,7 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case request := <-f.leave:
-		return leftBehind{request}
+		return skipInterrupt{request}
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -217,7 +217,7 @@ func keys(m map[string]uint64) []string {
 	return all
 }
 
-func TestTheBooksBalanceAndAreServed(t *testing.T) {
+func TestTheAccountingBalancesAndIsServed(t *testing.T) {
 	w := newWorld(t)
 	for range 120 {
 		w.second()
@@ -227,24 +227,24 @@ func TestTheBooksBalanceAndAreServed(t *testing.T) {
 	o.Registerer = registry
 	f := w.runToEnd(newMemory(), o)
 
-	books := f.pipeline.books()
-	read := books[fate{"read", ""}]
+	counts := f.pipeline.accounting()
+	read := counts[fate{"read", ""}]
 	assert.Equal(t, uint64(2*120+2*12), read)
 	var others uint64
-	for fate, n := range books {
+	for fate, n := range counts {
 		if fate.name != "read" {
 			others += n
 		}
 	}
-	assert.Equal(t, read, others, "%v", books)
+	assert.Equal(t, read, others, "%v", counts)
 
 	served, err := testutil.GatherAndCount(registry, "bullet_metrics_feed_samples")
 	require.NoError(t, err)
-	assert.Equal(t, len(books), served)
+	assert.Equal(t, len(counts), served)
 }
 
-// secondsBehind is how far the store is behind, in seconds.
-func secondsBehind(t *testing.T, registry *prometheus.Registry) float64 {
+// lagSeconds is how far the store is behind, in seconds.
+func lagSeconds(t *testing.T, registry *prometheus.Registry) float64 {
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	for _, f := range families {
@@ -267,13 +267,13 @@ func TestAStoreThatFailsIsGivenTheSameAgain(t *testing.T) {
 	store, failures := newMemory(), 2
 	store.fail = func() error {
 		if failures--; failures >= 0 {
-			assert.InDelta(t, 59, secondsBehind(t, registry), 1, "it has been given nothing of a minute")
+			assert.InDelta(t, 59, lagSeconds(t, registry), 1, "it has been given nothing of a minute")
 			return errors.New("no space left on device")
 		}
 		return nil
 	}
 	w.runToEnd(store, o)
-	assert.InDelta(t, 0, secondsBehind(t, registry), 1)
+	assert.InDelta(t, 0, lagSeconds(t, registry), 1)
 	store.sync()
 	assert.NotEmpty(t, store.durable)
 	assert.Negative(t, failures)

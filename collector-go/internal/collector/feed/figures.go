@@ -11,11 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// figures are a feed's own metrics. The books are totals over the journal's life, kept by the checkpoints, so they are
+// figures are a feed's own metrics. The counts are totals over the journal's life, kept by the checkpoints, so they are
 // read from the pipeline's state, not counted here.
 type figures struct {
 	described descriptions
-	books     atomic.Pointer[books]
+	published atomic.Pointer[published]
 	notStored atomic.Pointer[map[string]NotStored] // by topology
 	stepsBack atomic.Pointer[map[metric.Worker]slicer.StepBack]
 	nowMs     func() int64 // the journal's
@@ -31,8 +31,8 @@ type figures struct {
 	write      prometheus.Histogram // a hand-over
 }
 
-// books is one reading of the feed's side of the books.
-type books struct {
+// published is one reading of the feed's accounting.
+type published struct {
 	position journal.Position
 	samples  map[fate]uint64
 	drops    map[dropKey]uint64
@@ -78,7 +78,7 @@ func newFigures(o Options, nowMs func() int64) *figures {
 	f.write = stage("write_duration_seconds",
 		"Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.",
 		0.00001)
-	f.books.Store(&books{})
+	f.published.Store(&published{})
 	f.notStored.Store(&map[string]NotStored{})
 	f.stepsBack.Store(&map[metric.Worker]slicer.StepBack{})
 	if o.Registerer != nil {
@@ -97,12 +97,12 @@ func (f *figures) handedOn(slices int, rejected map[string]int) {
 
 // publish takes a reading for scrapes, which come from other goroutines.
 func (f *figures) publish(p *pipeline, position journal.Position) {
-	b := &books{position: position, samples: p.books(), drops: make(map[dropKey]uint64, len(p.ledger.drops)),
+	b := &published{position: position, samples: p.accounting(), drops: make(map[dropKey]uint64, len(p.stats.drops)),
 		unknown: p.catalog.Counts().Unknown}
-	for key, n := range p.ledger.drops {
+	for key, n := range p.stats.drops {
 		b.drops[key] = n
 	}
-	f.books.Store(b)
+	f.published.Store(b)
 	stepsBack := p.slicer.StepsBack(f.nowMs())
 	f.stepsBack.Store(&stepsBack)
 	if changed := p.catalog.NotStoredChanged(); len(changed) > 0 {
@@ -118,20 +118,20 @@ func (f *figures) publish(p *pipeline, position journal.Position) {
 	}
 }
 
-// books counts what became of every sample read: read is the sum of all others.
-func (p *pipeline) books() map[fate]uint64 {
+// accounting counts what became of every sample read: read is the sum of all others.
+func (p *pipeline) accounting() map[fate]uint64 {
 	counts, left := p.slicer.Counts(), p.catalog.Counts()
 	samples := map[fate]uint64{
-		{"read", ""}:                 p.ledger.read,
+		{"read", ""}:                 p.stats.read,
 		{"in_slices", ""}:            counts.InSlices,
 		{"open", ""}:                 counts.Open,
 		{"late", ""}:                 counts.Late,
-		{"expired", ""}:              p.ledger.expired,
-		{"moved", ""}:                p.ledger.moved,
-		{"refused", "bad_histogram"}: p.ledger.badHistograms,
+		{"expired", ""}:              p.stats.expired,
+		{"moved", ""}:                p.stats.moved,
+		{"refused", "bad_histogram"}: p.stats.badHistograms,
 	}
-	if p.ledger.unknownLayouts > 0 {
-		samples[fate{"refused", "undefined"}] = p.ledger.unknownLayouts
+	if p.stats.unknownLayouts > 0 {
+		samples[fate{"refused", "undefined"}] = p.stats.unknownLayouts
 	}
 	for reason, n := range counts.Refused {
 		if reason == slicer.Unlimited { // it is no sample of anything
@@ -150,7 +150,7 @@ func (p *pipeline) books() map[fate]uint64 {
 }
 
 // descriptions are those of one store's readings: of one name, distinguished by the store.
-type descriptions struct{ samples, position, behind, drops, unknown, setBack *prometheus.Desc }
+type descriptions struct{ samples, position, lag, drops, unknown, setBack *prometheus.Desc }
 
 func newDescriptions(store string) descriptions {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
@@ -162,7 +162,7 @@ func newDescriptions(store string) descriptions {
 			"fate", "reason"),
 		position: describe("bullet_metrics_feed_position",
 			"Journal position up to which the store has been given everything."),
-		behind: describe("bullet_metrics_feed_behind_seconds",
+		lag: describe("bullet_metrics_feed_behind_seconds",
 			"How far what the store has been given is behind the journal's newest entry, in seconds. Of a store elsewhere, what came since and slices that are open are lost with the collector's machine."),
 		drops: describe("bullet_metrics_producer_dropped_samples_total",
 			"Samples that producers dropped before they reached the collector, as they report it.",
@@ -177,7 +177,7 @@ func newDescriptions(store string) descriptions {
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.behind,
+	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.lag,
 		f.described.drops, f.described.unknown, f.described.setBack} {
 		out <- d
 	}
@@ -185,15 +185,15 @@ func (f *figures) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (f *figures) Collect(out chan<- prometheus.Metric) {
-	b := f.books.Load()
+	b := f.published.Load()
 	gauge := func(d *prometheus.Desc, v uint64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
 	}
 	gauge(f.described.position, uint64(b.position))
 	gauge(f.described.unknown, uint64(b.unknown))
 	if given := f.givenMs.Load(); given > 0 {
-		behind := float64(max(0, f.nowMs()-given)) / 1000
-		out <- prometheus.MustNewConstMetric(f.described.behind, prometheus.GaugeValue, behind)
+		lag := float64(max(0, f.nowMs()-given)) / 1000
+		out <- prometheus.MustNewConstMetric(f.described.lag, prometheus.GaugeValue, lag)
 	}
 	for fate, n := range b.samples {
 		gauge(f.described.samples, n, fate.name, fate.reason)

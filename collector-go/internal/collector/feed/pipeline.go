@@ -17,7 +17,7 @@ type pipeline struct {
 	catalog   *catalog.State
 	slicer    *slicer.Slicer
 	producers map[journal.ProducerID]journal.ProducerDefined
-	ledger    *ledger
+	stats     *stats
 	values    []float64 // of the block at hand
 	reached   map[string]*reach
 }
@@ -31,7 +31,7 @@ func newPipeline(o Options) (*pipeline, error) {
 		catalog:   catalog.NewState(o.Catalog),
 		slicer:    s,
 		producers: map[journal.ProducerID]journal.ProducerDefined{},
-		ledger:    newLedger(),
+		stats:     newStats(),
 		reached:   map[string]*reach{},
 	}, nil
 }
@@ -84,7 +84,7 @@ func (p *pipeline) change(changes []catalog.Change) {
 }
 
 func (p *pipeline) batch(b *journal.Batch) {
-	p.ledger.read += uint64(b.Samples())
+	p.stats.read += uint64(b.Samples())
 	if b.Notes != nil {
 		p.notes(b)
 	}
@@ -118,7 +118,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 func (p *pipeline) block(b *journal.Block) {
 	p.values = b.Floats(p.values[:0])
 	if !p.slicer.AddBlock(uint32(b.Layout), &b.Block, p.values, p.wakeSamples) {
-		p.ledger.unknownLayouts += uint64(b.Samples())
+		p.stats.unknownLayouts += uint64(b.Samples())
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *pipeline) wakeSamples(id uint32, samples int) bool {
 func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
 	h, err := catalog.Histogram(sample)
 	if err != nil {
-		p.ledger.badHistograms++ // the door refuses these; one here was journaled by an older collector
+		p.stats.badHistograms++ // the door refuses these; one here was journaled by an older collector
 		return
 	}
 	id := sample.GetSeriesId()
@@ -188,7 +188,7 @@ func (p *pipeline) notes(b *journal.Batch) {
 		p.slicer.Describe(worker, series)
 	}
 	for _, drop := range b.Notes.GetDrops() {
-		reason, added := p.ledger.dropped(b.Epoch, producer.Topology, drop)
+		reason, added := p.stats.dropped(b.Epoch, producer.Topology, drop)
 		p.slicer.Dropped(sender, reason, added)
 	}
 }

@@ -65,16 +65,16 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 		if !is {
 			return nil
 		}
-		behind, free := r.behind(end)
+		lagging, free := r.lagging(end)
 		if !free {
 			return nil
 		}
-		for _, f := range behind {
+		for _, f := range lagging {
 			if err := f.Leave(ctx, end); err != nil {
 				return fmt.Errorf("leave store %s behind: %w", f.options.Name, err)
 			}
 		}
-		if behind, free = r.behind(end); !free || len(behind) > 0 {
+		if lagging, free = r.lagging(end); !free || len(lagging) > 0 {
 			return nil // a checkpoint could not be saved: the next call tries again
 		}
 		if err := r.release(end); err != nil {
@@ -83,9 +83,9 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 	}
 }
 
-// behind are the feeds that need something before p; free reports that no reader needs it that must not be left behind.
-// Those are hurried.
-func (r *Retention) behind(p journal.Position) (lagging []*Feed, free bool) {
+// lagging are the feeds that need something before p; free reports that no reader needs it that must not be left
+// behind. Those are hurried.
+func (r *Retention) lagging(p journal.Position) (lagging []*Feed, free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	free = true

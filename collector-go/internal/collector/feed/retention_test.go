@@ -52,6 +52,6 @@ func TestWhoKeepsUpDoesNotFillTheJournal(t *testing.T) {
 	require.NoError(t, w.journal.Close())
 	require.NoError(t, <-r.done)
 	require.NotZero(t, w.journal.Oldest())
-	require.Equal(t, f.Books().Read, f.Books().InSlices+f.Books().Open, "%+v", f.Books())
+	require.Equal(t, f.Accounting().Read, f.Accounting().InSlices+f.Accounting().Open, "%+v", f.Accounting())
 	cancel()
 }

@@ -156,7 +156,7 @@ func (w *simulated) clocks(p *plugin) {
 	}
 }
 
-// hours go by: calm ones, or ones in which the whole world stands still.
+// hours go by: quiet ones, or ones in which the whole world stands still.
 func (w *simulated) hours() {
 	if w.chance(2) {
 		w.note("still")
@@ -166,9 +166,9 @@ func (w *simulated) hours() {
 	}
 	w.note("calm")
 	w.happen["calm_hours"]++
-	w.calm = true
+	w.quiet = true
 	w.run(w.upTo(2 * 3_600_000))
-	w.calm = false
+	w.quiet = false
 }
 
 // heal ends all faults. What is away comes back by itself.

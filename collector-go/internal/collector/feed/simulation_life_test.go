@@ -109,7 +109,7 @@ func (l *life) tick() {
 	require.NoError(l.t, l.journal.AppendControl(&journal.Tick{TimeMs: l.clockMs()}))
 	l.commitSoon()
 	every := int64(1000)
-	if l.calm {
+	if l.quiet {
 		every = 10_000
 	}
 	l.at(every, "tick", l.tick)
@@ -246,12 +246,12 @@ func (l *life) drop(silently bool) {
 	l.balance()
 }
 
-// balance holds the door's books.
+// balance holds the door's accounting.
 func (l *life) balance() {
-	books := l.server.Totals()
-	require.Zero(l.t, books.Balance(), "the door's books: %+v", books)
-	l.journaledBy += books.Journaled
-	l.happen["duplicates"] += int(books.Deduplicated)
+	totals := l.server.Totals()
+	require.Zero(l.t, totals.Balance(), "the door's accounting: %+v", totals)
+	l.journaledBy += totals.Journaled
+	l.happen["duplicates"] += int(totals.Deduplicated)
 }
 
 // stop ends the collector in order. Where a store is away it ends without it, and in the end all is brought to them.

@@ -27,7 +27,7 @@ const (
 type conn struct {
 	*link
 	plugin *plugin
-	lanes  [2]lane
+	ways   [2]oneWay
 	cut    bool // nothing on it arrives any more
 
 	// The collector's end.
@@ -39,21 +39,21 @@ type conn struct {
 	answered bool     // an answer is due
 }
 
-// lane is one direction of a connection: in order.
-type lane struct {
+// oneWay is one direction of a connection: in order.
+type oneWay struct {
 	lastMs int64
 	held   []func()
 }
 
 // carry brings something to the other end.
 func (c *conn) carry(direction int, arrive func()) {
-	to := &c.lanes[direction]
+	to := &c.ways[direction]
 	to.lastMs = max(to.lastMs, c.nowMs+1+c.upTo(c.delayMs))
 	c.at(to.lastMs-c.nowMs, "arrival", func() { c.arrive(direction, arrive) })
 }
 
 func (c *conn) arrive(direction int, arrive func()) {
-	to := &c.lanes[direction]
+	to := &c.ways[direction]
 	switch {
 	case c.cut:
 	case c.blocked[direction] || len(to.held) > 0:
@@ -78,8 +78,8 @@ func (k *link) block(directions [2]bool, ms int64) {
 func (k *link) open() {
 	k.blocked = [2]bool{}
 	for _, c := range k.conns {
-		for direction := range c.lanes {
-			if len(c.lanes[direction].held) > 0 {
+		for direction := range c.ways {
+			if len(c.ways[direction].held) > 0 {
 				k.at(1+k.upTo(k.delayMs), "sent again", func() { c.release(direction) })
 			}
 		}
@@ -88,7 +88,7 @@ func (k *link) open() {
 
 // release lets what was held in a direction arrive, before what is on its way.
 func (c *conn) release(direction int) {
-	to := &c.lanes[direction]
+	to := &c.ways[direction]
 	for len(to.held) > 0 && !c.cut && !c.blocked[direction] {
 		next := to.held[0]
 		to.held = to.held[1:]

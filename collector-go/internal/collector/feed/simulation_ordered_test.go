@@ -19,7 +19,7 @@ import (
 )
 
 // ordered holds, where nothing came too late and no series was away for a day and forgotten, that the slices are those
-// of the same batches had they come at once when they were made: order does not matter. Calm hours, in which series
+// of the same batches had they come at once when they were made: order does not matter. Quiet hours, in which series
 // come more rarely than they say, are left out: what counts as silence then follows the ticks. Gaps' markers, and what
 // is reported of the collection itself, depend on what came when, and are left out.
 func (w *simulated) ordered() {
@@ -29,7 +29,7 @@ func (w *simulated) ordered() {
 	o := w.feedOptions("ordered")
 	o.CloseAtEnd = true
 	real, got := w.journaled.plainRun(w.t, o, 0)
-	if books := real.books(); books[fate{"late", ""}] > 0 || w.journaled.turned > 0 || w.journaled.forgotten > 0 {
+	if counts := real.accounting(); counts[fate{"late", ""}] > 0 || w.journaled.turned > 0 || w.journaled.forgotten > 0 {
 		return
 	}
 	w.happen["ordered"]++

@@ -193,12 +193,12 @@ func (p *plugin) full(f *bulletmetricsv1.Full) {
 	}
 }
 
-// make is a second's samples, or, while the world is calm, a minute's.
+// make is a second's samples, or, while the world is quiet, a minute's.
 func (p *plugin) make() {
 	if p.gone {
 		return
 	}
-	if p.calm {
+	if p.quiet {
 		p.at(60_000, "make", p.make)
 	} else {
 		p.at(1000, "make", p.make)

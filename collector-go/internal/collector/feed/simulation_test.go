@@ -20,7 +20,7 @@ var (
 
 // Plugins, network, door, journal, slicer, cursors and stores in one goroutine, under one seed, by a clock of their
 // own: whatever happens to disk, process, machine, network, clocks and stores, what was acknowledged is in each store
-// once and to the bit, or is counted by name; the books balance; and once the faults are over a fresh batch is
+// once and to the bit, or is counted by name; the accounting balances; and once the faults are over a fresh batch is
 // acknowledged within 5 s. The same seed gives the same world.
 func TestSimulation(t *testing.T) {
 	first, last := *simFirst, *simFirst+*simSeeds-1
@@ -144,14 +144,14 @@ func (w *simulated) finish() {
 	for _, r := range w.receivers {
 		w.same(r.kind.name, r.kept(want), r.has)
 	}
-	w.booksBalance(plain)
+	w.accountingBalances(plain)
 	w.ordered()
 	for _, points := range want {
 		w.happen["slices"] += len(points)
 	}
 	w.happen["samples"], w.happen["acknowledged"] = w.journaled.samples, len(w.acknowledged)
 	w.happen["forgotten"], w.happen["rejected"] = w.journaled.forgotten, w.journaled.turned
-	w.happen["late"] += int(plain.books()[fate{"late", ""}])
+	w.happen["late"] += int(plain.accounting()[fate{"late", ""}])
 }
 
 // everythingIsThere holds the journal against what plugins were promised.
@@ -182,17 +182,17 @@ func (w *simulated) same(store string, want, got slicesByName) {
 	require.Len(w.t, got, len(want), store)
 }
 
-// booksBalance holds each feed's books against what was journaled, and the plain run's.
-func (w *simulated) booksBalance(plain *pipeline) {
-	all := plain.books()
+// accountingBalances holds each feed's accounting against what was journaled, and the plain run's.
+func (w *simulated) accountingBalances(plain *pipeline) {
+	all := plain.accounting()
 	for _, s := range w.last.feeds {
-		books := s.feed.Books()
-		require.EqualValues(w.t, w.journaled.samples, books.Read, s.name)
-		require.Equal(w.t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+
-			sumOf(books.LeftOut), "%s: %+v", s.name, books)
-		require.Zero(w.t, books.Expired, s.name)
-		require.Equal(w.t, all[fate{"open", ""}], books.Open, s.name)
-		require.Equal(w.t, all[fate{"in_slices", ""}], books.InSlices, s.name)
-		require.Equal(w.t, all[fate{"late", ""}], books.Refused["late"], s.name)
+		counts := s.feed.Accounting()
+		require.EqualValues(w.t, w.journaled.samples, counts.Read, s.name)
+		require.Equal(w.t, counts.Read, counts.InSlices+counts.Open+counts.Expired+sumOf(counts.Refused)+
+			sumOf(counts.LeftOut), "%s: %+v", s.name, counts)
+		require.Zero(w.t, counts.Expired, s.name)
+		require.Equal(w.t, all[fate{"open", ""}], counts.Open, s.name)
+		require.Equal(w.t, all[fate{"in_slices", ""}], counts.InSlices, s.name)
+		require.Equal(w.t, all[fate{"late", ""}], counts.Refused["late"], s.name)
 	}
 }

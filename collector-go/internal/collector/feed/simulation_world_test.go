@@ -34,7 +34,7 @@ type simulated struct {
 	faulty    bool  // the disk has a fault
 	healed    bool  // all faults are over
 	over      bool  // all is to be brought to its end
-	calm      bool  // samples are rare
+	quiet     bool  // samples are rare
 	strict    bool  // nothing in the world makes a sample late
 	plugins   []*plugin
 	epochs    uint64

@@ -39,10 +39,10 @@ func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	}
 }
 
-// leftBehind interrupts a hand-over to a store that does not take it.
-type leftBehind struct{ skipRequest }
+// skipInterrupt interrupts a hand-over to a store that does not take it.
+type skipInterrupt struct{ skipRequest }
 
-func (leftBehind) Error() string { return "the journal releases what the store still lacks" }
+func (skipInterrupt) Error() string { return "the journal releases what the store still lacks" }
 
 // skipTo does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk,
 // the journal keeps what it would have released, and asks again. interrupted means that the store was being offered
@@ -86,8 +86,8 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	if err != nil {
 		return fmt.Errorf("pass over %v to %v: %w", from, upTo, err)
 	}
-	f.pipeline.ledger.read += samples
-	f.pipeline.ledger.expired += samples
+	f.pipeline.stats.read += samples
+	f.pipeline.stats.expired += samples
 	dropped := f.pipeline.dropOpen()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()
@@ -178,10 +178,10 @@ func (p *pipeline) dropClosed() int {
 	closed := p.closed()
 	n := closed.Len()
 	for i, ref := range closed.Refs {
-		p.ledger.owe(ref, gap{closed.EndsMs[i], false})
+		p.stats.owe(ref, gap{closed.EndsMs[i], false})
 	}
 	for i, ref := range closed.HistogramRefs {
-		p.ledger.owe(ref, gap{closed.HistogramEndsMs[i], true})
+		p.stats.owe(ref, gap{closed.HistogramEndsMs[i], true})
 	}
 	closed.Refs, closed.EndsMs, closed.Values = closed.Refs[:0], closed.EndsMs[:0], closed.Values[:0]
 	closed.HistogramRefs, closed.HistogramEndsMs, closed.Histograms = closed.HistogramRefs[:0],
@@ -195,7 +195,7 @@ type gap struct {
 	distribution bool
 }
 
-func (l *ledger) owe(ref slice.Ref, g gap) {
+func (l *stats) owe(ref slice.Ref, g gap) {
 	if before, owed := l.owed[ref]; !owed || g.endMs < before.endMs {
 		l.owed[ref] = g
 	}
@@ -206,15 +206,15 @@ var staleNaN = math.Float64frombits(value.StaleNaN)
 // payGaps adds the markers of series that go on: their definitions are known again.
 func (p *pipeline) payGaps() {
 	for _, ref := range p.closed().Retired {
-		delete(p.ledger.owed, ref)
+		delete(p.stats.owed, ref)
 	}
-	if len(p.ledger.owed) == 0 {
+	if len(p.stats.owed) == 0 {
 		return
 	}
 	closed := p.closed()
 	refs := append(slices.Clone(closed.Refs), closed.HistogramRefs...)
 	for _, ref := range refs {
-		g, owed := p.ledger.owed[ref]
+		g, owed := p.stats.owed[ref]
 		switch {
 		case !owed:
 		case g.distribution:
@@ -225,7 +225,7 @@ func (p *pipeline) payGaps() {
 			closed.Refs, closed.EndsMs, closed.Values = append(closed.Refs, ref), append(closed.EndsMs, g.endMs),
 				append(closed.Values, staleNaN)
 		}
-		delete(p.ledger.owed, ref)
+		delete(p.stats.owed, ref)
 	}
 }
 
@@ -241,6 +241,6 @@ func (f *Feed) pendingSkip() (request skipRequest, is bool) {
 
 // asLeft is the request that interrupted a hand-over.
 func asLeft(err error) (skipRequest, bool) {
-	var left leftBehind
+	var left skipInterrupt
 	return left.skipRequest, errors.As(err, &left)
 }

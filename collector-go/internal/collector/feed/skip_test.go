@@ -115,8 +115,8 @@ func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	require.NotZero(t, w.journal.Oldest())
 	require.NoError(t, w.journal.Close())
 	require.NoError(t, <-r.done)
-	books := f.Books()
-	require.Equal(t, books.Read, books.InSlices+books.Open+books.Expired, "%+v", books)
+	counts := f.Accounting()
+	require.Equal(t, counts.Read, counts.InSlices+counts.Open+counts.Expired, "%+v", counts)
 	require.Positive(t, testutil.ToFloat64(f.figures.slices.WithLabelValues("expired", "")))
 }
 
@@ -193,12 +193,12 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 	seconds(120)
 	feeds[1].awaitEnd(t, w)
 
-	books := feeds[1].Books()
-	assert.Equal(t, feeds[0].Books().Read, books.Read, "what was missed is counted")
-	assert.Greater(t, books.Expired, uint64(1000))
-	assert.Less(t, books.Expired, books.Read)
-	assert.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut),
-		"%+v", books)
+	counts := feeds[1].Accounting()
+	assert.Equal(t, feeds[0].Accounting().Read, counts.Read, "what was missed is counted")
+	assert.Greater(t, counts.Expired, uint64(1000))
+	assert.Less(t, counts.Expired, counts.Read)
+	assert.Equal(t, counts.Read, counts.InSlices+counts.Open+counts.Expired+sumOf(counts.Refused)+sumOf(counts.LeftOut),
+		"%+v", counts)
 	for _, f := range feeds {
 		f.stop(t)
 	}
@@ -283,5 +283,5 @@ func TestARequiredStoreIsNotLeftBehind(t *testing.T) {
 	}
 	f.stop(t)
 	require.NoError(t, w.journal.Close())
-	assert.Zero(t, f.Books().Expired)
+	assert.Zero(t, f.Accounting().Expired)
 }

@@ -20,7 +20,7 @@ const stateVersion = 1
 // cluster, which are not copied. Nothing may be closed and not yet handed on.
 func (p *pipeline) snapshot() [][]byte {
 	parts := [][]byte{{stateVersion}}
-	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.ledger.snapshot()} {
+	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.stats.snapshot()} {
 		parts = append(parts, binary.AppendUvarint(nil, uint64(len(part))), part)
 	}
 	return parts
@@ -36,7 +36,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 		return nil, err
 	}
 	r := varint.Of(data[1:])
-	names, slicerPart, ledgerPart := r.Sized(), r.Sized(), r.Sized()
+	names, slicerPart, statsPart := r.Sized(), r.Sized(), r.Sized()
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if p.slicer, err = slicer.Restore(slicerPart, o.Slicer); err != nil {
 		return nil, fmt.Errorf("restore the slicer's state: %w", err)
 	}
-	if p.ledger, err = restoreLedger(ledgerPart); err != nil {
+	if p.stats, err = restoreStats(statsPart); err != nil {
 		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
 	}
 	p.resume(p.catalog.Resume())

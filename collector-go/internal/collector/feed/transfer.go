@@ -82,7 +82,7 @@ func (p *pipeline) moved(e *journal.Moved) {
 		return
 	}
 	if !e.First {
-		p.ledger.moved += uint64(p.slicer.DropTopology(producer.Topology))
+		p.stats.moved += uint64(p.slicer.DropTopology(producer.Topology))
 	}
 	p.slicer.Acquire(uint32(e.Producer), producer.Topology)
 }
@@ -104,14 +104,14 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	if err != nil {
 		return err
 	}
-	p.ledger.read += uint64(open)
-	p.ledger.moved += uint64(were)
+	p.stats.read += uint64(open)
+	p.stats.moved += uint64(were)
 	changes, err := p.catalog.Import(topology, c.names, func(id uint32) uint32 { return here[id] })
 	if err != nil {
 		return err
 	}
 	p.resume(changes)
-	sender := p.ledger.sender(e.Epoch)
+	sender := p.stats.sender(e.Epoch)
 	maps.Copy(sender.last, c.drops)
 	return nil
 }
@@ -123,7 +123,7 @@ func (p *pipeline) carry(topology string, r *reach) []byte {
 	for _, part := range [][]byte{p.catalog.SnapshotOf(topology), p.slicer.SnapshotOf(topology)} {
 		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
 	}
-	drops := p.ledger.sender(r.epoch).last
+	drops := p.stats.sender(r.epoch).last
 	data = binary.AppendUvarint(data, uint64(len(drops)))
 	for _, reason := range sortedKeys(drops) {
 		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(reason)), drops[reason])
@@ -199,29 +199,29 @@ func (u *unpacking) part(check func(begins []byte) error) []byte {
 	return u.bytes(n)
 }
 
-// carried is what a sender brings.
-type carried struct {
+// imported is what a sender brings.
+type imported struct {
 	names, slices []byte
 	series        []catalog.Named // by the ids of who wrote it, which rise
 	drops         map[int32]uint64
 }
 
-func unpackTransfer(topology string, packed []byte) (carried, error) {
+func unpackTransfer(topology string, packed []byte) (imported, error) {
 	u, err := unpack(packed)
 	if err != nil {
-		return carried{}, err
+		return imported{}, err
 	}
 	defer u.packed.Close()
 	begins := u.bytes(uint64(len(transferMagic)))
 	if u.err == nil && string(begins) != transferMagic {
-		return carried{}, errors.New("what another collector knew of a topology does not begin with " + transferMagic)
+		return imported{}, errors.New("what another collector knew of a topology does not begin with " + transferMagic)
 	}
 	if v := u.bytes(1); u.err == nil && v[0] != transferVersion {
-		return carried{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
+		return imported{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
 			v[0], transferVersion)
 	}
 	name := string(u.part(func([]byte) error { return nil }))
-	c := carried{names: u.part(catalog.CheckVersion), slices: u.part(slicer.CheckVersion), drops: map[int32]uint64{}}
+	c := imported{names: u.part(catalog.CheckVersion), slices: u.part(slicer.CheckVersion), drops: map[int32]uint64{}}
 	for n := u.number(); n > 0 && u.err == nil; n-- {
 		u.left -= 2
 		if u.left < 0 {
@@ -234,16 +234,16 @@ func unpackTransfer(topology string, packed []byte) (carried, error) {
 		u.fail(errors.Join(errors.New("it does not end where it should"), more))
 	}
 	if u.err != nil {
-		return carried{}, u.err
+		return imported{}, u.err
 	}
 	if name != topology {
-		return carried{}, fmt.Errorf("it is of topology %q", name)
+		return imported{}, fmt.Errorf("it is of topology %q", name)
 	}
 	if c.series, err = catalog.Names(c.names); err != nil {
-		return carried{}, err
+		return imported{}, err
 	}
 	if slices.ContainsFunc(c.series, func(s catalog.Named) bool { return s.Raw.Topology != topology }) {
-		return carried{}, errors.New("it names another topology")
+		return imported{}, errors.New("it names another topology")
 	}
 	return c, nil
 }

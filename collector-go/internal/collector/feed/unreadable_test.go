@@ -58,15 +58,16 @@ func TestAJournalThatCannotBeReadIsTriedAgain(t *testing.T) {
 	assert.Equal(t, 5.0, testutil.ToFloat64(f.figures.failures))
 }
 
-// What the disk never gives back is stepped over and counted; the rest comes, and the books balance over what was read.
+// What the disk never gives back is stepped over and counted; the rest comes, and the accounting balances over what
+// was read.
 func TestWhatStaysUnreadableIsSteppedOver(t *testing.T) {
-	steady, whole := readDamaged(t, 0, 0, 0)
+	steady, complete := readDamaged(t, 0, 0, 0)
 	store, f := readDamaged(t, 8000, 9000, 1<<40)
 	assert.Positive(t, testutil.ToFloat64(f.figures.unreadable))
-	books, all := f.pipeline.books(), whole.pipeline.books()
+	counts, all := f.pipeline.accounting(), complete.pipeline.accounting()
 	read := fate{"read", ""}
-	assert.Less(t, books[read], all[read])
-	assert.Greater(t, books[read], all[read]/2)
+	assert.Less(t, counts[read], all[read])
+	assert.Greater(t, counts[read], all[read]/2)
 	requireBalance(t, f.pipeline)
 	assert.Less(t, len(store.durable), len(steady.durable)+20)
 	assert.Greater(t, len(store.durable), len(steady.durable)/2)
@@ -89,5 +90,5 @@ func TestASegmentThatIsGoneIsSteppedOver(t *testing.T) {
 	require.NoError(t, f.Run(context.Background()))
 	assert.Equal(t, 1.0, testutil.ToFloat64(f.figures.unreadable))
 	requireBalance(t, f.pipeline)
-	assert.Greater(t, f.pipeline.books()[fate{"read", ""}], uint64(100))
+	assert.Greater(t, f.pipeline.accounting()[fate{"read", ""}], uint64(100))
 }

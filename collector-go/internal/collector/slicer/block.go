@@ -25,7 +25,7 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	}
 	s.resolve(l)
 	taken := s.defineMissing(l, b, missing)
-	if !taken || !s.roomFor(l, len(values)) {
+	if !taken || !s.fits(l, len(values)) {
 		for column, in := range l.inputs {
 			s.addColumn(l, b, values, column, in)
 		}
@@ -36,26 +36,26 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	}
 	s.scratch.placed = placed{}
 	group, first := 0, 0
-	for i, run := range l.tracks {
+	for i, run := range l.states {
 		if i%warmTogether == 0 {
-			s.scratch.warm(l.tracks[i:min(i+warmTogether, len(l.tracks))])
+			s.scratch.warm(l.states[i:min(i+warmTogether, len(l.states))])
 		}
-		s.addRun(l, run.track, l.groups[group:run.end], first, b, values)
+		s.addRun(l, run.state, l.groups[group:run.end], first, b, values)
 		group, first = run.end, l.groups[run.end-1].end
 	}
 	return true
 }
 
-// warmTogether is how many tracks are read ahead.
+// warmTogether is how many series states are read ahead.
 const warmTogether = 16
 
-// warm reads what adding reads of each track, so that the processor fetches many at a time from memory where it would
-// else wait for each. The sum has no meaning, but it cannot be left out.
-func (c *scratch) warm(runs []trackRun) {
+// warm reads what adding reads of each series state, so that the processor fetches many at a time from memory where it
+// would else wait for each. The sum has no meaning, but it cannot be left out.
+func (c *scratch) warm(runs []stateRun) {
 	var hot [warmTogether]*bucket
 	var sum int64
 	for i := range runs {
-		t := runs[i].track
+		t := runs[i].state
 		hot[i] = t.hot
 		sum += t.source.eventMs
 	}
@@ -122,9 +122,9 @@ func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32
 	return true
 }
 
-// roomFor reports whether the whole block fits, whatever its samples are counted as.
-func (s *Slicer) roomFor(l *layout, cells int) bool {
-	for _, r := range l.rooms {
+// fits reports whether the whole block fits, whatever its samples are counted as.
+func (s *Slicer) fits(l *layout, cells int) bool {
+	for _, r := range l.topologies {
 		if s.left(r) < cells {
 			return false
 		}
@@ -144,7 +144,7 @@ func (s *Slicer) addColumn(l *layout, b *block.Block, values []float64, column i
 	}
 }
 
-// place is where a row of a block goes in a track.
+// place is where a row of a block goes in a series state.
 type place struct {
 	timeMs int64
 	endMs  int64 // of its slice; 0 where its time makes no sense
@@ -154,11 +154,11 @@ type place struct {
 	heard  int // samples that were of use, or late
 }
 
-// placed is of what tracks the scratch places are those of the block at hand, less the buckets.
+// placed is of what series states the scratch places are those of the block at hand, less the buckets.
 type placed struct{ widthMs, rowMs int64 }
 
-// addRun adds the columns of one track, whose cells begin at first.
-func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *block.Block, values []float64) {
+// addRun adds the columns of one series state, whose cells begin at first.
+func (s *Slicer) addRun(l *layout, t *seriesState, groups []cellGroup, first int, b *block.Block, values []float64) {
 	places := s.places(t, b)
 	opened := 0
 	for i := range groups {
@@ -247,7 +247,7 @@ func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) boo
 }
 
 // places finds or makes the buckets of a block's rows.
-func (s *Slicer) places(t *track, b *block.Block) []place {
+func (s *Slicer) places(t *seriesState, b *block.Block) []place {
 	if now := (placed{t.widthMs, t.rowMs}); s.scratch.placed != now {
 		s.scratch.placed = now
 		s.scratch.places = s.scratch.places[:0]
@@ -274,7 +274,7 @@ func (s *Slicer) places(t *track, b *block.Block) []place {
 
 // addApart takes a sample that does not go into an empty cell: it is not there, or of no use, or late, or its cell is
 // taken, or there is a newer one of its series.
-func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block, values []float64, row int) {
+func (s *Slicer) addApart(l *layout, t *seriesState, c *cell, p *place, b *block.Block, values []float64, row int) {
 	at := int(c.column)*b.Rows + row
 	if !b.Present(at) {
 		return
@@ -298,7 +298,7 @@ func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block
 }
 
 // dropEmpty removes the open slices that got no sample after all.
-func (s *Slicer) dropEmpty(t *track) {
+func (s *Slicer) dropEmpty(t *seriesState) {
 	kept := t.open[:0]
 	for _, b := range t.open {
 		if b.samplesOpen() > 0 {

@@ -68,7 +68,7 @@ func (c *collected) collect() {
 	closed.Reset()
 }
 
-// Samples that come as blocks become the same slices, to the bit, and the same books, as those that come one by one:
+// Samples that come as blocks become the same slices, to the bit, and the same counts, as those that come one by one:
 // whatever is a block and what is not, in whatever order, sent twice by several producers, late, of no use, with
 // restarts in between.
 func TestBlocksAreTheirSamples(t *testing.T) {
@@ -130,7 +130,7 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 			c.slicer.CloseAll()
 			c.collect()
 			require.Zero(t, c.slicer.pages)
-			for _, r := range c.slicer.rooms {
+			for _, r := range c.slicer.topologyStates {
 				require.Zero(t, r.open+r.pages)
 				require.Empty(t, r.infos)
 			}

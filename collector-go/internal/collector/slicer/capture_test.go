@@ -177,7 +177,7 @@ func TestCaptures(t *testing.T) {
 			for reason, n := range r.slicer.Counts().Refused { // a run in which nothing is wrong
 				assert.Equal(t, slicer.Unlimited, reason, n)
 			}
-			r.checkBooks()
+			r.checkAccounting()
 			r.checkValues()
 		})
 	}
@@ -191,8 +191,8 @@ func keys(set map[string]bool) []string {
 	return all
 }
 
-// checkBooks: every sample is somewhere.
-func (r *replay) checkBooks() {
+// checkAccounting: every sample is somewhere.
+func (r *replay) checkAccounting() {
 	c, left := r.slicer.Counts(), r.names.Counts()
 	sum := c.InSlices + c.Open + c.Late + refusals(c)
 	for _, reasons := range []map[string]uint64{left.LeftOut, left.Refused} {

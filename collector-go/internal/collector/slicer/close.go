@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// closeTo closes the slices of a track that end at or before a time, and reports whether there were any.
-func (s *Slicer) closeTo(t *track, endMs int64) bool {
+// closeTo closes the slices of a series state that end at or before a time, and reports whether there were any.
+func (s *Slicer) closeTo(t *seriesState, endMs int64) bool {
 	if endMs <= t.closedTo {
 		return false
 	}
@@ -28,7 +28,7 @@ func (s *Slicer) closeTo(t *track, endMs int64) bool {
 }
 
 // closeBucket folds what an open slice holds, series by series.
-func (s *Slicer) closeBucket(t *track, b *bucket) {
+func (s *Slicer) closeBucket(t *seriesState, b *bucket) {
 	s.opened(t, -b.samplesOpen())
 	s.foldSamples(t, b)
 	s.foldReadings(t, b)
@@ -40,7 +40,7 @@ func (s *Slicer) closeBucket(t *track, b *bucket) {
 
 // foldSamples folds the samples of each series in order of time, a page of slots after the other, so that what it reads
 // is in the processor's cache for all rows of the page.
-func (s *Slicer) foldSamples(t *track, b *bucket) {
+func (s *Slicer) foldSamples(t *seriesState, b *bucket) {
 	beside := s.bySlot(t, b)
 	t.dueMs = math.MaxInt64 // begin may lower it
 	dueMs := t.dueMs
@@ -58,7 +58,7 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 		inputs := t.inputs[first:min(first+pageSlots, len(t.inputs))]
 		alike := s.alike(b, rows, len(inputs))
 		if alike && beside == nil {
-			dueMs = min(dueMs, s.foldTogether(t, inputs, t.lanes[first:first+len(inputs)], rows, b.endMs))
+			dueMs = min(dueMs, s.foldTogether(t, inputs, t.slots[first:first+len(inputs)], rows, b.endMs))
 			continue
 		}
 		for at, in := range inputs {
@@ -88,17 +88,17 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 
 // foldTogether folds what adjacent series have in common times, which are those of the scratch column, and returns when
 // the first of them is owed a marker.
-func (s *Slicer) foldTogether(t *track, inputs []*input, lanes []lane, rows []strip, endMs int64) int64 {
+func (s *Slicer) foldTogether(t *seriesState, inputs []*input, slots []slot, rows []strip, endMs int64) int64 {
 	c := &s.scratch.column
 	m := &s.scratch.means
 	if len(rows) > 1 {
-		m.take(rows, len(lanes))
+		m.take(rows, len(slots))
 	}
 	dueMs := int64(math.MaxInt64)
 	to := &s.closed
 	slicesBefore, n := len(to.Refs), 0
-	for at := range lanes {
-		x := &lanes[at]
+	for at := range slots {
+		x := &slots[at]
 		if !x.inOrder(t, endMs, c) {
 			if in := inputs[at]; in != nil {
 				slicesBefore += s.foldBetween(in, rows, at, endMs)
@@ -181,7 +181,7 @@ func (x *slotted) of(slot int) []sample {
 
 // bySlot brings together, by counting, which keeps the order of arrival, what the bucket has beside the grid for each
 // slot; nil where there is nothing.
-func (s *Slicer) bySlot(t *track, b *bucket) *slotted {
+func (s *Slicer) bySlot(t *seriesState, b *bucket) *slotted {
 	if len(b.samples) == 0 {
 		return nil
 	}
@@ -269,7 +269,7 @@ func compareSamples(a, b sample) int {
 }
 
 // foldReadings is foldSamples for distributions, of which there are few.
-func (s *Slicer) foldReadings(t *track, b *bucket) {
+func (s *Slicer) foldReadings(t *seriesState, b *bucket) {
 	if len(b.histograms) == 0 {
 		return
 	}
@@ -290,7 +290,7 @@ func (s *Slicer) foldReadings(t *track, b *bucket) {
 
 // markGaps writes the markers of the series that missed two of their intervals behind the watermark. It looks at them
 // only when there may be one.
-func (s *Slicer) markGaps(t *track) {
+func (s *Slicer) markGaps(t *seriesState) {
 	if t.closedTo >= t.dueMs {
 		t.dueMs = math.MaxInt64
 		for _, in := range t.inputs {

@@ -24,7 +24,7 @@ type distributionState struct {
 // histogram as it is at the slice's end.
 func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 	o := in.out
-	if !s.begin(o, in.track, endMs) {
+	if !s.begin(o, in.state, endMs) {
 		s.late(in, len(readings))
 		return
 	}
@@ -35,7 +35,7 @@ func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 		o.distribution = &distributionState{}
 	}
 	for i := range readings {
-		o.distribution.take(in, &readings[i], s.folding(in.track, endMs), s.options.MaxBuckets)
+		o.distribution.take(in, &readings[i], s.folding(in.state, endMs), s.options.MaxBuckets)
 	}
 	total := o.distribution.total(s.options.MaxBuckets)
 	s.writeHistogram(o.ref, endMs, total.histogram())
@@ -56,7 +56,7 @@ func (d *distributionState) take(in *input, r *reading, w fold, maxBuckets int) 
 	if d.precedes(float64(now.count), r.timeMs, by, w.openMs) {
 		return
 	}
-	starts, byMs := &in.track.source.starts, w.byMs
+	starts, byMs := &in.state.source.starts, w.byMs
 	if d.fell != nil && starts.between(d.fell.timeMs, d.fell.untilMs, byMs) {
 		d.base.merge(&d.last, maxBuckets)
 		d.last, d.lastMs, d.fell = d.low, d.lowMs, nil

@@ -280,7 +280,7 @@ func (f *fleet) happen(t *rapid.T) {
 
 // remembered is what an output needs for its next slice.
 func remembered(o *output) string {
-	l, c := *o.lane, o.counter
+	l, c := *o.slot, o.counter
 	l.ref, l.flow, l.announced = 0, nil, false
 	c.from = nil
 	c.order >>= 1 // whether it came in a block
@@ -314,7 +314,7 @@ func TestBlocksOfAFleetAreTheirSamples(t *testing.T) {
 			c.collect()
 			require.Zero(t, c.slicer.open)
 			require.Zero(t, c.slicer.pages)
-			for _, r := range c.slicer.rooms {
+			for _, r := range c.slicer.topologyStates {
 				require.Zero(t, r.open+r.pages)
 			}
 		}

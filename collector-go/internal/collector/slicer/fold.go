@@ -79,7 +79,7 @@ func foldingOf(rule *metric.Rule) folding {
 // fold makes one slice of a series out of its samples. It may change them.
 func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	o := in.out
-	if !s.begin(o, in.track, endMs) {
+	if !s.begin(o, in.state, endMs) {
 		s.late(in, len(c.samples))
 		return
 	}
@@ -97,7 +97,7 @@ func (s *Slicer) fold(in *input, c *column, endMs int64) {
 		o.counter.addAll(in, c.samples)
 		s.write(o.ref, endMs, o.counter.total)
 	case foldTotals:
-		s.write(o.ref, endMs, o.counter.fold(in, c, endMs, s.folding(in.track, endMs)))
+		s.write(o.ref, endMs, o.counter.fold(in, c, endMs, s.folding(in.state, endMs)))
 	default:
 		s.foldGauge(o, c.samples, endMs)
 	}
@@ -146,7 +146,7 @@ func (s *Slicer) foldStart(in *input, c *column, endMs int64) {
 	for i, start := range c.samples {
 		ms := int64(start * 1000)
 		if o.counter.begun && !sameStart(ms, int64(o.counter.last*1000)) &&
-			!in.track.source.starts.before(ms, c.timesMs[i]) {
+			!in.state.source.starts.before(ms, c.timesMs[i]) {
 			o.restarts++
 		}
 		o.counter.begun, o.counter.last = true, start
@@ -204,7 +204,7 @@ func (c *counterState) fold(in *input, x *column, endMs int64, w fold) float64 {
 // goesOn takes a slice in which one process went on counting, which is nearly every one, at once. It is what cumulative
 // does sample by sample where none falls and no start lies behind the oldest value that is open.
 func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
-	starts, n := &in.track.source.starts, len(x.samples)
+	starts, n := &in.state.source.starts, len(x.samples)
 	oldestMs := c.lastMs
 	if len(c.recent) > 0 {
 		oldestMs = c.recent[0].timeMs
@@ -222,7 +222,7 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	if starts.packMs+starts.intervalMs == 0 {
 		c.recent = c.recent[:0]
 	} else {
-		c.rememberAll(x, starts.judged(endMs+in.track.packMs))
+		c.rememberAll(x, starts.judged(endMs+in.state.packMs))
 	}
 	c.last, c.lastMs, c.made = last, x.timesMs[n-1], x.made[n-1]
 	c.total = max(c.total, c.offset+last)
@@ -256,7 +256,7 @@ func (c *counterState) rememberAll(x *column, judgedMs int64) {
 // total: both count the same, but not to the same digit (Storm cuts to seconds), so that a fall between the two means
 // nothing.
 func (c *counterState) cumulative(in *input, v float64, timeMs int64, by made, w fold) float64 {
-	starts, byMs := &in.track.source.starts, w.byMs
+	starts, byMs := &in.state.source.starts, w.byMs
 	c.review(in, byMs)
 	restarted := c.begun && starts.between(c.lastMs, timeMs, byMs) &&
 		(v < c.last || in.mayRegrow(c.lastMs, timeMs))
@@ -299,7 +299,7 @@ func (c *counterState) fall(starts *starts, v float64, timeMs int64, by made, w 
 // review adds what was lost to a start that was reported too late for its own slice: the counter had grown beyond its
 // old value by then, so that nothing showed.
 func (c *counterState) review(in *input, byMs int64) {
-	starts := &in.track.source.starts
+	starts := &in.state.source.starts
 	for i := 0; i < len(c.recent); i++ {
 		if starts.between(c.recent[i].timeMs, c.after(i), byMs) &&
 			(c.fellAfter(i) || in.mayRegrow(c.recent[i].timeMs, c.after(i))) {
@@ -319,7 +319,7 @@ const leastDownMs = 1000
 // for an interval. A start between two values that are closer, and of which the later is not below the earlier, is
 // there because a clock was set; and where one is known to have been set back, it says nothing at all.
 func (in *input) mayRegrow(afterMs, untilMs int64) bool {
-	return untilMs-afterMs >= in.track.intervalMs+leastDownMs && !in.track.source.again.holds(afterMs, untilMs)
+	return untilMs-afterMs >= in.state.intervalMs+leastDownMs && !in.state.source.again.holds(afterMs, untilMs)
 }
 
 // fellAfter reports whether the value that follows recent[i] is below it.

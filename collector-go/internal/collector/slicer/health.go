@@ -63,7 +63,7 @@ type health struct {
 	most      healthSeries
 	metrics   []*metricHealth // in the order in which they were first heard of
 	flows     []*flows        // of the metrics, in the same order
-	calms     []*calms
+	healthy   []*healthyMetrics
 	drops     []tally
 
 	samples, missing, late, ratio healthSeries
@@ -125,12 +125,12 @@ func (s *Slicer) watch(in *input) {
 	if in.rule.IntervalMs > 0 {
 		in.health.intervalMs = in.rule.IntervalMs
 		if in.health.name != OtherMetrics { // these have none together
-			src.room.reports(in.health.name, in.rule.IntervalMs)
+			src.topology.reports(in.health.name, in.rule.IntervalMs)
 		}
 	}
 	in.health.learn(&s.options)
 	if in.out != nil && in.out.owner == in {
-		in.out.lane.tune(in)
+		in.out.slot.tune(in)
 	}
 }
 
@@ -213,7 +213,7 @@ func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 
 // reborn records that a series returned with a new process, which may have had nothing to report before.
 func (in *input) reborn(lastMs, nextMs, endMs int64) bool {
-	return in.lazy && in.track.source.starts.between(lastMs, nextMs, endMs+in.track.packMs)
+	return in.lazy && in.state.source.starts.between(lastMs, nextMs, endMs+in.state.packMs)
 }
 
 // missed is how many samples should lie between two that are so far apart. A sample may be half an interval off.
@@ -226,7 +226,7 @@ func (in *input) missed(apartMs int64) int64 {
 // comes back: one that never does, as of a task that went to another worker, misses nothing more.
 func (s *Slicer) silent(in *input, untilMs int64) {
 	o := in.out
-	if in.health == nil || !in.steady || s.ended(in.track.source) || o.heardMs <= in.sinceMs || o.heardMs == 0 {
+	if in.health == nil || !in.steady || s.ended(in.state.source) || o.heardMs <= in.sinceMs || o.heardMs == 0 {
 		return
 	}
 	if missed := in.missed(untilMs - o.heardMs); missed > o.missed {

@@ -7,10 +7,10 @@ type flow struct {
 	longestMs int64 // between two samples, in the period that is not written yet
 	lastEnd   int64 // the newest slice with a sample
 	samples   uint64
-	stirred   bool // something has changed that is not in calm, or may have
+	stirred   bool // something has changed that is not in healthy, or may have
 }
 
-// calm is what a period needs of a metric as long as nothing is wrong with it: in most periods that is nearly all of
+// healthy is what a period needs of a metric as long as nothing is wrong with it: in most periods that is nearly all of
 // them. The flows of a worker's metrics lie together, and so does this.
 type healthy struct {
 	seenMs  int64 // longestMs in the newest period that has it
@@ -24,22 +24,22 @@ type healthy struct {
 }
 
 // metricsTogether is how many metrics of a worker have their flows in adjacent lines of the processor's cache, as their
-// calms.
+// healthy states.
 const metricsTogether = 8
 
 type (
-	flows [metricsTogether]flow
-	calms [metricsTogether]healthy
+	flows          [metricsTogether]flow
+	healthyMetrics [metricsTogether]healthy
 )
 
 // enter gives a metric its place.
 func (h *health) enter(m *metricHealth) {
 	at := len(h.metrics) % metricsTogether
 	if at == 0 {
-		h.flows, h.calms = append(h.flows, new(flows)), append(h.calms, new(calms))
+		h.flows, h.healthy = append(h.flows, new(flows)), append(h.healthy, new(healthyMetrics))
 	}
 	last := len(h.flows) - 1
-	f, c := &h.flows[last][at], &h.calms[last][at]
+	f, c := &h.flows[last][at], &h.healthy[last][at]
 	if m.flow != nil {
 		*f, *c = *m.flow, *m.healthy
 	} else {

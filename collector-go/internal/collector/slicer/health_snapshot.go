@@ -52,13 +52,13 @@ func (w writer) healthSeries(t *healthSeries) {
 }
 
 // intervals writes how often the metrics of topologies are reported.
-func (w writer) intervals(rooms map[string]*room) {
-	w.Uint(uint64(len(rooms)))
-	for _, name := range slices.Sorted(maps.Keys(rooms)) {
+func (w writer) intervals(states map[string]*topologyState) {
+	w.Uint(uint64(len(states)))
+	for _, name := range slices.Sorted(maps.Keys(states)) {
 		w.String(name)
-		w.Int(rooms[name].writtenMs)
-		w.Uint(uint64(len(rooms[name].intervals)))
-		for _, i := range rooms[name].intervals {
+		w.Int(states[name].writtenMs)
+		w.Uint(uint64(len(states[name].intervals)))
+		for _, i := range states[name].intervals {
 			w.String(i.metric)
 			w.Int(i.intervalMs)
 			w.healthSeries(&i.healthSeries)
@@ -68,16 +68,16 @@ func (w writer) intervals(rooms map[string]*room) {
 
 func (r *reader) intervals() {
 	for range r.Count(1) {
-		room := r.s.room(r.String())
-		room.writtenMs = r.Int()
+		state := r.s.topologyState(r.String())
+		state.writtenMs = r.Int()
 		for range r.Count(1) {
 			i := &interval{metric: r.String(), intervalMs: r.Int()}
 			r.healthSeries(&i.healthSeries)
-			n := len(room.intervals)
-			if !r.demand(n == 0 || room.intervals[n-1].metric < i.metric, "metrics are out of order") {
+			n := len(state.intervals)
+			if !r.demand(n == 0 || state.intervals[n-1].metric < i.metric, "metrics are out of order") {
 				return
 			}
-			room.intervals = append(room.intervals, i)
+			state.intervals = append(state.intervals, i)
 		}
 	}
 }

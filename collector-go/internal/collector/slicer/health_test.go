@@ -54,8 +54,8 @@ func TestCollectionHealthAgreesWithTheTwin(t *testing.T) {
 			key := rule.Worker.String() + " " + rule.Series.Name()
 			samples[key] += uint64(len(sent))
 			for i := 1; i < len(sent) && s.options.Health.Steady[rule.Series.Name()]; i++ {
-				room := math.Floor(float64(sent[i].timeMs-sent[i-1].timeMs)/float64(rule.IntervalMs)+0.5) - 1
-				missing[key] += uint64(max(0, room))
+				missed := math.Floor(float64(sent[i].timeMs-sent[i-1].timeMs)/float64(rule.IntervalMs)+0.5) - 1
+				missing[key] += uint64(max(0, missed))
 			}
 		}
 		for _, src := range s.sources {

@@ -35,12 +35,12 @@ func (s *Slicer) writeHealth(src *source, endMs int64) {
 		return
 	}
 	h.writtenTo = endMs
-	src.room.writtenMs = max(src.room.writtenMs, endMs)
+	src.topology.writtenMs = max(src.topology.writtenMs, endMs)
 	var ratio float64
 	newestMs, comes := h.coming(endMs)
 	stirred := false
 	for i, m := range h.metrics {
-		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.healthy[i/metricsTogether][i%metricsTogether]
 		if f.longestMs > 0 && c.everyMs > 0 {
 			ratio = max(ratio, float64(f.longestMs)/float64(c.everyMs))
 		}
@@ -58,7 +58,7 @@ func (s *Slicer) writeHealth(src *source, endMs int64) {
 // coming is the end of the newest slice with a sample of a worker, and whether there are samples of it at a time.
 func (h *health) coming(endMs int64) (newest int64, comes bool) {
 	for i := range h.metrics {
-		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.healthy[i/metricsTogether][i%metricsTogether]
 		newest = max(newest, f.lastEnd)
 		comes = comes || f.lastEnd > 0 && f.lastEnd+max(quietMs, c.silentMs) >= endMs
 	}
@@ -71,7 +71,7 @@ func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool,
 	h, names := &src.health, &s.options.Health.Names
 	var samples, missing, late uint64
 	for i := range h.metrics {
-		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.healthy[i/metricsTogether][i%metricsTogether]
 		samples, missing, late = samples+f.samples, missing+c.missing, late+c.late
 	}
 	if stirred {
@@ -116,7 +116,7 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	ahead, least, most := about{worker: &src.worker, name: names.Ahead, kind: metric.KindGauge},
 		about{worker: &src.worker, name: names.AheadLeast, kind: metric.KindGauge},
 		about{worker: &src.worker, name: names.AheadMost, kind: metric.KindGauge}
-	quiet := endMs-s.options.Health.PeriodMs < src.room.carried.quietMs
+	quiet := endMs-s.options.Health.PeriodMs < src.topology.transfer.quietMs
 	if quiet {
 		h.aheadMs = never
 	}

@@ -39,7 +39,7 @@ func (s *Slicer) describeTopology(name string, infos []*info) {
 	if s.topologies[name] = infos; infos == nil {
 		delete(s.topologies, name)
 	}
-	if r := s.rooms[name]; r != nil {
+	if r := s.topologyStates[name]; r != nil {
 		r.infos = infos
 	}
 }
@@ -61,7 +61,7 @@ func describe(infos []*info, series metric.Series) []*info {
 }
 
 // writeInfos writes 1 into a slice in which the source was heard.
-func (s *Slicer) writeInfos(t *track, endMs int64) {
+func (s *Slicer) writeInfos(t *seriesState, endMs int64) {
 	src := t.source
 	for _, in := range src.ended {
 		if endMs > in.lastEnd {
@@ -85,10 +85,10 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 }
 
 // described are a worker's own infos and its topology's.
-func (src *source) described() [2][]*info { return [2][]*info{src.infos, src.room.infos} }
+func (src *source) described() [2][]*info { return [2][]*info{src.infos, src.topology.infos} }
 
 // markInfoGaps ends the infos of a source that fell silent; another source may go on with its topology's.
-func (s *Slicer) markInfoGaps(t *track) {
+func (s *Slicer) markInfoGaps(t *seriesState) {
 	for _, infos := range t.source.described() {
 		for _, in := range infos {
 			if in.writer == t.source && in.live && in.lastEnd+t.missMs <= t.closedTo {

@@ -14,7 +14,7 @@ type input struct {
 	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
 	perUnit float64       // of rule
 	everyMs int64         // of rule: its interval
-	track   *track
+	state   *seriesState
 	id      uint32
 	slot    uint32
 	kind    metric.Kind
@@ -110,7 +110,7 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 // Defined reports whether samples of id are accepted. What was defined is forgotten some time after it ended.
 func (s *Slicer) Defined(id uint32) bool { return s.inputs.get(id) != nil }
 
-// enter gives a series its output and its track.
+// enter gives a series its output and its series state.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	in := newInput(id, rule)
 	s.watch(in)
@@ -136,7 +136,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	pack := min(max(rule.PackSpanMs, 0), maxWidthMs)
 	s.own(out, in, width, interval)
 	src := s.source(rule.Worker)
-	s.track(src, width, interval, pack).enter(in)
+	s.seriesState(src, width, interval, pack).enter(in)
 	if rule.RestartsName != "" {
 		src.starts.packMs, src.starts.intervalMs = pack, max(rule.IntervalMs, 0)
 	}
@@ -183,9 +183,9 @@ func (s *Slicer) Retract(id uint32) int {
 	if in.refused != "" {
 		return 0
 	}
-	samples, readings := s.takeOut(in.track, in.slot)
+	samples, readings := s.takeOut(in.state, in.slot)
 	removed := len(samples) + len(readings)
-	s.opened(in.track, -removed)
+	s.opened(in.state, -removed)
 	return removed
 }
 
@@ -206,9 +206,9 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	default:
 		if b := s.place(in, timeMs); b != nil {
 			o := s.batch.origin(timeMs)
-			in.track.newestMs = max(in.track.newestMs, timeMs)
+			in.state.newestMs = max(in.state.newestMs, timeMs)
 			b.histograms = append(b.histograms, reading{timeMs, o.order, in.slot, o.producer, h, negatives})
-			s.opened(in.track, 1)
+			s.opened(in.state, 1)
 		}
 	}
 	return true

@@ -12,22 +12,22 @@ import (
 type layout struct {
 	series []uint32
 
-	pages    []uint32 // of the inputs, on which the series are
-	changes  uint64   // of these pages, when they were looked up; 0 before the first time
-	inputs   []*input // by column; nil where the series is not defined
-	missing  []uint32 // columns whose series is not defined
-	counted  []bool   // by column missing in this block: whether its samples were counted
-	counting bool     // counted holds something
-	tracks   []trackRun
-	groups   []cellGroup
-	cells    []cell
-	rooms    []*room  // of the tracks
-	apart    []uint32 // columns of which each sample is looked at by itself
+	pages      []uint32 // of the inputs, on which the series are
+	changes    uint64   // of these pages, when they were looked up; 0 before the first time
+	inputs     []*input // by column; nil where the series is not defined
+	missing    []uint32 // columns whose series is not defined
+	counted    []bool   // by column missing in this block: whether its samples were counted
+	counting   bool     // counted holds something
+	states     []stateRun
+	groups     []cellGroup
+	cells      []cell
+	topologies []*topologyState // of the series states
+	apart      []uint32         // columns of which each sample is looked at by itself
 }
 
-// trackRun are the groups of one track, which end where the next one's begin.
-type trackRun struct {
-	track *track
+// stateRun are the groups of one series state, which end where the next one's begin.
+type stateRun struct {
+	state *seriesState
 	end   int
 }
 
@@ -93,8 +93,8 @@ func (s *Slicer) resolve(l *layout) {
 	l.inputs = slices.Grow(l.inputs[:0], len(l.series))[:len(l.series)]
 	l.counted = slices.Grow(l.counted[:0], len(l.series))[:len(l.series)]
 	l.apart, l.missing = l.apart[:0], l.missing[:0]
-	byTrack := make(map[*track][]uint32)
-	var tracks []*track
+	byState := make(map[*seriesState][]uint32)
+	var states []*seriesState
 	for column, id := range l.series {
 		in := s.inputs.get(id)
 		l.inputs[column] = in
@@ -104,23 +104,23 @@ func (s *Slicer) resolve(l *layout) {
 		case in.refused != "" || in.kind == metric.KindDistribution || in.folding == foldStart:
 			l.apart = append(l.apart, uint32(column))
 		default:
-			if byTrack[in.track] == nil {
-				tracks = append(tracks, in.track)
+			if byState[in.state] == nil {
+				states = append(states, in.state)
 			}
-			byTrack[in.track] = append(byTrack[in.track], uint32(column))
+			byState[in.state] = append(byState[in.state], uint32(column))
 		}
 	}
-	l.tracks, l.groups, l.cells, l.rooms = l.tracks[:0], l.groups[:0], l.cells[:0], l.rooms[:0]
-	for _, t := range tracks {
-		l.addTrack(t, byTrack[t])
-		if r := t.source.room; !slices.Contains(l.rooms, r) {
-			l.rooms = append(l.rooms, r)
+	l.states, l.groups, l.cells, l.topologies = l.states[:0], l.groups[:0], l.cells[:0], l.topologies[:0]
+	for _, t := range states {
+		l.addState(t, byState[t])
+		if r := t.source.topology; !slices.Contains(l.topologies, r) {
+			l.topologies = append(l.topologies, r)
 		}
 	}
 }
 
-// addTrack sorts the columns of a track by their slots, so that a block is written page by page.
-func (l *layout) addTrack(t *track, columns []uint32) {
+// addState sorts the columns of a series state by their slots, so that a block is written page by page.
+func (l *layout) addState(t *seriesState, columns []uint32) {
 	slices.SortStableFunc(columns, func(a, b uint32) int { return cmp.Compare(l.inputs[a].slot, l.inputs[b].slot) })
 	last := -1
 	for _, column := range columns {
@@ -134,15 +134,15 @@ func (l *layout) addTrack(t *track, columns []uint32) {
 		l.groups[len(l.groups)-1].end = len(l.cells)
 	}
 	first, begin := 0, 0
-	if n := len(l.tracks); n > 0 {
-		begin = l.tracks[n-1].end
+	if n := len(l.states); n > 0 {
+		begin = l.states[n-1].end
 		first = l.groups[begin-1].end
 	}
 	for i := begin; i < len(l.groups); i++ {
 		l.groups[i].join(l.cells[first:l.groups[i].end])
 		first = l.groups[i].end
 	}
-	l.tracks = append(l.tracks, trackRun{track: t, end: len(l.groups)})
+	l.states = append(l.states, stateRun{state: t, end: len(l.groups)})
 }
 
 // join sets what holds for a group's cells where they are adjacent.

@@ -15,7 +15,7 @@ import (
 // output is a canonical series, with what it needs from one slice to the next. A series that another succeeds (a
 // changed interval, the sampler in Storm's place) hands its output on.
 type output struct {
-	*lane
+	*slot
 	users int    // how many inputs write to it, or did and have a place still
 	owner *input // who writes it; the last who did, once that is detached
 
@@ -26,7 +26,7 @@ type output struct {
 	widthMs int64
 }
 
-func newOutput() *output { return &output{lane: new(lane)} }
+func newOutput() *output { return &output{slot: new(slot)} }
 
 // parts are the series that an output is stored as, in the order of its refs.
 func (o *output) parts() []metric.Series {
@@ -71,7 +71,7 @@ func (s *Slicer) announce(o *output) {
 
 // begin prepares an output for a slice: it marks a gap before it and writes its definitions. It returns false where the
 // slice is not newer than what was written.
-func (s *Slicer) begin(o *output, t *track, endMs int64) bool {
+func (s *Slicer) begin(o *output, t *seriesState, endMs int64) bool {
 	if endMs <= o.lastEnd {
 		return false
 	}
@@ -79,8 +79,8 @@ func (s *Slicer) begin(o *output, t *track, endMs int64) bool {
 		s.writeMarker(o, t.endAfter(o.lastEnd))
 	}
 	s.announce(o)
-	if !o.live { // its owner may be of another track, or was looked at already
-		owner := o.owner.track
+	if !o.live { // its owner may be of another series state, or was looked at already
+		owner := o.owner.state
 		owner.dueMs = min(owner.dueMs, endMs+owner.missMs)
 	}
 	o.lastEnd, o.lastMs, o.live = endMs, s.clockMs, true

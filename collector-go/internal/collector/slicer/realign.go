@@ -1,11 +1,11 @@
 package slicer
 
-// realign moves each series whose slice width differs between the snapshot and the present options to the track of its
-// new width. Its open samples move too, or count as late if their new slice is already closed. Without this a changed
-// width would apply only to series that are new.
+// realign moves each series whose slice width differs between the snapshot and the present options to the series state
+// of its new width. Its open samples move too, or count as late if their new slice is already closed. Without this a
+// changed width would apply only to series that are new.
 func (s *Slicer) realign() {
 	for _, src := range s.sources {
-		for _, t := range src.tracks {
+		for _, t := range src.states {
 			for _, in := range t.inputs {
 				if in == nil || in.out.owner != in {
 					continue
@@ -19,22 +19,22 @@ func (s *Slicer) realign() {
 }
 
 func (s *Slicer) move(in *input, widthMs int64) {
-	old := in.track
+	old := in.state
 	interval := intervalIn(widthMs, in.rule.IntervalMs)
 	samples, readings := s.takeOut(old, in.slot)
 	old.leave(in)
 	s.own(in.out, in, widthMs, interval)
-	s.track(old.source, widthMs, interval, old.packMs).enter(in)
+	s.seriesState(old.source, widthMs, interval, old.packMs).enter(in)
 	for _, x := range samples {
 		if b := s.replace(in, x.timeMs); b != nil {
 			x.slot = in.slot
-			s.put(in.track, b, x)
+			s.put(in.state, b, x)
 		}
 	}
 	for _, x := range readings {
 		if b := s.replace(in, x.timeMs); b != nil {
 			x.slot = in.slot
-			in.track.newestMs = max(in.track.newestMs, x.timeMs)
+			in.state.newestMs = max(in.state.newestMs, x.timeMs)
 			b.histograms = append(b.histograms, x)
 		}
 	}
@@ -42,11 +42,11 @@ func (s *Slicer) move(in *input, widthMs int64) {
 
 // replace is place for a sample that was open before.
 func (s *Slicer) replace(in *input, timeMs int64) *bucket {
-	end := in.track.endOf(timeMs)
-	if end <= in.track.closedTo || end <= in.out.lastEnd {
-		s.opened(in.track, -1)
+	end := in.state.endOf(timeMs)
+	if end <= in.state.closedTo || end <= in.out.lastEnd {
+		s.opened(in.state, -1)
 		s.late(in, 1)
 		return nil
 	}
-	return s.bucket(in.track, end)
+	return s.bucket(in.state, end)
 }

@@ -40,22 +40,22 @@ func (b *batch) order() uint64 { return b.sequence<<1 | b.inBlock }
 
 func (b *batch) origin(timeMs int64) origin { return origin{timeMs, b.order(), b.producer.id} }
 
-// wholeSeconds is the interval up to which a series may have two samples of one time: Storm cuts the time of a report
+// fullSecondsMs is the interval up to which a series may have two samples of one time: Storm cuts the time of a report
 // to whole seconds, and of two reports that are nearly a second apart both may come to the same.
-const wholeSeconds = 1000
+const fullSecondsMs = 1000
 
-// mayCoincide reports whether a series of a track may have two samples of one time.
-func (t *track) mayCoincide(timeMs int64) bool {
-	return t.intervalMs <= wholeSeconds && timeMs%1000 == 0
+// mayCoincide reports whether one of the series may have two samples of one time.
+func (t *seriesState) mayCoincide(timeMs int64) bool {
+	return t.intervalMs <= fullSecondsMs && timeMs%1000 == 0
 }
 
 // repeated returns why a sample of a slot is refused beside what is open of its series, or "", and up to where its time
 // had come before. The sample itself is not there yet.
-func (t *track) repeated(slot uint32, o origin) (Reason, int64) {
+func (t *seriesState) repeated(slot uint32, o origin) (Reason, int64) {
 	if o.timeMs > t.newestMs {
 		return "", 0
 	}
-	found := beside{track: t, origin: o}
+	found := beside{state: t, origin: o}
 	endMs := t.endOf(o.timeMs)
 	for i := len(t.open) - 1; i >= 0 && t.open[i].endMs >= endMs; i-- {
 		b, first := t.open[i], 0
@@ -83,7 +83,7 @@ func (t *track) repeated(slot uint32, o origin) (Reason, int64) {
 }
 
 // filledRows are the rows of a slice up to the one of the newest sample.
-func (t *track) filledRows(b *bucket) int {
+func (t *seriesState) filledRows(b *bucket) int {
 	if t.newestMs >= b.endMs {
 		return t.rows
 	}
@@ -92,7 +92,7 @@ func (t *track) filledRows(b *bucket) int {
 
 // beside is what there is beside a sample of its series by its producer.
 type beside struct {
-	track  *track
+	state  *seriesState
 	origin origin
 
 	newer bool // one that was made before it and has a later time
@@ -110,7 +110,7 @@ func (x *beside) look(other origin) {
 		if other.made().before(o.made()) {
 			x.newer, x.reachedMs = true, max(x.reachedMs, other.timeMs)
 		}
-	case x.track.mayCoincide(o.timeMs):
+	case x.state.mayCoincide(o.timeMs):
 	case other.order>>1 == o.order>>1:
 		x.twice = true
 	case other.order < o.order:
@@ -129,7 +129,7 @@ func (x *beside) reason() Reason {
 }
 
 // notOlder are the slots of a page, a bit each, that may have a sample which is not older than a row's.
-func (t *track) notOlder(page int, p *place) uint32 {
+func (t *seriesState) notOlder(page int, p *place) uint32 {
 	if p.timeMs > t.newestMs {
 		return 0
 	}

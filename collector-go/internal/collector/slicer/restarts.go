@@ -50,7 +50,7 @@ type fold struct {
 	gone   func(uint32) bool // whether a producer is not connected
 }
 
-func (s *Slicer) folding(t *track, endMs int64) fold {
+func (s *Slicer) folding(t *seriesState, endMs int64) fold {
 	return fold{byMs: endMs + t.packMs, openMs: s.options.LatenessMs + t.packMs + t.widthMs, gone: s.notConnected}
 }
 

@@ -28,7 +28,7 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	r := reader{Decoder: d, s: s, version: v}
 	r.all()
 	if v >= 7 {
-		r.carried()
+		r.transfers()
 	}
 	if err := d.Done(); err != nil {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
@@ -204,22 +204,22 @@ func (r *reader) source() {
 		r.health(&src.health)
 	}
 	for range r.Count(1) {
-		r.track(src)
+		r.seriesState(src)
 	}
 	src.takenMs = takenMs
 }
 
-func (r *reader) track(src *source) {
-	t := &track{source: src, widthMs: r.Int(), intervalMs: r.Int(), packMs: r.Int(), closedTo: r.Int()}
+func (r *reader) seriesState(src *source) {
+	t := &seriesState{source: src, widthMs: r.Int(), intervalMs: r.Int(), packMs: r.Int(), closedTo: r.Int()}
 	if !r.demand(t.widthMs >= 1 && t.widthMs <= maxGridMs && t.intervalMs >= 1 && t.intervalMs <= t.widthMs &&
 		t.packMs >= 0 && t.packMs <= maxWidthMs && t.closedTo >= 0 && t.closedTo <= 2*maxTimeMs,
 		"a track's times make no sense") {
 		return
 	}
 	closedTo := t.closedTo
-	t = newTrack(src, t.widthMs, t.intervalMs, t.packMs)
+	t = newSeriesState(src, t.widthMs, t.intervalMs, t.packMs)
 	t.closedTo = closedTo
-	src.tracks = append(src.tracks, t)
+	src.states = append(src.states, t)
 	for range r.Count(1) {
 		if !r.Bool() {
 			t.free = append(t.free, uint32(len(t.inputs)))
@@ -233,7 +233,7 @@ func (r *reader) track(src *source) {
 		t.inputs = append(t.inputs, in)
 		t.seat(in)
 	}
-	t.growLanes()
+	t.growSlots()
 	for range r.Count(1) {
 		b := r.bucket(t)
 		if r.Err() != nil {
@@ -247,10 +247,10 @@ func (r *reader) track(src *source) {
 // maxGridMs is the widest that a slice gets: a day's interval on a grid of nearly a day.
 const maxGridMs = 2 * maxWidthMs
 
-func (r *reader) input(t *track) *input {
+func (r *reader) input(t *seriesState) *input {
 	id, attached := r.id(), r.Bool()
 	in := newInput(id, r.Rule())
-	in.track, in.slot = t, uint32(len(t.inputs))
+	in.state, in.slot = t, uint32(len(t.inputs))
 	if r.version >= 2 {
 		in.sinceMs = r.Int()
 	}
@@ -360,7 +360,7 @@ func (r *reader) distribution() distribution {
 // maxSchema is the finest that Prometheus has.
 const maxSchema = 8
 
-func (r *reader) bucket(t *track) *bucket {
+func (r *reader) bucket(t *seriesState) *bucket {
 	b := &bucket{endMs: r.Int()}
 	newest := t.closedTo
 	if n := len(t.open); n > 0 {
@@ -398,7 +398,7 @@ func (r *reader) bucket(t *track) *bucket {
 }
 
 // grid reads the samples that lie on the grid.
-func (r *reader) grid(t *track, b *bucket) bool {
+func (r *reader) grid(t *seriesState, b *bucket) bool {
 	for range r.Count(1) {
 		o := origin{timeMs: b.endMs - r.Int(), order: r.order(), producer: r.by()}
 		t.newestMs = max(t.newestMs, o.timeMs)
@@ -443,7 +443,7 @@ func (r *reader) grid(t *track, b *bucket) bool {
 	return r.Err() == nil
 }
 
-func (r *reader) slot(t *track) uint32 {
+func (r *reader) slot(t *seriesState) uint32 {
 	slot := r.Uint32()
 	r.demand(int(slot) < len(t.inputs) && t.inputs[slot] != nil, "a sample has no series")
 	return slot

@@ -2,10 +2,10 @@ package slicer
 
 import "math/bits"
 
-// An open slice holds the samples of a track's series on a grid: a row for each of the series' intervals, a cell for
-// each slot. The first sample of a cell lies in it, whatever its offset within the row; what comes for a cell that is
-// taken lies beside the grid and is brought into order of time when the slice closes. Where a sample lies changes
-// nothing of what it becomes.
+// An open slice holds the samples of its series on a grid: a row for each of the series' intervals, a
+// cell for each slot. The first sample of a cell lies in it, whatever its offset within the row; what comes for a cell
+// that is taken lies beside the grid and is brought into order of time when the slice closes. Where a sample lies
+// changes nothing of what it becomes.
 
 // strip is what a row holds of pageSlots adjacent slots.
 type strip struct {
@@ -64,7 +64,7 @@ const (
 var pageSizes = [...]int{8, 16, pageSlots}
 
 // pageSize is that of the pages of pageSlots adjacent slots, by its place among pageSizes.
-func (t *track) pageSize(column int) int {
+func (t *seriesState) pageSize(column int) int {
 	switch n := len(t.inputs) - column*pageSlots; {
 	case n <= pageSizes[0]:
 		return 0
@@ -107,13 +107,15 @@ func (b *bucket) origin(o origin) uint32 {
 }
 
 // row is where a time lies in the slice that ends at endMs, to which it must belong.
-func (t *track) row(endMs, timeMs int64) int { return int((timeMs - endMs + t.widthMs - 1) / t.rowMs) }
+func (t *seriesState) row(endMs, timeMs int64) int {
+	return int((timeMs - endMs + t.widthMs - 1) / t.rowMs)
+}
 
 // columns is how many pages a row has.
-func (t *track) columns() int { return (len(t.inputs) + pageSlots - 1) / pageSlots }
+func (t *seriesState) columns() int { return (len(t.inputs) + pageSlots - 1) / pageSlots }
 
 // strip is that of a row, with a page, which is made where it is not there. It is nil where there is no room for it.
-func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
+func (s *Slicer) strip(t *seriesState, b *bucket, column, row int) *strip {
 	at := column*t.rows + row
 	size := t.pageSize(column)
 	if at < len(b.strips) {
@@ -121,7 +123,7 @@ func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 		if len(p.values) >= pageSizes[size] {
 			return p
 		}
-		if p.values != nil { // the track has got more slots since
+		if p.values != nil { // the series state has got more slots since
 			before := p.values
 			p.values = s.scratch.takePage(size)
 			copy(p.values, before)
@@ -133,7 +135,7 @@ func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 	if at >= len(b.strips) {
 		charge += ((column+1)*t.rows - len(b.strips)) * stripBytes / pageBytes
 	}
-	r := t.source.room
+	r := t.source.topology
 	if s.pages+charge > s.options.pages(s.options.MaxOpenSamples) ||
 		r.pages+charge > s.options.pages(s.options.MaxTopologyOpenSamples) {
 		return nil
@@ -153,7 +155,7 @@ func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 func (o *Options) pages(samples int) int { return samples/16 + 64 }
 
 // put keeps a sample in its bucket.
-func (s *Slicer) put(t *track, b *bucket, x sample) {
+func (s *Slicer) put(t *seriesState, b *bucket, x sample) {
 	t.newestMs = max(t.newestMs, x.timeMs)
 	at := x.slot % pageSlots
 	if p := s.strip(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.taken>>at&1 == 0 {
@@ -169,7 +171,7 @@ func (b *bucket) samplesOpen() int { return b.held + len(b.samples) + len(b.hist
 
 // takeCells removes the samples of a slot from the grid and appends them to what is given, in order of their rows. A
 // page that is empty then is given back.
-func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []sample {
+func (s *Slicer) takeCells(t *seriesState, b *bucket, slot uint32, to []sample) []sample {
 	column, at := int(slot/pageSlots), slot%pageSlots
 	for row := range t.rows {
 		i := column*t.rows + row
@@ -190,15 +192,15 @@ func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []samp
 	return to
 }
 
-func (s *Slicer) release(t *track, b *bucket, pages int) {
+func (s *Slicer) release(t *seriesState, b *bucket, pages int) {
 	s.pages -= pages
-	t.source.room.pages -= pages
+	t.source.topology.pages -= pages
 	b.charged -= pages
 }
 
 // discard keeps a bucket whose cells are empty for use again. Its pages are given back so that they are taken again in
 // the order in which ticks come, row by row, in which they mostly lie in memory.
-func (s *Slicer) discard(t *track, b *bucket) {
+func (s *Slicer) discard(t *seriesState, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
 		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {
 			if values := b.strips[at].values; values != nil {

@@ -12,7 +12,7 @@ import (
 func TestWhatEverySliceReadsIsCloseTogether(t *testing.T) {
 	const line = 64
 	assert.Zero(t, unsafe.Sizeof(input{})%line)
-	assert.EqualValues(t, line, unsafe.Sizeof(lane{}))
+	assert.EqualValues(t, line, unsafe.Sizeof(slot{}))
 	assert.LessOrEqual(t, unsafe.Offsetof(input{}.rule), uintptr(line))
 	assert.EqualValues(t, pageBytes, 8*pageSlots+unsafe.Sizeof(origins{}))
 	assert.EqualValues(t, stripBytes, unsafe.Sizeof(strip{}))

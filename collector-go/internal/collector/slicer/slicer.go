@@ -9,12 +9,13 @@
 // takes these steps:
 //
 //   - input.go: the id of the sample names an input, which is a series as it was reported. The input says which rule
-//     applies, and which slot of which track holds the series.
-//   - track.go: a track groups the series of one worker that close together. Its buckets are the open slices.
+//     applies, and which slot of which series state holds the series.
+//   - series_state.go: a series state holds the series of one worker that close together. Its buckets are the open
+//     slices.
 //   - source.go: the source is the worker. End and Tick advance its watermark, and so decide which slices close.
 //   - close.go: closing a bucket folds the samples of each slot in order of time (fold.go, distribution.go).
-//   - lane.go and output.go: an output is a series as the store knows it. A counter goes on across restarts there, and
-//     a lane is the part of the output that every slice needs.
+//   - slot.go and output.go: an output is a series as the store knows it. A counter goes on across restarts there, and
+//     a slot is the part of the output that every slice needs.
 //
 // The result is appended to the columns that Closed returns. The caller hands them to a store and resets them.
 //
@@ -45,18 +46,18 @@ type Slicer struct {
 	clockMs int64 // how long the collector has run, by its ticks; moves only forward
 	tickMs  int64 // the last tick; 0 before the first
 
-	producers  map[uint32]*producer
-	sources    []*source // in the order in which they were first heard of
-	byWorker   map[metric.Worker]*source
-	inputs     inputs
-	layouts    map[uint32]*layout
-	rooms      map[string]*room // what is open of each topology
-	outputs    map[labels.Labels]*output
-	topologies map[string][]*info      // what describes a topology, by its name
-	clocks     map[string]*slice.Clock // by host
-	stepsBack  map[metric.Worker]StepBack
-	nextRef    slice.Ref
-	sweepMs    int64 // the clock's time of the last sweep
+	producers      map[uint32]*producer
+	sources        []*source // in the order in which they were first heard of
+	byWorker       map[metric.Worker]*source
+	inputs         inputs
+	layouts        map[uint32]*layout
+	topologyStates map[string]*topologyState // what is open of each topology
+	outputs        map[labels.Labels]*output
+	topologies     map[string][]*info      // what describes a topology, by its name
+	clocks         map[string]*slice.Clock // by host
+	stepsBack      map[metric.Worker]StepBack
+	nextRef        slice.Ref
+	sweepMs        int64 // the clock's time of the last sweep
 
 	batch   batch
 	open    int // samples in open slices
@@ -83,16 +84,16 @@ func New(o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("slicer options: %w", err)
 	}
 	return &Slicer{
-		options:    o,
-		producers:  make(map[uint32]*producer),
-		byWorker:   make(map[metric.Worker]*source),
-		layouts:    make(map[uint32]*layout),
-		rooms:      make(map[string]*room),
-		outputs:    make(map[labels.Labels]*output),
-		topologies: make(map[string][]*info),
-		clocks:     make(map[string]*slice.Clock),
-		stepsBack:  make(map[metric.Worker]StepBack),
-		counts:     Counts{Refused: make(map[Reason]uint64)},
+		options:        o,
+		producers:      make(map[uint32]*producer),
+		byWorker:       make(map[metric.Worker]*source),
+		layouts:        make(map[uint32]*layout),
+		topologyStates: make(map[string]*topologyState),
+		outputs:        make(map[labels.Labels]*output),
+		topologies:     make(map[string][]*info),
+		clocks:         make(map[string]*slice.Clock),
+		stepsBack:      make(map[metric.Worker]StepBack),
+		counts:         Counts{Refused: make(map[Reason]uint64)},
 	}, nil
 }
 
@@ -102,20 +103,20 @@ func (s *Slicer) Closed() *slice.Columns { return &s.closed }
 // Started records that the collector started: no producer is connected.
 func (s *Slicer) Started() {
 	for _, p := range s.producers {
-		p.connected = p.room != nil
+		p.connected = p.topology != nil
 	}
 }
 
 // Connect records that a producer opened a stream.
 func (s *Slicer) Connect(id uint32) {
-	if p := s.producer(id); p.room == nil {
+	if p := s.producer(id); p.topology == nil {
 		p.connected, p.connectedMs, p.ended = true, s.clockMs, false
 	}
 }
 
 // Disconnect records that a producer's stream ended.
 func (s *Slicer) Disconnect(id uint32) {
-	if p := s.producer(id); p.room == nil {
+	if p := s.producer(id); p.topology == nil {
 		p.connected = false
 	}
 }
@@ -130,7 +131,7 @@ func (s *Slicer) Ended(producer uint32) { s.producer(producer).ended = true }
 // Begin opens a batch; its samples follow in their order, then End.
 func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	p := s.producer(producer)
-	s.switchClocks(p.room)
+	s.switchClocks(p.topology)
 	p.sentMs, p.ended = s.clockMs, false
 	s.batch.number++
 	s.batch.producer, s.batch.sequence, s.batch.receivedMs = p, p.numbers.of(sequence), 0
@@ -159,10 +160,10 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 	default:
 		if b := s.place(in, timeMs); b != nil {
 			o := s.batch.origin(timeMs)
-			s.put(in.track, b, sample{timeMs, value, o.order, in.slot, o.producer})
-			s.opened(in.track, 1)
+			s.put(in.state, b, sample{timeMs, value, o.order, in.slot, o.producer})
+			s.opened(in.state, 1)
 			if in.rule.RestartsName != "" {
-				in.track.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs, s.clockMs)
+				in.state.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs, s.clockMs)
 			}
 		}
 	}
@@ -172,12 +173,12 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 // Even a late sample counts as a sign of life of its worker, which is why touch
 // comes before the checks for repeated and late samples.
 func (s *Slicer) place(in *input, timeMs int64) *bucket {
-	t := in.track
+	t := in.state
 	switch {
 	case timeMs <= 0 || timeMs > maxTimeMs:
 		s.refuse(in, RefusedNonsense)
 		return nil
-	case s.left(t.source.room) <= 0:
+	case s.left(t.source.topology) <= 0:
 		s.refuse(in, RefusedOpenLimit)
 		return nil
 	}
@@ -199,8 +200,8 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 
 // tooLate counts a sample whose slice is closed. Where the clock of its worker was set back, its time had come before.
 func (s *Slicer) tooLate(in *input, timeMs int64) {
-	if timeMs <= in.track.source.againMs {
-		s.refuseAt(in, timeMs, in.track.source.againMs, RefusedRepeated)
+	if timeMs <= in.state.source.againMs {
+		s.refuseAt(in, timeMs, in.state.source.againMs, RefusedRepeated)
 		return
 	}
 	s.late(in, 1)
@@ -209,8 +210,8 @@ func (s *Slicer) tooLate(in *input, timeMs int64) {
 // refuseAt refuses a sample whose time had come before, up to a newer one.
 func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 	if reason == RefusedRepeated {
-		in.track.source.again.note(timeMs, reachedMs)
-		s.noteStepBack(in.track.source.worker, max(reachedMs-timeMs, 1))
+		in.state.source.again.note(timeMs, reachedMs)
+		s.noteStepBack(in.state.source.worker, max(reachedMs-timeMs, 1))
 	}
 	s.refuse(in, reason)
 }
@@ -224,9 +225,9 @@ func (s *Slicer) End() {
 		s.advance(src)
 	}
 	for _, src := range s.batch.touched {
-		s.writeIntervals(src.room)
+		s.writeIntervals(src.topology)
 	}
-	s.switchClocks(s.batch.producer.room)
+	s.switchClocks(s.batch.producer.topology)
 }
 
 // Tick advances the slicer's clock to a time of the collector. Ticks are journal entries, so a replay sees the same
@@ -238,7 +239,7 @@ func (s *Slicer) Tick(nowMs int64) {
 	}
 	s.tickMs = nowMs
 	for _, src := range s.sources {
-		if !src.room.carried.is {
+		if !src.topology.transfer.owned {
 			s.advance(src)
 		}
 	}
@@ -253,7 +254,7 @@ func (s *Slicer) Tick(nowMs int64) {
 func (s *Slicer) CloseAll() {
 	for _, src := range s.sources {
 		var newest int64
-		for _, t := range src.tracks {
+		for _, t := range src.states {
 			if n := len(t.open); n > 0 {
 				s.closeTo(t, t.open[n-1].endMs)
 			}
@@ -268,6 +269,6 @@ func (s *Slicer) CloseAll() {
 
 func (s *Slicer) writeAllIntervals() {
 	for _, src := range s.sources {
-		s.writeIntervals(src.room)
+		s.writeIntervals(src.topology)
 	}
 }

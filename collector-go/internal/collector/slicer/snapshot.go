@@ -24,8 +24,9 @@ func (s *Slicer) Snapshot() []byte {
 	}
 	w := writer{Encoder: metric.NewEncoder(magic, version)}
 	w.all(s, part{clockMs: s.clockMs, tickMs: s.tickMs, sweepMs: s.sweepMs, nextRef: s.nextRef, counts: s.counts,
-		producers: s.producers, sources: s.sources, topologies: s.topologies, clocks: s.clocks, rooms: s.rooms})
-	w.carried(s)
+		producers: s.producers, sources: s.sources, topologies: s.topologies, clocks: s.clocks,
+		topologyStates: s.topologyStates})
+	w.transfers(s)
 	return w.Finish()
 }
 
@@ -38,7 +39,7 @@ type part struct {
 	sources                  []*source
 	topologies               map[string][]*info
 	clocks                   map[string]*slice.Clock
-	rooms                    map[string]*room
+	topologyStates           map[string]*topologyState
 	only                     string // of a topology's refused series; "" for all
 }
 
@@ -56,7 +57,7 @@ func (w writer) all(s *Slicer, x part) {
 	w.topologies(x.topologies, x.sources)
 	w.refused(s, x.only)
 	w.clocks(x.clocks)
-	w.intervals(x.rooms)
+	w.intervals(x.topologyStates)
 }
 
 type writer struct{ *metric.Encoder }
@@ -137,9 +138,9 @@ func (w writer) source(s *Slicer, src *source) {
 	w.infos(src.infos)
 	w.infos(src.ended)
 	w.health(&src.health)
-	w.Uint(uint64(len(src.tracks)))
-	for _, t := range src.tracks {
-		w.track(s, t)
+	w.Uint(uint64(len(src.states)))
+	for _, t := range src.states {
+		w.seriesState(s, t)
 	}
 }
 
@@ -155,7 +156,7 @@ func (w writer) starts(x *starts) {
 	}
 }
 
-func (w writer) track(s *Slicer, t *track) {
+func (w writer) seriesState(s *Slicer, t *seriesState) {
 	w.Int(t.widthMs)
 	w.Int(t.intervalMs)
 	w.Int(t.packMs)
@@ -255,7 +256,7 @@ func (w writer) distribution(d *distribution) {
 	}
 }
 
-func (w writer) bucket(t *track, b *bucket) {
+func (w writer) bucket(t *seriesState, b *bucket) {
 	w.Int(b.endMs)
 	w.grid(t, b)
 	w.Uint(uint64(len(b.samples)))
@@ -280,7 +281,7 @@ func (w writer) bucket(t *track, b *bucket) {
 
 // grid writes the samples that lie on the grid, page by page, each page's places, origins and values apart. Where all
 // have one origin, as mostly, it is written once.
-func (w writer) grid(t *track, b *bucket) {
+func (w writer) grid(t *seriesState, b *bucket) {
 	w.Uint(uint64(len(b.origins)))
 	for _, o := range b.origins {
 		w.Int(b.endMs - o.timeMs)

@@ -157,7 +157,7 @@ func TestGoldenSnapshots(t *testing.T) {
 
 	const file = "testdata/slicer-v8.snapshot"
 	carrying := golden(t, goldenFalls)
-	for name := range carrying.rooms {
+	for name := range carrying.topologyStates {
 		carrying.Acquire(1, name)
 		carrying.Passed(1, 1_000_000)
 	}

@@ -11,17 +11,17 @@ import (
 // samples arrive late does not lose them because another worker is ahead.
 type source struct {
 	// What every batch needs lies together.
-	eventMs int64     // greatest event time heard; never before the first sample
-	heardMs int64     // the slicer's clock when it was last heard
-	closeMs int64     // no slice of it closes before its event time is there; it may be further off
-	takenMs int64     // the slicer's clock when a sample of it was last of use
-	batch   uint64    // the last batch that touched it
-	room    *room     // its topology's
-	carrier *producer // the last of the carriers that was heard; nil where that is not known
-	health  health    // begins with what every batch needs
+	eventMs  int64          // greatest event time heard; never before the first sample
+	heardMs  int64          // the slicer's clock when it was last heard
+	closeMs  int64          // no slice of it closes before its event time is there; it may be further off
+	takenMs  int64          // the slicer's clock when a sample of it was last of use
+	batch    uint64         // the last batch that touched it
+	topology *topologyState // its topology's
+	carrier  *producer      // the last of the carriers that was heard; nil where that is not known
+	health   health         // begins with what every batch needs
 
 	carriers []*producer
-	tracks   []*track
+	states   []*seriesState
 	starts   starts
 	again    stretch
 	againMs  int64 // its clock was set back from there, for longer than slices stay open; 0 where it was not
@@ -36,9 +36,9 @@ const never = math.MinInt64
 type producer struct {
 	id          uint32
 	connected   bool
-	connectedMs int64 // the slicer's clock when it last connected
-	sentMs      int64 // the slicer's clock when it last sent
-	room        *room // of the topology that it carries from collector to collector; nil where it does not
+	connectedMs int64          // the slicer's clock when it last connected
+	sentMs      int64          // the slicer's clock when it last sent
+	topology    *topologyState // of the topology that it carries from collector to collector; nil where it does not
 	numbers     numbers
 	ended       bool // it sent its last batch, in order
 }
@@ -103,7 +103,7 @@ func (s *Slicer) producer(id uint32) *producer {
 func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
-		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs,
+		src = &source{worker: w, topology: s.topologyState(w.Topology), eventMs: never, heardMs: s.clockMs,
 			health: health{aheadMs: never}, starts: starts{latenessMs: s.options.LatenessMs}}
 		s.byWorker[w] = src
 		s.sources = append(s.sources, src)
@@ -156,7 +156,7 @@ func (s *Slicer) setBack(src *source) bool {
 	if uselessMs <= s.options.LatenessMs || src.againMs >= src.eventMs || src.heardMs != s.clockMs {
 		return false
 	}
-	return !slices.ContainsFunc(src.tracks, func(t *track) bool {
+	return !slices.ContainsFunc(src.states, func(t *seriesState) bool {
 		return uselessMs <= s.options.LatenessMs+t.packMs+2*t.widthMs
 	})
 }
@@ -189,7 +189,7 @@ func (s *Slicer) advance(src *source) {
 		awayMs = s.clockMs - src.heardMs
 	}
 	closed := false
-	for _, t := range src.tracks {
+	for _, t := range src.states {
 		passed := src.eventMs
 		if silentMs >= s.options.LatenessMs+2*t.intervalMs {
 			passed = max(passed, src.eventMs+silentMs)
@@ -209,7 +209,7 @@ func (s *Slicer) advance(src *source) {
 	}
 	if closed {
 		src.closeMs = math.MaxInt64
-		for _, t := range src.tracks {
+		for _, t := range src.states {
 			src.closeMs = min(src.closeMs, t.endAfter(t.closedTo)+s.options.LatenessMs+t.packMs+1)
 		}
 	}
@@ -230,10 +230,10 @@ func (src *source) silentMs() int64 {
 	return longest
 }
 
-// finest is the track with the narrowest slices, the first of several that have series.
-func (src *source) finest() *track {
-	var finest *track
-	for _, t := range src.tracks {
+// finest is the series state with the narrowest slices, the first of several that have series.
+func (src *source) finest() *seriesState {
+	var finest *seriesState
+	for _, t := range src.states {
 		if len(t.free) == len(t.inputs) {
 			continue
 		}

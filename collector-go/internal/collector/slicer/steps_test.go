@@ -100,7 +100,7 @@ type steppingWorld struct {
 	heardMs  int64
 	sent     int
 	ahead    bool      // the door has refused some
-	behind   int       // reports, of one consumer, that are not newer by the clock than an earlier one
+	notNewer int       // reports, of one consumer, that are not newer by the clock than an earlier one
 	lives    []float64 // what each process has reported last
 	deltas   float64   // reported
 	arriving [][]stepReport
@@ -337,7 +337,7 @@ func (w *steppingWorld) deliver(t *testing.T, at int64) {
 				case x.id != stepTotal:
 				case w.newestMs >= x.timeMs, w.heardMs-DefaultOptions().LatenessMs >= x.timeMs:
 					if w.newestMs >= x.timeMs {
-						w.behind++
+						w.notNewer++
 					}
 					w.closedMs = w.heardMs + 2*max(DefaultOptions().WidthMs, w.everyMs) // the slice may be closed there
 				case x.timeMs > w.closedMs: // in time, whatever else came
@@ -395,8 +395,8 @@ func (w *steppingWorld) checkEnd(t *testing.T) {
 	}
 	require.EqualValues(t, w.sent, w.counts.InSlices+w.counts.Late+refused)
 	inOrder := w.consumers == 1
-	if inOrder && w.everyMs > wholeSeconds && !w.ahead {
-		require.GreaterOrEqual(t, int(w.counts.Refused[RefusedRepeated]), 5*w.behind)
+	if inOrder && w.everyMs > fullSecondsMs && !w.ahead {
+		require.GreaterOrEqual(t, int(w.counts.Refused[RefusedRepeated]), 5*w.notNewer)
 	}
 	if len(w.restarts) == 0 && !w.ahead {
 		require.GreaterOrEqual(t, w.totals["m0"], w.newest, "the process went on, and it has reported as much")

@@ -15,10 +15,10 @@ func (s *Slicer) sweep() {
 	s.sweepTransferred()
 	awaited := s.awaited()
 	for _, src := range s.sources {
-		for _, t := range src.tracks {
-			s.sweepTrack(t, awaited)
+		for _, t := range src.states {
+			s.sweepState(t, awaited)
 		}
-		src.tracks = slices.DeleteFunc(src.tracks, func(t *track) bool { return len(t.free) == len(t.inputs) })
+		src.states = slices.DeleteFunc(src.states, func(t *seriesState) bool { return len(t.free) == len(t.inputs) })
 	}
 	s.sources = slices.DeleteFunc(s.sources, s.gone)
 	// What was refused for want of room may be defined again, now that there may be some; so may what its worker is no
@@ -34,10 +34,10 @@ func (s *Slicer) sweep() {
 			s.describeTopology(name, nil)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
-		r := s.rooms[name]
-		if r.open == 0 && !slices.ContainsFunc(s.sources, func(src *source) bool { return src.room == r }) {
-			delete(s.rooms, name)
+	for _, name := range slices.Sorted(maps.Keys(s.topologyStates)) {
+		r := s.topologyStates[name]
+		if r.open == 0 && !slices.ContainsFunc(s.sources, func(src *source) bool { return src.topology == r }) {
+			delete(s.topologyStates, name)
 		}
 		s.sweepIntervals(r)
 	}
@@ -51,10 +51,10 @@ func (s *Slicer) sweep() {
 }
 
 // sweepIntervals drops those of metrics that no worker of a topology is known to have any more.
-func (s *Slicer) sweepIntervals(r *room) {
+func (s *Slicer) sweepIntervals(r *topologyState) {
 	known := map[string]bool{}
 	for _, src := range s.sources {
-		if src.room == r {
+		if src.topology == r {
 			for _, m := range src.health.metrics {
 				known[m.name] = true
 			}
@@ -76,7 +76,7 @@ func (s *Slicer) sweepIntervals(r *room) {
 func (s *Slicer) awaited() map[*output]bool {
 	all := make(map[*output]bool)
 	for _, src := range s.sources {
-		for _, t := range src.tracks {
+		for _, t := range src.states {
 			if !slices.ContainsFunc(t.inputs, func(in *input) bool { return in != nil && in.out.owner != in }) {
 				continue
 			}
@@ -90,14 +90,14 @@ func (s *Slicer) awaited() map[*output]bool {
 	return all
 }
 
-func (s *Slicer) sweepTrack(t *track, awaited map[*output]bool) {
+func (s *Slicer) sweepState(t *seriesState, awaited map[*output]bool) {
 	used := t.usedSlots()
 	for slot, in := range t.inputs {
 		if in == nil || used[uint32(slot)] {
 			continue
 		}
 		owns := in.out.owner == in
-		if owns && (in.out.live || awaited[in.out] || s.timeOf(t.source.room)-in.out.lastMs <= s.options.KeepMs) {
+		if owns && (in.out.live || awaited[in.out] || s.timeOf(t.source.topology)-in.out.lastMs <= s.options.KeepMs) {
 			continue
 		}
 		t.leave(in)
@@ -112,7 +112,7 @@ func (s *Slicer) sweepTrack(t *track, awaited map[*output]bool) {
 }
 
 // usedSlots are those of which there are open samples.
-func (t *track) usedSlots() map[uint32]bool {
+func (t *seriesState) usedSlots() map[uint32]bool {
 	used := make(map[uint32]bool)
 	for _, b := range t.open {
 		for i := range b.strips {
@@ -133,9 +133,9 @@ func (t *track) usedSlots() map[uint32]bool {
 
 // gone reports whether nothing is known of a source but its name, and forgets it then.
 //
-// A source without tracks has been silent for so long that it writes no info any more.
+// A source without series states has been silent for so long that it writes no info any more.
 func (s *Slicer) gone(src *source) bool {
-	if len(src.tracks) > 0 || s.timeOf(src.room)-src.heardMs <= s.options.KeepMs {
+	if len(src.states) > 0 || s.timeOf(src.topology)-src.heardMs <= s.options.KeepMs {
 		return false
 	}
 	delete(s.byWorker, src.worker)

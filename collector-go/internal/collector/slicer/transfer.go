@@ -15,9 +15,9 @@ import (
 // collectors must make the same slices from the same batches. Therefore the clock of such a topology advances with its
 // batches alone, by the time at which they were sent. The sender counts as connected while it is away.
 
-// carried is the part of a topology's state that concerns such a move.
-type carried struct {
-	is      bool
+// transfer is the part of a topology's state that concerns such a move.
+type transfer struct {
+	owned   bool
 	clockMs int64 // as Slicer.clockMs, by its sender's batches
 	tickMs  int64 // when the newest was sent; 0 before the first
 	leftMs  int64 // the slicer's clock at its newest batch
@@ -26,17 +26,17 @@ type carried struct {
 
 // switchClocks exchanges the slicer's clock with the clock of a topology that moves. Begin and End both call it, so the
 // topology's clock is in force while its batch is added, and the slicer's clock is back afterwards.
-func (s *Slicer) switchClocks(r *room) {
+func (s *Slicer) switchClocks(r *topologyState) {
 	if r != nil {
-		s.clockMs, r.carried.clockMs = r.carried.clockMs, s.clockMs
-		s.tickMs, r.carried.tickMs = r.carried.tickMs, s.tickMs
+		s.clockMs, r.transfer.clockMs = r.transfer.clockMs, s.clockMs
+		s.tickMs, r.transfer.tickMs = r.transfer.tickMs, s.tickMs
 	}
 }
 
-// timeOf is the clock by which a room's times are.
-func (s *Slicer) timeOf(r *room) int64 {
-	if r.carried.is {
-		return r.carried.clockMs
+// timeOf is the clock by which a topology's times are.
+func (s *Slicer) timeOf(r *topologyState) int64 {
+	if r.transfer.owned {
+		return r.transfer.clockMs
 	}
 	return s.clockMs
 }
@@ -44,43 +44,43 @@ func (s *Slicer) timeOf(r *room) int64 {
 // Acquire makes a producer the owner of a topology's state: the topology can move with the producer from now on, and
 // its clock no longer follows Tick. A topology has one owner; an earlier one loses it.
 func (s *Slicer) Acquire(producer uint32, topology string) {
-	p, r := s.producer(producer), s.room(topology)
+	p, r := s.producer(producer), s.topologyState(topology)
 	for _, other := range s.producers {
-		if other.room == r {
-			other.room = nil
+		if other.topology == r {
+			other.topology = nil
 		}
 	}
-	if !r.carried.is {
-		r.carried = carried{is: true, clockMs: s.clockMs, leftMs: s.clockMs}
+	if !r.transfer.owned {
+		r.transfer = transfer{owned: true, clockMs: s.clockMs, leftMs: s.clockMs}
 	}
-	p.connected, p.connectedMs, p.room = true, r.carried.clockMs, r
+	p.connected, p.connectedMs, p.topology = true, r.transfer.clockMs, r
 }
 
 // Release releases a topology whose sender closed and takes it nowhere: Tick moves its clock again.
 func (s *Slicer) Release(producer uint32) {
 	p := s.producer(producer)
-	if p.room == nil {
+	if p.topology == nil {
 		return
 	}
-	lagMs := s.clockMs - p.room.carried.clockMs
+	lagMs := s.clockMs - p.topology.transfer.clockMs
 	p.sentMs, p.connectedMs = p.sentMs+lagMs, p.connectedMs+lagMs
 	for _, src := range s.sources {
-		if src.room == p.room {
+		if src.topology == p.topology {
 			src.heardMs += lagMs
 			src.takenMs += lagMs
 		}
 	}
-	p.room.carried, p.room = carried{}, nil
+	p.topology.transfer, p.topology = transfer{}, nil
 }
 
 // ReleaseOf releases a topology, whichever producer owns it. It does nothing if none does.
 func (s *Slicer) ReleaseOf(topology string) {
-	r := s.rooms[topology]
-	if r == nil || !r.carried.is {
+	r := s.topologyStates[topology]
+	if r == nil || !r.transfer.owned {
 		return
 	}
 	for id, p := range s.producers {
-		if p.room == r {
+		if p.topology == r {
 			s.Release(id)
 			return
 		}
@@ -89,8 +89,8 @@ func (s *Slicer) ReleaseOf(topology string) {
 
 // Owner is the topology that a producer carries, "" where it carries none.
 func (s *Slicer) Owner(producer uint32) string {
-	if p := s.producers[producer]; p != nil && p.room != nil {
-		return p.room.topology
+	if p := s.producers[producer]; p != nil && p.topology != nil {
+		return p.topology.name
 	}
 	return ""
 }
@@ -98,18 +98,18 @@ func (s *Slicer) Owner(producer uint32) string {
 // Passed is Tick for the topology that a producer carries: it sent a batch, for the first time, at that time, by its
 // own clock, which may step in either direction.
 func (s *Slicer) Passed(producer uint32, sentMs int64) {
-	r := s.producer(producer).room
-	if r == nil || sentMs <= 0 || sentMs/1000 == r.carried.tickMs/1000 {
+	r := s.producer(producer).topology
+	if r == nil || sentMs <= 0 || sentMs/1000 == r.transfer.tickMs/1000 {
 		return
 	}
-	r.carried.leftMs = s.clockMs
+	r.transfer.leftMs = s.clockMs
 	s.switchClocks(r)
 	if s.tickMs != 0 {
 		s.clockMs += min(max(sentMs-s.tickMs, 0), s.options.MaxTickStepMs)
 	}
 	s.tickMs = sentMs
 	for _, src := range s.sources {
-		if src.room == r {
+		if src.topology == r {
 			s.advance(src)
 		}
 	}
@@ -122,16 +122,16 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: SnapshotOf while closed slices wait to be handed on")
 	}
-	r := s.room(topology)
-	x := part{clockMs: s.timeOf(r), tickMs: r.carried.tickMs, producers: map[uint32]*producer{},
-		topologies: map[string][]*info{}, rooms: map[string]*room{topology: r}, only: topology}
+	r := s.topologyState(topology)
+	x := part{clockMs: s.timeOf(r), tickMs: r.transfer.tickMs, producers: map[uint32]*producer{},
+		topologies: map[string][]*info{}, topologyStates: map[string]*topologyState{topology: r}, only: topology}
 	for id, p := range s.producers {
-		if p.room == r {
+		if p.topology == r {
 			x.producers[id] = p
 		}
 	}
 	for _, src := range s.sources {
-		if src.room == r {
+		if src.topology == r {
 			x.sources = append(x.sources, src)
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	were = s.DropTopology(a.Topology)
 	s.inputs.takeAll(&from.inputs)
 	maps.Copy(s.outputs, from.outputs)
-	maps.Copy(s.rooms, from.rooms)
+	maps.Copy(s.topologyStates, from.topologyStates)
 	maps.Copy(s.topologies, from.topologies)
 	maps.Copy(s.producers, from.producers)
 	for _, src := range from.sources {
@@ -171,9 +171,9 @@ func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	}
 	s.open += from.open
 	s.pages += from.pages
-	r, p := s.room(a.Topology), s.producer(a.Producer)
-	r.carried = carried{true, from.clockMs, from.tickMs, s.clockMs, a.AtMs}
-	p.connected, p.room = true, r
+	r, p := s.topologyState(a.Topology), s.producer(a.Producer)
+	r.transfer = transfer{true, from.clockMs, from.tickMs, s.clockMs, a.AtMs}
+	p.connected, p.topology = true, r
 	return from.open, were, nil
 }
 
@@ -198,7 +198,7 @@ func restoreOf(a Imported, o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("take up a topology: its format is version %d, this program knows %d", v, version)
 	}
 	r := reader{Decoder: d, s: s, version: v, here: &here{series: a.Series, producer: a.Producer}}
-	s.room(a.Topology) // whether there is a worker or not
+	s.topologyState(a.Topology) // whether there is a worker or not
 	r.all()
 	r.demand(s.only(a.Topology), "it names another topology")
 	if err := d.Done(); err != nil {
@@ -229,7 +229,7 @@ func (s *Slicer) only(topology string) bool {
 				return false
 			}
 		}
-		for _, t := range src.tracks {
+		for _, t := range src.states {
 			for _, in := range t.inputs {
 				if in != nil && in.rule.Worker != src.worker {
 					return false
@@ -242,21 +242,21 @@ func (s *Slicer) only(topology string) bool {
 			return false
 		}
 	}
-	return len(s.rooms) <= 1
+	return len(s.topologyStates) <= 1
 }
 
 // DropTopology forgets a topology, and returns how many open samples go with it. Its layouts stay.
 func (s *Slicer) DropTopology(topology string) (open int) {
-	r := s.rooms[topology]
+	r := s.topologyStates[topology]
 	if r == nil {
 		return 0
 	}
 	open = r.open
 	for _, src := range s.sources {
-		if src.room != r {
+		if src.topology != r {
 			continue
 		}
-		for _, t := range src.tracks {
+		for _, t := range src.states {
 			for _, b := range t.open {
 				s.discard(t, b)
 			}
@@ -264,7 +264,7 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 		s.retireSource(src)
 		delete(s.byWorker, src.worker)
 	}
-	s.sources = slices.DeleteFunc(s.sources, func(src *source) bool { return src.room == r })
+	s.sources = slices.DeleteFunc(s.sources, func(src *source) bool { return src.topology == r })
 	s.open -= open
 	s.inputs.prune(func(in *input) bool { return in.rule.Worker.Topology == topology })
 	maps.DeleteFunc(s.outputs, func(_ labels.Labels, out *output) bool {
@@ -284,41 +284,41 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 		}
 	}
 	for _, p := range s.producers {
-		if p.room == r {
-			p.room = nil
+		if p.topology == r {
+			p.topology = nil
 		}
 	}
-	delete(s.rooms, topology)
+	delete(s.topologyStates, topology)
 	return open
 }
 
 // sweepTransferred forgets topologies that were carried away.
 func (s *Slicer) sweepTransferred() {
-	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
-		r := s.rooms[name]
-		if r.carried.is && s.clockMs-r.carried.leftMs > s.options.KeepMs {
+	for _, name := range slices.Sorted(maps.Keys(s.topologyStates)) {
+		r := s.topologyStates[name]
+		if r.transfer.owned && s.clockMs-r.transfer.leftMs > s.options.KeepMs {
 			s.DropTopology(name)
 		}
 	}
 }
 
-// carried writes which topologies are, and by whom.
-func (w writer) carried(s *Slicer) {
+// transfers writes which topologies have an owner, and who it is.
+func (w writer) transfers(s *Slicer) {
 	var by []uint32
 	for _, id := range slices.Sorted(maps.Keys(s.producers)) {
-		if s.producers[id].room != nil {
+		if s.producers[id].topology != nil {
 			by = append(by, id)
 		}
 	}
-	var rooms []string
-	for _, name := range slices.Sorted(maps.Keys(s.rooms)) {
-		if s.rooms[name].carried.is {
-			rooms = append(rooms, name)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(s.topologyStates)) {
+		if s.topologyStates[name].transfer.owned {
+			names = append(names, name)
 		}
 	}
-	w.Uint(uint64(len(rooms)))
-	for _, name := range rooms {
-		c := &s.rooms[name].carried
+	w.Uint(uint64(len(names)))
+	for _, name := range names {
+		c := &s.topologyStates[name].transfer
 		w.String(name)
 		for _, ms := range []int64{c.clockMs, c.tickMs, c.leftMs, c.quietMs} {
 			w.Int(ms)
@@ -327,19 +327,20 @@ func (w writer) carried(s *Slicer) {
 	w.Uint(uint64(len(by)))
 	for _, id := range by {
 		w.Uint(uint64(id))
-		w.String(s.producers[id].room.topology)
+		w.String(s.producers[id].topology.name)
 	}
 }
 
-func (r *reader) carried() {
+func (r *reader) transfers() {
 	for range r.Count(1) {
-		r.s.room(r.String()).carried = carried{true, r.Int(), r.Int(), r.Int(), r.Int()}
+		r.s.topologyState(r.String()).transfer = transfer{true, r.Int(), r.Int(), r.Int(), r.Int()}
 	}
 	for range r.Count(1) {
 		id, name := r.Uint32(), r.String()
-		if !r.demand(r.s.rooms[name] != nil && r.s.rooms[name].carried.is, "a topology is carried by nobody") {
+		state := r.s.topologyStates[name]
+		if !r.demand(state != nil && state.transfer.owned, "a topology is carried by nobody") {
 			return
 		}
-		r.s.producer(id).room = r.s.rooms[name]
+		r.s.producer(id).topology = state
 	}
 }

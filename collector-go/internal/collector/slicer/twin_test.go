@@ -49,15 +49,15 @@ func newTwin(w *world, o Options) *twin {
 				cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.index, b.index))
 		})
 		rule := w.rules[id]
-		_, width, key := tw.track(&rule)
-		behind := (tw.eventMs[rule.Worker] - o.LatenessMs - rule.PackSpanMs - 1) / width * width
+		_, width, key := tw.touch(&rule)
+		passed := (tw.eventMs[rule.Worker] - o.LatenessMs - rule.PackSpanMs - 1) / width * width
 		newest := (samples[len(samples)-1].timeMs + width - 1) / width * width
-		tw.closedTo[key] = max(tw.closedTo[key], behind, newest)
+		tw.closedTo[key] = max(tw.closedTo[key], passed, newest)
 	}
 	return tw
 }
 
-func (tw *twin) track(rule *metric.Rule) (missMs, widthMs int64, key string) {
+func (tw *twin) touch(rule *metric.Rule) (missMs, widthMs int64, key string) {
 	widthMs = max(tw.options.WidthMs, rule.IntervalMs)
 	missMs = max(widthMs, 2*rule.IntervalMs)
 	return missMs, widthMs, fmt.Sprint(rule.Worker, widthMs, rule.IntervalMs, rule.PackSpanMs)
@@ -72,7 +72,7 @@ func (tw *twin) run() stored {
 }
 
 func (tw *twin) series(rule *metric.Rule, samples []ordered) {
-	miss, width, key := tw.track(rule)
+	miss, width, key := tw.touch(rule)
 	names := []string{rule.Series.Name()}
 	if rule.MinName != "" && rule.IntervalMs < width {
 		names = append(names, rule.MinName, rule.MaxName)
@@ -231,7 +231,7 @@ func (tw *twin) fell(rule *metric.Rule, f *fall, x ordered, endMs int64) (restar
 }
 
 func (tw *twin) openMs(rule *metric.Rule) int64 {
-	_, width, _ := tw.track(rule)
+	_, width, _ := tw.touch(rule)
 	return tw.options.LatenessMs + rule.PackSpanMs + width
 }
 
@@ -327,7 +327,7 @@ func requireNoFalls(t require.TestingT, c *slice.Columns) {
 }
 
 // Later than the lateness is late: counted, and the books balance.
-func TestBooksBalance(t *testing.T) {
+func TestTheAccountingBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		s, err := New(DefaultOptions())

@@ -91,7 +91,7 @@ func wholeBlocks(c *collection.Collection) []document.Block {
 		document.Number("Clock skew", "s", func(w worker) string { return secondsOf(w.SkewSeconds) }),
 		document.Number("Restarts", "", func(w worker) string { return samples(w.Restarts) }),
 	))}
-	missing := slices.DeleteFunc(metricsOf(c), func(m workerMetric) bool { return m.Whole() && !m.Silent })
+	missing := slices.DeleteFunc(metricsOf(c), func(m workerMetric) bool { return m.IsComplete() && !m.Silent })
 	if len(missing) == 0 {
 		return blocks
 	}

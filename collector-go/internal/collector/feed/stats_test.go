@@ -15,7 +15,7 @@ func drop(reason bulletmetricsv1.DropReason, total uint64) *bulletmetricsv1.Drop
 }
 
 func TestDropsOfASenderAreCumulativeAndThoseOfSendersAdd(t *testing.T) {
-	l := newLedger()
+	l := newStats()
 	full := bulletmetricsv1.DropReason_DROP_REASON_QUEUE_FULL
 	l.dropped(journal.Epoch{1}, "t", drop(full, 5))
 	l.dropped(journal.Epoch{1}, "t", drop(full, 5)) // said again
@@ -26,20 +26,20 @@ func TestDropsOfASenderAreCumulativeAndThoseOfSendersAdd(t *testing.T) {
 	assert.Equal(t, map[dropKey]uint64{{"t", "queue_full"}: 17, {"t", "unspecified"}: 1}, l.drops)
 }
 
-func TestTheLedgerSurvivesACheckpoint(t *testing.T) {
-	l := newLedger()
+func TestStatsSurviveACheckpoint(t *testing.T) {
+	l := newStats()
 	l.read, l.badHistograms = 1_000_000, 3
 	for i := range 5 {
 		l.dropped(journal.Epoch{byte(i)}, "topology", drop(bulletmetricsv1.DropReason_DROP_REASON_EXPIRED, uint64(i)))
 	}
-	restored, err := restoreLedger(l.snapshot())
+	restored, err := restoreStats(l.snapshot())
 	require.NoError(t, err)
 	assert.Equal(t, l, restored)
 	assert.Equal(t, l.snapshot(), restored.snapshot())
 }
 
 func TestSendersAreBounded(t *testing.T) {
-	l := newLedger()
+	l := newStats()
 	for i := range maxSenders + 100 {
 		l.dropped(journal.Epoch{byte(i), byte(i >> 8)}, "t", drop(bulletmetricsv1.DropReason_DROP_REASON_CLOSED, 1))
 	}
@@ -47,14 +47,14 @@ func TestSendersAreBounded(t *testing.T) {
 	assert.Equal(t, uint64(maxSenders+100), l.drops[dropKey{"t", "closed"}])
 }
 
-func FuzzRestoreLedger(f *testing.F) {
-	l := newLedger()
+func FuzzRestoreStats(f *testing.F) {
+	l := newStats()
 	l.dropped(journal.Epoch{1}, "t", drop(bulletmetricsv1.DropReason_DROP_REASON_EXPIRED, 2))
 	f.Add(l.snapshot())
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if restored, err := restoreLedger(data); err == nil {
-			again, err := restoreLedger(restored.snapshot())
+		if restored, err := restoreStats(data); err == nil {
+			again, err := restoreStats(restored.snapshot())
 			require.NoError(t, err)
 			require.Equal(t, restored.snapshot(), again.snapshot())
 		}

@@ -8,11 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// room is the state that all workers of one topology share: how much memory its open samples use, its descriptions, and
-// how often its metrics are reported. Open samples are counted per topology so that one topology with a flood of
-// samples cannot use up MaxOpenSamples and make the slicer refuse samples of the others (see left).
-type room struct {
-	topology string
+// topologyState is the state that all workers of one topology share: how much memory its open samples use, its
+// descriptions, and how often its metrics are reported. Open samples are counted per topology so that one topology
+// with a flood of samples cannot use up MaxOpenSamples and make the slicer refuse samples of the others (see left).
+type topologyState struct {
+	name string
 
 	open  int // samples
 	pages int
@@ -22,7 +22,7 @@ type room struct {
 	writtenMs int64       // end of the newest period that a worker of it has written
 	dueMs     int64       // when the first of the intervals is to be written
 
-	carried carried
+	transfer transfer
 }
 
 // interval states how often a topology's metric is reported: by the series of it that was defined last.
@@ -32,7 +32,7 @@ type interval struct {
 	healthSeries
 }
 
-func (r *room) reports(name string, everyMs int64) {
+func (r *topologyState) reports(name string, everyMs int64) {
 	at, found := slices.BinarySearchFunc(r.intervals, name, func(i *interval, name string) int {
 		return cmp.Compare(i.metric, name)
 	})
@@ -46,7 +46,7 @@ func (r *room) reports(name string, everyMs int64) {
 
 // writeIntervals writes the intervals that changed, and each of them each hour. It comes behind what workers write, so
 // that their order does not matter.
-func (s *Slicer) writeIntervals(r *room) {
+func (s *Slicer) writeIntervals(r *topologyState) {
 	if r.writtenMs == 0 || r.writtenMs < r.dueMs {
 		return
 	}
@@ -56,7 +56,7 @@ func (s *Slicer) writeIntervals(r *room) {
 		hour := func(ms int64) int64 { return (ms + turn) / refreshMs }
 		v := float64(i.intervalMs) / 1000
 		if r.writtenMs > i.lastEnd && (v != i.value || hour(r.writtenMs) > hour(i.lastEnd)) {
-			s.writeValue(&i.healthSeries, about{topology: r.topology, name: s.options.Health.Names.Interval,
+			s.writeValue(&i.healthSeries, about{topology: r.name, name: s.options.Health.Names.Interval,
 				metric: i.metric, kind: metric.KindGauge}, r.writtenMs, v)
 		}
 		if v != i.value { // it is too early: there is a value at that time
@@ -66,30 +66,30 @@ func (s *Slicer) writeIntervals(r *room) {
 	}
 }
 
-func (s *Slicer) room(topology string) *room {
-	r := s.rooms[topology]
+func (s *Slicer) topologyState(topology string) *topologyState {
+	r := s.topologyStates[topology]
 	if r == nil {
-		r = &room{topology: topology, infos: s.topologies[topology]}
-		s.rooms[topology] = r
+		r = &topologyState{name: topology, infos: s.topologies[topology]}
+		s.topologyStates[topology] = r
 	}
 	return r
 }
 
-// opened counts samples of a track that are open from now on, or, below 0, no longer.
-func (s *Slicer) opened(t *track, samples int) {
+// opened counts samples of a series state that are open from now on, or, below 0, no longer.
+func (s *Slicer) opened(t *seriesState, samples int) {
 	s.open += samples
-	t.source.room.open += samples
+	t.source.topology.open += samples
 	if samples > 0 {
 		t.source.takenMs = s.clockMs
 	}
 }
 
-// shareOfRoom bounds the open samples of a topology to this many times the samples that are still free. A topology that
+// shareOfFree bounds the open samples of a topology to this many times the samples that are still free. A topology that
 // is alone can therefore use two thirds of MaxOpenSamples. The rest stays free for a topology that joins later.
-const shareOfRoom = 2
+const shareOfFree = 2
 
 // left is how many more samples of a topology may be open.
-func (s *Slicer) left(r *room) int {
+func (s *Slicer) left(r *topologyState) int {
 	free := s.options.MaxOpenSamples - s.open
-	return min((shareOfRoom*free-r.open+shareOfRoom)/(1+shareOfRoom), s.options.MaxTopologyOpenSamples-r.open)
+	return min((shareOfFree*free-r.open+shareOfFree)/(1+shareOfFree), s.options.MaxTopologyOpenSamples-r.open)
 }

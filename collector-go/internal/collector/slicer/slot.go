@@ -6,12 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// lane is what every slice needs of a series. The lanes of a track lie together in the order of their slots, so that
-// closing a slice reads them one behind the other, and looks at inputs and outputs only where something is out of the
-// ordinary.
+// slot is what every slice needs of a series. The slots of a series state lie together in the order of their slots, so
+// that closing a slice reads them one behind the other, and looks at inputs and outputs only where something is out of
+// the ordinary.
 //
 // It is a part of the output, and lies in the slot of the input that owns that. What it has of the input is a copy.
-type lane struct {
+type slot struct {
 	lastEnd int64 // its newest slice; nothing at or before it is written again
 	lastMs  int64 // the slicer's clock when that was written
 	heardMs int64 // event time of its newest sample in a slice; 0 before the first
@@ -30,8 +30,8 @@ type lane struct {
 	plain     bool // the input is a gauge in canonical units
 }
 
-// tune copies what a lane has of its owner.
-func (x *lane) tune(in *input) {
+// tune copies what a slot has of its owner.
+func (x *slot) tune(in *input) {
 	x.sinceMs, x.limitMs, x.flow = in.sinceMs, math.MaxUint32, nil
 	if in.health != nil {
 		x.flow = in.health.flow
@@ -42,41 +42,41 @@ func (x *lane) tune(in *input) {
 	x.plain = in.folding == foldGauge && in.perUnit == 1
 }
 
-// seat gives an input that is in its slot the lane there, and brings what its output has had elsewhere, if it owns
+// seat gives an input that is in its slot the slot there, and brings what its output has had elsewhere, if it owns
 // that.
-func (t *track) seat(in *input) {
-	t.growLanes()
+func (t *seriesState) seat(in *input) {
+	t.growSlots()
 	if in.out.owner != in {
-		t.lanes[in.slot].seated = false
+		t.slots[in.slot].seated = false
 		return
 	}
-	here := &t.lanes[in.slot]
-	in.out.lane.seated = false
-	*here = *in.out.lane
+	here := &t.slots[in.slot]
+	in.out.slot.seated = false
+	*here = *in.out.slot
 	here.seated = true
 	here.tune(in)
-	in.out.lane = here
+	in.out.slot = here
 }
 
-// growLanes makes a lane for each slot. Where they have to move, the outputs are to know.
-func (t *track) growLanes() {
-	if len(t.inputs) <= cap(t.lanes) {
-		t.lanes = t.lanes[:max(len(t.lanes), len(t.inputs))]
+// growSlots makes a slot for each slot. Where they have to move, the outputs are to know.
+func (t *seriesState) growSlots() {
+	if len(t.inputs) <= cap(t.slots) {
+		t.slots = t.slots[:max(len(t.slots), len(t.inputs))]
 		return
 	}
-	before := t.lanes
-	t.lanes = make([]lane, len(t.inputs), max(len(t.inputs), 2*len(before)))
-	copy(t.lanes, before)
+	before := t.slots
+	t.slots = make([]slot, len(t.inputs), max(len(t.inputs), 2*len(before)))
+	copy(t.slots, before)
 	for slot := range before {
-		if in := t.inputs[slot]; in != nil && in.out.lane == &before[slot] {
-			in.out.lane = &t.lanes[slot]
+		if in := t.inputs[slot]; in != nil && in.out.slot == &before[slot] {
+			in.out.slot = &t.slots[slot]
 		}
 	}
 }
 
 // inOrder reports whether a slice with such samples is one that follows the one before, and nothing is missing between
 // the two, for a gauge of which nothing is to be said but its values.
-func (x *lane) inOrder(t *track, endMs int64, c *column) bool {
+func (x *slot) inOrder(t *seriesState, endMs int64, c *column) bool {
 	if !x.plain || !x.seated || !x.announced || endMs <= x.lastEnd || x.live && x.lastEnd+t.missMs <= endMs-t.widthMs {
 		return false
 	}
@@ -91,7 +91,7 @@ func (x *lane) inOrder(t *track, endMs int64, c *column) bool {
 }
 
 // follow notes the samples of a slice that is in order: what begin and cameTogether do.
-func (x *lane) follow(clockMs, endMs int64, c *column) {
+func (x *slot) follow(clockMs, endMs int64, c *column) {
 	x.lastEnd, x.lastMs, x.live = endMs, clockMs, true
 	f := x.flow
 	if f == nil {

@@ -2,17 +2,18 @@ package feed
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 
-// Books is the accounting of a feed: it says what became of each sample that the feed read, over the journal's life.
-// Read is the sum of all other counts, unless topologies moved between collectors: Books leaves out "moved".
-type Books struct {
+// Accounting is the accounting of a feed: it says what became of each sample that the feed read, over the journal's
+// life. Read is the sum of all other counts, unless topologies moved between collectors: Accounting leaves out
+// "moved".
+type Accounting struct {
 	Read, InSlices, Open, Expired uint64
 	Refused, LeftOut              map[string]uint64 // by reason; what came too late is refused under "late"
 }
 
-// Books are those at the last hand-over to the store. Safe from any goroutine.
-func (f *Feed) Books() Books {
-	b := Books{Refused: map[string]uint64{}, LeftOut: map[string]uint64{}}
-	for what, n := range f.figures.books.Load().samples {
+// Accounting is the accounting those at the last hand-over to the store. Safe from any goroutine.
+func (f *Feed) Accounting() Accounting {
+	b := Accounting{Refused: map[string]uint64{}, LeftOut: map[string]uint64{}}
+	for what, n := range f.figures.published.Load().samples {
 		switch what.name {
 		case "read":
 			b.Read = n

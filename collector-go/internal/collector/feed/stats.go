@@ -17,10 +17,10 @@ import (
 // sends no more.
 const maxSenders = 4096
 
-// ledger is the feed's part of the accounting: the samples that it read, and the samples that producers reported as
+// stats is the feed's part of the accounting: the samples that it read, and the samples that producers reported as
 // dropped. It is saved with the checkpoint. The other counts are in the slicer's snapshot, and the sums would
 // not match after a restart; cumulative drops of senders would be counted twice.
-type ledger struct {
+type stats struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal released before the feed came to them
 	moved         uint64 // of read, open samples of topologies of which another collector brought more
@@ -41,10 +41,10 @@ type sender struct {
 	last  map[int32]uint64 // by wire reason
 }
 
-func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}, owed: map[slice.Ref]gap{}} }
+func newStats() *stats { return &stats{drops: map[dropKey]uint64{}, owed: map[slice.Ref]gap{}} }
 
 // dropped adds what is new in a sender's cumulative count, and returns it with the reason's name.
-func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string,
+func (l *stats) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string,
 	added uint64) {
 	s := l.sender(epoch)
 	code, name := int32(drop.GetReason()), reasonName(drop.GetReason())
@@ -56,7 +56,7 @@ func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetri
 	return name, added
 }
 
-func (l *ledger) sender(epoch journal.Epoch) *sender {
+func (l *stats) sender(epoch journal.Epoch) *sender {
 	for i := len(l.senders) - 1; i >= 0; i-- {
 		if l.senders[i].epoch == epoch {
 			return l.senders[i]
@@ -79,8 +79,8 @@ func reasonName(r bulletmetricsv1.DropReason) string {
 	return string(bytes.ToLower([]byte(name[len("DROP_REASON_"):])))
 }
 
-// snapshot is the ledger as bytes, the same for the same ledger.
-func (l *ledger) snapshot() []byte {
+// snapshot is the stats as bytes, the same for equal stats.
+func (l *stats) snapshot() []byte {
 	data := binary.AppendUvarint(nil, l.read)
 	data = binary.AppendUvarint(data, l.badHistograms)
 	data = binary.AppendUvarint(data, uint64(len(l.senders)))
@@ -110,7 +110,7 @@ func (l *ledger) snapshot() []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(data, l.unknownLayouts), l.moved)
 }
 
-func (l *ledger) dropKeys() []dropKey {
+func (l *stats) dropKeys() []dropKey {
 	keys := make([]dropKey, 0, len(l.drops))
 	for key := range l.drops {
 		keys = append(keys, key)
@@ -136,9 +136,9 @@ func appendText(data []byte, s string) []byte {
 }
 
 // restoreLedger reads what snapshot wrote.
-func restoreLedger(data []byte) (*ledger, error) {
+func restoreStats(data []byte) (*stats, error) {
 	r := varint.Of(data)
-	l := newLedger()
+	l := newStats()
 	l.read, l.badHistograms = r.Uint(), r.Uint()
 	for range r.Count(1) {
 		s := &sender{last: map[int32]uint64{}}

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 )
 
-// track holds the series of one source that close together: those with the same width, interval and pack span. Each
-// series has a slot in it. Samples are kept by track and not by series, so that closing a slice reads memory in order
-// and needs one check of the watermark for all series.
-type track struct {
+// seriesState holds the series of one source that close together: those with the same width, interval and pack span.
+// Each series has a slot in it. Samples are kept by series state and not by series, so that closing a slice reads
+// memory in order and needs one check of the watermark for all series.
+type seriesState struct {
 	source     *source
 	widthMs    int64
 	intervalMs int64
@@ -19,28 +19,28 @@ type track struct {
 	rowMs      int64     // how much time a row covers
 	missMs     int64     // how much time without a sample makes a series miss two of its intervals, in whole slices
 	inputs     []*input  // by slot; nil where a slot is free
-	lanes      []lane    // by slot
+	slots      []slot    // by slot
 	free       []uint32  // free slots, ascending
 	open       []*bucket // by end; each holds a sample
 	hot        *bucket   // the one that was last added to
 	closedTo   int64     // end of the newest slice that is closed
 	newestMs   int64     // no open sample is newer
-	dueMs      int64     // no series is owed a marker before the track is closed to there
+	dueMs      int64     // no series is owed a marker before the series state is closed to there
 }
 
-// newTrack sets what follows from a track's times. Samples that come once a slice may well leave one empty and put two
-// into the next: so a miss is in whole slices.
-func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
-	t := &track{source: src, widthMs: widthMs, intervalMs: intervalMs, packMs: packMs}
+// newSeriesState sets what follows from a series state's times. Samples that come once a slice may well leave one
+// empty and put two into the next: so a miss is in whole slices.
+func newSeriesState(src *source, widthMs, intervalMs, packMs int64) *seriesState {
+	t := &seriesState{source: src, widthMs: widthMs, intervalMs: intervalMs, packMs: packMs}
 	t.rowMs = max(intervalMs, (widthMs+maxRows-1)/maxRows)
 	t.rows = int((widthMs + t.rowMs - 1) / t.rowMs)
 	t.missMs = (2*intervalMs + widthMs - 1) / widthMs * widthMs
 	return t
 }
 
-// bucket holds the samples of one open slice, for all series of a track. The usual case is one sample per slot and row,
-// which lies in the strips, a grid of values. Samples for which the grid has no free cell go to the
-// list samples instead.
+// bucket holds the samples of one open slice, for all series of a series state. The usual case is one sample per slot
+// and row, which lies in the strips, a grid of values. Samples for which the grid has no free cell go to the list
+// samples instead.
 type bucket struct {
 	endMs      int64
 	strips     []strip // strip p of row r is strips[p*rows+r]
@@ -94,45 +94,45 @@ const (
 	maxSpareSamples = 1 << 14
 )
 
-func (t *track) endOf(timeMs int64) int64 {
+func (t *seriesState) endOf(timeMs int64) int64 {
 	return (timeMs + t.widthMs - 1) / t.widthMs * t.widthMs
 }
 
 // endAfter is the first slice end that lies behind a time.
-func (t *track) endAfter(timeMs int64) int64 { return t.endOf(timeMs + 1) }
+func (t *seriesState) endAfter(timeMs int64) int64 { return t.endOf(timeMs + 1) }
 
 // lastEndBefore is the newest slice end that lies before a time.
-func (t *track) lastEndBefore(timeMs int64) int64 {
+func (t *seriesState) lastEndBefore(timeMs int64) int64 {
 	if timeMs <= 0 {
 		return 0
 	}
 	return (timeMs - 1) / t.widthMs * t.widthMs
 }
 
-// track finds or makes the track for a rule.
-func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
-	for _, t := range src.tracks {
+// seriesState finds or makes the series state for a rule.
+func (s *Slicer) seriesState(src *source, widthMs, intervalMs, packMs int64) *seriesState {
+	for _, t := range src.states {
 		if t.widthMs == widthMs && t.intervalMs == intervalMs && t.packMs == packMs {
 			return t
 		}
 	}
-	t := newTrack(src, widthMs, intervalMs, packMs)
+	t := newSeriesState(src, widthMs, intervalMs, packMs)
 	if src.eventMs != never {
 		t.closedTo = t.lastEndBefore(src.eventMs - s.options.LatenessMs - packMs)
 	}
-	src.tracks = append(src.tracks, t)
+	src.states = append(src.states, t)
 	src.closeMs = 0
 	return t
 }
 
 // holds reports whether a time lies in the slice of a bucket.
-func (t *track) holds(b *bucket, timeMs int64) bool {
+func (t *seriesState) holds(b *bucket, timeMs int64) bool {
 	return timeMs <= b.endMs && timeMs > b.endMs-t.widthMs
 }
 
 // enter gives an input its slot.
-func (t *track) enter(in *input) {
-	in.track = t
+func (t *seriesState) enter(in *input) {
+	in.state = t
 	in.out.users++
 	t.dueMs = 0
 	if len(t.free) > 0 {
@@ -147,16 +147,16 @@ func (t *track) enter(in *input) {
 }
 
 // leave frees a slot that no open sample uses.
-func (t *track) leave(in *input) {
+func (t *seriesState) leave(in *input) {
 	in.out.users--
 	t.inputs[in.slot] = nil
-	t.lanes[in.slot].seated = false
+	t.slots[in.slot].seated = false
 	at, _ := slices.BinarySearch(t.free, in.slot)
 	t.free = slices.Insert(t.free, at, in.slot)
 }
 
 // bucket finds or makes the open slice that ends at a time.
-func (s *Slicer) bucket(t *track, endMs int64) *bucket {
+func (s *Slicer) bucket(t *seriesState, endMs int64) *bucket {
 	if t.hot != nil && t.hot.endMs == endMs {
 		return t.hot
 	}
@@ -194,7 +194,7 @@ func (c *scratch) give(b *bucket) {
 }
 
 // takeOut removes the open samples of a slot and returns them.
-func (s *Slicer) takeOut(t *track, slot uint32) (samples []sample, readings []reading) {
+func (s *Slicer) takeOut(t *seriesState, slot uint32) (samples []sample, readings []reading) {
 	kept := t.open[:0]
 	for _, b := range t.open {
 		samples = s.takeCells(t, b, slot, samples)
