@@ -129,7 +129,7 @@ func OfResources(r *tuning.Resources) *document.Document {
 	type component = tuning.ComponentShare
 	t := document.TableOf(r.Components,
 		document.Text("Component", func(c component) string { return c.Component }),
-		wholeColumn("Parallelism", func(c component) int { return c.Parallelism }),
+		countColumn("Parallelism", func(c component) int { return c.Parallelism }),
 		digitsColumn("CPU cores each", "", func(c component) Figure { return c.CPUCoresEach }),
 		digitsColumn("CPU cores", "", func(c component) Figure { return c.CPUCores }),
 		digitsColumn("On-heap", "MiB", func(c component) Figure { return c.OnHeapMiB }),

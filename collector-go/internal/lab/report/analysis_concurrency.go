@@ -107,7 +107,7 @@ func OfCost(c *tuning.Concurrency) *document.Document {
 func concurrencyTable(c *tuning.Concurrency) document.Table {
 	type step = tuning.ConcurrencyStep
 	columns := []document.Of[step]{
-		wholeColumn("Queries", func(s step) int { return s.Queries }),
+		countColumn("Queries", func(s step) int { return s.Queries }),
 		document.Text("Verdict", func(s step) string { return string(s.Verdict) }),
 		digitsColumn("Average result size", "", func(s step) Figure { return s.AverageResultSize }),
 		digitsColumn("Average CPU", "ms/min", func(s step) Figure { return s.AverageCPUMsPerMinute }),
@@ -225,7 +225,7 @@ func stageTable(stages []tuning.Stage) document.Table {
 	return document.TableOf(stages,
 		document.Text("Stage", func(s stage) string { return s.Name }),
 		document.Text("Stamped by", func(s stage) string { return cmp.Or(s.Host, document.Unknown) }),
-		wholeColumn("Records", func(s stage) int { return s.Count }),
+		countColumn("Records", func(s stage) int { return s.Count }),
 		digitsColumn("Mean delay", "ms", func(s stage) Figure { return s.MeanMs }),
 		digitsColumn("Standard deviation", "ms", func(s stage) Figure { return s.DeviationMs }),
 		digitsColumn("Least", "ms", func(s stage) Figure { return s.LeastMs }),
@@ -292,8 +292,8 @@ func hostTable(hosts []tuning.HostClock) document.Table {
 	type host = tuning.HostClock
 	return document.TableOf(hosts,
 		document.Text("Host", func(h host) string { return h.Host }),
-		wholeColumn("Workers", func(h host) int { return h.Workers }),
-		wholeColumn("Readings", func(h host) int { return h.Readings }),
+		countColumn("Workers", func(h host) int { return h.Workers }),
+		countColumn("Readings", func(h host) int { return h.Readings }),
 		digitsColumn("Ahead by at least", "ms", func(h host) Figure { return h.AheadMs }),
 		digitsColumn("Mean reading", "ms", func(h host) Figure { return h.MeanMs }),
 		digitsColumn("Standard deviation", "ms", func(h host) Figure { return h.DeviationMs }),

@@ -94,7 +94,7 @@ func signed(f Figure) string {
 func capacityTable(q *tuning.Queries) document.Table {
 	type row = tuning.QueryRow
 	return document.TableOf(q.Rows,
-		wholeColumn("Filter bolts", func(r row) int { return r.FilterBolts }),
+		countColumn("Filter bolts", func(r row) int { return r.FilterBolts }),
 		digitsColumn("CPU cores", "", func(r row) Figure { return r.TopologyCPUCores }),
 		digitsColumn("Memory", "MiB", func(r row) Figure { return r.TopologyMemoryMiB }),
 		document.Number("Capacity, queries", "", func(r row) string { return r.Capacity.Text() }),

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -69,19 +68,17 @@ func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCSte
 		Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown,
 		MeanCollectionInMs: Unknown,
 	}
-	perMinute := func(s runstore.Slices) Figure {
-		return runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(s) * 60
-	}
+	measured := runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}
 	var times, counts, cpu []Figure
 	for _, w := range run.Workers {
 		for _, c := range w.Collectors {
-			rate := runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(c.Seconds)
+			rate := measured.Rate(c.Seconds)
 			if c.Name != name || !rate.Known() {
 				continue
 			}
 			out.Workers++
-			times, counts = append(times, rate*1000*60), append(counts, perMinute(c.Collections))
-			cpu = append(cpu, runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(w.CPUSeconds)*1000*60)
+			times, counts = append(times, rate*1000*60), append(counts, measured.Rate(c.Collections)*60)
+			cpu = append(cpu, measured.Rate(w.CPUSeconds)*1000*60)
 			if !(rate <= out.MostShareOfTime) {
 				out.MostShareOfTime, out.WorkerOfMost = rate, w.Name
 			}
@@ -112,12 +109,11 @@ func (r *Report) gcBlocks() []document.Block {
 		figureColumn("Collections/min", "", 1, func(s step) Figure { return s.CollectionsPerMin }),
 		figureColumn("Mean collection", "ms", 1, func(s step) Figure { return s.MeanCollectionInMs }),
 		figureColumn("Total", "ms/min", 0, func(s step) Figure { return s.TotalMsPerMinute }),
-		document.Number("Workers", "", func(s step) string { return strconv.Itoa(s.Workers) }),
+		countColumn("Workers", func(s step) int { return s.Workers }),
 	)
 	return []document.Block{document.Tabled(t), document.List([]string{
 		tuning.GCIsWallTime + ".",
-		"Correlation of GC time with CPU time over the measured slices: " + r.GC.WithCPU.Text(r.GC.Confidence,
-			"") + ".",
+		"Correlation of GC time with CPU time over the measured slices: " + r.GC.WithCPU.Text(r.GC.Confidence, "") + ".",
 		"Correlation of GC time with the mean filter latency over the measured slices: " +
 			r.GC.WithLatency.Text(r.GC.Confidence, "") + ".",
 	})}
@@ -147,10 +143,9 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure {
 		return runstore.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
 	})
-	r.FilterLatencyMeanMs = each(r.TimesMs,
-		func(t int64) Figure { return runstore.Average(filterLatencyMs(run, t-run.SliceMs, t)) })
-	r.FilterLatencyMaxMs = each(r.TimesMs,
-		func(t int64) Figure { return largest(filterLatencyMs(run, t-run.SliceMs, t)) })
+	latency := func(t int64) []Figure { return filterLatencyMs(run, t-run.SliceMs, t) }
+	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return runstore.Average(latency(t)) })
+	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(latency(t)) })
 	var verdicts []tuning.Verdict
 	for _, step := range run.Steps {
 		row := stepReport(run, step, plan.Axis)
@@ -196,8 +191,7 @@ func sliceEnds(run *runstore.Figures) []int64 {
 
 func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerReport {
 	perMinute := func(s runstore.Slices) []Figure {
-		return each(timesMs,
-			func(t int64) Figure { return s.Rise(t, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs) })
+		return each(timesMs, func(t int64) Figure { return msPerMinute(s, t, sliceMs) })
 	}
 	report := WorkerReport{
 		Worker: w.Name, Pids: w.Pids, CPUMsPerMinute: perMinute(w.CPUSeconds), GCMsPerMinute: perMinute(w.GCSeconds),
@@ -205,8 +199,7 @@ func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerRepor
 		HeapUsedBytes: each(timesMs, func(t int64) Figure {
 			return runstore.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes)
 		}),
-		CPUCores: each(timesMs,
-			func(t int64) Figure { return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs) }),
+		CPUCores: each(timesMs, func(t int64) Figure { return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs) }),
 	}
 	if len(w.Pids) > 0 {
 		report.Pid = w.Pids[len(w.Pids)-1]

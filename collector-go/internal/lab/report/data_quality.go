@@ -29,8 +29,8 @@ func stateOf(c *collection.Collection) string {
 	return gaps
 }
 
-// howWhole is a collection's health in a sentence, with its state.
-func howWhole(c *collection.Collection) string {
+// completeness is a collection's health in a sentence, with its state.
+func completeness(c *collection.Collection) string {
 	if c.Complete {
 		return fmt.Sprintf("Collection %s: all %s samples of %d workers are there.", complete, samples(c.Samples),
 			len(c.Workers))
@@ -44,19 +44,13 @@ func howWhole(c *collection.Collection) string {
 		parts = append(parts, "the plugin dropped "+dropped)
 	}
 	if c.StormDropped > 0 {
-		parts = append(parts,
-			fmt.Sprintf("Storm dropped %s reports before the metrics consumer", samples(c.StormDropped)))
+		parts = append(parts, fmt.Sprintf("Storm dropped %s reports before the metrics consumer", samples(c.StormDropped)))
 	}
 	return fmt.Sprintf("Collection with %s: %s.", gaps, strings.Join(parts, "; "))
 }
 
-func samples(n uint64) string { return number(Figure(n), 0) }
-
 func percentOf(part, whole uint64) string {
-	if whole == 0 {
-		return document.Unknown
-	}
-	return number(Figure(part)/Figure(whole)*100, 2) + "%"
+	return knownOr(whole > 0, func() string { return number(Figure(part)/Figure(whole)*100, 2) + "%" })
 }
 
 // reasonsOf is "3 queue_full, 1 expired"; "" for none.
@@ -73,23 +67,22 @@ func reasonsOf(counts map[string]uint64) string {
 // mostGaps are as many rows as the first page has of what is missing.
 const mostGaps = 12
 
-// wholeBlocks are the collection's health for the first page: the sentence, a line a worker, and where there are gaps.
-func wholeBlocks(c *collection.Collection) []document.Block {
+// collectionBlocks are the collection's health for the first page: the sentence, a line a worker, and where there are
+// gaps.
+func collectionBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
 	}
 	type worker = collection.Worker
-	blocks := []document.Block{document.Paragraph("%s", howWhole(c)), document.Tabled(document.TableOf(c.Workers,
+	blocks := []document.Block{document.Paragraph("%s", completeness(c)), document.Tabled(document.TableOf(c.Workers,
 		document.Text("Worker", func(w worker) string { return w.Worker }),
-		document.Number("Samples", "", func(w worker) string { return samples(w.Samples) }),
-		document.Number("Missing", "", func(w worker) string { return samples(w.Missing) }),
-		document.Number("Late", "", func(w worker) string { return samples(w.Late) }),
+		samplesColumn("Samples", func(w worker) uint64 { return w.Samples }),
+		samplesColumn("Missing", func(w worker) uint64 { return w.Missing }),
+		samplesColumn("Late", func(w worker) uint64 { return w.Late }),
 		document.Text("Refused", func(w worker) string { return reasonsOf(w.Refused) }),
-		document.Number("Seen, longest", "intervals", func(w worker) string {
-			return secondsOf(w.IntervalSeenRatio)
-		}),
-		document.Number("Clock skew", "s", func(w worker) string { return secondsOf(w.SkewSeconds) }),
-		document.Number("Restarts", "", func(w worker) string { return samples(w.Restarts) }),
+		secondsColumn("Seen, longest", "intervals", func(w worker) *float64 { return w.IntervalSeenRatio }),
+		secondsColumn("Clock skew", "s", func(w worker) *float64 { return w.SkewSeconds }),
+		samplesColumn("Restarts", func(w worker) uint64 { return w.Restarts }),
 	))}
 	missing := slices.DeleteFunc(metricsOf(c), func(m workerMetric) bool { return m.IsComplete() && !m.Silent })
 	if len(missing) == 0 {
@@ -111,9 +104,9 @@ func collectedBlocks(c *collection.Collection) []document.Block {
 	}
 	blocks := []document.Block{document.Tabled(document.TableOf(slices.Sorted(maps.Keys(c.IntervalSeconds)),
 		document.Text("Metric", func(metric string) string { return metric }),
-		document.Number("Interval", "s", func(metric string) string {
+		secondsColumn("Interval", "s", func(metric string) *float64 {
 			interval := c.IntervalSeconds[metric]
-			return secondsOf(&interval)
+			return &interval
 		})))}
 	if wrong := metricsOf(c); len(wrong) > 0 {
 		blocks = append(blocks, document.Heading("Metrics with which something was wrong"),
@@ -147,21 +140,22 @@ func metricTable(all []workerMetric) document.Table {
 			}
 			return m.Metric.Metric
 		}),
-		document.Number("Interval", "s", func(m workerMetric) string { return secondsOf(m.IntervalSeconds) }),
-		document.Number("Seen, median", "s", func(m workerMetric) string { return secondsOf(m.SeenMedianSeconds) }),
-		document.Number("Seen, longest", "s", func(m workerMetric) string { return secondsOf(m.SeenMaxSeconds) }),
-		document.Number("Samples", "", func(m workerMetric) string { return samples(m.Samples) }),
-		document.Number("Missing", "", func(m workerMetric) string { return samples(m.Missing) }),
-		document.Number("Late", "", func(m workerMetric) string { return samples(m.Late) }),
+		secondsColumn("Interval", "s", func(m workerMetric) *float64 { return m.IntervalSeconds }),
+		secondsColumn("Seen, median", "s", func(m workerMetric) *float64 { return m.SeenMedianSeconds }),
+		secondsColumn("Seen, longest", "s", func(m workerMetric) *float64 { return m.SeenMaxSeconds }),
+		samplesColumn("Samples", func(m workerMetric) uint64 { return m.Samples }),
+		samplesColumn("Missing", func(m workerMetric) uint64 { return m.Missing }),
+		samplesColumn("Late", func(m workerMetric) uint64 { return m.Late }),
 		document.Text("Refused", func(m workerMetric) string { return reasonsOf(m.Refused) }),
 	)
 }
 
-func secondsOf(v *float64) string {
-	if v == nil {
-		return document.Unknown
-	}
-	return strconv.FormatFloat(*v, 'f', -1, 64)
+// secondsColumn is a column of numbers with all their digits; nil is not known.
+func secondsColumn[T any](head, unit string, value func(T) *float64) document.Of[T] {
+	return document.Number(head, unit, func(row T) string {
+		v := value(row)
+		return knownOr(v != nil, func() string { return strconv.FormatFloat(*v, 'f', -1, 64) })
+	})
 }
 
 // dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection
@@ -185,8 +179,8 @@ func (r *RunReport) dataQualityTable() document.Table {
 		}),
 		document.Number("Between launches, a known gap", "",
 			func(t trial) string { return t.Report.Collection.betweenLaunches() }),
-		wholeColumn("Collector restarts", func(t trial) int { return t.Report.Collection.CollectorRestarts }),
-		wholeColumn("Worker restarts", func(t trial) (restarts int) {
+		countColumn("Collector restarts", func(t trial) int { return t.Report.Collection.CollectorRestarts }),
+		countColumn("Worker restarts", func(t trial) (restarts int) {
 			for _, w := range t.Report.Workers {
 				restarts += len(w.RestartsMs)
 			}
@@ -215,7 +209,7 @@ func (r *RunReport) stepNotes() (notes []string) {
 // healthBlocks are the collection's health in detail, for the first page.
 func (r *RunReport) healthBlocks() (blocks []document.Block) {
 	for _, t := range r.reported() {
-		whole := wholeBlocks(t.Report.Collection.Health)
+		whole := collectionBlocks(t.Report.Collection.Health)
 		if len(r.Trials) > 1 && len(whole) > 0 {
 			whole[0].Text = t.name() + ": " + whole[0].Text
 		}
@@ -251,11 +245,8 @@ func (r *RunReport) busiestTable() (t document.Table, left int) {
 
 // sharesOf lays the steps' processes beside each other, what took most first; what was idle stands above them.
 func sharesOf(all []busy) document.Table {
-	var heads []string
-	for _, b := range all {
-		heads = append(heads, b.name)
-	}
-	t, most := newGrid(heads, "Process"), map[string]Figure{}
+	t := newGrid(each(all, func(b busy) string { return b.name }), "Process")
+	most := map[string]Figure{}
 	for i, b := range all {
 		for _, s := range b.step.Shares {
 			t.set(i, tuning.Percent(s.Ratio), s.Process)
@@ -279,7 +270,7 @@ func (r *RunReport) sharesNote(left int) string {
 		note = "No worker runs on that host; the cluster's own hosts are not looked at."
 	}
 	if left > 0 {
-		note += fmt.Sprintf(" %s with more idle stand only below, with the trials.", numbered(left, "trial"))
+		note += fmt.Sprintf(" %s with more idle stand only below, with the trials.", counted(left, "trial"))
 	}
 	return note
 }

@@ -27,20 +27,8 @@ const (
 
 // filterLatencyMs are the tasks' means over (fromMs, toMs].
 func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
-	var tasks []Figure
-	for _, task := range run.FilterLatencySeconds {
-		tasks = append(tasks, runstore.Span{From: fromMs, To: toMs}.Mean(task)*1000)
-	}
-	return tasks
-}
-
-// total is NaN unless all are known: a sum with a part missing is no sum.
-func total(figures []Figure) Figure {
-	sum := Figure(0)
-	for _, f := range figures {
-		sum += f
-	}
-	return sum
+	span := runstore.Span{From: fromMs, To: toMs}
+	return each(run.FilterLatencySeconds, func(task runstore.Slices) Figure { return span.Mean(task) * 1000 })
 }
 
 // each maps a list; the result is never nil, so that JSON has [] and not null.
@@ -62,12 +50,17 @@ func msPerMinute(total runstore.Slices, endMs, sliceMs int64) Figure {
 	return total.Rise(endMs, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs)
 }
 
-// totalOrUnknown is the total; of nothing it is unknown.
+// totalOrUnknown is the sum of figures. It is unknown of nothing, and where one of them is: a sum with a part missing
+// is no sum.
 func totalOrUnknown(figures []Figure) Figure {
 	if len(figures) == 0 {
 		return Unknown
 	}
-	return total(figures)
+	sum := Figure(0)
+	for _, f := range figures {
+		sum += f
+	}
+	return sum
 }
 
 func largest(figures []Figure) Figure {
@@ -89,8 +82,8 @@ func number(f Figure, decimals int) string {
 // grouped writes a whole number.
 func grouped(n int) string { return tuning.Grouped(strconv.Itoa(n)) }
 
-// numbered is "1 trial", "2 trials".
-func numbered(n int, what string) string {
+// counted is "1 trial", "2 trials".
+func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -147,14 +140,22 @@ func percentColumn[T any](head string, ratio func(T) Figure) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return tuning.Percent(ratio(row)) })
 }
 
-// wholeColumn is a column of whole numbers.
-func wholeColumn[T any](head string, count func(T) int) document.Of[T] {
+// countColumn is a column of whole numbers.
+func countColumn[T any](head string, count func(T) int) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return strconv.Itoa(count(row)) })
 }
 
-// wholeMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
+// samples writes a number of samples.
+func samples(n uint64) string { return number(Figure(n), 0) }
+
+// samplesColumn is a column of numbers of samples.
+func samplesColumn[T any](head string, count func(T) uint64) document.Of[T] {
+	return document.Number(head, "", func(row T) string { return samples(count(row)) })
+}
+
+// roundedMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
 // interpolation.
-func wholeMs(ms Figure) string {
+func roundedMs(ms Figure) string {
 	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
 }
 

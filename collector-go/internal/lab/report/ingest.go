@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -59,7 +57,7 @@ func (i *Ingest) addTables(d *document.Document) {
 	type step = IngestStep
 	type stage = IngestStage
 	d.Add("Clients", document.Tabled(document.TableOf(i.Steps,
-		wholeColumn("Clients", func(s step) int { return s.Clients }),
+		countColumn("Clients", func(s step) int { return s.Clients }),
 		figureColumn("Rows/s", "", 0, func(s step) Figure { return s.RowsPerS }),
 		figureColumn("Acknowledged rows/s", "", 0, func(s step) Figure { return s.AckedRowsPerS }),
 		figureColumn("Samples/s", "", 0, func(s step) Figure { return s.SamplesPerS }),
@@ -67,7 +65,7 @@ func (i *Ingest) addTables(d *document.Document) {
 		digitsColumn("Ack p50", "ms", func(s step) Figure { return s.AckP50Ms }),
 		digitsColumn("p99", "ms", func(s step) Figure { return s.AckP99Ms }),
 		digitsColumn("p999", "ms", func(s step) Figure { return s.AckP999Ms }),
-		wholeColumn("Rejected", func(s step) int { return s.Rejected }),
+		countColumn("Rejected", func(s step) int { return s.Rejected }),
 		figureColumn("Server", "MiB", 0, func(s step) Figure { return s.ServerMiB }),
 		digitsColumn("Wire", "bytes a sample", func(s step) Figure { return s.WireBytes }),
 		digitsColumn("Journal", "bytes a sample", func(s step) Figure { return s.JournalBytes }),
@@ -76,7 +74,7 @@ func (i *Ingest) addTables(d *document.Document) {
 	d.Add("Stages", document.Tabled(document.TableOf(i.Stages,
 		document.Text("Stage", func(s stage) string { return s.Name }),
 		document.Text("Of", func(s stage) string { return s.Of }),
-		document.Number("Count", "", func(s stage) string { return tuning.Grouped(strconv.FormatUint(s.Count, 10)) }),
+		samplesColumn("Count", func(s stage) uint64 { return s.Count }),
 		digitsColumn("p50", "ms", func(s stage) Figure { return s.P50Ms }),
 		digitsColumn("p99", "ms", func(s stage) Figure { return s.P99Ms }),
 		digitsColumn("p999", "ms", func(s stage) Figure { return s.P999Ms }),
@@ -103,9 +101,7 @@ func (i *Ingest) saturation() chart.Plot {
 	queryable := i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS })
 	dots := queryable
 	dots.Name, dots.Joined = "", false
-	for _, s := range i.Steps {
-		dots.Full = append(dots.Full, s.Rejected == 0)
-	}
+	dots.Full = each(i.Steps, func(s IngestStep) bool { return s.Rejected == 0 })
 	return chart.Plot{
 		Name: "saturation", Title: "Rows a second over clients (hollow: the collector had no room for some batches)",
 		XLabel: "clients", YLabel: "rows/s", Limit: chart.NoLimit, Points: []chart.Points{queryable, dots,
@@ -133,11 +129,15 @@ func (i *Ingest) stages() chart.Plot {
 	for n, s := range i.Stages {
 		plot.XNames, place = append(plot.XNames, s.Name), append(place, float64(n+1))
 	}
-	for n, of := range []func(IngestStage) Figure{
-		func(s IngestStage) Figure { return s.P50Ms }, func(s IngestStage) Figure { return s.P99Ms },
-		func(s IngestStage) Figure { return s.P999Ms },
+	for n, p := range []struct {
+		name string
+		of   func(IngestStage) Figure
+	}{
+		{"p50", func(s IngestStage) Figure { return s.P50Ms }},
+		{"p99", func(s IngestStage) Figure { return s.P99Ms }},
+		{"p999", func(s IngestStage) Figure { return s.P999Ms }},
 	} {
-		points := measuredPoints([]string{"p50", "p99", "p999"}[n], n, i.Stages, of, of)
+		points := measuredPoints(p.name, n, i.Stages, p.of, p.of)
 		points.X = place
 		plot.Points = append(plot.Points, points)
 	}
@@ -151,7 +151,7 @@ func (i *Ingest) HTML() ([]byte, error) {
 	d.Add("The saturation curve", document.Drawn(figures[0]), document.List(i.Findings))
 	i.addTables(d)
 	for _, f := range figures[1:] {
-		d.Add(strings.ToUpper(f.Name[:1])+f.Name[1:], document.Drawn(f))
+		d.Add(capital(f.Name), document.Drawn(f))
 	}
 	if i.Scaling != nil {
 		s := OfScaling(i.Scaling)

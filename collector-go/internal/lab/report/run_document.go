@@ -31,7 +31,7 @@ func (r *RunReport) rowTable() document.Table {
 	t := document.TableOf(r.Rows, append(columns, document.Text("Limited by",
 		func(row RowReport) string { return cmp.Or(strings.Join(row.Limiters, "; "), document.Unknown) }),
 		percentColumn("Least "+r.host()+" idle", func(row RowReport) Figure { return row.LeastHostIdle }),
-		wholeColumn("Launches", func(row RowReport) int { return row.Launches }))...)
+		countColumn("Launches", func(row RowReport) int { return row.Launches }))...)
 	if r.Analysis == runstore.OfTimeline {
 		t = t.WithoutBlank()
 	}
@@ -49,35 +49,24 @@ func (r *RunReport) capacityColumns() []rowColumn {
 		return columns
 	}
 	return append(columns, document.Text(eachRepeat, func(row RowReport) string {
-		var all []string
-		for _, c := range row.Repeats {
-			all = append(all, c.Text())
-		}
-		if len(all) < 2 {
+		if len(row.Repeats) < 2 {
 			return ""
 		}
-		return strings.Join(all, "; ")
+		return strings.Join(each(row.Repeats, tuning.Interval.Text), "; ")
 	}))
 }
 
 // timelineColumns are what a timeline is run for, in the place of a capacity, which it has none of.
 func (r *RunReport) timelineColumns() []rowColumn {
 	return []rowColumn{
-		document.Number("Added delay, mean", "ms", func(row RowReport) string {
-			return r.meansText(row, func(t *tuning.Timeline) tuning.Estimate { return t.AddedDelay })
-		}),
-		document.Number("Time to find a record, mean", "ms", func(row RowReport) string {
-			return r.meansText(row, func(t *tuning.Timeline) tuning.Estimate { return t.FindTime })
-		}),
+		r.meansColumn("Added delay, mean", func(t *tuning.Timeline) tuning.Estimate { return t.AddedDelay }),
+		r.meansColumn("Time to find a record, mean", func(t *tuning.Timeline) tuning.Estimate { return t.FindTime }),
 		document.Number("Records found", "", func(row RowReport) string {
 			found, queries := 0, 0
 			for _, t := range r.timelinesOf(row) {
 				found, queries = found+t.Returned, queries+t.Queries
 			}
-			if queries == 0 {
-				return document.Unknown
-			}
-			return fmt.Sprintf("%d of %d", found, queries)
+			return knownOr(queries > 0, func() string { return fmt.Sprintf("%d of %d", found, queries) })
 		}),
 	}
 }
@@ -91,52 +80,37 @@ func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
 	return all
 }
 
-// meansText is a mean with its interval; of several launches their mean with its spread.
-func (r *RunReport) meansText(row RowReport, of func(*tuning.Timeline) tuning.Estimate) string {
-	var values []Figure
-	var only tuning.Estimate
-	for _, t := range r.timelinesOf(row) {
-		e := of(t)
-		if values = append(values, e.Value); e.Value.Known() {
-			only = e
+// meansColumn is a mean of a timeline in ms with its interval; of several launches their mean with its spread.
+func (r *RunReport) meansColumn(head string, of func(*tuning.Timeline) tuning.Estimate) rowColumn {
+	return document.Number(head, "ms", func(row RowReport) string {
+		known := slices.DeleteFunc(each(r.timelinesOf(row), of),
+			func(e tuning.Estimate) bool { return !e.Value.Known() })
+		if len(known) != 1 {
+			return SpreadOf(each(known, func(e tuning.Estimate) Figure { return e.Value })).String()
 		}
-	}
-	switch s := SpreadOf(values); {
-	case s.Launches > 1:
-		return s.String()
-	case s.Launches == 0:
-		return document.Unknown
-	}
-	if only.Low.Known() && only.High.Known() && !(only.High > only.Low) {
-		only.Low = Unknown // an interval without a width is none
-	}
-	only.Note = ""
-	return only.Text(tuning.DefaultConfidence, "")
+		only := known[0]
+		if only.Low.Known() && only.High.Known() && !(only.High > only.Low) {
+			only.Low = Unknown // an interval without a width is none
+		}
+		only.Note = ""
+		return only.Text(tuning.DefaultConfidence, "")
+	})
 }
 
 // withVolumes puts the data volume beside each configuration's verdict, and below them that of the whole test where it
 // is another.
 func (r *RunReport) withVolumes(t document.Table) document.Table {
-	width := len(t.Columns)
-	t.Columns = append(t.Columns, document.Numbers("Mean records/s", ""), document.Numbers("Mean MiB/s", ""))
-	add := func(v runstore.DataVolume) {
-		cells := []string{document.Unknown, document.Unknown}
-		if v.RecordsPerSecond.Known() {
-			cells = []string{tuning.Digits(v.RecordsPerSecond), tuning.Digits(v.MiBPerSecond)}
-		}
-		for i, cell := range cells {
-			t.Columns[width+i].Cells = append(t.Columns[width+i].Cells, cell)
-		}
-	}
-	for i := range r.Rows {
-		add(r.Volume.Configurations[i])
-	}
+	volumes, width := r.Volume.Configurations, len(t.Columns)
 	if len(r.Rows) > 1 && r.Volume.RecordsPerSecond.Known() {
-		for i := range width {
-			t.Columns[i].Cells = append(t.Columns[i].Cells, map[bool]string{true: "whole test"}[i == 0])
-		}
-		add(r.Volume.DataVolume)
+		t.Add(append([]string{"whole test"}, make([]string, width-1)...)...)
+		volumes = append(slices.Clone(volumes), r.Volume.DataVolume)
 	}
+	beside := document.TableOf(volumes,
+		digitsColumn("Mean records/s", "", func(v runstore.DataVolume) Figure { return v.RecordsPerSecond }),
+		document.Number("Mean MiB/s", "", func(v runstore.DataVolume) string {
+			return knownOr(v.RecordsPerSecond.Known(), func() string { return tuning.Digits(v.MiBPerSecond) })
+		}))
+	t.Columns = append(t.Columns, beside.Columns...)
 	return t
 }
 
@@ -184,8 +158,7 @@ func (r *RunReport) document() *document.Document {
 	d.Add("Recommended", r.recommendation()...)
 	d.Add("Sizing", r.sizingBlocks()...)
 	d.Add("What was asked", document.Paragraph("%s", r.lead()), document.List(r.goals()),
-		document.Paragraph("%s", r.steps()),
-		document.Paragraph("Load: %s.", r.Load))
+		document.Paragraph("%s", r.steps()), document.Paragraph("Load: %s.", r.Load))
 	d.Add("Caveats", document.List(r.Caveats))
 	d.Add("The trials one after the other", r.runTimelineBlocks()...)
 	d.Add("What differs between the configurations", r.differenceBlocks()...)
@@ -211,7 +184,7 @@ func (r *RunReport) differenceBlocks() []document.Block {
 	if len(r.Rows) < 2 {
 		return nil
 	}
-	var keys, labels []string
+	var keys []string
 	values := map[string]map[string]string{}
 	for _, t := range r.Trials {
 		values[t.Label] = map[string]string{}
@@ -222,16 +195,13 @@ func (r *RunReport) differenceBlocks() []document.Block {
 			values[t.Label][e.Key] = e.Value
 		}
 	}
-	columns := []document.Column{document.Words("Setting")}
-	for _, row := range r.Rows {
-		labels, columns = append(labels, row.Label), append(columns, document.Words(row.Label))
-	}
-	t := document.NewTable(columns...)
+	t := document.NewTable(append([]document.Column{document.Words("Setting")},
+		each(r.Rows, func(row RowReport) document.Column { return document.Words(row.Label) })...)...)
 	for _, key := range keys {
 		line, distinct := []string{key}, map[string]bool{}
-		for _, label := range labels {
-			line = append(line, cmp.Or(values[label][key], document.Unknown))
-			distinct[values[label][key]] = true
+		for _, row := range r.Rows {
+			value := values[row.Label][key]
+			line, distinct[value] = append(line, cmp.Or(value, document.Unknown)), true
 		}
 		if len(distinct) > 1 {
 			t.Add(line...)
@@ -300,10 +270,9 @@ func (r *RunReport) panelFigures() (all []chart.Figure) {
 
 // panelNames are the files of those figures.
 func (t *TrialReport) panelNames() string {
-	var names []string
-	for _, p := range t.Report.panels() {
-		names = append(names, fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(p.Name)))
-	}
+	names := each(t.Report.panels(), func(p chart.Panel) string {
+		return fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(p.Name))
+	})
 	return strings.Join(names, ", ") + ", and .png beside each"
 }
 

@@ -28,7 +28,7 @@ func (r *Report) sharingBlocks() []document.Block {
 		blocks = append(blocks, document.Tabled(componentTable(r.Placement)),
 			document.Tabled(workerTable(r.Placement)))
 		if more := len(r.Placement.Workers) - mostPlaced; more > 0 {
-			blocks = append(blocks, document.Paragraph("%s more in report.json.", numbered(more, "worker")))
+			blocks = append(blocks, document.Paragraph("%s more in report.json.", counted(more, "worker")))
 		}
 	}
 	if flows := r.flowTable(); flows.Rows() > 0 {
@@ -59,7 +59,7 @@ func componentTable(p *runstore.Placement) document.Table {
 	}
 	return document.TableOf(slices.SortedFunc(maps.Keys(tasks), ownFirst),
 		document.Text("Component", func(name string) string { return name }),
-		wholeColumn("Tasks", func(name string) int { return tasks[name] }),
+		countColumn("Tasks", func(name string) int { return tasks[name] }),
 		document.Text("Workers", func(name string) string { return someOf(workers[name]) }),
 		document.Text("Hosts", func(name string) string { return someOf(hosts[name]) }),
 	)
@@ -94,9 +94,9 @@ func workerTable(p *runstore.Placement) document.Table {
 	type worker = runstore.PlacedWorker
 	return document.TableOf(all[:min(len(all), mostPlaced)],
 		document.Text("Host", func(w worker) string { return w.Host }),
-		wholeColumn("Workers of the host", func(w worker) int { return on[w.Host] }),
+		countColumn("Workers of the host", func(w worker) int { return on[w.Host] }),
 		document.Text("Worker", func(w worker) string { return w.Worker }),
-		wholeColumn("Tasks", func(w worker) (total int) {
+		countColumn("Tasks", func(w worker) (total int) {
 			for _, c := range w.Components {
 				total += c.Tasks
 			}
@@ -181,7 +181,7 @@ func (r *Report) trafficBlocks() []document.Block {
 			"receiver."
 	}
 	if left > 0 {
-		text += fmt.Sprintf(" %s with less in report.json.", numbered(left, "pair"))
+		text += fmt.Sprintf(" %s with less in report.json.", counted(left, "pair"))
 	}
 	return []document.Block{document.Paragraph("%s", text), document.Tabled(t.table())}
 }

@@ -125,11 +125,11 @@ func (r *Report) stepTable() document.Table {
 		document.Number("Records missing", "", missingCell),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
 		document.Number("p99 ms by the hook", "", func(s StepReport) string {
-			return knownOr(s.FilterLatency != nil, func() string { return wholeMs(s.FilterLatency.P99Ms) })
+			return knownOr(s.FilterLatency != nil, func() string { return roundedMs(s.FilterLatency.P99Ms) })
 		}),
 		verdictColumn(),
 		figureColumn("Average cores", "", 2, func(s StepReport) Figure { return s.AverageCPUCores }),
-		wholeColumn("Workers", func(s StepReport) int { return s.Workers }),
+		countColumn("Workers", func(s StepReport) int { return s.Workers }),
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		partColumn("Total CPU, user", func(s StepReport) Figure { return s.TotalCPUUserMsPerMinute }),
 		partColumn("Total CPU, system", func(s StepReport) Figure { return s.TotalCPUSystemMsPerMinute }),
@@ -179,13 +179,13 @@ func (r *Report) queryTable() document.Table {
 	w := r.window()
 	columns := []stepColumn{
 		document.Number(r.stepHead(), "", r.stepCell),
-		wholeColumn("Submitted", func(s StepReport) int { return s.Clients.Submitted }),
+		countColumn("Submitted", func(s StepReport) int { return s.Clients.Submitted }),
 		figureColumn("Running, mean", "", 1, func(s StepReport) Figure { return s.QueriesRunningMean }),
-		wholeColumn("Returned", func(s StepReport) int { return s.Clients.Returned }),
-		wholeColumn("Failed", func(s StepReport) int { return s.Clients.Failed }),
-		wholeColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
-		wholeColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
-		wholeColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
+		countColumn("Returned", func(s StepReport) int { return s.Clients.Returned }),
+		countColumn("Failed", func(s StepReport) int { return s.Clients.Failed }),
+		countColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
+		countColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
+		countColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
 		timeColumn(w, w.head()+", mean", func(s StepReport) Figure { return s.Clients.LatencyMeanMs }),
 		timeColumn(w, "p50", func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
 		timeColumn(w, "p99", func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
@@ -199,7 +199,7 @@ func (r *Report) queryTable() document.Table {
 		{"Times that are lower bounds", func(s StepReport) int { return s.Clients.LowerBounds }},
 	} {
 		if r.anyStep(func(s StepReport) bool { return about.count(s) > 0 }) {
-			columns = append(columns, wholeColumn(about.head, about.count))
+			columns = append(columns, countColumn(about.head, about.count))
 		}
 	}
 	return document.TableOf(r.Steps, columns...)
@@ -339,11 +339,11 @@ func (r *Report) loadHostBlocks() []document.Block {
 	return []document.Block{document.Tabled(document.TableOf(rows,
 		document.Number(r.stepHead(), "", func(row hostStep) string { return r.stepCell(row.step) }),
 		document.Text("Load host", func(row hostStep) string { return row.host.Host }),
-		wholeColumn("Queries submitted", func(row hostStep) int { return row.host.Submitted }),
+		countColumn("Queries submitted", func(row hostStep) int { return row.host.Submitted }),
 		percentColumn("Share of all", func(row hostStep) Figure {
 			return Figure(row.host.Submitted) / Figure(row.step.Clients.Submitted)
 		}),
-		wholeColumn("Due and not submitted", func(row hostStep) int { return row.host.NotSubmitted }),
+		countColumn("Due and not submitted", func(row hostStep) int { return row.host.NotSubmitted }),
 		figureColumn("Late, p99", "ms", 0, func(row hostStep) Figure { return row.host.LatenessP99Ms }),
 		figureColumn("CPU", "cores", 2, func(row hostStep) Figure { return row.host.CPUCores }),
 		figureColumn("Of", "cores", 0, func(row hostStep) Figure { return row.host.CPULimitCores }),

@@ -145,8 +145,8 @@ func plainColumn[T any](head string, number func(T) float64) document.Of[T] {
 func (t Tables) points() document.Table {
 	type point = tuning.QueryPoint
 	columns := []document.Of[point]{
-		wholeColumn(tuning.ColumnFilterBolts, func(p point) int { return p.FilterBolts }),
-		wholeColumn(tuning.ColumnQueries, func(p point) int { return p.Queries }),
+		countColumn(tuning.ColumnFilterBolts, func(p point) int { return p.FilterBolts }),
+		countColumn(tuning.ColumnQueries, func(p point) int { return p.Queries }),
 		plainColumn(tuning.ColumnLatency, func(p point) float64 { return p.LatencyMs }),
 		plainColumn(tuning.ColumnTopologyCPU, func(p point) float64 { return float64(p.TopologyCPUCores) }),
 		plainColumn(tuning.ColumnTopologyMemory, func(p point) float64 { return float64(p.TopologyMemoryMiB) }),
@@ -202,7 +202,7 @@ func volumesTable(volumes []tuning.DataRow) document.Table {
 func (c ConfigurationSteps) steps() document.Table {
 	type step = tuning.ConcurrencyRow
 	return document.TableOf(c.Rows,
-		wholeColumn(tuning.ColumnSimultaneousQueries, func(s step) int { return s.Queries }),
+		countColumn(tuning.ColumnSimultaneousQueries, func(s step) int { return s.Queries }),
 		plainColumn(tuning.ColumnAverageCPU, func(s step) float64 { return float64(s.AverageCPUMsPerMinute) }),
 		plainColumn(tuning.ColumnAverageResultSize, func(s step) float64 { return float64(s.AverageResultSize) }),
 		plainColumn(tuning.ColumnWorkers, func(s step) float64 { return float64(s.Workers) }),

@@ -37,7 +37,7 @@ func (r *Report) annotated() (all []runstore.Annotation) {
 	return all
 }
 
-// annotations are those on the figures' time axis, numbered; the table names them by the same numbers.
+// annotations are those on the figures' time axis, counted; the table names them by the same numbers.
 func (r *Report) annotations() (all []chart.Annotation) {
 	for _, m := range r.annotated() {
 		if r.drawn(m) && len(all) < mostDrawn {
@@ -102,7 +102,7 @@ func (r *Report) annotationBlocks() []document.Block {
 	}
 	blocks := []document.Block{document.Tabled(t)}
 	if more := len(all) - mostAnnotationRow; more > 0 {
-		blocks = append(blocks, document.Paragraph("%s more in report.json.", numbered(more, "annotation")))
+		blocks = append(blocks, document.Paragraph("%s more in report.json.", counted(more, "annotation")))
 	}
 	return blocks
 }
@@ -154,18 +154,14 @@ func (r *Report) workerKeys() (keys []chart.Key) {
 		keys = append(keys, chart.Key{Name: "mean", Colour: chart.Ink})
 	}
 	for i, w := range r.Workers {
-		keys = append(keys,
-			chart.Key{Name: fmt.Sprintf("worker %s (pid %d)", w.Worker, w.Pid), Colour: chart.Series(i)})
+		name := fmt.Sprintf("worker %s (pid %d)", w.Worker, w.Pid)
+		keys = append(keys, chart.Key{Name: name, Colour: chart.Series(i)})
 	}
 	return keys
 }
 
 func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
-	keys := chart.Keys{MostRows: mostRows}
-	for _, a := range all {
-		keys.Keys = append(keys.Keys, a.Key())
-	}
-	return keys
+	return chart.Keys{MostRows: mostRows, Keys: each(all, chart.Annotation.Key)}
 }
 
 // panels are the report's figures from top to bottom.

@@ -186,11 +186,7 @@ func (r *Report) host() string {
 func (r *Report) overWorkers(figures func(WorkerReport) []Figure, together func([]Figure) Figure) []Figure {
 	out := make([]Figure, len(r.TimesMs))
 	for i := range out {
-		var all []Figure
-		for _, w := range r.Workers {
-			all = append(all, figures(w)[i])
-		}
-		out[i] = together(all)
+		out[i] = together(each(r.Workers, func(w WorkerReport) Figure { return figures(w)[i] }))
 	}
 	return out
 }
@@ -246,12 +242,9 @@ func (c Collection) relaunchCaveat() []string {
 	if c.Relaunches == 0 {
 		return nil
 	}
-	return []string{
-		fmt.Sprintf(
-			"The topology was launched again %s, after an interrupt: there is nothing for %s between the launches. "+
-				"The figures have a gap there, which counts as no missing slices.",
-			timesText(c.Relaunches), c.betweenLaunches()),
-	}
+	return []string{fmt.Sprintf("The topology was launched again %s, after an interrupt: there is nothing for %s between "+
+		"the launches. The figures have a gap there, which counts as no missing slices.",
+		timesText(c.Relaunches), c.betweenLaunches())}
 }
 
 // grid is a table on its way that has a column for each of some steps, and a row for each of what was found in any of
@@ -271,11 +264,7 @@ func newGrid(steps []string, heads ...string) *grid {
 
 // bySteps is a grid of the report's steps.
 func (r *Report) bySteps(heads ...string) *grid {
-	var steps []string
-	for _, s := range r.Steps {
-		steps = append(steps, s.name())
-	}
-	return newGrid(steps, heads...)
+	return newGrid(each(r.Steps, StepReport.name), heads...)
 }
 
 // set sets a row's cell of a step. The row's name has a part for each of the heads.
@@ -283,19 +272,13 @@ func (g *grid) set(step int, cell string, name ...string) {
 	row := strings.Join(name, rowSeparator)
 	if g.cells[row] == nil {
 		g.names = append(g.names, row)
-		g.cells[row] = make([]string, len(g.steps))
-		for i := range g.cells[row] {
-			g.cells[row][i] = document.Unknown
-		}
+		g.cells[row] = slices.Repeat([]string{document.Unknown}, len(g.steps))
 	}
 	g.cells[row][step] = cell
 }
 
 func (g *grid) table() document.Table {
-	var columns []document.Column
-	for _, head := range g.heads {
-		columns = append(columns, document.Words(head))
-	}
+	columns := each(g.heads, document.Words)
 	for _, step := range g.steps {
 		columns = append(columns, document.Numbers(step, ""))
 	}
@@ -323,13 +306,11 @@ func caveats(run *runstore.Figures, r *Report) []string {
 			r.Collection.MissingSlices, r.Collection.ExpectedSlices))
 	}
 	if run.CollectorRestarts > 0 {
-		out = append(out,
-			fmt.Sprintf("The collector was started again %d times during the run.", run.CollectorRestarts))
+		out = append(out, fmt.Sprintf("The collector was started again %d times during the run.", run.CollectorRestarts))
 	}
 	for _, w := range run.Workers {
 		if len(w.Pids) > 1 {
-			out = append(out,
-				fmt.Sprintf("Worker %s was started again by Storm: its processes were %v.", w.Name, w.Pids))
+			out = append(out, fmt.Sprintf("Worker %s was started again by Storm: its processes were %v.", w.Name, w.Pids))
 		}
 	}
 	return append(out, run.Notes...)
@@ -371,8 +352,6 @@ func idleCaveat(run *runstore.Figures) []string {
 	if d := reached - target; d < runstore.IdleTolerance && d > -runstore.IdleTolerance {
 		return nil
 	}
-	return []string{
-		fmt.Sprintf("The record rate was to leave %.0f%% of the host idle at 0 queries; it left %.0f%%.", 100*target,
-			100*reached),
-	}
+	return []string{fmt.Sprintf("The record rate was to leave %.0f%% of the host idle at 0 queries; it left %.0f%%.",
+		100*target, 100*reached)}
 }

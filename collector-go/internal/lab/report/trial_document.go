@@ -16,10 +16,7 @@ import (
 // LatencyChart draws the distribution of a load client's latencies. shares are from 0 to 1, seconds the latency that so
 // many have or a smaller one.
 func LatencyChart(name, title string, shares, seconds []float64) chart.Figure {
-	ms := make([]float64, len(seconds))
-	for i, s := range seconds {
-		ms[i] = 1000 * s
-	}
+	ms := each(seconds, func(s float64) float64 { return 1000 * s })
 	plot := spectrumPlot(name, title, "latency from the intended start, ms", spectrumCurve("latency", 0, shares, ms))
 	plot.XLabel = "share of the queries"
 	return plot.Figure()
@@ -57,7 +54,7 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 		}
 		row := []string{r.stepCell(s), tuning.Digits(s.FilterLatency.Records)}
 		for _, ms := range s.FilterLatency.Spectrum {
-			row = append(row, wholeMs(ms))
+			row = append(row, roundedMs(ms))
 		}
 		t.Add(row...)
 		if s.ForCost {
@@ -133,11 +130,10 @@ func (r *Report) howCalibrated() string {
 	if !c.TargetIdle.Known() {
 		return ""
 	}
-	var looks []string
-	for _, reading := range c.Readings {
-		looks = append(looks, fmt.Sprintf("%s records/s left %s idle", number(reading.RecordsPerSecond, 0),
-			tuning.Percent(reading.HostIdle)))
-	}
+	looks := each(c.Readings, func(reading runstore.Reading) string {
+		return fmt.Sprintf("%s records/s left %s idle", number(reading.RecordsPerSecond, 0),
+			tuning.Percent(reading.HostIdle))
+	})
 	text := fmt.Sprintf("The record rate was to leave %s of the host idle at 0 queries: %s; chosen: %s records/s",
 		tuning.Percent(c.TargetIdle), strings.Join(looks, ", "), number(c.RecordsPerSecond, 0))
 	if first := r.Steps[0]; first.Queries == 0 {

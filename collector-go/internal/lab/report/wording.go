@@ -181,7 +181,7 @@ func (r *RunReport) why() string {
 		held = "The run has not ended. " + held
 	}
 	if firstFail == nil && len(others) == 0 {
-		held += fmt.Sprintf("Every goal was met in %s.", numbered(steps, "step"))
+		held += fmt.Sprintf("Every goal was met in %s.", counted(steps, "step"))
 		if r.Verdict == tuning.Inconclusive && r.Finished {
 			held += " The search ended at its last value without a FAIL, so that the capacity is not bounded: go on with " +
 				"larger values."
