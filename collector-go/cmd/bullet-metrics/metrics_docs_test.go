@@ -26,7 +26,7 @@ const (
 
 What a collector says of itself on ` + "`/metrics`" + `, beside Go's, its process' and Prometheus' rule engine's own (` + "`go_*`, `process_*`, `prometheus_*`" + `). A test writes this page from
 the collector (` + "`cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run MetricsPage`" + `); those that matter most when something is missing are in
-the [operating guide](operating.md#when-something-is-missing), and what it stores of topologies in [METRICS.md](../proto/METRICS.md).
+the [operating guide](operating/missing-data.md#counters), and what it stores of topologies in [METRICS.md](../proto/METRICS.md).
 
 | metric | kind | labels | what it is |
 |---|---|---|---|

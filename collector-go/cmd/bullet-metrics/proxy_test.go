@@ -94,9 +94,9 @@ func TestBehindAReverseProxy(t *testing.T) {
 	assert.Contains(t, answered, `"t"`)
 }
 
-// nginxOfThePage is the file that the page on security has.
+// nginxOfThePage is the file that the page on reverse proxies has.
 func nginxOfThePage(t *testing.T) string {
-	page, err := os.ReadFile("../../../docs/security.md")
+	page, err := os.ReadFile("../../../docs/security/reverse-proxy.md")
 	require.NoError(t, err)
 	block := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindStringSubmatch(string(page))
 	require.Len(t, block, 2)

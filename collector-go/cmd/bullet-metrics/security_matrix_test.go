@@ -27,9 +27,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
-var updateSecurity = flag.Bool("update-security", false, "rewrite the tables of docs/security.md")
+var updateSecurity = flag.Bool("update-security", false, "rewrite the tables of docs/security/access-matrix.md")
 
-const securityPage = "../../../docs/security.md"
+const securityPage = "../../../docs/security/access-matrix.md"
 
 // caller is somebody at the doors: a row of a table.
 type caller struct {
