@@ -25,7 +25,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
-var updateDocs = flag.Bool("docs", false, "write the answers into docs/topologies.md")
+var updateDocs = flag.Bool("docs", false, "write the answers into docs/topologies.md and docs/annotations.md")
 
 // reported is a topology as the plugin reports it: two workers on two hosts.
 type reported struct {
@@ -137,29 +137,33 @@ func (w *reported) handler(change ...func(*Options)) http.Handler {
 		append(change, func(o *Options) { o.Registry, o.Hosts = w.registry, []string{"example.com"} })...)
 }
 
-// The page's examples are what the API answers: a block of it is a request, a blank line and the answer.
-func TestThePageOfTopologiesShowsWhatIsAnswered(t *testing.T) {
-	const path = "../../../../docs/topologies.md"
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+// The pages' examples are what the API answers: a block of one is a request, a blank line and the answer.
+func TestThePagesOfTopologiesShowWhatIsAnswered(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
 	const open, end = "```http\n", "\n```\n"
-	parts := strings.Split(string(text), open)
-	require.Len(t, parts, 6)
-	for i, part := range parts[1:] {
-		example, rest, _ := strings.Cut(part, end)
-		request, answered, _ := strings.Cut(example, "\n\n")
-		request = strings.TrimSpace(request)
-		got := answerOf(t, h, request)
-		if *updateDocs {
-			parts[i+1] = request + "\n\n" + got + end + rest
-			continue
+	for _, page := range []struct {
+		path     string
+		examples int
+	}{{"../../../../docs/topologies.md", 2}, {"../../../../docs/annotations.md", 3}} {
+		text, err := os.ReadFile(page.path)
+		require.NoError(t, err)
+		parts := strings.Split(string(text), open)
+		require.Len(t, parts, 1+page.examples)
+		for i, part := range parts[1:] {
+			example, rest, _ := strings.Cut(part, end)
+			request, answered, _ := strings.Cut(example, "\n\n")
+			request = strings.TrimSpace(request)
+			got := answerOf(t, h, request)
+			if *updateDocs {
+				parts[i+1] = request + "\n\n" + got + end + rest
+				continue
+			}
+			assert.Equal(t, answered, got, "%s; go test ./internal/serve/httpapi -run Pages -docs writes it", request)
 		}
-		assert.Equal(t, answered, got, "%s; go test ./internal/serve/httpapi -run Page -docs writes it", request)
-	}
-	if *updateDocs {
-		require.NoError(t, os.WriteFile(path, []byte(strings.Join(parts, open)), 0o644))
+		if *updateDocs {
+			require.NoError(t, os.WriteFile(page.path, []byte(strings.Join(parts, open)), 0o644))
+		}
 	}
 }
 
