@@ -91,7 +91,7 @@ build/docs/stamp: .ci/docs/requirements.txt .ci/python
 	@touch $@
 
 .PHONY: check
-check: test-proto docs build/tools/staticcheck ## Check format, lint, generated code, the table of imports, the documentation and known vulnerabilities
+check: test-proto docs check-prose build/tools/staticcheck ## Check format, lint, generated code, the table of imports, the documentation's links and sentences, and known vulnerabilities
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
 	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./testing/archtest
