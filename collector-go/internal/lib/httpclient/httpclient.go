@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,7 +143,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // check refuses redirects and pages, and unpacks an answer that was compressed unasked.
 func (t *transport) check(response *http.Response) error {
-	if isRedirect(response.StatusCode) {
+	if slices.Contains(redirects, response.StatusCode) {
 		return &RedirectError{Status: response.Status, Location: address.URL(response.Header.Get("Location"))}
 	}
 	if response.Header.Get("Content-Encoding") == "gzip" {
@@ -160,14 +161,9 @@ func (t *transport) check(response *http.Response) error {
 	return nil
 }
 
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
-		http.StatusPermanentRedirect:
-		return true
-	}
-	return false
-}
+// redirects are the statuses that name another address.
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+	http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
 // CloseIdleConnections is called by http.Client.
 func (t *transport) CloseIdleConnections() {

@@ -122,18 +122,14 @@ func refuse(name string, text []byte) error {
 
 // invalid is where the first byte lies that is not UTF-8; -1 for none.
 func invalid(text []byte) int {
-	if utf8.Valid(text) {
-		return -1
-	}
-	at := 0
-	for at < len(text) {
+	for at := 0; at < len(text); {
 		r, n := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && n == 1 {
-			break
+			return at
 		}
 		at += n
 	}
-	return at
+	return -1
 }
 
 func size(bytes int) string {

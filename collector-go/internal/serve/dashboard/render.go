@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // schemaVersion is the newest of Grafana's dashboard schema v1.
@@ -84,15 +85,10 @@ func (v Variable) model() variableModel {
 		return m
 	}
 	m.Type = "custom"
-	joined := ""
 	for i, value := range v.Options {
-		if i > 0 {
-			joined += ","
-		}
-		joined += value
 		m.Options = append(m.Options, option{i == 0, value, value})
 	}
-	m.Query, m.Current = joined, &m.Options[0]
+	m.Query, m.Current = strings.Join(v.Options, ","), &m.Options[0]
 	return m
 }
 

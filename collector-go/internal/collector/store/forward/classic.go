@@ -2,10 +2,12 @@ package forward
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/value"
 )
 
 // The suffixes of the series that a histogram becomes, as Prometheus has them.
@@ -51,6 +53,16 @@ func texts(bounds []float64) []string {
 		all[i] = strconv.FormatFloat(bound, 'g', -1, 64)
 	}
 	return all
+}
+
+// Classic returns a histogram's count and sum, and appends to counts the count of each bucket (see BucketCounts). For a
+// gap's marker, which is nil, all of them are Prometheus' marker.
+func Classic(counts []float64, h *histogram.Histogram) (count, sum float64, buckets []float64) {
+	if h == nil {
+		gap := math.Float64frombits(value.StaleNaN)
+		return gap, gap, append(counts, slices.Repeat([]float64{gap}, len(BucketBounds))...)
+	}
+	return float64(h.Count), h.Sum, BucketCounts(counts, h)
 }
 
 // BucketCounts appends to counts how many observations of h lie at or below each of the Bounds.

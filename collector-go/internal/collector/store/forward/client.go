@@ -47,8 +47,7 @@ const maxAnswer = 4 << 10
 
 // Post sends a body in one HTTP request and turns the receiver's answer into an error as Answer does. An error of the
 // connection comes as it is, so that the body is sent again.
-func Post(ctx context.Context, client *http.Client, url string, body []byte, now func() time.Time,
-	header map[string]string) error {
+func Post(ctx context.Context, client *http.Client, url string, body []byte, header map[string]string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -62,5 +61,5 @@ func Post(ctx context.Context, client *http.Client, url string, body []byte, now
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return Answer(response.StatusCode, response.Header, string(text), now())
+	return Answer(response.StatusCode, response.Header, string(text), time.Now())
 }

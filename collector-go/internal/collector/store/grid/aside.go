@@ -86,12 +86,10 @@ func (s *Store) expireAsides(gone map[string]string) {
 // asides returns the names of the damaged files to delete with the bound that asks for it. left is the size of all
 // files and parts, of which those that go are taken off.
 func (r retention) asides(files []asideFile, left *int64) map[string]string {
-	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b asideFile) int {
-		return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name))
-	})
 	gone := map[string]string{}
-	for _, f := range files {
+	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b asideFile) int {
+		return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name))
+	}) {
 		switch {
 		case r.time > 0 && f.atMs < r.nowMs-r.time.Milliseconds():
 			gone[f.name] = boundTime

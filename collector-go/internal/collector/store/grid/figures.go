@@ -73,42 +73,36 @@ func newFigures(s *Store) *figures {
 
 // gauges are read from the store when somebody scrapes, under its lock.
 func (f *figures) gauges(s *Store) []prometheus.Collector {
-	gauge := func(name, help string, read func() float64) prometheus.Collector {
+	gauge := func(name, help string, read func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + name, Help: help}, func() float64 {
 			s.lock.RLock()
 			defer s.lock.RUnlock()
-			return read()
+			return float64(read())
 		})
 	}
 	return []prometheus.Collector{
-		gauge("head_series", "Series that the embedded store holds in memory.", func() float64 {
-			return float64(s.live.table.live())
-		}),
-		gauge("series_limit", "Series that the embedded store holds in memory at most.", func() float64 {
-			return float64(s.options.MaxSeries)
-		}),
-		gauge("head_slices", "Slices that the embedded store holds in memory and not in a part.", func() float64 {
+		gauge("head_series", "Series that the embedded store holds in memory.",
+			func() int { return s.live.table.live() }),
+		gauge("series_limit", "Series that the embedded store holds in memory at most.",
+			func() int { return s.options.MaxSeries }),
+		gauge("head_slices", "Slices that the embedded store holds in memory and not in a part.", func() int {
 			n := s.live.slices()
 			if s.frozen != nil {
 				n += s.frozen.slices()
 			}
-			return float64(n)
+			return n
 		}),
-		gauge("head_bytes", "Memory that slices take, in bytes.", func() float64 { return float64(s.sliceBytes()) }),
-		gauge("head_limit_bytes", "Memory that slices may take, in bytes.", func() float64 {
-			return float64(s.options.HeadBytes)
-		}),
-		gauge("series_bytes", "Memory that labels and index of the series take, in bytes.", func() float64 {
-			return float64(s.live.table.memory())
-		}),
-		gauge("blocks", "Parts on disk.", func() float64 { return float64(len(s.pieces)) }),
-		gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() float64 {
-			return float64(s.manifest.bytes())
-		}),
-		gauge("durable_position", "Journal position up to which everything is in parts.", func() float64 {
-			return float64(s.manifest.position)
-		}),
-		gauge("queries", "Queries that read the store.", func() float64 { return float64(s.readers) }),
+		gauge("head_bytes", "Memory that slices take, in bytes.", s.sliceBytes),
+		gauge("head_limit_bytes", "Memory that slices may take, in bytes.",
+			func() int { return s.options.HeadBytes }),
+		gauge("series_bytes", "Memory that labels and index of the series take, in bytes.",
+			func() int { return s.live.table.memory() }),
+		gauge("blocks", "Parts on disk.", func() int { return len(s.pieces) }),
+		gauge("blocks_bytes", "Size of all parts on disk, in bytes.",
+			func() int { return int(s.manifest.bytes()) }),
+		gauge("durable_position", "Journal position up to which everything is in parts.",
+			func() int { return int(s.manifest.position) }),
+		gauge("queries", "Queries that read the store.", func() int { return s.readers }),
 	}
 }
 

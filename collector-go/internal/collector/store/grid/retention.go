@@ -39,8 +39,7 @@ var bounds = [...]string{boundTime, boundBytes, boundFree}
 // what it has, so that old data can be looked at, and a clock that is wrongly ahead deletes nothing. Where room is
 // missing it counts back from now, since nothing newer could come.
 func (r retention) decide(asides []asideFile, parts []entry) (files map[string]string, gone map[uint64]string) {
-	parts = slices.Clone(parts)
-	slices.SortFunc(parts, func(a, b entry) int {
+	parts = slices.SortedFunc(slices.Values(parts), func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number))
 	})
 	width := r.width.Milliseconds()

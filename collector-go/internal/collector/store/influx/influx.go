@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
@@ -24,8 +23,6 @@ type Options struct {
 	Bucket          string
 	Database        string // InfluxDB 1
 	RetentionPolicy string // "" for the database's default
-	// Now is the clock that a Retry-After date is read by.
-	Now func() time.Time
 }
 
 // Validate returns an error that names what is invalid, by the keys of the settings.
@@ -69,9 +66,6 @@ type Protocol struct {
 func New(o Options) (*Protocol, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	client, err := o.Client()
 	if err != nil {

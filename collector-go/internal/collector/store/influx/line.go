@@ -112,18 +112,11 @@ func line(to, key []byte, v float64, endMs int64) []byte {
 // histogram appends the lines of a histogram: count, sum and buckets, as Prometheus' classic histograms have them. A
 // gap's marker goes to all of them.
 func (p *Protocol) histogram(to []byte, s *series, h *histogram.Histogram, endMs int64) []byte {
-	gap := math.Float64frombits(value.StaleNaN)
-	if h == nil {
-		to = line(line(to, s.count, gap, endMs), s.sum, gap, endMs)
-		for _, key := range s.buckets {
-			to = line(to, key, gap, endMs)
-		}
-		return to
-	}
-	to = line(line(to, s.count, float64(h.Count), endMs), s.sum, h.Sum, endMs)
-	p.counts = forward.BucketCounts(p.counts[:0], h)
+	count, sum, buckets := forward.Classic(p.counts[:0], h)
+	p.counts = buckets
+	to = line(line(to, s.count, count, endMs), s.sum, sum, endMs)
 	for i, key := range s.buckets {
-		to = line(to, key, p.counts[i], endMs)
+		to = line(to, key, buckets[i], endMs)
 	}
 	return to
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
@@ -17,7 +16,6 @@ import (
 type version1 struct {
 	client  *http.Client
 	address string
-	now     func() time.Time
 	zipped  bytes.Buffer
 	zip     *gzip.Writer
 }
@@ -29,7 +27,7 @@ func newVersion1(o Options, client *http.Client) *version1 {
 	}
 	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
 	return &version1{client: client, address: strings.TrimSuffix(o.URL, "/") + "/write?" + query.Encode(),
-		now: o.Now, zip: zip}
+		zip: zip}
 }
 
 func (v *version1) write(ctx context.Context, lines []byte) error {
@@ -37,7 +35,7 @@ func (v *version1) write(ctx context.Context, lines []byte) error {
 	v.zip.Reset(&v.zipped)
 	_, _ = v.zip.Write(lines) // into memory
 	_ = v.zip.Close()
-	return forward.Post(ctx, v.client, v.address, v.zipped.Bytes(), v.now,
+	return forward.Post(ctx, v.client, v.address, v.zipped.Bytes(),
 		map[string]string{"Content-Encoding": "gzip", "Content-Type": "text/plain; charset=utf-8"})
 }
 

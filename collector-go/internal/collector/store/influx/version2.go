@@ -20,7 +20,6 @@ type version2 struct {
 	http   *http.Client
 	client influxdb2.Client
 	writer api.WriteAPIBlocking
-	now    func() time.Time
 }
 
 // newVersion2 gives the library our own HTTP client, which reads the token from its file, follows no redirect and
@@ -29,7 +28,7 @@ func newVersion2(o Options, client *http.Client) *version2 {
 	options := influxdb2.DefaultOptions().SetHTTPClient(client).SetPrecision(time.Millisecond).SetUseGZip(
 		true).SetLogLevel(0)
 	c := influxdb2.NewClientWithOptions(o.URL, "", options) // the token is read from its file by our HTTP client
-	return &version2{http: client, client: c, writer: c.WriteAPIBlocking(o.Org, o.Bucket), now: o.Now}
+	return &version2{http: client, client: c, writer: c.WriteAPIBlocking(o.Org, o.Bucket)}
 }
 
 // write sends lines as one record. An answer of the server comes as the library's own error; anything else is an error
@@ -40,7 +39,7 @@ func (v *version2) write(ctx context.Context, lines []byte) error {
 	if !is || answer.StatusCode == 0 {
 		return err
 	}
-	return forward.Answer(answer.StatusCode, answer.Header, cmp.Or(answer.Message, answer.Error()), v.now())
+	return forward.Answer(answer.StatusCode, answer.Header, cmp.Or(answer.Message, answer.Error()), time.Now())
 }
 
 func (v *version2) close() {

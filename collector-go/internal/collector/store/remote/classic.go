@@ -32,19 +32,11 @@ func newClassicSeries(l labels.Labels) *classicSeries {
 
 // classic writes a histogram as its buckets, count and sum; a gap's marker goes to all of them.
 func (p *Protocol) classic(ref slice.Ref, s *classicSeries, endMs int64, h *histogram.Histogram) {
-	count, sum := staleNaN, staleNaN
-	p.counts = p.counts[:0]
-	if h != nil {
-		count, sum = float64(h.Count), h.Sum
-		p.counts = forward.BucketCounts(p.counts, h)
-	}
+	count, sum, buckets := forward.Classic(p.counts[:0], h)
+	p.counts = buckets
 	p.number(key{ref, 1}, s.count, endMs, count)
 	p.number(key{ref, 2}, s.sum, endMs, sum)
 	for i, l := range s.buckets {
-		v := staleNaN
-		if h != nil {
-			v = p.counts[i]
-		}
-		p.number(key{ref, 3 + i}, l, endMs, v)
+		p.number(key{ref, 3 + i}, l, endMs, buckets[i])
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"time"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/prometheus/common/model"
@@ -28,8 +27,6 @@ type Options struct {
 	forward.Receiver
 	// Classic sends histograms as classic buckets, to a receiver that has no native ones.
 	Classic bool
-	// Now is the clock that a Retry-After date is read by.
-	Now func() time.Time
 }
 
 // Protocol implements forward.Protocol. It keeps one request and its columns for all calls, since one goroutine calls
@@ -64,9 +61,6 @@ func New(o Options) (*Protocol, error) {
 	client, err := o.Client()
 	if err != nil {
 		return nil, err
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	return &Protocol{options: o, client: client, open: map[key]int{}}, nil
 }
@@ -158,7 +152,7 @@ func (p *Protocol) histogram(s *series, point forward.Point, c *slice.Columns) {
 // Post implements forward.Protocol.
 func (p *Protocol) Post(ctx context.Context, body []byte) error {
 	p.compressed = snappy.Encode(p.compressed[:cap(p.compressed)], body)
-	return forward.Post(ctx, p.client, p.options.URL, p.compressed, p.options.Now, map[string]string{
+	return forward.Post(ctx, p.client, p.options.URL, p.compressed, map[string]string{
 		"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy",
 		"X-Prometheus-Remote-Write-Version": "0.1.0"})
 }
