@@ -171,11 +171,11 @@ var promqlBlock = regexp.MustCompile("(?s)```promql\n *(.*?)\n *```")
 // runbooks: the queries to look with find something; ALERTS is there where rules are evaluated.
 func (s servers) runbooks(t *testing.T) {
 	for _, a := range alertrules.Alerts() {
-		page, err := os.ReadFile(filepath.Join("../../../docs/runbooks", a.Runbook()+".md"))
+		page, err := os.ReadFile(filepath.Join("../../../docs/runbooks", a.Name+".md"))
 		require.NoError(t, err)
 		for _, block := range promqlBlock.FindAllStringSubmatch(string(page), -1) {
 			if !strings.HasPrefix(block[1], "ALERTS") {
-				s.found(t, a.Runbook()+".md: "+block[1], strings.ReplaceAll(block[1], "NAME", "$topology"), false)
+				s.found(t, a.Name+".md: "+block[1], strings.ReplaceAll(block[1], "NAME", "$topology"), false)
 			}
 		}
 	}

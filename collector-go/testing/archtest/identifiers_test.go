@@ -24,7 +24,7 @@ var betterNames = map[string]string{
 	"booking": "account", "endure": "retry", "hurry": "request", "step over": "skip", "house": "fixture or archtest",
 	"wave": "placement change", "whereabouts": "placement", "rival": "candidate", "contest": "duplicates",
 	"campaign": "runner", "rundir": "run store", "runlist": "run index", "recordtrace": "trace", "journey": "trace",
-	"belief": "data quality", "succession": "timeline", "loris": "slow client", "pulse": "heartbeat",
+	"study": "search", "belief": "data quality", "succession": "timeline", "loris": "slow client", "pulse": "heartbeat",
 	"due by": "scheduled",
 }
 

@@ -165,12 +165,9 @@ func (a Alert) severity(of reader) string {
 		a.CriticalBeyond, Critical, a.Severity)
 }
 
-// Runbook is the name of the alert's page under docs/runbooks, without .md.
-func (a Alert) Runbook() string { return a.Name }
-
-// RunbookURL is where people read it: below the address at which a collector serves its runbooks, which ends with a
-// slash.
-func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Runbook() }
+// RunbookURL is where people read the alert's page under docs/runbooks, which has the alert's name: below the address
+// at which a collector serves its runbooks, which ends with a slash.
+func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Name }
 
 // Runbooks is where a collector with the default address serves them.
 const Runbooks = "http://127.0.0.1:9320/runbooks/"

@@ -26,7 +26,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 	assert.Len(t, found, len(alertrules.Alerts()))
 	index := read(t, filepath.Join(runbooks, "README.md"))
 	for _, a := range alertrules.Alerts() {
-		page := read(t, filepath.Join(runbooks, a.Runbook()+".md"))
+		page := read(t, filepath.Join(runbooks, a.Name+".md"))
 		assert.Equal(t, "# "+a.Name, strings.SplitN(page, "\n", 2)[0])
 		assert.Contains(t, page, "\nSeverity: "+string(a.Severity)+".\n", a.Name)
 		for _, part := range []string{"Meaning", "Impact", "Diagnosis", "Mitigation"} {
@@ -64,7 +64,7 @@ func anchors(page string) (all []string) {
 func TestRunbooksAreTrue(t *testing.T) {
 	titles, uids := names()
 	for _, a := range alertrules.Alerts() {
-		file := filepath.Join(runbooks, a.Runbook()+".md")
+		file := filepath.Join(runbooks, a.Name+".md")
 		page := read(t, file)
 		for _, m := range linked.FindAllStringSubmatch(page, -1) {
 			path, anchor, _ := strings.Cut(m[1], "#")
