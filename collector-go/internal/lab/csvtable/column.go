@@ -32,7 +32,8 @@ const (
 	VerdictOfRun
 )
 
-// Column is a column that a table may or must have.
+// Column is a column that a table may or must have. A column that is optional may be missing as a whole, and one that
+// may be empty may have single cells without a value. Both give Unknown.
 type Column struct {
 	Name string
 	Kind Kind
@@ -46,7 +47,8 @@ const (
 	largestNumber = 1e15
 )
 
-// parse reads a number; the error states how to write it.
+// parse reads a number; the error states how to write it. Hexadecimal digits, exponents of two and underscores are
+// refused, although strconv takes them: in a table by hand they are slips.
 func (c Column) parse(text string) (tuning.Figure, error) {
 	switch {
 	case strings.Contains(text, ","):
@@ -78,7 +80,8 @@ var (
 	thousandsCommas = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$`)
 )
 
-// withoutComma says how to write a number that has a comma. Which number is meant is known only to who wrote it.
+// withoutComma says how to write a number that has a comma. Which number is meant is known only to who wrote it. So it
+// offers every reading that is possible and chooses none: 1,234 may be a thousand or a little more than one.
 func withoutComma(text string) string {
 	decimal, thousands := decimalComma.MatchString(text), thousandsCommas.MatchString(text)
 	plain := strings.ReplaceAll(text, ",", "")

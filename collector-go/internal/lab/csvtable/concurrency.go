@@ -2,6 +2,7 @@ package csvtable
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
+// concurrencyColumns allow an empty result size. Such a step is inconclusive, unless it has a verdict or no queries.
 var concurrencyColumns = []Column{
 	{Name: tuning.ColumnSimultaneousQueries, Kind: Whole}, {Name: tuning.ColumnAverageCPU, Kind: Number},
 	{Name: tuning.ColumnAverageResultSize, Kind: Number, MayBeEmpty: true},
@@ -11,7 +12,7 @@ var concurrencyColumns = []Column{
 	verdictColumn,
 }
 
-// Concurrency reads a table of steps.
+// Concurrency reads a table of steps. Averages are over workers; the topology's total may be a column of its own.
 func Concurrency(path string) (*Table, []tuning.ConcurrencyRow, error) {
 	t, err := Open(path, concurrencyColumns)
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// sizeColumns and throughputColumns are what a scaling curve may call its columns, best first.
+// sizeColumns and throughputColumns are what a scaling curve may call its columns, best first. Of each kind the first
+// that the table has is read.
 var (
 	sizeColumns       = []string{"nodes", "cores", "senders", tuning.ColumnUsedCPU, tuning.ColumnTotalCPU6}
 	throughputColumns = []string{"throughput", tuning.ColumnRecordRate, "rows_per_s"}
 )
 
-// Curve is a scaling curve.
+// Curve is a scaling curve. Rows may be fewer than the table's; Locate needs Places to name the right lines.
 type Curve struct {
 	*Table
 	Rows  []tuning.ScalingRow
@@ -23,7 +24,8 @@ type Curve struct {
 	Places []int
 }
 
-// Scaling reads a curve. A table that repeats a volume for each of its components gives one row for it.
+// Scaling reads a curve. A table that repeats a volume for each of its components gives one row for it. The columns are
+// taken in the order of sizeColumns and throughputColumns, so a table that has several is always read in the same way.
 func Scaling(path string) (*Curve, error) {
 	columns := []Column{{Name: tuning.ColumnComponent, Optional: true}}
 	for _, name := range slices.Concat(sizeColumns, throughputColumns) {
@@ -53,6 +55,8 @@ func Scaling(path string) (*Curve, error) {
 	return c, nil
 }
 
+// oneOf is the first of some columns that the table has. It is an error if it has none, since a curve needs both of its
+// axes.
 func (t *Table) oneOf(names []string) (string, error) {
 	for _, name := range names {
 		if t.Has(name) {

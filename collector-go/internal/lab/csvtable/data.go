@@ -20,7 +20,8 @@ var dataColumns = slices.Concat(
 		{Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
 	})
 
-// usedCores are 0 where nobody measured them.
+// usedCores are 0 where nobody measured them. tuning takes 0 for not measured there, since no topology runs without
+// using any.
 func (t *Table) usedCores(row int) tuning.Figure {
 	if used := t.Figure(row, tuning.ColumnUsedCPU); used.Known() {
 		return used
@@ -28,7 +29,9 @@ func (t *Table) usedCores(row int) tuning.Figure {
 	return 0
 }
 
-// Data reads a table of volumes, with or without the components of each.
+// Data reads a table of volumes, with or without the components of each. The columns of components are needed only if
+// the table has a column of components. The meaning of an ambiguous CPU column is then required as for a table of
+// components.
 func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 	t, err := Open(path, dataColumns)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a
-// fault.
+// fault. Near names are a fault and not only a note, because a misspelled optional column would otherwise be left out
+// silently. A file that is separated by semicolons or tabs has one column, and gets a fault of its own.
 func (t *Table) header(head []string) error {
 	if len(head) == 1 {
 		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
@@ -68,6 +69,7 @@ func otherUnit(name, known string) string {
 	return fmt.Sprintf(" Its values are in %s; convert values of another unit", unit)
 }
 
+// required are the columns that a table must have, in the order in which messages list them.
 func (t *Table) required() (names []string) {
 	for _, c := range t.columns {
 		if !c.Optional {
@@ -77,7 +79,7 @@ func (t *Table) required() (names []string) {
 	return names
 }
 
-// Missing is the fault of columns that are not there: it names the nearest that are.
+// Missing is the fault of columns that are not there: it names the nearest that are. columns is changed.
 func (t *Table) Missing(columns ...string) error {
 	for i, column := range columns {
 		columns[i] += t.near(column)

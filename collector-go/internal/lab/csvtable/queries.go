@@ -6,6 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
+// queryColumns have one figure of latency for a point. A verdict is there in tables that a report wrote, whose steps
+// had more goals.
 var queryColumns = []Column{
 	{Name: tuning.ColumnFilterBolts, Kind: Whole}, {Name: tuning.ColumnQueries, Kind: Whole},
 	{Name: tuning.ColumnLatency, Kind: Number},
@@ -16,7 +18,7 @@ var queryColumns = []Column{
 	verdictColumn,
 }
 
-// QueryTable is a grid of filter bolts by queries.
+// QueryTable is a grid of filter bolts by queries. Its points are not judged yet; tuning.AnalyzeQueries does that.
 type QueryTable struct {
 	*Table
 	Points []tuning.QueryPoint
@@ -24,7 +26,7 @@ type QueryTable struct {
 	RecordsPerS tuning.Figure
 }
 
-// Queries reads a grid.
+// Queries reads a grid. All rows must have one record rate, because a grid is measured at one rate.
 func Queries(path string) (*QueryTable, error) {
 	t, err := Open(path, queryColumns)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// CPU states what a column cpu_cores means, which does not say so itself.
+// CPU states what a column cpu_cores means, which does not say so itself. The column itself may mean a component's
+// total or one instance. A guess could be wrong by a factor of the parallelism, so it is asked for.
 type CPU string
 
 // The meanings of a column cpu_cores.
@@ -45,7 +46,8 @@ var resourceColumns = slices.Concat(
 	requestColumns,
 	[]Column{{Name: tuning.ColumnTotalMemory, Kind: Number, Optional: true, MayBeEmpty: true}})
 
-// ResourceTable is a table of components, with the totals that it states itself.
+// ResourceTable is a table of components, with the totals that it states itself. The rows of the components are kept
+// apart from the row of totals, so that findings of both get their own lines.
 type ResourceTable struct {
 	*Table
 	Components []tuning.Component
@@ -54,7 +56,8 @@ type ResourceTable struct {
 	statedLine int
 }
 
-// Resources reads a table of components. A row whose component is "Total" holds the table's own totals.
+// Resources reads a table of components. A row whose component is "Total" holds the table's own totals. A table of data
+// volumes has the same columns for each volume and is refused here, since its rows must not be added up.
 func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	t, err := Open(path, resourceColumns)
 	if err != nil {
@@ -100,7 +103,8 @@ func (t *Table) emptyCells(rows []int, cpuColumn string) error {
 	return t.first(wrong)
 }
 
-// Analyze is tuning.AnalyzeResources with faults and findings by the file's lines.
+// Analyze is tuning.AnalyzeResources with faults and findings by the file's lines. A finding about the stated totals
+// has row 0 and gets the line of the row of totals.
 func (r *ResourceTable) Analyze(machine tuning.Machine) (*tuning.Resources, error) {
 	result, err := tuning.AnalyzeResources(r.Components, r.Stated, machine)
 	if err != nil {
@@ -117,12 +121,14 @@ func (r *ResourceTable) Analyze(machine tuning.Machine) (*tuning.Resources, erro
 	return result, nil
 }
 
+// isTotal reports whether a row holds the table's own totals. They are compared with the sums and are no component.
 func isTotal(component string) bool {
 	name := strings.ToLower(component)
 	return name == "total" || name == "totals" || name == "sum"
 }
 
-// cpuColumn finds the column of CPU and what it means.
+// cpuColumn finds the column of CPU and what it means. A name that says what it means wins, and --cpu is then refused
+// unless it agrees. Two CPU columns are refused, because they could contradict each other.
 func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 	var there []string
 	for _, column := range []string{tuning.ColumnCPUTotal, tuning.ColumnCPUEach, columnCPU} {
@@ -152,6 +158,8 @@ func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 	return column, said, nil
 }
 
+// component is a row as a component. Exactly one of the two CPU figures is set; tuning derives the other from the
+// parallelism.
 func (t *Table) component(row int, column string, cpu CPU) tuning.Component {
 	c := tuning.Component{Name: t.Text(row, tuning.ColumnComponent),
 		Parallelism:   t.Whole(row, tuning.ColumnParallelism),

@@ -31,7 +31,8 @@ type Table struct {
 	lines   []int
 }
 
-// Open reads the file. A fault names the file, the line and the column, and what to do.
+// Open reads the file. A fault names the file, the line and the column, and what to do. The caller lists the columns;
+// any other column of the file is noted and not used.
 func Open(path string, columns []Column) (*Table, error) {
 	data, err := read(path)
 	if err != nil {
@@ -53,7 +54,8 @@ func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	return t, t.check()
 }
 
-// check reads every cell, so that all faults are reported at once and a file is corrected in one round.
+// check reads every cell, so that all faults are reported at once and a file is corrected in one round. A row with the
+// wrong number of fields has one fault only, since its cells stand under the wrong names.
 func (t *Table) check() error {
 	var wrong []error
 	for i, fields := range t.rows {
@@ -73,7 +75,8 @@ func (t *Table) check() error {
 	return t.first(wrong)
 }
 
-// cell checks a cell, and keeps its number where it holds one.
+// cell checks a cell, and keeps its number where it holds one. Text must be free of control characters, because it is
+// printed in reports and on terminals.
 func (t *Table) cell(row int, c Column) (err error) {
 	place, there := t.places[c.Name]
 	if !there {
@@ -114,7 +117,7 @@ func (t *Table) first(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// Len is how many rows there are.
+// Len is how many rows there are. The head is none of them.
 func (t *Table) Len() int { return len(t.rows) }
 
 // Has reports whether the column is there.
@@ -136,7 +139,7 @@ func (t *Table) Whole(row int, column string) int {
 	return 0
 }
 
-// Text is a cell's text without spaces around it.
+// Text is a cell's text without spaces around it. It is "" where the column is not there.
 func (t *Table) Text(row int, column string) string {
 	if place, there := t.places[column]; there {
 		return strings.TrimSpace(t.rows[row][place])
@@ -145,7 +148,7 @@ func (t *Table) Text(row int, column string) string {
 }
 
 // Locate turns what tuning finds wrong with a row into the file's line and column. rows maps tuning's rows to the
-// table's, from 0; nil where they are the same.
+// table's, from 0; nil where they are the same. An error that names no row gets the file's name alone.
 func (t *Table) Locate(err error, rows []int) error {
 	if err == nil {
 		return nil
@@ -166,13 +169,14 @@ func (t *Table) Locate(err error, rows []int) error {
 	return t.first(wrong)
 }
 
-// Lines gives findings the file's lines; their rows are the table's.
+// Lines gives findings the file's lines; their rows are the table's. The findings are changed in place.
 func (t *Table) Lines(findings []tuning.Finding) {
 	for i := range findings {
 		findings[i].Line = t.lines[findings[i].Row-1]
 	}
 }
 
+// place is a row of the table, from 0, for a row that tuning counts from 1.
 func place(row int, rows []int) int {
 	if rows == nil {
 		return row - 1
@@ -180,6 +184,7 @@ func place(row int, rows []int) int {
 	return rows[row-1]
 }
 
+// flatten returns the single errors of joined ones, however deep they are joined, so that each gets its own place.
 func flatten(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error

@@ -14,7 +14,8 @@ var verdictColumn = Column{Name: tuning.ColumnVerdict, Kind: VerdictOfRun, Optio
 // verdicts are what the column may contain.
 var verdicts = []tuning.Verdict{tuning.OK, tuning.Fail, tuning.Limited, tuning.Inconclusive}
 
-// verdictOf reads a verdict, whatever its case.
+// verdictOf reads a verdict, whatever its case. A cell that says baseline is left to the figures, since a step without
+// queries is one by itself.
 func verdictOf(text string) (tuning.Verdict, error) {
 	at := slices.IndexFunc(verdicts, func(v tuning.Verdict) bool { return strings.EqualFold(string(v), text) })
 	switch {
@@ -27,7 +28,8 @@ func verdictOf(text string) (tuning.Verdict, error) {
 	return verdicts[at], nil
 }
 
-// verdict is the row's, "" where it is left to its figures.
+// verdict is the row's, "" where it is left to its figures. The cell was checked when the table was read, so it can be
+// read again without an error.
 func (t *Table) verdict(row int) tuning.Verdict {
 	v, _ := verdictOf(t.Text(row, tuning.ColumnVerdict)) // checked
 	return v

@@ -30,6 +30,8 @@ type checker struct {
 	faults []error
 }
 
+// fault adds an error at a field. A field that the file leaves out is located at its parent, since that is where it
+// belongs.
 func (c *checker) fault(field, format string, args ...any) {
 	c.faults = append(c.faults, c.file.places.Fault(field, format, args...))
 }
@@ -75,6 +77,7 @@ func (f *File) Check() error {
 	return errors.Join(c.faults...)
 }
 
+// goals requires at least one goal, because a step without one would always be OK.
 func (c *checker) goals() {
 	if len(c.file.Goals) == 0 {
 		c.fault("goals", "there is none; say what each step is to hold, with its statistic")
@@ -103,6 +106,8 @@ func (c *checker) goals() {
 	}
 }
 
+// limit is the limit in the unit of the goal's figure; an error where the text does not fit the figure, such as 200 for
+// a time.
 func (g Goal) limit() (float64, error) {
 	limit := g.AtMost
 	if g.AtLeast.Given {
@@ -123,6 +128,8 @@ func (c *checker) topology() {
 	}
 }
 
+// grid bounds the number of trials and refuses an axis that is there twice: a trial's place on the grid is found by the
+// axis' name.
 func (c *checker) grid() {
 	trials := max(1, c.file.Steps.Repeats)
 	seen := map[string]bool{}
@@ -149,6 +156,7 @@ func (c *checker) grid() {
 	}
 }
 
+// configurations requires a label for each, since trials and their directories are named after it.
 func (c *checker) configurations(field string, all []Configuration) {
 	for i, each := range all {
 		within := fmt.Sprintf("%s.configurations[%d]", field, i)
@@ -159,6 +167,8 @@ func (c *checker) configurations(field string, all []Configuration) {
 	}
 }
 
+// values checks the loads of a trial's steps. A load that is there twice is refused, because repeats have a field of
+// their own. Queries are whole, while rates need not be.
 func (c *checker) values(field string, values []float64, needed bool) {
 	if needed && len(values) == 0 {
 		c.fault(field, "it is missing; list where on the axis the steps are")
@@ -180,6 +190,8 @@ func (c *checker) values(field string, values []float64, needed bool) {
 	}
 }
 
+// steps checks the times against the slice width, since a step that is no whole number of slices cannot be read back
+// from the collector.
 func (c *checker) steps() {
 	s := c.file.Steps
 	c.oneOf("steps.kind", s.Kind, string(runstore.LoadStep), string(runstore.TimelineStep))
@@ -222,6 +234,7 @@ func (c *checker) steps() {
 	c.catchUp(s.CatchUp)
 }
 
+// expectedCapacity is for steps along queries alone. The loads that measure what a query costs follow from it.
 func (c *checker) expectedCapacity(s Steps) {
 	switch {
 	case s.ExpectedCapacity == 0:
@@ -233,6 +246,7 @@ func (c *checker) expectedCapacity(s Steps) {
 	}
 }
 
+// catchUp requires a factor above 1: at the step's own rate nothing would be caught up.
 func (c *checker) catchUp(u CatchUp) {
 	asked := slices.ContainsFunc(c.file.Goals, func(g Goal) bool { return g.Figure == string(tuning.CatchUp) })
 	if u.Factor != 0 && !(u.Factor > 1) {
@@ -247,6 +261,8 @@ func (c *checker) catchUp(u CatchUp) {
 	}
 }
 
+// everyConfigurationHasSteps reports whether an axis gives each of its configurations steps of its own. steps.values
+// may then be left out.
 func (c *checker) everyConfigurationHasSteps() bool {
 	for _, axis := range c.file.Grid {
 		if len(axis.Configurations) > 0 && !slices.ContainsFunc(axis.Configurations,
@@ -261,6 +277,7 @@ func (c *checker) everyConfigurationHasSteps() bool {
 // running query blocks one more.
 const leastDRPCThreads = 8
 
+// load checks the part of the load that all steps share, and that a local launch has what its way of submitting needs.
 func (c *checker) load() {
 	l := c.file.Load
 	c.oneOf("load.submit", l.Submit, SubmitByGateway, SubmitByDRPC)
@@ -299,6 +316,7 @@ func (c *checker) load() {
 // queryClasses are those of the tuning workflow (internal/lab/load knows how to ask them).
 var queryClasses = []string{"raw", "group", "count_distinct", "distribution", "top_k"}
 
+// launch checks that exactly one way to launch is given, and what that way requires.
 func (c *checker) launch() {
 	l := c.file.Launch
 	if l.SliceWidth < Duration(time.Second) || l.SliceWidth%Duration(time.Second) != 0 {
@@ -345,6 +363,7 @@ func (c *checker) placeholders(field string, words []string, known ...string) {
 	}
 }
 
+// command requires {name} in the submit command: the name is how the collector's figures of a trial are found.
 func (c *checker) command(l Command) {
 	for _, part := range []struct {
 		field string

@@ -13,9 +13,10 @@ import (
 )
 
 // Plan expands the file into the plan of a run. It must be called only on a file that passed Check, since limits that
-// cannot be parsed are ignored here. The plan is stored in the run directory, and a resumed run follows the stored
-// plan and not the file. Repeats are the outer loop: the launches of one configuration are spread over the run, so that
-// a slow drift of the cluster does not fall on one configuration alone. A goal of no failed queries is always added.
+// cannot be parsed are ignored here. The plan is stored in the run directory, and a resumed run follows the stored plan
+// and not the file. Repeats are the outer loop: each configuration is launched once before any is launched again. A run
+// that its deadline ends early therefore has every configuration before it has repeats. A goal of no failed queries is
+// always added.
 func (f *File) Plan() runstore.Plan {
 	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
 	plan := runstore.Plan{
@@ -81,6 +82,8 @@ func (f *File) startUpQueries(plan runstore.Plan) int {
 	return int(min(math.Ceil(slices.Min(loads)), maxQueries))
 }
 
+// asked translates the load. Figures that do not apply stay Unknown: with source none there is neither a rate nor a
+// target, and with a rate there is no target of idle CPU.
 func (f *File) asked() runstore.Load {
 	l, unknown := f.Load, tuning.Unknown
 	asked := runstore.Load{
@@ -111,6 +114,7 @@ func (f *File) asked() runstore.Load {
 	return asked
 }
 
+// goal translates a goal. A statistic that was left out is the figure's only one, which Check has made sure of.
 func (g Goal) goal() tuning.Goal {
 	figure := tuning.GoalFigure(g.Figure)
 	goal := tuning.Goal{Figure: figure,
@@ -155,7 +159,7 @@ func (f *File) configurations() []runstore.PlannedTrial {
 	return points
 }
 
-// label names a point: "filter bolts 4, heap small".
+// label names a point: "filter bolts 4, heap small". Directories and reports name a trial after it.
 func label(point []runstore.Coordinate) string {
 	var parts []string
 	for _, c := range point {
@@ -177,6 +181,8 @@ func (a Axis) configurations() []Configuration {
 	return all
 }
 
+// at returns a point moved along one more axis. It copies the lists of the point, because the points of a grid share
+// their beginnings.
 func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) runstore.PlannedTrial {
 	value := tuning.Unknown
 	if c.Value.Given {
@@ -203,6 +209,7 @@ func workers(settings Settings) (n int) {
 	return n
 }
 
+// steps are the planned steps at some loads. All steps of an experiment are of one kind.
 func (f *File) steps(values []float64) []runstore.PlannedStep {
 	steps := []runstore.PlannedStep{}
 	for _, value := range values {
@@ -211,6 +218,7 @@ func (f *File) steps(values []float64) []runstore.PlannedStep {
 	return steps
 }
 
+// entries translates settings. The list is never nil, so that the plan's JSON has [] and not null.
 func entries(settings Settings) []runstore.Entry {
 	all := []runstore.Entry{}
 	for _, s := range settings {

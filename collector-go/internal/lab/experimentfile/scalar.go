@@ -17,7 +17,7 @@ type (
 	Ratio    = yamlfile.Ratio
 )
 
-// Bytes is a size such as 384MiB or 1.8KiB.
+// Bytes is a size such as 384MiB or 1.8KiB. Units are powers of 1024.
 type Bytes int64
 
 var sizes = []struct {
@@ -25,6 +25,7 @@ var sizes = []struct {
 	bytes float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}}
 
+// Set reads a size with its unit. A bare number is refused, since its unit would be a guess.
 func (b *Bytes) Set(text string) error {
 	for _, size := range sizes {
 		number, found := strings.CutSuffix(text, size.unit)
@@ -44,12 +45,14 @@ func (b *Bytes) Set(text string) error {
 // MiB is the size in whole MiB.
 func (b Bytes) MiB() int { return int(b >> 20) }
 
-// Rate is a number of records a second, or the word calibrated.
+// Rate is a number of records a second, or the word calibrated. Calibrated means that the run finds the rate that
+// leaves a share of the host idle.
 type Rate struct {
 	Calibrated bool
 	PerSecond  float64
 }
 
+// Set reads a positive rate or the word calibrated.
 func (r *Rate) Set(text string) error {
 	if text == calibrated {
 		*r = Rate{Calibrated: true}
@@ -69,6 +72,7 @@ type Number struct {
 	Given bool
 }
 
+// Set reads a finite number and notes that it was given.
 func (n *Number) Set(text string) (err error) {
 	n.Value, err = yamlfile.Number(text)
 	n.Given = err == nil
@@ -87,6 +91,7 @@ type Limit struct {
 // LimitOf is a limit in the unit that goals are judged in.
 func LimitOf(v tuning.Figure) Limit { return Limit{Given: true, number: float64(v)} }
 
+// Set keeps the text. It cannot fail, because the figure that gives it a meaning may stand later in the file.
 func (l *Limit) Set(text string) error {
 	*l = Limit{Given: true, text: &text}
 	return nil

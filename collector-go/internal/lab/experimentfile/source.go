@@ -35,6 +35,8 @@ func (c *checker) source() {
 	}
 }
 
+// noSource refuses goals and steps that need records of our own. Without them nobody knows what a query must find, and
+// nobody can change the rate.
 func (c *checker) noSource() {
 	f := c.file
 	if f.Launch.Local != nil {

@@ -98,7 +98,8 @@ func (l *Command) queriesTo() load.Target {
 	return load.Target{Gateway: l.options.Gateway, DRPC: l.options.DRPC, Function: l.options.DRPCFunction}
 }
 
-// Launch implements Launcher.
+// Launch implements Launcher. The load clients are started before the topology, since a client that cannot start would
+// waste the minutes of a launch.
 func (l *Command) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
 	conf, err := textfile.Read(l.options.Conf, textfile.Most)
 	if err != nil {
@@ -209,6 +210,7 @@ func (l *Command) fill(words []string, t runstore.PlannedTrial, name string) (ou
 // maxOutput is how much of the end of a command's output its error shows.
 const maxOutput = 4 << 10
 
+// call runs a command to its end. WaitDelay bounds the wait for a child that keeps the output open.
 func (l *Command) call(ctx context.Context, words []string) error {
 	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.WaitDelay = 5 * time.Second

@@ -25,6 +25,8 @@ func Conclude(plan runstore.Plan, trials []runstore.Trial, unanswered string) ru
 	return r
 }
 
+// trialResult judges one trial by its own steps alone. Left counts the planned steps without a measurement; a search
+// leaves some of them out on purpose.
 func trialResult(plan runstore.Plan, t runstore.Trial) runstore.TrialResult {
 	interval := tuning.IntervalOf(runstore.Measured(t.Steps))
 	return runstore.TrialResult{
@@ -34,6 +36,8 @@ func trialResult(plan runstore.Plan, t runstore.Trial) runstore.TrialResult {
 	}
 }
 
+// distinct counts the loads that were measured. Repeats of a load count once, since Left is about loads and not
+// attempts.
 func distinct(steps []runstore.Step) int {
 	var values []float64
 	for _, m := range runstore.Measured(steps) {
@@ -43,7 +47,8 @@ func distinct(steps []runstore.Step) int {
 	return len(slices.Compact(values))
 }
 
-// rows puts the repeats of each configuration together.
+// rows puts the repeats of each configuration together. The capacity of a row is bracketed by the steps of all its
+// launches together.
 func rows(plan runstore.Plan, trials []runstore.Trial) (rows []runstore.RowResult) {
 	steps := map[int][]runstore.Step{}
 	for _, t := range trials {
@@ -91,7 +96,8 @@ func searches(plan runstore.Plan) bool {
 		slices.ContainsFunc(plan.Trials, func(t runstore.PlannedTrial) bool { return len(t.Steps) > 1 })
 }
 
-// capacityVerdict judges a goal of the capacity.
+// capacityVerdict judges a goal of the capacity. Between the two bounds the capacity may be on either side of the goal,
+// so the verdict is inconclusive.
 func capacityVerdict(g tuning.Goal, interval tuning.Interval) tuning.Verdict {
 	switch least := float64(g.AtLeast); {
 	case interval.LastOK != nil && *interval.LastOK >= least:
@@ -117,6 +123,8 @@ func overall(r runstore.Result) tuning.Verdict {
 	return tuning.Overall(verdicts)
 }
 
+// exitCode is what tune run exits with. A missed goal counts as a failure only where the plan asks for goals that hold,
+// or for a capacity; a search for the capacity expects misses.
 func exitCode(plan runstore.Plan, r runstore.Result) int {
 	hasCapacityGoal := slices.ContainsFunc(plan.Goals,
 		func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
@@ -129,7 +137,8 @@ func exitCode(plan runstore.Plan, r runstore.Result) int {
 	return runstore.ExitDone
 }
 
-// Summary is the result in lines: a row each, then what is to be known.
+// Summary is the result in lines: a row each, then what is to be known. It is what tune run prints at its end; the
+// result itself is in result.json.
 func Summary(plan runstore.Plan, r runstore.Result) (lines []string) {
 	lines = append(lines, fmt.Sprintf("verdict: %s", r.Verdict))
 	for _, row := range r.Rows {

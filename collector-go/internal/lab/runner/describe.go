@@ -27,7 +27,7 @@ func NewDescriber(launcher Launcher, run *runstore.Run, writer *runstore.Writer)
 	return &Describer{Launcher: launcher, run: run, writer: writer}
 }
 
-// Launch implements Launcher.
+// Launch implements Launcher. Only a launch that succeeded is asked for its configuration later.
 func (d *Describer) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
 	launched, err := d.Launcher.Launch(ctx, t, name)
 	d.trial, d.name, d.launched = t, name, nil

@@ -42,7 +42,8 @@ func NewLocal(options stack.Options, mostQueries int, log *slog.Logger, progress
 	return &Local{options: options, log: log, progress: progress, queries: mostQueries, hasten: hasten}
 }
 
-// Launch implements Launcher.
+// Launch implements Launcher. The cluster is brought up with the first launch. The source of records is started after
+// the topology, because it waits for the topology's first query spout.
 func (l *Local) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
 	if err := l.up(ctx); err != nil {
 		return nil, err
@@ -154,7 +155,9 @@ func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	}
 }
 
-// processes names the stack's processes, the workers and the load client, which is this program.
+// processes names the stack's processes, the workers and the load client, which is this program. The workers are listed
+// once, when they are first asked for, because the launcher takes seconds to list them. If that fails, their shares are
+// missing and the run goes on.
 func (l *Local) processes(ctx context.Context, s *stack.Stack) func() map[string]int {
 	workers := sync.OnceValue(func() []stack.Worker {
 		workers, err := s.Workers(ctx)
@@ -173,7 +176,8 @@ func (l *Local) processes(ctx context.Context, s *stack.Stack) func() map[string
 	}
 }
 
-// End implements Launcher.
+// End implements Launcher. If the topology cannot be killed, or the trial broke, the whole cluster is stopped, and the
+// next launch starts a new one.
 func (l *Local) End(ctx context.Context, logs string, broken bool) error {
 	if l.running == nil {
 		return nil
@@ -193,7 +197,7 @@ func (l *Local) End(ctx context.Context, logs string, broken bool) error {
 	return problem
 }
 
-// Stop implements Launcher.
+// Stop implements Launcher. It may be called twice; afterwards a launch brings everything up again.
 func (l *Local) Stop(hasten <-chan struct{}) error {
 	if l.running == nil {
 		return nil
@@ -243,6 +247,7 @@ func (l *Local) keepLogs(dir string) {
 	}
 }
 
+// copyTail copies the last maxLogBytes of a log, or all of a shorter one.
 func copyTail(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -71,6 +71,7 @@ func (c *Runner) announceEnd(ctx context.Context, annotations measure.Annotation
 // announceLimit bounds how long it takes: a collector that is gone holds up no trial.
 const announceLimit = 10 * time.Second
 
+// trialFinished stores the end of a trial. Without the event, a resumed run would launch the trial's topology again.
 func (c *Runner) trialFinished(t *runstore.Trial) error {
 	t.State = runstore.Finished
 	return c.append(runstore.Event{Kind: runstore.TrialFinished, Trial: t.Number})
@@ -143,7 +144,8 @@ func (c *Runner) bound(submitted time.Time) (firstStepBy time.Time) {
 	return c.options.Deadline.Add(-time.Duration(max(0, c.options.LeastSteps-1)) * step)
 }
 
-// steps measures what a query costs, then what the search asks for.
+// steps measures what a query costs, then what the search asks for. A search that runs out of time keeps what it has
+// measured; the result says that steps are missing.
 func (c *Runner) steps(session *measure.Session, t *runstore.Trial) error {
 	if err := c.setRate(session, t); err != nil {
 		return err
@@ -166,7 +168,7 @@ func (c *Runner) steps(session *measure.Session, t *runstore.Trial) error {
 	}
 }
 
-// order is a step that is to be measured next.
+// order is a step that is to be measured next. Attempt counts the measurements of the same load from 1.
 type order struct {
 	kind    runstore.StepKind
 	value   float64
@@ -207,7 +209,8 @@ func (c *Runner) affordsCost(done int) bool {
 	return true
 }
 
-// setRate sets the record rate of the run, which is calibrated once.
+// setRate sets the record rate of the run, which is calibrated once. The rate is stored as an event before any step is
+// measured at it, so a resumed run continues at the same rate.
 func (c *Runner) setRate(session *measure.Session, t *runstore.Trial) error {
 	if c.run.Plan.Axis == runstore.RecordsPerSecond || c.run.Plan.Load.NoSource() {
 		return nil // each step sets its own, or nobody does
@@ -231,6 +234,8 @@ func (c *Runner) setRate(session *measure.Session, t *runstore.Trial) error {
 	return c.append(event)
 }
 
+// step measures one step and stores it. The event step_started is written just before the load is applied, and the
+// step's file before its event, so a resumed run either has the whole step or measures it again.
 func (c *Runner) step(session *measure.Session, t *runstore.Trial, next order) (runstore.Step, error) {
 	number := len(t.Steps) + 1
 	step, err := session.Step(measure.StepOrder{Kind: next.kind, Value: next.value, Number: number,
@@ -248,6 +253,8 @@ func (c *Runner) step(session *measure.Session, t *runstore.Trial, next order) (
 	return step, nil
 }
 
+// kindOf returns the planned kind of a step at a value. A value that the search itself chose is in no plan and is a
+// load step.
 func kindOf(t *runstore.Trial, value float64) runstore.StepKind {
 	for _, s := range t.PlannedTrial.Steps {
 		if s.Value == value {
@@ -280,6 +287,7 @@ func (c *Runner) sayStep(t *runstore.Trial, s runstore.Step) {
 	}
 }
 
+// recordsText writes an unknown rate as a word, since a number of 0 would claim that no record came.
 func recordsText(perSecond tuning.Figure) string {
 	if !perSecond.Known() {
 		return "unknown"
@@ -287,7 +295,7 @@ func recordsText(perSecond tuning.Figure) string {
 	return fmt.Sprintf("%.0f", float64(perSecond))
 }
 
-// host names the machine whose idle is shown.
+// host names the machine whose idle is shown. With launch.command that is not the host of the workers.
 func (c *Runner) host() string {
 	if c.run.Plan.Launch == "command" {
 		return "tune run's host"
@@ -295,7 +303,9 @@ func (c *Runner) host() string {
 	return "host"
 }
 
-// keep gathers the trial's figures into its directory, together with those of its earlier launches.
+// keep gathers the trial's figures into its directory, together with those of its earlier launches. Earlier launches
+// are joined from the newest to the oldest, since each is put before what is there. A trial without a step has nothing
+// to keep.
 func (c *Runner) keep(session *measure.Session, t *runstore.Trial, launched *Launched) error {
 	if len(t.Steps) == 0 {
 		return nil
@@ -326,13 +336,15 @@ func (c *Runner) keep(session *measure.Session, t *runstore.Trial, launched *Lau
 	return c.record(session, t, until)
 }
 
-// launch is an earlier launch of a trial that measured steps.
+// launch is an earlier launch of a trial that measured steps. The series of each launch are stored under a topology
+// name of their own, hence the name.
 type launch struct {
 	name        string
 	from, until time.Time
 }
 
-// earlier are the launches of a trial before the one that runs.
+// earlier are the launches of a trial before the one that runs. A launch without a finished step is left out, because
+// no series of it is needed.
 func (c *Runner) earlier(t *runstore.Trial) (all []launch) {
 	for _, e := range c.run.Events {
 		if e.Kind != runstore.TrialStarted || e.Trial != t.Number {
@@ -351,7 +363,8 @@ func (c *Runner) earlier(t *runstore.Trial) (all []launch) {
 	return all
 }
 
-// record keeps the further series that the experiment asks for.
+// record keeps the further series that the experiment asks for. They are written as a whole at the end of each launch,
+// in place of those of an earlier one.
 func (c *Runner) record(session *measure.Session, t *runstore.Trial, until time.Time) error {
 	if len(c.run.Plan.Record) == 0 {
 		return nil

@@ -19,7 +19,8 @@ import (
 
 // Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil
 // for none), what it costs, the way there, the proof, what is open, cost against latency, and what twice the load would
-// take. further are findings of whoever ran the trials.
+// take. further are findings of whoever ran the trials. It formats only: every figure and every sentence about the
+// proof is from the result. Sections without rows are left out by the document.
 func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string,
 	further ...string) *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name,
@@ -48,12 +49,14 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 	return d
 }
 
-// BestText is the best as lines of a settings file.
+// BestText is the best as lines of a settings file. Its first line is a comment that says how sure the result is.
+// r.Best must not be nil.
 func (f *File) BestText(r *optimize.Result) string {
 	return fmt.Sprintf("# %s: %s.\n", f.Name, Outcome(r)) + settingsText("", r.Best.Settings, nil)
 }
 
-// settingsText has a line for each setting whose value another configuration, nil for none, does not have.
+// settingsText has a line for each setting whose value another configuration, nil for none, does not have. Names are
+// sorted, so that two results can be compared line by line.
 func settingsText(lead string, settings, but map[string]any) (lines string) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if but == nil || but[name] != settings[name] {
@@ -63,6 +66,7 @@ func settingsText(lead string, settings, but map[string]any) (lines string) {
 	return lines
 }
 
+// valueText is a value as a YAML file has it. Numbers have all their digits and no exponent.
 func valueText(v any) string {
 	if n, is := v.(float64); is {
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -74,6 +78,8 @@ func valueText(v any) string {
 	return strings.TrimSpace(string(text))
 }
 
+// verdict is the result in the words that a document's head shows. "proven" also holds for a proof that no
+// configuration holds the target.
 func verdict(r *optimize.Result) string {
 	switch {
 	case r.Proven && r.Best != nil:
@@ -86,7 +92,8 @@ func verdict(r *optimize.Result) string {
 	return "not found"
 }
 
-// Outcome is a result in a sentence without its full stop.
+// Outcome is a result in a sentence without its full stop. It is the one wording of how far a search came, for the
+// terminal, the document and the settings file alike.
 func Outcome(r *optimize.Result) string {
 	open := fmt.Sprintf("%s could be cheaper and hold", tuning.Counted(r.OpenConfigurations, "configuration"))
 	if r.Best == nil {
@@ -107,6 +114,8 @@ func Outcome(r *optimize.Result) string {
 	return "nothing that was tried held the target: " + open
 }
 
+// findings are the result in sentences, the best configuration first. The doubt is left out where no noise could have
+// turned a verdict.
 func findings(r *optimize.Result, costUnit string) (out []string) {
 	if r.Best != nil {
 		out = append(out, fmt.Sprintf("Best: %s, at a cost of %s.", r.Best.Text, costText(r.Best.Cost, costUnit)))
@@ -125,15 +134,18 @@ func findings(r *optimize.Result, costUnit string) (out []string) {
 	return out
 }
 
-// Took is a time in seconds as people read it.
+// Took is a time in seconds as people read it. Fractions of a second are cut off.
 func Took(seconds float64) string {
 	return (time.Duration(seconds*float64(time.Second)) / time.Second * time.Second).String()
 }
 
+// costText is a cost with its unit, "" for none.
 func costText(cost float64, unit string) string {
 	return strings.TrimSpace(tuning.Digits(tuning.Figure(cost)) + " " + unit)
 }
 
+// targetText is the target as a title has it: the load first, then the goals that define holding it. What the file does
+// not state is left out.
 func targetText(t optimize.Target) string {
 	var load, goals []string
 	add := func(into *[]string, f tuning.Figure, format string) {
@@ -153,6 +165,7 @@ func targetText(t optimize.Target) string {
 	return strings.Join(load, ", ") + " with " + strings.Join(goals, ", ")
 }
 
+// ms is a latency. It is infinite where no record came back, which is a measurement and not an unknown figure.
 func ms(f tuning.Figure) string {
 	if math.IsInf(float64(f), 1) {
 		return "endless"
@@ -160,6 +173,7 @@ func ms(f tuning.Figure) string {
 	return figureText(f)
 }
 
+// figureText is a figure, or the document's mark for one that is not known.
 func figureText(f tuning.Figure) string {
 	if !f.Known() {
 		return document.Unknown
@@ -167,6 +181,7 @@ func figureText(f tuning.Figure) string {
 	return tuning.Digits(f)
 }
 
+// trialTable lists the trials in the order in which they were run. Columns without any value are left out.
 func trialTable(r *optimize.Result) document.Table {
 	type row = optimize.Record
 	return document.TableOf(r.Trials,
@@ -186,6 +201,7 @@ func trialTable(r *optimize.Result) document.Table {
 	).WithoutBlank()
 }
 
+// reasons say why each trial was run, by its number in the table of trials.
 func reasons(r *optimize.Result) (out []string) {
 	for _, t := range r.Trials {
 		out = append(out, fmt.Sprintf("%d: %s", t.Number, t.Why))
@@ -193,8 +209,11 @@ func reasons(r *optimize.Result) (out []string) {
 	return out
 }
 
+// percent is a share with two digits, without the sign.
 func percent(share float64) string { return tuning.TwoDigits(tuning.Figure(100 * share)) }
 
+// proofTable lists the trials that the proof rests on. The numbers of what they rule out add up, since none is counted
+// twice.
 func proofTable(r *optimize.Result) document.Table {
 	type row = optimize.Fact
 	return document.TableOf(r.Proof,
@@ -204,6 +223,7 @@ func proofTable(r *optimize.Result) document.Table {
 		document.Number("Doubt", "%", func(f row) string { return percent(f.Doubt) }))
 }
 
+// openTable lists what could still be cheaper and hold, and what keeps it open.
 func openTable(r *optimize.Result) document.Table {
 	type row = optimize.Open
 	return document.TableOf(r.Open,
@@ -213,6 +233,8 @@ func openTable(r *optimize.Result) document.Table {
 		document.Text("Why", func(o row) string { return o.Why }))
 }
 
+// resourceTable adds up what the best configuration costs. A base cost has a row of its own, so that the rows add up to
+// the last one.
 func resourceTable(r *optimize.Result, unit string) document.Table {
 	rows := slices.Clone(r.Resources)
 	if r.BaseCost != 0 {
@@ -225,6 +247,8 @@ func resourceTable(r *optimize.Result, unit string) document.Table {
 		document.Number("Cost", unit, func(r optimize.Resource) string { return figureText(r.Cost) }))
 }
 
+// requirementTable shows between which values each setting must lie for twice the load, and whether the space has such
+// a value.
 func requirementTable(r *optimize.Result) document.Table {
 	type row = optimize.Requirement
 	return document.TableOf(r.TwiceTheLoad,
@@ -241,6 +265,7 @@ func requirementTable(r *optimize.Result) document.Table {
 		}))
 }
 
+// paretoTable lists the configurations that held of which none is both cheaper and quicker.
 func paretoTable(r *optimize.Result) document.Table {
 	type row = optimize.Best
 	return document.TableOf(r.Pareto,
@@ -250,7 +275,8 @@ func paretoTable(r *optimize.Result) document.Table {
 		document.Number("Trials", "", func(b row) string { return fmt.Sprint(b.Trials) }))
 }
 
-// front draws latency over cost: what held, what failed, and the front.
+// front draws latency over cost: what held, what failed, and the front. The latency axis is logarithmic. Trials
+// without a latency are not drawn.
 func front(r *optimize.Result, costUnit string) chart.Plot {
 	held, failed := chart.Points{Name: "held", Colour: chart.Series(0)},
 		chart.Points{Name: "failed", Colour: chart.Series(1)}

@@ -22,7 +22,8 @@ import (
 const maxFileBytes = 1 << 20
 
 // File is a search file: the target, the budget of the search, and the settings that may be changed. Pointers and zero
-// values stand for fields that were left out; the methods translate them to tuning.Unknown or to defaults.
+// values stand for fields that were left out; the methods translate them to tuning.Unknown or to defaults. A File is
+// not changed after it was read.
 type File struct {
 	Name  string `yaml:"optimize"`
 	Title string `yaml:"title"`
@@ -42,7 +43,8 @@ type File struct {
 	places *yamlfile.Places
 }
 
-// Target is the load to hold and the goals that define holding it. At least one goal is required.
+// Target is the load to hold and the goals that define holding it. At least one goal is required. Fields are pointers,
+// because 0 queries is a load and differs from none stated.
 type Target struct {
 	RecordsPerSecond *float64  `yaml:"records_per_second"`
 	MiBPerSecond     *float64  `yaml:"mib_per_second"`
@@ -52,7 +54,8 @@ type Target struct {
 	CatchUp          *float64  `yaml:"catch_up"`
 }
 
-// Budget is how much may be tried; what is left out is no bound.
+// Budget is how much may be tried; what is left out is no bound. The time counts the trials' own, not the time between
+// them.
 type Budget struct {
 	Trials int      `yaml:"trials"`
 	Time   Duration `yaml:"time"`
@@ -71,6 +74,7 @@ func ReadFile(path string) (*File, error) {
 	return parseFile(path, text)
 }
 
+// parseFile is ReadFile of a text. Values are read first; only if all could be read are they checked for their meaning.
 func parseFile(path string, text []byte) (f *File, err error) {
 	defaults := optimize.DefaultOptions()
 	f = &File{path: path, Confidence: Ratio(defaults.Confidence), Repeats: defaults.Repeats}
@@ -107,7 +111,8 @@ func (f *File) Fault(field, format string, args ...any) error {
 	return f.places.Fault(field, format, args...)
 }
 
-// Space is what may be tried, by the file itself.
+// Space is what may be tried, by the file itself. It fails without settings, which a search on recorded trials may
+// leave out.
 func (f *File) Space() (optimize.Space, error) {
 	if len(f.Settings.Settings) == 0 {
 		return optimize.Space{}, f.places.Fault("settings", "are missing; give what may be tried")
@@ -115,7 +120,7 @@ func (f *File) Space() (optimize.Space, error) {
 	return f.Settings.space(), nil
 }
 
-// OptimizeTarget is the target as the search takes it.
+// OptimizeTarget is the target as the search takes it. A goal or load that the file leaves out is Unknown there.
 func (f *File) OptimizeTarget() optimize.Target {
 	t := optimize.Target{
 		RecordsPerSecond: figure(f.Target.RecordsPerSecond), MiBPerSecond: figure(f.Target.MiBPerSecond),
@@ -131,7 +136,8 @@ func (f *File) OptimizeTarget() optimize.Target {
 	return t
 }
 
-// Options are how sure and how patient the search is.
+// Options are how sure and how patient the search is. What the file leaves out has the defaults of package optimize, so
+// that both have one place.
 func (f *File) Options() optimize.Options {
 	o := optimize.DefaultOptions()
 	o.Confidence, o.Repeats, o.Tolerance = float64(f.Confidence), f.Repeats, float64(f.Tolerance)
@@ -139,6 +145,7 @@ func (f *File) Options() optimize.Options {
 	return o
 }
 
+// figure is Unknown for a number that was left out: 0 would be a load or a goal.
 func figure(v *float64) tuning.Figure {
 	if v == nil {
 		return tuning.Unknown
@@ -146,7 +153,7 @@ func figure(v *float64) tuning.Figure {
 	return tuning.Figure(*v)
 }
 
-// trialTime is the space's, the file's or the usual one.
+// trialTime is the space's, the file's or the usual one. The space's comes first.
 func (f *File) trialTime(space Duration) Duration {
 	for _, d := range []Duration{space, f.TrialTime} {
 		if d > 0 {
@@ -168,7 +175,7 @@ var limiters = []tuning.Limiter{
 	tuning.LimitedByCollector, tuning.LimitedBySilence,
 }
 
-// Limiter is the name of one.
+// Limiter is the name of one. It is a type of its own so that a misspelled name is reported with its line.
 type Limiter tuning.Limiter
 
 // Set reads a limiter's name; an error names the nearest.

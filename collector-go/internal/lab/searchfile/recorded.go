@@ -11,7 +11,8 @@ import (
 )
 
 // Recorded is a space as data whose rows are trials of the file's own settings at the file's target: what Simulation
-// gives them back from.
+// gives them back from. It is text and not marshalled, so that a row is one line and the cells stand in the order of
+// the columns. ReadSpace reads it back.
 func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
@@ -39,6 +40,8 @@ func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	return []byte(text.String())
 }
 
+// figureCell writes a figure with all its digits, so that a search on the recorded trials takes the same way. An
+// unknown one is an empty cell.
 func figureCell(f tuning.Figure) string {
 	if !f.Known() {
 		return `""`
@@ -46,7 +49,7 @@ func figureCell(f tuning.Figure) string {
 	return strconv.FormatFloat(float64(f), 'g', -1, 64)
 }
 
-// limiterCell leaves out a limiter that no file names.
+// limiterCell leaves out a limiter that no file names. The file would otherwise be refused when it is read back.
 func limiterCell(l tuning.Limiter) string {
 	if !slices.Contains(limiters, l) {
 		l = ""
@@ -54,7 +57,8 @@ func limiterCell(l tuning.Limiter) string {
 	return cell(string(l))
 }
 
-// cell is a text on a line of YAML: a plain number or word, or in quotes.
+// cell is a text on a line of YAML: a plain number or word, or in quotes. Words are always quoted: some, such as no or
+// null, mean something else to YAML.
 func cell(text string) string {
 	if _, is := number(text); is {
 		return text

@@ -15,7 +15,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Settings are what may be tried: in the file of a search, or in a space as data.
+// Settings are what may be tried: in the file of a search, or in a space as data. The same fields are embedded in both
+// kinds of files, so that a space that was recorded can be searched with the settings of either. Cost replaces BaseCost
+// and the settings' own costs.
 type Settings struct {
 	Settings    []Setting `yaml:"settings"`
 	BaseCost    float64   `yaml:"base_cost"`
@@ -25,7 +27,9 @@ type Settings struct {
 	Start       []string  `yaml:"start"`
 }
 
-// Setting is one of them: its values as a list, or from, to and step or factor.
+// Setting is one of them: its values as a list, or from, to and step or factor. As is what formulas and tables call it;
+// Easier states what a proof may conclude from one value about another. Relieves is a pointer, because an empty list
+// (nothing helps) differs from one that was left out (the usual limiters).
 type Setting struct {
 	Name     string     `yaml:"name"`
 	As       string     `yaml:"as"`
@@ -50,7 +54,8 @@ type relief struct {
 	limiters []Limiter
 }
 
-// relieved are those of settings that state none. The first that fits counts.
+// relieved are those of settings that state none. The first that fits counts. Other settings relieve nothing, unless
+// the file says so.
 var relieved = []relief{
 	{regexp.MustCompile(`filter\.bolt\.parallelism$`), []Limiter{Limiter(tuning.LimitedByFilterCPU)}},
 	{regexp.MustCompile(`bolt\.parallelism$`), []Limiter{Limiter(tuning.LimitedByBoltCPU), Limiter(tuning.LimitedByBoltBusy)}},
@@ -60,10 +65,12 @@ var relieved = []relief{
 	{regexp.MustCompile(`heap|-Xmx\{\}`), []Limiter{Limiter(tuning.LimitedByGC), Limiter(tuning.LimitedByRestart)}},
 }
 
-// loads are the names of the load in formulas.
+// loads are the names of the load in formulas. No setting may have one of them, since a formula could not tell the two
+// apart.
 var loads = []string{"records_per_second", "mib_per_second", "queries"}
 
-// check finds what is wrong with settings that could be read; none at all is not wrong.
+// check finds what is wrong with settings that could be read; none at all is not wrong. It also fills in what was left
+// out, so that all later code sees complete settings.
 func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 	known := slices.Clone(loads)
 	for i := range s.Settings {
@@ -104,7 +111,8 @@ func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 	return faults
 }
 
-// unknownNames are the faults of a formula that uses what there is not.
+// unknownNames are the faults of a formula that uses what there is not. They are reported when the file is read, since
+// an unknown name would otherwise fail in the middle of a search.
 func unknownNames(places *yamlfile.Places, field string, f Formula, known []string) (faults []error) {
 	for _, name := range f.Names() {
 		if !slices.Contains(known, name) {
@@ -123,7 +131,8 @@ func (s *Settings) names() (all []string) {
 	return all
 }
 
-// complete fills in what a setting leaves out.
+// complete fills in what a setting leaves out. Only the first fault of a setting is returned: later checks assume what
+// earlier ones made sure of.
 func (s *Setting) complete() error {
 	if s.Name == "" {
 		return errors.New("name is missing; give Bullet's or Storm's name of the setting")
@@ -152,7 +161,8 @@ func (s *Setting) complete() error {
 	return s.fill()
 }
 
-// fill makes the values of from, to and step or factor.
+// fill makes the values of from, to and step or factor. A factor gives rounded values, and two that round to the same
+// are one. The range fields are emptied afterwards, so that a second check finds a plain list of values.
 func (s *Setting) fill() error {
 	ranged := s.From != nil || s.To != nil || s.Step != nil || s.Factor != nil
 	switch {
@@ -188,6 +198,8 @@ func (s *Setting) fill() error {
 	return s.checkValues()
 }
 
+// checkValues requires numbers that ascend where values are ordered, because a proof compares them by their places in
+// the list. A cost of a unit needs numbers to multiply.
 func (s *Setting) checkValues() error {
 	numbers := true
 	for i, v := range s.Values {
@@ -215,7 +227,7 @@ func (s *Setting) checkValues() error {
 	return nil
 }
 
-// start is the configuration of start, nil for none.
+// start is the configuration of start, nil for none. Values are given in the order of the settings.
 func (s *Settings) start() (optimize.Point, error) {
 	if len(s.Start) == 0 {
 		return nil, nil
@@ -236,7 +248,8 @@ func (s *Settings) start() (optimize.Point, error) {
 	return p, nil
 }
 
-// level is the place of a value, -1 for none; 4 and 4.0 are one.
+// level is the place of a value, -1 for none; 4 and 4.0 are one. Start and the cells of tables are compared by value,
+// so 4 and 4.0 name the same one.
 func (s *Setting) level(text string) int {
 	return slices.IndexFunc(s.Values, func(v string) bool {
 		x, numeric := number(v)
@@ -245,7 +258,8 @@ func (s *Setting) level(text string) int {
 	})
 }
 
-// space is what the search takes.
+// space is what the search takes. It must be called only after check. A value that is a word has its place in the list
+// as its number, which formulas see.
 func (s *Settings) space() optimize.Space {
 	out := optimize.Space{BaseCost: s.BaseCost}
 	for _, each := range s.Settings {

@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Space is a space given as data: what a trial of each configuration gives.
+// Space is a space given as data: what a trial of each configuration gives. It has either formulas or a table. Trials
+// of both are simulated, so a search can be tried, and tested, without a cluster.
 type Space struct {
 	Name   string `yaml:"space"`
 	Source string `yaml:"source"`
@@ -29,7 +30,7 @@ type Space struct {
 	places *yamlfile.Places
 }
 
-// Formulas give a trial's figures.
+// Formulas give a trial's figures. A figure without a formula is unknown in every trial.
 type Formulas struct {
 	LatencyMs    *Formula `yaml:"latency_ms"`
 	Completeness *Formula `yaml:"completeness"`
@@ -37,13 +38,15 @@ type Formulas struct {
 	Limiters     []Share  `yaml:"limiters"`
 }
 
-// Share is how much of what a limiter has is used, a ratio.
+// Share is how much of what a limiter has is used, a ratio. The limiter with the largest share is the one that a
+// simulated trial names.
 type Share struct {
 	Limiter Limiter `yaml:"limiter"`
 	Used    Formula `yaml:"used"`
 }
 
-// Table is trials that were measured: a list of cells for each, in the order of the columns.
+// Table is trials that were measured: a list of cells for each, in the order of the columns. Cells are text until the
+// settings are known, since a setting's values may be words.
 type Table struct {
 	Columns []string   `yaml:"columns"`
 	Rows    [][]string `yaml:"rows"`
@@ -53,7 +56,8 @@ type Table struct {
 var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict",
 	"limiter", "seconds"}
 
-// ReadSpace reads a space given as data. All faults come at once, with file, line, column and field.
+// ReadSpace reads a space given as data. All faults come at once, with file, line, column and field. The settings may
+// be left out, if the search file has them.
 func ReadSpace(path string) (*Space, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
@@ -62,6 +66,7 @@ func ReadSpace(path string) (*Space, error) {
 	return parseSpace(path, text)
 }
 
+// parseSpace is ReadSpace of a text.
 func parseSpace(path string, text []byte) (s *Space, err error) {
 	s = &Space{path: path}
 	if s.places, err = yamlfile.Fields(path, text, s); err != nil {
@@ -81,7 +86,8 @@ func parseSpace(path string, text []byte) (s *Space, err error) {
 }
 
 // Simulation is the space as the search's trials, for the target, the settings and the trial time of a file: the file's
-// settings where it has some, the space's otherwise.
+// settings where it has some, the space's otherwise. The target is always the file's, so one space answers several
+// searches.
 func (f *File) Simulation(from *Space) (*optimize.Simulation, error) {
 	settings := &from.Settings
 	if len(f.Settings.Settings) > 0 {
@@ -104,7 +110,8 @@ func (f *File) Simulation(from *Space) (*optimize.Simulation, error) {
 	return s, from.formulas(s, settings)
 }
 
-// sameSettings compares those of a file with those of a space, where both have some.
+// sameSettings compares those of a file with those of a space, where both have some. A setting that one of them lacks
+// would make the rows of the table ambiguous.
 func (f *File) sameSettings(from *Space) error {
 	if len(f.Settings.Settings) == 0 || len(from.Settings.Settings) == 0 {
 		return nil
@@ -124,6 +131,8 @@ func (f *File) sameSettings(from *Space) error {
 	return errors.Join(faults...)
 }
 
+// formulas checks that every name in a formula is a setting or a load that the target states, and that each goal of the
+// target has a formula. A goal without one could never be judged.
 func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 	known := []string{}
 	for i, load := range []tuning.Figure{into.Target.RecordsPerSecond, into.Target.MiBPerSecond, into.Target.Queries} {
@@ -207,7 +216,7 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	return out, errors.Join(faults...)
 }
 
-// setting is the space's own of a name; nil where it has none.
+// setting is the space's own of a name; nil where it has none. A search may leave out values that the space has.
 func (s *Space) setting(as string) *Setting {
 	i := slices.IndexFunc(s.Settings.Settings, func(each Setting) bool { return each.As == as })
 	if i < 0 {
@@ -216,7 +225,8 @@ func (s *Space) setting(as string) *Setting {
 	return &s.Settings.Settings[i]
 }
 
-// row reads one; may is false where its configuration is not one that may be tried.
+// row reads one; may is false where its configuration is not one that may be tried. Figures of empty cells stay
+// Unknown, never 0.
 func (s *Space) row(settings *Settings, field string, cells []string) (row optimize.Row, may bool, err error) {
 	unknown := tuning.Unknown
 	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown,
@@ -265,7 +275,8 @@ func (s *Space) row(settings *Settings, field string, cells []string) (row optim
 	return row, may, errors.Join(faults...)
 }
 
-// Unit is that of costs: the file's where it has settings, the space's otherwise; "" where neither states one.
+// Unit is that of costs: the file's where it has settings, the space's otherwise; "" where neither states one. It only
+// labels figures, and no cost is converted.
 func (f *File) Unit(from *Space) string {
 	if len(f.Settings.Settings) > 0 {
 		return f.CostUnit

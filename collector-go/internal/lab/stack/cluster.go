@@ -18,6 +18,7 @@ type up struct {
 	DRPC int            `json:"drpc_http_port"`
 }
 
+// awaitCluster waits for the launcher's ready line, and from then on follows the further lines that it prints.
 func (s *Stack) awaitCluster(ctx context.Context) error {
 	var ready up
 	if err := s.cluster.awaitReady(ctx, clusterReadyLimit, &ready); err != nil {
@@ -28,6 +29,7 @@ func (s *Stack) awaitCluster(ctx context.Context) error {
 	return nil
 }
 
+// know replaces what is known of the cluster's processes and addresses. A restarted Supervisor has another pid.
 func (s *Stack) know(ready up) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +113,8 @@ func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
 	return err
 }
 
-// java runs a launcher's command, within its limit, and returns what it printed; what states what it is to do.
+// java runs a launcher's command, within its limit, and returns what it printed; what states what it is to do. Standard
+// error becomes part of the error, since it is all that a launcher says about a failure.
 func (s *Stack) java(ctx context.Context, what string, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()

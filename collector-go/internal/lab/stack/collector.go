@@ -20,6 +20,7 @@ func (s *Stack) startCollector(ctx context.Context) error {
 	return nil
 }
 
+// setCollector stores the collector under the lock, since Pids and Stop read it on other goroutines.
 func (s *Stack) setCollector(p *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +46,8 @@ func (s *Stack) awaitCollector(ctx context.Context, p *Process) error {
 	return nil
 }
 
-// supervise starts the collector again, on the same data directory, each time it dies before the stack is stopped.
+// supervise starts the collector again, on the same data directory, each time it dies before the stack is stopped. It
+// returns when the stack is stopped, or when a restart is impossible; the latter is reported through Failed.
 func (s *Stack) supervise() {
 	for {
 		s.mu.Lock()
@@ -62,7 +64,9 @@ func (s *Stack) supervise() {
 	}
 }
 
-// revive replaces a dead collector. It holds the lock, so that no collector is started once the stop has begun.
+// revive replaces a dead collector. It holds the lock, so that no collector is started once the stop has begun. The
+// number of restarts is bounded by maxCollectorRestarts, because a collector that cannot run would otherwise be started
+// without end.
 func (s *Stack) revive(dead *Process) (again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

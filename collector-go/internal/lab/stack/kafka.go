@@ -118,6 +118,7 @@ func (s *Stack) producerCommand() command {
 			"--control-url", "http://" + o.GatewayListen + "/api/source/control", "-c", "linger.ms=2"}}
 }
 
+// currentProducer is read under the lock: a producer that Kill replaced or ended must not be reported as a failure.
 func (s *Stack) currentProducer() *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()

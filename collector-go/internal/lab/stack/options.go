@@ -92,6 +92,7 @@ func (o Options) Validate() error {
 
 func (o Options) built(name string) string { return filepath.Join(o.BuildDir, name) }
 
+// clusterDir is the state of the local cluster, which the launcher owns.
 func (o Options) clusterDir() string { return filepath.Join(o.Dir, "storm") }
 
 // listens are the addresses of the parts, and the flags that choose them.

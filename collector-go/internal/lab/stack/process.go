@@ -61,6 +61,8 @@ func (c command) start() (*Process, error) {
 	return p, nil
 }
 
+// launch connects the pipes and starts the process. The goroutine that reads stdout owns the log from then on and
+// closes it.
 func (p *Process) launch(holdStdin bool, log *os.File) error {
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -141,6 +143,8 @@ const (
 	tailBytes = 8 << 10
 )
 
+// logTail returns the last lines of a log, indented. It is for an error that an operator reads, so a log that cannot be
+// read is described in its place.
 func logTail(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -83,6 +83,8 @@ func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, erro
 	return s, nil
 }
 
+// endLeftovers ends the recorded processes first. If there were any, it also runs the launchers' own commands to end
+// what these had started in turn.
 func (s *Stack) endLeftovers(ctx context.Context) error {
 	names, err := s.place.endLeftovers()
 	if err != nil {
@@ -125,6 +127,8 @@ func (s *Stack) Start(ctx context.Context) error {
 	return nil
 }
 
+// launch starts a process and records it at once. A process that cannot be recorded is killed, since no later run could
+// find and end it.
 func (s *Stack) launch(c command) (*Process, error) {
 	p, err := c.start()
 	if err != nil {
@@ -152,6 +156,7 @@ func (s *Stack) watch(p *Process) {
 	})
 }
 
+// fail never blocks: the channel holds one error, and later ones are dropped.
 func (s *Stack) fail(err error) {
 	select {
 	case s.failed <- err:
@@ -195,7 +200,7 @@ func (s *Stack) Pids() map[string]int {
 func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
 
 // Stop ends the record producer, the cluster with its topology, the gateway, the broker and the collector, in this
-// order, and unlocks the directory. The collector comes last, so it can still receive samples while the others end.
+// order, and unlocks the directory. The collector ends last: it still runs while every process that sends to it ends.
 // Stop takes bounded time; closing hasten shortens it to the time for killing. Nothing runs afterwards unless Stop
 // returns an error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
@@ -217,6 +222,8 @@ func (s *Stack) Stop(hasten <-chan struct{}) error {
 	return problem
 }
 
+// beginStop marks the stack as stopping and returns the collector of that moment. Both happen under one lock, so
+// supervise cannot start another collector afterwards.
 func (s *Stack) beginStop() *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,6 +33,7 @@ func (i identity) alive() bool {
 	return err == nil && stat.Starttime == i.StartTicks && stat.State != "Z"
 }
 
+// processStat reads /proc of a process; an error where it has ended.
 func processStat(pid int) (procfs.ProcStat, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {
@@ -86,6 +87,7 @@ func (w *workplace) note(name string, pid int) error {
 	return w.save()
 }
 
+// save replaces the record as a whole. A record that is half written could not be read by the next run.
 func (w *workplace) save() error {
 	text, err := json.MarshalIndent(w.started, "", "  ")
 	if err != nil {
@@ -133,6 +135,8 @@ func (w *workplace) endLeftovers() ([]string, error) {
 // pollInterval is how often what gives no sign of its own, such as the end of a stranger's process, is looked at.
 const pollInterval = 50 * time.Millisecond
 
+// awaitGone reports whether all processes ended within a limit. They are polled, because a process that is no child of
+// ours cannot be waited for.
 func awaitGone(processes []identity, limit time.Duration) bool {
 	gone := func() bool { return !slices.ContainsFunc(processes, identity.alive) }
 	for deadline := time.Now().Add(limit); !gone(); time.Sleep(pollInterval) {
