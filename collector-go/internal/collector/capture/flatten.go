@@ -55,6 +55,7 @@ func (f *flattened) walk(path string, of map[string]any, depth int) {
 	}
 }
 
+// leaf takes a value that is not a map, or a map too deep to be followed.
 func (f *flattened) leaf(key string, shape metric.Shape, value any) {
 	if value == nil {
 		return
@@ -75,7 +76,7 @@ func numberOf(value any) (float64, bool) {
 		number, _ := strconv.ParseFloat(v.String(), 64) // the decoder has checked its form; out of range it is infinite
 		return number, true
 	case string:
-		if word, found := strings.CutPrefix(v, nonFiniteMark); found {
+		if word, found := strings.CutPrefix(v, nonFinitePrefix); found {
 			number, err := strconv.ParseFloat(word, 64)
 			return number, err == nil
 		}

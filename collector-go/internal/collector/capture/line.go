@@ -30,7 +30,8 @@ type line struct {
 	Value     any    `json:"value"`
 }
 
-// Bounds of what a line may say: beyond the year 33658 a time is no time, and beyond a day an interval is none.
+// Bounds of the values of a line. A time beyond the year 33658 is not a time in seconds but in ms, and no consumer
+// reports less often than once a day.
 const (
 	maxTimeSeconds     = 1_000_000_000_000
 	maxIntervalSeconds = 86_400
@@ -52,6 +53,8 @@ func parse(text []byte) (*line, error) {
 	return l, l.check()
 }
 
+// decode reads one JSON object and nothing after it. Numbers stay text, so that none of them is rounded before flatten
+// decides what it is.
 func decode(text []byte) (*line, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -85,8 +88,9 @@ func (l *line) check() error {
 // nonFinite are the words for what is no finite number, as they are written bare where JSON has a number.
 var nonFinite = []string{"NaN", "-Infinity", "Infinity"}
 
-// nonFiniteMark stands before such a word when it is made a string, so that no string of the capture is taken for one.
-const nonFiniteMark = "\x00number "
+// nonFinitePrefix stands before such a word when it is made a string, so that no string of the capture is taken for
+// one.
+const nonFinitePrefix = "\x00number "
 
 // quoteNonFinite turns bare words for NaN and infinities into strings with a mark in front, so that the JSON decoder
 // accepts them. No string of the capture can be mistaken for one.
@@ -102,7 +106,7 @@ func quoteNonFinite(text []byte) []byte {
 			inString = !inString
 		case !inString:
 			if word := wordAt(text[i:]); word != "" {
-				fmt.Fprintf(&out, `"\u0000%s"`, strings.TrimPrefix(nonFiniteMark, "\x00")+word)
+				fmt.Fprintf(&out, `"\u0000%s"`, strings.TrimPrefix(nonFinitePrefix, "\x00")+word)
 				i += len(word) - 1
 				continue
 			}
@@ -112,6 +116,7 @@ func quoteNonFinite(text []byte) []byte {
 	return out.Bytes()
 }
 
+// wordAt returns the word for a number that is not finite with which a text begins, or "".
 func wordAt(text []byte) string {
 	for _, word := range nonFinite {
 		if bytes.HasPrefix(text, []byte(word)) {

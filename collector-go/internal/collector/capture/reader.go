@@ -83,8 +83,8 @@ func NewReader(name string, r io.Reader) *Reader {
 	return &Reader{name: name, lines: lines}
 }
 
-// Next is the next data point; events and empty lines are passed over. io.EOF at the end. After a *LineError the next
-// call goes on behind that line; any other error is the file's, and final.
+// Next returns the next data point, or io.EOF at the end. Events and empty lines are not returned. After a *LineError
+// the next call continues with the line after it. Any other error is final.
 func (r *Reader) Next() (*Point, error) {
 	for r.lines.Scan() {
 		r.line++

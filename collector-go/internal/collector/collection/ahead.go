@@ -12,8 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// ReadByClocks is Read where the clocks of some workers are off, by worker. What they sent is stored at their own time:
-// of a worker that has nothing in the time asked for, what came then is read at its own time.
+// ReadByClocks is Read for a topology with workers whose clocks are off. ahead says by how much, by worker. Samples
+// are stored at the time of their worker, so a worker that is minutes off has nothing in the range that was asked for.
+// For such a worker the range is moved by the error of its clock, and its answer is joined to that of the others.
 func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time.Time,
 	ahead map[string]time.Duration) (*Collection, error) {
 	all, err := Read(ctx, ask, topology, start, end)
@@ -43,6 +44,7 @@ func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time
 	return all, nil
 }
 
+// alternatives is a regular expression that matches exactly the given names.
 func alternatives(names []string) string {
 	slices.Sort(names)
 	quoted := make([]string, len(names))

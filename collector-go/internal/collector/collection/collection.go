@@ -10,14 +10,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// Collection is how what a topology sent came, from Start to End.
+// Collection says how completely the samples of a topology arrived, from Start to End. It is an answer of the HTTP API
+// and is stored with each run of an experiment, so its JSON keys never change.
 type Collection struct {
 	Topology string `json:"topology"`
 	// Start and End are the time asked for, RFC 3339 in UTC.
 	Start string `json:"start"`
 	End   string `json:"end"`
 	// Complete is whether nothing that should be there is missing: there are samples, none is missing, nobody dropped
-	// any, and none was refused for want of room.
+	// any, and none was refused because of a limit.
 	Complete bool `json:"complete"`
 	// Samples are in slices, Missing should be; Late (of these) came too late, Refused were of no use.
 	Counts
@@ -74,8 +75,8 @@ type Metric struct {
 	IntervalSeconds   *float64 `json:"interval_seconds"`
 	SeenMedianSeconds *float64 `json:"seen_median_seconds"`
 	SeenMaxSeconds    *float64 `json:"seen_max_seconds"`
-	// Counts are whole, but for Samples: they are counted from when something is found to be wrong until 5 minutes
-	// after it is well again.
+	// Counts are complete except for Samples, which are counted from when something is found to be wrong until 5
+	// minutes after it is right again.
 	Counts
 	// Silent is set where it came, and does not any more at End, while others of the worker do.
 	Silent bool `json:"silent"`
@@ -84,7 +85,7 @@ type Metric struct {
 // harmless are reasons of refusal that cost nothing: the value carries no information.
 var harmless = map[string]bool{"nonsense": true}
 
-// IsComplete reports that nothing of what was counted is missing.
+// IsComplete reports whether every sample that was expected was stored, apart from values without information.
 func (c *Counts) IsComplete() bool {
 	for reason, n := range c.Refused {
 		if n > 0 && !harmless[reason] {
@@ -97,6 +98,7 @@ func (c *Counts) IsComplete() bool {
 // Expected is how many samples there should be.
 func (c *Counts) Expected() uint64 { return c.Samples + c.Missing }
 
+// add adds the counts of another part, for a sum.
 func (c *Counts) add(other *Counts) {
 	c.Samples += other.Samples
 	c.Missing += other.Missing
@@ -106,6 +108,7 @@ func (c *Counts) add(other *Counts) {
 	}
 }
 
+// refuse adds refused samples. The map is made on first use, since most metrics have none.
 func (c *Counts) refuse(reason string, n uint64) {
 	if c.Refused == nil {
 		c.Refused = map[string]uint64{}
@@ -113,7 +116,8 @@ func (c *Counts) refuse(reason string, n uint64) {
 	c.Refused[reason] += n
 }
 
-// finish sums up and puts everything into order.
+// finish computes the sums and sorts workers and metrics, so that equal data give equal answers. Maps are empty rather
+// than nil, because the HTTP API promises objects.
 func (c *Collection) finish() {
 	c.Refused = map[string]uint64{}
 	for i := range c.Workers {

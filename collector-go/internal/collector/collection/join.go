@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Join adds what came later: counts are summed, the longest interval is that of both, and anything else is the later
-// one's.
+// Join combines the answers of two time ranges. Counts are summed, and the longest interval is that of both. Anything
+// else is the later one's. Either may be nil, and neither is changed.
 func (c *Collection) Join(later *Collection) *Collection {
 	if c == nil || later == nil {
 		if c == nil {
@@ -38,6 +38,7 @@ func (c *Collection) Join(later *Collection) *Collection {
 	return &out
 }
 
+// join combines two answers about one worker. Metrics that occur in one answer only are kept as they are.
 func (w Worker) join(later Worker) Worker {
 	w.Restarts += later.Restarts
 	w.Counts = sum(&w.Counts, &later.Counts)
@@ -66,6 +67,7 @@ func sum(a, b *Counts) (both Counts) {
 	return both
 }
 
+// greater returns the greater of two numbers, either of which may be unknown.
 func greater(a, b *float64) *float64 {
 	if a == nil || b != nil && *b > *a {
 		return b

@@ -14,21 +14,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// Value is one of an instant query's answers. Those of a range selector are many of a series, each at its time.
+// Value is one value of the answer to an instant query. The answer to a range selector has many values of a series,
+// each at its own time.
 type Value struct {
 	Labels labels.Labels
 	Value  float64
 	TimeMs int64
 }
 
-// Ask answers an expression of PromQL at a time. A series' newest value counts for as long as holds, or as the engine
-// has it where that is 0.
+// Ask evaluates a PromQL expression at a time. The newest value of a series counts for as long as holds; 0 stands for
+// the engine's own lookback. The collector asks its engine, and the lab asks over HTTP, so that both get the same
+// judgement.
 type Ask func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]Value, error)
 
 // maxBefore is how far before the start a total is looked for from which it rose; one that is not there rose from 0.
 const maxBefore = time.Hour
 
-// Read asks how what a topology sent came in (start, end].
+// Read asks how completely the samples of a topology arrived in (start, end]. An error is that of the first question
+// that failed: a part of an answer would look like a topology without faults.
 func Read(ctx context.Context, ask Ask, topology string, start, end time.Time) (*Collection, error) {
 	return newReading(ctx, ask, topology, start, end).read()
 }
@@ -42,7 +45,7 @@ func newReading(ctx context.Context, ask Ask, topology string, start, end time.T
 }
 
 func (r *reading) read() (*Collection, error) {
-	for _, part := range []func() error{r.intervals, r.sums, r.counts, r.seen, r.ofWorkers, r.drops} {
+	for _, part := range []func() error{r.intervals, r.counts, r.seen, r.ofWorkers, r.drops} {
 		if err := part(); err != nil {
 			return nil, err
 		}
@@ -60,7 +63,7 @@ func (r *reading) read() (*Collection, error) {
 
 func text(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// reading is an answer that is being put together.
+// reading is an answer that is being put together by several questions. It is for one goroutine.
 type reading struct {
 	ctx        context.Context
 	ask        Ask
@@ -75,6 +78,7 @@ type reading struct {
 	out         Collection
 }
 
+// worker returns the answer's part about a worker, which begins empty.
 func (r *reading) worker(name string) *Worker {
 	if r.workers[name] == nil {
 		r.workers[name] = &Worker{Worker: name, Metrics: []Metric{}}
@@ -85,6 +89,7 @@ func (r *reading) worker(name string) *Worker {
 
 func key(ls labels.Labels) [2]string { return [2]string{ls.Get("worker"), ls.Get("metric")} }
 
+// metric returns the answer's part about a metric of a worker, which begins empty.
 func (r *reading) metric(ls labels.Labels) *Metric {
 	key := key(ls)
 	if r.metrics[key] == nil {
@@ -120,7 +125,7 @@ func (r *reading) over(function, name, more string, take func(labels.Labels, flo
 	return err
 }
 
-// rise is by how much a total rose in the time.
+// rise reads by how much totals rose in the time. A total without a value before the start rose from 0.
 func (r *reading) rise(name, more string, take func(labels.Labels, uint64)) error {
 	before := map[uint64]float64{}
 	values, err := r.ask(r.ctx, fmt.Sprintf("last_over_time(%s[%s])", r.selector(name, more), maxBefore), r.start, 0)
@@ -135,7 +140,7 @@ func (r *reading) rise(name, more string, take func(labels.Labels, uint64)) erro
 	})
 }
 
-// rose is by how much a total rose, in whole samples.
+// rose is by how much a total rose, in samples. A total that fell was reset, and counts as not risen.
 func rose(from, to float64) uint64 {
 	if to <= from {
 		return 0
@@ -143,8 +148,8 @@ func rose(from, to float64) uint64 {
 	return uint64(math.Round(to - from))
 }
 
-// grew is by how much a total that the slicer writes grew in the time. Such a one has a value before each rise, also
-// where it begins, and begins again behind a marker.
+// grew reads by how much totals grew that the slicer itself writes. They differ from other totals: they have a value
+// before each rise, also where they begin, and they begin again after a gap marker.
 func (r *reading) grew(name string, take func(labels.Labels, uint64)) error {
 	from := map[uint64]float64{}
 	for _, q := range []struct {
@@ -164,6 +169,7 @@ func (r *reading) grew(name string, take func(labels.Labels, uint64)) error {
 	})
 }
 
+// unnamed is a hash of the labels without the metric's name, which functions of PromQL remove.
 func unnamed(ls labels.Labels) uint64 {
 	return labels.NewBuilder(ls).Del(model.MetricNameLabel).Labels().Hash()
 }
@@ -185,33 +191,30 @@ func (r *reading) interval(ls labels.Labels, seconds float64) {
 	r.out.IntervalSeconds[ls.Get("metric")] = seconds
 }
 
-// sums reads what is counted of each worker.
-func (r *reading) sums() error {
-	for name, take := range map[string]func(*Counts, string, uint64){
-		catalog.CollectionWorkerSamples: func(c *Counts, _ string, n uint64) { c.Samples = n },
-		catalog.CollectionWorkerMissing: func(c *Counts, _ string, n uint64) { c.Missing = n },
-		catalog.CollectionWorkerLate:    func(c *Counts, _ string, n uint64) { c.Late = n },
-		catalog.CollectionWorkerRefused: (*Counts).refuse,
-	} {
-		if err := r.grew(name, func(ls labels.Labels, n uint64) {
-			take(&r.worker(ls.Get("worker")).Counts, ls.Get("reason"), n)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// counts reads what is counted of the metrics with which something was wrong.
+// counts reads what is counted of each worker, and of the metrics with which something was wrong. A metric without a
+// count is left out, because its counts began before the time and did not grow in it.
 func (r *reading) counts() error {
-	for name, take := range map[string]func(*Counts, string, uint64){
-		catalog.CollectionMissing: func(c *Counts, _ string, n uint64) { c.Missing = n },
-		catalog.CollectionLate:    func(c *Counts, _ string, n uint64) { c.Late = n },
-		catalog.CollectionRefused: (*Counts).refuse,
+	type total struct {
+		ofMetric bool
+		take     func(c *Counts, reason string, n uint64)
+	}
+	missing := func(c *Counts, _ string, n uint64) { c.Missing = n }
+	late := func(c *Counts, _ string, n uint64) { c.Late = n }
+	for name, of := range map[string]total{
+		catalog.CollectionWorkerSamples: {take: func(c *Counts, _ string, n uint64) { c.Samples = n }},
+		catalog.CollectionWorkerMissing: {take: missing},
+		catalog.CollectionWorkerLate:    {take: late},
+		catalog.CollectionWorkerRefused: {take: (*Counts).refuse},
+		catalog.CollectionMissing:       {ofMetric: true, take: missing},
+		catalog.CollectionLate:          {ofMetric: true, take: late},
+		catalog.CollectionRefused:       {ofMetric: true, take: (*Counts).refuse},
 	} {
 		if err := r.grew(name, func(ls labels.Labels, n uint64) {
-			if n > 0 {
-				take(&r.metric(ls).Counts, ls.Get("reason"), n)
+			switch {
+			case !of.ofMetric:
+				of.take(&r.worker(ls.Get("worker")).Counts, ls.Get("reason"), n)
+			case n > 0:
+				of.take(&r.metric(ls).Counts, ls.Get("reason"), n)
 			}
 		}); err != nil {
 			return err
@@ -239,6 +242,7 @@ func (r *reading) seen() error {
 	})
 }
 
+// seenOf is seen for one worker.
 func (r *reading) seenOf(worker string) error {
 	of := ",worker=" + strconv.Quote(worker)
 	values, err := r.ask(r.ctx, r.within(catalog.CollectionSeen, of), r.end, 0)
@@ -291,6 +295,7 @@ func (r *reading) took(values []Value, comesMs int64) {
 	m.SeenMedianSeconds, m.SeenMaxSeconds = &median, &apart[n-1]
 }
 
+// ofWorkers reads what is known of each worker besides its samples: its clock, its longest interval, its restarts.
 func (r *reading) ofWorkers() error {
 	err := r.over("quantile_over_time(0.5, %s)", catalog.CollectionSkew, "", func(ls labels.Labels, v float64) {
 		r.worker(ls.Get("worker")).SkewSeconds = &v
@@ -313,6 +318,7 @@ const (
 	ofConsumers        = `,component=~"__metrics.*"`
 )
 
+// drops reads what was dropped before the collector: by the plugin, and by Storm in front of the metrics consumer.
 func (r *reading) drops() error {
 	err := r.rise(catalog.CollectionDropped, "", func(ls labels.Labels, n uint64) {
 		r.out.Dropped[ls.Get("reason")] += n

@@ -22,7 +22,8 @@ type layouts struct {
 	listed int
 }
 
-// of is the layout of a list of series, 0 where there are as many as may be; new reports that it is to be defined.
+// of returns the layout of a list of series, or 0 if there are too many layouts. isNew reports that the sender has to
+// define it in the same batch.
 func (l *layouts) of(series []uint32) (id uint32, isNew bool) {
 	key := make([]byte, 0, 4*len(series))
 	for _, id := range series {
@@ -49,6 +50,7 @@ type tick struct {
 	timeMs int64
 }
 
+// taskOf identifies a task with the worker that runs it.
 type taskOf struct {
 	host      string
 	port      uint32
@@ -80,6 +82,8 @@ func (l *layouts) fill(out *pb.Batch, b *batch, ids []uint32) {
 	}
 }
 
+// fillTick adds the samples of one task and time. A series that occurs twice at the same time cannot be in a block, so
+// such samples become columns.
 func (l *layouts) fillTick(out *pb.Batch, at tick, samples []numbered) {
 	slices.SortStableFunc(samples, func(a, b numbered) int { return cmp.Compare(a.id, b.id) })
 	series, values := make([]uint32, len(samples)), make([]float64, len(samples))

@@ -33,7 +33,8 @@ type File struct {
 	unsupported uint64                // of this sender
 }
 
-// NewFile is a capture of that name that is read from r.
+// NewFile returns a capture that is read from r. Its name is used in errors, and as the topology's name if the capture
+// does not state one.
 func NewFile(name string, r io.Reader) *File {
 	return &File{name: name, reader: capture.NewReader(name, r)}
 }
@@ -94,7 +95,7 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	var epoch journal.Epoch
 	_, _ = rand.Read(epoch[:]) // never fails (crypto/rand)
 	var err error
-	f.sender, err = p.door.Local(&pb.Open{Topology: f.topology, TopologyId: f.topologyID, Host: host, Port: port,
+	f.sender, err = p.server.Local(&pb.Open{Topology: f.topology, TopologyId: f.topologyID, Host: host, Port: port,
 		Task: task}, epoch)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
@@ -137,6 +138,7 @@ func (p *Player) taken(f *File, name string, files []*File) bool {
 	return false
 }
 
+// close ends the sender, if there is one. The journal then records that the consumer ended.
 func (f *File) close() {
 	if f.sender != nil {
 		f.sender.Close()
@@ -144,7 +146,7 @@ func (f *File) close() {
 	}
 }
 
-// batch is what a capture has in one second.
+// batch holds the samples that a capture has in one second, as columns.
 type batch struct {
 	series  []metric.Raw // without topology; an entry a sample
 	timesMs []int64
@@ -155,7 +157,7 @@ type batch struct {
 
 func (b *batch) samples() int { return len(b.values) }
 
-// add takes the capture's next data point into a batch.
+// add appends the samples of the capture's next data point to a batch.
 func (f *File) add(b *batch) {
 	p := f.point
 	b.unsupported += uint64(p.Unsupported)
@@ -197,6 +199,7 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 	return out
 }
 
+// definition is a series as the plugin would define it.
 func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
 	d := &pb.SeriesDefinition{Id: id, Host: raw.Host, Port: raw.Port, Component: raw.Component, Task: raw.Task,
 		Name:       raw.Name,

@@ -23,12 +23,6 @@ type Clock struct{ ms atomic.Int64 }
 // Now is the time that the clock shows.
 func (c *Clock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
 
-// Marks receives the clock's ticks. The journal implements it: the slicer learns the time only from the journal, so the
-// replay has to write it there.
-type Marks interface {
-	AppendControl(journal.Entry) error
-}
-
 // Bounds of a replay.
 const (
 	tickMs = 1000
@@ -42,7 +36,7 @@ const (
 // Outcome counts what became of the captures at admission.
 type Outcome struct {
 	Points      uint64            // numbers after flattening
-	Refused     map[string]uint64 // of these, those that the door turned away, by reason
+	Refused     map[string]uint64 // of these, those that ingest rejected, by reason
 	Unsupported uint64            // values that are no numbers; not among the points
 	Malformed   []error           // the first lines that could not be read
 	Unread      int               // how many there were
@@ -52,7 +46,8 @@ type Outcome struct {
 // maxMalformed bounds the lines that are named.
 const maxMalformed = 10
 
-// Run is a run of a topology that the collector has samples of.
+// Run is a run of a topology of which the collector has samples from before the replay. A capture of another run with
+// earlier times must not be stored under the same name.
 type Run struct {
 	ID     string // Storm's
 	LastMs int64  // when it was heard of last
@@ -66,16 +61,17 @@ type Player struct {
 	// Storm is the release of Storm of captures that do not state it; "" lets it be guessed from what they have.
 	Storm string
 
-	door    *ingest.Server // its clock is clock
-	marks   Marks
+	server  *ingest.Server   // its clock is clock
+	journal *journal.Journal // the server's
 	clock   *Clock
 	log     *slog.Logger
 	outcome Outcome
 }
 
-// New plays into a door whose clock (ingest.Options.Now) is clock's Now, and whose journal is marks.
-func New(door *ingest.Server, marks Marks, clock *Clock, log *slog.Logger) *Player {
-	return &Player{door: door, marks: marks, clock: clock, log: log,
+// New returns a player into a server whose clock (ingest.Options.Now) is clock's Now. j is the server's journal. The
+// player writes the ticks into it, because the slicer learns the time only from there.
+func New(server *ingest.Server, j *journal.Journal, clock *Clock, log *slog.Logger) *Player {
+	return &Player{server: server, journal: j, clock: clock, log: log,
 		outcome: Outcome{Refused: map[string]uint64{}, Topologies: map[string]bool{}}}
 }
 
@@ -83,10 +79,8 @@ func New(door *ingest.Server, marks Marks, clock *Clock, log *slog.Logger) *Play
 // malformed line is skipped and reported in the outcome. Another error ends the replay; what was played before it stays
 // stored.
 func (p *Player) Play(ctx context.Context, files ...*File) (Outcome, error) {
-	if err := p.play(ctx, files); err != nil {
-		return p.outcome, err
-	}
-	return p.outcome, nil
+	err := p.play(ctx, files)
+	return p.outcome, err
 }
 
 func (p *Player) play(ctx context.Context, files []*File) error {
@@ -109,7 +103,7 @@ func (p *Player) play(ctx context.Context, files []*File) error {
 	}
 }
 
-// next is the capture whose next data point came first.
+// next returns the capture whose next data point came first, or nil when all captures are read.
 func next(files []*File) *File {
 	var first *File
 	for _, f := range files {
@@ -161,11 +155,11 @@ func (p *Player) tickTo(ms int64) error {
 	was := p.clock.ms.Load()
 	if was == 0 {
 		p.clock.ms.Store(ms)
-		return p.mark(&journal.Started{TimeMs: ms})
+		return p.control(&journal.Started{TimeMs: ms})
 	}
 	for at := max(was/tickMs, (ms-maxQuietMs)/tickMs) + 1; at <= ms/tickMs; at++ {
 		p.clock.ms.Store(at * tickMs)
-		if err := p.mark(&journal.Tick{TimeMs: at * tickMs}); err != nil {
+		if err := p.control(&journal.Tick{TimeMs: at * tickMs}); err != nil {
 			return err
 		}
 	}
@@ -173,8 +167,9 @@ func (p *Player) tickTo(ms int64) error {
 	return nil
 }
 
-func (p *Player) mark(e journal.Entry) error {
-	if err := p.marks.AppendControl(e); err != nil {
+// control appends a control record to the journal.
+func (p *Player) control(e journal.Entry) error {
+	if err := p.journal.AppendControl(e); err != nil {
 		return fmt.Errorf("write the clock into the journal: %w", err)
 	}
 	return nil

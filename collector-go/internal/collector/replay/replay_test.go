@@ -24,9 +24,9 @@ func played(t *testing.T, earlier map[string][]Run, captures map[string]string) 
 	clock := &Clock{}
 	o := ingest.DefaultOptions()
 	o.Now = clock.Now
-	door, err := ingest.New(j, o)
+	server, err := ingest.New(j, o)
 	require.NoError(t, err)
-	p := New(door, j, clock, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	p := New(server, j, clock, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	p.Earlier = earlier
 	var files []*File
 	for _, name := range []string{"a.jsonl", "b.jsonl", "c.jsonl"} {
