@@ -269,7 +269,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		answering.Runs = runindex.New(c.Runs.Dir, col.logger)
 	}
 	if col.rules != nil {
-		answering.Rules, answering.Why = col.rules, col.explain(c.Slice)
+		answering.Rules, answering.Diagnose = col.rules, col.explain(c.Slice)
 	}
 	if col.http, err = httpapi.NewServer(answering); err != nil {
 		return err

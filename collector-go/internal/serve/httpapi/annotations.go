@@ -23,7 +23,8 @@ const annotationsListed = 1_000
 // maxAnnotationBytes bounds the body of a request that sets one: its texts, escaped.
 const maxAnnotationBytes = 128 << 10
 
-// annotation is one on the wire. Times are RFC 3339; what is read may be seconds since 1970 as well.
+// annotation is the JSON form of an annotation, both as it is read and as it is written. Written times are RFC 3339;
+// read ones may also be seconds since 1970.
 type annotation struct {
 	ID       string   `json:"id"`
 	Topology string   `json:"topology"`
@@ -35,7 +36,8 @@ type annotation struct {
 	Origin   string   `json:"origin,omitempty"`
 }
 
-// moment is a time as text; it is read from a number, too.
+// moment is a time in JSON: a string, or a number when it is read. It stays text until ms checks it, so that an error
+// can name the parameter and show what was sent.
 type moment string
 
 // UnmarshalJSON takes a string or a number, checked later.
@@ -54,7 +56,7 @@ func (m *moment) UnmarshalJSON(data []byte) error {
 
 const lastMs = 253_402_300_799_999 // the end of year 9999, the last that RFC 3339 can say
 
-// ms since 1970; 0 where there is no time.
+// ms returns the time in ms since 1970, or 0 if there is none.
 func (m moment) ms() (int64, error) {
 	if m == "" {
 		return 0, nil
@@ -76,6 +78,7 @@ func momentOf(ms int64) moment {
 	return moment(time.UnixMilli(min(max(ms, 0), lastMs)).UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
+// shown is an annotation of the registry in its JSON form.
 func shown(a registry.Annotation) annotation {
 	out := annotation{ID: a.ID, Topology: a.Topology, Time: momentOf(a.TimeMs), EndTime: momentOf(a.EndMs),
 		Title: a.Title, Text: a.Text, Tags: a.Tags,
@@ -108,8 +111,8 @@ func (a *api) annotations(r request) answer {
 	return answer{data: all, warnings: warned(missing)}
 }
 
-// annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A web page elsewhere cannot
-// call it: JSON takes a browser's permission that this server never gives, beside what Local refuses.
+// annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A page of another site
+// cannot call it: JSON takes a browser's permission that this server never gives, beside what Local refuses.
 func (a *api) annotate(r request) answer {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return answer{err: &apiError{errorMediaType,

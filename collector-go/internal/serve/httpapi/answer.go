@@ -21,13 +21,12 @@ type answer struct {
 	done     func() // to be called when the answer is written
 }
 
-// apiError is an error with the type by which a client distinguishes errors.
+// apiError is the error of an answer, with the type by which clients distinguish errors. It is no Go error: it exists
+// only between a handler and write, so that no handler returns an error without a type.
 type apiError struct {
 	typ string
 	err error
 }
-
-func (e *apiError) Error() string { return e.typ + ": " + e.err.Error() }
 
 // The types of errors.
 const (
@@ -48,6 +47,8 @@ const (
 // statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
 const statusClientClosed = 499
 
+// status is the HTTP status of an error. A body that is too large or too slow has a status of its own, whatever the
+// handler made of it; otherwise the type decides, as in Prometheus.
 func (e *apiError) status() int {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -77,13 +78,15 @@ func (e *apiError) status() int {
 	return http.StatusInternalServerError
 }
 
+// badData is the answer to a request that the client has to correct.
 func badData(err error) answer { return answer{err: &apiError{errorBadData, err}} }
 
 func invalidParameter(name string, err error) answer {
 	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
 }
 
-// unparsed returns why a text was not parsed: nobody waited for it any longer, or else otherwise.
+// unparsed answers a request whose text could not be parsed. Parsing stops when the client is gone or its time is over,
+// which is not the text's fault; in any other case otherwise decides.
 func unparsed(err error, otherwise func(error) answer) answer {
 	switch {
 	case isCanceled(err):
@@ -142,6 +145,8 @@ type response struct {
 // maxAnnotations is how many warnings, and how many infos, an answer lists.
 const maxAnnotations = 10
 
+// write encodes an answer. It is encoded as a whole before the first byte is sent, so that an answer that cannot be
+// encoded becomes an error and not a broken body.
 func (a *api) write(w http.ResponseWriter, r request, result answer) {
 	if result.data == nil && result.err == nil {
 		w.WriteHeader(http.StatusNoContent)

@@ -22,7 +22,7 @@ func bounded(o Options, next http.Handler) http.Handler {
 	})
 }
 
-// timed is a request's body, which comes within limit.
+// timed returns a request's body that must arrive within limit. A body in memory has no connection and no limit.
 func timed(w http.ResponseWriter, r *http.Request, limit time.Duration) io.ReadCloser {
 	if r.Body == nil || r.Body == http.NoBody {
 		return http.NoBody
@@ -31,20 +31,21 @@ func timed(w http.ResponseWriter, r *http.Request, limit time.Duration) io.ReadC
 	if connection.SetReadDeadline(time.Now().Add(limit)) != nil {
 		return r.Body // no connection: a test's, or the program's own question
 	}
-	return &timedBody{ReadCloser: r.Body, whole: func() { _ = connection.SetReadDeadline(time.Time{}) }}
+	return &timedBody{ReadCloser: r.Body, complete: func() { _ = connection.SetReadDeadline(time.Time{}) }}
 }
 
-// timedBody takes the deadline off when it is whole: it would end what waits for the client to go away.
+// timedBody removes the deadline when the body is complete. Otherwise the deadline would later look as if the client
+// had gone away.
 type timedBody struct {
 	io.ReadCloser
-	whole func()
+	complete func()
 }
 
 // Read implements io.Reader.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		b.whole()
+		b.complete()
 	}
 	return n, err
 }

@@ -15,7 +15,7 @@ import (
 // collectionSpan is the time range of /collection where start is left out.
 const collectionSpan = time.Hour
 
-// collection answers /collection/{name}: how whole it is what was collected of a topology.
+// collection answers /collection/{name}: how complete the samples of a topology are in a range of time.
 func (a *api) collection(r request) answer {
 	name := r.PathValue("name")
 	end, err := timeParameter(r, "end", a.now())
@@ -29,22 +29,22 @@ func (a *api) collection(r request) answer {
 	if !start.Before(end) {
 		return invalidParameter("start", errors.New("it must be before end"))
 	}
-	whole, err := collection.ReadByClocks(r.Context(), Instant(a.options.Engine), name, start, end,
+	found, err := collection.ReadByClocks(r.Context(), Instant(a.options.Engine), name, start, end,
 		a.clocksAhead(r.Context(), name))
 	switch {
 	case err != nil:
 		return answer{err: failed(err)}
-	case len(whole.Workers) == 0:
+	case len(found.Workers) == 0:
 		return notFound(fmt.Errorf(
 			"nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported",
-			name, whole.Start, whole.End))
+			name, found.Start, found.End))
 	}
 	if a.options.NotStored != nil {
 		if names, more := a.options.NotStored(name); len(names) > 0 {
-			whole.NotStored, whole.NotStoredMore = names, more
+			found.NotStored, found.NotStoredMore = names, more
 		}
 	}
-	return answer{data: whole}
+	return answer{data: found}
 }
 
 // clocksAhead is by how much each worker's time is ahead of the collector's, as far as the registry knows: by its
@@ -67,8 +67,8 @@ func (a *api) clocksAhead(ctx context.Context, topology string) map[string]time.
 	return ahead
 }
 
-// Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so
-// long.
+// Instant returns a collection.Ask that evaluates expressions with the collector's own engine. The labels of its
+// values are copies, because the engine's memory is reused when the query is closed.
 func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) (
 	[]collection.Value, error) {
 	return func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
@@ -81,6 +81,7 @@ func Instant(engine *query.Engine) func(ctx context.Context, expr string, at tim
 	}
 }
 
+// valuesOf returns the values of a vector, or all values of a matrix.
 func valuesOf(result *promql.Result) ([]collection.Value, error) {
 	if matrix, err := result.Matrix(); err == nil {
 		var values []collection.Value

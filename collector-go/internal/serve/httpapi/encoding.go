@@ -82,6 +82,7 @@ func writeSeries(p promql.Series, s *jsoniter.Stream) {
 	s.WriteObjectEnd()
 }
 
+// writeFloat writes [time,"1.5"]: seconds as a number, and the value as text, because JSON has no NaN.
 func writeFloat(p promql.FPoint, s *jsoniter.Stream) {
 	s.WriteArrayStart()
 	jsonutil.MarshalTimestamp(p.T, s)
@@ -98,6 +99,7 @@ func writeHistogram(p promql.HPoint, s *jsoniter.Stream) {
 	s.WriteArrayEnd()
 }
 
+// writeLabels writes an object. It does not use a map, so that the labels stay sorted without a sort.
 func writeLabels(all labels.Labels, s *jsoniter.Stream) {
 	s.WriteObjectStart()
 	first := true

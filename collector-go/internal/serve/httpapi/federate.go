@@ -21,7 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// last is a series' newest slice.
+// last is the newest slice of a series: a number or a distribution, never both.
 type last struct {
 	labels labels.Labels
 	timeMs int64
@@ -120,11 +120,13 @@ func (l *last) take(samples chunkenc.Iterator, kind chunkenc.ValueType) {
 
 func (l *last) name() string { return l.labels.Get(model.MetricNameLabel) }
 
+// isGap reports whether the newest slice is a gap marker: the series has ended and is not shown.
 func (l *last) isGap() bool {
 	return value.IsStaleNaN(l.value) && l.native == nil || l.native != nil && value.IsStaleNaN(l.native.Sum)
 }
 
-// families are slices in the form that encoders take; those of one metric come one after another.
+// families brings slices into the form that the encoders take. Slices of one metric must be neighbours. Without native
+// histograms, distributions are left out.
 func families(found []last, native bool) (all []*dto.MetricFamily) {
 	for i := range found {
 		l := &found[i]

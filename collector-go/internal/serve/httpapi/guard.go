@@ -18,6 +18,7 @@ func (a *api) admit(r *http.Request, required access.Requirement) (access.Caller
 	return a.options.Guard.Admit(peerOf(r), required)
 }
 
+// peerOf is who a request comes from, as far as the transport shows it.
 func peerOf(r *http.Request) access.Peer {
 	return access.Peer{Address: r.RemoteAddr, TLS: r.TLS, Authorization: r.Header.Values("Authorization")}
 }
@@ -85,7 +86,7 @@ func (a *api) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, err.Error(), refused.status())
 }
 
-// refusal is a guard's error as the API has it.
+// refusal translates a guard's error into the API's types.
 func refusal(err error) *apiError {
 	var refused *access.Refusal
 	switch {

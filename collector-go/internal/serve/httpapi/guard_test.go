@@ -40,7 +40,7 @@ func allRoutes(t *testing.T, guard *access.Guard) (http.Handler, []*http.Request
 	w := startReported(t)
 	var made []*http.Request
 	h := w.handler(func(o *Options) {
-		o.Guard, o.Page, o.Runs, o.Why, o.Reloader = guard, http.NotFoundHandler(), nil, nil, &reloader{}
+		o.Guard, o.Page, o.Runs, o.Diagnose, o.Reloader = guard, http.NotFoundHandler(), nil, nil, &reloader{}
 		for _, r := range newAPI(*o).routes() {
 			method, path, _ := strings.Cut(r.pattern, " ")
 			made = append(made, httptest.NewRequest(method, "http://localhost"+strings.NewReplacer("{name}", "x", "{$}",

@@ -7,11 +7,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
+// healthy answers 200 as long as the process can answer at all, so that a supervisor does not restart it for a full
+// disk.
 func healthy(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "Bullet Metrics is Healthy.")
 }
 
-// ready answers 200 when the collector can take samples, else 503 with the reason for who may read.
+// ready answers 200 when the collector accepts samples, and 503 otherwise. Only a caller that may read is given the
+// reason, since it names directories and addresses.
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if a.options.Ready != nil {
 		if reason := a.options.Ready(); reason != "" {
@@ -26,8 +29,8 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "Bullet Metrics is Ready.")
 }
 
-// isReader reports whether who asks may read; who shows nothing where something is asked for is not one, and is not
-// turned away either.
+// isReader reports whether the caller may read. A caller without credentials may not, and is no failed attempt either:
+// health checks ask every few seconds without any.
 func (a *api) isReader(r *http.Request) bool {
 	guard := a.options.Guard
 	if guard == nil || !guard.Guarded() {

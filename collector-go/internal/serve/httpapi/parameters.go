@@ -31,8 +31,8 @@ type request struct {
 	formError error
 }
 
-// parseForm reads query and body. As in Prometheus, a form may also come as multipart/form-data, and one that cannot be
-// parsed counts as far as it goes, of which only /series speaks.
+// parseForm reads query and body. As in Prometheus, a form may also come as multipart/form-data. A form that cannot be
+// parsed counts as far as it was read, and only /series answers with its error.
 func parseForm(r *http.Request) request {
 	if isMultipart(r) {
 		return request{Request: r, formError: r.ParseMultipartForm(formMemory)}
@@ -43,6 +43,7 @@ func parseForm(r *http.Request) request {
 // formMemory is more than a body may have, so that no part of a form goes to a file.
 const formMemory = 64 << 20
 
+// isMultipart reports whether a body is a form in parts.
 func isMultipart(r *http.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return kind == "multipart/form-data"
@@ -162,6 +163,8 @@ func parseSelectors(ctx context.Context, e *query.Engine, texts []string) ([][]*
 	return sets, nil
 }
 
+// namesSomething reports whether a selector has a matcher that the empty string does not fulfil. Without one it would
+// select every series.
 func namesSomething(matchers []*labels.Matcher) bool {
 	for _, m := range matchers {
 		if m != nil && !m.Matches("") {

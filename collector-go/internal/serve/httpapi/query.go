@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// api answers Prometheus' API.
+// api holds what the handlers share. It has no state of its own beside the slots of running requests, so that any
+// number of requests may run at once.
 type api struct {
 	options  Options
 	requests *quota.Slots
@@ -37,6 +38,7 @@ type queryData struct {
 // maxPoints bounds the points of a series in one answer, as in Prometheus: a week at a minute, a year at an hour.
 const maxPoints = 11000
 
+// query answers /query: an expression at one time.
 func (a *api) query(r request) answer {
 	limit, err := limitParameter(r)
 	if err != nil {
@@ -51,6 +53,8 @@ func (a *api) query(r request) answer {
 	})
 }
 
+// queryRange answers /query_range. The number of points is bounded before anything is read, because one request could
+// otherwise take the memory of the process.
 func (a *api) queryRange(r request) answer {
 	limit, err := limitParameter(r)
 	if err != nil {
@@ -158,6 +162,7 @@ const (
 	statsAll  = "all"
 )
 
+// queryOptions reads the parameters that change how a query is evaluated.
 func queryOptions(r request) (promql.QueryOpts, error) {
 	var lookback time.Duration
 	if text := r.FormValue("lookback_delta"); text != "" {

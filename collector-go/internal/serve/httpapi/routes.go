@@ -56,27 +56,27 @@ var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET 
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
-	query, queryRange, labelNames, series := a.whole(a.query), a.whole(a.queryRange), a.whole(a.labelNames),
-		a.whole(a.series)
+	query, queryRange, labelNames, series := a.complete(a.query), a.complete(a.queryRange), a.complete(a.labelNames),
+		a.complete(a.series)
 	routes := []route{
 		get("/api/v1/query", query), post("/api/v1/query", query),
 		get("/api/v1/query_range", queryRange), post("/api/v1/query_range", queryRange),
 		get("/api/v1/query_exemplars", a.exemplars), post("/api/v1/query_exemplars", a.exemplars),
 		get("/api/v1/format_query", a.formatQuery), post("/api/v1/format_query", a.formatQuery),
 		get("/api/v1/labels", labelNames), post("/api/v1/labels", labelNames),
-		get("/api/v1/label/{name}/values", a.whole(a.labelValues)),
+		get("/api/v1/label/{name}/values", a.complete(a.labelValues)),
 		get("/api/v1/series", series), post("/api/v1/series", series),
 		get("/api/v1/metadata", a.metadata),
-		get("/api/v1/rules", a.whole(a.rules)), get("/api/v1/alerts", a.whole(a.alerts)),
+		get("/api/v1/rules", a.complete(a.rules)), get("/api/v1/alerts", a.complete(a.alerts)),
 		get("/api/v1/alertmanagers", a.alertmanagers),
-		get("/api/v1/collection/{name}", a.whole(a.collection)),
+		get("/api/v1/collection/{name}", a.complete(a.collection)),
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
 		get("/api/v1/status/flags", a.flags),
 		{"GET /metrics", access.Read,
 			promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10,
 				Timeout: 30 * time.Second})},
-		{"GET /federate", access.Read, httputil.CompressionHandler{Handler: a.wholePage(a.federate)}},
+		{"GET /federate", access.Read, httputil.CompressionHandler{Handler: a.completePage(a.federate)}},
 		{"GET /-/healthy", everybody, http.HandlerFunc(healthy)},
 		{"GET /-/ready", everybody, http.HandlerFunc(a.ready)},
 		get("/api/v1/runs", a.runs),
@@ -87,8 +87,8 @@ func (a *api) routes() []route {
 			route{"GET /graph", access.Read, http.HandlerFunc(graph)})
 	}
 	if a.options.Reloader != nil {
-		routes = append(routes, route{"POST /-/reload", access.Write, a.wholePage(a.reload)},
-			route{"PUT /-/reload", access.Write, a.wholePage(a.reload)})
+		routes = append(routes, route{"POST /-/reload", access.Write, a.completePage(a.reload)},
+			route{"PUT /-/reload", access.Write, a.completePage(a.reload)})
 	}
 	if a.options.Runbooks != nil {
 		routes = append(routes, route{"GET /runbooks/{page...}", access.Read,
@@ -97,13 +97,13 @@ func (a *api) routes() []route {
 	if a.options.Runs != nil {
 		routes = append(routes, route{"GET /runs/{name}/{$}", access.Read, a.options.Runs})
 	}
-	if a.options.Why != nil {
-		routes = append(routes, get("/api/v1/why", a.whole(a.why)))
+	if a.options.Diagnose != nil {
+		routes = append(routes, get("/api/v1/why", a.complete(a.diagnose)))
 	}
 	if a.options.Registry != nil {
 		routes = append(routes,
-			get("/api/v1/topologies", a.whole(a.topologies)), get("/api/v1/topologies/{name}", a.whole(a.topology)),
-			get("/api/v1/annotations", a.whole(a.annotations)), route{"POST /api/v1/annotations", access.Write,
+			get("/api/v1/topologies", a.complete(a.topologies)), get("/api/v1/topologies/{name}", a.complete(a.topology)),
+			get("/api/v1/annotations", a.complete(a.annotations)), route{"POST /api/v1/annotations", access.Write,
 				a.serve(a.annotate)})
 	}
 	return routes

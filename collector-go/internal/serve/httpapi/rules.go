@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/prometheus/rules"
 )
 
-// Rules is what evaluates rules. alerting.Evaluator is one.
+// Rules evaluates rules; rulesengine.Evaluator implements it. The groups may be replaced by a reload at any time. Each
+// method returns one consistent state, but two calls may return different ones.
 type Rules interface {
 	RuleGroups() []*rules.Group
 	AlertingRules() []*rules.AlertingRule
@@ -72,6 +73,7 @@ type (
 	}
 )
 
+// alertsOf returns the active alerts of a rule, pending ones included.
 func alertsOf(rule *rules.AlertingRule) []alert {
 	active := rule.ActiveAlerts()
 	all := make([]alert, len(active))
@@ -87,6 +89,7 @@ func alertsOf(rule *rules.AlertingRule) []alert {
 	return all
 }
 
+// alerts answers /alerts.
 func (a *api) alerts(request) answer {
 	found := struct {
 		Alerts []alert `json:"alerts"`
@@ -99,6 +102,7 @@ func (a *api) alerts(request) answer {
 	return answer{data: found}
 }
 
+// alertmanagers answers /alertmanagers: those that alerts are sent to.
 func (a *api) alertmanagers(request) answer {
 	type target struct {
 		URL string `json:"url"`
@@ -115,7 +119,7 @@ func (a *api) alertmanagers(request) answer {
 	return answer{data: found}
 }
 
-// wanted is what a request for rules asks for.
+// wanted is which rules a request asks for. All filters must match; an empty list filters nothing.
 type wanted struct {
 	names, groups, files []string
 	matchers             [][]*labels.Matcher
@@ -125,6 +129,7 @@ type wanted struct {
 	nextToken            string
 }
 
+// readWanted reads the parameters of /rules, and returns an answer for the first invalid one.
 func (a *api) readWanted(r request) (w wanted, invalid *answer) {
 	fail := func(bad answer) (wanted, *answer) { return w, &bad }
 	if r.formError != nil {
@@ -148,6 +153,7 @@ func (a *api) readWanted(r request) (w wanted, invalid *answer) {
 	return w, w.readPage(r.URL.Query())
 }
 
+// readPage reads the parameters of pagination, which Prometheus takes from the URL alone.
 func (w *wanted) readPage(form url.Values) *answer {
 	fail := func(name, text string) *answer {
 		bad := invalidParameter(name, errors.New(text))
@@ -172,6 +178,8 @@ func (w *wanted) readPage(form url.Values) *answer {
 	return nil
 }
 
+// rules answers /rules. A page begins after the group that the token names; if a reload removed that group, the client
+// learns that it has to begin again.
 func (a *api) rules(r request) answer {
 	w, invalid := a.readWanted(r)
 	if invalid != nil {
@@ -202,6 +210,7 @@ func (a *api) rules(r request) answer {
 	return answer{data: found}
 }
 
+// ruleGroups returns all groups; none where no rules are evaluated.
 func (a *api) ruleGroups() []*rules.Group {
 	if a.options.Rules == nil {
 		return nil
@@ -212,12 +221,14 @@ func (a *api) ruleGroups() []*rules.Group {
 // named reports whether a name is requested; where none is, all are.
 func named(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 
-// pageToken names a group to go on from.
+// pageToken names the group with which the next page begins. It is a hash, as in Prometheus, so that clients do not
+// take it apart.
 func pageToken(group *rules.Group) string {
 	sum := sha256.Sum256([]byte(group.File() + ";" + group.Name()))
 	return hex.EncodeToString(sum[:])
 }
 
+// show returns the rules of a group that were asked for, with the times of their last evaluation.
 func (w wanted) show(group *rules.Group) ruleGroup {
 	shown := ruleGroup{
 		Name: group.Name(), File: group.File(), Interval: group.Interval().Seconds(), Limit: group.Limit(),

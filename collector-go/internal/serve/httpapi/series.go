@@ -14,7 +14,9 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// selection is what labels, label values and series are asked with.
+// selection is what the endpoints for labels, label values and series share: the parsed parameters, and a querier that
+// is open from selected to close. The answer closes it, since a result may refer to the store's memory until it is
+// written.
 type selection struct {
 	limit     int
 	selectors [][]*labels.Matcher
@@ -29,10 +31,7 @@ func (a *api) labelNames(r request) answer {
 	if invalid != nil {
 		return *invalid
 	}
-	return s.words(r.Context(), func(ctx context.Context, hints *storage.LabelHints, m ...*labels.Matcher) ([]string,
-		annotations.Annotations, error) {
-		return s.querier.LabelNames(ctx, hints, m...)
-	})
+	return s.words(r.Context(), s.querier.LabelNames)
 }
 
 // labelValues answers /label/<name>/values.

@@ -39,7 +39,8 @@ type Metadata struct {
 	Help string `json:"help"`
 }
 
-// MetadataSource names what every metric is. The catalogue is one.
+// MetadataSource describes metrics. The catalogue implements it; the interface keeps this package free of the
+// catalogue's own forms.
 type MetadataSource interface {
 	// Metadata returns all metrics by name. The caller does not change the map.
 	Metadata() map[string]Metadata
@@ -57,8 +58,8 @@ type Options struct {
 	Reloader   Reloader // nil: nothing is read again
 	// NotStored are the metrics of a topology that are not stored, and how many more there are; nil: unknown.
 	NotStored func(topology string) ([]collection.NotStored, int)
-	// Why returns what changed before an alert; nil: unavailable.
-	Why func(context.Context, diagnosis.Question) (*diagnosis.Answer, error)
+	// Diagnose returns what changed before an alert; nil: unavailable.
+	Diagnose func(context.Context, diagnosis.Question) (*diagnosis.Answer, error)
 	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.
 	Page http.Handler
 	// Runbooks are the pages below /runbooks/, which alerts lead to; nil: nothing is there.
@@ -122,7 +123,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Server answers requests on one listener.
+// Server answers requests on one listener. It adds the limits of the transport to the handler: connections, times, and
+// the sizes of headers. Methods are for one goroutine; the handler is not.
 type Server struct {
 	options     Options
 	http        *http.Server
@@ -187,6 +189,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
+// shutDown lets running requests end, and cuts off those that take longer than ShutdownTimeout.
 func (s *Server) shutDown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.ShutdownTimeout)
 	defer cancel()

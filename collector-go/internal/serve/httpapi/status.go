@@ -23,7 +23,8 @@ type BuildInfo struct {
 	GoVersion string `json:"goVersion"`
 }
 
-// runtimeInfo is what /api/v1/status/runtimeinfo returns.
+// runtimeInfo is what /api/v1/status/runtimeinfo returns. The fields are Prometheus'; CorruptionCount is always 0,
+// because damage is counted by metrics of the stores.
 type runtimeInfo struct {
 	StartTime           time.Time `json:"startTime"`
 	CWD                 string    `json:"CWD"`
@@ -69,6 +70,7 @@ func libraryVersion() string {
 	return ""
 }
 
+// releaseOf translates the version of Prometheus' Go module into that of its release; "" for any other form.
 func releaseOf(module string) string {
 	var minor, patch int
 	if _, err := fmt.Sscanf(module, "v0.%d.%d", &minor, &patch); err != nil {
@@ -118,7 +120,7 @@ func (a *api) metadata(r request) answer {
 	return answer{data: found}
 }
 
-// known is what the source knows of one metric, or of all.
+// known returns the descriptions of one metric, or of all if metric is "".
 func (a *api) known(metric string) map[string]Metadata {
 	if a.options.Metadata == nil {
 		return nil
@@ -133,7 +135,7 @@ func (a *api) known(metric string) map[string]Metadata {
 	return nil
 }
 
-// intParameter is -1 where it is absent.
+// intParameter reads a whole number; -1 stands for an absent parameter.
 func intParameter(r request, name string) (int, error) {
 	text := r.FormValue(name)
 	if text == "" {

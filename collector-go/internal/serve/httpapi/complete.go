@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// whole delays f until the collector has replayed everything that was acknowledged before it started. An earlier answer
-// would lack data without saying so.
-func (a *api) whole(f func(request) answer) func(request) answer {
+// complete delays f until the collector has replayed everything that was acknowledged before it started. An earlier
+// answer would lack data without saying so.
+func (a *api) complete(f func(request) answer) func(request) answer {
 	return func(r request) answer {
 		if err := a.loaded(r.Context()); err != nil {
 			return answer{err: &apiError{errorUnavailable, err}}
@@ -16,8 +16,8 @@ func (a *api) whole(f func(request) answer) func(request) answer {
 	}
 }
 
-// wholePage is whole for handlers that do not answer in the API's JSON form.
-func (a *api) wholePage(f http.HandlerFunc) http.HandlerFunc {
+// completePage is complete for handlers that do not answer in the API's JSON form.
+func (a *api) completePage(f http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := a.loaded(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -27,6 +27,7 @@ func (a *api) wholePage(f http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// loaded waits for the replay for LoadTimeout at most, and then returns how far it is.
 func (a *api) loaded(ctx context.Context) error {
 	if a.options.Loaded == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
 )
 
-func TestWhy(t *testing.T) {
+func TestDiagnosis(t *testing.T) {
 	var asked diagnosis.Question
 	handler := newHandler(t, openFixture(t), func(o *Options) {
-		o.Why = func(_ context.Context, q diagnosis.Question) (*diagnosis.Answer, error) {
+		o.Diagnose = func(_ context.Context, q diagnosis.Question) (*diagnosis.Answer, error) {
 			asked = q
 			if q.Alert == "Slwo" {
 				return nil, &diagnosis.UnknownAlertError{Name: q.Alert, Known: []string{"Slow"}}

@@ -11,8 +11,9 @@ import (
 // longestWindow bounds the data that one answer reads, which cover three times the window.
 const longestWindow = 24 * time.Hour
 
-// why answers /api/v1/why: what changed before an alert, and its most likely cause.
-func (a *api) why(r request) answer {
+// diagnose answers /api/v1/why: what changed before an alert, and its most likely cause. An alert that is not known is
+// answered with 404.
+func (a *api) diagnose(r request) answer {
 	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"),
 		Window: diagnosis.DefaultWindow,
 		Now:    a.now()}
@@ -33,7 +34,7 @@ func (a *api) why(r request) answer {
 			return invalidParameter("window", fmt.Errorf("%s is not between 1m and 24h", q.Window))
 		}
 	}
-	found, err := a.options.Why(r.Context(), q)
+	found, err := a.options.Diagnose(r.Context(), q)
 	var unknown *diagnosis.UnknownAlertError
 	switch {
 	case errors.As(err, &unknown):
