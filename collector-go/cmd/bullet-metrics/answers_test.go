@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bullettest"
 )
 
@@ -24,7 +25,7 @@ func TestLoadCountsErrorsAsFailed(t *testing.T) {
 			t.Parallel()
 			out, code := runLoad(t, t.Context(), "--url", form.Serve(t), "--query", ownQuery, "--rate", "20",
 				"--duration", "250ms", "--threshold", "failed<1%", "--threshold", "p99<1s", "--output", "json")
-			var result loadResult
+			var result load.Figures
 			require.NoError(t, json.NewDecoder(strings.NewReader(out)).Decode(&result), out)
 			assert.Equal(t, 5, result.Queries.Submitted)
 			if form.End == "returned" {

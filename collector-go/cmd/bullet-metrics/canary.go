@@ -235,12 +235,12 @@ func (l *canaryLines) print(s canary.Summary) {
 	name := map[time.Duration]string{time.Minute: "minute", time.Hour: "hour"}[s.Length]
 	var lines []canaryLine
 	for _, c := range s.Classes {
-		q := millis(c.Result.Latency)
+		q := c.Result.Latency.InMilliseconds()
 		lines = append(lines, canaryLine{
 			Period: name, From: s.From.UTC().Truncate(time.Millisecond), To: s.To.UTC().Truncate(time.Millisecond),
 			Class: string(c.Class), Returned: c.Result.Returned, Failed: c.Result.Failed,
 			TimedOut: c.Result.TimedOut, Missed: c.Result.NotSubmitted, P50: q.P50, P95: q.P95, P99: q.P99,
-			Most: q.Most, Completeness: known(c.Result.Completeness()),
+			Most: q.Most, Completeness: load.Known(c.Result.Completeness()),
 		})
 		for _, e := range c.Result.Errors {
 			if s.Length == time.Minute {
@@ -295,7 +295,7 @@ func writeCanaryTable(out io.Writer, name string, to time.Time, lines []canaryLi
 			complete = fmt.Sprintf("%.6g%%", 100**l.Completeness)
 		}
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", l.Class, l.Returned, l.Failed, l.TimedOut,
-			l.Missed, digits(l.P50), digits(l.P95), digits(l.P99), digits(l.Most), complete)
+			l.Missed, load.Digits(l.P50), load.Digits(l.P95), load.Digits(l.P99), load.Digits(l.Most), complete)
 	}
 	return table.Flush()
 }

@@ -279,7 +279,7 @@ func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	r.active = r.counter.between(ctx, r.say, r.began, r.end)
-	switch err := r.figures().give(out, r.presented); {
+	switch err := r.presented.give(out, r.report()); {
 	case err != nil:
 		return err
 	case ctx.Err() != nil && r.duration > 0:
@@ -429,12 +429,12 @@ func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
 	r.peakInFlight = client.Counts().MostInFlight
 }
 
-// figures are the run's, once it has ended.
-func (r *loadRun) figures() *loadFigures {
-	t := r.tally.Result()
-	return &loadFigures{Run: r.asked(), tally: r.tally, moments: r.timeline.Moments(), began: r.began, end: r.end,
-		peakInFlight: r.peakInFlight, active: r.active,
-		limit: clientLimit("the load client", t.Lateness.P99, runtime.GOMAXPROCS(0))}
+// report is the run's, once it has ended.
+func (r *loadRun) report() *load.Report {
+	late := r.tally.Result().Lateness.P99
+	return &load.Report{Run: r.asked(), Tally: r.tally, Moments: r.timeline.Moments(), Began: r.began, End: r.end,
+		PeakInFlight: r.peakInFlight, Active: r.active,
+		ClientLimit: load.ClientLimit("the load client", late, runtime.GOMAXPROCS(0))}
 }
 
 // hold holds queries for the run's duration and lets those under way end.

@@ -7,14 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -52,6 +51,56 @@ func (p *loadPresentation) check() error {
 		}
 	}
 	return checkOutput(p.output)
+}
+
+// give writes a run's figures as they are to be presented. Crossed thresholds are an error.
+func (p *loadPresentation) give(out io.Writer, run *load.Report) error {
+	if err := errors.Join(p.writeHistogram(run), p.draw(run)); err != nil {
+		return err
+	}
+	figures := run.Figures(p.bounds)
+	print := func() error { _, err := io.WriteString(out, figures.Text(run.Title())); return err }
+	if p.output == outputJSON {
+		print = func() error { return printJSON(out, figures) }
+	}
+	if err := print(); err != nil {
+		return err
+	}
+	if crossed := figures.Crossed(); crossed > 0 {
+		return thresholdsCrossed(crossed)
+	}
+	return nil
+}
+
+func (p *loadPresentation) writeHistogram(run *load.Report) error {
+	if p.histogram == "" {
+		return nil
+	}
+	file, err := os.Create(p.histogram)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(load.WriteHistogram(file, p.histogram, run.Tally.Latencies(), run.Began, run.End),
+		file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", p.histogram, err)
+	}
+	return nil
+}
+
+func (p *loadPresentation) draw(run *load.Report) error {
+	if p.picture == "" {
+		return nil
+	}
+	figure := report.LatencyChart("load", run.Title(), load.Points(run.Tally.Latencies()))
+	draw := figure.PNG
+	if filepath.Ext(p.picture) == ".svg" {
+		draw = figure.SVG
+	}
+	picture, err := draw()
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", p.picture, err)
+	}
+	return os.WriteFile(p.picture, picture, 0o644)
 }
 
 // topologyCounter asks a collector how many queries a topology counted.
@@ -106,75 +155,15 @@ average of averages. Each part must be there once. How late each client was, and
 			if err := presented.check(); err != nil {
 				return usageError{err}
 			}
-			figures, err := mergeParts(files)
+			report, err := load.MergeFiles(files)
 			if err != nil {
 				return err
 			}
-			figures.active = counter.between(cmd.Context(), newTerminal("load", os.Stderr), figures.began, figures.end)
-			return figures.give(cmd.OutOrStdout(), presented)
+			report.Active = counter.between(cmd.Context(), newTerminal("load", os.Stderr), report.Began, report.End)
+			return presented.give(cmd.OutOrStdout(), report)
 		},
 	}
 	presented.addFlags(command.Flags())
 	counter.addFlags(command.Flags())
 	return command
-}
-
-// mergeParts reads the parts of a run and adds them up.
-func mergeParts(files []string) (*loadFigures, error) {
-	type part struct {
-		*load.PartRun
-		file string
-	}
-	var parts []part
-	for _, file := range files {
-		p, err := readPart(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		parts = append(parts, part{p, file})
-	}
-	slices.SortStableFunc(parts, func(a, b part) int { return a.Part.Number - b.Part.Number })
-	var runs []*load.PartRun
-	for _, p := range parts {
-		runs = append(runs, p.PartRun)
-	}
-	if err := load.CheckParts(runs); err != nil {
-		return nil, err
-	}
-	merged := load.MergeParts(runs)
-	f := &loadFigures{Run: runs[0].Run, tally: merged.Tally, moments: merged.Moments, began: merged.Began,
-		end: merged.End, peakInFlight: merged.MostInFlight}
-	f.Part, f.Processors = load.Part{}, 0
-	var urls, limits []string
-	for _, p := range parts {
-		if !slices.Contains(urls, p.URL) {
-			urls = append(urls, p.URL)
-		}
-		alone := load.NewTally()
-		for _, o := range p.Outcomes {
-			alone.Add(o)
-		}
-		t := alone.Result()
-		f.parts = append(f.parts, partResult{Part: p.Part.String(), File: p.file, Due: t.Submitted() + t.NotSubmitted,
-			Submitted: t.Submitted(), Lateness: millis(t.Lateness), Processors: p.Processors})
-		// what was due is counted by the client's clock, which rounds
-		if due := t.Submitted() + t.NotSubmitted; due+1 < p.Scheduled() {
-			limits = append(limits, fmt.Sprintf("the client of part %s was ended early: %d of its %d queries came due",
-				p.Part, due, p.Scheduled()))
-		}
-		if limit := clientLimit("the client of part "+p.Part.String(), t.Lateness.P99, p.Processors); limit != "" {
-			limits = append(limits, limit)
-		}
-	}
-	f.URL, f.limit = strings.Join(urls, ", "), strings.Join(limits, "; ")
-	return f, nil
-}
-
-func readPart(file string) (*load.PartRun, error) {
-	from, err := textfile.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	return load.ReadPart(from)
 }

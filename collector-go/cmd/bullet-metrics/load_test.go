@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
 // fakeBullet is a gateway whose topology answers a RAW query when its limit of matching records is made, as the record
@@ -141,7 +143,7 @@ func TestLoadAtARate(t *testing.T) {
 	text, code := runLoad(t, t.Context(), append(args, "--threshold", "p99<10s", "--threshold", "completeness>=100%",
 		"--output", "json")...)
 	require.Equal(t, exitDone, code, text)
-	var result loadResult
+	var result load.Figures
 	require.NoError(t, json.Unmarshal([]byte(text), &result))
 	assert.Equal(t, 60, result.Queries.Due)
 	assert.Equal(t, 60, result.Queries.Returned)
@@ -199,7 +201,7 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 
 	text, code := runLoad(t, t.Context(), append(files, "--output", "json", "--threshold", "completeness>=100%")...)
 	require.Equal(t, exitDone, code, text)
-	var merged loadResult
+	var merged load.Figures
 	require.NoError(t, json.Unmarshal([]byte(text), &merged))
 	assert.Equal(t, 40, merged.Queries.Due)
 	assert.Equal(t, 40, merged.Queries.Returned)

@@ -242,28 +242,21 @@ func (r Run) differs(p *PartRun) (field string, was, is any) {
 func moment(at int64) string { return time.UnixMilli(at).UTC().Format(time.RFC3339Nano) }
 func length(n int64) string  { return (time.Duration(n) * time.Millisecond).String() }
 
-// Merged is what several clients did of one run.
-type Merged struct {
-	Tally        *Tally
-	Moments      []Moment
-	MostInFlight int
-	Began, End   time.Time
-}
-
 // MergeParts adds up parts that are one run. A moment's counts are of the outcomes' own times: what waited or was late
 // is in Scheduled and not yet in Submitted.
-func MergeParts(parts []*PartRun) *Merged {
-	m := &Merged{Tally: NewTally(), Began: time.UnixMilli(parts[0].StartMs)}
+func MergeParts(parts []*PartRun) *Report {
+	r := &Report{Run: parts[0].Run, Tally: NewTally(), Began: time.UnixMilli(parts[0].StartMs)}
+	r.Part, r.Processors = Part{}, 0
 	var all []Outcome
 	endMs := parts[0].EndMs
 	for _, p := range parts {
 		all = append(all, p.Outcomes...)
 		endMs = max(endMs, p.EndMs)
 	}
-	m.End = time.UnixMilli(endMs)
+	r.End = time.UnixMilli(endMs)
 	slices.SortStableFunc(all, func(a, b Outcome) int { return cmp.Compare(a.FinishedMs, b.FinishedMs) })
-	m.replay(all)
-	return m
+	r.replay(all)
+	return r
 }
 
 // event is a query that was due, was submitted or ended.
@@ -274,7 +267,7 @@ type event struct {
 }
 
 // replay takes outcomes through the run again, second by second, or in longer steps where it is hours long.
-func (m *Merged) replay(outcomes []Outcome) {
+func (r *Report) replay(outcomes []Outcome) {
 	var events []event
 	for _, o := range outcomes {
 		events = append(events, event{o.IntendedMs, 0, o}, event{o.FinishedMs, 2, o})
@@ -288,11 +281,11 @@ func (m *Merged) replay(outcomes []Outcome) {
 	var timeline Timeline
 	var now flightCount
 	scheduled, submitted, ends := 0, 0, map[End]int{}
-	period := max(1, m.End.Sub(m.Began)/time.Second/maxMoments) * time.Second
-	next := m.Began.Add(period)
+	period := max(1, r.End.Sub(r.Began)/time.Second/maxMoments) * time.Second
+	next := r.Began.Add(period)
 	for _, e := range events {
 		for ; next.UnixMilli() <= e.ms; next = next.Add(period) {
-			timeline.note(next, newCounts(scheduled, submitted, now, ends), m.Tally)
+			timeline.note(next, newCounts(scheduled, submitted, now, ends), r.Tally)
 		}
 		switch e.what {
 		case 0:
@@ -302,12 +295,12 @@ func (m *Merged) replay(outcomes []Outcome) {
 			now.begin()
 		default:
 			ends[e.query.End]++
-			m.Tally.Add(e.query)
+			r.Tally.Add(e.query)
 			if e.query.End != NotSubmitted {
 				now.end()
 			}
 		}
 	}
-	timeline.note(m.End, newCounts(scheduled, submitted, now, ends), m.Tally)
-	m.Moments, m.MostInFlight = timeline.Moments(), now.most
+	timeline.note(r.End, newCounts(scheduled, submitted, now, ends), r.Tally)
+	r.Moments, r.PeakInFlight = timeline.Moments(), now.most
 }

@@ -7,16 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// LatencyChart draws the distribution of a load client's latencies. shares are from 0 to 1, seconds the latency that so
-// many have or a smaller one.
-func LatencyChart(name, title string, shares, seconds []float64) chart.Figure {
-	ms := each(seconds, func(s float64) float64 { return 1000 * s })
+// LatencyChart draws the distribution of a load client's latencies.
+func LatencyChart(name, title string, points []load.Point) chart.Figure {
+	var shares, ms []float64
+	for _, p := range points {
+		shares, ms = append(shares, p.Share), append(ms, 1000*p.Seconds)
+	}
 	plot := spectrumPlot(name, title, "latency from the intended start, ms", spectrumCurve("latency", 0, shares, ms))
 	plot.XLabel = "share of the queries"
 	return plot.Figure()

@@ -1,0 +1,67 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+)
+
+// MergeFiles reads the files that the clients of one run kept with their outcomes, each part once and in any order, and
+// adds them up. Latencies are those of all queries together: an average of the clients' percentiles would be none of
+// the run's. An error names the file, or the part that is missing.
+func MergeFiles(files []string) (*Report, error) {
+	byRun := map[*PartRun]string{}
+	var parts []*PartRun
+	for _, file := range files {
+		p, err := readPartFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		parts, byRun[p] = append(parts, p), file
+	}
+	slices.SortStableFunc(parts, func(a, b *PartRun) int { return a.Part.Number - b.Part.Number })
+	if err := CheckParts(parts); err != nil {
+		return nil, err
+	}
+	merged := MergeParts(parts)
+	var urls, limits []string
+	for _, p := range parts {
+		if !slices.Contains(urls, p.URL) {
+			urls = append(urls, p.URL)
+		}
+		figures, limit := p.figures(byRun[p])
+		merged.Parts, limits = append(merged.Parts, figures), append(limits, limit...)
+	}
+	merged.URL, merged.ClientLimit = strings.Join(urls, ", "), strings.Join(limits, "; ")
+	return merged, nil
+}
+
+func readPartFile(file string) (*PartRun, error) {
+	from, err := textfile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	return ReadPart(from)
+}
+
+// figures are the part's own, and what it shows that its client could not keep up with.
+func (p *PartRun) figures(file string) (figures PartFigures, limits []string) {
+	alone := NewTally()
+	for _, o := range p.Outcomes {
+		alone.Add(o)
+	}
+	t := alone.Result()
+	due := t.Submitted() + t.NotSubmitted
+	if due+1 < p.Scheduled() { // what was due is counted by the client's clock, which rounds
+		limits = append(limits, fmt.Sprintf("the client of part %s was ended early: %d of its %d queries came due", p.Part, due,
+			p.Scheduled()))
+	}
+	if limit := ClientLimit("the client of part "+p.Part.String(), t.Lateness.P99, p.Processors); limit != "" {
+		limits = append(limits, limit)
+	}
+	return PartFigures{Part: p.Part.String(), File: file, Due: due, Submitted: t.Submitted(),
+		Lateness: t.Lateness.InMilliseconds(), Processors: p.Processors}, limits
+}

@@ -1,0 +1,291 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is a run that has ended, of one client or of several together: what Figures and Title are computed from. The
+// command that ran the queries fills it in; MergeFiles makes one from the outcomes that several clients kept.
+type Report struct {
+	Run
+	Tally      *Tally
+	Moments    []Moment
+	Began, End time.Time
+	// PeakInFlight is the most queries that were in flight at a time.
+	PeakInFlight int
+	// Active is what the topology itself counted; nil where that is not known.
+	Active *Active
+	// ClientLimit states which client did not keep up with its schedule; "" for none. Then the latencies are in part the
+	// client's own.
+	ClientLimit string
+	Parts       []PartFigures // of a merged run
+}
+
+// Figures are the report with a verdict on each threshold.
+func (r *Report) Figures(bounds []Threshold) Figures {
+	t := r.Tally.Result()
+	out := Figures{
+		Target: r.Target, URL: r.URL, Class: string(r.Class), Query: r.Query, Rate: r.Rate, Held: r.Held,
+		BeganMs: r.Began.UnixMilli(), EndMs: r.End.UnixMilli(),
+		Achieved: math.Round(float64(t.Returned)/r.End.Sub(r.Began).Seconds()*1000) / 1000,
+		Queries: QueryCounts{
+			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted,
+			Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
+			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: r.PeakInFlight,
+		},
+		Latency: t.Latency.InMilliseconds(), LowerBounds: t.LowerBounds, Lateness: t.Lateness.InMilliseconds(),
+		ClientLimit: r.ClientLimit,
+		Completeness: CompletenessFigures{
+			Ratio: Known(t.Completeness()), Judged: t.Judged, Incomplete: t.Incomplete, Records: t.Records, Due: t.Due,
+			Missing:  t.Missing,
+			Repeated: t.Repeated, Foreign: t.Foreign,
+		},
+		Errors: append([]ErrorCount{}, t.Errors...), Thresholds: []Judged{},
+		Timeline: append([]Moment{}, r.Moments...), Parts: r.Parts,
+	}
+	if !r.Part.Whole() {
+		out.Part = r.Part.String()
+	}
+	if r.Active != nil {
+		out.Queries.ActiveMost, out.Queries.ActiveUntilMs = &r.Active.Most, &r.Active.UntilMs
+	}
+	for _, bound := range bounds {
+		out.Thresholds = append(out.Thresholds, bound.Judge(t))
+	}
+	return out
+}
+
+// Title states in a line what was run.
+func (r *Report) Title() string {
+	what := fmt.Sprintf("%d held", r.Held)
+	if r.Rate > 0 {
+		what = fmt.Sprintf("%g/s", r.Rate)
+	}
+	if !r.Part.Whole() {
+		what += ", part " + r.Part.String()
+	}
+	return fmt.Sprintf("%s queries, %s, for %s", r.Class, what, r.End.Sub(r.Began).Round(time.Second))
+}
+
+// ClientLimit states in words that a client could not keep its schedule; "" where it could. lateP99 is in seconds. A
+// late client makes latencies look worse than the topology is, so that the reader must be told.
+func ClientLimit(client string, lateP99 float64, processors int) string {
+	const bound = 0.1 // seconds, as internal/lab/tuning has it
+	if lateP99 > bound {
+		return fmt.Sprintf("%s was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
+			client, lateP99*1000, processors)
+	}
+	return ""
+}
+
+// Figures are a run's result as JSON, which other programs read: keys and units are a stored format. A number that is
+// not known is null, since JSON has no NaN.
+type Figures struct {
+	Target   string      `json:"target"`
+	URL      string      `json:"url"`
+	Class    string      `json:"class"`
+	Query    string      `json:"query"`
+	Rate     float64     `json:"rate_per_second,omitempty"`
+	Held     int         `json:"held,omitempty"`
+	BeganMs  int64       `json:"began_ms"`
+	EndMs    int64       `json:"end_ms"`
+	Queries  QueryCounts `json:"queries"`
+	Achieved float64     `json:"returned_per_second"`
+
+	Latency     Milliseconds `json:"latency"`
+	LowerBounds int          `json:"latency_lower_bounds"`
+	Lateness    Milliseconds `json:"client_lateness"`
+	ClientLimit string       `json:"client_limit,omitempty"`
+
+	Completeness CompletenessFigures `json:"completeness"`
+	Errors       []ErrorCount        `json:"errors"`
+	Thresholds   []Judged            `json:"thresholds"`
+	Timeline     []Moment            `json:"timeline"`
+
+	Part  string        `json:"part,omitempty"`  // of several, which this client asked
+	Parts []PartFigures `json:"parts,omitempty"` // of a merged run
+}
+
+// PartFigures are what one of several clients did: a part that was late or ended early shows here, and nowhere in the
+// sums.
+type PartFigures struct {
+	Part       string       `json:"part"`
+	File       string       `json:"file"`
+	Due        int          `json:"due"`
+	Submitted  int          `json:"submitted"`
+	Lateness   Milliseconds `json:"client_lateness"`
+	Processors int          `json:"processors"`
+}
+
+// QueryCounts are how many queries were due, and how each of them ended.
+type QueryCounts struct {
+	Due          int `json:"due"`
+	Submitted    int `json:"submitted"`
+	NotSubmitted int `json:"not_submitted"`
+	Returned     int `json:"returned"`
+	Failed       int `json:"failed"`
+	// Refused are those of the failed that the target turned away for want of room.
+	Refused    int `json:"refused"`
+	TimedOut   int `json:"timed_out"`
+	Unfinished int `json:"unfinished"`
+	CutOff     int `json:"cut_off"`
+	// InFlightMost is the most that this client had in flight at a time.
+	InFlightMost int `json:"in_flight_most"`
+	// ActiveMost is the most that the topology counted, up to ActiveUntilMs: what is stored of the run by its end.
+	ActiveMost    *float64 `json:"active_most"`
+	ActiveUntilMs *int64   `json:"active_until_ms"`
+}
+
+// Milliseconds are Quantiles in the unit that people read, to three decimals.
+type Milliseconds struct {
+	Count int      `json:"count"`
+	Least *float64 `json:"min_ms"`
+	Mean  *float64 `json:"mean_ms"`
+	P50   *float64 `json:"p50_ms"`
+	P90   *float64 `json:"p90_ms"`
+	P95   *float64 `json:"p95_ms"`
+	P99   *float64 `json:"p99_ms"`
+	P999  *float64 `json:"p999_ms"`
+	Most  *float64 `json:"max_ms"`
+}
+
+// CompletenessFigures are how many of the records that were due came, over the queries of which that can be known.
+type CompletenessFigures struct {
+	Ratio      *float64 `json:"ratio"`
+	Judged     int      `json:"judged_queries"`
+	Incomplete int      `json:"incomplete_queries"`
+	Records    int      `json:"returned_records"`
+	Due        int      `json:"due_records"`
+	Missing    int      `json:"missing_records"`
+	Repeated   int      `json:"repeated_records"`
+	Foreign    int      `json:"foreign_records"`
+}
+
+// Known is a number as JSON holds it: nil, which becomes null, for NaN and the infinities.
+func Known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// InMilliseconds converts quantiles of seconds.
+func (q Quantiles) InMilliseconds() Milliseconds {
+	ms := func(seconds float64) *float64 { return Known(math.Round(seconds*1e6) / 1e3) }
+	return Milliseconds{Count: q.Count, Least: ms(q.Least), Mean: ms(q.Mean), P50: ms(q.P50), P90: ms(q.P90),
+		P95: ms(q.P95), P99: ms(q.P99), P999: ms(q.P999), Most: ms(q.Most)}
+}
+
+// Text is the result for people: counts, a table of latencies, what each part did, errors and thresholds.
+func (r Figures) Text(title string) string {
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(table, "%s through %s at %s\n\n", title, r.Target, r.URL)
+	r.counts(row)
+	table.Flush()
+	fmt.Fprintf(table, "\nms\tmin\tmean\tp50\tp90\tp95\tp99\tp99.9\tmax\n")
+	fmt.Fprintf(table, "latency\t%s\n", r.Latency.text())
+	fmt.Fprintf(table, "client late\t%s\n", r.Lateness.text())
+	table.Flush()
+	if len(r.Parts) > 0 {
+		fmt.Fprintf(table, "\npart\tsubmitted\tdue\tlate p99 (ms)\tlate max (ms)\tprocessors\tfile\n")
+		for _, p := range r.Parts {
+			fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", p.Part, p.Submitted, p.Due, Digits(p.Lateness.P99),
+				Digits(p.Lateness.Most), p.Processors, p.File)
+		}
+		table.Flush()
+	}
+	if len(r.Errors)+len(r.Thresholds) > 0 || r.ClientLimit != "" {
+		out.WriteByte('\n')
+	}
+	r.problems(row)
+	table.Flush()
+	return out.String()
+}
+
+// counts writes what became of the queries, and how complete the answers were.
+func (r Figures) counts(row func(name, format string, args ...any)) {
+	q := r.Queries
+	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Due, q.NotSubmitted)
+	row("returned", "%d, %.4g a second", q.Returned, r.Achieved)
+	row("failed", "%d, timed out %d, unfinished %d, cut off at the end %d", q.Failed, q.TimedOut,
+		q.Unfinished, q.CutOff)
+	if q.Refused > 0 {
+		row("refused", "%d of the failed: the target has no room for more (429, 503)", q.Refused)
+	}
+	row("in flight", "%d at most", q.InFlightMost)
+	if q.ActiveMost != nil {
+		row("active", "%.0f at most in the topology, by what is stored up to %s before the end", *q.ActiveMost,
+			time.Duration(r.EndMs-*q.ActiveUntilMs)*time.Millisecond)
+	}
+	if r.LowerBounds > 0 {
+		row("no answer", "%d queries; they count below with how long they took at least", r.LowerBounds)
+	}
+	if c := r.Completeness; c.Ratio == nil {
+		row("completeness", "unknown: no record was due in any query")
+	} else {
+		row("completeness", "%.6g%%: %d of %d records due, in %d queries, %d of them incomplete", 100**c.Ratio,
+			c.Due-c.Missing, c.Due, c.Judged, c.Incomplete)
+	}
+	if c := r.Completeness; c.Repeated+c.Foreign > 0 {
+		row("", "%d records repeated, %d that no query asked for", c.Repeated, c.Foreign)
+	}
+}
+
+// shownErrors bounds the kinds of errors in the text; JSON has all that the tally kept.
+const shownErrors = 5
+
+// problems writes errors, a client that was late, and the thresholds.
+func (r Figures) problems(row func(name, format string, args ...any)) {
+	for i, e := range r.Errors {
+		if i == shownErrors {
+			row("error", "%d more kinds; --output json lists them", len(r.Errors)-i)
+			break
+		}
+		row("error", "%d times: %.300s", e.Count, e.Error)
+	}
+	if r.ClientLimit != "" {
+		row("limit", "%s", r.ClientLimit)
+	}
+	for _, judged := range r.Thresholds {
+		mark := map[bool]string{true: "✓", false: "✗"}[judged.Kept]
+		row("threshold", "%s %s  (%s)", mark, judged.Threshold, judged.Shown)
+	}
+}
+
+// Crossed is how many thresholds the run did not keep.
+func (r Figures) Crossed() (n int) {
+	for _, judged := range r.Thresholds {
+		if !judged.Kept {
+			n++
+		}
+	}
+	return n
+}
+
+// text is the row of a table.
+func (q Milliseconds) text() string {
+	var cells []string
+	for _, v := range []*float64{q.Least, q.Mean, q.P50, q.P90, q.P95, q.P99, q.P999, q.Most} {
+		cells = append(cells, Digits(v))
+	}
+	return strings.Join(cells, "\t")
+}
+
+// Digits writes a number of ms with as many digits as mean something: three, or all before the point.
+func Digits(v *float64) string {
+	switch {
+	case v == nil:
+		return "-"
+	case *v >= 100:
+		return fmt.Sprintf("%.0f", *v)
+	}
+	return fmt.Sprintf("%.3g", *v)
+}
