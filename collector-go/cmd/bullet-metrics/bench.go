@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 
@@ -14,7 +12,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
@@ -34,7 +31,7 @@ type measuring struct {
 	target string
 	tls    bool
 	dir    string
-	output string
+	outputForm
 }
 
 func (m *measuring) addFlags(flags *pflag.FlagSet) {
@@ -45,7 +42,7 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&m.tls, "tls", false, "speak TLS with the target's gRPC")
 	flags.Var(textfile.PathFlag(&m.dir, ""), "dir",
 		"directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
-	flags.StringVar(&m.output, "output", outputText, "text or json")
+	m.outputForm.addFlag(flags)
 }
 
 func (m *measuring) validate() error {
@@ -57,7 +54,7 @@ func (m *measuring) validate() error {
 			return fmt.Errorf("--target %w", err)
 		}
 	}
-	return checkOutput(m.output)
+	return m.check()
 }
 
 // remote is the collector that was named; nil for none.
@@ -86,40 +83,42 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	return &bench.Remote{Target: target, Server: bench.NewServer(base, caller)}, nil
 }
 
-// within runs what needs a directory of its own, and removes that.
-func (m *measuring) within(measure func(program, dir string) error) error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find the program itself: %w", err)
-	}
-	dir, err := os.MkdirTemp(m.dir, "bullet-metrics-bench-")
-	if err != nil {
+// within runs what needs a directory of its own, and removes that. It tells o where, and which collector is measured.
+func (m *measuring) within(o *bench.Ingest, measure func() error) (err error) {
+	if o.Remote, err = m.remote(); err != nil {
 		return err
 	}
-	return errors.Join(measure(program, dir), os.RemoveAll(dir))
+	if o.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find the program itself: %w", err)
+	}
+	if o.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
+		return err
+	}
+	return errors.Join(measure(), os.RemoveAll(o.Dir))
 }
 
-// describeMachine is the machine that this runs on.
-func describeMachine() (runstore.Machine, error) {
+// describe is what surrounds a measurement on this machine.
+func (m *measuring) describe() (bench.Run, error) {
 	proc, err := measure.NewProc()
 	if err != nil {
-		return runstore.Machine{}, err
+		return bench.Run{}, err
 	}
-	return proc.Describe(), nil
+	return bench.Run{Machine: proc.Describe(), Version: version, Target: m.target}, nil
 }
 
-// benchError is what a measurement that failed ends with: an interrupt, where there was one.
-func benchError(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+// command checks the flags, measures, and prints the result. Where somebody interrupted a measurement, that is how the
+// command ends.
+func (m *measuring) command(cmd *cobra.Command, wrong error,
+	measure func(context.Context, *terminal) (result any, text string, err error)) error {
+	if err := errors.Join(m.validate(), wrong); err != nil {
+		return usageError{err}
+	}
+	result, text, err := measure(cmd.Context(), newTerminal("bench", os.Stderr))
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
 		return interrupted{}
+	case err != nil && result == nil:
+		return err
 	}
-	return err
-}
-
-// printJSON prints a result as JSON.
-func printJSON(out io.Writer, result any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(result)
+	return errors.Join(err, m.write(cmd.OutOrStdout(), result, text))
 }

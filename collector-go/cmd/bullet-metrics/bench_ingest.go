@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -46,17 +45,7 @@ An own collector starts again for each step, and ends before its disk is counted
   bullet-metrics bench ingest --target collector.example:4320 --tls --tls-ca ca.pem --token-file token --collector https://collector.example:9320`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(o.measuring.validate(), o.validate()); err != nil {
-				return usageError{err}
-			}
-			result, err := o.measure(cmd.Context(), newTerminal("bench", os.Stderr))
-			if err != nil {
-				return benchError(cmd.Context(), err)
-			}
-			if o.output == outputJSON {
-				return errors.Join(result.write(o.out), printJSON(cmd.OutOrStdout(), result))
-			}
-			return errors.Join(result.write(o.out), result.text(cmd.OutOrStdout(), o.out))
+			return o.command(cmd, o.validate(), o.measure)
 		},
 	}
 	flags := command.Flags()
@@ -94,51 +83,14 @@ func (o *benchIngest) validate() error {
 	return o.Ingest.Validate()
 }
 
-// ingestResult is what the command prints as JSON. Units end the names; what is not known is null. The first figures
-// are those of the step with the most rows a second, rejected is of all steps.
-type ingestResult struct {
-	RowsPerS            float64                `json:"rows_per_s"`
-	SamplesPerS         float64                `json:"samples_per_s"`
-	SamplesPerCPUSecond float64                `json:"samples_per_server_cpu_second"`
-	Ack                 bench.Quantiles        `json:"ack_ms"`
-	Stages              map[string]bench.Stage `json:"stages"`
-	DiskBytesPerSample  *float64               `json:"disk_bytes_per_sample"`
-	ServerRSSMiB        float64                `json:"server_rss_mib"`
-	Rejected            int                    `json:"rejected"`
-	Steps               []bench.Step           `json:"steps"`
-	Machine             runstore.Machine       `json:"machine"`
-	Version             string                 `json:"version"`
-	Settings            ingestSettings         `json:"settings"`
-}
-
-// ingestSettings are the parameters of a run.
-type ingestSettings struct {
-	Target        string  `json:"target"`
-	Seed          uint64  `json:"seed"`
-	Hosts         int     `json:"hosts"`
-	Metrics       int     `json:"metrics"`
-	Tags          int     `json:"tags"`
-	Rows          int     `json:"rows"`
-	RowsPerBatch  int     `json:"rows_per_batch"`
-	InFlight      int     `json:"in_flight"`
-	StepS         float64 `json:"step_s"`
-	SliceWidthS   float64 `json:"slice_width_s"`
-	DurationS     float64 `json:"duration_s"`
-	WorkerSamples float64 `json:"worker_samples_per_s"`
-}
-
-func (o *benchIngest) measure(ctx context.Context, say *terminal) (result *ingestResult, err error) {
-	if o.Remote, err = o.remote(); err != nil {
-		return nil, err
-	}
+func (o *benchIngest) measure(ctx context.Context, say *terminal) (result any, text string, err error) {
 	clients, all := o.clients, len(o.clients) > 0
 	if !all {
 		clients = bench.Doubled(o.most)
 	}
 	var steps []bench.Step
 	var by string
-	err = o.within(func(program, dir string) error {
-		o.Program, o.Dir = program, dir
+	if err := o.within(&o.Ingest, func() (err error) {
 		steps, by, err = bench.Curve(ctx, clients, all, func(ctx context.Context, n int) (bench.Step, error) {
 			say.Show("%d clients", n)
 			step, err := o.Ingest.Measure(ctx, n)
@@ -150,33 +102,19 @@ func (o *benchIngest) measure(ctx context.Context, say *terminal) (result *inges
 			return step, nil
 		})
 		return err
-	})
+	}); err != nil {
+		return nil, "", err
+	}
+	run, err := o.describe()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return o.result(steps, by)
-}
-
-func (o *benchIngest) result(steps []bench.Step, by string) (*ingestResult, error) {
-	machine, err := describeMachine()
-	if err != nil {
-		return nil, err
+	r, err := o.Result(steps, by, run)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case o.out == noReport:
+		return r, r.Text(), nil
 	}
-	i := bench.Best(steps)
-	best := &steps[i]
-	best.Best, steps[len(steps)-1].SaturatedBy = true, by
-	r := &ingestResult{RowsPerS: best.RowsPerS, SamplesPerS: best.SamplesPerS,
-		SamplesPerCPUSecond: best.SamplesPerCPUSecond, Ack: best.Ack, Stages: best.Stages,
-		DiskBytesPerSample: best.Disk, ServerRSSMiB: best.ServerMiB, Steps: steps, Machine: machine, Version: version,
-		Settings: ingestSettings{Target: o.target, Seed: o.Seed, Hosts: o.Hosts, Metrics: o.Metrics, Tags: 10,
-			Rows: o.MostRows, RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight,
-			StepS: o.Step.Seconds(), SliceWidthS: o.Width.Seconds(), DurationS: o.Duration.Seconds(),
-			WorkerSamples: o.WorkerSamples}}
-	for _, s := range steps {
-		r.Rejected += s.Rejected
-	}
-	if best.Rows == 0 {
-		return nil, errors.New("the collector has no room for a single client; limits.streams and its senders say why")
-	}
-	return r, nil
+	return r, r.Text() + "\nReport: " + filepath.Join(o.out, "ingest.html") + "\n", r.Write(o.out)
 }

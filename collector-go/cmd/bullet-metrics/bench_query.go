@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // benchQuery are the command's flags.
@@ -20,14 +15,6 @@ type benchQuery struct {
 	measuring
 	bench.Ingest
 	span time.Duration
-}
-
-// queryResult is what the command prints as JSON.
-type queryResult struct {
-	Queries []bench.Question `json:"queries"`
-	Written bench.Step       `json:"written"`
-	Machine runstore.Machine `json:"machine"`
-	Version string           `json:"version"`
 }
 
 func newBenchQueryCommand() *cobra.Command {
@@ -45,17 +32,7 @@ An own collector starts again before it is asked, so that the answers come from 
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.MostRows, o.RowsPerBatch = o.Hosts*int(o.span/o.Step), min(max(o.Hosts, 1), 1000)
-			if err := errors.Join(o.measuring.validate(), o.validate()); err != nil {
-				return usageError{err}
-			}
-			result, err := o.measure(cmd.Context(), newTerminal("bench", os.Stderr))
-			if err != nil {
-				return benchError(cmd.Context(), err)
-			}
-			if o.output == outputJSON {
-				return printJSON(cmd.OutOrStdout(), result)
-			}
-			return result.text(cmd.OutOrStdout())
+			return o.command(cmd, o.validate(), o.measure)
 		},
 	}
 	flags := command.Flags()
@@ -77,32 +54,20 @@ func (o *benchQuery) validate() error {
 // benchWriters are the clients that write what is asked about.
 const benchWriters = 4
 
-func (o *benchQuery) measure(ctx context.Context, say *terminal) (*queryResult, error) {
-	machine, err := describeMachine()
+func (o *benchQuery) measure(ctx context.Context, say *terminal) (any, string, error) {
+	run, err := o.describe()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	r := &queryResult{Machine: machine, Version: version}
-	if o.Remote, err = o.remote(); err != nil {
-		return nil, err
-	}
-	return r, o.within(func(program, dir string) error {
-		o.Program, o.Dir = program, dir
+	r := &bench.QueryResult{Run: run}
+	if err := o.within(&o.Ingest, func() (err error) {
 		say.Show("writing %d rows", o.MostRows)
 		r.Written, r.Queries, err = o.Ask(ctx, benchWriters, func(q bench.Question) {
 			say.Show("%s: %.0f ms of CPU", q.What, q.CPUMs)
 		})
 		return err
-	})
-}
-
-// text prints the result for people.
-func (r *queryResult) text(to io.Writer) error {
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(to, "%d samples, read back whole\n", r.Written.Samples)
-	fmt.Fprintf(table, "server CPU, ms\tanswered in, ms\tanswer, KiB\t  query\n")
-	for _, q := range r.Queries {
-		fmt.Fprintf(table, "%.0f\t%.0f\t%d\t  %s (%s)\n", q.CPUMs, q.Ms, q.AnswerBytes>>10, q.What, q.Expression)
+	}); err != nil {
+		return nil, "", err
 	}
-	return table.Flush()
+	return r, r.Text(), nil
 }

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 // benchSenders are the command's flags.
@@ -20,14 +16,6 @@ type benchSenders struct {
 	measuring
 	bench.Ingest
 	streams, workers, over int
-}
-
-// sendersResult is what the command prints as JSON.
-type sendersResult struct {
-	Saturated bench.Step       `json:"saturated"`
-	Paced     bench.Paced      `json:"paced"`
-	Machine   runstore.Machine `json:"machine"`
-	Version   string           `json:"version"`
 }
 
 // senderSamples are those of a message: as many metrics as a worker has.
@@ -47,17 +35,7 @@ the second every sample must be in the collector's books.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Hosts = o.streams
-			if err := errors.Join(o.measuring.validate(), o.validate()); err != nil {
-				return usageError{err}
-			}
-			result, err := o.measure(cmd.Context(), newTerminal("bench", os.Stderr))
-			if err != nil {
-				return benchError(cmd.Context(), err)
-			}
-			if o.output == outputJSON {
-				return printJSON(cmd.OutOrStdout(), result)
-			}
-			return result.text(cmd.OutOrStdout())
+			return o.command(cmd, o.validate(), o.measure)
 		},
 	}
 	flags := command.Flags()
@@ -78,17 +56,13 @@ func (o *benchSenders) validate() error {
 	return o.Ingest.Validate()
 }
 
-func (o *benchSenders) measure(ctx context.Context, say *terminal) (*sendersResult, error) {
-	machine, err := describeMachine()
+func (o *benchSenders) measure(ctx context.Context, say *terminal) (any, string, error) {
+	run, err := o.describe()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	r := &sendersResult{Machine: machine, Version: version}
-	if o.Remote, err = o.remote(); err != nil {
-		return nil, err
-	}
-	return r, o.within(func(program, dir string) error {
-		o.Program, o.Dir = program, dir
+	r := &bench.SendersResult{Run: run}
+	if err := o.within(&o.Ingest, func() (err error) {
 		say.Show("%d streams, as fast as they are taken", o.streams)
 		if r.Saturated, err = o.Measure(ctx, o.streams); err != nil {
 			return fmt.Errorf("%d streams: %w", o.streams, err)
@@ -103,22 +77,8 @@ func (o *benchSenders) measure(ctx context.Context, say *terminal) (*sendersResu
 			return fmt.Errorf("%d workers: %w", o.workers, err)
 		}
 		return nil
-	})
-}
-
-// text prints the result for people.
-func (r *sendersResult) text(to io.Writer) error {
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	s, p := r.Saturated, r.Paced
-	fmt.Fprintf(table, "%d streams, %d samples a message, as fast as they are taken\n", s.Clients, senderSamples)
-	fmt.Fprintf(table, "  samples/s until queries have them\t%.0f\n  samples a server CPU-second\t%.0f\n",
-		s.SamplesPerS, s.SamplesPerCPUSecond)
-	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n  server memory\t%.0f MiB\n", s.Ack.P50,
-		s.Ack.P99, s.Ack.P999, s.ServerMiB)
-	fmt.Fprintf(table, "  answered with FULL and sent again\t%d\n", s.Rejected)
-	fmt.Fprintf(table, "%d workers over %d streams, as it falls due\n", p.Workers, p.Streams)
-	fmt.Fprintf(table, "  samples/s\t%.0f for %.3g s\n  server CPU\t%.3f cores\n  server memory\t%.0f MiB\n",
-		p.SamplesPerS, p.Seconds, p.Cores, p.ServerMiB)
-	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n", p.Ack.P50, p.Ack.P99, p.Ack.P999)
-	return table.Flush()
+	}); err != nil {
+		return nil, "", err
+	}
+	return r, r.Text(senderSamples), nil
 }

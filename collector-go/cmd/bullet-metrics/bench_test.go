@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 )
 
 // asProgram is the environment in which the tests' binary is the program itself, for commands that start it.
@@ -44,7 +46,7 @@ func TestBenchIngest(t *testing.T) {
 	assert.Equal(t, []string{"ack_ms", "disk_bytes_per_sample", "machine", "rejected", "rows_per_s", "samples_per_s",
 		"samples_per_server_cpu_second", "server_rss_mib", "settings",
 		"stages", "steps", "version"}, keys(t, []byte(printed)))
-	var result ingestResult
+	var result bench.IngestResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))
 	require.Len(t, result.Steps, 2)
 	for i, s := range result.Steps {
@@ -87,7 +89,7 @@ func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
 		"--out", "none", "--output", "json",
 		"--target", c.col.grpcListener.Addr().String(), "--collector", c.col.httpListener.Addr().String())
 	require.NoError(t, err)
-	var result ingestResult
+	var result bench.IngestResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))
 	require.Len(t, result.Steps, 1)
 	assert.Equal(t, 4000, result.Steps[0].Samples)
@@ -100,7 +102,7 @@ func TestBenchSenders(t *testing.T) {
 	printed, err := program("bench", "senders", "--streams", "5", "--workers", "10", "--over", "2", "--duration", "1s",
 		"--dir", t.TempDir(), "--output", "json")
 	require.NoError(t, err)
-	var result sendersResult
+	var result bench.SendersResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))
 	assert.Equal(t, 5, result.Saturated.Clients)
 	assert.Zero(t, result.Saturated.Samples%(5*100*10), "whole slices of 100 metrics")
@@ -113,7 +115,7 @@ func TestBenchQuery(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	printed, err := program("bench", "query", "--hosts", "10", "--span", "1h", "--dir", t.TempDir(), "--output", "json")
 	require.NoError(t, err)
-	var result queryResult
+	var result bench.QueryResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))
 	assert.Equal(t, 36000, result.Written.Samples)
 	require.Len(t, result.Queries, 4)

@@ -28,7 +28,7 @@ type canaryOptions struct {
 	canary                        canary.Options
 	sender                        sender.Options
 	duration                      time.Duration
-	output                        string
+	output                        outputForm
 }
 
 func newCanaryCommand() *cobra.Command {
@@ -91,7 +91,7 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "",
 		"name that the collector's certificate must be for (default the address' host)")
 	flags.Var(textfile.PathFlag(&o.sender.TokenFile, ""), "token-file", "file with the token for the collector")
-	flags.StringVar(&o.output, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
+	flags.StringVar(&o.output.form, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
 	return command
 }
 
@@ -144,7 +144,7 @@ func (o *canaryOptions) complete() error {
 			return err
 		}
 	}
-	return errors.Join(o.canary.Validate(), checkOutput(o.output))
+	return errors.Join(o.canary.Validate(), o.output.check())
 }
 
 // flushLimit is how long the last samples may take to reach the collector.
@@ -167,7 +167,7 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 		defer gateway.Close()
 		records = gateway
 	}
-	lines := &canaryLines{out: out, said: said, json: o.output == outputJSON}
+	lines := &canaryLines{out: out, said: said, json: o.output.form == outputJSON}
 	if o.sender.Address == "" {
 		bird, err := canary.New(o.canary, target, records, nil, lines.print)
 		if err != nil {

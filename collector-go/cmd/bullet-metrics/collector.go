@@ -22,6 +22,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
@@ -69,8 +70,8 @@ type collector struct {
 	ingest    *ingest.Server
 	desk      *checkpoint.Transfers // nil where senders carry nothing
 	http      *httpapi.Server
-	loading   *loading // what was there before the start; nil before that
-	replay    *intake  // where captures are played: what the store is given; nil in a collector that serves
+	loading   *loading       // what was there before the start; nil before that
+	replay    *replay.Intake // where captures are played: what the store is given; nil in a collector that serves
 
 	failed     chan error
 	door       task // ingest

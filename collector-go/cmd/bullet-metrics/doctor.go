@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,10 +25,11 @@ const (
 
 // doctorOptions are the command's flags.
 type doctorOptions struct {
-	jar, settings, topology, bullet, output string
-	nimbus, logs                            []string
-	wait                                    time.Duration
-	to                                      asking
+	jar, settings, topology, bullet string
+	output                          outputForm
+	nimbus, logs                    []string
+	wait                            time.Duration
+	to                              asking
 }
 
 func newDoctorCommand() *cobra.Command {
@@ -72,7 +71,7 @@ submitted with, and --log what the plugin says in a worker or at a submission: i
 		"Nimbus' Thrift address, HOST:PORT, without SASL; of several the first that answers")
 	flags.Var(textfile.RepeatedPathFlag(&o.logs), "log", "log of a worker, or of the submission; may be repeated")
 	flags.DurationVar(&o.wait, "wait", 0, "wait this long for what is not there yet, as after a submission")
-	flags.StringVar(&o.output, "output", outputText, "text or json")
+	o.output.addFlag(flags)
 	return command
 }
 
@@ -95,7 +94,7 @@ func (o *doctorOptions) check() error {
 			return fmt.Errorf("--bullet: %w", err)
 		}
 	}
-	return checkOutput(o.output)
+	return o.output.check()
 }
 
 // lookAgain is how often what is waited for is looked at.
@@ -162,53 +161,10 @@ func (o *doctorOptions) facts(ctx context.Context, asked *client.Client, assumed
 }
 
 // printReport prints findings; the error states how many checks failed.
-func printReport(out io.Writer, r doctor.Report, output string) error {
-	var err error
-	if output == outputJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		err = encoder.Encode(r)
-	} else {
-		_, err = io.WriteString(out, table(r))
-	}
-	failed := 0
-	for _, found := range r.Findings {
-		if found.Status == doctor.Fail {
-			failed++
-		}
-	}
-	if err == nil && failed > 0 {
+func printReport(out io.Writer, r doctor.Report, output outputForm) error {
+	err := output.writeLine(out, r, r.Text())
+	if failed := r.Failed(); err == nil && failed > 0 {
 		err = fmt.Errorf("%d of %d checks failed", failed, len(r.Findings))
 	}
 	return err
-}
-
-// table has the worst first, and what was not looked at in a line for each reason.
-func table(r doctor.Report) string {
-	var b strings.Builder
-	for _, status := range []doctor.Status{doctor.Fail, doctor.Waiting, doctor.OK} {
-		for _, found := range r.Findings {
-			if found.Status != status {
-				continue
-			}
-			fmt.Fprintf(&b, "%-7s  %-12s  %s\n", found.Status, found.Check, found.Says)
-			if found.Fix != "" {
-				fmt.Fprintf(&b, "%23sfix: %s\n", "", found.Fix)
-			}
-		}
-	}
-	var reasons []string
-	checks := map[string][]string{}
-	for _, found := range r.Findings {
-		if found.Status == doctor.Unknown {
-			if checks[found.Says] == nil {
-				reasons = append(reasons, found.Says)
-			}
-			checks[found.Says] = append(checks[found.Says], found.Check)
-		}
-	}
-	for _, reason := range reasons {
-		fmt.Fprintf(&b, "%-7s  %s: %s\n", doctor.Unknown, strings.Join(checks[reason], ", "), reason)
-	}
-	return b.String()
 }

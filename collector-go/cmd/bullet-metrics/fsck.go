@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +42,7 @@ type finding struct {
 const maxListed = 1000
 
 func newFsckCommand() *cobra.Command {
-	var output string
+	var output outputForm
 	var repair bool
 	command := &cobra.Command{
 		Use:   "fsck DIR",
@@ -59,14 +59,14 @@ cannot be read, so that a query over it warns no more. Exit code: 0 where nothin
 		Example: "  bullet-metrics fsck /var/lib/bullet-metrics\n  bullet-metrics fsck /var/lib/bullet-metrics --repair",
 		Args:    oneArgument("data directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkOutput(output); err != nil {
-				return usageError{err}
+			if err := output.check(); err != nil {
+				return err
 			}
 			c := &checked{Findings: []finding{}}
 			if err := c.directory(args[0], repair); err != nil {
 				return fmt.Errorf("fsck: %w", err)
 			}
-			if err := c.write(cmd.OutOrStdout(), output); err != nil {
+			if err := output.write(cmd.OutOrStdout(), c, c.text()); err != nil {
 				return err
 			}
 			if c.Damaged > 0 {
@@ -76,7 +76,7 @@ cannot be read, so that a query over it warns no more. Exit code: 0 where nothin
 		},
 	}
 	command.Flags().BoolVar(&repair, "repair", false, "write the store again without what cannot be read")
-	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	output.addFlag(command.Flags())
 	return command
 }
 
@@ -172,20 +172,18 @@ func (c *checked) checkpoints(dir string) error {
 	return nil
 }
 
-func (c *checked) write(out io.Writer, output string) error {
-	if output == outputJSON {
-		return printJSON(out, c)
-	}
+func (c *checked) text() string {
+	var out strings.Builder
 	for _, f := range c.Findings {
-		fmt.Fprintf(out, "%s: %s\n", f.Where, f.What)
+		fmt.Fprintf(&out, "%s: %s\n", f.Where, f.What)
 	}
 	if more := c.Damaged - len(c.Findings); more > 0 {
-		fmt.Fprintf(out, "and %d more\n", more)
+		fmt.Fprintf(&out, "and %d more\n", more)
 	}
 	if c.Repaired {
-		fmt.Fprintln(out, "store: written again without what cannot be read; the damaged files stay beside it under names that end in .damaged")
+		fmt.Fprintln(&out, "store: written again without what cannot be read; the damaged files stay beside it under names that end in .damaged")
 	}
-	_, err := fmt.Fprintf(out, "journal: %d segments, %d batches, %d samples, %.1f MiB; %d damaged places in all\n",
+	fmt.Fprintf(&out, "journal: %d segments, %d batches, %d samples, %.1f MiB; %d damaged places in all\n",
 		c.Journal.Segments, c.Journal.Batches, c.Journal.Samples, float64(c.Journal.Bytes)/(1<<20), c.Damaged)
-	return err
+	return out.String()
 }

@@ -21,14 +21,14 @@ import (
 type loadPresentation struct {
 	thresholds         []string
 	bounds             []load.Threshold // the thresholds, once check has read them
-	output             string
+	output             outputForm
 	histogram, picture string
 }
 
 func (p *loadPresentation) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&p.thresholds, "threshold", nil,
 		"a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
-	flags.StringVar(&p.output, "output", outputText, "text or json")
+	p.output.addFlag(flags)
 	flags.Var(textfile.PathFlag(&p.histogram, ""), "histogram", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
 	flags.Var(textfile.PathFlag(&p.picture, ""), "picture", "draw the latencies here: .png or .svg")
 }
@@ -50,7 +50,7 @@ func (p *loadPresentation) check() error {
 			return fmt.Errorf("--histogram: %w", err)
 		}
 	}
-	return checkOutput(p.output)
+	return p.output.check()
 }
 
 // give writes a run's figures as they are to be presented. Crossed thresholds are an error.
@@ -59,11 +59,7 @@ func (p *loadPresentation) give(out io.Writer, run *load.Report) error {
 		return err
 	}
 	figures := run.Figures(p.bounds)
-	print := func() error { _, err := io.WriteString(out, figures.Text(run.Title())); return err }
-	if p.output == outputJSON {
-		print = func() error { return printJSON(out, figures) }
-	}
-	if err := print(); err != nil {
+	if err := p.output.write(out, figures, figures.Text(run.Title())); err != nil {
 		return err
 	}
 	if crossed := figures.Crossed(); crossed > 0 {

@@ -34,7 +34,7 @@ type question struct {
 
 func newQueryCommand() *cobra.Command {
 	var q question
-	var output string
+	var output outputForm
 	command := &cobra.Command{
 		Use:   "query DIR EXPR",
 		Short: "Answer PromQL over a data directory that no collector holds",
@@ -54,10 +54,10 @@ range. JSON is as Prometheus' HTTP API has it, errors included. A running collec
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.expr = args[1]
-			if err := errors.Join(checkOutput(output), q.check()); err != nil {
+			if err := errors.Join(output.check(), q.check()); err != nil {
 				return usageError{err}
 			}
-			return runQuery(cmd.Context(), cmd.OutOrStdout(), args[0], q, output)
+			return runQuery(cmd.Context(), cmd.OutOrStdout(), args[0], q, output.form)
 		},
 	}
 	command.Flags().StringVar(&q.time, "time", "", "evaluate at this time (default the newest slice's)")
@@ -65,7 +65,7 @@ range. JSON is as Prometheus' HTTP API has it, errors included. A running collec
 	command.Flags().StringVar(&q.end, "end", "", "last time of a range")
 	command.Flags().StringVar(&q.step, "step", "",
 		"time between two points of a range: seconds, or a duration such as 1m")
-	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	output.addFlag(command.Flags())
 	return command
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/capture"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 )
 
 var updateReplays = flag.Bool("update-replays", false, "rewrite testdata/replay")
@@ -38,17 +39,17 @@ func program(args ...string) (string, error) {
 	return out.String(), err
 }
 
-func replayInto(t *testing.T, dir string, files ...string) replayed {
+func replayInto(t *testing.T, dir string, files ...string) replay.Summary {
 	out, err := program(append([]string{"replay", "--data-dir", dir, "--output", "json"}, files...)...)
 	require.NoError(t, err)
 	return parseReplayed(t, out)
 }
 
-func parseReplayed(t *testing.T, out string) (r replayed) {
+func parseReplayed(t *testing.T, out string) (r replay.Summary) {
 	decoder := json.NewDecoder(strings.NewReader(out))
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&r), out)
-	assert.Equal(t, r.Points, r.Stored+sum(r.Refused)+sum(r.LeftOut), "points = stored + refused + left_out")
+	require.NoError(t, r.Check())
 	return r
 }
 
@@ -87,9 +88,7 @@ func TestEveryCaptureReplays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			r := replayInto(t, dir, file)
-			text := &strings.Builder{}
-			require.NoError(t, r.write(text, outputText))
-			golden(t, name+".txt", text.String())
+			golden(t, name+".txt", r.Text())
 
 			for _, name := range r.Unknown {
 				assert.True(t, strings.HasPrefix(name, "my_"), "%s is the word count's own, or missing in the table",
@@ -170,7 +169,7 @@ func everything(t *testing.T, dir, selector string) []series {
 }
 
 // checkCounters: no total falls, and every metric has as many series as the replay reports.
-func checkCounters(t *testing.T, dir string, r replayed) {
+func checkCounters(t *testing.T, dir string, r replay.Summary) {
 	counts, totals := map[string]int{}, 0
 	for _, s := range everything(t, dir, `{__name__!=""}`) {
 		name := s.Metric["__name__"]
@@ -387,7 +386,7 @@ func TestOddNumbersAndLines(t *testing.T) {
 	require.ErrorContains(t, err, "odd.jsonl:2: ")
 	require.ErrorContains(t, err, "odd.jsonl:6: ")
 	assert.Equal(t, exitFailed, exitCode(err))
-	assert.Equal(t, replayed{Points: 7, Stored: 2, Refused: map[string]uint64{"not_a_number": 2, "future": 1,
+	assert.Equal(t, replay.Summary{Points: 7, Stored: 2, Refused: map[string]uint64{"not_a_number": 2, "future": 1,
 		"too_old": 1, "nonsense": 1},
 		LeftOut: map[string]uint64{}, Unknown: []string{"mine"},
 		Metrics: map[string]int{"bullet_created_queries_total": 1, "storm_mine": 1}, Unsupported: 1},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +12,11 @@ import (
 
 // snippetFlags are what a snippet is asked for, as typed.
 type snippetFlags struct {
-	storm, bullet, output string
-	plain, tls            bool
-	addresses             []string
-	executors             int
+	storm, bullet string
+	output        outputForm
+	plain, tls    bool
+	addresses     []string
+	executors     int
 }
 
 func newStormCommand() *cobra.Command {
@@ -34,7 +34,7 @@ a topology without Bullet, into storm.yaml or the topology's configuration. What
   bullet-metrics storm snippet --storm 1.2.4 --plain`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(f.output); err != nil {
+			if err := f.output.check(); err != nil {
 				return err
 			}
 			return printSnippet(cmd.OutOrStdout(), f, cmd.Flags().Changed("bullet"))
@@ -48,7 +48,7 @@ a topology without Bullet, into storm.yaml or the topology's configuration. What
 		"where the collector listens for gRPC; several are tried in order")
 	flags.BoolVar(&f.tls, "tls", false, "the collector speaks TLS")
 	flags.IntVar(&f.executors, "executors", 0, "executors of the topology, for how many reports Storm is to keep")
-	flags.StringVar(&f.output, "output", outputText, "text (YAML) or json")
+	flags.StringVar(&f.output.form, "output", outputText, "text (YAML) or json")
 	return command
 }
 
@@ -62,13 +62,7 @@ func printSnippet(out io.Writer, f snippetFlags, bulletGiven bool) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if f.output == outputJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(s)
-	}
-	_, err = io.WriteString(out, s.YAML())
-	return err
+	return f.output.writeLine(out, s, s.YAML())
 }
 
 func (f snippetFlags) request(bulletGiven bool) (r stormconfig.Request, err error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+
 	// each kind of store registers itself
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx"
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -17,24 +16,21 @@ type built struct {
 }
 
 func newVersionCommand() *cobra.Command {
-	var output string
+	var output outputForm
 	command := &cobra.Command{
 		Use:     "version",
 		Short:   "Print this program's version, and what it was built with and for",
 		Example: "  bullet-metrics version --output json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
-				return usageError{err}
+			if err := output.check(); err != nil {
+				return err
 			}
 			b := built{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-			if output == outputJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "bullet-metrics %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
-			return err
+			return output.writeLine(cmd.OutOrStdout(), b,
+				fmt.Sprintf("bullet-metrics %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch))
 		},
 	}
-	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	output.addFlag(command.Flags())
 	return command
 }

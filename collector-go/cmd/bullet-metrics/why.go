@@ -16,7 +16,8 @@ import (
 )
 
 func newWhyCommand() *cobra.Command {
-	var alert, topology, at, output string
+	var alert, topology, at string
+	var output outputForm
 	var to asking
 	window := diagnosis.DefaultWindow
 	command := &cobra.Command{
@@ -32,8 +33,8 @@ An alert that has ended within the last day is found too. The running collector 
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case checkOutput(output) != nil:
-				return checkOutput(output)
+			case output.check() != nil:
+				return output.check()
 			case alert == "":
 				return usageError{errors.New("--alert is missing: the name of the alert, as in /api/v1/alerts")}
 			}
@@ -47,7 +48,7 @@ An alert that has ended within the last day is found too. The running collector 
 					form.Set(name, value)
 				}
 			}
-			return askWhy(cmd.Context(), asked, cmd.OutOrStdout(), "/api/v1/why?"+form.Encode(), output)
+			return askWhy(cmd.Context(), asked, cmd.OutOrStdout(), "/api/v1/why?"+form.Encode(), output.form)
 		},
 	}
 	to.addFlags(command.Flags(), "http://127.0.0.1:9320", "http address of the running collector")
@@ -58,7 +59,7 @@ An alert that has ended within the last day is found too. The running collector 
 		"look before this time, RFC 3339 or seconds since 1970 (default when the alert began)")
 	command.Flags().DurationVar(&window, "window", window,
 		"how long before that a change may lie; twice that before it is compared with")
-	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	output.addFlag(command.Flags())
 	return command
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // File is a capture that is being played: its reader, its next data point, and the sender that stands for its consumer.
@@ -208,4 +209,25 @@ func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
 		d.Key = strings.Split(raw.Key, metric.KeySeparator)
 	}
 	return d
+}
+
+// Open opens all captures before anything is stored, so that a missing one leaves the directory as it was. closeAll
+// releases them.
+func Open(paths []string) (files []*File, closeAll func(), err error) {
+	var opened []io.Closer
+	closeAll = func() {
+		for _, f := range opened {
+			_ = f.Close() // read only
+		}
+	}
+	for _, path := range paths {
+		f, err := textfile.Open(path)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		opened = append(opened, f)
+		files = append(files, NewFile(path, f))
+	}
+	return files, closeAll, nil
 }

@@ -254,7 +254,7 @@ const (
 func (r *run) send(ctx context.Context) error {
 	closes := Closing(r.Step, r.Width)
 	window := int(back/r.Step) - closes - int(time.Minute/r.Step)
-	most, by := window, "window"
+	most, by := window, endedByWindow
 	if r.MostRows > 0 && r.MostRows/r.Hosts < most {
 		most, by = r.MostRows/r.Hosts, "rows"
 	}
@@ -297,6 +297,9 @@ func (r *run) send(ctx context.Context) error {
 	s.RowsPerS, s.SamplesPerS = float64(s.Rows)/took.Seconds(), float64(s.Samples)/took.Seconds()
 	return r.check(ctx, written)
 }
+
+// endedByWindow is why a step ended whose rows reached the end of the day in which a collector takes samples.
+const endedByWindow = "window"
 
 // patience is how long what was written may take to answer, once enough is in slices: one client's may be behind the
 // others'.

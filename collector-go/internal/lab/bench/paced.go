@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
+	"text/tabwriter"
 	"time"
 )
 
@@ -94,4 +96,30 @@ func (r *run) booked(ctx context.Context, before float64, sent int) error {
 		return fmt.Errorf("%d samples were journaled, and %d were sent", got, sent)
 	}
 	return nil
+}
+
+// SendersResult is what `bench senders` prints as JSON.
+type SendersResult struct {
+	Saturated Step  `json:"saturated"`
+	Paced     Paced `json:"paced"`
+	Run
+}
+
+// Text is the result for people; samples are those of a message.
+func (r *SendersResult) Text(samples int) string {
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	s, p := r.Saturated, r.Paced
+	fmt.Fprintf(table, "%d streams, %d samples a message, as fast as they are taken\n", s.Clients, samples)
+	fmt.Fprintf(table, "  samples/s until queries have them\t%.0f\n  samples a server CPU-second\t%.0f\n",
+		s.SamplesPerS, s.SamplesPerCPUSecond)
+	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n  server memory\t%.0f MiB\n", s.Ack.P50,
+		s.Ack.P99, s.Ack.P999, s.ServerMiB)
+	fmt.Fprintf(table, "  answered with FULL and sent again\t%d\n", s.Rejected)
+	fmt.Fprintf(table, "%d workers over %d streams, as it falls due\n", p.Workers, p.Streams)
+	fmt.Fprintf(table, "  samples/s\t%.0f for %.3g s\n  server CPU\t%.3f cores\n  server memory\t%.0f MiB\n",
+		p.SamplesPerS, p.Seconds, p.Cores, p.ServerMiB)
+	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n", p.Ack.P50, p.Ack.P99, p.Ack.P999)
+	table.Flush()
+	return out.String()
 }

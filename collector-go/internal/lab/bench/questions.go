@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
+	"text/tabwriter"
 	"time"
 )
 
@@ -80,4 +82,24 @@ func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error 
 		q.Ms, q.CPUMs = min(q.Ms, ms), min(q.CPUMs, cpu)
 	}
 	return nil
+}
+
+// QueryResult is what `bench query` prints as JSON.
+type QueryResult struct {
+	Queries []Question `json:"queries"`
+	Written Step       `json:"written"`
+	Run
+}
+
+// Text is the result for people.
+func (r *QueryResult) Text() string {
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(&out, "%d samples, read back whole\n", r.Written.Samples)
+	fmt.Fprintf(table, "server CPU, ms\tanswered in, ms\tanswer, KiB\t  query\n")
+	for _, q := range r.Queries {
+		fmt.Fprintf(table, "%.0f\t%.0f\t%d\t  %s (%s)\n", q.CPUMs, q.Ms, q.AnswerBytes>>10, q.What, q.Expression)
+	}
+	table.Flush()
+	return out.String()
 }

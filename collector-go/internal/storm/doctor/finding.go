@@ -1,5 +1,10 @@
 package doctor
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Status is what became of a check.
 type Status string
 
@@ -68,6 +73,46 @@ func (r Report) Waits() bool {
 		}
 	}
 	return waits
+}
+
+// Failed is how many checks failed.
+func (r Report) Failed() (n int) {
+	for _, f := range r.Findings {
+		if f.Status == Fail {
+			n++
+		}
+	}
+	return n
+}
+
+// Text has the worst first, and what was not looked at in a line for each reason.
+func (r Report) Text() string {
+	var b strings.Builder
+	for _, status := range []Status{Fail, Waiting, OK} {
+		for _, found := range r.Findings {
+			if found.Status != status {
+				continue
+			}
+			fmt.Fprintf(&b, "%-7s  %-12s  %s\n", found.Status, found.Check, found.Says)
+			if found.Fix != "" {
+				fmt.Fprintf(&b, "%23sfix: %s\n", "", found.Fix)
+			}
+		}
+	}
+	var reasons []string
+	checks := map[string][]string{}
+	for _, found := range r.Findings {
+		if found.Status == Unknown {
+			if checks[found.Says] == nil {
+				reasons = append(reasons, found.Says)
+			}
+			checks[found.Says] = append(checks[found.Says], found.Check)
+		}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "%-7s  %s: %s\n", Unknown, strings.Join(checks[reason], ", "), reason)
+	}
+	return b.String()
 }
 
 func waiting(says string) Finding   { return Finding{Status: Waiting, Says: says} }

@@ -1,36 +1,91 @@
-package main
+package bench
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// text prints the result for people; out is where the report is.
-func (r *ingestResult) text(to io.Writer, out string) error {
-	text := report.OfIngest(r.report()).Text()
-	if out != noReport {
-		text += "\nReport: " + filepath.Join(out, "ingest.html") + "\n"
-	}
-	_, err := io.WriteString(to, text)
-	return err
+// IngestResult is a whole curve of `bench ingest`, as JSON that other programs read: units end the keys, and what is
+// not known is null. The first figures are those of the step with the most rows a second, since that is the capacity;
+// rejected is of all steps.
+type IngestResult struct {
+	RowsPerS            float64          `json:"rows_per_s"`
+	SamplesPerS         float64          `json:"samples_per_s"`
+	SamplesPerCPUSecond float64          `json:"samples_per_server_cpu_second"`
+	Ack                 Quantiles        `json:"ack_ms"`
+	Stages              map[string]Stage `json:"stages"`
+	DiskBytesPerSample  *float64         `json:"disk_bytes_per_sample"`
+	ServerRSSMiB        float64          `json:"server_rss_mib"`
+	Rejected            int              `json:"rejected"`
+	Steps               []Step           `json:"steps"`
+	Run
+	Settings IngestSettings `json:"settings"`
 }
 
-// write writes the report, the result, and the curve for tune analyze scaling; nothing where dir is noReport.
-func (r *ingestResult) write(dir string) error {
-	if dir == noReport {
-		return nil
+// IngestSettings are the parameters of a run, so that a kept result can be repeated.
+type IngestSettings struct {
+	Target        string  `json:"target"`
+	Seed          uint64  `json:"seed"`
+	Hosts         int     `json:"hosts"`
+	Metrics       int     `json:"metrics"`
+	Tags          int     `json:"tags"`
+	Rows          int     `json:"rows"`
+	RowsPerBatch  int     `json:"rows_per_batch"`
+	InFlight      int     `json:"in_flight"`
+	StepS         float64 `json:"step_s"`
+	SliceWidthS   float64 `json:"slice_width_s"`
+	DurationS     float64 `json:"duration_s"`
+	WorkerSamples float64 `json:"worker_samples_per_s"`
+}
+
+// Run is what surrounds a curve: where it ran, by which program, against what.
+type Run struct {
+	Machine runstore.Machine `json:"machine"`
+	Version string           `json:"version"`
+	// Target is the collector that was named; "" for one of its own.
+	Target string `json:"-"`
+}
+
+// Result sums up the steps of a curve. It marks the best step, and the last with why the curve ended. Without a row
+// there is no result: the error says that the collector admitted no client.
+func (o *Ingest) Result(steps []Step, by string, run Run) (*IngestResult, error) {
+	best := &steps[Best(steps)]
+	if best.Rows == 0 {
+		return nil, errors.New("the collector has no room for a single client; limits.streams and its senders say why")
 	}
+	best.Best, steps[len(steps)-1].SaturatedBy = true, by
+	r := &IngestResult{RowsPerS: best.RowsPerS, SamplesPerS: best.SamplesPerS,
+		SamplesPerCPUSecond: best.SamplesPerCPUSecond, Ack: best.Ack, Stages: best.Stages,
+		DiskBytesPerSample: best.Disk, ServerRSSMiB: best.ServerMiB, Steps: steps, Run: run,
+		Settings: IngestSettings{Target: run.Target, Seed: o.Seed, Hosts: o.Hosts, Metrics: o.Metrics, Tags: 10,
+			Rows: o.MostRows, RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight,
+			StepS: o.Step.Seconds(), SliceWidthS: o.Width.Seconds(), DurationS: o.Duration.Seconds(),
+			WorkerSamples: o.WorkerSamples}}
+	for _, s := range steps {
+		r.Rejected += s.Rejected
+	}
+	return r, nil
+}
+
+// Text is the report for people.
+func (r *IngestResult) Text() string { return report.OfIngest(r.report()).Text() }
+
+// Write writes the report as HTML, the result as JSON, and the curve as CSV for tune analyze scaling.
+func (r *IngestResult) Write(dir string) error {
 	var result, curve bytes.Buffer
-	if err := printJSON(&result, r); err != nil {
+	encoder := json.NewEncoder(&result)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r); err != nil {
 		return err
 	}
 	curve.WriteString("senders,rows_per_s\n")
@@ -43,28 +98,32 @@ func (r *ingestResult) write(dir string) error {
 }
 
 // best is the step with the most rows a second.
-func (r *ingestResult) best() *bench.Step { return &r.Steps[bench.Best(r.Steps)] }
+func (r *IngestResult) best() *Step { return &r.Steps[Best(r.Steps)] }
 
 // stageOf states what one passing of a stage is.
 var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync",
 	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
 	"write": "what is handed to the store at once"}
 
-func (r *ingestResult) report() *report.Ingest {
+func (r *IngestResult) report() *report.Ingest {
 	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Notes: r.notes()}
 	var rows []tuning.ScalingRow
 	for _, s := range r.Steps {
+		disk := tuning.Unknown
+		if s.Disk != nil {
+			disk = tuning.Figure(*s.Disk)
+		}
 		i.Steps = append(i.Steps, report.IngestStep{Clients: s.Clients, RowsPerS: figure(s.RowsPerS),
 			AckedRowsPerS: figure(s.AckedRowsPerS), SamplesPerS: figure(s.SamplesPerS),
 			SamplesPerCPUSecond: figure(s.SamplesPerCPUSecond), AckP50Ms: figure(s.Ack.P50),
 			AckP99Ms: figure(s.Ack.P99), AckP999Ms: figure(s.Ack.P999), Rejected: s.Rejected,
 			ServerMiB: figure(s.ServerMiB), WireBytes: figure(s.WireBytes), JournalBytes: figure(s.Journal),
-			DiskBytes: optional(s.Disk)})
+			DiskBytes: disk})
 		if s.Rows > 0 {
 			rows = append(rows, tuning.ScalingRow{Size: float64(s.Clients), Throughput: s.RowsPerS})
 		}
 	}
-	for _, name := range bench.StageNames() {
+	for _, name := range StageNames() {
 		if s, there := r.Stages[name]; there {
 			i.Stages = append(i.Stages, report.IngestStage{Name: name, Of: stageOf[name], Count: s.Count,
 				P50Ms: figure(s.P50), P99Ms: figure(s.P99), P999Ms: figure(s.P999)})
@@ -109,15 +168,8 @@ func figure(v float64) tuning.Figure {
 	return tuning.Figure(v)
 }
 
-func optional(v *float64) tuning.Figure {
-	if v == nil {
-		return tuning.Unknown
-	}
-	return tuning.Figure(*v)
-}
-
 // capacity is the answer in a sentence.
-func (r *ingestResult) capacity() string {
+func (r *IngestResult) capacity() string {
 	b := r.best()
 	where := "This collector on this machine"
 	if r.Settings.Target != "" {
@@ -130,13 +182,13 @@ func (r *ingestResult) capacity() string {
 }
 
 // full states where the curve ended.
-func (r *ingestResult) full() string {
+func (r *IngestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {
-	case bench.ByRejections:
+	case ByRejections:
 		return fmt.Sprintf("It was full at %s: %d batches were answered with FULL and sent again; nothing was lost.",
 			tuning.Counted(last.Clients, "client"), last.Rejected)
-	case bench.ByThroughput:
+	case ByThroughput:
 		return fmt.Sprintf("It was full at %s: more of them brought no more rows.",
 			tuning.Counted(r.best().Clients, "client"))
 	}
@@ -145,7 +197,7 @@ func (r *ingestResult) full() string {
 }
 
 // notes are what a reader must know.
-func (r *ingestResult) notes() []string {
+func (r *IngestResult) notes() []string {
 	notes := []string{
 		"Count and sum of every metric were read back through queries in each step, and are what was sent.",
 		"Rows/s are all rows sent over the time until queries have them; acknowledged rows/s end with the last fsync.",
@@ -157,13 +209,9 @@ func (r *ingestResult) notes() []string {
 		notes = append(notes,
 			"CPU and memory are those that the collector states of itself, and contain what others send and ask; the store's bytes are those of the parts that it wrote meanwhile.")
 	}
-	short := map[string]bool{}
-	for _, s := range r.Steps {
-		if s.EndedBy == "window" && !short["window"] {
-			short["window"] = true
-			notes = append(notes,
-				"A step ended before its time, since the day in which samples are taken was used up: give a smaller --step or more --hosts.")
-		}
+	if slices.ContainsFunc(r.Steps, func(s Step) bool { return s.EndedBy == endedByWindow }) {
+		notes = append(notes,
+			"A step ended before its time, since the day in which samples are taken was used up: give a smaller --step or more --hosts.")
 	}
 	if strings.TrimSpace(r.Machine.CPUModel) == "" {
 		notes = append(notes, "The machine's processor is not known.")

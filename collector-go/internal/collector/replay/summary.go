@@ -1,0 +1,130 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+)
+
+// Summary is what is printed of a  Points are the sum of Stored, Refused and LeftOut.
+type Summary struct {
+	Points  uint64            `json:"points"`
+	Stored  uint64            `json:"stored"`
+	Refused map[string]uint64 `json:"refused"`
+	LeftOut map[string]uint64 `json:"left_out"`
+	Unknown []string          `json:"unknown"`
+	// NotStored are the metrics that are not stored, by the names that their sources give them, of each topology.
+	NotStored   map[string][]catalog.NotStored `json:"not_stored,omitempty"`
+	Metrics     map[string]int                 `json:"metrics"`
+	Unsupported uint64                         `json:"unsupported,omitempty"`
+}
+
+// Summarize joins the accounting of ingest and of the feed, whose counters are compared with those before the replay: the
+// directory may hold more.
+func Summarize(outcome Outcome, before, after feed.Accounting) *Summary {
+	r := &Summary{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
+		LeftOut:     map[string]uint64{},
+		Unsupported: outcome.Unsupported}
+	addCounts(r.Refused, outcome.Refused, nil)
+	addCounts(r.Refused, after.Refused, before.Refused)
+	addCounts(r.LeftOut, after.LeftOut, before.LeftOut)
+	return r
+}
+
+// addCounts adds what grew.
+func addCounts(to, now, before map[string]uint64) {
+	for reason, n := range now {
+		if n -= before[reason]; n > 0 {
+			to[reason] += n
+		}
+	}
+}
+
+func sum(counts map[string]uint64) (all uint64) {
+	for _, n := range counts {
+		all += n
+	}
+	return all
+}
+
+// Check returns an error where the numbers do not add up.
+func (r *Summary) Check() error {
+	if all := r.Stored + sum(r.Refused) + sum(r.LeftOut); all != r.Points {
+		return fmt.Errorf("the books do not balance: %d points, of which %d were stored, %d refused and %d left out; this is a fault of the program",
+			r.Points, r.Stored, sum(r.Refused), sum(r.LeftOut))
+	}
+	return nil
+}
+
+// Text is the summary for people.
+func (r *Summary) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "points    %d\nstored    %d\n", r.Points, r.Stored)
+	writeReasons(&b, "refused", r.Refused)
+	writeReasons(&b, "left out", r.LeftOut)
+	if r.Unsupported > 0 {
+		fmt.Fprintf(&b, "%-9s %d (values that are no numbers; not among the points)\n", "beside", r.Unsupported)
+	}
+	if len(r.Unknown) > 0 {
+		fmt.Fprintf(&b, "%-9s %s\n", "unknown", strings.Join(r.Unknown, ", "))
+	}
+	r.writeNotStored(&b)
+	fmt.Fprintf(&b, "metrics   %d\n", len(r.Metrics))
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		fmt.Fprintf(&b, "  %-50s %d series\n", name, r.Metrics[name])
+	}
+	return b.String()
+}
+
+// writeNotStored writes the names of what is not stored. What Storm says twice is summed up: JSON has its names.
+func (r *Summary) writeNotStored(b *strings.Builder) {
+	for _, topology := range slices.Sorted(maps.Keys(r.NotStored)) {
+		twice := 0
+		for _, n := range r.NotStored[topology] {
+			if !n.Lost && n.Reason != catalog.ReasonOwnName {
+				twice++
+				continue
+			}
+			what := "not stored"
+			if !n.Lost {
+				what = "not made"
+			}
+			fmt.Fprintf(b, "%-9s %s of %s (%s): %s is stored under that name\n", what, n.Metric, n.Component, n.Reason,
+				n.Beside)
+		}
+		if twice > 0 {
+			fmt.Fprintf(b, "%-9s %d metrics of %s repeat what is stored; --output json lists them\n", "redundant", twice,
+				topology)
+		}
+	}
+}
+
+func writeReasons(b *strings.Builder, what string, counts map[string]uint64) {
+	fmt.Fprintf(b, "%-9s %d", what, sum(counts))
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		reasons = append(reasons, fmt.Sprintf("%s %d", reason, counts[reason]))
+	}
+	if len(reasons) > 0 {
+		fmt.Fprintf(b, " (%s)", strings.Join(reasons, ", "))
+	}
+	b.WriteByte('\n')
+}
+
+// Err names the lines that could not be read; the others are stored. It is nil where all could.
+func (o Outcome) Err() error {
+	if o.Unread == 0 {
+		return nil
+	}
+	more := ""
+	if n := o.Unread - len(o.Malformed); n > 0 {
+		more = fmt.Sprintf("\nand %d more", n)
+	}
+	return fmt.Errorf("%d lines could not be read; all others were stored:\n%w%s", o.Unread,
+		errors.Join(o.Malformed...), more)
+}
