@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
@@ -96,7 +97,7 @@ func fill(t *testing.T, write string) *grid.Store {
 }
 
 func replayBoth(t *testing.T, dir string, captures []string, other *forward.Store) map[string]int {
-	files, closeFiles, err := openCaptures(captures)
+	files, closeFiles, err := replay.Open(captures)
 	require.NoError(t, err)
 	defer closeFiles()
 	c := config.Default()

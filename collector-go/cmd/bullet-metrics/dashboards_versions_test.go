@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
@@ -61,7 +62,7 @@ func repeated(t *testing.T, capture string, later time.Duration) string {
 
 // startReplayed answers about a capture alone.
 func startReplayed(t *testing.T, path string) string {
-	files, closeFiles, err := openCaptures([]string{path})
+	files, closeFiles, err := replay.Open([]string{path})
 	require.NoError(t, err)
 	defer closeFiles()
 	c := config.Default()

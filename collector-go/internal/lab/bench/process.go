@@ -94,29 +94,6 @@ func (p *Process) CPU(context.Context) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, nil // USER_HZ is 100 on every Linux
 }
 
-// ThreadsCPU is what the process' present threads have used so far, to the nanosecond, where CPU counts in steps of 10
-// ms. What a thread used that has ended since is missing: it is for short measurements.
-func (p *Process) ThreadsCPU() (sum time.Duration, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for _, thread := range threads {
-		text, err := os.ReadFile(thread)
-		if os.IsNotExist(err) {
-			continue
-		} else if err != nil {
-			return 0, err
-		}
-		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += time.Duration(ns)
-	}
-	return sum, nil
-}
-
 // Resident is the memory that the process has now, bytes.
 func (p *Process) Resident(context.Context) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Command.Process.Pid))

@@ -13,8 +13,9 @@ type Rows struct {
 	Hosts, Metrics int
 	Seed           uint64
 
-	recorded bool      // see RecordedRows
-	deltas   []float64 // drawn once: what sends should not be busier than what is measured
+	// Play, where it is set, is the value of a host's metric at a step, from 0 on, in the place of a random walk.
+	Play   func(host, metric, step int) float64
+	deltas []float64 // drawn once: what sends should not be busier than what is measured
 }
 
 // drawn is how many steps of random walks are drawn, a power of two; each series goes on by another of them each time.
@@ -30,8 +31,8 @@ func NewRows(seed uint64, hosts, metrics int) *Rows {
 	return r
 }
 
-// mixed spreads a number over 64 bits (splitmix64).
-func (r *Rows) mixed(n uint64) uint64 {
+// Mixed spreads a number over 64 bits (splitmix64).
+func (r *Rows) Mixed(n uint64) uint64 {
 	z := r.Seed + (n+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
@@ -56,7 +57,7 @@ func (r *Rows) Walk(hosts []int) *Walk {
 	w := &Walk{rows: r, hosts: hosts, Values: make([]float64, len(hosts)*r.Metrics), Sums: make([]float64, r.Metrics)}
 	for i, h := range hosts {
 		for m := range r.Metrics {
-			w.Values[i*r.Metrics+m] = float64(r.mixed(uint64(h*r.Metrics+m)) % 101)
+			w.Values[i*r.Metrics+m] = float64(r.Mixed(uint64(h*r.Metrics+m)) % 101)
 		}
 	}
 	return w
@@ -65,20 +66,20 @@ func (r *Rows) Walk(hosts []int) *Walk {
 // Next goes on to the next step.
 func (w *Walk) Next() {
 	r := w.rows
-	if r.recorded {
-		w.play()
-		return
-	}
-	from := int(r.mixed(uint64(w.Steps) + 1<<32))
-	w.Steps++
+	from := int(r.Mixed(uint64(w.Steps) + 1<<32))
 	for i, h := range w.hosts {
 		values, first := w.Values[i*r.Metrics:(i+1)*r.Metrics], from+h*r.Metrics
 		for m, v := range values {
-			v = min(max(v+r.deltas[(first+m)&(drawn-1)], 0), 100)
+			if r.Play != nil {
+				v = r.Play(h, m, w.Steps)
+			} else {
+				v = min(max(v+r.deltas[(first+m)&(drawn-1)], 0), 100)
+			}
 			values[m] = v
 			w.Sums[m] += v
 		}
 	}
+	w.Steps++
 }
 
 // fields are TSBS' cpu-only ones.

@@ -42,7 +42,7 @@ func (sh shape) toPeer(startMs int64) peer.Load {
 
 func (sh shape) rows(seed uint64) *bench.Rows {
 	if sh.recorded {
-		return bench.RecordedRows(seed, sh.hosts, sh.metrics)
+		return recordedRows(seed, sh.hosts, sh.metrics)
 	}
 	return bench.NewRows(seed, sh.hosts, sh.metrics)
 }
