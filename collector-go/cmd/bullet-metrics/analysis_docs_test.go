@@ -15,7 +15,8 @@ var console = regexp.MustCompile("(?s)```console\n\\$ bullet-metrics tune ([^\n]
 // The pages' outputs are the commands' own; UPDATE_DOCS=1 go test writes them.
 func TestTheAnalysisPagesAreTrue(t *testing.T) {
 	t.Chdir("../../..")
-	for name := range analyses {
+	for _, a := range analyses {
+		name := a.name
 		require.Contains(t, analysisPages, name)
 	}
 	for name, page := range analysisPages {

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// analysis is a subcommand of tune analyze: its file registers it, so that one more changes no list. The page
-// with its sample is in docs/analysis.md or docs/tune (analysisPages).
+// analysis is a subcommand of tune analyze, in a file of its own. The page with its sample is in docs/analysis.md or
+// docs/tune (analysisPages).
 type analysis struct {
 	name, short string
 	example     string // arguments behind its name
@@ -23,15 +23,8 @@ type analysis struct {
 // analyze reads a file or the directory of a run: what is found is written as JSON, shown as a document.
 type analyze func(path string) (found any, shown *document.Document, err error)
 
-// analyses are all, by their names.
-var analyses = map[string]analysis{}
-
-func register(a analysis) {
-	if _, twice := analyses[a.name]; twice {
-		panic("two analyses are called " + a.name)
-	}
-	analyses[a.name] = a
-}
+// analyses are all subcommands of tune analyze.
+var analyses = []analysis{resourcesAnalysis, concurrencyAnalysis, queriesAnalysis, dataAnalysis, scalingAnalysis}
 
 func newAnalyzeCommand() *cobra.Command {
 	var commands []*cobra.Command

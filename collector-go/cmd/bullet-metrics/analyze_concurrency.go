@@ -12,13 +12,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-func init() {
-	register(analysis{
-		name: "concurrency", short: "Completeness of each step, capacity, and what a query costs",
-		example: "--input steps.csv --expected 10 --tolerance 0.01",
-		columns: "simultaneous_queries, average_cpu_ms_per_minute, average_result_size and, if known, workers, total_cpu_ms_per_minute, average_gc_ms_per_minute, verdict",
-		prepare: prepareConcurrency,
-	})
+var concurrencyAnalysis = analysis{
+	name: "concurrency", short: "Completeness of each step, capacity, and what a query costs",
+	example: "--input steps.csv --expected 10 --tolerance 0.01",
+	columns: "simultaneous_queries, average_cpu_ms_per_minute, average_result_size and, if known, workers, total_cpu_ms_per_minute, average_gc_ms_per_minute, verdict",
+	prepare: prepareConcurrency,
 }
 
 func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {

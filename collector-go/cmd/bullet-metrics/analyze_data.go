@@ -12,13 +12,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-func init() {
-	register(analysis{
-		name: "data", short: "Records, MiB and memory per core over data volumes; audit of the totals",
-		example: "--input volumes.csv --output json",
-		columns: "data_mib_per_s, records_per_s, total_cpu_cores, total_memory_mib, used_cpu_cores where it was measured and, to audit these, component, parallelism, cpu_cores_each or cpu_cores_total, on_heap_mib, off_heap_mib",
-		prepare: prepareData,
-	})
+var dataAnalysis = analysis{
+	name: "data", short: "Records, MiB and memory per core over data volumes; audit of the totals",
+	example: "--input volumes.csv --output json",
+	columns: "data_mib_per_s, records_per_s, total_cpu_cores, total_memory_mib, used_cpu_cores where it was measured and, to audit these, component, parallelism, cpu_cores_each or cpu_cores_total, on_heap_mib, off_heap_mib",
+	prepare: prepareData,
 }
 
 func prepareData(flags *pflag.FlagSet) (func() error, analyze) {

@@ -12,13 +12,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-func init() {
-	register(analysis{
-		name: "queries", short: "Capacity and knee of each configuration, and queries per core",
-		example: "--input grid.csv --limit 200ms --figures figures",
-		columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, used_cpu_cores, records_per_s, verdict",
-		prepare: prepareQueries,
-	})
+var queriesAnalysis = analysis{
+	name: "queries", short: "Capacity and knee of each configuration, and queries per core",
+	example: "--input grid.csv --limit 200ms --figures figures",
+	columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, used_cpu_cores, records_per_s, verdict",
+	prepare: prepareQueries,
 }
 
 func prepareQueries(flags *pflag.FlagSet) (func() error, analyze) {

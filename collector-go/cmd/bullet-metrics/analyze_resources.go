@@ -13,13 +13,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-func init() {
-	register(analysis{
-		name: "resources", short: "Add up and audit a table of components; machines needed and what limits them",
-		example: "--input resources.csv --cores-per-machine 47 --memory-per-machine-mib 245760",
-		columns: "component, parallelism, cpu_cores_total or cpu_cores_each (or cpu_cores with --cpu), on_heap_mib, off_heap_mib, total_memory_mib",
-		prepare: prepareResources,
-	})
+var resourcesAnalysis = analysis{
+	name: "resources", short: "Add up and audit a table of components; machines needed and what limits them",
+	example: "--input resources.csv --cores-per-machine 47 --memory-per-machine-mib 245760",
+	columns: "component, parallelism, cpu_cores_total or cpu_cores_each (or cpu_cores with --cpu), on_heap_mib, off_heap_mib, total_memory_mib",
+	prepare: prepareResources,
 }
 
 func prepareResources(flags *pflag.FlagSet) (func() error, analyze) {

@@ -13,13 +13,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-func init() {
-	register(analysis{
-		name: "scaling", short: "A scaling curve beside the ideal, a discounted projection and the Universal Scalability Law",
-		example: "--input curve.csv --discount 0.25",
-		columns: "nodes, cores, senders, used_cpu_cores or total_cpu_cores, and throughput, records_per_s or rows_per_s",
-		prepare: prepareScaling,
-	})
+var scalingAnalysis = analysis{
+	name: "scaling", short: "A scaling curve beside the ideal, a discounted projection and the Universal Scalability Law",
+	example: "--input curve.csv --discount 0.25",
+	columns: "nodes, cores, senders, used_cpu_cores or total_cpu_cores, and throughput, records_per_s or rows_per_s",
+	prepare: prepareScaling,
 }
 
 func prepareScaling(flags *pflag.FlagSet) (func() error, analyze) {

@@ -376,7 +376,7 @@ func (col *collector) start() <-chan error {
 	col.loading = col.newLoading()
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
-		col.run(&col.room, col.makeRoom)
+		col.run(&col.room, eachSecond(col.makeRoom))
 	}
 	if col.own != nil {
 		col.run(&col.ownFigures, col.own.Run)
@@ -397,7 +397,7 @@ func (col *collector) start() <-chan error {
 		col.run(&col.storm, col.killings.run)
 	}
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
-	col.run(&col.clock, col.tick)
+	col.run(&col.clock, eachSecond(col.tick))
 	col.run(&col.door, func(ctx context.Context) error { return col.ingest.Serve(ctx, col.grpcListener) })
 	return col.failed
 }
@@ -417,34 +417,32 @@ func (col *collector) run(t *task, body func(context.Context) error) {
 	}()
 }
 
-// tick writes the collector's clock into the journal once a second: the only way in which time reaches the slicers.
-func (col *collector) tick(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case now := <-ticker.C:
-			if err := col.journal.AppendControl(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil &&
-				!errors.Is(err, journal.ErrClosed) {
-				col.logger.Debug("a tick was not written", "error", err)
-			}
-		}
+// tick writes the collector's clock into the journal: the only way in which time reaches the slicers.
+func (col *collector) tick(now time.Time) {
+	if err := col.journal.AppendControl(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil &&
+		!errors.Is(err, journal.ErrClosed) {
+		col.logger.Debug("a tick was not written", "error", err)
 	}
 }
 
-// makeRoom has the store look for room on the disk once a second, also while no slice reaches it.
-func (col *collector) makeRoom(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
-				col.logger.Debug("the store makes no room", "error", err)
+// makeRoom has the store look for room on the disk, also while no slice reaches it.
+func (col *collector) makeRoom(time.Time) {
+	if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
+		col.logger.Debug("the store makes no room", "error", err)
+	}
+}
+
+// eachSecond returns a task's body that does something once a second.
+func eachSecond(do func(now time.Time)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case now := <-ticker.C:
+				do(now)
 			}
 		}
 	}
@@ -453,12 +451,12 @@ func (col *collector) makeRoom(ctx context.Context) error {
 // close lets no more in, brings what was taken into the store, and closes everything, within ctx. What does not get
 // there in time is in the journal, and the next start brings it.
 func (col *collector) close(ctx context.Context) error {
-	col.reloading.end(ctx)
-	col.door.end(ctx)
-	col.clock.end(ctx)
-	col.releaser.end(ctx)
-	col.room.end(ctx)
-	col.storm.end(ctx)
+	end := func(tasks ...*task) {
+		for _, t := range tasks {
+			t.end(ctx)
+		}
+	}
+	end(&col.reloading, &col.door, &col.clock, &col.releaser, &col.room, &col.storm)
 	err := col.journal.Close()
 	for _, reader := range []*task{&col.feeder, &col.registrar} {
 		reader.wait(ctx) // the journal's end is its own
@@ -468,11 +466,7 @@ func (col *collector) close(ctx context.Context) error {
 	for _, s := range col.sharing {
 		s.task.end(ctx)
 	}
-	col.page.end(ctx)
-	col.evaluator.end(ctx)
-	col.ownFigures.end(ctx)
-	col.meeting.end(ctx)
-	col.prof.end(ctx)
+	end(&col.page, &col.evaluator, &col.ownFigures, &col.meeting, &col.prof)
 	return errors.Join(err, col.release(ctx))
 }
 

@@ -299,14 +299,10 @@ func (r *loadRun) await(ctx context.Context) error {
 			(-wait).Round(time.Millisecond))
 	}
 	r.say.Say("part %s of the run begins in %s", r.part, wait.Round(time.Second))
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !load.WaitUntil(ctx, r.start) {
 		return interrupted{}
 	}
+	return nil
 }
 
 // keepOutcomes has what becomes of the queries written, if it is to be; kept ends the file.
@@ -385,14 +381,10 @@ func (r *loadRun) awaitOthers(ctx context.Context) {
 	if r.part.Whole() || !r.wasAsked() || ctx.Err() != nil {
 		return
 	}
-	wait := time.Until(r.start.Add(r.duration + r.query.Life() + r.timeout))
-	r.say.Say("the record source makes records for the other parts' last queries, for %s", wait.Round(time.Second))
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	over := r.start.Add(r.duration + r.query.Life() + r.timeout)
+	r.say.Say("the record source makes records for the other parts' last queries, for %s",
+		time.Until(over).Round(time.Second))
+	load.WaitUntil(ctx, over)
 }
 
 func (r *loadRun) observe(o load.Outcome) {

@@ -153,18 +153,11 @@ func (col *collector) openForward(c config.Config, kind forward.Kind, name strin
 
 // relieve keeps room in the journal for what comes, at the cost of stores that are too far behind.
 func (col *collector) relieve(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	return eachSecond(func(time.Time) {
 		if err := col.retention.Relieve(ctx, col.journal.NearlyFull); err != nil && ctx.Err() == nil {
 			col.logger.Warn("the journal is nearly full and could not release what a store lacks", "error", err)
 		}
-	}
+	})(ctx)
 }
 
 // startNetwork lets the feeds of the stores on the network run.

@@ -155,8 +155,8 @@ func TestEveryFormOfEveryCommand(t *testing.T) {
 	size := []string{"size", "--records-per-s", "300000", "--queries", "300", "--from",
 		documents + "data-scaling-test6.csv," + documents + "query-scaling-test7.csv"}
 	commands := map[string][]string{"size": size}
-	for name := range analyses {
-		commands[name] = sampleOf(t, name)
+	for _, a := range analyses {
+		commands[a.name] = sampleOf(t, a.name)
 	}
 	known := map[string][]string{"resources": {"resources"},
 		"concurrency": {"concurrency-cpu", "concurrency-completeness"},

@@ -176,11 +176,7 @@ func (c *Canary) Run(ctx context.Context) error {
 
 // ask asks one class.
 func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration) {
-	timer := time.NewTimer(offset)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if !load.WaitUntil(ctx, time.Now().Add(offset)) {
 		return
 	}
 	options := load.OpenOptions{

@@ -115,7 +115,7 @@ func (h *ClosedLoop) Close() {
 }
 
 func (h *ClosedLoop) run(slot int, intended time.Time) {
-	for h.await(intended); h.wanted(slot); {
+	for WaitUntil(h.ctx, intended); h.wanted(slot); {
 		ended := h.options.InFlight.begin()
 		outcome := h.desk.ask(slot, probeValue(h.options.Prefix, slot), start{intended, intended})
 		h.count(outcome)
@@ -123,7 +123,8 @@ func (h *ClosedLoop) run(slot int, intended time.Time) {
 		ended()
 		intended = intended.Add(outcome.Latency())
 		if outcome.End == Failed || outcome.End == TimedOut {
-			intended = h.backOff(intended)
+			intended = intended.Add(h.options.Backoff)
+			WaitUntil(h.ctx, intended)
 		}
 	}
 }
@@ -146,21 +147,4 @@ func (h *ClosedLoop) count(outcome Outcome) {
 	defer h.mu.Unlock()
 	h.active.end()
 	h.counts[outcome.End]++
-}
-
-// backOff waits, and returns when the next query is meant to start.
-func (h *ClosedLoop) backOff(failed time.Time) time.Time {
-	next := failed.Add(h.options.Backoff)
-	h.await(next)
-	return next
-}
-
-// await waits until a moment, or Close.
-func (h *ClosedLoop) await(moment time.Time) {
-	timer := time.NewTimer(time.Until(moment))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-h.ctx.Done():
-	}
 }

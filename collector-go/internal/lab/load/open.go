@@ -178,13 +178,8 @@ const (
 // late the client is, also after the last moment at which queries are started, which ends the wait for a place only.
 // run ends with the queries in flight.
 func (o *OpenLoop) await(run, starting context.Context, intended time.Time, places <-chan place) (place, turn) {
-	if wait := time.Until(intended); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-run.Done():
-		}
+	if time.Until(intended) > 0 {
+		WaitUntil(run, intended)
 	}
 	if run.Err() != nil {
 		return place{}, overNow

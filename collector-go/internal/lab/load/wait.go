@@ -1,0 +1,18 @@
+package load
+
+import (
+	"context"
+	"time"
+)
+
+// WaitUntil waits until a moment, and reports whether it came before ctx ended. A moment that has passed has come.
+func WaitUntil(ctx context.Context, moment time.Time) bool {
+	timer := time.NewTimer(time.Until(moment))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
