@@ -22,13 +22,13 @@ import (
 
 // canaryOptions are the command's flags.
 type canaryOptions struct {
-	target, url, function, source string
-	classes                       []string
-	own                           ownQueries
-	canary                        canary.Options
-	sender                        sender.Options
-	duration                      time.Duration
-	output                        outputForm
+	queryTarget
+	classes  []string
+	own      ownQueries
+	canary   canary.Options
+	sender   sender.Options
+	duration time.Duration
+	output   outputForm
 }
 
 func newCanaryCommand() *cobra.Command {
@@ -61,12 +61,7 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.target, "target", targetGateway,
-		"what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
-	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL; required")
-	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
-	flags.StringVar(&o.source, "source", "",
-		"address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	o.queryTarget.addFlags(flags, "; required")
 	o.own.addFlags(flags,
 		"instead of the classes' (beside them with --classes); NAME=BQL for several, NAME being the label \"class\"; may be repeated")
 	flags.StringSliceVar(&o.classes, "classes", strings.Split(classNames(), ", "), "classes of queries")
@@ -106,19 +101,16 @@ func (o *canaryOptions) complete() error {
 	if tls := o.sender.TLS; !tls.Enabled && tls.CA+tls.Cert+tls.Key+tls.ServerName != "" {
 		return errors.New("--tls is missing: without it --tls-ca, --tls-cert, --tls-key and --tls-server-name have no effect")
 	}
-	if o.target != targetGateway && o.target != targetDRPC {
-		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, o.target)
+	if err := o.check(); err != nil {
+		return err
 	}
 	if o.url == "" {
 		return errors.New("--url is missing: where queries are sent, such as --url 127.0.0.1:9901 for Bullet's query endpoint, " +
 			"or --target drpc --url 127.0.0.1:3774 for Storm's DRPC over HTTP")
 	}
-	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, source: o.source}}
-	r.complete()
-	if err := r.checkAddresses(); err != nil {
+	if err := o.queryTarget.complete(); err != nil {
 		return err
 	}
-	o.url, o.source = r.url, r.source
 	o.canary.Classes = nil
 	for _, name := range o.classes {
 		class, err := load.ParseClass(name)
@@ -157,9 +149,7 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 		defer cancel()
 	}
 	connections := (len(o.canary.Classes) + len(o.canary.Own)) * o.canary.MostInFlight
-	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, function: o.function,
-		mostInFlight: connections}}
-	target, closing := r.submitter()
+	target, closing := o.open(min(connections, 1000))
 	defer closing()
 	var records canary.Records
 	if o.source != "" {

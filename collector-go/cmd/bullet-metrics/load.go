@@ -19,24 +19,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// What queries go through.
-const (
-	targetGateway = "gateway"
-	targetDRPC    = "drpc"
-)
-
 // loadOptions are the command's flags.
 type loadOptions struct {
-	target, url, function, source string
-	class                         string
-	own                           ownQueries
-	query                         load.Parameters
-	rate, background              float64
-	held, mostInFlight, probes    int
-	duration, timeout             time.Duration
-	counter                       topologyCounter
-	presented                     loadPresentation
-	outcomes, part, start         string
+	queryTarget
+	class                      string
+	own                        ownQueries
+	query                      load.Parameters
+	rate, background           float64
+	held, mostInFlight, probes int
+	duration, timeout          time.Duration
+	counter                    topologyCounter
+	presented                  loadPresentation
+	outcomes, part, start      string
 }
 
 func newLoadCommand() *cobra.Command {
@@ -72,13 +66,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.target, "target", targetGateway,
-		"what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
-	flags.StringVar(&o.url, "url", "",
-		"address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
-	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
-	flags.StringVar(&o.source, "source", "",
-		"address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	o.queryTarget.addFlags(flags, " (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
 	o.own.addFlags(flags, "instead of a class' query")
 	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+classNames())
 	flags.Float64Var(&o.rate, "rate", 0, "queries a second, started whatever became of those before")
@@ -154,7 +142,10 @@ func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
 		o.query.Text, o.query.Expect, o.query.Duration = own[0].Text, own[0].Expect, own[0].Duration
 	}
 	run := &loadRun{loadOptions: o, tally: load.NewTally(), say: newTerminal("load", os.Stderr)}
-	run.complete()
+	if run.url == "" {
+		run.url = map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[run.target]
+	}
+	wrongAddress := run.complete()
 	run.loadOptions.query.NoSource = run.source == ""
 	if run.query, err = load.NewQuery(class, run.loadOptions.query); err != nil {
 		return nil, err
@@ -168,20 +159,10 @@ func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
 	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration,
 		MostInFlight: max(min(1, o.mostInFlight), run.part.Share(o.mostInFlight)), Probes: o.probes,
 		Prefix: loadProbes, Grace: o.timeout, Part: run.part, Start: run.start}
+	if wrongAddress != nil {
+		return nil, wrongAddress
+	}
 	return run, run.check()
-}
-
-// complete fills in the addresses that follow from the target.
-func (r *loadRun) complete() {
-	if r.url == "" {
-		r.url = map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[r.target]
-	}
-	if r.source == "" && r.target == targetGateway {
-		r.source = r.url
-	}
-	if r.source == "none" {
-		r.source = ""
-	}
 }
 
 // parseParts reads what several clients agree on.
@@ -213,26 +194,11 @@ func (r *loadRun) parseParts() (err error) {
 	return nil
 }
 
-// checkAddresses checks --url and --source.
-func (r *loadRun) checkAddresses() error {
-	for _, flag := range []struct{ name, value string }{{"--url", r.url}, {"--source", r.source}} {
-		if flag.value == "" {
-			continue
-		}
-		if _, err := address.URL(flag.value).Parse(load.Address("127.0.0.1:9901")); err != nil {
-			return fmt.Errorf("%s %w", flag.name, err)
-		}
-	}
-	return nil
-}
-
 func (r *loadRun) check() error {
-	if err := r.checkAddresses(); err != nil {
+	if err := r.queryTarget.check(); err != nil {
 		return err
 	}
 	switch {
-	case r.target != targetGateway && r.target != targetDRPC:
-		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, r.target)
 	case (r.rate != 0) == (r.held != 0):
 		return errors.New("give either --rate, queries a second, or --held, queries at a time")
 	case r.held < 0 || r.held > 1000:
@@ -248,19 +214,8 @@ func (r *loadRun) check() error {
 	return r.presented.check()
 }
 
-// submitter is the target.
-func (r *loadRun) submitter() (load.Submitter, func()) {
-	connections := max(r.held, min(r.mostInFlight, 1000))
-	if r.target == targetDRPC {
-		drpc := load.NewDRPC(r.url, r.function, connections, load.PlainBQL)
-		return drpc, drpc.Close
-	}
-	gateway := load.NewGateway(r.url, connections)
-	return gateway, gateway.Close
-}
-
 func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
-	target, closing := r.submitter()
+	target, closing := r.queryTarget.open(max(r.held, min(r.mostInFlight, 1000)))
 	defer closing()
 	kept, err := r.keepOutcomes()
 	if err != nil {
