@@ -83,7 +83,8 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	return &bench.Remote{Target: target, Server: bench.NewServer(base, caller)}, nil
 }
 
-// within runs what needs a directory of its own, and removes that. It tells o where, and which collector is measured.
+// within runs what needs a directory of its own, and removes that. It sets in o the directory and the collector to
+// measure.
 func (m *measuring) within(o *bench.Ingest, measure func() error) (err error) {
 	if o.Remote, err = m.remote(); err != nil {
 		return err

@@ -118,7 +118,8 @@ func earlierRuns(known *registry.Registry) map[string][]replay.Run {
 }
 
 // play stores captures and closes the directory.
-func (p *replaying) play(ctx context.Context, files []*replay.File, storm string) (*replay.Summary, replay.Outcome, error) {
+func (p *replaying) play(ctx context.Context, files []*replay.File, storm string) (
+	*replay.Summary, replay.Outcome, error) {
 	col := p.col
 	col.run(&col.feeder, col.feed.Run)
 	col.run(&col.registrar, col.known.Run)

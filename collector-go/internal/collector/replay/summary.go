@@ -24,8 +24,8 @@ type Summary struct {
 	Unsupported uint64                         `json:"unsupported,omitempty"`
 }
 
-// Summarize joins the accounting of ingest and of the feed, whose counters are compared with those before the replay: the
-// directory may hold more.
+// Summarize joins the accounting of ingest and of the feed, whose counters are compared with those before the replay:
+// the directory may hold more.
 func Summarize(outcome Outcome, before, after feed.Accounting) *Summary {
 	r := &Summary{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
 		LeftOut:     map[string]uint64{},

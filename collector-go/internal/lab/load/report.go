@@ -19,8 +19,8 @@ type Report struct {
 	PeakInFlight int
 	// Active is what the topology itself counted; nil where that is not known.
 	Active *Active
-	// ClientLimit states which client did not keep up with its schedule; "" for none. Then the latencies are in part the
-	// client's own.
+	// ClientLimit states which client did not keep up with its schedule; "" for none. Then the latencies are in part
+	// the client's own.
 	ClientLimit string
 	Parts       []PartFigures // of a merged run
 }
@@ -72,7 +72,7 @@ func (r *Report) Title() string {
 }
 
 // ClientLimit states in words that a client could not keep its schedule; "" where it could. lateP99 is in seconds. A
-// late client makes latencies look worse than the topology is, so that the reader must be told.
+// late client makes latencies look worse than the topology is, so that the reader must know.
 func ClientLimit(client string, lateP99 float64, processors int) string {
 	const bound = 0.1 // seconds, as internal/lab/tuning has it
 	if lateP99 > bound {

@@ -123,8 +123,8 @@ func (s *session) ask(ctx context.Context, p *bench.Process, sh shape, startMs i
 	return nil
 }
 
-// threadsCPU is what a process' present threads have used so far, to the nanosecond, where its CPU counts in steps of 10
-// ms. What a thread used that has ended since is missing: it is for short measurements.
+// threadsCPU is what a process' present threads have used so far, to the nanosecond, where its CPU counts in steps of
+// 10 ms. What a thread used that has ended since is missing: it is for short measurements.
 func threadsCPU(p *bench.Process) (sum time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Command.Process.Pid))
 	if err != nil {
