@@ -12,7 +12,8 @@ import (
 // console is a block with a command and what it writes.
 var console = regexp.MustCompile("(?s)```console\n\\$ bullet-metrics tune ([^\n]*)\n(.*?)```")
 
-// The pages' outputs are the commands' own; UPDATE_DOCS=1 go test writes them.
+// The pages' outputs are the commands' own; UPDATE_DOCS=1 go test writes them. A block that ends with a line of three
+// dots has the first lines of the output.
 func TestTheAnalysisPagesAreTrue(t *testing.T) {
 	t.Chdir("../../..")
 	for _, a := range analyses {
@@ -51,6 +52,10 @@ func analysisPage(t *testing.T, file string, commands ...string) {
 		out, err := tune(t, args...)
 		if err != nil {
 			out = "bullet-metrics: " + err.Error() + "\n"
+		}
+		if shown, found := strings.CutSuffix(console.FindStringSubmatch(block)[2], "\n...\n"); found {
+			lines := strings.SplitAfter(out, "\n")
+			out = strings.Join(lines[:min(strings.Count(shown, "\n")+1, len(lines))], "") + "...\n"
 		}
 		return "```console\n$ bullet-metrics tune " + command + "\n" + out + "```"
 	})
