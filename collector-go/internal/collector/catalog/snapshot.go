@@ -158,6 +158,6 @@ func (s *State) Resume() []Change {
 	return s.changes
 }
 
-// CheckVersion returns a format.ErrNewer if a newer program wrote the snapshot. The first bytes of the snapshot
+// CheckVersion returns a disk.ErrNewer if a newer program wrote the snapshot. The first bytes of the snapshot
 // suffice.
 func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

@@ -198,7 +198,7 @@ func (c *Files) Discard(p journal.Position) {
 }
 
 // CheckVersion has check look at the version of the newest checkpoint in a directory, and changes nothing. It returns a
-// format.ErrNewer with the file's name; a file that is damaged or not there is of no version.
+// disk.ErrNewer with the file's name; a file that is damaged or not there is of no version.
 func CheckVersion(dir string, fs disk.FS, check func(state io.ReaderAt) error) error {
 	fs = orSystem(fs)
 	names, err := fs.ReadDir(dir)

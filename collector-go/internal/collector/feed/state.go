@@ -55,7 +55,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	return p, nil
 }
 
-// CheckVersion returns a format.ErrNewer where a newer program wrote the state of a checkpoint, or a part of it.
+// CheckVersion returns a disk.ErrNewer where a newer program wrote the state of a checkpoint, or a part of it.
 func CheckVersion(state io.ReaderAt) error {
 	var b [64]byte
 	n, _ := state.ReadAt(b[:], 0)

@@ -52,7 +52,7 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	return s, nil
 }
 
-// CheckVersion returns a format.ErrNewer if a newer program wrote the state of a checkpoint. A program calls it before
+// CheckVersion returns a disk.ErrNewer if a newer program wrote the state of a checkpoint. A program calls it before
 // it changes anything in its data directory, so that a downgrade destroys nothing.
 func CheckVersion(state io.ReaderAt) error {
 	var b [32]byte

@@ -339,5 +339,5 @@ func (w writer) refused(s *Slicer, only string) {
 	}
 }
 
-// CheckVersion returns a format.ErrNewer where a newer program wrote a snapshot that begins so.
+// CheckVersion returns a disk.ErrNewer where a newer program wrote a snapshot that begins so.
 func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

@@ -25,6 +25,7 @@ type grants struct {
 	users        map[string]grant
 }
 
+// tokenGrant is the hash of a token and what its holder may do. Tokens are kept as hashes only.
 type tokenGrant struct {
 	hash  [sha256.Size]byte
 	grant grant
@@ -147,6 +148,7 @@ func parseGrants(path string, text []byte) (*grants, error) {
 	return p.grants, errors.Join(p.faults...)
 }
 
+// grantParser reads a token file line by line, and gathers all faults, so that an operator repairs a file in one go.
 type grantParser struct {
 	path   string
 	number int
@@ -186,6 +188,8 @@ func (p *grantParser) line(fields []string) {
 	}
 }
 
+// token reads a line about a token. What is wrong with it is never repeated in the error: it may be a token in plain
+// text.
 func (p *grantParser) token(text string, g grant) {
 	t := tokenGrant{grant: g}
 	hash, err := hex.DecodeString(text)
@@ -202,6 +206,8 @@ func (p *grantParser) token(text string, g grant) {
 	p.fault("%s; printf %%s \"$TOKEN\" | sha256sum makes a hash", wanted)
 }
 
+// grant reads scopes and topologies. Topologies bind writing only, so a line that names some and does not grant writing
+// is a mistake.
 func (p *grantParser) grant(scopes string, topologies []string) (g grant, ok bool) {
 	g = grant{topologies: topologies}
 	for _, scope := range strings.Split(scopes, ",") {

@@ -30,6 +30,10 @@ const (
 
 // Guard decides who may use a port. It looks at its files once a second. When they change, it decides again for open
 // streams. It is safe for concurrent use.
+//
+// Two things are read from files, each in its own watched value: identity, which says who may do what, and pair, the
+// port's own certificate. A broken identity closes the port after gracePeriod, because a revoked caller must not be let
+// in by an old list. A broken pair does not: new connections get the certificate before.
 type Guard struct {
 	o         Options
 	log       *slog.Logger
@@ -125,6 +129,7 @@ func (g *Guard) announce() {
 	g.changed = make(chan struct{})
 }
 
+// protocolsOf are what a port offers in the TLS handshake: gRPC needs HTTP/2.
 func protocolsOf(port string, http2 bool) []string {
 	switch {
 	case port == GRPC:
@@ -135,6 +140,7 @@ func protocolsOf(port string, http2 bool) []string {
 	return []string{"http/1.1"}
 }
 
+// figures exports whether the files are broken and whether the port is closed.
 func (g *Guard) figures(r prometheus.Registerer) {
 	if r == nil {
 		return
@@ -267,6 +273,7 @@ func (g *Guard) TLS() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return g.current() }}
 }
 
+// current is the TLS configuration of a handshake. It is made once for each change of the files.
 func (g *Guard) current() (*tls.Config, error) {
 	if _, refusal := g.present(g.o.Now()); refusal != nil {
 		return nil, refusal
@@ -334,11 +341,15 @@ func (g *Guard) Admit(p Peer, n Requirement) (Caller, error) {
 // Note counts and logs a refusal that was decided elsewhere.
 func (g *Guard) Note(reason Reason, peer, detail string) { g.refusals.note(reason, peer, detail) }
 
+// turnAway counts and logs a refusal, and returns it as the error for the caller.
 func (g *Guard) turnAway(r *Refusal, peer string) error {
 	g.refusals.note(r.Reason, peer, r.Detail)
 	return r
 }
 
+// judge decides by the files alone, and neither counts nor logs. A certificate and a token may both be shown: then the
+// caller may do what both allow. Where a port requires certificates and has no token file, every certificate of its
+// authority may read over HTTP.
 func (g *Guard) judge(i *identity, p Peer, n Requirement, now time.Time) (Caller, *Refusal) {
 	anybody := Caller{Name: "address " + quota.Address(p.Address)}
 	if i.open(n.Scope) {
@@ -412,6 +423,7 @@ func (g *Guard) shown(i *identity, p Peer, s Scope) (*grant, string, *Refusal) {
 	return nil, "", refuse(Unknown, "the authorization header is no bearer token")
 }
 
+// user checks a user's password. A user without a line in the token file may read.
 func (g *Guard) user(i *identity, encoded, address string, s Scope) (*grant, string, *Refusal) {
 	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
 	user, password, ok := strings.Cut(string(decoded), ":")

@@ -13,7 +13,7 @@ import (
 )
 
 // identity is who may do what, as the files say it: the token file, the web configuration file, and the clients'
-// authority. It does not change once it is made.
+// authority. It does not change once it is made, so that a decision that is under way sees one state of the files.
 type identity struct {
 	grants  *grants // nil: there is no token file
 	writers *grants // of the file that is asked of writers alone
@@ -62,6 +62,8 @@ func (o Options) faults() error {
 	return errors.Join(err, bad)
 }
 
+// readGrants reads a token file, if the setting names one. Faults go to keep, so that all files are read before the
+// caller ends with an error.
 func readGrants(files contents, setting, path string, keep func(error)) *grants {
 	if path == "" {
 		return nil
@@ -78,6 +80,7 @@ func readGrants(files contents, setting, path string, keep func(error)) *grants 
 	return found
 }
 
+// readWeb takes TLS, users, headers and the rate limit from the web configuration file.
 func (i *identity) readWeb(files contents, path string, keep func(error)) {
 	text, err := files.read(path)
 	if err != nil {
@@ -95,6 +98,7 @@ func (i *identity) readWeb(files contents, path string, keep func(error)) {
 	}
 }
 
+// readRoots reads the authority that clients' certificates are verified by.
 func (i *identity) readRoots(files contents, keep func(error)) {
 	i.rootPEM = i.tls.ClientCAsText
 	if i.tls.ClientCAs != "" {

@@ -82,6 +82,7 @@ func (o Options) check(i *identity) error {
 	return nil
 }
 
+// hint says which settings make the port ask who calls.
 func (o Options) hint() string {
 	if o.Port == GRPC {
 		return "set grpc.token_file"
@@ -89,6 +90,7 @@ func (o Options) hint() string {
 	return "set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"
 }
 
+// tlsHint says which settings encrypt the port.
 func (o Options) tlsHint() string {
 	if o.Port == GRPC {
 		return "set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file"

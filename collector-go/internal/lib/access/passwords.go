@@ -21,7 +21,9 @@ const (
 // nobodysHash is bcrypt's of a password that is nobody's: a user who does not exist takes as long as one who does.
 const nobodysHash = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 
-// passwords looks at passwords, one at a time.
+// passwords compares passwords with bcrypt hashes, one at a time, so that guesses cannot take more than one core.
+// Passwords that were right are remembered by a hash with a salt of this process, since each request of a client shows
+// its password again. Wrong ones are not.
 type passwords struct {
 	waiting *quota.Slots
 	one     sync.Mutex // a look
@@ -71,6 +73,7 @@ func (p *passwords) right(hash, password, address string) (right bool, busy erro
 	return true, nil
 }
 
+// key is a hash over the password and its bcrypt hash, so that a changed password is not remembered.
 func (p *passwords) key(hash, password string) [sha256.Size]byte {
 	h := sha256.New()
 	h.Write(p.salt[:])

@@ -18,7 +18,8 @@ const (
 	maxRemembered = 1024
 )
 
-// refusals counts and logs who was turned away.
+// refusals counts every caller that was turned away, and logs some of them: a flood of refused callers must neither
+// fill the log nor hide that it happens. It is safe for concurrent use.
 type refusals struct {
 	log   *slog.Logger
 	now   func() time.Time
@@ -58,6 +59,7 @@ func (r *refusals) note(reason Reason, peer, detail string) {
 	}
 }
 
+// maySay decides whether a refusal is logged, and returns how many were not logged since the last one that was.
 func (r *refusals) maySay(key string, now time.Time) (unsaid int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

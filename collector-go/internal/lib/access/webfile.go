@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// defaultWeb holds the defaults of a web configuration file.
+// defaultWeb holds the defaults of a web configuration file. TLS below 1.2 is never offered.
 func defaultWeb() web.Config {
 	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13},
 		HTTPConfig: web.HTTPConfig{HTTP2: true}}
@@ -65,6 +65,8 @@ func webFault(path string, err error) error {
 // webFields are the names that a web configuration file may have, those of users and headers apart.
 var webFields = fieldsOf(reflect.TypeFor[web.Config]())
 
+// fieldsOf gathers the names of a configuration's fields from exporter-toolkit's own types, so that a suggestion never
+// names one that it does not know.
 func fieldsOf(t reflect.Type) (names []string) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -76,6 +78,8 @@ func fieldsOf(t reflect.Type) (names []string) {
 	return names
 }
 
+// checkWebTLS refuses TLS settings that are incomplete, contradict each other, or ask for certificates without
+// verifying them.
 func checkWebTLS(c web.TLSConfig) error {
 	authority := c.ClientCAs != "" || c.ClientCAsText != ""
 	switch {
@@ -100,6 +104,8 @@ func checkWebTLS(c web.TLSConfig) error {
 // asks reports whether clients' certificates are looked at.
 func asks(c web.TLSConfig) bool { return c.ClientAuth == verifyIfShown || c.ClientAuth == verifyAlways }
 
+// checkUsers refuses passwords that are no bcrypt hashes, such as one in plain text. The error names the user and never
+// repeats the password.
 func checkUsers(c web.Config) (err error) {
 	for _, user := range slices.Sorted(maps.Keys(c.Users)) {
 		if _, wrong := bcrypt.Cost([]byte(c.Users[user])); wrong != nil {
@@ -117,6 +123,7 @@ var configurable = map[string][]string{
 	"X-XSS-Protection": nil, "Content-Security-Policy": nil,
 }
 
+// checkHeaders refuses headers that exporter-toolkit does not let a file set, and values without a meaning.
 func checkHeaders(headers map[string]string) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		values, known := configurable[name]

@@ -20,7 +20,7 @@ type Decoder struct {
 	strings []string
 }
 
-// NewDecoder checks the checksum and the magic, and returns the version; one above known is a format.ErrNewer.
+// NewDecoder checks the checksum and the magic, and returns the version; one above known is a disk.ErrNewer.
 func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, error) {
 	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
 		return nil, 0, fmt.Errorf("it does not begin with %q", magic)
@@ -37,7 +37,7 @@ func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, erro
 	return d, version, disk.CheckVersion(version, known)
 }
 
-// CheckVersion returns a format.ErrNewer where what begins with the magic is of a version above known. It looks at
+// CheckVersion returns a disk.ErrNewer where what begins with the magic is of a version above known. It looks at
 // nothing else.
 func CheckVersion(data []byte, magic string, known uint64) error {
 	rest, found := bytes.CutPrefix(data, []byte(magic))

@@ -5,6 +5,7 @@ import "strings"
 // size of a kind, where a panel does not say.
 var size = map[Kind]position{Lines: {W: 12, H: 8}, Number: {W: 4, H: 8}, Heatmap: {W: 12, H: 9}, Table: {W: 24, H: 8}}
 
+// model is a panel as Grafana has it, without its place, which layOut gives.
 func (p Panel) model() panelModel {
 	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, GridPos: size[p.Kind],
 		Datasource: prometheus}
@@ -23,6 +24,7 @@ func (p Panel) model() panelModel {
 	return m
 }
 
+// target is one query. Heatmaps and tables need other formats, and tables ask at the end of the time range only.
 func (p Panel) target(refID string, q Query) target {
 	t := target{RefID: refID, Datasource: prometheus, Expr: q.Expr, LegendFormat: q.Legend, Interval: "$reporting",
 		Format: "time_series", Range: true, EditorMode: "code"}
@@ -35,7 +37,8 @@ func (p Panel) target(refID string, q Query) target {
 	return t
 }
 
-// A timeseries has no line over a gap: spanNulls is false.
+// fields say how values are written and drawn. A timeseries has no line over a gap (spanNulls is false): a gap is
+// missing data and must be seen. Its axis begins at zero unless the values may be below.
 func (p Panel) fields() *fieldConfig {
 	zero := 0.0
 	f := &fieldConfig{Overrides: []any{}, Defaults: fieldDefaults{Unit: p.Unit, Thresholds: p.thresholds()}}
@@ -95,6 +98,8 @@ func (p Panel) thresholds() map[string]any {
 	return map[string]any{"mode": "absolute", "steps": steps}
 }
 
+// options are what Grafana draws a kind of panel by. They are the same for all panels of a kind, so that dashboards
+// look alike.
 func (p Panel) options() map[string]any {
 	switch p.Kind {
 	case Lines:
@@ -125,6 +130,7 @@ func (p Panel) options() map[string]any {
 	return map[string]any{"cellHeight": "sm", "frameIndex": 0, "showHeader": true}
 }
 
+// transformations multiply, join and rename what queries return, in Grafana: the store keeps base units.
 func (p Panel) transformations() (all []transformation) {
 	if p.Times != 0 {
 		all = append(all,

@@ -25,6 +25,7 @@ func (b Board) JSON() []byte {
 	return out.Bytes()
 }
 
+// document is the whole dashboard, with the variables, links and annotations that all boards have.
 func (b Board) document() document {
 	d := document{
 		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
@@ -66,12 +67,14 @@ func (b Board) layOut() (all []panelModel) {
 	return all
 }
 
+// datasourceVariable lets one dashboard show the collector or a Prometheus that it writes to.
 func datasourceVariable() variableModel {
 	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus",
 		Options: []option{}, Refresh: 1,
 		Description: "The collector itself, or a Prometheus that it writes to."}
 }
 
+// model is a variable as Grafana has it: a query for its values, or a list of them.
 func (v Variable) model() variableModel {
 	m := variableModel{Name: v.Name, Label: v.Label, Description: v.Description, Multi: v.Many, IncludeAll: v.Many,
 		Options: []option{}}
@@ -109,6 +112,8 @@ const alertsExpr = `ALERTS{topology="$topology",alertstate="firing"}`
 // annotationStep is how exactly a region's ends are drawn.
 const annotationStep = "10s"
 
+// allAnnotations are drawn in every board over all panels: experiment steps, changes, restarts of workers, and alerts
+// that fire.
 func allAnnotations() []annotation {
 	steps := annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
@@ -125,6 +130,7 @@ func allAnnotations() []annotation {
 	}
 }
 
+// annotationOf is an annotation from a PromQL query. Grafana 12 reads Target, and older versions Expr and Step.
 func annotationOf(name, color, expr, title, text, tags string) annotation {
 	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color,
 		Target: &annotationTarget{"Anno", expr, annotationStep}, Expr: expr, Step: annotationStep,

@@ -34,7 +34,7 @@ func (c cursor) encode() []byte {
 	return fmt.Appendf([]byte(text), "crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli))
 }
 
-// decodeCursor accepts exactly what encode writes; a newer version is a format.ErrNewer.
+// decodeCursor accepts exactly what encode writes; a newer version is a disk.ErrNewer.
 func decodeCursor(data []byte) (cursor, error) {
 	var c cursor
 	var version uint64
