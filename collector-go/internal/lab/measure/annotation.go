@@ -19,7 +19,7 @@ type Annotation struct {
 	Origin      string // who made it, as the collector reports
 }
 
-// KilledTag is the tag by which a collector knows that a topology was killed on purpose (docs/topologies.md).
+// KilledTag is the tag by which a collector knows that a topology was killed on purpose (docs/annotations.md).
 const KilledTag = "killed"
 
 // Killed is the annotation of a topology that is killed at a time since its measurement is over.

@@ -68,7 +68,7 @@ type Traffic struct {
 	MessagesPerSecond tuning.Figure `json:"messages_per_second"`
 }
 
-// Annotation is one of the collector's on the topology's time axis (docs/topologies.md).
+// Annotation is one of the collector's on the topology's time axis (docs/annotations.md).
 type Annotation struct {
 	ID      string `json:"id"`
 	StartMs int64  `json:"start_ms"`
