@@ -67,7 +67,7 @@ type HTTP struct {
 	ExternalURL   string
 }
 
-// Disk is what happens on one that is short of room.
+// Disk is what happens on one that is short of space.
 type Disk struct {
 	MakeRoomAfter time.Duration
 }

@@ -100,7 +100,7 @@ func TestAllFaultsAreNamedAtOnce(t *testing.T) {
 	assert.ErrorContains(t, err, "f.yaml:2:")
 }
 
-// What only the whole shows is named with file and line too, where the file has the key that it is about.
+// What only the settings together show is named with file and line too, where the file has the key that it is about.
 func TestFaultsOfTheWholeAreLocated(t *testing.T) {
 	c := Default()
 	lines, err := load("f.yaml", []byte("slice:\n  width: 1500ms\ngrpc:\n  listen: 0.0.0.0:4320\nrules.interval: 1h\n"),

@@ -31,7 +31,7 @@ type Memory struct {
 // with messages. given reports whether a key was set, by a flag or in the file. It returns a warning for each value
 // that was set and does not fit; such a value stays.
 func (c *Config) FitMemory(heap int64, given func(key string) bool) (warnings []string) {
-	room := max(0, heap-baseHeap)
+	available := max(0, heap-baseHeap)
 	lower := func(key string, value *int, fits int) {
 		switch {
 		case *value <= fits:
@@ -42,20 +42,20 @@ func (c *Config) FitMemory(heap int64, given func(key string) bool) (warnings []
 			*value = fits
 		}
 	}
-	c.Memory.Series = max(leastSeries, int(room/2/c.heapOfSeries()))
+	c.Memory.Series = max(leastSeries, int(available/2/c.heapOfSeries()))
 	lower("limits.series_per_topology", &c.Limits.SeriesPerTopology, c.Memory.Series)
 	if c.Limits.SeriesPerTopology > c.Memory.Series {
-		c.Memory.Series = 2 * c.Limits.SeriesPerTopology // some of the room is kept for other topologies
+		c.Memory.Series = 2 * c.Limits.SeriesPerTopology // some of it is kept for other topologies
 	}
-	c.Memory.QueueBytes = max(leastQueue, room/16)
-	c.Memory.HeadBytes = max(leastHead, int(room/8))
+	c.Memory.QueueBytes = max(leastQueue, available/16)
+	c.Memory.HeadBytes = max(leastHead, int(available/8))
 
-	samples := max(leastSamples, int(room/8/openSampleHeap))
+	samples := max(leastSamples, int(available/8/openSampleHeap))
 	lower("limits.open_samples", &c.Limits.OpenSamples, samples)
 	lower("limits.open_samples_per_topology", &c.Limits.OpenSamplesPerTopology, max(leastSamples, samples/2))
-	lower("limits.batch_bytes", &c.Limits.BatchBytes, max(leastBatch, int(room/512)))
-	lower("limits.streams", &c.Limits.Streams, max(leastStreams, int(room/2)/c.Limits.BatchBytes))
-	lower("query.max_samples", &c.Query.MaxSamples, max(leastSamples, int(room/8/queryHeap)))
+	lower("limits.batch_bytes", &c.Limits.BatchBytes, max(leastBatch, int(available/512)))
+	lower("limits.streams", &c.Limits.Streams, max(leastStreams, int(available/2)/c.Limits.BatchBytes))
+	lower("query.max_samples", &c.Query.MaxSamples, max(leastSamples, int(available/8/queryHeap)))
 	return warnings
 }
 

@@ -81,11 +81,11 @@ func Settings(c *Config) []Setting {
 			size(&c.Embedded.RetentionBytes)},
 	}, c.storeSettings(), []Setting{
 		{"query.timeout", "longest time of one query", duration(&c.Query.Timeout)},
-		{"query.max_samples", "most samples that one query may hold in memory", whole(&c.Query.MaxSamples)},
-		{"query.max_concurrent", "most queries at a time", whole(&c.Query.MaxConcurrent)},
-		{"query.max_length", "longest text of a query, bytes", whole(&c.Query.MaxLength)},
+		{"query.max_samples", "most samples that one query may hold in memory", integer(&c.Query.MaxSamples)},
+		{"query.max_concurrent", "most queries at a time", integer(&c.Query.MaxConcurrent)},
+		{"query.max_length", "longest text of a query, bytes", integer(&c.Query.MaxLength)},
 		{"query.max_depth", "how deep a query's brackets and operators may lie in each other, at most 10000",
-			whole(&c.Query.MaxDepth)},
+			integer(&c.Query.MaxDepth)},
 		{"query.max_series", "most series that one query may find", count(&c.Query.MaxSeries)},
 		{"query.max_read_samples", "most samples that one query may read, whether or not they are in memory at once",
 			count(&c.Query.MaxReadSamples)},
@@ -113,18 +113,18 @@ func Settings(c *Config) []Setting {
 			duration(&c.Nimbus.Interval)},
 		{"runs.dir", "directory that holds the runs of bullet-metrics tune run and demo, each in its own, whose verdicts and reports the page shows",
 			path(&c.Runs.Dir)},
-		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
+		{"limits.series_per_topology", "most series of one topology", integer(&c.Limits.SeriesPerTopology)},
 		{"limits.samples_per_second_per_topology",
 			"most samples a second of one topology, over a minute; what is beyond waits at its sender; 0 for no bound",
-			whole(&c.Limits.SamplesPerSecondPerTopology)},
+			integer(&c.Limits.SamplesPerSecondPerTopology)},
 		{"limits.open_samples",
 			"most samples of slices that are not closed yet, over all topologies, for each store; 12 to 32 bytes each",
-			whole(&c.Limits.OpenSamples)},
+			integer(&c.Limits.OpenSamples)},
 		{"limits.open_samples_per_topology",
 			"most samples of one topology's slices that are not closed yet, for each store",
-			whole(&c.Limits.OpenSamplesPerTopology)},
-		{"limits.streams", "most senders at a time", whole(&c.Limits.Streams)},
-		{"limits.batch_bytes", "largest batch taken, bytes", whole(&c.Limits.BatchBytes)},
+			integer(&c.Limits.OpenSamplesPerTopology)},
+		{"limits.streams", "most senders at a time", integer(&c.Limits.Streams)},
+		{"limits.batch_bytes", "largest batch taken, bytes", integer(&c.Limits.BatchBytes)},
 		{"pprof", "address of Go's profiles (/debug/pprof/), HOST:PORT on this machine; off where not set",
 			text(&c.Pprof)},
 		{"log.level", "least level logged: debug, info, warn, error",
@@ -232,14 +232,14 @@ func yesNo(p *bool) pflag.Value {
 		func() string { return strconv.FormatBool(*p) }}
 }
 
-func whole(p *int) pflag.Value {
+func integer(p *int) pflag.Value {
 	return value{"int", func(s string) error { return parse(p, s, "a whole number", strconv.Atoi) },
 		func() string { return strconv.Itoa(*p) }}
 }
 
 func count(p *int64) pflag.Value {
-	whole := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
-	return value{"int", func(s string) error { return parse(p, s, "a whole number", whole) },
+	read := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+	return value{"int", func(s string) error { return parse(p, s, "a whole number", read) },
 		func() string { return strconv.FormatInt(*p, 10) }}
 }
 

@@ -58,7 +58,7 @@ func (c *Config) storeSettings() (all []Setting) {
 			return duration(&s.Timeout)
 		})
 		add("max_slices", "most slices in a request; 2000 where not set", func(s *Store) pflag.Value {
-			return whole(&s.MaxSlices)
+			return integer(&s.MaxSlices)
 		})
 		add("max_bytes", "most bytes in a request, before compression; 4MiB where not set", func(s *Store) pflag.Value {
 			return size(&s.MaxBytes)

@@ -310,19 +310,19 @@ func TestTopologiesOfOthers(t *testing.T) {
 	assert.Equal(t, 2, b.Workers)
 	assert.Equal(t, registry.Condition{State: registry.Silent, Since: timeText(ago(30)), By: "engine"}, silent.Condition)
 
-	whole, found, err := r.Topology(t.Context(), "b", "")
+	complete, found, err := r.Topology(t.Context(), "b", "")
 	require.NoError(t, err)
 	require.True(t, found)
-	assert.Equal(t, []string{"b-2-1700000001", "b-1-1700000000"}, []string{whole.Runs[0].ID, whole.Runs[1].ID})
-	require.Len(t, whole.Workers, 2)
-	first, second := whole.Workers[0], whole.Workers[1]
+	assert.Equal(t, []string{"b-2-1700000001", "b-1-1700000000"}, []string{complete.Runs[0].ID, complete.Runs[1].ID})
+	require.Len(t, complete.Workers, 2)
+	first, second := complete.Workers[0], complete.Workers[1]
 	assert.Equal(t, []any{"h1:6700", "h1", uint32(6700), uint64(11), 2},
 		[]any{first.Worker, first.Host, first.Port, first.Pid, first.Tasks})
 	assert.Equal(t, []registry.ComponentTasks{{Component: "FilterBolt", Tasks: []int32{3, 4}}}, first.Components)
 	assert.Equal(t, timeText(ago(55)), second.FirstSeen)
-	assert.Equal(t, 3, whole.Tasks)
-	assert.Equal(t, 2, whole.Summary.Components)
-	assert.Len(t, whole.Hosts, 2)
+	assert.Equal(t, 3, complete.Tasks)
+	assert.Equal(t, 2, complete.Summary.Components)
+	assert.Len(t, complete.Hosts, 2)
 	_, found, err = r.Topology(t.Context(), "b", "b-9-1")
 	require.NoError(t, err)
 	assert.False(t, found)

@@ -15,7 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
-// Engine evaluates PromQL at a moment. It returns the series of a vector or of a range.
+// Engine evaluates PromQL at a moment. It returns the series of a vector or of a range. Many goroutines call it at
+// once; an error means that nothing is known, never that there are no series.
 type Engine interface {
 	Evaluate(ctx context.Context, expression string, at time.Time) ([]Line, error)
 }
@@ -46,14 +47,15 @@ func New(own *registry.Registry, engine Engine, now func() time.Time) *Reader {
 }
 
 const (
-	// patience is how long an answer waits for the engine before it does without.
-	patience = 5 * time.Second
+	// engineTimeout is how long an answer waits for the engine. After that it is given without the engine's part.
+	engineTimeout = 5 * time.Second
 	// furthest is as far back as annotations are looked for: as long as a registry keeps them.
 	furthest = 90 * 24 * time.Hour
 )
 
+// ask evaluates an expression within engineTimeout. Its error says what an answer lacks.
 func (r *Reader) ask(ctx context.Context, expression string, at time.Time) ([]Line, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	found, err := r.engine.Evaluate(ctx, expression, at)
 	if err != nil {

@@ -36,7 +36,7 @@ type listed struct {
 	err   error
 }
 
-// topology is one of the engine's.
+// topology is a topology as the engine knows it. Several submissions under one name are one topology with several runs.
 type topology struct {
 	registry.Summary
 	lastMs int64
@@ -67,7 +67,7 @@ func (r *Reader) Topologies(ctx context.Context) ([]registry.Summary, error) {
 	return own, err
 }
 
-// left reports whether a topology of ours is another collector's by now.
+// left reports whether a topology that reported here reports to another collector now.
 func left(own registry.Summary, there topology) bool {
 	heard, err := time.Parse(time.RFC3339Nano, own.LastSeen)
 	return err == nil && !own.Alive && there.lastMs > heard.Add(silence).UnixMilli()
@@ -87,7 +87,7 @@ func (r *Reader) Topology(ctx context.Context, name, id string) (registry.Topolo
 	if !also || id != "" && id != there.ID {
 		return own, found, err
 	}
-	all, err := r.whole(ctx, there)
+	all, err := r.complete(ctx, there)
 	return all, true, err
 }
 
@@ -106,6 +106,7 @@ func (r *Reader) list(ctx context.Context) (map[string]topology, error) {
 	return r.listed.known, r.listed.err
 }
 
+// read asks for all topologies of the engine with three queries, whatever their number.
 func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, error) {
 	var answers [3][]Line
 	for i, expression := range []string{fmt.Sprintf(newest, describes), fmt.Sprintf(first, describes), workers} {
@@ -149,6 +150,8 @@ func (l Line) lastMs() int64 {
 	return 0
 }
 
+// topologyOf reads one run of a topology from the series that describes it. Whether it runs is judged by the age of its
+// newest slice: only the other collector knows why a topology is silent.
 func topologyOf(l Line, firstMs, nowMs int64) topology {
 	lastMs := l.lastMs()
 	firstMs = min(cmp.Or(firstMs, lastMs), lastMs)
@@ -169,8 +172,10 @@ func topologyOf(l Line, firstMs, nowMs int64) topology {
 
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// whole asks for what the engine has of one topology: its workers, and which tasks run in them.
-func (r *Reader) whole(ctx context.Context, t topology) (registry.Topology, error) {
+// complete asks for everything that the engine knows of one topology: its workers, and which tasks run in them.
+// Settings, resources and producers are known to the other collector only. On an error the part that was read is
+// returned with it.
+func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, error) {
 	all := registry.Topology{Summary: t.Summary, Components: []registry.Component{}, Workers: []registry.Worker{},
 		Resources: registry.Resources{Rows: []registry.ResourceRow{}}, Unplaced: []registry.ComponentTasks{},
 		Producers: []registry.Producer{}, Settings: map[string]string{}, Runs: t.runs}
@@ -221,6 +226,7 @@ func (r *Reader) whole(ctx context.Context, t topology) (registry.Topology, erro
 	return all, nil
 }
 
+// workerOf reads a worker of the engine. Times are those of its samples, since nobody here heard it.
 func workerOf(l Line, tasks map[string][]int32, firstMs, nowMs int64) registry.Worker {
 	lastMs := l.lastMs()
 	w := registry.Worker{Worker: l.Labels["worker"], Host: l.Labels["host"],

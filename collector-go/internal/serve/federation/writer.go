@@ -163,6 +163,8 @@ func (w *Writer) columns(changed []registry.Annotation) *slice.Columns {
 	return c
 }
 
+// add appends one sample. Its time is moved into the range that a receiver accepts; the value still says the exact
+// moment.
 func (w *Writer) add(c *slice.Columns, refs map[string]slice.Ref, series labels.Labels, ms, nowMs int64) {
 	key := series.String()
 	ref, known := refs[key]
@@ -197,6 +199,7 @@ func (w *Writer) has(a *registry.Annotation, nowMs int64) bool {
 	return true
 }
 
+// labelsOf are the labels of an annotation's series, without those that would be empty.
 func labelsOf(name string, a *registry.Annotation) labels.Labels {
 	of := identityOf(a)
 	return labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, name, "topology", of.topology, "kind", of.kind,

@@ -57,7 +57,7 @@ public class LatencyHook extends BaseTaskHook {
                 probe = measures;
             }
         } catch (Throwable wrong) {
-            giveUp(wrong);
+            abandon(wrong);
         }
     }
 
@@ -85,7 +85,7 @@ public class LatencyHook extends BaseTaskHook {
                 probe.executed(info.tuple);
             }
         } catch (Throwable wrong) {
-            giveUp(wrong);
+            abandon(wrong);
         }
     }
 
@@ -96,7 +96,7 @@ public class LatencyHook extends BaseTaskHook {
             try {
                 to.emitted(info.stream, info.values);
             } catch (Throwable wrong) {
-                giveUp(wrong);
+                abandon(wrong);
             }
         }
     }
@@ -109,7 +109,7 @@ public class LatencyHook extends BaseTaskHook {
         try {
             return probe == null ? null : probe.pack();
         } catch (Throwable wrong) {
-            giveUp(wrong);
+            abandon(wrong);
             return null;
         }
     }
@@ -119,7 +119,7 @@ public class LatencyHook extends BaseTaskHook {
         try {
             return times == null ? null : times.totals();
         } catch (Throwable wrong) {
-            giveUp(wrong);
+            abandon(wrong);
             return null;
         }
     }
@@ -134,12 +134,12 @@ public class LatencyHook extends BaseTaskHook {
             }
             return counts;
         } catch (Throwable wrong) {
-            giveUp(wrong);
+            abandon(wrong);
             return null;
         }
     }
 
-    private void giveUp(Throwable why) {
+    private void abandon(Throwable why) {
         times = null;
         probe = null;
         failed = true;

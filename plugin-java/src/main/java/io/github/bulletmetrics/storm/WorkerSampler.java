@@ -20,7 +20,7 @@ public class WorkerSampler implements IMetric {
         try {
             sampler = Sampler.start();
         } catch (Throwable noSampling) {
-            giveUp(noSampling);
+            abandon(noSampling);
         }
     }
 
@@ -30,12 +30,12 @@ public class WorkerSampler implements IMetric {
         try {
             return sampler == null ? null : sampler.take();
         } catch (Throwable noSampling) {
-            giveUp(noSampling);
+            abandon(noSampling);
             return null;
         }
     }
 
-    private void giveUp(Throwable why) {
+    private void abandon(Throwable why) {
         sampler = null;
         try {
             Logger log = LoggerFactory.getLogger(WorkerSampler.class);

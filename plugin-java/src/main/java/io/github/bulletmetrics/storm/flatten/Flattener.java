@@ -175,18 +175,18 @@ public final class Flattener {
     }
 
     private void numbers(int part, int from, int to) {
-        int room = queue.room(to - from);
-        if (room < to - from) {
-            refused(to - from - room, timeMs, timeMs);
+        int capacity = queue.free(to - from);
+        if (capacity < to - from) {
+            refused(to - from - capacity, timeMs, timeMs);
         }
-        if (room == 0) {
+        if (capacity == 0) {
             return;
         }
         Layout layout = source.layouts.of(part, tick, from, to, table);
         block.begin(layout, timeMs, 0, 1);
         int at = from;
         for (int column = 0; column < layout.columns(); column++) {
-            if (at < from + room && tick.series(at) == layout.series(column)) {
+            if (at < from + capacity && tick.series(at) == layout.series(column)) {
                 block.add(tick.value(at++));
             } else {
                 block.skip();
@@ -288,7 +288,7 @@ public final class Flattener {
             return;
         }
         long sampleMs = pack.timeMs(sample);
-        if (queue.room(layout.columns()) < layout.columns()) {
+        if (queue.free(layout.columns()) < layout.columns()) {
             refused(layout.columns(), sampleMs, sampleMs);
             return;
         }
@@ -320,7 +320,7 @@ public final class Flattener {
     private int samples(SamplerSeries series, SamplePack pack, int first) {
         int columns = series.layout.columns();
         int most = Math.min(pack.samples() - first, Math.max(1, Block.MAX_CELLS / columns));
-        int rows = risingSamples(pack, first, Math.max(1, queue.room(most * columns) / columns));
+        int rows = risingSamples(pack, first, Math.max(1, queue.free(most * columns) / columns));
         block.begin(series.layout, pack.timeMs(first), rows == 1 ? 0 : Sampler.INTERVAL_MS, rows);
         for (int row = 1; row < rows; row++) {
             int offset = (int) offsetMs(pack, first, row);

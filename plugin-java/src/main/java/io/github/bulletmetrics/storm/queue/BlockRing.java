@@ -10,7 +10,7 @@ final class BlockRing {
     private static final int HAS_PRESENCE = 1 << 31;
     private static final int ROWS = HAS_OFFSETS - 1;
     /** Rows with the flags, and the step. */
-    private static final int HEAD_WORDS = 2;
+    private static final int HEADER_WORDS = 2;
 
     // One slot more than blocks: behind the newest block stands where the next one begins, so that every block's end is
     // known.
@@ -73,7 +73,7 @@ final class BlockRing {
         if (block.rows == 1 && !block.hasOffsets && block.isComplete()) {
             return 0;
         }
-        return HEAD_WORDS + (block.hasOffsets ? block.rows : 0) + (block.isComplete() ? 0
+        return HEADER_WORDS + (block.hasOffsets ? block.rows : 0) + (block.isComplete() ? 0
                 : Block.presenceWords(block.cells()));
     }
 
@@ -142,9 +142,10 @@ final class BlockRing {
         int head = head(block);
         int last = (head & ROWS) - 1;
         if (last <= 0) {
-            return firstMs(block) + (hasOffsets(head) ? word(block, HEAD_WORDS) : 0);
+            return firstMs(block) + (hasOffsets(head) ? word(block, HEADER_WORDS) : 0);
         }
-        return firstMs(block) + (long) last * word(block, 1) + (hasOffsets(head) ? word(block, HEAD_WORDS + last) : 0);
+        return firstMs(block) + (long) last * word(block, 1)
+                + (hasOffsets(head) ? word(block, HEADER_WORDS + last) : 0);
     }
 
     /** Reads all of a block but its values. */
@@ -152,7 +153,7 @@ final class BlockRing {
         int head = head(block);
         int rows = Math.max(1, head & ROWS);
         into.begin(layout(block), firstMs(block), head == 0 ? 0 : word(block, 1), rows);
-        int at = HEAD_WORDS;
+        int at = HEADER_WORDS;
         for (int row = 0; hasOffsets(head) && row < rows; row++) {
             into.offset(row, word(block, at++));
         }

@@ -31,7 +31,7 @@ final class Distributions {
     }
 
     /** Whether there is room for one. */
-    boolean hasRoom(byte[] encoded) {
+    boolean hasCapacity(byte[] encoded) {
         return next - released < slots.length && bytesOffered + bytes(encoded) - bytesReleased <= maxBytes;
     }
 

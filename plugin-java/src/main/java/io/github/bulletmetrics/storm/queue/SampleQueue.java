@@ -13,7 +13,7 @@ package io.github.bulletmetrics.storm.queue;
  * <p>A distribution is a block of one sample; its encoded form has room of its own,
  * {@link #DISTRIBUTION_BYTES_PER_SAMPLE} for each sample of the queue's capacity at most.
  *
- * <p>One thread offers ({@link #room}, {@link #offer}, {@link #publish}), one other takes (the rest); neither
+ * <p>One thread offers ({@link #free}, {@link #offer}, {@link #publish}), one other takes (the rest); neither
  * waits for the other.
  */
 public final class SampleQueue {
@@ -75,8 +75,8 @@ public final class SampleQueue {
         return values.length;
     }
 
-    /** How many of so many samples there is room for. */
-    public int room(int wanted) {
+    /** How many of the wanted samples fit into the queue now. */
+    public int free(int wanted) {
         if (next - lastReleased > values.length - wanted) {
             lastReleased = released;
         }
@@ -90,7 +90,7 @@ public final class SampleQueue {
      * @return false when there is no room; nothing is then taken.
      */
     public boolean offer(Block block) {
-        if (room(block.samples) < block.samples || !blocks.offer(block)) {
+        if (free(block.samples) < block.samples || !blocks.offer(block)) {
             return false;
         }
         int slot = slot(next);
@@ -110,7 +110,7 @@ public final class SampleQueue {
      */
     public boolean offer(Layout of, long timeMs, byte[] encoded) {
         long at = distributions.next();
-        if (room(1) < 1 || !distributions.hasRoom(encoded) || !blocks.offer(of, timeMs)) {
+        if (free(1) < 1 || !distributions.hasCapacity(encoded) || !blocks.offer(of, timeMs)) {
             return false;
         }
         distributions.offer(encoded);

@@ -26,9 +26,9 @@ import org.slf4j.LoggerFactory;
  * a stream was not understood, one batch at a time is sent until what was under way is through, so that the batch at
  * fault is known; when that is refused again it is abandoned.
  *
- * <p>A collector that gives states is handed the one that is {@link Carried}, where it wants it, before any batch. Away
- * from the first address, a second stream looks from time to time whether the collector there opens; then the sender
- * moves to it.
+ * <p>A collector that transfers states receives the {@link TransferState} before any batch, if it asks for it. While
+ * the sender is away from its first address, a second stream tries from time to time to open there; then the sender
+ * moves back.
  */
 final class Exporter {
     private static final Logger LOG = LoggerFactory.getLogger(Exporter.class);
@@ -37,7 +37,7 @@ final class Exporter {
     private static final long STATE_ALONE_MS = 2_000;
 
     private final Outbox outbox;
-    private final Carried carried = new Carried();
+    private final TransferState transferState = new TransferState();
     private final Transport transport;
     private final Route route;
     private final Open open;
@@ -151,7 +151,7 @@ final class Exporter {
     /** Nothing was sent on the current stream yet. */
     private void beginOn() {
         outbox.beginStream();
-        carried.beginStream();
+        transferState.beginStream();
     }
 
     private void hear(long now) {
@@ -192,7 +192,7 @@ final class Exporter {
         boolean fresh = route.opened(current.place, current.generation, answer.getGivesStates(),
                 answer.getWantsState(), now);
         if (!fresh && answer.getGivesStates() && !answer.getWantsState()
-                && answer.getTakenSequence() < carried.sequence()) {
+                && answer.getTakenSequence() < transferState.sequence()) {
             // It has less than went into the state, and would go on without: it takes that under a new generation.
             route.spend();
             abandonStreams("it lacks what is in the state");
@@ -200,9 +200,9 @@ final class Exporter {
         }
         outbox.opened(answer.getTakesBlocks(), answer.getGivesStates(), fresh ? 0 : answer.getTakenSequence());
         if (answer.getWantsState()) {
-            current.handOver(carried, outbox.epoch());
+            current.sendState(transferState, outbox.epoch());
             // Where something is not understood the state goes alone first, so that it is known whether it is at fault.
-            current.aloneMs = isProbing() && !carried.isEmpty() ? STATE_ALONE_MS : 0;
+            current.aloneMs = isProbing() && !transferState.isEmpty() ? STATE_ALONE_MS : 0;
         }
     }
 
@@ -240,17 +240,17 @@ final class Exporter {
         if (!outbox.epoch().equals(part.getEpoch())) {
             return null;
         }
-        String wrong = carried.add(part);
+        String wrong = transferState.add(part);
         if (wrong != null || !part.getLast()) {
             return wrong;
         }
         long upTo = part.getSequence();
-        if (carried.isNews(upTo) && outbox.wasSent(upTo)) {
+        if (transferState.isNews(upTo) && outbox.wasSent(upTo)) {
             taken(upTo, now);
             outbox.letGoUpTo(upTo);
-            carried.keep();
+            transferState.keep();
         } else {
-            carried.beginStream();
+            transferState.beginStream();
         }
         return null;
     }
@@ -391,7 +391,7 @@ final class Exporter {
             return;
         }
         if (first > 0 && first == suspect && isProbing()) {
-            outbox.giveUpFirst(DropReason.DROP_REASON_INTERNAL);
+            outbox.abandonFirst(DropReason.DROP_REASON_INTERNAL);
         }
         suspect = first;
         probeUpTo = Math.max(probeUpTo, outbox.lastUnderWay());
@@ -399,7 +399,7 @@ final class Exporter {
 
     private void suspectState() {
         if (stateSuspected) {
-            carried.clear();
+            transferState.clear();
             LOG.warn("bullet-metrics: What a collector handed over of this topology is not understood by the next, twice, and is abandoned: counters begin again there.");
         }
         stateSuspected = !stateSuspected;
@@ -424,7 +424,7 @@ final class Exporter {
         }
         if (through && !(current != null && current.finishing) || now >= closeByMs) {
             abandonStreams("closed");
-            outbox.giveUpAll(DropReason.DROP_REASON_CLOSED);
+            outbox.abandonAll(DropReason.DROP_REASON_CLOSED);
             done = true;
         }
     }

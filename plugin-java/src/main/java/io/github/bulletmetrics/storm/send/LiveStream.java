@@ -48,7 +48,7 @@ final class LiveStream {
     long aloneMs;
 
     /** What is still to be sent of the state that is handed over. */
-    private Deque<State> toHandOver = new ArrayDeque<>();
+    private Deque<State> stateToSend = new ArrayDeque<>();
     /** Answers that the collector may still give, and from when each second brings one more. */
     private long answersLeft = MAX_UNASKED_ANSWERS;
     private long answersCountedMs;
@@ -106,19 +106,19 @@ final class LiveStream {
     }
 
     /** What is to be sent before any batch. */
-    void handOver(Carried carried, ByteString epoch) {
-        toHandOver = carried.toSend(epoch);
-        broughtState = !carried.isEmpty();
+    void sendState(TransferState transferState, ByteString epoch) {
+        stateToSend = transferState.toSend(epoch);
+        broughtState = !transferState.isEmpty();
     }
 
     /** Whether there is some of the state to send yet. */
     boolean isHandingOver() {
-        return !toHandOver.isEmpty();
+        return !stateToSend.isEmpty();
     }
 
     /** Sends the next part of the state. */
     void sendState() {
-        stream.send(toHandOver.remove());
+        stream.send(stateToSend.remove());
         answersLeft++;
     }
 

@@ -265,11 +265,11 @@ final class Outbox {
         arrivals.note(queue.published(), nowMs);
         long expired = arrivals.arrivedBy(nowMs - options.keepMs);
         while (!held.isEmpty() && isExpired(held.get(0), expired, nowMs)) {
-            giveUp(0, DropReason.DROP_REASON_EXPIRED);
+            abandon(0, DropReason.DROP_REASON_EXPIRED);
         }
         while (taken > 0 && queue.isNearlyFull()) {
             // New samples have nobody but this queue; those that are taken have the collector's journal.
-            giveUp(0, DropReason.DROP_REASON_QUEUE_FULL);
+            abandon(0, DropReason.DROP_REASON_QUEUE_FULL);
         }
         if (held.isEmpty() && expired > cutTo) {
             countLost(losses, DropReason.DROP_REASON_EXPIRED, cutTo, expired);
@@ -283,11 +283,11 @@ final class Outbox {
     }
 
     /** Gives the oldest batch up that is not taken. */
-    void giveUpFirst(DropReason reason) {
-        giveUp(taken, reason);
+    void abandonFirst(DropReason reason) {
+        abandon(taken, reason);
     }
 
-    private void giveUp(int index, DropReason reason) {
+    private void abandon(int index, DropReason reason) {
         HeldBatch batch = held.remove(index);
         boolean inJournal = index < taken;
         if (inJournal) {
@@ -322,7 +322,7 @@ final class Outbox {
     }
 
     /** Abandons everything, at the end. What is taken is the collector's. */
-    void giveUpAll(DropReason reason) {
+    void abandonAll(DropReason reason) {
         long from = taken < held.size() ? held.get(taken).from : cutTo;
         held.clear();
         taken = 0;

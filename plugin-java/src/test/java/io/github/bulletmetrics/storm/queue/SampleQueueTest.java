@@ -62,10 +62,10 @@ class SampleQueueTest {
     @Test
     void aFullQueueRefusesUntilSomethingIsReleased() {
         fill(4);
-        assertThat(queue.room(9)).isZero();
+        assertThat(queue.free(9)).isZero();
         assertThat(offer(5, 5)).isFalse();
         queue.release(1);
-        assertThat(queue.room(9)).isEqualTo(1);
+        assertThat(queue.free(9)).isEqualTo(1);
         assertThat(offer(5, 5)).isTrue();
         assertThat(offer(6, 6)).isFalse();
         queue.publish();

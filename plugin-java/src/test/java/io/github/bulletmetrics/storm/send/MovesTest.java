@@ -218,7 +218,7 @@ class MovesTest {
 
     @Test
     void aStateThatBreaksTheRulesEndsTheStreamAndTheBatchesStay() {
-        ByteString part = ByteString.copyFrom(new byte[Carried.MAX_PART_BYTES]);
+        ByteString part = ByteString.copyFrom(new byte[TransferState.MAX_PART_BYTES]);
         FakeStream stream = begun(2);
         for (int parts = 0; parts < 64; parts++) {
             stream.sayPart(2, part, false);
@@ -304,7 +304,7 @@ class MovesTest {
     void partsThatWaitToBeTakenWaitAtTheCollector() {
         FakeStream stream = begun(1);
         assertThat(stream.credit).isEqualTo(Transport.Stream.ANSWERS_AHEAD);
-        ByteString part = ByteString.copyFrom(new byte[Carried.MAX_PART_BYTES]);
+        ByteString part = ByteString.copyFrom(new byte[TransferState.MAX_PART_BYTES]);
         while (stream.credit > 0) {
             stream.sayPart(1, part, false);
         }

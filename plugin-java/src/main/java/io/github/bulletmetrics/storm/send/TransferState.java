@@ -14,7 +14,7 @@ import java.util.List;
  *
  * <p>The parts are kept as they came: only collectors read the content of a state. Used by the sender's thread only.
  */
-final class Carried {
+final class TransferState {
     /** A part at most, as service.proto has it. */
     static final int MAX_PART_BYTES = 256 << 10;
     /** A state at most: 20 bytes a series, so 800,000 of them. */
@@ -56,24 +56,24 @@ final class Carried {
         return null;
     }
 
-    /** The batches up to here are in the state that is carried. */
+    /** The batches up to this sequence are in the state. */
     long sequence() {
         return sequence;
     }
 
-    /** Whether a state up to a sequence takes the place of the one that is carried: it is no older. */
+    /** Whether a state up to a sequence replaces the one that is held: it is no older. */
     boolean isNews(long upTo) {
         return upTo >= sequence;
     }
 
-    /** The state that came is whole and takes the place of the one before; without bytes there is none any more. */
+    /** The state that arrived is complete and replaces the one before. One without bytes means that there is none. */
     void keep() {
         sequence = comingBytes == 0 ? 0 : comingSequence;
         parts = comingBytes == 0 ? Collections.emptyList() : new ArrayList<>(coming);
         beginStream();
     }
 
-    /** None is carried any more. */
+    /** Forgets the state. */
     void clear() {
         parts = Collections.emptyList();
         sequence = 0;
