@@ -81,7 +81,8 @@ func (c *Collector) annotations(ctx context.Context, chosen string) (found []Ann
 // annotateWithin is how long an annotation is tried: a collector that was just started again may refuse a moment.
 const annotateWithin = 30 * time.Second
 
-// annotate sets an annotation beside the run, which never waits for it.
+// annotate sets an annotation beside the run, which never waits for it. It is tried until it succeeds or annotateWithin
+// has passed; a failure is only reported. Close waits for those that are under way.
 func (s *Session) annotate(ctx context.Context, m Annotation) {
 	if s.ports.Annotations == nil {
 		return

@@ -17,7 +17,7 @@ const collectionSkew = "bullet_metrics_collection_skew_seconds"
 const mostHosts = 256
 
 // addClocks adds to a timeline what is known of the clocks that stamped it: how many stand under each name, and those
-// of the hosts.
+// of the hosts. A failure to ask is a note, since a timeline is worth having without it.
 func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
 	roles := s.roleClocks()
 	t.Notes = append(t.Notes, roles.Flag(t.Skews)...)
@@ -49,7 +49,7 @@ func (s *Session) roleClocks() tuning.Clocks {
 		joinClock: t.hostsOf("JoinBolt")}
 }
 
-// hostsOf is how many hosts hold tasks of a component.
+// hostsOf is how many hosts hold tasks of a component. Workers that have ended are not counted.
 func (t Topology) hostsOf(component string) int {
 	hosts := map[string]bool{}
 	for _, w := range t.Workers {
@@ -69,7 +69,8 @@ func hostOf(worker string) string {
 	return worker
 }
 
-// hostClocks are the collector's readings of its workers' clocks in (from, to], a row a host.
+// hostClocks are the collector's readings of its workers' clocks in (from, to], a row a host. Rows are sorted by host
+// and bounded by mostHosts.
 func (s *Session) hostClocks(from, to time.Time) (all []tuning.HostClock, err error) {
 	series, err := s.ports.Slices.Slices(s.ctx, s.selector(collectionSkew), from, to)
 	if err != nil {

@@ -42,7 +42,8 @@ func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) 
 	return &Collector{asked}, nil
 }
 
-// Slices reads the stored slices of the series that a selector names, with ends in (from, to].
+// Slices reads the stored slices of the series that a selector names, with ends in (from, to]. A selector that matches
+// nothing gives no series and no error.
 func (c *Collector) Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
 	matrix, err := c.client.Slices(ctx, selector, from, to)
 	if err != nil {
@@ -85,6 +86,7 @@ func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) (
 	return newest, nil
 }
 
+// labelsOf copies a series' labels, the metric's name included.
 func labelsOf(metric model.Metric) map[string]string {
 	labels := make(map[string]string, len(metric))
 	for name, value := range metric {
@@ -93,6 +95,7 @@ func labelsOf(metric model.Metric) map[string]string {
 	return labels
 }
 
+// slicesOf are stored samples as slices; a sample's time is the end of its slice.
 func slicesOf(pairs []model.SamplePair) (s runstore.Slices) {
 	for _, pair := range pairs {
 		s.TimesMs = append(s.TimesMs, int64(pair.Timestamp))

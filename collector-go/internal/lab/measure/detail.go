@@ -10,7 +10,7 @@ import (
 )
 
 // detail adds to a step what its goals need not: the hook's percentiles of the filter latency, and who shared what.
-// What could not be read is noted.
+// What could not be read is noted and does not fail the step, since the verdict does not rest on it.
 func (s *Session) detail(step *runstore.Step) {
 	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil &&
 		s.ctx.Err() == nil {
@@ -18,6 +18,7 @@ func (s *Session) detail(step *runstore.Step) {
 	}
 }
 
+// addDetail asks the collector alone and needs no session.
 func addDetail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *runstore.Step,
 ) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)

@@ -13,7 +13,7 @@ const leastMeasured = 3
 
 // untilCertain waits for a step's end. Where the plan wants no more than a verdict it returns at the end of the slice
 // in which it was certain that the mean filter latency misses its goal, whatever the rest of the measured time brings.
-// It returns when the step ended.
+// It returns when the step ended. It looks again after each slice that is in, and never before leastMeasured of them.
 func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, status func() string) (time.Time, error) {
 	if limit := s.latencyLimit(); s.o.Plan.EndEarly && limit.Known() {
 		for slice := measured.Add(leastMeasured * s.width); slice.Before(end); slice = slice.Add(s.width) {

@@ -28,6 +28,7 @@ const (
 	CollectorProcess = "collector"
 )
 
+// addTo adds the facts to evidence; what is not known stays unknown.
 func (a Environment) addTo(e *tuning.Evidence) {
 	e.Queries.Endpoint, e.Host.OfRun = a.Endpoint, a.HostOfRun
 	if a.EndpointCapacity > 0 {
@@ -38,7 +39,8 @@ func (a Environment) addTo(e *tuning.Evidence) {
 	}
 }
 
-// addStep adds what the run itself saw of the step.
+// addStep adds what the run itself saw of the step. The shares of the load client and of the collector are evidence of
+// their own as well.
 func addStep(e *tuning.Evidence, step runstore.Step, minIdle float64) {
 	e.Queries.Submitted = tuning.Figure(step.Queries)
 	for i := range e.Queries.BySlice {

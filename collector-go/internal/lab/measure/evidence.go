@@ -83,6 +83,7 @@ type evidence struct {
 	started  map[string]int64         // each worker's newest start, ms
 }
 
+// note adds a sentence about what could not be read, for the reader of the verdict.
 func (g *evidence) note(format string, args ...any) {
 	g.Notes = append(g.Notes, fmt.Sprintf(format, args...))
 }
@@ -150,7 +151,8 @@ func (g *evidence) restarts() {
 	}
 }
 
-// queries reads how many queries were active.
+// queries reads how many queries were active. The most is that of Bullet's own maximum where that is larger than any
+// slice's value.
 func (g *evidence) queries() {
 	total := sum(g.read(queriesMetric, joinBolt))
 	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
@@ -166,7 +168,8 @@ func (g *evidence) queries() {
 	g.Queries.Created = g.Increase(sum(g.read(createdMetric, joinBolt)))
 }
 
-// spouts reads what held the spouts of records back, and what the settings say about that.
+// spouts reads what held the spouts of records back, and what the settings say about that. Storm's skipped time is over
+// all executors, hence the division by their number.
 func (g *evidence) spouts() {
 	g.Spout.Component, g.Spout.Executors = g.topology.recordSpout()
 	g.Spout.MaxPending = number(g.topology.Settings["topology.max.spout.pending"])
@@ -188,7 +191,7 @@ func (g *evidence) spouts() {
 		g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
 }
 
-// source reads whether records are taken as fast as they come.
+// source reads whether records are taken as fast as they come. A source that reports bytes is taken for Kafka's.
 func (g *evidence) source() {
 	records, estimated := g.records()
 	bytes := g.read(bytesMetric)

@@ -5,7 +5,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// bolts reads how busy each bolt's executors were.
+// bolts reads how busy each bolt's executors were. Storm's own components, whose names begin with two underscores, are
+// left out. A busy share that the workers' CPU contradicts is not believed.
 func (g *evidence) bolts() {
 	busy := g.busyByComponent()
 	queues := byLabel(g.read(queueFullMetric, ownComponents), "component")
@@ -32,6 +33,7 @@ func (r *reader) executeTimes(of string) map[[4]string]runstore.Slices {
 	return times
 }
 
+// streamOf identifies the stream into a task that a series is of. Storm counts executions for each of them.
 func streamOf(labels map[string]string) [4]string {
 	return [4]string{labels["component"], labels["task"], labels["source"], labels["stream"]}
 }

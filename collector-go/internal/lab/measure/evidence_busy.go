@@ -27,6 +27,7 @@ const (
 // taskOn is a task where it ran.
 type taskOn struct{ component, task, worker string }
 
+// placeOf reads where a series' task ran from its labels.
 func placeOf(labels map[string]string) taskOn {
 	return taskOn{labels["component"], labels["task"], labels["worker"]}
 }
@@ -40,6 +41,7 @@ type execution struct {
 }
 
 // taskExecutions are those of all tasks that executed tuples in the span, as far back as Storm's window must be undone.
+// Storm's own execute times are read only if no capacity is reported.
 func (g *evidence) taskExecutions() map[taskOn]*execution {
 	oldest := g.To
 	for _, start := range g.started {
@@ -84,6 +86,8 @@ type busyTasks struct {
 	workers map[string]bool
 }
 
+// busyByComponent estimates how long each task executed. A task that moved within the step is one task, with the times
+// of both workers added.
 func (g *evidence) busyByComponent() map[string]busyTasks {
 	by := map[string]busyTasks{}
 	for at, x := range g.taskExecutions() {

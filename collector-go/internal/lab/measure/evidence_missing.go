@@ -40,7 +40,8 @@ func (g *evidence) miss(totals []runstore.Slices) {
 		tuning.Figure(max(0, expected-found))
 }
 
-// distance is how far apart a worker's slices usually are, ms: the median, and no less than a slice is wide.
+// distance is how far apart a worker's slices usually are, ms: the median, and no less than a slice is wide. A median
+// is not moved by a few slices that are missing.
 func (g *evidence) distance(s runstore.Slices) int64 {
 	var all []int64
 	for i := 1; i < len(s.TimesMs); i++ {

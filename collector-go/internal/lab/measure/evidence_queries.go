@@ -27,7 +27,8 @@ func livedIn(o load.Outcome, over runstore.Span) int64 {
 }
 
 // inFlight fills in what the load client saw of the queries in each of a step's slices: how many were under way, the
-// mean over the slice, and how many returned in it. All of the step's queries must have ended.
+// mean over the slice, and how many returned in it. All of the step's queries must have ended. A query counts for the
+// part of a slice in which it was under way.
 func (s *Session) inFlight(all []tuning.QuerySlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

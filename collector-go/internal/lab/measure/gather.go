@@ -37,7 +37,9 @@ func selector(topology, metric string, more ...string) string {
 // joinBolt narrows bullet_active_queries to where a query is counted once.
 const joinBolt = `component="JoinBolt"`
 
-// gather reads what the collector stored in (from, to] into the run, in place of what was gathered before.
+// gather reads what the collector stored in (from, to] into the run, in place of what was gathered before. Health and
+// annotations are optional, because older collectors lack them; series are not. It may be called again, since it
+// replaces everything.
 func gather(ctx context.Context, collector Slices, topology string, from, to time.Time, run *runstore.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, runstore.Slices{}
 	gatherHealth(ctx, collector, topology, from, to, run)
@@ -69,6 +71,7 @@ func gather(ctx context.Context, collector Slices, topology string, from, to tim
 	return read.err
 }
 
+// workerNamed finds a worker or adds it. Metrics arrive in any order, so each of them may be the first of a worker.
 func workerNamed(workers map[string]*runstore.Worker, name string) *runstore.Worker {
 	if workers[name] == nil {
 		workers[name] = &runstore.Worker{Name: name}
@@ -91,7 +94,7 @@ func gatherCollectors(read *reader, workers map[string]*runstore.Worker) {
 	}
 }
 
-// gatherStarts notes when each worker's processes were started.
+// gatherStarts notes when each worker's processes were started. A worker that was restarted in place has several.
 func gatherStarts(read *reader, workers map[string]*runstore.Worker) {
 	for _, s := range read.read(startMetric) {
 		worker := workers[s.Labels["worker"]]
@@ -123,6 +126,7 @@ func gatherPids(read *reader, workers map[string]*runstore.Worker) error {
 	return nil
 }
 
+// first is the end of a series' first slice, 0 of an empty one.
 func first(s Series) int64 {
 	if len(s.Slices.TimesMs) == 0 {
 		return 0
@@ -130,11 +134,13 @@ func first(s Series) int64 {
 	return s.Slices.TimesMs[0]
 }
 
+// gatherTopology reads the running queries and the filter latency.
 func gatherTopology(read *reader, run *runstore.Figures) {
 	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)),
 		slicesIn(read.read(latencyMetric))
 }
 
+// byLabel groups series by a label. Series without the label are in the group "".
 func byLabel(series []Series, label string) map[string][]Series {
 	groups := map[string][]Series{}
 	for _, s := range series {
@@ -143,7 +149,8 @@ func byLabel(series []Series, label string) map[string][]Series {
 	return groups
 }
 
-// sum adds series up where all of them have a slice; where one is missing the sum is a gap.
+// sum adds series up where all of them have a slice; where one is missing the sum is a gap. A partial sum would look
+// like a drop of the total.
 func sum(series []Series) (out runstore.Slices) {
 	totals, counts := map[int64]tuning.Figure{}, map[int64]int{}
 	for _, s := range series {

@@ -56,7 +56,8 @@ func (r *reader) records() (series []Series, estimated bool) {
 }
 
 // recordsRead is how many records a second the topology took in (from, to], unknown where nobody reports it, and
-// whether that is an estimate from a sample.
+// whether that is an estimate from a sample. The totals are read from before the step on, since their rise in it is
+// what counts.
 func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (rate tuning.Figure, estimated bool,
 	err error) {
 	read := s.reader(ctx, from.Add(-evidenceLookback), to)
@@ -83,7 +84,7 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 }
 
 // takeIn puts what the collector states that the topology took into a step, in the place of what the record maker
-// states.
+// states. The rate of the record maker stays only for a generator that the collector knows nothing of.
 func (s *Session) takeIn(step *runstore.Step, m tuning.StepMeasures) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	lag := tuning.Figure(step.RecordsLag)

@@ -19,6 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
+// kernel is the release of the running kernel; "" where it cannot be read.
 func (p *Proc) kernel() string {
 	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -27,6 +28,7 @@ func (p *Proc) kernel() string {
 	return "Linux " + strings.TrimSpace(string(text))
 }
 
+// entry is a setting as a manifest shows it: secrets are masked.
 func entry(key, value string) runstore.Entry {
 	return runstore.Entry{Key: key, Value: runstore.Shown(key, value)}
 }

@@ -15,11 +15,12 @@ type reader struct {
 	err      error
 }
 
+// read reads the series of a metric over the reader's whole time.
 func (r *reader) read(metric string, more ...string) []Series {
 	return r.since(r.from, metric, more...)
 }
 
-// since is read from another time on.
+// since is read from another time on. Counters need a value from before a step to show what they rose by in it.
 func (r *reader) since(from time.Time, metric string, more ...string) (series []Series) {
 	if r.err == nil {
 		series, r.err = r.stored.Slices(r.ctx, selector(r.topology, metric, more...), from, r.to)

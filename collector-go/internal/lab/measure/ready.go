@@ -50,7 +50,8 @@ func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 	}
 }
 
-// awaitSource waits until the topology's source emits records.
+// awaitSource waits until the topology's source emits records. Records that were emitted are the proof: a source may
+// report before it emits any.
 func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
 	if s.ports.Source == nil {
 		return nil // nobody reports it but the collector
@@ -77,7 +78,8 @@ func (s *Session) setRate(ctx context.Context, rate float64) error {
 	})
 }
 
-// calibrate finds the record rate. It takes one reading at least, and begins none that would end after FirstStepBy.
+// calibrate finds the record rate. It takes one reading at least, and begins none that would end after FirstStepBy. If
+// no reading was close enough, it sets the closest rate and says that the result answers nothing about the target.
 func (s *Session) calibrate(ctx context.Context) (runstore.Calibration, error) {
 	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
 	rate, done := c.next()
@@ -105,6 +107,7 @@ func (s *Session) canAfford() bool {
 	return until.IsZero() || time.Now().Add(settleTime+readingTime).Before(until)
 }
 
+// calibrationReport keeps all readings, so that a report can show how the rate was found.
 func calibrationReport(c calibration, rate float64) runstore.Calibration {
 	out := runstore.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
 	for _, reading := range c.readings {
@@ -114,6 +117,8 @@ func calibrationReport(c calibration, rate float64) runstore.Calibration {
 	return out
 }
 
+// readIdle sets a rate, lets the topology settle, and then watches the host for readingTime. It returns the idle ratio
+// of that time alone.
 func (s *Session) readIdle(ctx context.Context, rate float64) (float64, error) {
 	if err := s.setRate(ctx, rate); err != nil {
 		return 0, err
@@ -133,7 +138,8 @@ func (s *Session) readIdle(ctx context.Context, rate float64) (float64, error) {
 	return after.idleSince(before), err
 }
 
-// watchWorkers ends the run early when the workers do not report: a run without their figures is worth nothing.
+// watchWorkers ends the run early when the workers do not report: a run without their figures is worth nothing. It
+// shows no progress, since it runs beside the steps, which show theirs.
 func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail context.CancelCauseFunc) {
 	watcher := &Session{o: s.o, ports: s.ports}
 	watcher.ports.Progress = quiet{s.ports.Progress}

@@ -153,7 +153,8 @@ func (s *Session) cause(err error) error {
 }
 
 // Calibrate finds the record rate that leaves the planned ratio of the host idle while no queries run. It warms the
-// workers up first, since a JVM that still compiles uses more CPU and the rate found would be too low.
+// workers up first: while they still compile, the same records take less and less CPU, so the rate would be found for a
+// state that does not last (decision 14).
 func (s *Session) Calibrate() (runstore.Calibration, error) {
 	err := s.setRate(s.ctx, firstRate)
 	if err == nil {

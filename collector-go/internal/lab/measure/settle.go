@@ -8,7 +8,8 @@ import (
 )
 
 // awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of
-// further selectors that have any.
+// further selectors that have any. The error names the series that lag, since one worker may have died while the others
+// report.
 func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
 	var lagging []string
 	err := s.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {
@@ -22,7 +23,8 @@ func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time
 	return err
 }
 
-// lagging names the series whose newest slice ends before end.
+// lagging names the series whose newest slice ends before end. A series that the report needs and that does not exist
+// at all lags too. One of the further selectors may be missing for good.
 func (s *Session) lagging(ctx context.Context, end time.Time, further []string) ([]string, error) {
 	var lagging []string
 	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt),

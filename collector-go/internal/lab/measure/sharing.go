@@ -44,7 +44,8 @@ func GatherSharing(ctx context.Context, collector Slices, topology string, from,
 	return &g.Sharing, nil
 }
 
-// sharing is a report's on its way.
+// sharing is a report's on its way. The reader's time begins before the span, because the rise of a counter needs a
+// value from before it.
 type sharing struct {
 	runstore.Sharing
 	runstore.Span
@@ -52,6 +53,7 @@ type sharing struct {
 	flows map[string]*runstore.ComponentFlow
 }
 
+// flow finds a component or adds it with all figures unknown.
 func (g *sharing) flow(component string) *runstore.ComponentFlow {
 	if g.flows[component] == nil {
 		u := tuning.Unknown
@@ -78,6 +80,7 @@ const (
 	tooFewSlices = "fewer than 3 slices"
 )
 
+// because notes why a figure of a component is not known. A component may lack several.
 func (g *sharing) because(component, note string) {
 	f := g.flow(component)
 	if f.Note != "" {
@@ -87,6 +90,8 @@ func (g *sharing) because(component, note string) {
 }
 
 // executions reads how many tuples the components executed and how long one took, as far as Storm's figures show it.
+// The plugin's latency hook is preferred, because it times every tuple. Without it a figure is given only where Storm's
+// sample is large enough; else the component's note says why not.
 func (g *sharing) executions() {
 	executed := g.read(executedMetric, notOfSystem)
 	capacities := g.read(capacityMetric, notOfSystem) // that of 2.3 on
@@ -168,6 +173,7 @@ type componentWait struct {
 	slices           int           // of the task that has the most
 }
 
+// componentWait weights each task by the tuples that came to it. A task to which none came is left out.
 func (g *sharing) componentWait(series []Series, came map[[2]string]runstore.Slices) componentWait {
 	w := componentWait{most: tuning.Unknown}
 	for _, s := range series {
@@ -186,6 +192,7 @@ func (g *sharing) componentWait(series []Series, came map[[2]string]runstore.Sli
 	return w
 }
 
+// taskOf identifies the task that a series is of.
 func taskOf(s Series) [2]string { return [2]string{s.Labels["component"], s.Labels["task"]} }
 
 // waited is how many tuples a second came to a queue, added up over the span's slices, and that times how long one
@@ -243,6 +250,8 @@ func (t Topology) Placement() *runstore.Placement {
 	return p
 }
 
+// placed counts tasks by component, without Storm's own bolt in each worker. A component that the collector could not
+// name is listed as not reported.
 func placed(all []ComponentTasks) (out []runstore.PlacedTasks) {
 	for _, c := range all {
 		if c.Component != "__system" {

@@ -38,6 +38,8 @@ func (s *Session) Step(order StepOrder) (runstore.Step, error) {
 	return step, nil
 }
 
+// run goes through the phases of a step. It returns an error as soon as a phase could not be completed; a resumed run
+// then measures the step again as a whole.
 func (s *Session) run(order StepOrder) (runstore.Step, error) {
 	plan := s.o.Plan
 	step := runstore.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt,
@@ -109,7 +111,8 @@ func (s *Session) prepare(step *runstore.Step) error {
 	return s.setAxis(step)
 }
 
-// setAxis sets the record rate of the source, and stores in the step which load of queries it applies.
+// setAxis sets the record rate of the source, and stores in the step which load of queries it applies. The quantity on
+// the axis replaces its counterpart in the plan's load. A rate that is set already is not set again.
 func (s *Session) setAxis(step *runstore.Step) error {
 	rate := s.rate
 	step.Queries = s.o.Plan.Load.Queries
@@ -136,6 +139,8 @@ func (s *Session) setAxis(step *runstore.Step) error {
 	return s.SetRate(rate)
 }
 
+// annotationOf sets the step's annotation at its start. The same id is used at its end, which replaces it by one with
+// an end and a verdict.
 func (s *Session) annotationOf(step runstore.Step, start time.Time) Annotation {
 	title := fmt.Sprintf("%s, step %d: %s %s", s.o.Trial, step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit())
 	if step.Attempt > 1 {
@@ -150,11 +155,15 @@ func (s *Session) annotationOf(step runstore.Step, start time.Time) Annotation {
 // maxTagBytes is the collector's bound of an annotation's tag.
 const maxTagBytes = 64
 
+// clipTag shortens a tag, because the collector refuses longer ones.
 func clipTag(tag string) string { return tag[:min(len(tag), maxTagBytes)] }
 
+// shortNumber is a load as titles have it.
 func shortNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
-// hold puts the step's load on the topology until its end.
+// hold puts the step's load on the topology until its end. Queries start one after the other over the warm-up, or over
+// the life of a query if that is shorter. With load clients on other hosts the load starts no earlier than they can be
+// reached.
 func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) error {
 	from := start
 	if soonest := time.Now().Add(s.asker.Lead()); soonest.After(from) {
@@ -284,7 +293,9 @@ func (s *Session) judge(step *runstore.Step) error {
 	return context.Cause(s.ctx)
 }
 
-// evidence is what is known of what limited the step; that the collector could not be asked leaves it unknown.
+// evidence is what is known of what limited the step; that the collector could not be asked leaves it unknown. What the
+// run saw itself is added after the collector's figures. The number of workers only grows: one that was seen once is
+// missed when it is silent.
 func (s *Session) evidence(step runstore.Step, from, to time.Time) tuning.Evidence {
 	e := tuning.NoEvidence()
 	if s.ports.Facts != nil {
@@ -344,7 +355,8 @@ func (s *Session) evidenceOfOffer(plain runstore.Step) tuning.Evidence {
 	return e
 }
 
-// measures are the step's figures in all statistics that goals may ask for.
+// measures are the step's figures in all statistics that goals may ask for. Figures that nobody measured are Unknown
+// or not set, and a goal for one is then inconclusive.
 func (s *Session) measures(step *runstore.Step, figures *runstore.Figures) (tuning.StepMeasures, error) {
 	m := tuning.StepMeasures{}
 	from, to := step.MeasuredFromMs, step.EndMs
@@ -370,7 +382,8 @@ func (s *Session) measures(step *runstore.Step, figures *runstore.Figures) (tuni
 	return m, s.filterPercentiles(m, from, to)
 }
 
-// filterPercentiles asks the collector for those percentiles of the filter latency that a goal names.
+// filterPercentiles asks the collector for those percentiles of the filter latency that a goal names. They need the
+// hook's histogram; without a calculator or a goal nothing is asked.
 func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) error {
 	quantiles := map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99}
 	for _, g := range s.o.Plan.Goals {
@@ -393,6 +406,7 @@ func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) e
 const latencyHistogram = "bullet_filter_latency_seconds"
 
 // filterLatency is Bullet's mean over filter tasks and slices with ends in (from, to], and the largest of these, ms.
+// Each task counts the same, however many tuples it had.
 func filterLatency(tasks []runstore.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
 	within, most := runstore.Span{From: fromMs, To: toMs}, tuning.Unknown
 	var means []tuning.Figure
@@ -405,7 +419,8 @@ func filterLatency(tasks []runstore.Slices, fromMs, toMs int64) (mean, most tuni
 	return runstore.Average(means), most
 }
 
-// cores is the CPU of all workers over (from, to], and how many reported it.
+// cores is the CPU of all workers over (from, to], and how many reported it. A worker that reported nothing in the span
+// is not counted; without any the total is unknown and not 0.
 func cores(workers []runstore.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
 	within := runstore.Span{From: fromMs, To: toMs}
 	for _, w := range workers {

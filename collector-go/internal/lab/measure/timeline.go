@@ -10,7 +10,8 @@ import (
 )
 
 // timeline runs the probe of a timeline step: in its warm-up queries that are not counted, then those that are. It ends
-// with the last query, which may be after the step's end. What went wrong is noted in the step.
+// with the last query, which may be after the step's end. What went wrong is noted in the step. It may run beside the
+// load of the step and writes only fields that nobody else writes meanwhile.
 func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == runstore.GeneratedRecords
@@ -49,6 +50,7 @@ const (
 	joinClock   = "the join bolt's worker"
 )
 
+// local reports whether everything runs on this machine, by one clock.
 func (s *Session) local() bool { return s.o.Plan.Launch == "local" }
 
 // clocks are those of the stages. A local launch makes its records on this host.

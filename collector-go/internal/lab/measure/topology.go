@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Topology is what a collector knows of a topology, as far as runs need it (docs/topologies.md).
+// Topology is what a collector knows of a topology, as far as runs need it (docs/topologies.md). It is the JSON of the
+// collector's answer; a field that an older collector lacks is empty.
 type Topology struct {
 	Name, ID string
 	Alive    bool
@@ -65,6 +66,7 @@ func (c *Collector) Topology(ctx context.Context, name string) (t Topology, err 
 	return t, c.client.Call(ctx, http.MethodGet, "/api/v1/topologies/"+url.PathEscape(name), nil, &t)
 }
 
+// parameters are pairs of names and values as part of a URL's query, each with a leading &.
 func parameters(pairs ...string) string {
 	var text strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
@@ -73,7 +75,8 @@ func parameters(pairs ...string) string {
 	return text.String()
 }
 
-// parallelism lists Bullet's own components with their executors.
+// parallelism lists Bullet's own components with their executors. Storm's own components begin with two underscores and
+// are left out.
 func (t Topology) parallelism() string {
 	var parts []string
 	for _, c := range t.Components {
@@ -124,7 +127,7 @@ func (t Topology) recordSpout() (string, tuning.Figure) {
 const defaultPoll = 500
 
 // recordsPerTuple is how many records one tuple of the record spout may hold: with bullet-dsl's bolt a read's messages
-// are one.
+// are one. Max spout pending counts tuples, so records under way are pending times this.
 func (t Topology) recordsPerTuple() tuning.Figure {
 	if name, _ := t.recordSpout(); name != "DataSpout" {
 		return 1

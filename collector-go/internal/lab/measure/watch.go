@@ -21,12 +21,15 @@ type look struct {
 	clients   []load.Usage // on other hosts
 }
 
+// usage is the CPU time of a process since its start. The pid shows whether it is the same process as in an earlier
+// look.
 type usage struct {
 	pid int
 	cpu time.Duration
 }
 
-// watch waits a step out, and reports what machine and source did in its measured time.
+// watchStep waits until a step has ended, and reports what machine and source did in its measured time. It looks twice,
+// at the beginning and at the end of that time, and everything is the difference of the two.
 func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (
 	runstore.Step, error) {
 	if err := s.until(ctx, measured, status); err != nil {
@@ -72,6 +75,8 @@ func hostsOf(before, after look) (all []runstore.ClientHost) {
 // everythingElse is what the processes that are known by name did not use.
 const everythingElse = runstore.EverythingElse
 
+// shares are each process' part of the host's processors between two looks. What no known process used is reported as
+// everything else.
 func shares(before, after look) []runstore.Share {
 	total := float64(after.host.Total - before.host.Total)
 	rest := float64(after.host.Total-before.host.Total) - float64(after.host.Idle-before.host.Idle)
@@ -88,6 +93,8 @@ func shares(before, after look) []runstore.Share {
 	return append(out, runstore.Share{Process: everythingElse, Ratio: figure(max(0, rest) / total)})
 }
 
+// look reads the host, the known processes and the source. A process that has ended is left out; a source that does not
+// answer is an error.
 func (s *Session) look(ctx context.Context) (look, error) {
 	// before the clock and the host: to find the workers may take seconds the first time
 	processes := s.ports.Processes()
@@ -110,7 +117,8 @@ func (s *Session) look(ctx context.Context) (look, error) {
 // showInterval is how often the terminal shows what holds.
 const showInterval = time.Second
 
-// until waits for a moment and shows meanwhile how it stands.
+// until waits for a moment and shows meanwhile how it stands. It returns nil at the moment, or the cause of the
+// context's end.
 func (s *Session) until(ctx context.Context, moment time.Time, status func() string) error {
 	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()

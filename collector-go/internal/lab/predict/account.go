@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Document is the predictions as people read them.
+// Document is the predictions as people read them. Each question is a section of its own. Figures are rounded here; the
+// JSON has all their digits.
 func (a *Answers) Document() *document.Document {
 	d := &document.Document{Title: "What a configuration would do that was never run"}
 	within := tuning.ConfidencePercent(a.Confidence)
@@ -58,7 +59,8 @@ func (p *Prediction) title() string {
 	return text
 }
 
-// beyond is how far the question reaches, in lines.
+// beyond is how far the question reaches, in lines. What was never measured is listed apart, because no figure follows
+// it.
 func (p *Prediction) beyond() (lines []string) {
 	var never []string
 	for _, r := range p.Beyond {
@@ -81,7 +83,8 @@ func (p *Prediction) beyond() (lines []string) {
 	return lines
 }
 
-// table is the figures, the capacities and the machines.
+// table is the figures, the capacities and the machines. What the scheduler is asked for is exact and stands beside the
+// predictions with a note.
 func (p *Prediction) table(within string) document.Table {
 	all := slices.Concat(p.Figures, p.Capacity)
 	if r := p.Request; r != nil {
@@ -97,6 +100,7 @@ func (p *Prediction) table(within string) document.Table {
 	return forecasts(all, within)
 }
 
+// forecasts are a table of figures with their intervals. The last column has the note of a figure that is not known.
 func forecasts(all []Forecast, within string) document.Table {
 	return document.TableOf(all,
 		document.Text("Figure", func(f Forecast) string { return f.Name }),
@@ -117,6 +121,8 @@ func roughly(v tuning.Figure) string {
 	return tuning.Digits(v)
 }
 
+// span is an interval as people read it. An upper end that no figure bounds is written as such, because a number of
+// fifteen digits would look measured.
 func span(e tuning.Estimate) string {
 	if e.Low == e.High || !e.Value.Known() {
 		return document.Unknown
@@ -128,6 +134,8 @@ func span(e tuning.Estimate) string {
 	return roughly(e.Low) + " to " + high
 }
 
+// busyTable shows how busy the executors of each component would be. It names a component that would hold the topology
+// up: certain where even the lower end is full, possible where the upper end is.
 func busyTable(all []Busy) document.Table {
 	return document.TableOf(all,
 		document.Text("Component", func(b Busy) string { return b.Component }),
@@ -242,6 +250,7 @@ func (c *Check) Document() *document.Document {
 	return d
 }
 
+// measured is the bracket in which the capacity was found.
 func (h HeldCapacity) measured() string {
 	if h.FirstFail.Known() {
 		return fmt.Sprintf("[%s, %s)", tuning.Digits(tuning.Figure(h.LastOK)), tuning.Digits(h.FirstFail))
@@ -249,6 +258,7 @@ func (h HeldCapacity) measured() string {
 	return "at least " + tuning.Digits(tuning.Figure(h.LastOK))
 }
 
+// yes is a truth as tables have it.
 func yes(inside bool) string {
 	if inside {
 		return "yes"
@@ -270,6 +280,7 @@ func (c *Check) Missed() (all []string) {
 	return all
 }
 
+// verdict is the check's head line, by the same goals as Missed.
 func (c *Check) verdict() string {
 	if len(c.Missed()) > 0 {
 		return "goals missed"

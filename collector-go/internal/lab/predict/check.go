@@ -21,7 +21,7 @@ const (
 
 // Check is the result of validating the model on measured steps. Each step is predicted from the other steps and then
 // compared with its measurement. Coverage, error and width are judged together, because arbitrarily wide intervals
-// would cover every measurement and say nothing.
+// would cover every measurement and say nothing. It is also the JSON of tune predict --check.
 type Check struct {
 	Steps      []HeldStep     `json:"steps"`
 	Capacities []HeldCapacity `json:"capacities"`
@@ -36,7 +36,8 @@ type Check struct {
 	Notes   []string       `json:"notes"`
 }
 
-// HeldStep is a figure of a step, predicted from all steps but it and its repeats.
+// HeldStep is a figure of a step, predicted from all steps but it and its repeats. Beyond says how far the step lies
+// outside of those that it was predicted from.
 type HeldStep struct {
 	Step      string          `json:"step"`
 	Figure    Figure          `json:"figure"`
@@ -57,7 +58,8 @@ type HeldCapacity struct {
 	Inside        bool            `json:"inside"`
 }
 
-// Summary is how often the truth was inside, and how far off.
+// Summary is how often the truth was inside, and how far off. The width over the error shows whether intervals are
+// wider than the errors need.
 type Summary struct {
 	Name string `json:"name"`
 	Held int    `json:"held_out"`
@@ -98,6 +100,8 @@ func Validate(sources []*Source, confidence float64) (*Check, error) {
 	return c, nil
 }
 
+// world leaves out each step of a world together with its repeats. With few steps each fit begins from the prior; with
+// many it begins with the chains of the fit of all, which takes a third of the rounds.
 func (c *Check) world(all []Observation, limitMs float64) error {
 	full, err := Fit(all, c.Confidence)
 	if err != nil {
@@ -134,6 +138,7 @@ func (c *Check) world(all []Observation, limitMs float64) error {
 	return nil
 }
 
+// step compares every figure of a step with what a model predicts that was fitted without it.
 func (c *Check) step(m *Model, o Observation) {
 	beyond := reach(m.observed, o.Load, o.Setup)
 	for _, figure := range figures([]Observation{o}) {
@@ -145,7 +150,8 @@ func (c *Check) step(m *Model, o Observation) {
 	}
 }
 
-// capacities leaves out one configuration after the other.
+// capacities leaves out one configuration after the other. A predicted interval counts as right if it overlaps the
+// bracket, because the true capacity is only known to lie in there.
 func (c *Check) capacities(all []Observation, limitMs float64) {
 	var names []string
 	for _, o := range all {
@@ -195,6 +201,8 @@ type loadAxis struct {
 	along func(Load, float64) Load
 }
 
+// axisOf finds what the loads of a configuration ascend along. It needs loads that differ by clearly more than beside;
+// else there is no axis and no capacity.
 func axisOf(of []Observation) (loadAxis, func(Load) float64) {
 	queries, records := func(l Load) float64 { return l.Queries }, func(l Load) float64 {
 		return float64(l.RecordsPerSecond)
@@ -215,6 +223,7 @@ func axisOf(of []Observation) (loadAxis, func(Load) float64) {
 	return loadAxis{}, queries
 }
 
+// verdicts judge each load by the latency alone, since the latency is what the predicted capacity is for.
 func verdicts(of []Observation, value func(Load) float64, limitMs float64) (all []tuning.Measured) {
 	for _, o := range of {
 		if v, has := o.Measured[Latency]; has {

@@ -15,9 +15,8 @@ type costFit struct {
 	basis
 	unit float64 // the figures' geometric mean, by which they are divided
 	heap float64 // MiB, by which heaps are divided; 0 where the figure does not follow the heap
-	// kept are draws: logs of the terms' unit costs, then the logs of the two deviations, then the elasticity.
-	kept, chains [][]float64
-	launches     int
+	// posterior has in each draw the logs of the terms' unit costs, the logs of the two deviations, and the elasticity.
+	posterior
 }
 
 // Priors of the logarithms: a unit cost is somewhere between a hundredth of the figure and all of it; steps differ by
@@ -33,7 +32,8 @@ var (
 // leastSteps is of how few steps nothing is predicted.
 const leastSteps = 3
 
-// fitCost fits a figure; nil where too few steps have it. begin are another fit's chains, nil for none.
+// fitCost fits a figure; nil where too few steps have it. begin are another fit's chains, nil for none. The figure, the
+// loads and the heaps are all scaled to about 1, so that one prior fits every figure.
 func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, seed uint64) *costFit {
 	of := with(figure, all)
 	if len(of) < leastSteps {
@@ -64,16 +64,11 @@ func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, see
 		logs[i] -= math.Log(f.unit)
 	}
 	k := len(f.terms)
-	prior := make([]normal, 0, k+3)
-	for range k {
-		prior = append(prior, unitCostPrior)
-	}
-	prior = append(prior, stepScatterPrior, launchScatterPrior)
+	prior := append(slices.Repeat([]normal{unitCostPrior}, k), stepScatterPrior, launchScatterPrior)
 	if f.heap > 0 {
 		prior = append(prior, elasticity)
 	}
 	launches, residuals, units := launchesOf(of), make([]scattered, len(of)), make([]float64, k)
-	f.launches = len(launches)
 	density := func(p []float64) float64 {
 		variance, costs := math.Exp(2*p[k]), f.unitCosts(p, units)
 		for i, row := range rows {
@@ -88,12 +83,11 @@ func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, see
 		}
 		return math.Inf(-1)
 	}
-	random := rand.New(rand.NewPCG(seed, uint64(len(of))))
-	start, rounds := chainsOf(prior, random), coldRounds
-	if begin != nil && len(begin.chains[0]) == len(prior) {
-		start, rounds = begin.chains, warmRounds
+	var before *posterior
+	if begin != nil {
+		before = &begin.posterior
 	}
-	f.kept, f.chains = draws(density, start, rounds, random)
+	f.posterior = sample(density, prior, before, rand.New(rand.NewPCG(seed, uint64(len(of)))))
 	return f
 }
 
@@ -107,7 +101,7 @@ func with(figure Figure, all []Observation) (of []Observation) {
 	return of
 }
 
-// commonHeap is the geometric mean of the heaps; 0 where one is not known.
+// commonHeap is the geometric mean of the heaps; 0 where one is not known. The figure then does not follow the heap.
 func commonHeap(of []Observation) float64 {
 	sum := 0.0
 	for _, o := range of {
@@ -159,7 +153,7 @@ func (f *costFit) more(from, to Load, s Setup, factor float64) []float64 {
 	return out
 }
 
-// quantiles are those of draws.
+// quantiles are those of draws. Between two draws they are interpolated.
 func quantiles(draws []float64, shares ...float64) []float64 {
 	sorted := append([]float64{}, draws...)
 	sort.Float64s(sorted)

@@ -3,6 +3,7 @@ package predict
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -19,12 +20,11 @@ import (
 // utilization.
 type latencyFit struct {
 	basis
-	bolts        float64 // the most filter bolts, by which they are divided; 0 where they are not known
-	heap         float64 // the least heap of a worker, 0 where it was the same in all
-	unit         float64 // ms, the least latency that was measured
-	kept, chains [][]float64
-	launches     int
-	busy         bool // whether a busy share of the filter bolts was measured, which then is the utilization's
+	bolts float64 // the most filter bolts, by which they are divided; 0 where they are not known
+	heap  float64 // the least heap of a worker, 0 where it was the same in all
+	unit  float64 // ms, the least latency that was measured
+	posterior
+	busy bool // whether a busy share of the filter bolts was measured, which then is the utilization's
 }
 
 // The parameters behind the terms' unit costs, all but the power as logarithms.
@@ -68,7 +68,8 @@ func queueSlope(utilization, overload float64) float64 {
 const leastUtilization, mostUtilization = 1e-6, 1e3
 
 // capability is what a setup has to work with: its filter bolts over the most, and the square of the least heap over
-// its own, by which garbage collection takes the more of its time.
+// its own, by which garbage collection takes the more of its time. More bolts lower the utilization, and more heap
+// lowers what garbage collection adds to it.
 type capability struct{ bolts, pressure float64 }
 
 // utilization is by a draw what a row asks of a setup.
@@ -97,7 +98,8 @@ func msSlope(p []float64, utilization float64) float64 {
 // latencyTerms are what a filter bolt's work adds up from.
 var latencyTerms = []term{perRecord, perMatch, perQuery, perTopology}
 
-// fitLatency fits the latency; nil where too few steps have it.
+// fitLatency fits the latency; nil where too few steps have it. Both the latency and, where it was measured, the busy
+// share of the filter bolts inform the utilization.
 func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	of := with(Latency, all)
 	if len(of) < leastSteps {
@@ -125,17 +127,12 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 			busy[i], f.busy = math.Log(share), true
 		}
 	}
-	prior := make([]normal, 0, k+latencyParameters)
-	for range k {
-		prior = append(prior, unitCostPrior)
-	}
-	prior = append(prior, latencyPriors[:ofHeap]...)
+	prior := append(slices.Repeat([]normal{unitCostPrior}, k), latencyPriors[:ofHeap]...)
 	if f.heap > 0 {
 		prior = append(prior, latencyPriors[ofHeap])
 	}
 	launches, latencies, shares, units := launchesOf(of), make([]scattered, len(of)), make([]scattered, len(of)),
 		make([]float64, k)
-	f.launches = len(launches)
 	density := func(p []float64) float64 {
 		q := p[k:]
 		latency, step, between := math.Exp(2*q[ofLatency]), math.Exp(2*q[ofStep]), math.Exp(2*q[ofLaunch])
@@ -154,12 +151,11 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 		}
 		return v
 	}
-	random := rand.New(rand.NewPCG(seed, uint64(len(of))))
-	start, rounds := chainsOf(prior, random), coldRounds
-	if begin != nil && len(begin.chains[0]) == len(prior) {
-		start, rounds = begin.chains, warmRounds
+	var before *posterior
+	if begin != nil {
+		before = &begin.posterior
 	}
-	f.kept, f.chains = draws(density, start, rounds, random)
+	f.posterior = sample(density, prior, before, rand.New(rand.NewPCG(seed, uint64(len(of)))))
 	return f
 }
 
@@ -182,7 +178,8 @@ type drawn struct {
 	factor, latency float64
 }
 
-// each calls with every draw of the posterior, for a step of a launch that was not measured.
+// each calls with every draw of the posterior, for a step of a launch that was not measured. The scatter of the launch,
+// of the step and of what lies beyond the measurements adds up in squares.
 func (f *latencyFit) each(reach float64, random *rand.Rand, call func(p []float64, d drawn)) {
 	k := len(f.terms)
 	for _, p := range f.kept {
@@ -193,6 +190,7 @@ func (f *latencyFit) each(reach float64, random *rand.Rand, call func(p []float6
 	}
 }
 
+// ms is the latency at a utilization, for this launch and step, in units of the least latency.
 func (d drawn) ms(utilization float64) float64 {
 	return ms(d.p, math.Min(mostUtilization, math.Max(leastUtilization, utilization*d.factor))) * d.latency
 }
@@ -242,7 +240,8 @@ func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach 
 // beyondAll is a load that no topology sees: what holds it holds any.
 const beyondAll = 1e12
 
-// largest is the largest load that holds, to a thousandth.
+// largest is the largest load that holds, to a thousandth. It doubles an upper bound until it fails and then halves the
+// bracket, since holds has no inverse.
 func largest(holds func(float64) bool) float64 {
 	if !holds(0) {
 		return 0

@@ -13,7 +13,8 @@ import (
 )
 
 // Model is fitted to the steps of one world. It has one cost model for each figure that adds up (CPU, GC, heap) and one
-// queueing model for the latency, from which the capacity follows. It is immutable after Fit.
+// queueing model for the latency, from which the capacity follows. It is immutable after Fit. The observations are
+// kept, because how far a question reaches beyond them decides how wide the intervals are.
 type Model struct {
 	World    string
 	observed []Observation
@@ -72,7 +73,8 @@ func figures(all []Observation) (names []Figure) {
 	return names
 }
 
-// termsOf is what a figure can add up from.
+// termsOf is what a figure can add up from. A component's busy cores follow its own executors, and requests of held
+// volumes follow the records alone.
 func termsOf(figure Figure) []term {
 	component, busy := strings.CutPrefix(string(figure), busyPrefix)
 	switch {
@@ -150,7 +152,8 @@ func (m *Model) estimate(draws []float64) tuning.Estimate {
 	return tuning.Estimate{Low: tuning.Figure(q[0]), Value: tuning.Figure(q[1]), High: tuning.Figure(q[2])}
 }
 
-// Predict answers a question.
+// Predict answers a question. Figures of which no step knew anything are not in the answer. Intervals that would say
+// nothing are withheld before the machines are derived, so no machines follow from a CPU that is not known.
 func (m *Model) Predict(q Question) *Prediction {
 	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, LimitMs: q.LimitMs, Figures: []Forecast{},
 		Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
@@ -204,7 +207,8 @@ func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Es
 }
 
 // capacities are the most queries at the rate of the question, and the most records at its queries, that keep the
-// latency.
+// latency. Two passes are made: the first finds about where the capacity lies, the second widens the interval by how
+// far that is beyond the measurements.
 func (m *Model) capacities(p *Prediction, q Question) {
 	if !(q.LimitMs > 0) {
 		return
@@ -257,7 +261,7 @@ const (
 )
 
 // withhold takes away the figures whose intervals say nothing. A latency without an upper bound does say something:
-// that it is above the lower one.
+// that it is above the lower one. Its note keeps what the interval would have been.
 func (p *Prediction) withhold() {
 	for _, all := range [][]Forecast{p.Figures, p.Capacity, p.Costs} {
 		for i := range all {
@@ -318,7 +322,8 @@ func (m *Model) answers(q Question) error {
 	return nil
 }
 
-// notes are what a reader must know of what was not measured.
+// notes are what a reader must know of what was not measured. They name what was the same in all steps, because its
+// effect then follows from the model and not from a measurement.
 func (m *Model) notes(p *Prediction, q Question) {
 	varies := func(what string, of func(Load, Setup) float64) {
 		least, most := math.Inf(1), math.Inf(-1)

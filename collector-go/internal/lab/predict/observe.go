@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Source is what was measured in one run or table.
+// Source is what was measured in one run or table. A run is one source with one world; a directory of runs gives a
+// source for each.
 type Source struct {
 	Name         string
 	Observations []Observation
@@ -33,7 +34,8 @@ const (
 	timeline = "timelines: one query after the other"
 )
 
-// OfRun reads the steps of a run's directory.
+// OfRun reads the steps of a run's directory. The latency limit is that of the goal of the mean filter latency. Trials
+// without steps are skipped, and single steps that show nothing of the topology are counted in LeftOut.
 func OfRun(run *runstore.Run) (*Source, error) {
 	s := &Source{Name: run.Dir, Records: tuning.Unknown, Axis: run.Plan.Axis, LeftOut: map[string]int{}}
 	for _, g := range run.Plan.Goals {
@@ -66,7 +68,8 @@ func OfRun(run *runstore.Run) (*Source, error) {
 	return s, nil
 }
 
-// configured is what a trial was launched with, by its settings and what its topology reported.
+// configured is what a trial was launched with, by its settings and what its topology reported. What the topology
+// reported wins over the settings.
 func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	settings := Settings{}
 	for _, e := range run.Manifest.BulletSettings {
@@ -106,7 +109,7 @@ func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	return settings, setup, nil
 }
 
-// add takes a step.
+// add takes a step. FAIL steps are kept, since they show the topology as much as others do.
 func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, setup Setup, figures *runstore.Figures) {
 	switch {
 	case step.Verdict == tuning.Inconclusive:
@@ -147,7 +150,8 @@ func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, se
 	}
 }
 
-// addSeries takes what the trial's series have of the step.
+// addSeries takes what the trial's series have of the step. Workers without CPU in the step are left out of GC and
+// heap. The latency of the series is used only where no goal measured it.
 func (o *Observation) addSeries(measured runstore.Span, figures *runstore.Figures) {
 	if figures == nil {
 		return
@@ -170,6 +174,7 @@ func (o *Observation) addSeries(measured runstore.Span, figures *runstore.Figure
 	}
 }
 
+// put stores a figure if it is positive. The model works with logarithms, so 0 and unknown figures have no place in it.
 func (o *Observation) put(figure Figure, v tuning.Figure) {
 	if positive(float64(v)) {
 		o.Measured[figure] = float64(v)
@@ -189,8 +194,7 @@ func world(run *runstore.Run) string {
 		l.Submit, l.Class+l.BQL, l.QueryLimit, l.QueryDurationMs, tuning.Digits(l.MatchingPerSecond), m.Versions.Storm)
 }
 
-// key names a setup.
-// maps are printed in the order of their keys
+// key names a setup: equal setups have equal keys, because maps are printed in the order of their keys.
 func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
 
 // evidenceBolts are the bolts of which a step knows how many executors they have.

@@ -16,13 +16,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Load is what is put on a topology. Queries is 0 and RecordsPerSecond unknown where nobody stated them.
+// Load is what is put on a topology. Queries is 0 and RecordsPerSecond unknown where nobody stated them. Both are of
+// one step, in which they do not change.
 type Load struct {
 	Queries          float64       `json:"queries"`
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 }
 
-// Setup is the part of a configuration that the model uses: executors, workers, heap. An unknown quantity is 0.
+// Setup is the part of a configuration that the model uses: executors, workers, heap. An unknown quantity is 0. Setups
+// are compared by their text (key), so all fields take part in what counts as a repeat.
 type Setup struct {
 	// Executors are those of each component; HeapMiB is the most heap of one worker.
 	Executors map[string]float64 `json:"executors"`

@@ -40,14 +40,16 @@ func (r Reach) Text() string {
 		tuning.Digits(tuning.Figure(r.Least)), float64(r.Times))
 }
 
-// dimension is something that steps differ in; 0 or unknown where that is not known.
+// dimension is something that steps differ in; 0 or unknown where that is not known. Loads and settings differ in what
+// lies below the least measured one: a smaller load is no reach (scatter).
 type dimension struct {
 	what string
 	load bool
 	of   func(Load, Setup) float64
 }
 
-// dimensions are the loads, workers, heap and executors of each component that any step names.
+// dimensions are the loads, workers, heap and executors of each component that any step names. The sum of executors is
+// one only where steps know more than a single component.
 func dimensions(of []Observation, asked Setup) (all []dimension) {
 	all = []dimension{
 		{"queries", true, func(l Load, _ Setup) float64 { return l.Queries }},
@@ -78,7 +80,8 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 	return all
 }
 
-// reach is what of a question lies outside of the steps, the farthest first.
+// reach is what of a question lies outside of the steps, the farthest first. A quantity that nobody asked for, or whose
+// value is unknown, is within.
 func reach(of []Observation, l Load, s Setup) []Reach {
 	out := []Reach{}
 	for _, d := range dimensions(of, s) {
@@ -111,6 +114,7 @@ func reach(of []Observation, l Load, s Setup) []Reach {
 // beside is how near the edge of what was measured is still at it: rates are not held to the last record.
 const beside = 0.02
 
+// rank orders what is beyond: what was never measured comes first.
 func (r Reach) rank() float64 {
 	if !r.Times.Known() {
 		return math.Inf(1)

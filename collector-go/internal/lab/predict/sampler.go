@@ -16,7 +16,8 @@ const (
 // draws samples a density, given as its logarithm, by differential evolution: of many chains each proposes a step along
 // the difference of two others (ter Braak, "A Markov Chain Monte Carlo version of the genetic algorithm Differential
 // Evolution", 2006), so that no scale has to be known beforehand. It returns what the second half of the rounds
-// visited, thinned, with the chains' end, from which another fit may begin.
+// visited, thinned, with the chains' end, from which another fit may begin. The same random source gives the same
+// draws, which makes predictions repeatable.
 func draws(density func([]float64) float64, chains [][]float64, rounds int, random *rand.Rand) (kept, end [][]float64) {
 	d, n := len(chains[0]), len(chains)
 	at, now := make([][]float64, n), make([]float64, n)
@@ -49,6 +50,20 @@ func draws(density func([]float64) float64, chains [][]float64, rounds int, rand
 	return kept, at
 }
 
+// posterior is what a fit learned: draws of its parameters, and the ends of the chains that made them.
+type posterior struct{ kept, chains [][]float64 }
+
+// sample draws from a posterior. It begins with the chains of an earlier fit, which takes fewer rounds; without one, or
+// if that had other parameters, it begins with draws from the prior.
+func sample(density func([]float64) float64, prior []normal, begin *posterior, random *rand.Rand) (p posterior) {
+	start, rounds := chainsOf(prior, random), coldRounds
+	if begin != nil && len(begin.chains[0]) == len(prior) {
+		start, rounds = begin.chains, warmRounds
+	}
+	p.kept, p.chains = draws(density, start, rounds, random)
+	return p
+}
+
 // chainsOf are starting points drawn from a prior.
 func chainsOf(prior []normal, random *rand.Rand) (chains [][]float64) {
 	for range max(24, 3*len(prior)) {
@@ -61,9 +76,10 @@ func chainsOf(prior []normal, random *rand.Rand) (chains [][]float64) {
 	return chains
 }
 
-// normal is a prior of one parameter.
+// normal is a prior of one parameter. Parameters are logarithms, so a deviation of 0.7 is about a factor of 2.
 type normal struct{ mean, deviation float64 }
 
+// logPrior is the logarithm of the prior density, without its constant.
 func logPrior(prior []normal, p []float64) (sum float64) {
 	for k, n := range prior {
 		z := (p[k] - n.mean) / n.deviation
@@ -72,7 +88,8 @@ func logPrior(prior []normal, p []float64) (sum float64) {
 	return sum
 }
 
-// scattered is a residual with its variance, and how much of the launch's own effect is in it.
+// scattered is a residual with its variance, and how much of the launch's own effect is in it. A variance of 0 marks a
+// residual that was not measured.
 type scattered struct{ residual, variance, share float64 }
 
 // launchesLikelihood is the logarithm of the likelihood of residuals, launch by launch: the steps of a launch share an

@@ -44,10 +44,12 @@ var prefixes = map[string]string{
 
 const parallelism = ".parallelism"
 
-// Settings are a topology's by name, Bullet's YAML with what was laid over it.
+// Settings are a topology's by name, Bullet's YAML with what was laid over it. A setting may stand there under its own
+// name or behind custom; get and Over treat the two as one.
 type Settings map[string]string
 
-// get is a setting, by its own name or as Bullet hands it on.
+// get is a setting, by its own name or as Bullet hands it on. Storm's own settings stand in Bullet's file behind
+// custom, and on a command line without it.
 func (s Settings) get(name string) string {
 	if v, has := s[name]; has {
 		return v
@@ -55,12 +57,14 @@ func (s Settings) get(name string) string {
 	return s[custom+name]
 }
 
+// number is a setting as a number of at least 0; false where it is missing or none.
 func (s Settings) number(name string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s.get(name)), 64)
 	return v, err == nil && v >= 0 && !math.IsInf(v, 0)
 }
 
-// components are the prefixes of the components that the settings make, by name.
+// components are the prefixes of the components that the settings make, by name. The source is one component or two,
+// depending on whether bullet-dsl's spout and bolt are enabled.
 func (s Settings) components() map[string]string {
 	all := maps.Clone(prefixes)
 	switch {
@@ -88,7 +92,8 @@ func (s Settings) Over(over Settings) Settings {
 	return all
 }
 
-// Setup is what the settings say of the topology, in the place of what another setup has.
+// Setup is what the settings say of the topology, in the place of what another setup has. The heap is the largest that
+// any of the JVM's options sets, in the order in which Storm puts them together.
 func (s Settings) Setup(of Setup) Setup {
 	for name, prefix := range s.components() {
 		if n, known := s.number(prefix + parallelism); known {
@@ -154,6 +159,8 @@ type Request struct {
 }
 
 // Request adds up what a setup's components ask for by the settings; nil where these set nothing of the kind.
+// Components without settings of their own count with Storm's defaults. The machines are bounded by whichever of CPU
+// and memory needs more of them.
 func (s Settings) Request(of Setup, machine tuning.Machine) *Request {
 	r, components, set := &Request{}, s.components(), false
 	for _, name := range slices.Sorted(maps.Keys(of.Executors)) { // in an order, so that the sum is the same each time
@@ -192,7 +199,7 @@ func (s Settings) modelled() (names []string) {
 }
 
 // Check returns an error for a setting that is not known here, with the nearest that is, and the names of those whose
-// effect is not in the model.
+// effect is not in the model. A misspelled name would otherwise be answered as if nothing had changed.
 func (s Settings) Check(over Settings) (ignored []string, err error) {
 	known := append(append(s.modelled(), pendingSetting), childopts...)
 	for name := range s {

@@ -10,7 +10,8 @@ import (
 )
 
 // OfTable reads a CSV file: filter bolts by queries, data volumes, or steps of simultaneous queries (as for tune
-// analyze). gridRecords is the record rate of one that has none, unknown for none.
+// analyze). gridRecords is the record rate of one that has none, unknown for none. The kind of the table follows from
+// its columns. Tables know no worlds, so each file is a world of its own, and its launches are its configurations.
 func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 	s := &Source{Name: path, Records: tuning.Unknown, LeftOut: map[string]int{}}
 	about, err := csvtable.About(path)
@@ -52,6 +53,8 @@ func (s *Source) row(configuration string, load Load, setup Setup, measured map[
 	return &s.Observations[len(s.Observations)-1]
 }
 
+// addQueries takes each point of the grid as a step. Points whose verdict says nothing of the topology are left out and
+// counted.
 func (s *Source) addQueries(table *csvtable.QueryTable) {
 	s.Axis, s.Records = runstore.Queries, table.RecordsPerS
 	for _, p := range table.Points {
@@ -66,7 +69,8 @@ func (s *Source) addQueries(table *csvtable.QueryTable) {
 	}
 }
 
-// addVolumes takes each volume with the configuration that held it: of each the first row has its totals.
+// addVolumes takes each volume with the configuration that held it: of each the first row has its totals. The figures
+// are what was requested, and not what was used, unless the table has a column for that.
 func (s *Source) addVolumes(rows []tuning.DataRow) {
 	seen := map[float64]bool{}
 	for _, r := range rows {
@@ -84,6 +88,7 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 	}
 }
 
+// addConcurrency takes the rows as steps of one configuration, since such a table varies the queries alone.
 func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) error {
 	s.Axis, s.Records = runstore.Queries, records
 	const msPerCore = 60_000

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// term is what a cost can be proportional to.
+// term is what a cost can be proportional to. Its cost is a parameter of the fit.
 type term struct {
 	name string
 	of   func(Load, Setup) float64
@@ -29,6 +29,7 @@ var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 
 }}
 
 // leastHeap is the least heap of a worker where the steps differ in it; 0 where they do not, or it is not known of one.
+// Without a difference the steps cannot show what a larger heap saves.
 func leastHeap(of []Observation) float64 {
 	least, most := math.Inf(1), 0.0
 	for _, o := range of {
@@ -40,14 +41,15 @@ func leastHeap(of []Observation) float64 {
 	return least
 }
 
-// basis is the terms of a fit, each divided by its largest value among what was measured.
+// basis is the terms of a fit, each divided by its largest value among what was measured. The scaling keeps the
+// logarithms of all unit costs in the range of one prior.
 type basis struct {
 	terms []term
 	most  []float64
 }
 
 // newBasis takes the terms of which something is known: one that is 0 or unknown in any step, or 0 in all, shows
-// nothing.
+// nothing. A term that is the same in all steps stays: the posterior then shares the cost between it and the others.
 func newBasis(of []Observation, candidates ...term) (b basis) {
 	for _, t := range candidates {
 		most, known := 0.0, true

@@ -60,6 +60,7 @@ func Open(gridRecords tuning.Figure, paths ...string) (all []*Source, err error)
 	return all, nil
 }
 
+// open reads a CSV file, a run, a trial of a run, or a directory of runs. A run that cannot be read is an error.
 func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 	if about, err := os.Stat(path); err != nil || !about.IsDir() {
 		s, err := OfTable(path, gridRecords)
@@ -111,7 +112,8 @@ func LeftOut(sources []*Source) string {
 	return " (left out: " + strings.Join(all, "; ") + ")"
 }
 
-// Scenario is a question as a person puts it: what is not given is the world's own.
+// Scenario is a question as a person puts it: what is not given is the world's own. Its settings are those of a file or
+// of a world, and Over is what the user changes.
 type Scenario struct {
 	Label string
 	// Settings are all of a topology, or nil for those of the world's base; Over are laid over them.
@@ -124,7 +126,8 @@ type Scenario struct {
 	Machine          tuning.Machine
 }
 
-// Question is what is asked, of this world.
+// Question is what is asked, of this world. ignored are the settings whose change the model does not follow; the caller
+// says so beside the figures.
 func (w *World) Question(a Scenario) (q Question, ignored []string, err error) {
 	settings, setup := w.Base.Settings, w.Base.Setup
 	if a.Settings != nil {
@@ -164,7 +167,7 @@ func (s Settings) kinds(all Settings) Settings {
 	return own
 }
 
-// Answer is the predictions of one world.
+// Answer is the predictions of one world. Answers of two worlds are never mixed, since their steps do not compare.
 type Answer struct {
 	// From are the runs and tables that it is made from, Steps how many of their steps.
 	From        []string      `json:"from"`
@@ -172,7 +175,8 @@ type Answer struct {
 	Predictions []*Prediction `json:"predictions"`
 }
 
-// Answers are what each world shows of what is asked.
+// Answers are what each world shows of what is asked. A world that cannot answer is a note and no error, as long as
+// another can.
 type Answers struct {
 	Answers    []Answer `json:"answers"`
 	Confidence float64  `json:"confidence"`
