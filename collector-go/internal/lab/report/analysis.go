@@ -17,7 +17,7 @@ import (
 // coresOfTopology labels the axes of charts over a topology's cores.
 const coresOfTopology = "CPU cores of the topology"
 
-// measuredPoints are measured points, with the rows' figures as their places.
+// measuredPoints are rows as points of a chart. An unknown figure stays NaN.
 func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figure) chart.Points {
 	return chart.Points{
 		Name: name, Colour: chart.Series(colour), X: values(each(rows, x)), Y: values(each(rows, y)),
@@ -31,7 +31,8 @@ func joined(points chart.Points) chart.Points {
 }
 
 // fitOver is a line that was fitted to points at some places: solid from the first of them to the last, and dashed
-// beyond these, as far as [from, to] reaches. Every figure with a fit draws it by this, over the points that it is of.
+// beyond these, as far as [from, to] reaches. Every figure with a fit draws it by this function, so that a reader never
+// takes an extrapolation for a measurement.
 func fitOver(name string, colour int, fitted []float64, from, to float64, at func(float64) Figure) []chart.Points {
 	line := func(name string, from, to float64) chart.Points {
 		return chart.Straight(name, chart.Series(colour), from, to, func(x float64) float64 { return float64(at(x)) })
@@ -50,8 +51,9 @@ func fitOver(name string, colour int, fitted []float64, from, to float64, at fun
 	return all
 }
 
-// demandChart is the least that held each load, as Theodolite has it: NaN where nothing that was run held it, which an
-// arrow above the most that was run shows.
+// demandChart is the smallest number of cores that held each load, as Theodolite has it. The cores are NaN where
+// nothing that was run held the load. An arrow above the most that was run shows such a load, since the cores for it
+// are unknown but larger.
 func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
 	line := chart.Points{Name: "least cores", Colour: chart.Series(0), Joined: true}
 	dots := chart.Points{Colour: chart.Series(0)}
@@ -108,7 +110,8 @@ func auditTable(findings []tuning.Finding) document.Table {
 	)
 }
 
-// OfResources shows what a topology takes.
+// OfResources shows what a topology takes: its components with their shares, how many machines that is, and how many
+// records its spouts let through. It is used for a table that somebody brings and for what a topology reported.
 func OfResources(r *tuning.Resources) *document.Document {
 	d := &document.Document{Title: "What the topology takes", Notes: r.Notes}
 	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", grouped(r.Totals.Parallelism),
@@ -165,6 +168,8 @@ func pendingText(s *tuning.SpoutPending) string {
 // machinesUnknown stands for a number of machines where nothing is known of one.
 const machinesUnknown = "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines."
 
+// machines is how many machines the topology takes, with the division that leads to the number, so that a reader can
+// check it against another machine.
 func machines(r *tuning.Resources) string {
 	if r.Machines == 0 {
 		return machinesUnknown
@@ -179,7 +184,8 @@ func machines(r *tuning.Resources) string {
 	return text + ")."
 }
 
-// requestBlocks are what the topology requests of the scheduler.
+// requestBlocks are what the topology requests of the scheduler, without the figure: each trial has them, and the table
+// says the same. A table that cannot be added up is stated and does not fail the report.
 func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
 	if r.Requested == nil {
 		return nil
@@ -193,7 +199,8 @@ func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
 	return d.Blocks()
 }
 
-// fitted is one of the three lines over cores, with how people read it.
+// fitted is one of the three lines over cores: records, data volume and memory. It has the names under which people
+// read it, and what each volume has beside it.
 type fitted struct {
 	name, title, unit, perCore string
 	line                       tuning.Line
@@ -202,6 +209,7 @@ type fitted struct {
 
 func coresOf(v tuning.Volume) Figure { return v.Cores() }
 
+// fittedOf are the three lines in the order in which the document shows them.
 func fittedOf(d *tuning.Data) []fitted {
 	type volume = tuning.Volume
 	return []fitted{
@@ -217,7 +225,8 @@ func fittedOf(d *tuning.Data) []fitted {
 	}
 }
 
-// OfData shows what a core carries.
+// OfData shows how many records, how much data and how much memory go with a core. Each line is fitted twice: by least
+// squares, and through the origin, which is how Bullet's tuning document states it.
 func OfData(data *tuning.Data) *document.Document {
 	d := &document.Document{Title: "Data scaling: what a core carries", Notes: data.Notes}
 	fits := fittedOf(data)
@@ -253,6 +262,8 @@ func OfData(data *tuning.Data) *document.Document {
 	return d
 }
 
+// volumeTable has a row for each volume with its own ratios. Where used cores are known they stand beside the declared
+// ones, since the fits go by them then.
 func volumeTable(d *tuning.Data) document.Table {
 	type volume = tuning.Volume
 	columns := []document.Of[volume]{
@@ -275,6 +286,8 @@ func volumeTable(d *tuning.Data) document.Table {
 	return document.TableOf(d.Rows, columns...)
 }
 
+// chart has the measured volumes and both lines. The lines end a little beyond the largest volume, so that its point is
+// not on the border.
 func (f fitted) chart(d *tuning.Data) chart.Plot {
 	points := measuredPoints("measured", 0, d.Rows, coresOf, f.value)
 	plot := chart.Plot{

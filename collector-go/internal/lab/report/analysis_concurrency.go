@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// costFindings are the baseline and what a query adds to it, of a worker and of the complete topology.
+// costFindings are the cost without queries and what a query adds to it, of a worker and of the complete topology. A
+// worker's cost alone would hide what more workers cost.
 func costFindings(c *tuning.Concurrency) []string {
 	text := func(e tuning.Estimate, unit string) string {
 		if !e.Value.Known() {
@@ -45,7 +46,8 @@ func costFindings(c *tuning.Concurrency) []string {
 	return d.Findings
 }
 
-// baseline is the cost without queries.
+// baseline is the cost without queries, in a sentence. It is measured only if a step had 0 queries; else the fitted
+// line's value at 0 queries is stated, and that it was not measured.
 func baseline(c *tuning.Concurrency) string {
 	switch {
 	case c.BaselineCPUMsPerMinute.Known():
@@ -94,7 +96,8 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	return d
 }
 
-// OfCost shows what queries cost, of steps that are judged by something else than their completeness.
+// OfCost shows what queries cost, of steps that are judged by something else than their completeness, such as latency.
+// The figure has a name of its own, since a report may have both kinds.
 func OfCost(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "What a query costs", Findings: costFindings(c), Notes: c.Notes}
 	d.AddTable("Steps", concurrencyTable(c))
@@ -104,6 +107,8 @@ func OfCost(c *tuning.Concurrency) *document.Document {
 	return d
 }
 
+// concurrencyTable is the table of Bullet's tuning document with what follows from it. Columns of garbage collection
+// are there only if it was measured.
 func concurrencyTable(c *tuning.Concurrency) document.Table {
 	type step = tuning.ConcurrencyStep
 	columns := []document.Of[step]{
@@ -125,7 +130,8 @@ func concurrencyTable(c *tuning.Concurrency) document.Table {
 	return document.TableOf(c.Steps, columns...)
 }
 
-// overQueries are a figure of the steps over their queries, hollow where a step failed.
+// overQueries are a figure of the steps over their queries. Points of failed steps are hollow, because they are shown
+// and not fitted.
 func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
@@ -134,7 +140,7 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	return points
 }
 
-// queriesPlot is a chart over simultaneous queries.
+// queriesPlot is a chart over simultaneous queries, without a limit.
 func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot {
 	return chart.Plot{
 		Name: name, Title: title, XLabel: simultaneousQueries, YLabel: yLabel, Limit: chart.NoLimit, Points: points,
@@ -147,8 +153,8 @@ const measuredSteps = "measured (hollow: FAIL)"
 var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, of steps that were OK",
 	tuning.FromMirroredLoads: "measured for the cost"}
 
-// costChart has the points that the cost was fitted to, with the line over their range, and the steps that were not, by
-// themselves.
+// costChart has the points that the cost was fitted to, with the line over their range. Steps that were not fitted are
+// points of another colour, so that a reader sees what was left out.
 func costChart(c *tuning.Concurrency) chart.Plot {
 	load := func(p tuning.CostPoint) Figure { return Figure(p.Queries) }
 	cpu := func(p tuning.CostPoint) Figure { return p.AverageCPUMsPerMinute }
@@ -171,6 +177,7 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 	return plot
 }
 
+// completenessChart is the average result size over the queries, with the smallest size that counts as complete.
 func completenessChart(c *tuning.Concurrency) chart.Plot {
 	plot := queriesPlot("concurrency-completeness", "Average result size over simultaneous queries", "records a query",
 		overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }))
@@ -180,7 +187,8 @@ func completenessChart(c *tuning.Concurrency) chart.Plot {
 	return plot
 }
 
-// configurationsChart is the topology's CPU over queries, a line a configuration.
+// configurationsChart is the CPU of the complete topology over queries, a line for each configuration. It is about the
+// total, since a worker's mean says nothing between configurations with different workers.
 func configurationsChart(all []NamedConcurrency) chart.Plot {
 	plot := queriesPlot("configurations", "CPU of the whole topology over simultaneous queries, by configuration "+
 		"(hollow: FAIL)", "CPU ms/min of all workers")
@@ -192,7 +200,8 @@ func configurationsChart(all []NamedConcurrency) chart.Plot {
 	return plot
 }
 
-// OfTimeline shows a record's way through Bullet.
+// OfTimeline shows how long a record takes from stage to stage through Bullet. Stages are stamped by several clocks, so
+// the document states how far these may be apart, and leaves the delays as they were stamped.
 func OfTimeline(t *tuning.Timeline) *document.Document {
 	d := &document.Document{Title: "A record's way through Bullet", Notes: t.Notes}
 	d.Find("%d of %d queries found their record.", t.Returned, t.Queries)
@@ -220,6 +229,7 @@ func OfTimeline(t *tuning.Timeline) *document.Document {
 	return d
 }
 
+// stageTable has a row for each stage, relative to when the query was received. A stage may lie before it.
 func stageTable(stages []tuning.Stage) document.Table {
 	type stage = tuning.Stage
 	return document.TableOf(stages,
@@ -248,6 +258,7 @@ func stageChart(stages []tuning.Stage) chart.Ranges {
 	}
 }
 
+// skewTable has a row for each pair of clocks whose difference is bounded. The bounds are stated and never subtracted.
 func skewTable(skews []tuning.Skew) document.Table {
 	type skew = tuning.Skew
 	return document.TableOf(skews,
@@ -288,6 +299,8 @@ func hostsFinding(hosts []tuning.HostClock) string {
 		tuning.Digits(-ahead))
 }
 
+// hostTable has a row for each host of workers. A sample cannot arrive before it was taken, so the freshest sample of a
+// host bounds how far its clock is ahead of the collector's.
 func hostTable(hosts []tuning.HostClock) document.Table {
 	type host = tuning.HostClock
 	return document.TableOf(hosts,

@@ -11,7 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// OfQueries shows each configuration's capacity and what a core holds.
+// OfQueries shows each configuration's capacity and how many queries a core holds. The capacity of a configuration is
+// an interval, because it lies between two steps, so the fit over the configurations is one of intervals.
+// Configurations of which only one bound is known take part as bounds.
 func OfQueries(q *tuning.Queries) *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("Query scaling at a filter latency of at most %s ms", tuning.Digits(q.LimitMs)), Notes: q.Notes,
@@ -26,14 +28,15 @@ func OfQueries(q *tuning.Queries) *document.Document {
 	return d
 }
 
-// leastCores are the fewest cores of a configuration that held a number of queries; NaN where none did.
+// leastCores are the fewest cores of a configuration that held a number of queries. Its cores are NaN where no
+// configuration held them, and filterBolts says so in words.
 type leastCores struct {
 	queries, cores float64
 	filterBolts    string
 }
 
-// addDemand adds, for each load that was run, the configuration that held it with the least cores: those that it used
-// then, where that was measured.
+// addDemand adds, for each load that was run, the configuration that held it with the fewest cores. These are the cores
+// that it used then, where that was measured, else those that it requested.
 func addDemand(d *document.Document, q *tuning.Queries) {
 	var loads []float64
 	for _, r := range q.Rows {
@@ -64,6 +67,9 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 	d.Draw(demandChart("queries-demand", simultaneousQueries, loads, cores))
 }
 
+// addQueriesFindings adds the fit in sentences: the slope with its interval, the cores that the topology takes before
+// the first query, and a plain least-squares fit of the midpoints to compare with. A sentence whose figure is unknown
+// is left out.
 func addQueriesFindings(d *document.Document, q *tuning.Queries) {
 	f := q.Fit
 	perCore := tuning.Estimate{Value: f.QueriesPerCore, Low: f.Low, High: f.High, Note: f.Note}
@@ -91,6 +97,8 @@ func signed(f Figure) string {
 	return "+ " + tuning.Digits(f)
 }
 
+// capacityTable has a row for each configuration: its size, its capacity, the knee of its latency, and how many queries
+// are recommended. A knee that moves when one point is left out is not stable, which has a column of its own.
 func capacityTable(q *tuning.Queries) document.Table {
 	type row = tuning.QueryRow
 	return document.TableOf(q.Rows,
@@ -111,6 +119,7 @@ func capacityTable(q *tuning.Queries) document.Table {
 	)
 }
 
+// pointTable has a row for each step of each configuration: the points of the chart of latencies.
 func pointTable(q *tuning.Queries) document.Table {
 	t := document.NewTable(document.Numbers("Filter bolts", ""), document.Numbers("Queries", ""),
 		document.Numbers("Average latency", "ms"), document.Words("Verdict"))
@@ -122,6 +131,8 @@ func pointTable(q *tuning.Queries) document.Table {
 	return t
 }
 
+// latencyChart has a line for each configuration over the queries. The latency axis is logarithmic, because a step
+// beyond the capacity is slower by orders of magnitude. Points of steps that were not OK are hollow.
 func latencyChart(q *tuning.Queries) chart.Plot {
 	plot := chart.Plot{
 		Name: "queries-latency", Title: "Filter latency over simultaneous queries, by filter bolts",
@@ -138,6 +149,8 @@ func latencyChart(q *tuning.Queries) chart.Plot {
 	return plot
 }
 
+// capacityChart draws each capacity as an interval, because it lies between two steps. An arrow stands for a bound that
+// was not found.
 func capacityChart(q *tuning.Queries) chart.Plot {
 	type row = tuning.QueryRow
 	bound := func(end *float64, missing float64) float64 {
@@ -166,7 +179,8 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 	return plot
 }
 
-// OfScaling shows a scaling curve beside what it might have been.
+// OfScaling shows a scaling curve beside the ideal one, the one discounted by a fixed share, and the Universal
+// Scalability Law that fits it.
 func OfScaling(s *tuning.Scaling) *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), Notes: s.Notes,
@@ -197,6 +211,8 @@ func OfScaling(s *tuning.Scaling) *document.Document {
 	return d
 }
 
+// scalingChart draws the measured curve as points, and everything that it is compared with as dashed lines. The fitted
+// law is drawn over the measured range alone.
 func scalingChart(s *tuning.Scaling) chart.Plot {
 	type point = tuning.ScalingPoint
 	size := func(p point) Figure { return p.Size }
@@ -221,7 +237,8 @@ func scalingChart(s *tuning.Scaling) chart.Plot {
 	return plot
 }
 
-// OfSizing shows a configuration with what is known of it.
+// OfSizing shows a configuration with what is known of it. Loads outside what was measured come first, since the rest
+// is an extrapolation then.
 func OfSizing(s *tuning.Sizing) *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("Sizing for %s records/s and %d queries at a filter latency of at most %s ms",
@@ -254,6 +271,8 @@ func OfSizing(s *tuning.Sizing) *document.Document {
 	return d
 }
 
+// sizeChart shows where the requested load lies among the measured volumes, with the interval of its cores where that
+// is known.
 func sizeChart(s *tuning.Sizing) chart.Plot {
 	plot := chart.Plot{
 		Name: "size-cores", Title: "The topology's cores over the record rate: measured, and what is asked for",

@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// gcReport is nil where no worker reported its collectors.
+// gcReport is the garbage collection of a trial by step and collector; nil where no worker reported its collectors.
 func gcReport(run *runstore.Figures, r *Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	for _, step := range run.Steps {
@@ -21,7 +21,7 @@ func gcReport(run *runstore.Figures, r *Report) *tuning.GCReport {
 }
 
 // gcOverLaunches is the garbage collection of several launches of one configuration: the steps of all, and the
-// correlations over the slices of all. Nil where no worker reported its collectors.
+// correlations over the slices of all. It is nil where no worker reported its collectors.
 func gcOverLaunches(launches []*Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	var reported []*Report
@@ -33,8 +33,8 @@ func gcOverLaunches(launches []*Report) *tuning.GCReport {
 	return correlated(g, reported)
 }
 
-// correlated adds how GC time went along with CPU time and the filter latency, over the measured slices of all
-// launches.
+// correlated adds how GC time went along with CPU time and with the filter latency, over the measured slices of all
+// launches. Slices that are partly warm-up are left out, as in the averages of the steps.
 func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	if len(g.Steps) == 0 {
 		return nil
@@ -63,6 +63,8 @@ func collectorsOf(workers []runstore.Worker) (names []string) {
 	return slices.Compact(names)
 }
 
+// gcStep is what one collector did in a step, over the workers that reported it. Rates are taken over the measured
+// time, so that a collection in the warm-up does not count. Workers is 0 where none reported the collector.
 func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCStep {
 	out := tuning.GCStep{
 		Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown,
@@ -161,6 +163,7 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	return r, nil
 }
 
+// goalsReport names the statistic that the limit is compared with.
 func goalsReport(g tuning.Goals) GoalsReport {
 	return GoalsReport{
 		FilterLatencyLimitMs: Figure(g.FilterLatencyLimitMs), FilterLatencyStatistic: filterLatencyStatistic,
@@ -189,6 +192,7 @@ func sliceEnds(run *runstore.Figures) []int64 {
 	return times
 }
 
+// workerReport computes a worker's figures for each slice of the report. Totals such as CPU seconds become rates.
 func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerReport {
 	perMinute := func(s runstore.Slices) []Figure {
 		return each(timesMs, func(t int64) Figure { return msPerMinute(s, t, sliceMs) })
@@ -227,8 +231,8 @@ func goalsOf(plan runstore.Plan) tuning.Goals {
 }
 
 // stepReport computes the row of a step over its measured time, which excludes the warm-up. Workers without a CPU rate
-// are left out of means and of the number of workers. CPU and GC are milliseconds a minute, as in Bullet's tuning
-// document.
+// are left out of means and of the number of workers, because they did not run in the step. CPU and GC are milliseconds
+// a minute, as in Bullet's tuning document.
 func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) StepReport {
 	from, to := step.MeasuredFromMs, step.EndMs
 	measured := runstore.Span{From: from, To: to}

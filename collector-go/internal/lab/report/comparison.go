@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Comparison is what changed between two runs, with the reports that its figures are drawn from.
+// Comparison is what changed between two runs, with the reports that its figures are drawn from. The embedded
+// comparison is its JSON document; the reports are not part of it.
 type Comparison struct {
 	*compare.Comparison
 	// Guard is nil unless a regression was asked for.
@@ -23,7 +24,8 @@ type Comparison struct {
 	before, after *operand
 }
 
-// Compare compares two runs' directories, or two trials' of one run.
+// Compare compares two runs' directories, or two trials' of one run. Runs that have no configuration in common cannot
+// be compared; the error says to name a trial of each then.
 func Compare(before, after string, confidence float64) (*Comparison, error) {
 	a, err := openOperand(before)
 	if err != nil {
@@ -82,7 +84,8 @@ func (c *Comparison) suffix(i int) string {
 	return ": " + c.Configurations[i].After
 }
 
-// largestLoad are the figures of the last step that both sides measured, under its name.
+// largestLoad are the figures of the last step that both runs measured, under its name. Figures for which no direction
+// is worse are left out, since the first screen answers whether it got worse.
 func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table {
 	t := figureTable(c.Confidence)
 	if len(p.Steps) == 0 {
@@ -112,7 +115,8 @@ func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, s
 		overlay(c.before.first[p.Before], c.after.first[p.After], suffix))
 }
 
-// addDiff adds what differs as lines, and which controlled variables that moves.
+// addDiff adds what differs as lines, and which controlled variables that moves. It comes before all figures, since a
+// change can be attributed only if a single variable moved.
 func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string) {
 	d.Add("Configuration diff"+suffix, document.Diff(strings.Join(p.Lines, "\n")))
 	type change = tuning.Change
@@ -172,7 +176,8 @@ func figureTable(confidence float64) document.Table {
 		document.Words(""))
 }
 
-// addFigures adds rows of figures, whose cells begin with more where the table has columns before.
+// addFigures adds rows of figures, whose cells begin with more where the table has columns before. CPU is repeated in
+// cores, the unit of a request to the scheduler.
 func addFigures(t *document.Table, figures []compare.FigureChange, more ...string) {
 	add := func(cells ...string) {
 		t.Add(slices.Concat(more, cells)...)
@@ -190,6 +195,8 @@ func addFigures(t *document.Table, figures []compare.FigureChange, more ...strin
 	}
 }
 
+// collectorTable has a row for each garbage collector of each step. A collector that only one operand has is listed
+// too.
 func collectorTable(all []compare.GCChange, confidence float64) document.Table {
 	type change = compare.GCChange
 	type step = *tuning.GCStep
@@ -221,7 +228,8 @@ func collectorTable(all []compare.GCChange, confidence float64) document.Table {
 // inFigure are the figures that the figure of changes shows.
 var inFigure = []string{compare.TotalCPU, compare.TotalGC, compare.FilterLatency, compare.MeanHeap}
 
-// changeFigures are by how much the figures that matter changed in each step; none where no step is in both.
+// changeFigures are by how much the figures that matter changed in each step, with their intervals. There are none
+// where no step is in both.
 func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure {
 	if len(p.Steps) == 0 {
 		return nil
@@ -287,7 +295,8 @@ var betweenConfigurations = []string{
 	compare.TotalHeap, compare.MeanHeap, compare.FilterLatency,
 }
 
-// Document is the change as people read it.
+// Document is the change as people read it, as an analysis in the run's own report. It has no verdict: which of two
+// configurations is better is for the reader to decide.
 func (c *ComparedConfiguration) Document() *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s against %s", c.After, c.Before), Notes: slices.Clone(c.Notes)}
 	d.Find("Before is %s, after is %s, of the same run.", c.Before, c.After)

@@ -97,7 +97,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 		document.Paragraph("%s", more))
 }
 
-// collectedBlocks are how often each metric is to come, and all with which something was wrong.
+// collectedBlocks are how often each metric is expected, and all metrics with which something was wrong.
 func collectedBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
@@ -115,7 +115,7 @@ func collectedBlocks(c *collection.Collection) []document.Block {
 	return blocks
 }
 
-// workerMetric is a metric of a worker.
+// workerMetric is the health of one metric of one worker, with the worker's name for the table.
 type workerMetric struct {
 	worker string
 	*collection.Metric
@@ -158,8 +158,8 @@ func secondsColumn[T any](head, unit string, value func(T) *float64) document.Of
 	})
 }
 
-// dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection
-// was.
+// dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how complete the
+// collection was. They come before the figures, since nothing below can be better than the samples that it is made of.
 func (r *RunReport) dataQualityBlocks() []document.Block {
 	blocks := []document.Block{document.Tabled(r.dataQualityTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {
@@ -170,6 +170,8 @@ func (r *RunReport) dataQualityBlocks() []document.Block {
 	return append(blocks, r.healthBlocks()...)
 }
 
+// dataQualityTable has a row for each measured trial: how complete its samples are, what restarted, and how busy the
+// host was. These decide whether a figure says something about the topology.
 func (r *RunReport) dataQualityTable() document.Table {
 	type trial = *TrialReport
 	return document.TableOf(r.reported(), document.Text("Trial", func(t trial) string { return t.name() }),
@@ -194,7 +196,7 @@ func (r *RunReport) dataQualityTable() document.Table {
 		})).WithoutBlank()
 }
 
-// stepNotes are what the engine noted of its steps.
+// stepNotes are what was noted while the steps ran, each with its trial and step.
 func (r *RunReport) stepNotes() (notes []string) {
 	for _, t := range r.reported() {
 		for _, s := range t.Report.Steps {
@@ -227,8 +229,8 @@ type busy struct {
 	step *StepReport
 }
 
-// busiestTable is what took the host in each trial's busiest step: a column a trial, which adds up to the whole host.
-// left counts the trials for which there is no room.
+// busiestTable is what took the host in each trial's busiest step: a column for each trial, which adds up to the
+// complete host. left counts the trials beyond mostShareColumns; those with the least idle are shown.
 func (r *RunReport) busiestTable() (t document.Table, left int) {
 	var all []busy
 	for _, t := range r.reported() {
@@ -243,7 +245,8 @@ func (r *RunReport) busiestTable() (t document.Table, left int) {
 	return sharesOf(all), max(0, left)
 }
 
-// sharesOf lays the steps' processes beside each other, what took most first; what was idle stands above them.
+// sharesOf lays the steps' processes beside each other, the one that took most first. What was idle stands above them,
+// so that each column adds up to the complete host.
 func sharesOf(all []busy) document.Table {
 	t := newGrid(each(all, func(b busy) string { return b.name }), "Process")
 	most := map[string]Figure{}

@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Figure is a number that may be unknown: NaN here, null in JSON.
+// Figure is a number that may be unknown: NaN here, null in JSON. It is tuning's own type, so that no figure is
+// converted on its way from a step to a table.
 type Figure = tuning.Figure
 
 // Unknown is the figure that is not known.
@@ -25,7 +26,8 @@ const (
 	mib      = 1 << 20
 )
 
-// filterLatencyMs are the tasks' means over (fromMs, toMs].
+// filterLatencyMs are the means of each filter task over (fromMs, toMs], in ms. Bullet reports a mean for each task and
+// interval, so these are means of means; percentiles come from the hook's histogram.
 func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
 	span := runstore.Span{From: fromMs, To: toMs}
 	return each(run.FilterLatencySeconds, func(task runstore.Slices) Figure { return span.Mean(task) * 1000 })
@@ -71,7 +73,8 @@ func largest(figures []Figure) Figure {
 	return most
 }
 
-// number writes a figure with so many decimals.
+// number writes a figure with a fixed number of decimals, for columns whose rows a reader compares digit by digit.
+// Other figures are written by tuning.Digits.
 func number(f Figure, decimals int) string {
 	if !f.Known() {
 		return document.Unknown
@@ -166,7 +169,8 @@ var axisNames = map[runstore.Axis]string{
 	runstore.Queries: simultaneousQueries, runstore.QueriesPerSecond: "queries/s", runstore.RecordsPerSecond: "records/s",
 }
 
-// stepName is what a step of a run's file is called.
+// stepName is the name of a step in every table, figure and sentence. It contains what distinguishes the step from
+// others at the same load: whether it was for the cost, and which attempt it was.
 func stepName(axis runstore.Axis, s runstore.Step) string {
 	name := tuning.Digits(Figure(s.Value)) + " " + axis.Unit()
 	switch {
@@ -184,7 +188,8 @@ func stepName(axis runstore.Axis, s runstore.Step) string {
 	return name
 }
 
-// Spread is a figure over several launches of one configuration: each launch's own mean is one value.
+// Spread is a figure over several launches of one configuration. Each launch's own mean is one value, so the spread is
+// that between launches and not that between slices.
 type Spread struct {
 	Launches int    `json:"launches"`
 	Mean     Figure `json:"mean"`
@@ -228,7 +233,8 @@ func (s Spread) String() string {
 // hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md).
 const hookHistogram = "bullet_filter_latency_seconds"
 
-// percentilesOf are those that a step was judged by; nil where it was by none.
+// percentilesOf are the percentiles that a step was judged by; nil where it was by none. Runs from before the
+// percentiles were stored have them in the outcomes of their goals alone.
 func percentilesOf(outcomes []tuning.GoalOutcome) *runstore.Percentiles {
 	p := runstore.Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
 	percentiles := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}
@@ -259,6 +265,8 @@ const WorkerHosts = "Worker hosts: not measured. The host of the figures is tune
 	"it excuses no missed goal, and whether the workers' machines had processors to spare is for you to look up. " +
 	"The workers' own CPU is measured."
 
+// hostOfRun reports whether the host whose processors were measured runs the load alone. A topology that was launched
+// by a command runs on a cluster, whose hosts nobody looks at.
 func hostOfRun(p runstore.Plan) bool { return p.Launch == "command" }
 
 // idleHead heads a column of a host's idle.

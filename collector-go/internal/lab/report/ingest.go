@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Ingest is what a collector took from ever more clients.
+// Ingest is how much a collector accepted from ever more clients, as the bench measures it. The bench fills it, and
+// this package only shows it.
 type Ingest struct {
 	// Capacity is the answer in a sentence, Findings are further ones.
 	Capacity string
@@ -25,7 +26,8 @@ type Ingest struct {
 	Notes []string
 }
 
-// IngestStep is what so many clients brought; what is not known is Unknown.
+// IngestStep is what a number of clients brought; what is not known is Unknown. Rejected counts batches that the
+// collector refused for want of capacity, which the clients sent again.
 type IngestStep struct {
 	Clients                              int
 	RowsPerS, AckedRowsPerS, SamplesPerS Figure
@@ -53,6 +55,7 @@ func OfIngest(i *Ingest) *document.Document {
 	return d
 }
 
+// addTables adds the steps and the stages of a sample on its way through the collector.
 func (i *Ingest) addTables(d *document.Document) {
 	type step = IngestStep
 	type stage = IngestStage
@@ -96,7 +99,8 @@ func (i *Ingest) curve(name string, colour int, figure func(IngestStep) Figure) 
 	return points
 }
 
-// saturation is the curve of rows over clients, with points that are hollow where the collector had no room.
+// saturation is the curve of rows over clients. Points are hollow where the collector refused batches, since it was at
+// its limit there.
 func (i *Ingest) saturation() chart.Plot {
 	queryable := i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS })
 	dots := queryable
@@ -109,6 +113,8 @@ func (i *Ingest) saturation() chart.Plot {
 	}
 }
 
+// latency is how long a batch takes from sending to acknowledgement, which includes the sync to disk. The axis is
+// logarithmic, since the slowest batches are far from the median.
 func (i *Ingest) latency() chart.Plot {
 	return chart.Plot{
 		Name: "acknowledgement", Title: "Time from a batch's sending to its acknowledgement, fsync included",
@@ -120,6 +126,7 @@ func (i *Ingest) latency() chart.Plot {
 	}
 }
 
+// stages are the percentiles of each stage beside each other, in the step with the most rows a second.
 func (i *Ingest) stages() chart.Plot {
 	plot := chart.Plot{
 		Name: "stages", Title: "Time of each stage of a sample's way, with the most rows a second",

@@ -11,7 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// manifestTable is what ran, on what. The launch is that of the first trial; the others are in their own sections.
+// manifestTable is what ran, on what, so that the run can be repeated and compared. Rows of which nothing is known are
+// left out, unless the reader can do something about it. The launch is that of the first trial; the others are in their
+// own sections.
 func (r *RunReport) manifestTable() document.Table {
 	t := document.Pairs()
 	m, v := r.Manifest, r.Manifest.Versions
@@ -45,7 +47,8 @@ func (r *RunReport) manifestTable() document.Table {
 	return t
 }
 
-// kafka is the broker's version; where records come from one that is not known, how to state it.
+// kafka is the broker's version. Where records come from Kafka and nobody stated the version, the row says how to state
+// it.
 func (r *RunReport) kafka() string {
 	if r.Manifest.Versions.Kafka != "" {
 		return r.Manifest.Versions.Kafka
@@ -58,7 +61,7 @@ func (r *RunReport) kafka() string {
 	return ""
 }
 
-// addMachine adds what is known of a machine; prefix is its role.
+// addMachine adds what is known of a machine. The prefix is its role, "" where it is the only machine of the run.
 func addMachine(t *document.Table, prefix string, m runstore.Machine) {
 	if m.Cores > 0 {
 		t.AddKnown(prefix+"Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", m.Cores, m.CPUModel)))
@@ -73,7 +76,8 @@ func addMachine(t *document.Table, prefix string, m runstore.Machine) {
 	t.AddKnown(prefix+"Kernel", m.Kernel)
 }
 
-// addCluster adds what is known of a cluster's machines.
+// addCluster adds what is known of a cluster's machines. Nobody asks them themselves: the experiment's file states
+// them, or they are unknown.
 func addCluster(t *document.Table, c *runstore.Cluster) {
 	const head = "Machines of the cluster"
 	if c == nil || c.Cores <= 0 {
@@ -94,6 +98,8 @@ func addCluster(t *document.Table, c *runstore.Cluster) {
 	}
 }
 
+// addRecords adds the shape and size of the records. The costs in the report hold for such records alone, so it is
+// stated too when they are not known.
 func addRecords(t *document.Table, s runstore.Records) {
 	schema := "not known: the experiment does not state records"
 	if s.Fields > 0 {
@@ -108,7 +114,8 @@ func addRecords(t *document.Table, s runstore.Records) {
 	}
 }
 
-// launchBlocks are how the trial was launched and what its topology reported.
+// launchBlocks are how the trial was launched and what its topology reported. Trials of older runs kept no arguments;
+// their settings stand in for them.
 func (t *TrialReport) launchBlocks() []document.Block {
 	laid := t.Arguments
 	if len(laid) == 0 {
@@ -121,8 +128,8 @@ func (t *TrialReport) launchBlocks() []document.Block {
 	}
 }
 
-// effectiveRows are the flags of the workers as they held, whatever set them, where the configurations that reported
-// them do not share them.
+// effectiveRows are the flags of the workers as they were in effect, whatever set them. They are rows only where
+// configurations that reported them differ: flags may come from Storm's own configuration, which no setting shows.
 func (r *RunReport) effectiveRows() (rows [][]string) {
 	for _, flags := range []struct {
 		name string

@@ -111,8 +111,8 @@ func (r *RunReport) withCosts(configuration int) []measured {
 	return all.sorted()
 }
 
-// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch states how
-// far the topology drifts.
+// attempts are the steps at a step's place that were OK. A load that was measured more than once in a launch shows how
+// far the topology drifts, so all of them are points of what a query costs.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {
 		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK {
@@ -122,10 +122,12 @@ func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	return all
 }
 
-// verdict is one for all launches: what they agree on, else inconclusive.
+// verdict is one for all launches: what they agree on, else inconclusive. A load that only one of the launches held is
+// not a load that the configuration holds.
 func (m measured) verdict() tuning.Verdict { return tuning.Agreed(m.verdicts) }
 
-// usedCores are those that all workers used; 0 where nobody measured it.
+// usedCores are the cores that all workers used together, as the mean of the launches. It is 0 and not unknown where
+// nobody measured it, because tuning takes 0 for "not stated" in its tables.
 func (m measured) usedCores() Figure {
 	used := m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) })
 	if !(used > 0) {
@@ -134,12 +136,13 @@ func (m measured) usedCores() Figure {
 	return used
 }
 
+// mean is a figure as the mean of the launches that know it.
 func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	return runstore.Average(each(m.steps, figure))
 }
 
-// size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
-// used at most.
+// size is what a configuration takes: what it requests from the scheduler or, where it reported nothing, the CPU that
+// it used at most. The note says which.
 type size struct {
 	cores, memoryMiB Figure
 	filterBolts      int
@@ -149,7 +152,8 @@ type size struct {
 	used Figure
 }
 
-// measuredCores are what it used, beside what it asks for, which nothing but a scheduler goes by.
+// measuredCores are the cores that it used, with a note that says so. They are preferred to the requested ones, because
+// only a scheduler goes by a request.
 func (s size) measuredCores() (Figure, string) {
 	if !s.used.Known() || !(s.used > 0) {
 		return s.cores, s.note
@@ -161,7 +165,7 @@ func (s size) measuredCores() (Figure, string) {
 	return s.used, note
 }
 
-// lastOK is the trial's step that held the most; nil where none did.
+// lastOK is the trial's step with the largest load that was OK; nil where none was.
 func (t TrialReport) lastOK() (last *TrialStep) {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == runstore.LoadStep &&
@@ -189,6 +193,8 @@ func (r *RunReport) busyMost(configuration int, component string) (most Figure) 
 	return most
 }
 
+// size puts together what the launches of a configuration know of its size. The machine in the calculation is a dummy
+// of one core, since only the totals are used here.
 func (r *RunReport) size(configuration int) size {
 	s := size{cores: Unknown, memoryMiB: Unknown}
 	used := Unknown
@@ -219,7 +225,8 @@ func (r *RunReport) size(configuration int) size {
 
 const filterParallelism = "bullet.topology.filter.bolt.parallelism"
 
-// filterBoltsOf is how many filter bolts the trial had: by the topology itself, by its settings, or by the evidence.
+// filterBoltsOf is how many filter bolts the trial had: what the topology reported, else what its settings say. 0 means
+// that it is not known.
 func filterBoltsOf(t TrialReport) (bolts int) {
 	if t.Report != nil && t.Report.Requested != nil {
 		for _, c := range t.Report.Requested.Components {
@@ -236,7 +243,8 @@ func filterBoltsOf(t TrialReport) (bolts int) {
 	return bolts
 }
 
-// components are what a configuration consists of, CPU and heap by instance; none where its topology reported none.
+// components are what a configuration consists of, CPU and heap by instance. All launches of a configuration request
+// the same, so the first that reported it counts; none where no topology reported it.
 func (r *RunReport) components(configuration int) []tuning.Component {
 	for _, t := range r.trialsOf(configuration) {
 		if t.Report == nil || t.Report.Requested == nil {
@@ -286,7 +294,8 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	return all, nil
 }
 
-// concurrencyOf judges a configuration's steps; nil on another axis, or where none has its CPU.
+// concurrencyOf judges a configuration's steps. It is nil on another axis, or where no step has its CPU. The comparison
+// of runs uses it too, so that a query costs the same in both documents.
 func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) {
 	if r.Axis != runstore.Queries {
 		return nil, nil
@@ -307,7 +316,8 @@ func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) 
 	return &NamedConcurrency{Concurrency: c, rows: rows}, nil
 }
 
-// concurrency is the place as a row: the means of its launches, with each time that it was measured.
+// concurrency is the place as a row of the analysis: the means of its launches. Each single measurement is there too,
+// because the interval of the cost is made from the variation between launches.
 func (m measured) concurrency() tuning.ConcurrencyRow {
 	return tuning.ConcurrencyRow{Queries: int(m.value), Verdict: m.verdict(),
 		AverageCPUMsPerMinute: m.mean(func(s *StepReport) Figure { return s.AverageCPUMsPerMinute }),

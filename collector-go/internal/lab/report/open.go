@@ -1,3 +1,12 @@
+// Package report turns what a run stored into documents: the report of a run, the comparison of two, and the analyses
+// of tables that somebody brings. It owns the wording, the tables and the figures, and the form of report.json.
+//
+// It must not judge: verdicts, fits and sizings come from tuning, and the verdict of a step is the one that was stored
+// when the step was measured. It reads files through runstore alone, and asks no collector.
+//
+// Start reading at readRun in read_trials.go, which reads the trials, and OpenRunReport in open.go, which adds what
+// follows from them. document in run_document.go puts the sections together. Report in trial.go is one launch,
+// RunReport is all.
 package report
 
 import (
@@ -13,6 +22,7 @@ import (
 )
 
 // OpenRunReport reads a run's directory, or that of one of its trials, be the run finished, interrupted or under way.
+// The report is complete when it returns; nothing is read later.
 func OpenRunReport(dir string) (*RunReport, error) {
 	run, err := runstore.ReadAny(dir)
 	if err != nil {
@@ -30,7 +40,8 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	return r, nil
 }
 
-// caveats are the run's own, then those that every report has, each once.
+// caveats are the run's own, then those that every report has, each once. Trials of one run have mostly the same
+// caveats.
 func (r *RunReport) caveats() (all []string) {
 	add := func(lines ...string) {
 		for _, line := range lines {
@@ -62,7 +73,8 @@ func (r *RunReport) caveats() (all []string) {
 	return all
 }
 
-// volumeReport averages the data volume of the run and of each configuration.
+// volumeReport averages the data volume of the run and of each configuration, weighted by how long each step was
+// measured.
 func (r *RunReport) volumeReport() VolumeReport {
 	v := VolumeReport{Configurations: []runstore.DataVolume{}}
 	var all []runstore.Step
@@ -113,7 +125,8 @@ func (r *RunReport) analyses() (all []*document.Document) {
 	return all
 }
 
-// named distinguishes an analysis from its like by the configuration's label.
+// named distinguishes an analysis from others of its kind by the configuration's label, also in the files of its
+// figures, which would overwrite each other.
 func named(d *document.Document, label string, of int) *document.Document {
 	if of < 2 {
 		return d
@@ -126,7 +139,8 @@ func named(d *document.Document, label string, of int) *document.Document {
 	return d
 }
 
-// takeMainFigure takes the figure for the first page out of the analyses; nil where they have none.
+// takeMainFigure takes the figure for the first screen out of the analyses, so that it is not drawn twice; nil where
+// they have none.
 func takeMainFigure(analyses []*document.Document) *chart.Figure {
 	for _, d := range analyses {
 		if len(d.Figures) > 0 {
@@ -138,7 +152,8 @@ func takeMainFigure(analyses []*document.Document) *chart.Figure {
 	return nil
 }
 
-// recommendation is the operating point of each configuration, as Bullet YAML.
+// recommendation is the operating point of each configuration, as Bullet YAML that can be copied. An unstable knee is
+// stated in the YAML too, because the text around it is not copied.
 func (r *RunReport) recommendation() []document.Block {
 	if r.Results.Queries == nil {
 		return nil

@@ -43,7 +43,8 @@ func openOperand(dir string) (*operand, error) {
 	return r.operand(dir)
 }
 
-// operand gives the measured trials to a comparison, those of each configuration together.
+// operand gives the measured trials to a comparison, those of each configuration together. Settings and the queries'
+// own time are those of the first launch, since all launches of a configuration share them.
 func (r *RunReport) operand(dir string) (*operand, error) {
 	o := &operand{
 		Operand: compare.Operand{Directory: dir, ID: r.Manifest.ID, StartedMs: r.Manifest.StartedMs},
@@ -158,7 +159,8 @@ func (s measuredStep) compared(own *StepReport) map[string][]Figure {
 	}
 }
 
-// levelled moves values so that their mean is the figure; none where it is not known.
+// levelled moves values so that their mean is the figure; none where it is not known. A comparison then states the same
+// level as the report's row.
 func levelled(values []Figure, figure Figure) []Figure {
 	by := figure - runstore.Average(values)
 	if !by.Known() {
@@ -167,6 +169,7 @@ func levelled(values []Figure, figure Figure) []Figure {
 	return each(values, func(v Figure) Figure { return v + by })
 }
 
+// collector is a garbage collector in the step, with its total of all workers in each slice.
 func (s measuredStep) collector(name string) compare.Collector {
 	seconds := func(w runstore.Worker) runstore.Slices { return w.Collector(name).Seconds }
 	out := compare.Collector{Name: name, TotalMsPerMinute: s.rises(seconds, totalOrUnknown)}
@@ -215,7 +218,7 @@ func (s measuredStep) heap(together func([]Figure) Figure) []Figure {
 		func(w runstore.Worker, endMs int64) Figure { return w.HeapUsedBytes.At(endMs) / mib })
 }
 
-// shares are parts in per cent of wholes.
+// shares are parts in per cent of totals, slice by slice. A slice without a total has no share.
 func shares(parts, wholes []Figure) []Figure {
 	out := make([]Figure, len(parts))
 	for i, part := range parts {

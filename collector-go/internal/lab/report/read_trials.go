@@ -12,6 +12,9 @@ import (
 
 // readRun reads the trials of a run and puts those of each configuration together, be the run finished, interrupted or
 // under way. What follows from all trials together is left to OpenRunReport, since a comparison does not need it.
+//
+// An error is one of a file that cannot be read. Trials without figures are no error: they are reported as far as they
+// came.
 func readRun(run *runstore.Run) (*RunReport, error) {
 	plan, manifest := run.Plan, run.Manifest
 	r := &RunReport{
@@ -48,7 +51,8 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 	return r, nil
 }
 
-// readTrial reads what was measured of a trial, how it was launched, and what its topology reported.
+// readTrial reads what was measured of a trial, how it was launched, and what its topology reported. Steps without
+// figures are kept, since their verdicts are known; only the tables and charts of the trial are missing then.
 func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 	arguments, err := t.Arguments()
 	if err != nil {
@@ -87,9 +91,10 @@ func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 	return out, nil
 }
 
-// completeStep gives a step what older runs' files lack, as far as it follows from the rest: what limited it, the
-// percentiles that it was judged by, and its volume by the bytes that the source counted. A volume by the records'
-// stated size is an estimate.
+// completeStep gives a step what the files of older runs lack, as far as it follows from the rest: what limited it, the
+// percentiles that it was judged by, and whether its volume is an estimate. The verdict is never computed again: it
+// decided how the search went on, and a report must not contradict the run. Volume comes from the bytes that the source
+// counted, where it counted them; a volume by the records' stated size is an estimate.
 func completeStep(s *runstore.Step) {
 	if s.Limitation == nil && s.Evidence != nil {
 		l := tuning.Limit(*s.Evidence)
@@ -110,7 +115,8 @@ func completeStep(s *runstore.Step) {
 	s.MiBEstimated = s.MiBPerSecond.Known()
 }
 
-// rows puts the launches of each configuration together; what was not finished is as far as it came.
+// rows puts the launches of each configuration together. Verdict, capacity and label are those of the stored result;
+// while the run has not ended the rows are as far as it came.
 func (r *RunReport) rows(result *runstore.Result) {
 	r.Rows = []RowReport{}
 	for _, t := range r.Trials {
@@ -137,6 +143,8 @@ func (r *RunReport) rows(result *runstore.Result) {
 	}
 }
 
+// add adds a launch to its configuration. Limiters are those of steps that missed their goals; an inconclusive step
+// counts only if somebody looked at what limited it.
 func (row *RowReport) add(t TrialReport) {
 	row.Launches += t.Launches
 	if len(t.Steps) > 0 {
@@ -161,11 +169,12 @@ func (row *RowReport) add(t TrialReport) {
 	}
 }
 
-// capacity is the trial's own.
+// capacity is the trial's own. It shows how far the repeats of a configuration are apart.
 func (t TrialReport) capacity() tuning.Interval {
 	return tuning.IntervalOf(runstore.Measured(t.measuredSteps()))
 }
 
+// measuredSteps are the steps as they were stored, in the order in which they were run.
 func (t TrialReport) measuredSteps() []runstore.Step {
 	return each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// sizing is that of a run of data volumes or of queries; nil for others.
+// sizing is the configuration for the largest load that a run of data volumes or of queries held; nil for other runs.
+// Why there is none is a note and no error, since the rest of the report is not affected.
 func (r *RunReport) sizing(j *Results) *RunSizing {
 	var s *RunSizing
 	var err error
@@ -38,7 +39,8 @@ func (r *RunReport) sizing(j *Results) *RunSizing {
 	return s
 }
 
-// targetLoad is the load to size for, judged as the run's analysis judges.
+// targetLoad is the load to size for. Goals and machine are those of the run, so that the sizing is judged as its steps
+// were.
 func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoad {
 	return tuning.TargetLoad{
 		RecordsPerS: float64(recordsPerS), Queries: queries, Goals: r.queryGoals(), Machine: r.machine(),
@@ -52,7 +54,8 @@ func (r *RunReport) sizeCommand(from string) string {
 		tuning.Digits(Figure(r.latencyLimit())), from)
 }
 
-// sizeData sizes for the most records that were held, with the queries that ran beside them.
+// sizeData sizes for the most records that were held, with the queries that ran beside them. The run varied the records
+// alone, so nothing is said about more queries.
 func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	volumes, queries := j.tables.Volumes, r.plan.Load.Queries
 	s := &RunSizing{Command: r.sizeCommand("THIS-RUN,RUN-OF-TEST-7"), NotKnown: []string{
@@ -87,7 +90,8 @@ func (r *RunReport) recordsHeadroom() string {
 	return "Nothing is left free beyond them, and no goal asked for catching up: plan for fewer records/s."
 }
 
-// sizeQueries sizes for the most queries that were held, less the headroom, at the test's record rate.
+// sizeQueries sizes for the most queries that were held, less the headroom, at the record rate of the run. The run
+// varied the filter bolts alone, so all other components are taken over as they were.
 func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	s := &RunSizing{Command: r.sizeCommand("RUN-OF-TEST-6,THIS-RUN"), NotKnown: []string{
 		"What more records/s ask for: all components but the filter bolts are as they were in this run.",
@@ -124,7 +128,7 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	return s, nil
 }
 
-// componentsWith are those of the first configuration with so many filter bolts.
+// componentsWith are the components of the first configuration with so many filter bolts that reported any.
 func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 	for _, row := range r.Rows {
 		if r.size(row.Configuration).filterBolts == filterBolts {
@@ -162,6 +166,8 @@ func (r *RunReport) sizingBlocks() []document.Block {
 	}
 }
 
+// results analyzes all trials together, as the run's analysis asks for. An analysis that fails becomes a note: the
+// trials themselves are still reported.
 func (r *RunReport) results() (j Results) {
 	var err error
 	switch r.Analysis {
@@ -191,7 +197,7 @@ func (r *RunReport) results() (j Results) {
 	return j
 }
 
-// timelines are those of each trial; of a step that was repeated the last one.
+// timelines are those of each trial. Of a step that was repeated the last one counts, as in the rest of the report.
 func (r *RunReport) timelines() (all []NamedTimeline) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
@@ -212,7 +218,8 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 	return all
 }
 
-// queryPoints are filter bolts by queries with the steps' verdicts, and a note for each configuration that is left out.
+// queryPoints are filter bolts by queries with the verdicts of the steps: what the capacity over cores is fitted to. A
+// configuration whose size is not known is left out of the fit, and a note says so.
 func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	if r.Axis != runstore.Queries {
 		j.note("the steps are of " + r.axis() +

@@ -17,7 +17,8 @@ import (
 // rowColumn is a column of a table that has a row for each configuration.
 type rowColumn = document.Of[RowReport]
 
-// rowTable is what each configuration came to, with the data volume beside it.
+// rowTable is what each configuration came to, with the data volume beside it. Its first seven columns are the summary
+// of the first screen, so the most wanted ones come first.
 func (r *RunReport) rowTable() document.Table {
 	columns := []rowColumn{
 		document.Text("Configuration", func(row RowReport) string { return cmp.Or(row.Label, document.Unknown) }),
@@ -71,6 +72,7 @@ func (r *RunReport) timelineColumns() []rowColumn {
 	}
 }
 
+// timelinesOf are the timelines of a configuration, those of all its launches.
 func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
 	for _, t := range r.Results.Timelines {
 		if t.configuration == row.Configuration {
@@ -97,8 +99,8 @@ func (r *RunReport) meansColumn(head string, of func(*tuning.Timeline) tuning.Es
 	})
 }
 
-// withVolumes puts the data volume beside each configuration's verdict, and below them that of the whole test where it
-// is another.
+// withVolumes puts the data volume beside each configuration's verdict. With several configurations a last row has that
+// of the complete test.
 func (r *RunReport) withVolumes(t document.Table) document.Table {
 	volumes, width := r.Volume.Configurations, len(t.Columns)
 	if len(r.Rows) > 1 && r.Volume.RecordsPerSecond.Known() {
@@ -114,7 +116,8 @@ func (r *RunReport) withVolumes(t document.Table) document.Table {
 	return t
 }
 
-// Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir.
+// Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir. All forms come
+// from one document, so they have the same content.
 func (r *RunReport) Write(dir string) error {
 	text, err := r.JSON()
 	if err != nil {
@@ -140,7 +143,8 @@ func (r *RunReport) JSON() ([]byte, error) {
 }
 
 // document has on its first screen what a reader wants first: the verdict, why, the figure that shows it and what each
-// configuration came to; of a single trial what each step did.
+// configuration came to; of a single trial what each step did. The sections below go from what follows to what it
+// follows from, and end with what is needed to repeat the run.
 func (r *RunReport) document() *document.Document {
 	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: r.why(), Summary: r.summary()}
 	analyses, measured := r.analyses(), r.reported()
@@ -171,7 +175,7 @@ func (r *RunReport) document() *document.Document {
 	return d
 }
 
-// summary is the first screen's table, of at most 7 columns.
+// summary is the first screen's table. It has at most 7 columns, which fit a screen and a terminal.
 func (r *RunReport) summary() document.Table {
 	if measured := r.reported(); len(r.Trials) == 1 && len(measured) == 1 && r.Analysis != runstore.OfTimeline {
 		return measured[0].Report.summary()
@@ -179,7 +183,8 @@ func (r *RunReport) summary() document.Table {
 	return r.rowTable().Without("Launches", eachRepeat).First(7)
 }
 
-// differenceBlocks are the settings that the configurations do not share.
+// differenceBlocks are the settings that the configurations do not share. Settings that are the same for all are with
+// each trial.
 func (r *RunReport) differenceBlocks() []document.Block {
 	if len(r.Rows) < 2 {
 		return nil
@@ -213,8 +218,8 @@ func (r *RunReport) differenceBlocks() []document.Block {
 	return []document.Block{document.Tabled(t)}
 }
 
-// addTrial is all that there is of one launch: a section, or, where it is the only one, a section for each of its
-// parts.
+// addTrial adds everything about one launch: a section or, where it is the only launch, a section for each of its
+// parts. A trial that was not measured has its state and the reason.
 func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	title := fmt.Sprintf("Trial %d: %s", t.Number, t.name())
 	if t.Report == nil {
@@ -257,7 +262,7 @@ func (t *TrialReport) figureName(name string) string {
 	return fmt.Sprintf("trial-%02d-%s", t.Number, name)
 }
 
-// panelFigures are each trial's figures one by one, which the document has together.
+// panelFigures are each trial's figures one by one, which the document has together. They are files beside the report.
 func (r *RunReport) panelFigures() (all []chart.Figure) {
 	for _, t := range r.reported() {
 		for _, f := range t.Report.figures()[1:] {
@@ -277,7 +282,7 @@ func (t *TrialReport) panelNames() string {
 }
 
 // Single is report.json of a run of one trial such as the demo's: the trial's figures, with what the run came to beside
-// them.
+// them. Its keys are a format.
 type Single struct {
 	*Report
 	// Capacity is on the steps' axis.
@@ -288,7 +293,7 @@ type Single struct {
 	Limiters []string `json:"limiters"`
 }
 
-// Single is the run's only trial; an error where no step of it was measured, or there are several.
+// Single is the run's only trial. It is an error where no step of it was measured, or there are several.
 func (r *RunReport) Single() (*Single, error) {
 	if len(r.Trials) != 1 || r.Trials[0].Report == nil {
 		return nil, fmt.Errorf("%d of %d trials have figures, and one alone is to be shown", len(r.reported()),

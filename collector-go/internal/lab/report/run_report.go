@@ -10,7 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Results is what follows from all trials of a run together. What the run's analysis is not is null.
+// Results is what follows from all trials of a run together: the analyses that tuning computed. Only what the run's
+// analysis asks for is set, and the rest is null in report.json. It is computed once, when the run is opened, so that
+// the document, the CSV files and the summary on the terminal state the same numbers.
 type Results struct {
 	Queries *tuning.Queries `json:"queries,omitempty"`
 	Data    *tuning.Data    `json:"data,omitempty"`
@@ -31,14 +33,15 @@ type Results struct {
 	notes         []string
 }
 
-// note adds a note, once.
+// note adds a note, once. Several configurations often have the same reason, and a reader needs it only once.
 func (j *Results) note(text string) {
 	if text != "" && !slices.Contains(j.notes, text) {
 		j.notes = append(j.notes, text)
 	}
 }
 
-// NamedConcurrency is the judgement of one configuration's steps.
+// NamedConcurrency is the judgement of one configuration's steps. The rows that it was computed from are kept for the
+// CSV file, so that tune analyze comes to the same result from the file.
 type NamedConcurrency struct {
 	Label string `json:"label"`
 	*tuning.Concurrency
@@ -46,7 +49,7 @@ type NamedConcurrency struct {
 	rows []tuning.ConcurrencyRow
 }
 
-// NamedTimeline is that of one trial.
+// NamedTimeline is the timeline of one trial: how long a record took from stage to stage.
 type NamedTimeline struct {
 	Label string `json:"label"`
 	*tuning.Timeline
@@ -68,7 +71,8 @@ type RunSizing struct {
 	Command  string   `json:"command"`
 }
 
-// Repeated is one configuration at one place of the axis, over its repeats.
+// Repeated is one configuration at one place of the axis, over its repeats. Only places that more than one launch
+// measured have one, since a single launch shows nothing about the variation between launches.
 type Repeated struct {
 	Configuration string           `json:"configuration"`
 	Value         float64          `json:"value"`
@@ -76,14 +80,15 @@ type Repeated struct {
 	Figures       []RepeatedFigure `json:"figures"`
 }
 
-// RepeatedFigure is one of its figures.
+// RepeatedFigure is one figure of such a place with its spread. A figure that no launch knows is left out.
 type RepeatedFigure struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`
 	Spread
 }
 
-// ComparedConfiguration is one configuration of a run against its first one.
+// ComparedConfiguration is one configuration of a run against its first one. It is the change that tune compare
+// computes for two runs, so that both state the same.
 type ComparedConfiguration struct {
 	compare.ConfigurationChange
 	Notes []string `json:"notes"`
@@ -107,6 +112,7 @@ type Tables struct {
 }
 
 // ConfigurationSteps are one configuration's steps of simultaneous queries, with the goals that they were judged by.
+// The goals belong to the steps: without them a later analysis of the file would judge completeness by other limits.
 type ConfigurationSteps struct {
 	Label string
 	Rows  []tuning.ConcurrencyRow
@@ -115,6 +121,8 @@ type ConfigurationSteps struct {
 	ExpectedResultSize, Tolerance float64
 }
 
+// table gives the steps back as they were analyzed. The tolerance follows from the two result sizes, and rounding must
+// not make it negative.
 func (c NamedConcurrency) table() ConfigurationSteps {
 	return ConfigurationSteps{
 		Label: c.Label, Rows: c.rows, ExpectedResultSize: float64(c.ExpectedResultSize),
@@ -122,7 +130,9 @@ func (c NamedConcurrency) table() ConfigurationSteps {
 	}
 }
 
-// RunReport is the report of a run's directory: what its trials came to, and what follows from all of them together.
+// RunReport is the report of a run's directory: what its trials came to, and what follows from all of them together. It
+// is also report.json, so its JSON keys are a format; some of them are older than the names of the fields. Lists that
+// are always there are never nil, because readers of the JSON expect [] and not null.
 type RunReport struct {
 	Title      string            `json:"title"`
 	Experiment string            `json:"experiment"`
@@ -151,7 +161,8 @@ type RunReport struct {
 	unanswered   string // why the run answers nothing, "" where it does
 }
 
-// RowReport is one configuration over all its launches.
+// RowReport is one configuration over all its launches. A run that has ended stored the verdict and the capacity; until
+// then they are inconclusive and unknown.
 type RowReport struct {
 	Configuration int                   `json:"configuration"`
 	Label         string                `json:"label"`
@@ -167,7 +178,9 @@ type RowReport struct {
 	LeastHostIdle Figure `json:"least_host_idle"`
 }
 
-// TrialReport is one launch of the topology.
+// TrialReport is one launch of the topology in one configuration, or several launches after a run was resumed. The
+// stored figures stay with it, because a comparison computes the scatter of a figure from the stored slices, which may
+// be narrower than those of the report.
 type TrialReport struct {
 	Number        int                   `json:"number"`
 	Label         string                `json:"label"`
@@ -195,7 +208,8 @@ type TrialReport struct {
 	values  map[string]string // what is compared with another trial's
 }
 
-// TrialStep is a step as it was judged, with what limited it where that was looked at.
+// TrialStep is a step as it was judged, under the name that all tables and figures use. Steps that were measured again
+// are there too; lastAttempts leaves out the earlier ones.
 type TrialStep struct {
 	runstore.Step
 	Name string `json:"name"`
@@ -214,7 +228,9 @@ func (r *RunReport) Plan() runstore.Plan { return r.plan }
 // axis is what the steps ascend along, as people call it.
 func (r *RunReport) axis() string { return axisNames[r.plan.Axis] }
 
-// host names the machine that the run's idle is of.
+// host names the machine whose idle time the run measured: the one that everything ran on, or only the host of the
+// load. Every heading uses it, since a reader would otherwise take the idle time of the load's host for that of the
+// workers.
 func (r *RunReport) host() string {
 	if hostOfRun(r.plan) {
 		return theRunHost
@@ -225,7 +241,8 @@ func (r *RunReport) host() string {
 // Class is the class of the run's queries.
 func (r *RunReport) Class() string { return r.plan.Load.Class }
 
-// Verdicts count the run's measured steps by what their attempts come to.
+// Verdicts count the run's measured steps by what their attempts come to. A step counts once, however often it was
+// tried.
 func (r *RunReport) Verdicts() map[tuning.Verdict]int {
 	counts := map[tuning.Verdict]int{}
 	for _, t := range r.Trials {
@@ -266,7 +283,7 @@ func (t *TrialReport) name() string {
 	return t.Label
 }
 
-// lastAttempts leaves out steps that were measured again.
+// lastAttempts leaves out steps that were measured again later in the trial. The order of the others is kept.
 func (t TrialReport) lastAttempts() (last []TrialStep) {
 	for i, s := range t.Steps {
 		again := slices.ContainsFunc(t.Steps[i+1:],
@@ -278,7 +295,8 @@ func (t TrialReport) lastAttempts() (last []TrialStep) {
 	return last
 }
 
-// verdictAt is what the attempts at a step's place come to; they are of one trial.
+// verdictAt is the verdict of all attempts at a step's place. An inconclusive attempt says nothing and gives way to the
+// others; attempts that contradict each other make the place inconclusive.
 func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
 	verdict := last.Verdict
 	for _, s := range t.Steps {
@@ -293,8 +311,8 @@ func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
 	return verdict
 }
 
-// explained are the last attempts, of which one that was OK gives its place to an earlier one that failed: they
-// contradict each other, and what the other missed is to be explained.
+// explained are the attempts whose reasons the report states: the last one at each place. Where the last one was OK and
+// an earlier one failed, it is the failed one, because what it missed has to be explained.
 func (t TrialReport) explained() []TrialStep {
 	all := t.lastAttempts()
 	for i, last := range all {
@@ -307,7 +325,8 @@ func (t TrialReport) explained() []TrialStep {
 	return all
 }
 
-// verdictText is the step's verdict, with that of an attempt that contradicts it.
+// verdictText is the step's verdict. It names a contradicting attempt, since the place as a whole is inconclusive then
+// and a bare FAIL would look like a mistake.
 func (t TrialReport) verdictText(s TrialStep) string {
 	if s.Verdict == tuning.Fail && slices.ContainsFunc(t.Steps, func(other TrialStep) bool {
 		return other.Verdict == tuning.OK && other.Kind == s.Kind && other.Value == s.Value
@@ -339,7 +358,7 @@ func (r *RunReport) trialsOf(configuration int) (all []*TrialReport) {
 	return all
 }
 
-// reported are the trials of which a step was measured.
+// reported are the trials of which a step was measured. Only they have figures, so all tables of trials begin here.
 func (r *RunReport) reported() (all []*TrialReport) {
 	for i := range r.Trials {
 		if r.Trials[i].Report != nil {
@@ -349,7 +368,8 @@ func (r *RunReport) reported() (all []*TrialReport) {
 	return all
 }
 
-// latencyLimit is that of the goal about the filter latency, the document's where there is none.
+// latencyLimit is the limit of the goal about the filter latency, in ms. A run without such a goal is analyzed by the
+// limit of Bullet's tuning document.
 func (r *RunReport) latencyLimit() float64 {
 	for _, g := range r.Goals {
 		if g.Figure == tuning.FilterLatency && g.AtMost.Known() {

@@ -11,7 +11,7 @@ import (
 )
 
 // runTimeline is the run's trials on one time axis, one after the other as they were measured, with what was changed
-// before each. What lies between trials, and between the launches of one, is left out.
+// before each. The time between trials, and between the launches of one, is left out, since nothing was measured there.
 type runTimeline struct {
 	axis   chart.TimeAxis
 	limit  Figure
@@ -48,7 +48,7 @@ func (r *RunReport) runTimeline() *runTimeline {
 	return s
 }
 
-// follow puts a trial behind what is there already, launch by launch.
+// follow puts a trial behind what is there already, launch by launch, because a launch begins after a gap in the trial.
 func (s *runTimeline) follow(t *TrialReport) {
 	r := t.Report
 	change := chart.Annotation{
@@ -66,7 +66,7 @@ func (s *runTimeline) follow(t *TrialReport) {
 	}
 }
 
-// followLaunch adds the steps of one launch, its slices and what was annotated meanwhile.
+// followLaunch adds the steps of one launch, its slices and its annotations, all moved by the same time.
 func (s *runTimeline) followLaunch(t *TrialReport, steps []StepReport) {
 	fromMs, toMs := steps[0].StartMs, steps[len(steps)-1].EndMs
 	shift := s.endMs() - fromMs
@@ -124,6 +124,8 @@ func positive(f Figure) Figure {
 	return Unknown
 }
 
+// panels are the filter latency and, where queries were run by the load client, the time to result of each step. The
+// latter is linear where it is counted from the queries' own end, since it can be negative then.
 func (s *runTimeline) panels() []chart.Panel {
 	of := func(figure func(timelineSlice) Figure) []Figure { return each(s.slices, figure) }
 	p99 := of(func(slice timelineSlice) Figure { return slice.p99 })

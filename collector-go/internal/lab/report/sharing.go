@@ -20,8 +20,8 @@ const (
 	mostNamed   = 4 // workers or hosts named in a cell; more are counted
 )
 
-// sharingBlocks are who shares what: where the components ran, how long their tuples waited, what went between the
-// workers.
+// sharingBlocks are who shares what: where the components ran, how long their tuples waited, and what was sent between
+// the workers. Components that share a host or a worker compete for its processors, which the tables let a reader see.
 func (r *Report) sharingBlocks() []document.Block {
 	var blocks []document.Block
 	if r.Placement != nil {
@@ -42,7 +42,8 @@ func (r *Report) sharingBlocks() []document.Block {
 	return append(blocks, r.trafficBlocks()...)
 }
 
-// componentTable has a row for each component, with how many workers and hosts it is spread over.
+// componentTable has a row for each component, with how many workers and hosts it is spread over. Tasks without a
+// worker count too, so that a component that was not placed is seen.
 func componentTable(p *runstore.Placement) document.Table {
 	tasks, workers, hosts := map[string]int{}, map[string][]string{}, map[string][]string{}
 	for _, w := range p.Workers {
@@ -65,13 +66,13 @@ func componentTable(p *runstore.Placement) document.Table {
 	)
 }
 
-// ownFirst puts Storm's own components behind the topology's.
+// ownFirst sorts the topology's components before Storm's own, whose names begin with underscores.
 func ownFirst(a, b string) int {
 	storms := func(name string) int { return strings.Count(name[:min(2, len(name))], "_") }
 	return cmp.Or(cmp.Compare(storms(a), storms(b)), cmp.Compare(a, b))
 }
 
-// someOf names a few and counts many.
+// someOf names a few and counts many: a cell with all workers of a large cluster cannot be read.
 func someOf(names []string) string {
 	switch {
 	case len(names) == 0:
@@ -82,7 +83,7 @@ func someOf(names []string) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// workerTable has a row for each worker, host by host.
+// workerTable has a row for each worker, host by host, so that workers which share a host stand together.
 func workerTable(p *runstore.Placement) document.Table {
 	on := map[string]int{}
 	for _, w := range p.Workers {
@@ -122,7 +123,8 @@ func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
 	}
 }
 
-// flowTable has a row for each component and a column for each step.
+// flowTable has a row for each component and a column for each step. A cell is the wait in the queue and the time of
+// execution of a tuple, in ms; a component that received nothing in any step has no row.
 func (r *Report) flowTable() document.Table {
 	t := r.bySteps("Component")
 	r.sharing(func(step int, s *runstore.Sharing) {
@@ -154,7 +156,8 @@ func (r *Report) flowNotes() []string {
 	})
 }
 
-// trafficBlocks are what went between the workers: a row for each pair of workers and a column for each step.
+// trafficBlocks are what was sent between the workers: a row for each pair of workers and a column for each step. Pairs
+// with most traffic come first, and the rest is counted.
 func (r *Report) trafficBlocks() []document.Block {
 	t, left := r.bySteps("From", "To"), 0
 	most, toAll := map[string]Figure{}, false

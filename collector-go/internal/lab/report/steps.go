@@ -60,7 +60,8 @@ func (w window) decimals() int {
 // capital begins a text with a capital letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// stepHead names the column that names the steps.
+// stepHead heads the column that names the steps. A rate of records or queries is only asked for; what was reached has
+// a column of its own.
 func (r *Report) stepHead() string {
 	name := r.axisName()
 	if strings.HasSuffix(name, "/s") {
@@ -69,7 +70,7 @@ func (r *Report) stepHead() string {
 	return capital(name)
 }
 
-// stepCell names a step in a table whose column names what it is of.
+// stepCell names a step in a table whose head says what the steps count, so the unit is left out.
 func (r *Report) stepCell(s StepReport) string {
 	if s.Label == "" || s.Label == fmt.Sprintf("%d queries", s.Queries) {
 		return strconv.Itoa(s.Queries)
@@ -96,6 +97,7 @@ func timeColumn(w window, head string, ms func(StepReport) Figure) stepColumn {
 	return figureColumn(head, w.unit(), w.decimals(), func(s StepReport) Figure { return w.beyond(ms(s)) })
 }
 
+// verdictColumn is the verdict. Steps for the cost of a query are marked, because they do not bound the capacity.
 func verdictColumn() stepColumn {
 	return document.Text("Verdict", func(s StepReport) string {
 		if s.ForCost {
@@ -110,8 +112,8 @@ func (r *Report) idleColumn() stepColumn {
 	return percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })
 }
 
-// stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to
-// believe them.
+// stepTable is the table of Bullet's tuning document: simultaneous queries, average CPU, average result size. The
+// further columns are what a reader needs to trust these, and blank columns are left out.
 func (r *Report) stepTable() document.Table {
 	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell),
 		figureColumn("Average CPU", "ms/min", 0, func(s StepReport) Figure { return s.AverageCPUMsPerMinute }),
@@ -144,7 +146,7 @@ func (r *Report) stepTable() document.Table {
 		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
 }
 
-// summary is the steps in seven columns, for the first screen.
+// summary is the steps in seven columns, for the first screen: the verdicts, and what they are based on.
 func (r *Report) summary() document.Table {
 	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell), verdictColumn(),
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
@@ -174,7 +176,8 @@ func missingCell(s StepReport) string {
 	return grouped(c.MissingRecords) + " of " + grouped(c.DueRecords)
 }
 
-// queryTable is what became of the queries.
+// queryTable is what became of the queries. The columns about the load client itself appear only if there is something
+// to report of it in some step.
 func (r *Report) queryTable() document.Table {
 	w := r.window()
 	columns := []stepColumn{
@@ -205,7 +208,8 @@ func (r *Report) queryTable() document.Table {
 	return document.TableOf(r.Steps, columns...)
 }
 
-// evidenceTable is what limited the steps, and the evidence that people look for first.
+// evidenceTable is what limited the steps, with the evidence that people look for first. report.json has all evidence.
+// Steps without evidence are left out.
 func (r *Report) evidenceTable() document.Table {
 	var known []StepReport
 	for _, s := range r.Steps {
@@ -240,7 +244,7 @@ func (r *Report) evidenceTable() document.Table {
 		r.idleColumn()).WithoutBlank()
 }
 
-// limiterCell names what limited the step; one that held its goals needs no excuse.
+// limiterCell names what limited the step. A step that was OK and has no known limiter shows none.
 func (s StepReport) limiterCell() string {
 	if s.Limitation == nil || s.Verdict == tuning.OK && !s.Limitation.Known() {
 		return document.Unknown
@@ -309,7 +313,7 @@ func (r *Report) doubts() (out []string) {
 	return out
 }
 
-// completenessText never rounds a missing record away.
+// completenessText never rounds a missing record away: 100.00% is said only if no record is missing.
 func completenessText(c runstore.Clients) string {
 	share := 100 * float64(c.Completeness())
 	text := strconv.FormatFloat(share, 'f', 2, 64)
@@ -319,7 +323,7 @@ func completenessText(c runstore.Clients) string {
 	return text + "%"
 }
 
-// hostStep is what the load client of a host did of a step.
+// hostStep is what the load client of one host did in one step, a row of the table of load hosts.
 type hostStep struct {
 	step StepReport
 	host runstore.ClientHost

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// repeatedFigure is a figure whose spread over the launches is shown.
+// repeatedFigure is a figure whose spread over the launches is shown. report.json has it under its name, so names are a
+// format.
 type repeatedFigure struct {
 	name, unit string
 	of         func(*StepReport) Figure
@@ -30,7 +31,7 @@ var repeatedFigures = []repeatedFigure{
 	{hostIdle, "%", func(s *StepReport) Figure { return 100 * s.HostIdle }},
 }
 
-// repeats are the places that more than one launch measured.
+// repeats are the places that more than one launch measured, with the spread of each figure that any launch knows.
 func (r *RunReport) repeats() (all []Repeated) {
 	for _, row := range r.Rows {
 		for _, m := range r.measured(row.Configuration) {
@@ -101,7 +102,7 @@ func verdictsText(all []tuning.Verdict) string {
 	return strings.Join(names, ", ")
 }
 
-// Tables are the run's.
+// Tables are the run's figures in the form that tune analyze and tune size take.
 func (r *RunReport) Tables() Tables {
 	t := r.Results.tables
 	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
@@ -114,8 +115,8 @@ func (r *RunReport) Tables() Tables {
 	return t
 }
 
-// csvFiles are the run's figures as the files that tune analyze and tune size read. A number is written with all its
-// digits, so that what is made of the file is what the report states.
+// csvFiles are the run's figures as the files that tune analyze and tune size read, by their names. A number is written
+// with all its digits, so that what is made of the file is what the report states. A table without rows has no file.
 func (r *RunReport) csvFiles() map[string][]byte {
 	files := map[string][]byte{}
 	t := r.Tables()
@@ -142,6 +143,8 @@ func plainColumn[T any](head string, number func(T) float64) document.Of[T] {
 	})
 }
 
+// points are the table of queries.csv. The columns of the record rate and of the used cores are there only where these
+// are known.
 func (t Tables) points() document.Table {
 	type point = tuning.QueryPoint
 	columns := []document.Of[point]{
@@ -199,6 +202,8 @@ func volumesTable(volumes []tuning.DataRow) document.Table {
 	return document.TableOf(volumes, columns...)
 }
 
+// steps are the table of a file concurrency-N.csv, with the columns of Bullet's tuning document and the verdicts. The
+// verdicts are those of the run, since a step may have missed a goal that the table does not show.
 func (c ConfigurationSteps) steps() document.Table {
 	type step = tuning.ConcurrencyRow
 	return document.TableOf(c.Rows,

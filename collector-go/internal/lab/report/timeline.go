@@ -37,7 +37,8 @@ func (r *Report) annotated() (all []runstore.Annotation) {
 	return all
 }
 
-// annotations are those on the figures' time axis, counted; the table names them by the same numbers.
+// annotations are those on the figures' time axis, numbered. The table below the figure names them by the same numbers,
+// so both must use the same order and the same bound.
 func (r *Report) annotations() (all []chart.Annotation) {
 	for _, m := range r.annotated() {
 		if r.drawn(m) && len(all) < mostDrawn {
@@ -164,7 +165,8 @@ func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
 	return chart.Keys{MostRows: mostRows, Keys: each(all, chart.Annotation.Key)}
 }
 
-// panels are the report's figures from top to bottom.
+// panels are the report's figures from top to bottom. All have the same time axis, so that a reader can follow a change
+// from the queries to CPU, heap, garbage collection and latency.
 func (r *Report) panels() []chart.Panel {
 	asked := plainLine(chart.Muted, r.held())
 	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs),
@@ -210,7 +212,8 @@ var (
 	gcPanel = chart.Panel{Name: "gc", YLabel: "ms per minute", Text: chart.Thousands, Limit: chart.NoLimit}
 )
 
-// panel is one of a kind.
+// panel is a panel of one kind. Kinds are shared by the trial's own figure and by the overlay of two, which keeps their
+// units and scales the same.
 func panel(kind chart.Panel, title string, lines ...chart.Line) chart.Panel {
 	kind.Title, kind.Lines = title, lines
 	return kind
@@ -245,7 +248,7 @@ func dashedLine(figures []Figure) chart.Line {
 	return chart.Line{Colour: chart.Muted, Values: values(figures), Dashed: true, Plain: true}
 }
 
-// byWorker is a line for each worker, and their mean where they are many.
+// byWorker is a line for each worker. Above manyWorkers the lines are thin and their mean is drawn over them.
 func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Line) {
 	many := len(r.Workers) > manyWorkers
 	for i, w := range r.Workers {
@@ -257,7 +260,8 @@ func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Li
 	return lines
 }
 
-// held is how many queries were to run in each slice; nothing where a slice spans two steps.
+// held is how many queries were to run in each slice. It is unknown where a slice spans two steps, because the number
+// changes within it.
 func (r *Report) held() []Figure {
 	return each(r.TimesMs, func(t int64) Figure {
 		for _, step := range r.Steps {
@@ -282,7 +286,8 @@ func (r *Report) figures() []chart.Figure {
 // WriteFigures writes every figure as SVG and PNG into dir.
 func (r *Report) WriteFigures(dir string) error { return chart.WriteFigures(r.figures(), dir) }
 
-// overlay draws the figures of two trials over the time since each one's first step began.
+// overlay draws the figures of two trials over the time since each one's first step began. The bands of steps are those
+// of the trial before, which the title says.
 func overlay(before, after *Report, suffix string) chart.Figure {
 	axis := before.timeAxis()
 	axis.Annotations = bothAnnotations(before, after)
@@ -333,7 +338,8 @@ func overlayPanels(before, after *Report) []chart.Panel {
 	}
 }
 
-// shifted lays another report's figures over this one's slices, by the time since each one's first step began.
+// shifted lays another report's figures over this one's slices, by the time since each one's first step began. Nothing
+// is drawn of slices of another width.
 func (r *Report) shifted(other *Report, figures []Figure) []Figure {
 	at := map[int64]Figure{}
 	for i, t := range other.TimesMs {
@@ -354,7 +360,7 @@ func nameSuffix(suffix string) string {
 	return "-" + fileName(suffix[2:])
 }
 
-// fileName keeps what is safe in the name of a file.
+// fileName keeps what is safe in the name of a file. A label may contain any character.
 func fileName(label string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' {

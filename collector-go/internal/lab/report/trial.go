@@ -13,7 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Report is what report.json holds and what the other forms are drawn from.
+// Report is one trial: the rows of its steps and its figures by slice. Tables and charts are drawn from it, and
+// report.json holds it, so its JSON keys are a format. Figures that nobody measured are Unknown, which JSON has as
+// null; they are never 0, since 0 is a measurement.
 type Report struct {
 	Title    string         `json:"title"`
 	Topology string         `json:"topology"`
@@ -47,7 +49,7 @@ type Report struct {
 	durationMs  int64
 }
 
-// GoalsReport are the goals with their statistics named.
+// GoalsReport are the goals with their statistics named, so that report.json says what a limit was compared with.
 type GoalsReport struct {
 	FilterLatencyLimitMs   Figure `json:"filter_latency_limit_ms"`
 	FilterLatencyStatistic string `json:"filter_latency_statistic"`
@@ -60,7 +62,8 @@ type GoalsReport struct {
 const filterLatencyStatistic = "mean over filter tasks and slices of bullet_filter_latency " +
 	"(Bullet's own mean per task and interval)"
 
-// WorkerReport are one worker's figures by slice.
+// WorkerReport are one worker's figures by slice. All lists have a figure for each of the report's slices, also where
+// the worker did not run; there the figure is unknown, and the chart has a gap.
 type WorkerReport struct {
 	Worker     string  `json:"worker"`
 	Pid        int     `json:"pid"`
@@ -76,8 +79,9 @@ type WorkerReport struct {
 	GCMsPerMinute []Figure `json:"gc_ms_per_minute"`
 }
 
-// StepReport is a row of the table. CPU figures are means over workers unless they say total, of user and system time
-// together unless they say which.
+// StepReport is a row of the table of steps, computed over the measured time without the warm-up. CPU figures are means
+// over workers unless they say total. They are user and system time together unless they say which. A worker's mean
+// falls when the worker gets smaller, without the topology costing less, so totals stand beside the means.
 type StepReport struct {
 	Queries int `json:"queries"`
 	// Label is what the step is called where it is not its queries.
@@ -123,7 +127,8 @@ type StepReport struct {
 	slices int // of the worker's CPU that has the fewest
 }
 
-// Collection is how well the collector collected.
+// Collection is how completely the samples of the trial arrived. A reader needs it to decide whether to trust the
+// figures.
 type Collection struct {
 	StoredSliceMs int64 `json:"stored_slice_ms"`
 	// ExpectedSlices is how many CPU slices the workers should have from the first step to the last, MissingSlices how
@@ -150,6 +155,8 @@ func (s StepReport) name() string {
 	return fmt.Sprintf("%d queries", s.Queries)
 }
 
+// stepAt is the step that began at a time, nil for none. A trial runs its steps one after the other, so a start
+// identifies a step.
 func (r *Report) stepAt(startMs int64) *StepReport {
 	for i := range r.Steps {
 		if r.Steps[i].StartMs == startMs {
@@ -159,7 +166,8 @@ func (r *Report) stepAt(startMs int64) *StepReport {
 	return nil
 }
 
-// busiestStep is the one in which the least of the host was idle; nil where no step knows.
+// busiestStep is the step in which the least of the host was idle; nil where no step knows. If the host was too busy in
+// any step, it was so there.
 func (r *Report) busiestStep() (busiest *StepReport) {
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.HostIdle.Known() && (busiest == nil || s.HostIdle < busiest.HostIdle) {
@@ -182,7 +190,8 @@ func (r *Report) host() string {
 	return theHost
 }
 
-// overWorkers puts the workers' figures together, slice by slice.
+// overWorkers puts the workers' figures together, slice by slice. The given function decides what an unknown figure
+// means: a total becomes unknown, a mean leaves it out.
 func (r *Report) overWorkers(figures func(WorkerReport) []Figure, together func([]Figure) Figure) []Figure {
 	out := make([]Figure, len(r.TimesMs))
 	for i := range out {
@@ -203,7 +212,8 @@ func (c Collection) betweenLaunches() string {
 // its last.
 type timeRange struct{ fromMs, toMs int64 }
 
-// launches are the time ranges of a trial's launches, in their order; between two of them the topology was not there.
+// launches are the time ranges of a trial's launches, in their order. Between two of them the topology was not there,
+// so no slices are expected in the gap.
 func launches(run *runstore.Figures) (all []timeRange) {
 	for i, s := range run.Steps {
 		if i == 0 || s.Launch != run.Steps[i-1].Launch {
@@ -237,7 +247,7 @@ func collected(run *runstore.Figures) Collection {
 	return c
 }
 
-// relaunchCaveat states that a gap is known.
+// relaunchCaveat states that a gap between launches is known. Without it a reader would take the gap for lost samples.
 func (c Collection) relaunchCaveat() []string {
 	if c.Relaunches == 0 {
 		return nil
@@ -247,8 +257,8 @@ func (c Collection) relaunchCaveat() []string {
 		timesText(c.Relaunches), c.betweenLaunches())}
 }
 
-// grid is a table on its way that has a column for each of some steps, and a row for each of what was found in any of
-// them.
+// grid builds a table that has a column for each of some steps, and a row for each name that was found in any of them.
+// The rows are not known before all steps were read. A name that a step does not have gets an unknown cell there.
 type grid struct {
 	heads []string // of the rows' names
 	steps []string
@@ -256,6 +266,7 @@ type grid struct {
 	names []string // of the rows, as they came; the parts of one are joined by rowSeparator
 }
 
+// rowSeparator joins the parts of a row's name. No name of a component or a worker contains it.
 const rowSeparator = "\x00"
 
 func newGrid(steps []string, heads ...string) *grid {
@@ -296,7 +307,8 @@ func (g *grid) first(name string) {
 	}
 }
 
-// caveats are what a reader must know before using the numbers elsewhere.
+// caveats are what a reader must know before using the trial's numbers elsewhere. They are computed from the stored
+// figures, so that the report of an old run states the caveats of today.
 func caveats(run *runstore.Figures, r *Report) []string {
 	out := generalCaveats(run.HasPercentiles())
 	out = append(out, idleCaveat(run)...)
@@ -344,6 +356,8 @@ func generalCaveats(percentiles bool) []string {
 	}
 }
 
+// idleCaveat states that the record rate left another share of the host idle than it was calibrated for. Within the
+// tolerance of the calibration there is nothing to say.
 func idleCaveat(run *runstore.Figures) []string {
 	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
 	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {

@@ -14,12 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// LatencyChart draws the distribution of a load client's latencies.
+// LatencyChart draws the distribution of a load client's latencies, each point a share of the queries with the latency
+// that so many have or a smaller one. It looks like the distributions of the reports.
 func LatencyChart(name, title string, points []load.Point) chart.Figure {
-	var shares, ms []float64
-	for _, p := range points {
-		shares, ms = append(shares, p.Share), append(ms, 1000*p.Seconds)
-	}
+	shares := each(points, func(p load.Point) float64 { return p.Share })
+	ms := each(points, func(p load.Point) float64 { return 1000 * p.Seconds })
 	plot := spectrumPlot(name, title, "latency from the intended start, ms", spectrumCurve("latency", 0, shares, ms))
 	plot.XLabel = "share of the queries"
 	return plot.Figure()
@@ -43,8 +42,8 @@ func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot
 	}
 }
 
-// spectrumBlocks are the percentiles of the filter latency by the hook's histogram, a line and a row a step; none where
-// no step has them.
+// spectrumBlocks are the percentiles of the filter latency by the hook's histogram, a line and a row for each step;
+// none where no step has them. Steps for the cost are rows without a line, because they repeat loads of the capacity.
 func (r *Report) spectrumBlocks(figureName string) []document.Block {
 	heads := []document.Column{document.Numbers(r.stepHead(), ""), document.Numbers("Records", "")}
 	for _, share := range runstore.SpectrumShares {
@@ -85,7 +84,8 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 // figuresDir is where a report's figures are, beside it.
 const figuresDir = "figures"
 
-// writeForms writes a report's document, its figures and its further files into dir.
+// writeForms writes a report's document, its figures and its further files into dir, which must exist. A failed write
+// leaves a partial report, which the next one overwrites.
 func writeForms(dir string, d *document.Document, figures []chart.Figure, files map[string][]byte) error {
 	if err := chart.WriteFigures(figures, filepath.Join(dir, figuresDir)); err != nil {
 		return err
@@ -115,6 +115,7 @@ func (r *Report) stepBlocks() []document.Block {
 	}
 }
 
+// queryBlocks are the query that ran, and what became of all copies of it.
 func (r *Report) queryBlocks() []document.Block {
 	return []document.Block{document.Verbatim(r.Query), document.Tabled(r.queryTable())}
 }
@@ -127,7 +128,8 @@ func entryTable(keyHead, valueHead string, entries []runstore.Entry) document.Ta
 	)
 }
 
-// howCalibrated is how the record rate was found.
+// howCalibrated is how the record rate was found: what each tried rate left of the host, and the one that was chosen.
+// It is "" where the rate was given.
 func (r *Report) howCalibrated() string {
 	c := r.Calibration
 	if !c.TargetIdle.Known() {

@@ -27,7 +27,7 @@ func (r *RunReport) lead() string {
 }
 
 // Answer is what the run came to in lines, beside its verdict and its capacity: what a query costs, and what limited
-// each configuration.
+// each configuration. tune run prints it at its end.
 func (r *RunReport) Answer() (lines []string) {
 	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
 		for _, line := range costFindings(c.Concurrency) {
@@ -89,7 +89,8 @@ func (r *RunReport) goals() []string {
 // mostTroubles bounds what the first page lists; the trials list all.
 const mostTroubles = 8
 
-// troubles are the steps that were not OK, with what limited them, and the trials that could not be measured.
+// troubles are the steps that were not OK, with what limited them, and the trials that could not be measured. The list
+// is bounded by mostTroubles, since it stands on the first page; each trial lists all of its own.
 func (r *RunReport) troubles() []string {
 	var all []string
 	for _, t := range r.Trials {
@@ -111,7 +112,8 @@ func (r *RunReport) troubles() []string {
 	return append(all, r.Notes...)
 }
 
-// starved puts the steps that a busy host left without a verdict into one sentence, and gives the others.
+// starved puts the steps that a busy host left without a verdict into one sentence, and returns the other steps. They
+// all have the same reason, and the finding of the busiest of them is the one that is quoted.
 func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 	var names []string
 	least := TrialStep{}
@@ -135,7 +137,7 @@ func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 	return sentences, rest
 }
 
-// saysOf is the finding about a limiter.
+// saysOf is the finding about a limiter, or the text of the limitation where it has none.
 func saysOf(l *tuning.Limitation, limiter tuning.Limiter) string {
 	for _, f := range l.Findings {
 		if f.Limiter == limiter {
@@ -155,7 +157,8 @@ type trialStep struct {
 }
 
 // why is the verdict's reason in sentences: what was held, the two steps that bound it, each with its own reason, and
-// the other steps that were not OK.
+// the other steps that were not OK. A run whose record rate was missed answers nothing, so that comes before everything
+// else.
 func (r *RunReport) why() string {
 	held := r.mostHeld()
 	lastOK, firstFail := r.bounding()
@@ -197,8 +200,8 @@ func (r *RunReport) why() string {
 	return strings.TrimSpace(held + r.others(others))
 }
 
-// bounding are the steps between which the capacity lies that the lead names: of the configuration that held the most,
-// or, where none held anything, that failed latest.
+// bounding are the steps between which the capacity lies: of the configuration that held the most, or, where none held
+// anything, that failed latest. A timeline has no capacity, and so no such steps.
 func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 	if r.Analysis == runstore.OfTimeline || len(r.Rows) == 0 {
 		return nil, nil
@@ -239,7 +242,7 @@ func (r *RunReport) others(all []trialStep) string {
 	return fmt.Sprintf("Of the other steps %s; each has its own reason below.", tuning.Listed(parts))
 }
 
-// at names a step, with its trial where there are several.
+// at names a step, with its trial where there are several configurations.
 func (r *RunReport) at(p trialStep) string {
 	if len(r.Rows) > 1 {
 		return p.trial.name() + ", " + p.step.Name
