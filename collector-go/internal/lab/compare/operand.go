@@ -113,11 +113,12 @@ func (s Operand) labels() string {
 }
 
 func (s Operand) labelled(label string) (Configuration, bool) {
-	i := slices.IndexFunc(s.Configurations, func(c Configuration) bool { return c.Label == label })
-	if i < 0 {
-		return Configuration{}, false
+	for _, c := range s.Configurations {
+		if c.Label == label {
+			return c, true
+		}
 	}
-	return s.Configurations[i], true
+	return Configuration{}, false
 }
 
 // capacity is that of all launches of the configuration, their repeated attempts included.

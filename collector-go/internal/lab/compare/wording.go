@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -55,12 +56,9 @@ func (f FigureChange) Mark() string {
 
 // OfOneLaunch reports whether figures of the step have no interval, since each side was launched once.
 func (s StepChange) OfOneLaunch() bool {
-	for _, f := range s.Figures {
-		if strings.HasPrefix(f.Note, tuning.OneLaunch) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Figures, func(f FigureChange) bool {
+		return strings.HasPrefix(f.Note, tuning.OneLaunch)
+	})
 }
 
 // Text is the answer in a sentence without its full stop.
@@ -99,13 +97,11 @@ func (c *ConfigurationChange) Findings(confidence float64, suffix string) []stri
 	for _, f := range c.Marginal {
 		out = append(out, f.marginalText(suffix, confidence))
 	}
-	for _, when := range []struct {
-		name string
-		gc   *tuning.GCReport
-	}{{"Before", c.GCBefore}, {"After", c.GCAfter}} {
-		if gc := when.gc; gc != nil {
+	for i, gc := range []*tuning.GCReport{c.GCBefore, c.GCAfter} {
+		if gc != nil {
 			out = append(out, fmt.Sprintf("%s%s, GC time went along with CPU by %s and with the filter latency by %s.",
-				when.name, suffix, gc.WithCPU.Text(gc.Confidence, ""), gc.WithLatency.Text(gc.Confidence, "")))
+				[]string{"Before", "After"}[i], suffix, gc.WithCPU.Text(gc.Confidence, ""),
+				gc.WithLatency.Text(gc.Confidence, "")))
 		}
 	}
 	return out
@@ -116,16 +112,18 @@ func (c *ConfigurationChange) movedText(suffix string) string {
 	if len(c.Changes) == 0 {
 		return fmt.Sprintf("Configuration%s: nothing that is known of it differs.", suffix)
 	}
-	text := fmt.Sprintf("Configuration%s: %s", suffix, differ(len(c.Changes)))
+	text := fmt.Sprintf("Configuration%s: %d values differ", suffix, len(c.Changes))
+	if len(c.Changes) == 1 {
+		text = fmt.Sprintf("Configuration%s: one value differs", suffix)
+	}
 	switch len(c.Moved) {
 	case 0:
 		return text + ", none of them one of the document's eight controlled variables."
 	case 1:
 		return text + fmt.Sprintf("; of the eight controlled variables one moved: %s.", c.Moved[0])
 	}
-	return text + fmt.Sprintf(
-		"; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
-		len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
+	return text + fmt.Sprintf("; of the eight controlled variables %d moved (%s), so that no change can be put down to one "+
+		"of them.", len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
 }
 
 // betweenLaunches states what a comparison of one configuration with itself shows: how its launches differ.
@@ -153,14 +151,6 @@ func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 			"its load or the data."
 	}
 	return []string{text}
-}
-
-// differ counts values that do.
-func differ(n int) string {
-	if n == 1 {
-		return "one value differs"
-	}
-	return fmt.Sprintf("%d values differ", n)
 }
 
 // clearChanges are those of figures that can get worse.

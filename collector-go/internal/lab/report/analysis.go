@@ -96,6 +96,8 @@ func addAudit(d *document.Document, findings []tuning.Finding, audited int) {
 		counts[tuning.Partial])
 }
 
+// auditTable has a row for each stated total that its rows do not add up to, with the line of the file where it stands.
+// A total is wrong when its rows contradict it, and partial when its rows are not all there.
 func auditTable(findings []tuning.Finding) document.Table {
 	type finding = tuning.Finding
 	return document.TableOf(findings,
@@ -207,6 +209,7 @@ type fitted struct {
 	value, residual            func(tuning.Volume) Figure
 }
 
+// coresOf are the cores that the fits go by: the used ones where they are known, else the declared ones.
 func coresOf(v tuning.Volume) Figure { return v.Cores() }
 
 // fittedOf are the three lines in the order in which the document shows them.

@@ -147,6 +147,7 @@ func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot 
 	}
 }
 
+// measuredSteps names the points in a legend. A hollow point is a step that failed.
 const measuredSteps = "measured (hollow: FAIL)"
 
 // costNames are what the points of a cost's fit are called, by what they are from.
@@ -245,6 +246,7 @@ func stageTable(stages []tuning.Stage) document.Table {
 	)
 }
 
+// stageChart shows each stage with its mean, its standard deviation and its range.
 func stageChart(stages []tuning.Stage) chart.Ranges {
 	return chart.Ranges{
 		Name: "timeline-stages", XLabel: "ms relative to Query Received (negative: before it)", Unit: "ms",

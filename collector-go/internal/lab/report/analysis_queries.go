@@ -51,6 +51,7 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 	all := each(loads, func(load float64) leastCores {
 		least := leastCores{load, math.NaN(), "more than was run"}
 		for _, r := range q.Rows {
+			// A load between two steps counts as held only if a larger step was OK: nothing is interpolated.
 			held := r.Capacity.LastOK != nil && *r.Capacity.LastOK >= load
 			if at := float64(r.CoresAt(int(load))); held && !(at >= least.cores) {
 				least.cores, least.filterBolts = at, strconv.Itoa(r.FilterBolts)
@@ -159,6 +160,7 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 		}
 		return *end
 	}
+	// A capacity without a lower bound begins at 0, one without an upper bound ends in an arrow.
 	intervals := chart.Points{
 		Name: "capacity (arrow: at least)", Colour: chart.Series(0),
 		X:    each(q.Rows, func(r row) float64 { return float64(r.TopologyCPUCores) }),

@@ -53,6 +53,8 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	return g
 }
 
+// collectorsOf are the names of the garbage collectors that any worker reported, each once and sorted, so that tables
+// have the same order in each report.
 func collectorsOf(workers []runstore.Worker) (names []string) {
 	for _, w := range workers {
 		for _, c := range w.Collectors {
@@ -96,6 +98,8 @@ func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCSte
 	return out
 }
 
+// gcBlocks are the garbage collectors step by step, and how GC time went along with CPU time and latency. A correlation
+// is stated with its interval.
 func (r *Report) gcBlocks() []document.Block {
 	if r.GC == nil {
 		return nil
@@ -148,6 +152,7 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	latency := func(t int64) []Figure { return filterLatencyMs(run, t-run.SliceMs, t) }
 	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return runstore.Average(latency(t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(latency(t)) })
+	// The verdicts are those that were stored. Only the figures are computed again.
 	var verdicts []tuning.Verdict
 	for _, step := range run.Steps {
 		row := stepReport(run, step, plan.Axis)
@@ -176,6 +181,7 @@ func goalsReport(g tuning.Goals) GoalsReport {
 // step, so that a step begins at a slice border. They reach from the first complete slice of any worker, but not before
 // the topology was submitted, to the end of the last step.
 func sliceEnds(run *runstore.Figures) []int64 {
+	// The calibration before the first step is shown too, but not the start of the topology before it was submitted.
 	origin, end := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
 	first := origin
 	for _, w := range run.Workers {

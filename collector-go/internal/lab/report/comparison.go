@@ -66,6 +66,7 @@ func (c *Comparison) Document() *document.Document {
 	for i := range c.Configurations {
 		c.add(d, &c.Configurations[i], c.suffix(i))
 	}
+	// The figure of changes is the first one; without a common step it is the figure of both over time.
 	if d.Main == nil {
 		d.Main, d.Figures = &d.Figures[0], d.Figures[1:]
 	}
@@ -99,6 +100,8 @@ func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table 
 	return t
 }
 
+// add adds one configuration: what differs in its settings, its steps, and what a query costs. Its figures are behind
+// the sections, the relative changes first.
 func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, suffix string) {
 	addDiff(d, p, suffix)
 	for _, s := range p.Steps {
@@ -248,6 +251,7 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 				if f.Name != name || !f.Ratio.Value.Known() {
 					continue
 				}
+				// The figures of a step stand beside each other, centred on its place.
 				x := float64(n+1) + 0.12*float64(i) - 0.18
 				at.X, at.Y = append(at.X, x), append(at.Y, 100*float64(f.Ratio.Value))
 				if low, high := f.Ratio.Low, f.Ratio.High; low.Known() && high.Known() {

@@ -19,6 +19,7 @@ const (
 	gaps     = "gaps"
 )
 
+// stateOf is the state of a collection in a cell. That a collector reported no health is not the same as gaps.
 func stateOf(c *collection.Collection) string {
 	switch {
 	case c == nil:
@@ -49,6 +50,7 @@ func completeness(c *collection.Collection) string {
 	return fmt.Sprintf("Collection with %s: %s.", gaps, strings.Join(parts, "; "))
 }
 
+// percentOf is a part in per cent with two decimals, Unknown of nothing.
 func percentOf(part, whole uint64) string {
 	return knownOr(whole > 0, func() string { return number(Figure(part)/Figure(whole)*100, 2) + "%" })
 }
@@ -88,6 +90,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 	if len(missing) == 0 {
 		return blocks
 	}
+	// The metrics with the most missing samples come first, since the table is bounded.
 	slices.SortStableFunc(missing, func(a, b workerMetric) int { return -cmp.Compare(a.Missing, b.Missing) })
 	more := ""
 	if n := len(missing) - mostGaps; n > 0 {
@@ -121,6 +124,7 @@ type workerMetric struct {
 	*collection.Metric
 }
 
+// metricsOf are the metrics of all workers in one list, in the order of the workers.
 func metricsOf(c *collection.Collection) (all []workerMetric) {
 	for _, w := range c.Workers {
 		for i := range w.Metrics {

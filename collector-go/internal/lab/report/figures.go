@@ -65,6 +65,7 @@ func totalOrUnknown(figures []Figure) Figure {
 	return sum
 }
 
+// largest is the largest figure that is known; unknown if none is.
 func largest(figures []Figure) Figure {
 	most := Unknown
 	for _, f := range figures {
@@ -162,6 +163,7 @@ func roundedMs(ms Figure) string {
 	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
 }
 
+// simultaneousQueries names the axis of most runs in tables, charts and sentences.
 const simultaneousQueries = "simultaneous queries"
 
 // axisNames are what steps ascend along, as people call it.

@@ -84,6 +84,8 @@ func (i *Ingest) addTables(d *document.Document) {
 	)))
 }
 
+// figures are the saturation curve, the latency of acknowledgements and, where stages were measured, these. The
+// saturation curve comes first, since it answers how much the collector takes.
 func (i *Ingest) figures() []chart.Figure {
 	all := []chart.Figure{i.saturation().Figure(), i.latency().Figure()}
 	if len(i.Stages) > 0 {

@@ -56,6 +56,7 @@ func (p *places) at(value float64) *measured {
 	return &(*p)[i]
 }
 
+// sorted are the places in the order of the axis, which the analyses rely on.
 func (p places) sorted() []measured {
 	slices.SortFunc(p, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
 	return p
@@ -223,6 +224,8 @@ func (r *RunReport) size(configuration int) size {
 	return s
 }
 
+// filterParallelism is Bullet's setting of the number of filter bolts, which the recommendation writes and an older run
+// is read by.
 const filterParallelism = "bullet.topology.filter.bolt.parallelism"
 
 // filterBoltsOf is how many filter bolts the trial had: what the topology reported, else what its settings say. 0 means

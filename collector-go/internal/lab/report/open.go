@@ -32,6 +32,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Comparisons, results, caveats and volumes follow from the trials, and not from each other.
 	r.compareConfigurations(dir)
 	r.Results = r.results()
 	r.Notes = append(r.Notes, r.Results.notes...)

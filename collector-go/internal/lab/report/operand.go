@@ -135,6 +135,7 @@ type measuredStep struct {
 // queries show how a figure scatters. Its level is that of the report's own row, so that the comparison and the report
 // state the same mean.
 func (s measuredStep) compared(own *StepReport) map[string][]Figure {
+	// Figures without slices have one value for each step: of these only several launches show how they scatter.
 	cpu := func(w runstore.Worker) runstore.Slices { return w.CPUSeconds }
 	gc := func(w runstore.Worker) runstore.Slices { return w.GCSeconds }
 	totalCPU, totalGC := s.rises(cpu, totalOrUnknown), s.rises(gc, totalOrUnknown)

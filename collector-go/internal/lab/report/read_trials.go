@@ -28,6 +28,8 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		r.Verdict, r.Finished = run.Result.Verdict, true
 		r.Notes = append(r.Notes, run.Result.Notes...)
 	}
+	// Changes are against the trial that was measured before, which need not be the one before in the plan: a trial
+	// that failed to start changed nothing.
 	var before map[string]string
 	for _, t := range run.Trials {
 		trial, err := r.readTrial(t)
@@ -123,11 +125,11 @@ func (r *RunReport) rows(result *runstore.Result) {
 		i := slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == t.Configuration })
 		if i < 0 {
 			i = len(r.Rows)
-			r.Rows = append(r.Rows,
-				RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
-					Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{},
-					LeastHostIdle: Unknown,
-					Repeats:       []tuning.Interval{}})
+			r.Rows = append(r.Rows, RowReport{
+				Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
+				Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown,
+				Repeats: []tuning.Interval{},
+			})
 		}
 		r.Rows[i].add(t)
 	}

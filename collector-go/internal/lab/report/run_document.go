@@ -42,6 +42,8 @@ func (r *RunReport) rowTable() document.Table {
 // eachRepeat heads the column of the repeats' own capacities.
 const eachRepeat = "Capacity of each repeat"
 
+// capacityColumns are the capacity and, where a configuration was repeated, that of each repeat. They differ where
+// launches differ, which the common interval hides.
 func (r *RunReport) capacityColumns() []rowColumn {
 	columns := []rowColumn{
 		document.Number("Capacity, "+r.axis(), "", func(row RowReport) string { return row.Capacity.Text() }),
@@ -126,6 +128,7 @@ func (r *RunReport) Write(dir string) error {
 	return r.write(dir, text, r.panelFigures())
 }
 
+// write writes all forms, with the given report.json and further figures. A run of one trial has another report.json.
 func (r *RunReport) write(dir string, data []byte, more []chart.Figure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -152,6 +155,7 @@ func (r *RunReport) document() *document.Document {
 		figure := measured[0].timeline().Figure()
 		d.Main = &figure
 	}
+	// What makes a reader doubt the figures comes before them.
 	d.Add("Steps that were not OK", document.List(r.troubles()))
 	d.Add("Can these figures be believed?", r.dataQualityBlocks()...)
 	d.Add("The configurations in full", document.Tabled(r.rowTable()))
@@ -258,6 +262,7 @@ func (t *TrialReport) timeline() chart.Timeline {
 	return timeline
 }
 
+// figureName is a figure's name in the report of a run, whose trials have figures of the same names.
 func (t *TrialReport) figureName(name string) string {
 	return fmt.Sprintf("trial-%02d-%s", t.Number, name)
 }
@@ -299,6 +304,7 @@ func (r *RunReport) Single() (*Single, error) {
 		return nil, fmt.Errorf("%d of %d trials have figures, and one alone is to be shown", len(r.reported()),
 			len(r.Trials))
 	}
+	// The report is copied, because the trial keeps its own title and verdict.
 	figures := *r.Trials[0].Report
 	figures.Title, figures.Verdict = r.Title, r.Verdict
 	table := r.manifestTable()

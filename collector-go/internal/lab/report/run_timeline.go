@@ -56,6 +56,7 @@ func (s *runTimeline) follow(t *TrialReport) {
 		Title: t.name() + tuning.InBrackets(changesText(t.Changes)),
 	}
 	s.axis.Annotations, s.changes = append(s.axis.Annotations, change), append(s.changes, change)
+	// Steps of one launch follow each other; a new launch number begins the next one.
 	for steps := r.Steps; len(steps) > 0; {
 		n := slices.IndexFunc(steps, func(later StepReport) bool { return later.launch != steps[0].launch })
 		if n < 0 {
@@ -152,6 +153,7 @@ func (s *runTimeline) panels() []chart.Panel {
 // trialRows is how many rows of the legend name the trials.
 const trialRows = 12
 
+// figure is the timeline of the run. Its legend names the trials with what was changed before each.
 func (s *runTimeline) figure() chart.Figure {
 	return chart.Timeline{
 		Name: "trials", Alt: "Latency over all trials, with what was changed before each", Axis: s.axis,

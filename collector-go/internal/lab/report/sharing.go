@@ -170,6 +170,7 @@ func (r *Report) trafficBlocks() []document.Block {
 			most[pair], toAll = max(most[pair], each.MessagesPerSecond), toAll || each.To == ""
 		}
 	})
+	// A pair is placed by its largest rate in any step, so that a busy pair is not hidden by quiet steps.
 	slices.SortFunc(t.names, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b)) })
 	if more := len(t.names) - mostTraffic; more > 0 {
 		left, t.names = left+more, t.names[:mostTraffic]

@@ -193,6 +193,7 @@ func (r *Report) queryTable() document.Table {
 		timeColumn(w, "p50", func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
 		timeColumn(w, "p99", func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
 	}
+	// These count what the load client could not do as planned.
 	for _, about := range []struct { // the load client, where there is something to report of any step
 		head  string
 		count func(StepReport) int
@@ -231,6 +232,7 @@ func (r *Report) evidenceTable() document.Table {
 		}),
 		percentColumn("GC of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
 		percentColumn("Spouts held back", func(s StepReport) Figure {
+			// Both keep a spout from emitting, so the column is their sum. Back-pressure may be unknown.
 			held := s.Evidence.Spout.HeldByPending
 			if back := s.Evidence.Spout.HeldByBackPressure; back.Known() {
 				held += back

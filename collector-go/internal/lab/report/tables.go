@@ -18,8 +18,11 @@ type repeatedFigure struct {
 	of         func(*StepReport) Figure
 }
 
+// timeToResultP99 names the figure in report.json. In the document its column has another head where queries run for a
+// time of their own.
 const timeToResultP99 = "time to result, p99"
 
+// repeatedFigures are the figures in the order of the columns. Ratios are in per cent, as their units say.
 var repeatedFigures = []repeatedFigure{
 	{"filter latency, mean", "ms", func(s *StepReport) Figure { return s.FilterLatencyMeanMs }},
 	{"CPU of all workers", "ms/min", func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }},
@@ -161,6 +164,7 @@ func (t Tables) points() document.Table {
 	}
 	if slices.ContainsFunc(t.Points, func(p point) bool { return p.UsedCPUCores > 0 }) {
 		columns = append(columns, plainColumn(tuning.ColumnUsedCPU, func(p point) float64 {
+			// 0 is "not measured" in a point; in a file that would be read as no cores at all.
 			if p.UsedCPUCores == 0 {
 				return math.NaN()
 			}

@@ -135,6 +135,8 @@ func (r *Report) timeline() chart.Timeline {
 	}
 }
 
+// timeAxis is the axis that all figures of the trial share. Its origin is the start of the first step, so that times
+// before it, such as the calibration, are negative.
 func (r *Report) timeAxis() chart.TimeAxis {
 	return chart.TimeAxis{
 		EndsMs: r.TimesMs, SliceMs: r.SliceMs, OriginMs: r.StartedMs, Steps: bands(r.Steps), Restarts: r.restarts(),
@@ -142,6 +144,7 @@ func (r *Report) timeAxis() chart.TimeAxis {
 	}
 }
 
+// bands are the steps as the figures show them: a band each, with the warm-up darker.
 func bands(steps []StepReport) (all []chart.Step) {
 	for _, s := range steps {
 		all = append(all,
@@ -150,6 +153,7 @@ func bands(steps []StepReport) (all []chart.Step) {
 	return all
 }
 
+// workerKeys are the legend of the workers, with the process of each, and of their mean where it is drawn.
 func (r *Report) workerKeys() (keys []chart.Key) {
 	if len(r.Workers) > manyWorkers {
 		keys = append(keys, chart.Key{Name: "mean", Colour: chart.Ink})
@@ -161,6 +165,7 @@ func (r *Report) workerKeys() (keys []chart.Key) {
 	return keys
 }
 
+// annotationKeys are the legend of annotations. It has at most mostRows rows.
 func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
 	return chart.Keys{MostRows: mostRows, Keys: each(all, chart.Annotation.Key)}
 }
@@ -219,6 +224,8 @@ func panel(kind chart.Panel, title string, lines ...chart.Line) chart.Panel {
 	return kind
 }
 
+// latencyPanel is the filter latency with its limit. The axis is logarithmic, so that the limit and a latency far above
+// it are both readable.
 func latencyPanel(limitMs Figure, lines ...chart.Line) chart.Panel {
 	return chart.Panel{
 		Name: "latency", Title: "Filter latency: mean over tasks", YLabel: "ms, logarithmic", Text: chart.Plain,
@@ -235,6 +242,7 @@ func cores(msPerMinute float64) string {
 	return chart.Plain(math.Round(100*msPerMinute/float64(minuteMs)) / 100)
 }
 
+// line is a line with a mark at each slice, by which a reader sees where a slice is missing.
 func line(colour chart.Colour, figures []Figure) chart.Line {
 	return chart.Line{Colour: colour, Values: values(figures)}
 }
@@ -244,6 +252,7 @@ func plainLine(colour chart.Colour, figures []Figure) chart.Line {
 	return chart.Line{Colour: colour, Values: values(figures), Plain: true}
 }
 
+// dashedLine is a line beside the main one: the slowest task, or a smaller percentile.
 func dashedLine(figures []Figure) chart.Line {
 	return chart.Line{Colour: chart.Muted, Values: values(figures), Dashed: true, Plain: true}
 }
@@ -353,6 +362,7 @@ func (r *Report) shifted(other *Report, figures []Figure) []Figure {
 	})
 }
 
+// nameSuffix makes a configuration's suffix in titles, ": label", part of a file's name.
 func nameSuffix(suffix string) string {
 	if suffix == "" {
 		return ""

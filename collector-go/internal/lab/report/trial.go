@@ -102,20 +102,22 @@ type StepReport struct {
 	AverageResultSize    Figure `json:"average_result_size"`
 	FilterLatencyMeanMs  Figure `json:"filter_latency_mean_ms"`
 	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
-	FilterLatency      *runstore.Percentiles `json:"filter_latency,omitempty"`
-	Verdict            tuning.Verdict        `json:"verdict"`
-	Reasons            []string              `json:"reasons"`
-	Notes              []string              `json:"notes,omitempty"`
-	HostIdle           Figure                `json:"host_idle"`
-	QueriesRunningMean Figure                `json:"queries_running_mean"`
-	Clients            runstore.Clients      `json:"clients"`
-	RecordsPerSecond   Figure                `json:"records_per_second"`
-	MiBPerSecond       Figure                `json:"mib_per_second"`
-	RecordsLag         int64                 `json:"records_lag"`
-	Shares             []runstore.Share      `json:"shares"`
-	StartMs            int64                 `json:"start_ms"`
-	MeasuredFromMs     int64                 `json:"measured_from_ms"`
-	EndMs              int64                 `json:"end_ms"`
+	FilterLatency *runstore.Percentiles `json:"filter_latency,omitempty"`
+	Verdict       tuning.Verdict        `json:"verdict"`
+	Reasons       []string              `json:"reasons"`
+	Notes         []string              `json:"notes,omitempty"`
+	// HostIdle is the share of the host's processors that nobody used, a ratio. Shares are what each process used.
+	HostIdle           Figure           `json:"host_idle"`
+	QueriesRunningMean Figure           `json:"queries_running_mean"`
+	Clients            runstore.Clients `json:"clients"`
+	RecordsPerSecond   Figure           `json:"records_per_second"`
+	MiBPerSecond       Figure           `json:"mib_per_second"`
+	// RecordsLag are records that were due and not emitted when the step ended.
+	RecordsLag     int64            `json:"records_lag"`
+	Shares         []runstore.Share `json:"shares"`
+	StartMs        int64            `json:"start_ms"`
+	MeasuredFromMs int64            `json:"measured_from_ms"`
+	EndMs          int64            `json:"end_ms"`
 	// Limitation is what limited the step; null where no evidence was gathered.
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
@@ -123,6 +125,7 @@ type StepReport struct {
 	// ForCost states that the step was measured for what a query costs alone.
 	ForCost bool `json:"for_cost,omitempty"`
 
+	// launch counts the launches of the trial from 1. The figures over time are drawn apart for each.
 	launch int
 	slices int // of the worker's CPU that has the fewest
 }
@@ -269,6 +272,7 @@ type grid struct {
 // rowSeparator joins the parts of a row's name. No name of a component or a worker contains it.
 const rowSeparator = "\x00"
 
+// newGrid is an empty grid with columns for some steps. The heads are those of the parts of a row's name.
 func newGrid(steps []string, heads ...string) *grid {
 	return &grid{heads: heads, steps: steps, cells: map[string][]string{}}
 }
@@ -288,6 +292,7 @@ func (g *grid) set(step int, cell string, name ...string) {
 	g.cells[row][step] = cell
 }
 
+// table is the grid as a table, with the rows in the order of names, which a caller may have sorted.
 func (g *grid) table() document.Table {
 	columns := each(g.heads, document.Words)
 	for _, step := range g.steps {

@@ -35,6 +35,8 @@ func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
 	return curve
 }
 
+// spectrumPlot is a chart of distributions over the share of what was measured, with an axis on which each unit is
+// another nine.
 func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot {
 	return chart.Plot{
 		Name: name, Title: title, XLabel: "share of the records", YLabel: yLabel, Nines: true, Limit: chart.NoLimit,
@@ -98,6 +100,7 @@ func writeForms(dir string, d *document.Document, figures []chart.Figure, files 
 	return writeFiles(dir, files)
 }
 
+// writeFiles writes files by their names into a directory, over those of an earlier report.
 func writeFiles(dir string, files map[string][]byte) error {
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {

@@ -35,6 +35,7 @@ func (r *RunReport) Answer() (lines []string) {
 		}
 	}
 	for _, row := range r.Rows {
+		// What limited one step is worth stating, even where another step has no known limiter.
 		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
 			return name == noLimiter || name == unknownLimiter
 		})
@@ -294,6 +295,7 @@ func (r *RunReport) mostHeld() string {
 	if len(most) == 0 || r.Analysis == runstore.OfTimeline {
 		return ""
 	}
+	// Configurations that held the same load may have failed at different ones: then only the lower bound is common.
 	held := most[0].Capacity.Text()
 	if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
 		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
@@ -312,6 +314,7 @@ func (r *RunReport) mostHeld() string {
 	return text
 }
 
+// labelsOf are the labels of configurations as a list in a sentence.
 func labelsOf(rows []RowReport) string {
 	return tuning.Listed(each(rows, func(row RowReport) string { return row.Label }))
 }

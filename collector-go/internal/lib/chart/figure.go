@@ -5,14 +5,112 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
+
+// Sizes, in points.
+const (
+	textSize   = vg.Length(10)
+	titleSize  = vg.Length(11)
+	titleRow   = vg.Length(14)
+	sideMargin = vg.Length(8)
+	legendRow  = vg.Length(15)
+)
+
+func style(size vg.Length, c Colour) text.Style {
+	face := font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
+	return text.Style{Color: c, Font: face, Handler: plot.DefaultTextHandler}
+}
+
+// otherFonts is how much wider letters may be where the reader has none of the fonts that were measured.
+const otherFonts = 1.15
+
+// wrapped are the lines of a text that has so much room.
+func wrapped(size, room vg.Length, words string) (lines []string) {
+	pen := style(size, Ink)
+	room /= otherFonts
+	for _, word := range strings.Fields(words) {
+		if last := len(lines) - 1; last >= 0 && pen.Width(lines[last]+" "+word) <= room {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, clipped(pen, room, word))
+		}
+	}
+	return lines
+}
+
+// clipped is a text that fits into the room, cut where it does not.
+func clipped(label text.Style, room vg.Length, name string) string {
+	if label.Width(name) <= room {
+		return name
+	}
+	letters := []rune(name)
+	for len(letters) > 1 && label.Width(string(letters)+"…") > room {
+		letters = letters[:len(letters)-1]
+	}
+	return string(letters) + "…"
+}
+
+// fitting is the name, its first word where all of it is wider than the room, nothing where that is too.
+func fitting(label text.Style, room vg.Length, name string) string {
+	first, _, _ := strings.Cut(name, " ")
+	for _, text := range []string{name, first} {
+		if label.Width(text)*otherFonts <= room {
+			return text
+		}
+	}
+	return ""
+}
+
+func stroke(c Colour, w vg.Length) draw.LineStyle { return draw.LineStyle{Color: c, Width: w} }
+
+func dashed(c Colour, w vg.Length, dashes ...vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: w, Dashes: dashes}
+}
+
+func rectangle(c draw.Canvas, colour Colour, x0, y0, x1, y1 vg.Length) {
+	c.SetColor(colour)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+// newPlot is an empty plot with the lines and letters of all figures, over an x axis with a label.
+func newPlot(xLabel string, width vg.Length) *plot.Plot {
+	plt := plot.New()
+	plt.BackgroundColor = nil
+	plt.X.Padding, plt.Y.Padding = 0, 0
+	for _, axis := range []*plot.Axis{&plt.X, &plt.Y} {
+		axis.LineStyle = stroke(Muted, 0.6)
+		axis.Tick.LineStyle = stroke(Muted, 0.6)
+		axis.Tick.Length = 4
+		axis.Tick.Label = like(axis.Tick.Label)
+		axis.Label.TextStyle = like(axis.Label.TextStyle)
+	}
+	plt.X.Label.Text = clipped(plt.X.Label.TextStyle, width-60, xLabel)
+	return plt
+}
+
+// parts are as many as an axis of a length has room for labels that are so wide.
+func parts(length, label vg.Length) int { return max(2, int(length/label)) }
+
+// like has our letters with another text's place.
+func like(other text.Style) text.Style {
+	ours := style(textSize, Muted)
+	ours.XAlign, ours.YAlign, ours.Rotation = other.XAlign, other.YAlign, other.Rotation
+	return ours
+}
+
+func annotationPen(c Colour) draw.LineStyle { return dashed(c, 1.1, 5, 2, 1, 2) }
 
 // Figure is a picture that can be drawn in each form, at each width. A Plot, Bars, Ranges or a Timeline makes one.
 type Figure struct {
@@ -114,4 +212,133 @@ func WriteFigures(all []Figure, dir string) error {
 		}
 	}
 	return nil
+}
+
+// Limit is a line across a plot, with its name.
+type Limit struct {
+	At   float64 // Unknown for none
+	Name string
+}
+
+// NoLimit draws nothing.
+var NoLimit = Limit{At: Unknown}
+
+// Plot draws the line.
+func (l Limit) Plot(c draw.Canvas, p *plot.Plot) {
+	if !known(l.At) {
+		return
+	}
+	_, y := p.Transforms(&c)
+	c.StrokeLine2(stroke(limitColour, 1), c.Min.X, y(l.At), c.Max.X, y(l.At))
+	label := style(textSize, limitColour)
+	label.YAlign = text.YTop
+	c.FillText(label, vg.Point{X: c.Min.X + 4, Y: y(l.At) - 2}, l.Name)
+}
+
+// rules are the horizontal lines at the labelled ticks.
+type rules struct{}
+
+func (rules) Plot(c draw.Canvas, p *plot.Plot) {
+	_, y := p.Transforms(&c)
+	for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if tick.Label != "" {
+			c.StrokeLine2(stroke(rule, 0.5), c.Min.X, y(tick.Value), c.Max.X, y(tick.Value))
+		}
+	}
+}
+
+// Keys are names of lines or annotations that share rows of a legend. Those for which there is no room in MostRows (0
+// for as many as it takes) are counted.
+type Keys struct {
+	Keys     []Key
+	MostRows int
+}
+
+// Key is a name with the line that it stands for.
+type Key struct {
+	Name       string
+	Colour     Colour
+	Annotation bool // with the line of an annotation
+
+	draw func(draw.Canvas, vg.Point) // in the place of a line
+}
+
+const keyWidth = vg.Length(18)
+
+func legendStyle() text.Style {
+	label := style(textSize, Ink)
+	label.YAlign = text.YCenter
+	return label
+}
+
+// legend are keys at their places in so much room.
+type legend struct {
+	room vg.Length
+	keys []placedKey
+	rows int
+}
+
+// placedKey is a key at its place, counted from the legend's left end and row.
+type placedKey struct {
+	Key
+	bare bool // without a line
+	x    vg.Length
+	row  int
+}
+
+func newLegend(width vg.Length, groups ...Keys) legend {
+	l := legend{room: (width - 2*sideMargin) / otherFonts}
+	for _, g := range groups {
+		if len(g.Keys) > 0 {
+			l.add(g.Keys, cmp.Or(g.MostRows, math.MaxInt32))
+		}
+	}
+	return l
+}
+
+// add places keys in at most so many further rows.
+func (l *legend) add(keys []Key, mostRows int) {
+	label := legendStyle()
+	x, last := vg.Length(0), l.rows+mostRows
+	l.rows++
+	for i, k := range keys {
+		more := fmt.Sprintf("and %d more", len(keys)-i)
+		k.Name = clipped(label, l.room-keyWidth-label.Width(more)-32, k.Name)
+		needed := keyWidth + label.Width(k.Name) + 16
+		left := l.room - x
+		if l.rows == last && i < len(keys)-1 {
+			left -= label.Width(more)
+		}
+		if needed-16 > left {
+			if l.rows == last {
+				l.keys = append(l.keys, placedKey{Key: Key{Name: more}, bare: true, x: x, row: l.rows - 1})
+				return
+			}
+			x, l.rows = 0, l.rows+1
+		}
+		l.keys = append(l.keys, placedKey{Key: k, x: x, row: l.rows - 1})
+		x += needed
+	}
+}
+
+func (l legend) height() vg.Length { return legendRow * vg.Length(l.rows) }
+
+// draw draws the keys at the canvas' top.
+func (l legend) draw(c draw.Canvas) {
+	label := legendStyle()
+	for _, k := range l.keys {
+		at := vg.Point{X: c.Min.X + sideMargin + k.x*otherFonts, Y: c.Max.Y - 5 - legendRow*vg.Length(k.row)}
+		switch {
+		case k.bare:
+			at.X -= keyWidth
+		case k.Key.draw != nil:
+			k.Key.draw(c, at)
+		case k.Annotation:
+			c.StrokeLine2(annotationPen(k.Colour), at.X, at.Y, at.X+14, at.Y)
+		default:
+			c.StrokeLine2(stroke(k.Colour, 2.4), at.X, at.Y, at.X+14, at.Y)
+		}
+		at.X += keyWidth
+		c.FillText(label, at, k.Name)
+	}
 }

@@ -9,6 +9,113 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// Points are points, a line or upright intervals of one kind.
+type Points struct {
+	Name   string // in the legend; "" for none
+	Colour Colour
+	X, Y   []float64
+	// Low and High, where they are not nil, are the ends of upright intervals in the place of points; an infinite High
+	// is drawn as an arrow.
+	Low, High []float64
+	Joined    bool // as a line rather than as points
+	Dashed    bool
+	Full      []bool // of each point, false for a hollow one; nil where all are full
+}
+
+// Straight is a line over [from, to].
+func Straight(name string, colour Colour, from, to float64, at func(x float64) float64) Points {
+	line := Points{Name: name, Colour: colour, Joined: true}
+	const parts = 64
+	for i := range parts + 1 {
+		x := from + (to-from)*float64(i)/parts
+		line.X, line.Y = append(line.X, x), append(line.Y, at(x))
+	}
+	return line
+}
+
+// key draws the sample of a legend.
+func (p Points) key(canvas draw.Canvas, at vg.Point) {
+	if p.Joined || p.Low != nil {
+		canvas.StrokeLine2(p.pen(), at.X, at.Y, at.X+14, at.Y)
+		return
+	}
+	p.dot(canvas, vg.Point{X: at.X + 7, Y: at.Y}, true)
+}
+
+func (p Points) pen() draw.LineStyle {
+	if p.Dashed {
+		return dashed(p.Colour, 1.6, 5, 3)
+	}
+	return stroke(p.Colour, 1.6)
+}
+
+// Plot draws the points; what is outside the axes or not finite is left out.
+func (p Points) Plot(c draw.Canvas, plt *plot.Plot) {
+	x, y := plt.Transforms(&c)
+	switch {
+	case p.Joined:
+		p.line(c, x, y)
+	case p.Low != nil:
+		for i := range p.X {
+			p.upright(c, x(p.X[i]), y(math.Max(p.Low[i], plt.Y.Min)), y(math.Min(p.High[i], plt.Y.Max)),
+				math.IsInf(p.High[i], 1))
+		}
+	default:
+		for i := range p.X {
+			if known(p.Y[i]) {
+				p.dot(c, vg.Point{X: x(p.X[i]), Y: y(math.Max(p.Y[i], plt.Y.Min))}, p.Full == nil || p.Full[i])
+			}
+		}
+	}
+}
+
+// line joins the points, as far as it is within the axes.
+func (p Points) line(c draw.Canvas, x, y func(float64) vg.Length) {
+	var line []vg.Point
+	for i := range p.X {
+		if known(p.Y[i]) {
+			line = append(line, vg.Point{X: x(p.X[i]), Y: y(p.Y[i])})
+		}
+	}
+	if len(line) > 1 {
+		c.StrokeLines(p.pen(), c.ClipLinesXY(line)...)
+	}
+}
+
+func (p Points) dot(c draw.Canvas, at vg.Point, full bool) {
+	shape := draw.GlyphDrawer(draw.CircleGlyph{})
+	if !full {
+		shape = draw.RingGlyph{}
+	}
+	c.DrawGlyph(draw.GlyphStyle{Color: p.Colour, Radius: 3, Shape: shape}, at)
+}
+
+// upright draws an interval; one without an upper end becomes an arrow.
+func (p Points) upright(c draw.Canvas, x, low, high vg.Length, open bool) {
+	pen := stroke(p.Colour, 2)
+	if open {
+		high = min(c.Max.Y, low+28)
+	}
+	c.StrokeLine2(pen, x, low, x, high)
+	if open {
+		c.StrokeLines(pen, []vg.Point{{X: x - 4, Y: high - 6}, {X: x, Y: high}, {X: x + 4, Y: high - 6}})
+	}
+	c.StrokeLine2(pen, x-4, low, x+4, low)
+	if !open {
+		c.StrokeLine2(pen, x-4, high, x+4, high)
+	}
+}
+
+// keys name the points that have a name.
+func keys(all []Points) (k Keys) {
+	for _, p := range all {
+		if p.Name != "" {
+			k.Keys = append(k.Keys, Key{Name: p.Name, draw: p.key})
+		}
+	}
+	return k
+}
+
 // Plot is a figure of measured points and what was fitted to them.
 type Plot struct {
 	Name, Title    string
@@ -102,4 +209,139 @@ func (p Plot) xNames(width vg.Length) (out plot.ConstantTicks) {
 		out = append(out, plot.Tick{Value: float64(i + 1), Label: fitting(style(textSize, Muted), room, name)})
 	}
 	return out
+}
+
+// Bars is a figure of rows that have a horizontal bar for each of the same few shares.
+type Bars struct {
+	Name, Title, XLabel string
+	Shares              []string // their names
+	Rows                []Bar
+}
+
+// Bar is a row with its shares, each from 0 to 1.
+type Bar struct {
+	Name   string
+	Shares []float64
+}
+
+const barHeight = vg.Length(26)
+
+// rowsHeight is the height of n rows over an x axis.
+func rowsHeight(n int, row vg.Length) vg.Length { return row*vg.Length(n) + 50 }
+
+// Figure is the bars as a picture.
+func (b Bars) Figure() Figure {
+	return Figure{Name: b.Name, Title: b.Title, draw: b.draw, height: func(width vg.Length) vg.Length {
+		return b.legend(width).height() + rowsHeight(len(b.Rows), barHeight)
+	}}
+}
+
+func (b Bars) legend(width vg.Length) legend {
+	var k Keys
+	for i, name := range b.Shares {
+		k.Keys = append(k.Keys, Key{Name: name, Colour: Series(i)})
+	}
+	return newLegend(width, k)
+}
+
+func (b Bars) draw(canvas draw.Canvas) {
+	width := canvas.Max.X - canvas.Min.X
+	legend := b.legend(width)
+	legend.draw(canvas)
+	most, names := newSpan(0.05), []string{}
+	for _, row := range b.Rows {
+		names = append(names, row.Name)
+		most.add(row.Shares...)
+	}
+	plt := rowPlot(b.XLabel, names, width)
+	step := niceStep(most.high, parts(width, 90))
+	plt.X.Min, plt.X.Max = 0, step*math.Ceil(most.high*1.02/step)
+	plt.X.Tick.Marker = ticks(0, plt.X.Max, step, func(v float64) string { return Plain(100*v) + "%" })
+	plt.Add(barRows(b.Rows))
+	below(legend.height()+4, plt, canvas)
+}
+
+// rowPlot has a row for each name, the first at the top.
+func rowPlot(xLabel string, names []string, width vg.Length) *plot.Plot {
+	plt := newPlot(xLabel, width)
+	plt.Y.Min, plt.Y.Max = 0.4, float64(len(names))+0.6
+	plt.Y.Tick.Marker, plt.Y.Tick.LineStyle.Width = rowTicks(names), 0
+	return plt
+}
+
+type barRows []Bar
+
+// Plot draws each row's bars below each other.
+func (b barRows) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, row := range b {
+		middle := y(float64(len(b) - i))
+		for j, share := range row.Shares {
+			if known(share) {
+				top := middle + 8 - 8*vg.Length(j)
+				rectangle(c, Series(j), x(0), top-7, x(share), top)
+			}
+		}
+	}
+}
+
+// Ranges is a figure of rows, each with a mean, how far its values scatter, and their range, over an axis that holds 0.
+type Ranges struct {
+	Name, Title, XLabel string
+	Unit                string // written behind each mean
+	Rows                []Range
+}
+
+// Range is one row. Text is its mean as it is written.
+type Range struct {
+	Name, Text                   string
+	Mean, Deviation, Least, Most float64
+}
+
+// Figure is the ranges as a picture.
+func (r Ranges) Figure() Figure {
+	return Figure{Name: r.Name, Title: r.Title, draw: r.draw, height: func(vg.Length) vg.Length {
+		return rowsHeight(len(r.Rows), 2*barHeight)
+	}}
+}
+
+func (r Ranges) draw(canvas draw.Canvas) {
+	x, names := newSpan(0), []string{}
+	for _, row := range r.Rows {
+		names = append(names, row.Name)
+		x.add(row.Mean, row.Least, row.Most, row.Mean-row.Deviation, row.Mean+row.Deviation)
+	}
+	width := canvas.Max.X - canvas.Min.X
+	plt, n := rowPlot(r.XLabel, names, width), parts(width, 90)
+	plt.X.Min, plt.X.Max = x.nice(n)
+	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, n), Plain)
+	plt.Add(rangeRows(r))
+	below(4, plt, canvas)
+}
+
+type rangeRows Ranges
+
+// Plot draws each row's range, its deviation over that, and its mean over both.
+func (r rangeRows) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	if zero := x(0); zero > c.Min.X {
+		c.StrokeLine2(stroke(limitColour, 1), zero, c.Min.Y, zero, c.Max.Y)
+	}
+	for i, row := range r.Rows {
+		at := y(float64(len(r.Rows) - i))
+		bar := func(low, high float64, thick vg.Length) {
+			if known(low) && known(high) {
+				c.StrokeLine2(stroke(Series(0), thick), x(low), at, x(math.Max(low, high)), at)
+			}
+		}
+		bar(row.Least, row.Most, 1)
+		bar(row.Mean-row.Deviation, row.Mean+row.Deviation, 4)
+		if !known(row.Mean) {
+			continue
+		}
+		c.DrawGlyph(draw.GlyphStyle{Color: Ink, Radius: 3.4, Shape: draw.CircleGlyph{}},
+			vg.Point{X: x(row.Mean), Y: at})
+		beside := vg.Point{X: min(x(row.Mean)+6, c.Max.X-60), Y: at + 5}
+		c.FillText(style(textSize, Muted), beside, row.Text+" "+r.Unit)
+	}
 }
