@@ -409,13 +409,13 @@ test('a diagnosis is moments on the figures that moved', () => {
 });
 
 test('a collector that does not answer leaves nothing green', () => {
-  const calm = { alarms: [], condition: 'running', alive: true, okSince: 0, judged: true, now: 100 };
-  assert.equal(stateOf(calm).kind, 'ok');
+  const quiet = { alarms: [], condition: 'running', alive: true, okSince: 0, judged: true, now: 100 };
+  assert.equal(stateOf(quiet).kind, 'ok');
   const lost = { at: Date.parse('2026-11-21T15:51:00Z') / 1000, words: 'the collector does not answer' };
-  const away = stateOf({ ...calm, lost });
+  const away = stateOf({ ...quiet, lost });
   assert.equal(away.kind, 'unknown');
   assert.match(away.text, /^Not known since \d\d:\d\d:\d\d: the collector does not answer$/);
-  assert.equal(stateOf({ ...calm, lost, alarms: [alarm('A', 'critical')] }).kind, 'unknown', 'nor red');
+  assert.equal(stateOf({ ...quiet, lost, alarms: [alarm('A', 'critical')] }).kind, 'unknown', 'nor red');
 });
 
 const alarm = (name, severity, began = 1, state = 'firing') => ({

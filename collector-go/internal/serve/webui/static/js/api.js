@@ -15,13 +15,13 @@ const underway = new Map();
  * ask answers the data of GET path, or all of the answer with its warnings. It throws an ApiError, or an AbortError
  * where the same name was asked again.
  */
-export async function ask(name, path, parameters = {}, whole = false) {
+export async function ask(name, path, parameters = {}, complete = false) {
   underway.get(name)?.abort();
   const controller = new AbortController();
   underway.set(name, controller);
   try {
     const answer = await get(path, parameters, controller.signal);
-    return whole ? answer : answer.data;
+    return complete ? answer : answer.data;
   } finally {
     if (underway.get(name) === controller) underway.delete(name);
   }

@@ -216,13 +216,13 @@ function rule(u, c, [[x1, y1], [x2, y2]], colour, pattern) {
 }
 
 // write writes as much of a text as there is room for, and gives its width.
-function write(u, c, text, x, y, room, colour) {
+function write(u, c, text, x, y, width, colour) {
   c.font = small();
   c.fillStyle = colour;
   c.textAlign = 'left';
   c.textBaseline = 'top';
   let shown = text;
-  while (shown.length > 1 && c.measureText(shown).width > room) shown = `${shown.slice(0, -2)}…`;
+  while (shown.length > 1 && c.measureText(shown).width > width) shown = `${shown.slice(0, -2)}…`;
   if (shown.length < 3 && shown !== text) return 0;
   c.fillText(shown, x, y);
   return c.measureText(shown).width;

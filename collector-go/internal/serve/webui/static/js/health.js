@@ -1,4 +1,4 @@
-// How whole it is what was collected: /api/v1/collection, in words and a table of what is wrong.
+// How complete the samples of a topology are: /api/v1/collection, in words and a table of what is wrong.
 import { clip, el, fill, table } from './dom.js';
 import { duration, plain } from './units.js';
 
@@ -11,31 +11,31 @@ export function windowOf(grid) {
   return { start: Math.max(grid.from, grid.to - 3600), end: grid.to };
 }
 
-export function showHealth(box, whole) {
-  const expected = whole.samples + whole.missing;
-  const refused = sum(whole.refused);
-  const dropped = sum(whole.dropped) + whole.storm_dropped;
-  const rows = problems(whole);
+export function showHealth(box, found) {
+  const expected = found.samples + found.missing;
+  const refused = sum(found.refused);
+  const dropped = sum(found.dropped) + found.storm_dropped;
+  const rows = problems(found);
   fill(
     box,
     el(
       'p',
-      { class: whole.complete ? 'calm' : 'trouble' },
-      el('b', {}, whole.complete ? 'Complete. ' : 'Not complete. '),
-      `${plain(whole.samples)} of ${plain(expected)} samples in slices (${share(whole.samples, expected)}); ${plain(whole.missing)} missing, of these ${plain(whole.late)} late; ${plain(refused)} refused; ${plain(dropped)} known to be dropped on the way. ${whole.workers.length} worker${whole.workers.length === 1 ? '' : 's'}, in ${duration((Date.parse(whole.end) - Date.parse(whole.start)) / 1000)}.`,
+      { class: found.complete ? 'calm' : 'trouble' },
+      el('b', {}, found.complete ? 'Complete. ' : 'Not complete. '),
+      `${plain(found.samples)} of ${plain(expected)} samples in slices (${share(found.samples, expected)}); ${plain(found.missing)} missing, of these ${plain(found.late)} late; ${plain(refused)} refused; ${plain(dropped)} known to be dropped on the way. ${found.workers.length} worker${found.workers.length === 1 ? '' : 's'}, in ${duration((Date.parse(found.end) - Date.parse(found.start)) / 1000)}.`,
     ),
-    intervalLine(whole),
+    intervalLine(found),
     rows.length ? details(rows) : null,
-    notStored(whole),
-    workersLine(whole),
+    notStored(found),
+    workersLine(found),
   );
 }
 
 // The metrics that are not stored, by the names that the topology gives them: a metric of its own that is lost is shown
 // at once, what repeats another is folded.
-function notStored(whole) {
-  const names = whole.not_stored ?? [];
-  const more = whole.not_stored_more ?? 0;
+function notStored(found) {
+  const names = found.not_stored ?? [];
+  const more = found.not_stored_more ?? 0;
   if (!names.length) return null;
   const lost = names.filter((n) => n.lost).length;
   const count = names.length + more;
@@ -92,9 +92,9 @@ const sum = (counts) => Object.values(counts ?? {}).reduce((a, b) => a + b, 0);
 const share = (part, all) => (all ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%` : 'none expected');
 const seconds = (s) => (s == null ? '–' : duration(s));
 
-function problems(whole) {
+function problems(found) {
   const rows = [];
-  for (const w of whole.workers) {
+  for (const w of found.workers) {
     for (const m of w.metrics) {
       if (!m.missing && !m.late && !sum(m.refused) && !m.silent) continue;
       rows.push({
@@ -116,9 +116,9 @@ function problems(whole) {
 }
 
 // The intervals configured, against the longest time between two samples.
-function intervalLine(whole) {
-  const configured = Object.values(whole.interval_seconds ?? {});
-  const ratios = whole.workers.map((w) => w.interval_seen_ratio).filter((r) => r != null);
+function intervalLine(found) {
+  const configured = Object.values(found.interval_seconds ?? {});
+  const ratios = found.workers.map((w) => w.interval_seen_ratio).filter((r) => r != null);
   if (!configured.length || !ratios.length) return null;
   const parts = [...new Set(configured)]
     .sort((a, b) => a - b)
@@ -131,10 +131,10 @@ function intervalLine(whole) {
   );
 }
 
-function workersLine(whole) {
-  const limit = whole.skew_limit_seconds;
-  const off = whole.workers.filter((w) => Math.abs(w.skew_seconds ?? 0) > limit);
-  const again = whole.workers.filter((w) => w.restarts);
+function workersLine(found) {
+  const limit = found.skew_limit_seconds;
+  const off = found.workers.filter((w) => Math.abs(w.skew_seconds ?? 0) > limit);
+  const again = found.workers.filter((w) => w.restarts);
   const parts = [
     again.length
       ? `Restarts: ${again

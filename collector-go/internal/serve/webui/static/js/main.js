@@ -332,9 +332,9 @@ async function showAlerts() {
 
 // Since when all is well is asked when the page is opened, and again when an alert has ended.
 async function findOkSince() {
-  const calm = !alerts.alarms.some((a) => a.state === 'firing');
-  if (!calm) page.okSince = null;
-  if (!calm || page.okSince) return;
+  const quiet = !alerts.alarms.some((a) => a.state === 'firing');
+  if (!quiet) page.okSince = null;
+  if (!quiet || page.okSince) return;
   const { topology } = page.state;
   const { result } = await ask('ok since', '/api/v1/query', { query: lastAlert(topology) }).catch((error) => {
     if (outdated(error)) throw error;
