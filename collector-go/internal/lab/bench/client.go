@@ -58,7 +58,9 @@ type slot struct {
 // longestLatency is what latencies are cut to, us.
 const longestLatency = int64(10 * time.Minute / time.Microsecond)
 
-// open begins a stream of a topology.
+// open begins a stream of a topology and waits until the collector has admitted it. The collector states how many
+// batches may be in flight; fewer are used where the load says so. Without a place for another stream the error is
+// ResourceExhausted (Full).
 func (c *client) open(ctx context.Context, topology string, number int) error {
 	var err error
 	if c.export, err = pb.NewIngestServiceClient(c.conn).Export(ctx); err != nil {
@@ -85,6 +87,8 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 	return nil
 }
 
+// receive takes the collector's answers until the stream ends. It only notes what they say: sending again is for the
+// goroutine that sends, which await lets go on.
 func (c *client) receive() {
 	defer close(c.received)
 	for {
@@ -108,7 +112,8 @@ func (c *client) receive() {
 	}
 }
 
-// acknowledge is called under the lock.
+// acknowledge notes an acknowledgement of all batches up to a sequence: their latencies, and what was rejected for
+// good. It is called under the lock.
 func (c *client) acknowledge(a *pb.Acknowledgement) {
 	now := time.Now()
 	for ; c.acknowledged < a.GetSequence(); c.acknowledged++ {
@@ -122,7 +127,9 @@ func (c *client) acknowledge(a *pb.Acknowledgement) {
 	}
 }
 
-// await returns once at most so many batches are under way; it sends again what the collector had no room for.
+// await returns once at most so many batches are in flight. Meanwhile it sends again what the collector had no room
+// for, so that nothing is lost while the collector is full; only the time is. The first failure of the stream is its
+// error.
 func (c *client) await(inFlight uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +154,8 @@ func (c *client) await(inFlight uint64) error {
 	}
 }
 
-// again sends batches once more, from a sequence on.
+// again sends batches once more, from a sequence on, after the pause that the collector asked for. The batches are
+// still in their slots, since a slot is only used again once its batch was acknowledged.
 func (c *client) again(from uint64, rest time.Duration) error {
 	select {
 	case <-time.After(rest):
@@ -161,6 +169,8 @@ func (c *client) again(from uint64, rest time.Duration) error {
 	return nil
 }
 
+// put sends one batch. Where the stream has ended, gRPC answers with EOF alone; the reason is what receive got, so it
+// is waited for.
 func (c *client) put(b *pb.Batch) error {
 	err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}})
 	if errors.Is(err, io.EOF) { // the stream has ended: what receive got states why
@@ -172,7 +182,7 @@ func (c *client) put(b *pb.Batch) error {
 	return err
 }
 
-// next is the slot of the next batch, once there is room for one.
+// next is the slot of the next batch, once the batch that it held was acknowledged.
 func (c *client) next() (*slot, error) {
 	if err := c.await(uint64(len(c.slots)) - 1); err != nil {
 		return nil, err
@@ -180,7 +190,8 @@ func (c *client) next() (*slot, error) {
 	return &c.slots[(c.sequence+1)%uint64(len(c.slots))], nil
 }
 
-// send sends a slot's batch. measured reports whether its latency counts.
+// send numbers and sends a slot's batch. measured reports whether its latency counts: definitions are sent before the
+// measured time and would only blur it.
 func (c *client) send(s *slot, measured bool) error {
 	c.mu.Lock()
 	if s.sent = (time.Time{}); measured {
@@ -193,7 +204,7 @@ func (c *client) send(s *slot, measured bool) error {
 	return c.put(s.batch)
 }
 
-// sendBatch sends definitions.
+// sendBatch sends definitions, whose latency does not count.
 func (c *client) sendBatch(b *pb.Batch) error {
 	s, err := c.next()
 	if err != nil {
@@ -206,7 +217,8 @@ func (c *client) sendBatch(b *pb.Batch) error {
 // Bounds of a batch of definitions.
 const hostsDefinedAtOnce = 1000
 
-// define sends what the samples refer to: a layout for each message.
+// define sends what the samples refer to: all series, and a layout for each message, so that a message of values needs
+// no names. It returns once the collector has acknowledged them, before anything is measured.
 func (c *client) define() error {
 	metrics := c.walk.rows.Metrics
 	for m := range c.messages() {
@@ -281,7 +293,8 @@ func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
 	return c.send(s, measured)
 }
 
-// fill makes the slot's batch a block of one row.
+// fill makes the slot's batch a block of one row. It uses the slot's memory again, because a client that allocates for
+// each batch would compete with the collector for the machine.
 func (s *slot) fill(values []float64, layout uint32, timeMs int64, trimmed bool) {
 	if s.block == nil {
 		s.block = &pb.Block{Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES}
@@ -300,7 +313,8 @@ func (s *slot) fill(values []float64, layout uint32, timeMs int64, trimmed bool)
 	s.block.LayoutId, s.block.FirstTimeMs, s.block.Values = layout, timeMs, s.values
 }
 
-// close waits until all is acknowledged, and ends the stream.
+// close waits until all is acknowledged, and ends the stream. Samples that the collector rejected for good are an
+// error: a benchmark sends none that are wrong.
 func (c *client) close() error {
 	if err := c.await(0); err != nil {
 		return err

@@ -99,7 +99,8 @@ func (o *Ingest) perSlice() int { return int(o.Width / o.Step) }
 // Closing is how many steps behind the last row that is measured a row closes the last slices that are.
 func Closing(step, width time.Duration) int { return int((2*time.Minute+2*width)/step) + 1 }
 
-// run is one step of a curve.
+// run is one step of a curve: a collector, the clients that send to it, and what was read of both. It is for one
+// goroutine, and clear ends whatever of it was started, also after an error.
 type run struct {
 	*Ingest
 	clients  int
@@ -115,7 +116,8 @@ type run struct {
 	step     Step
 }
 
-// bases are the collector's figures before the first sample.
+// bases are the collector's figures before the first sample. Its counters count since its start, so that a step's
+// figures are differences to these.
 type bases struct {
 	cpu                                  time.Duration
 	inSlices                             int
@@ -179,7 +181,7 @@ func (o *Ingest) Home(clients int) string {
 	return filepath.Join(o.Dir, fmt.Sprintf("clients-%d", clients))
 }
 
-// serve starts an own collector over the run's directory.
+// serve starts an own collector over the run's directory, with room for all of the load's series.
 func (r *run) serve(ctx context.Context) error {
 	p, target, err := StartCollector(ctx, r.Program, r.dir,
 		append([]string{"--slice-width", r.Width.String(), "--limits-series-per-topology",
@@ -191,7 +193,7 @@ func (r *run) serve(ctx context.Context) error {
 	return nil
 }
 
-// clear ends what was started, and removes what it kept.
+// clear ends what was started, and removes what it kept. It may be called at any stage of a run.
 func (r *run) clear() {
 	if r.fleet != nil {
 		r.fleet.Abandon()
@@ -204,6 +206,8 @@ func (r *run) clear() {
 	}
 }
 
+// define sends the definitions of all series and waits until the collector knows them. What that costs is a figure of
+// its own: it happens once, however long samples come.
 func (r *run) define(ctx context.Context) error {
 	before, err := r.measured.CPU(ctx)
 	if err != nil {
@@ -250,7 +254,8 @@ const (
 	flushedSlices = "bullet_metrics_embedded_flushed_slices_total"
 )
 
-// send sends for the run's time, then what closes the last slices.
+// send sends for the run's time, waits until the collector has all of it in slices, and compares. Throughput is over
+// the whole of that time, because what a collector has acknowledged and not processed is work still to do.
 func (r *run) send(ctx context.Context) error {
 	closes := Closing(r.Step, r.Width)
 	window := int(back/r.Step) - closes - int(time.Minute/r.Step)
@@ -329,7 +334,8 @@ func (r *run) check(ctx context.Context, written Written) error {
 	return err
 }
 
-// settle takes what the collector has cost once all is on disk.
+// settle takes what the collector has cost. An own collector is ended first, so that all its samples are on disk in
+// parts and that work is counted; one that goes on running is taken as it is.
 func (r *run) settle(ctx context.Context) error {
 	s, all := &r.step, float64(r.step.Samples)
 	s.Workers = int(s.SamplesPerS / r.WorkerSamples)

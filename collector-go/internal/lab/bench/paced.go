@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Paced is what workers cost that send as they always do.
+// Paced is what workers cost that send at their usual rate. Beside the saturated figures it shows what a collector
+// costs that has time to spare.
 type Paced struct {
 	Workers     int       `json:"workers"`
 	Streams     int       `json:"streams"`
@@ -25,7 +26,8 @@ type Paced struct {
 const journaled = "bullet_metrics_ingest_journaled_samples_total"
 
 // Pace sends each host's row every Step as it falls due, over so many streams, one message a host, spread over the
-// time. Every sample must be acknowledged and, by the collector's books, journaled.
+// time. Every sample must be acknowledged and, by the collector's own count, journaled. A first round is sent before
+// the time is measured: what the collector learns of new series is no cost of every second.
 func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	r := &run{Ingest: o, clients: streams}
 	defer r.clear()
@@ -86,7 +88,8 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	return result, r.booked(ctx, before, result.Samples+o.Hosts*o.Metrics)
 }
 
-// booked compares the collector's books with what was sent. Of a collector that others send to they may have more.
+// booked compares the collector's count of journaled samples with what was sent: every sample once. A collector that
+// others send to may have more. Queries are not asked here, since the newest slices are not closed yet.
 func (r *run) booked(ctx context.Context, before float64, sent int) error {
 	now, err := r.server.Figure(ctx, journaled)
 	if err != nil {
@@ -98,7 +101,8 @@ func (r *run) booked(ctx context.Context, before float64, sent int) error {
 	return nil
 }
 
-// SendersResult is what `bench senders` prints as JSON.
+// SendersResult is what `bench senders` prints as JSON, which other programs read: first the senders as fast as they
+// are taken, then at their own pace.
 type SendersResult struct {
 	Saturated Step  `json:"saturated"`
 	Paced     Paced `json:"paced"`

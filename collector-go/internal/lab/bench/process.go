@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Process is a server that was started to be measured.
+// Process is a server that was started to be measured. Its CPU and memory come from the operating system, so that they
+// are known also of a program that states nothing of itself. Whoever started it ends it, by End or by Kill.
 type Process struct {
 	*Server
 	Command *exec.Cmd
@@ -46,7 +47,7 @@ func Start(ctx context.Context, program string, arguments []string, base, ready,
 }
 
 // StartCommand is Start of a command that has an environment of its own. The server ends where this process ends
-// without having ended it.
+// without having ended it, so that a benchmark that is killed leaves no server behind.
 func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log string) (*Process, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o750); err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Question is a query and what it cost.
+// Question is a query and what it cost. The costs are those of the cheapest of three times, because the others contain
+// what else the machine did.
 type Question struct {
 	What       string  `json:"what"`
 	Expression string  `json:"expression"`
@@ -19,7 +20,7 @@ type Question struct {
 	AnswerBytes int     `json:"answer_bytes"`
 }
 
-// questions are asked of all hours that were written.
+// questions are what people ask of a day: an average, a maximum of each hour, every slice, and all metrics at once.
 func (r *run) questions() []Question {
 	metric := fmt.Sprintf("%s{topology=%q}", StoredName(0), r.topology)
 	return []Question{
@@ -58,7 +59,8 @@ func (o *Ingest) Ask(ctx context.Context, clients int, asked func(Question)) (St
 	return r.step, questions, nil
 }
 
-// ask asks a question three times, without the server's memory of answers.
+// ask asks a question three times and keeps the cheapest. The server's memory of answers is left out, since a second
+// answer from it would cost nothing.
 func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error {
 	for n := range 3 {
 		before, err := r.measured.CPU(ctx)
@@ -84,7 +86,7 @@ func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error 
 	return nil
 }
 
-// QueryResult is what `bench query` prints as JSON.
+// QueryResult is what `bench query` prints as JSON, which other programs read.
 type QueryResult struct {
 	Queries []Question `json:"queries"`
 	Written Step       `json:"written"`

@@ -47,7 +47,7 @@ type IngestSettings struct {
 	WorkerSamples float64 `json:"worker_samples_per_s"`
 }
 
-// Run is what surrounds a curve: where it ran, by which program, against what.
+// Run is what surrounds a measurement: on which machine, by which program, against which collector.
 type Run struct {
 	Machine runstore.Machine `json:"machine"`
 	Version string           `json:"version"`
@@ -105,6 +105,8 @@ var stageOf = map[string]string{"accept": "a batch, decoded and queued, without 
 	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
 	"write": "what is handed to the store at once"}
 
+// report is the document's content. A scaling law is fitted where the curve has enough steps; without a fit the report
+// has none.
 func (r *IngestResult) report() *report.Ingest {
 	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Notes: r.notes()}
 	var rows []tuning.ScalingRow
@@ -160,7 +162,7 @@ func orNone(n int) string {
 	return strconv.Itoa(n)
 }
 
-// figure is one that is unknown where it is 0.
+// figure is a number that is unknown where it is 0: a step without rows has no throughput.
 func figure(v float64) tuning.Figure {
 	if v == 0 {
 		return tuning.Unknown

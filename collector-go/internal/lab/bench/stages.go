@@ -21,7 +21,7 @@ var stageMetrics = []struct{ stage, metric string }{
 	{"write", "bullet_metrics_feed_write_duration_seconds"},
 }
 
-// StageNames are the stages in the order of a sample's way.
+// StageNames are the stages in the order in which a sample passes them, which is the order of the report.
 func StageNames() (all []string) {
 	for _, s := range stageMetrics {
 		all = append(all, s.stage)
@@ -36,7 +36,8 @@ type Stage struct {
 	Quantiles
 }
 
-// StageReading is the stages' histograms at one moment.
+// StageReading is the stages' histograms at one moment. They count since the collector's start, so that only the
+// difference of two readings is about a measurement (Since).
 type StageReading map[string]*histogram.FloatHistogram
 
 // ReadStages reads the stages of a collector; those that an older one does not have are missing.
@@ -62,6 +63,7 @@ func (v *Server) ReadStages(ctx context.Context) (StageReading, error) {
 	}
 }
 
+// add takes a metric family of a stage. Stores on the network have feeds of their own, which are left out.
 func (r StageReading) add(stage string, family *dto.MetricFamily) {
 	for _, m := range family.GetMetric() {
 		for _, l := range m.GetLabel() {
@@ -75,6 +77,7 @@ func (r StageReading) add(stage string, family *dto.MetricFamily) {
 	}
 }
 
+// native is a histogram as Prometheus computes with it: counts in place of differences between buckets.
 func native(h *dto.Histogram) *histogram.FloatHistogram {
 	out := histogram.Histogram{Schema: h.GetSchema(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
 		ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(),
@@ -85,7 +88,8 @@ func native(h *dto.Histogram) *histogram.FloatHistogram {
 	return out.ToFloat(nil)
 }
 
-// Since is what was added after another reading.
+// Since is what was added after another reading, as quantiles. A stage that the earlier reading does not have counts as
+// a whole.
 func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 	out := map[string]Stage{}
 	for name, h := range r {
@@ -102,7 +106,8 @@ func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 	return out, nil
 }
 
-// quantileMs is a quantile of a histogram of seconds, between its bucket's bounds as they grow.
+// quantileMs is a quantile of a histogram of seconds, in ms. Within a bucket it interpolates exponentially, as the
+// bucket's bounds grow.
 func quantileMs(h *histogram.FloatHistogram, q float64) float64 {
 	rank := q*h.Count - h.ZeroCount
 	for buckets := h.PositiveBucketIterator(); buckets.Next(); {

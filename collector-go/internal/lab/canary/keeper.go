@@ -26,10 +26,13 @@ type keeper struct {
 	steady time.Time // since when the source makes them without a break; zero while it is not known to
 }
 
+// newKeeper returns a keeper of some probes. It asks nothing before run.
 func newKeeper(records Records, probes []load.Probe) *keeper {
 	return &keeper{records: records, probes: probes}
 }
 
+// run looks every lookEvery until ctx ends. A source that cannot be reached is asked again: a canary outlives restarts
+// of the topology.
 func (k *keeper) run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -43,7 +46,8 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// look asks what the source makes, and orders what is missing.
+// look asks what the source makes, and orders what is missing. The source replaces its setting as a whole, so that the
+// other clients' probes are sent along. Only where all tasks follow the setting is the number of records known.
 func (k *keeper) look(ctx context.Context) {
 	control, err := k.records.Control(ctx)
 	if err == nil && !k.ordered(control) {
@@ -59,6 +63,7 @@ func (k *keeper) look(ctx context.Context) {
 	k.set(err == nil && status.Reporting > 0 && status.Following == status.Reporting)
 }
 
+// set notes whether the source makes the probes. A break begins the time anew, however short it was.
 func (k *keeper) set(steady bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,7 +75,8 @@ func (k *keeper) set(steady bool) {
 	}
 }
 
-// steadySince reports whether the source has made the records without a break since a moment.
+// steadySince reports whether the source has made the records without a break since a moment. Only then is a query's
+// completeness judged: otherwise missing records would look like a loss in the topology.
 func (k *keeper) steadySince(moment time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

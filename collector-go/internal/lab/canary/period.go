@@ -36,7 +36,7 @@ func newPeriod(length time.Duration, classes []load.Class) *period {
 	return &period{length: length, classes: classes}
 }
 
-// begin forgets what was before.
+// begin starts a period with empty tallies of all classes, so that a class without a query still has a line.
 func (p *period) begin(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,8 @@ func (p *period) begin(now time.Time) {
 	}
 }
 
-// over is the next full minute or hour after the beginning.
+// over is when the period ends: the next full minute or hour after its beginning. The first period is therefore
+// shorter, and all later ones are aligned with the clock.
 func (p *period) over() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,6 +62,7 @@ func (p *period) add(o load.Outcome) {
 	}
 }
 
+// end is the summary of what ended in the period so far. It does not begin the next one.
 func (p *period) end(now time.Time) *Summary {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,6 +49,8 @@ type Recorder struct {
 	order   []load.Class
 }
 
+// record is what is kept of one class: totals since the start, so that a lost reading loses no query, and the ratios
+// since the last reading, which are values of single queries and not totals.
 type record struct {
 	latencies prometheus.Histogram
 	ends      map[string]float64
@@ -94,6 +96,7 @@ func (r *Recorder) Add(o load.Outcome) {
 	}
 }
 
+// outcomeOf is the label of an end; "" for queries that the end of the canary cut off, of which nothing is known.
 func outcomeOf(end load.End) string {
 	switch end {
 	case load.Returned:
@@ -109,7 +112,8 @@ func outcomeOf(end load.End) string {
 	return ""
 }
 
-// Samples are a reading: totals since the start, and what was complete since the reading before.
+// Samples are a reading: totals since the start, and what was complete since the reading before. Each outcome has a
+// series from the first reading on, also at zero, because a rate needs a value before the first event.
 func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,13 +139,15 @@ func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 	return samples, nil
 }
 
-// series is one of totals.
+// series names one of the totals of a class. Its samples come once a reading, so that the collector knows when one is
+// missing.
 func (r *Recorder) series(name string, class load.Class, histogram bool) sender.Series {
 	return sender.Series{Name: name, Key: [2]string{string(class)}, Histogram: histogram, Cumulative: true,
 		Interval: r.reading}
 }
 
-// wire is a native histogram as the protocol has it: absolute counts in the place of differences.
+// wire is a native histogram as the protocol has it. The client library stores differences between neighbouring
+// buckets, and the protocol absolute counts.
 func wire(h prometheus.Histogram) (*pb.HistogramSample, error) {
 	var metric dto.Metric
 	if err := h.Write(&metric); err != nil {

@@ -20,7 +20,10 @@ const statePeriod = time.Second
 // maxHeldQueries is how many queries can be held: the record source has as many probes.
 const maxHeldQueries = 1000
 
-// client is a load client: what its orders ask of it, in this process.
+// client is a load client: it does in this process what its orders ask. One goroutine follows the orders, one reports
+// the state, and the queries run in goroutines of the asker. All of them write answers, so mu guards the writer and
+// what is counted of it. An error of writing is kept and ends up in Serve's result; queries go on, since the orders
+// decide when they end.
 type client struct {
 	asker   *load.Here
 	closing func() // the target
@@ -36,8 +39,11 @@ type client struct {
 var errEnded = errors.New("the orders have ended")
 
 // Serve is a load client. It follows orders until they end, or ctx does: then it abandons its queries, whose outcomes
-// are its last answers. An error states which order cannot be followed, or that the answers cannot be written. from is
-// read from until it ends, also after a return for another reason.
+// are its last answers. An error states which order cannot be followed, or that the answers cannot be written.
+//
+// The end of the orders also comes where the program that gave them was killed, or the connection broke. A client
+// therefore never outlives its run, and no load stays behind on a host. A goroutine reads from until it ends, also
+// after Serve has returned for another reason.
 func Serve(ctx context.Context, from io.Reader, to io.Writer) error {
 	c := &client{to: to}
 	ctx, cancel := context.WithCancel(ctx)
@@ -67,7 +73,7 @@ func Serve(ctx context.Context, from io.Reader, to io.Writer) error {
 	return errors.Join(err, c.err)
 }
 
-// serve follows orders until their end.
+// serve follows orders until their end. ctx ends it as an order to end would: without an error.
 func (c *client) serve(ctx context.Context, orders <-chan order, failed <-chan error) error {
 	for {
 		select {
@@ -86,6 +92,9 @@ func (c *client) serve(ctx context.Context, orders <-chan order, failed <-chan e
 	}
 }
 
+// follow does what one order asks. Orders arrive from another program, so that each is checked here, whatever that
+// program has checked. An order that this version does not know is an error: ignoring it would give another load than
+// was ordered.
 func (c *client) follow(ctx context.Context, o order) error {
 	switch {
 	case o.Begin != nil:
@@ -114,6 +123,8 @@ func (c *client) follow(ctx context.Context, o order) error {
 	return errors.New("an order is none that this program knows: install the same bullet-metrics on all hosts")
 }
 
+// begin opens the target and answers that the client is ready, with its version of the protocol and its processors. It
+// is for one call: the query and the part stay the same until the end.
 func (c *client) begin(ctx context.Context, b beginOrder) error {
 	if c.asker != nil {
 		return errors.New("begin: it has begun already")
@@ -129,6 +140,7 @@ func (c *client) begin(ctx context.Context, b beginOrder) error {
 	return nil
 }
 
+// open starts an open loop, and answers once all of its queries have ended, so that the other side need not count them.
 func (c *client) open(o openOrder) error {
 	done, err := c.asker.Open(o.options())
 	if err != nil {
@@ -141,7 +153,8 @@ func (c *client) open(o openOrder) error {
 	return nil
 }
 
-// reportState reports it until ctx ends.
+// reportState reports the state once a second until ctx ends. The other side takes a client of which nothing is heard
+// for dead, so the state is reported also while no query ends.
 func (c *client) reportState(ctx context.Context) {
 	ticker := time.NewTicker(statePeriod)
 	defer ticker.Stop()
@@ -166,6 +179,8 @@ func cpuTime() time.Duration {
 
 func (c *client) observe(o load.Outcome) { c.answer(answer{Outcome: &o}) }
 
+// answer writes one line. The first error of writing is kept; later answers are still tried, since the error may be of
+// one value.
 func (c *client) answer(a answer) {
 	line, err := json.Marshal(a)
 	c.mu.Lock()

@@ -11,7 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// host is one load client as Hosts sees it.
+// host is one load client as Hosts sees it: it sends the client orders, reads its answers, and converts their times to
+// this host's clock. One goroutine (read) takes the answers; all other methods may be called from any goroutine.
+//
+// Orders that are answered once register a question before they are sent, so that an answer that comes at once finds
+// its receiver. The end of the client is the only error: an order that cannot be sent is noticed by that.
 type host struct {
 	name       string
 	connection *Connection
@@ -43,6 +47,7 @@ type question struct {
 	id   int64
 }
 
+// questionKind separates the numbers of questions, because each kind of answer names its question alone.
 type questionKind int
 
 const (
@@ -52,7 +57,7 @@ const (
 	ofCount
 )
 
-// newHost takes a connection over.
+// newHost takes a connection over: the host ends it, and nobody else may use it. It starts nothing.
 func newHost(name string, connection *Connection) *host {
 	return &host{name: name, connection: connection, waiting: map[question]chan answer{}, ended: make(chan struct{})}
 }
@@ -60,7 +65,9 @@ func newHost(name string, connection *Connection) *host {
 // errUnordered is the end of a client that nobody ordered, without another reason.
 var errUnordered = errors.New("it ended although nobody ordered it to")
 
-// read takes the client's answers until they end.
+// read takes the client's answers until they end, and decides why they did: by order, by a fault of the client, or by
+// its death. Where nobody ordered the end it calls fail. A client that ended by order and sent fewer outcomes than it
+// states leaves an error too, which those who still wait for an answer receive.
 func (h *host) read() {
 	var last *endAnswer
 	err := eachLine(h.connection.Answers, func(a answer) error {
@@ -97,7 +104,8 @@ func (h *host) read() {
 	}
 }
 
-// take takes an answer.
+// take handles one answer. An outcome is reported before it is counted, so that a later count of queries in flight
+// never misses one that nobody has observed.
 func (h *host) take(a answer) error {
 	if a.Outcome != nil {
 		h.report(h.ours(*a.Outcome))
@@ -124,6 +132,7 @@ func (h *host) take(a answer) error {
 	return nil
 }
 
+// give hands an answer to whoever waits for it. An answer to no question is ignored: its caller gave up waiting.
 func (h *host) give(q question, a answer) {
 	if comes := h.waiting[q]; comes != nil {
 		comes <- a
@@ -154,7 +163,8 @@ func (h *host) expect(kind questionKind) (int64, <-chan answer) {
 	return q.id, comes
 }
 
-// send gives an order. That it cannot be given is known by the client's end.
+// send gives an order. Orders of several goroutines are written one after the other. A failure to write has no error of
+// its own: the client has ended then, which read reports with the reason.
 func (h *host) send(o order) {
 	line, err := json.Marshal(o)
 	if err != nil {
@@ -165,7 +175,8 @@ func (h *host) send(o order) {
 	_, _ = h.connection.Orders.Write(append(line, '\n'))
 }
 
-// await waits for an answer.
+// await waits for an answer, for the client's end, or for ctx, whichever is first. An answer that came before the end
+// counts.
 func (h *host) await(ctx context.Context, comes <-chan answer) (answer, error) {
 	select {
 	case a := <-comes:
@@ -185,7 +196,8 @@ func (h *host) await(ctx context.Context, comes <-chan answer) (answer, error) {
 	}
 }
 
-// begin has the client begin, and compares its clock.
+// begin has the client begin, and compares its clock with this host's. Both programs must have the same version of the
+// protocol.
 func (h *host) begin(ctx context.Context, b beginOrder) error {
 	_, comes := h.expect(ofBegin) // the first, 0
 	h.send(order{Begin: &b})
@@ -209,8 +221,10 @@ const (
 	mostAhead = 500 * time.Millisecond
 )
 
-// compareClocks finds how far the client's clock is ahead of ours: of several exchanges the fastest leaves it the least
-// room, half of its time.
+// compareClocks finds how far the client's clock is ahead of ours, as NTP does. The client read its clock at some time
+// within an exchange, so half of the exchange's time is the uncertainty, and of several exchanges the fastest is used.
+// Clocks that are certainly too far apart are an error, since then no answer could be held to the records that were
+// made for it.
 func (h *host) compareClocks(ctx context.Context) error {
 	for i := range exchanges {
 		id, comes := h.expect(ofClock)
@@ -237,7 +251,7 @@ func (h *host) compareClocks(ctx context.Context) error {
 	return nil
 }
 
-// usage is what the client had used by its last state.
+// usage is what the client had used by its last state, and its queries in flight then. It is at most statePeriod old.
 func (h *host) usage() (load.Usage, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -258,7 +272,7 @@ func (h *host) lines() int {
 // closeLimit is how long a client may take to its end once it is ordered.
 const closeLimit = 5 * time.Second
 
-// close orders the client's end and waits for it.
+// close orders the client to end and waits until it has. A client that does not end within closeLimit is killed.
 func (h *host) close() {
 	h.mu.Lock()
 	h.closing = true

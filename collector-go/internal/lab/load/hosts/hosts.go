@@ -22,7 +22,11 @@ type Options struct {
 	Query       load.Parameters
 }
 
-// Hosts are load clients that were started, each on its host. It asks nothing before Asker.
+// Hosts are load clients that were started, each on its host, and together one load.Asker. Every order goes to all of
+// them, for the whole run, and each client does its part. Nothing is asked before Asker was called.
+//
+// The first client that ends before it was to makes the whole measurement invalid, because the load is smaller from
+// then on. That is reported once; the other clients go on until Close.
 type Hosts struct {
 	query load.Query
 	all   []*host
@@ -71,7 +75,7 @@ func Start(ctx context.Context, o Options) (*Hosts, error) {
 	return h, nil
 }
 
-// begin has all clients begin at a time.
+// begin has all clients begin at the same time, since starting one after the other would take as long as all of them.
 func (h *Hosts) begin(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("nothing came within %s", startLimit))
 	defer cancel()
@@ -99,7 +103,8 @@ func (h *Hosts) each(do func(i int, each *host) error) error {
 // silence is how many seconds a client may not be heard of: it reports its state every second.
 const silence = 30
 
-// watch ends a client of which nothing is heard. Seconds in which this program was stopped itself do not count.
+// watch ends a client of which nothing is heard: a host that lost its network does not close its connection. It counts
+// ticks in place of the time, so that seconds in which this program was stopped itself do not count.
 func (h *Hosts) watch(each *host) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -135,6 +140,7 @@ func (h *Hosts) Asker(observe func(load.Outcome), failed func(error)) load.Asker
 	return h
 }
 
+// report observes an outcome. Without an observer nothing was ordered yet, so there is no outcome to lose.
 func (h *Hosts) report(o load.Outcome) {
 	h.mu.Lock()
 	observe := h.observe
@@ -144,6 +150,7 @@ func (h *Hosts) report(o load.Outcome) {
 	}
 }
 
+// failWith keeps the first failure and reports it; later ones usually follow from it.
 func (h *Hosts) failWith(err error) {
 	h.mu.Lock()
 	first, fail := h.failed == nil, h.fail
@@ -165,14 +172,16 @@ func (h *Hosts) Lead() time.Duration {
 	return 200*time.Millisecond + 2*farthest
 }
 
-// Hold implements load.Asker.
+// Hold implements load.Asker. The moment is given by each client's own clock, so that all of them begin at the same
+// time however long the order takes to each.
 func (h *Hosts) Hold(n int, from time.Time, spread time.Duration) {
 	for _, each := range h.all {
 		each.send(order{Hold: &holdOrder{n, each.theirs(from), spread.Milliseconds()}})
 	}
 }
 
-// Open implements load.Asker.
+// Open implements load.Asker. Options are checked here, so that a mistake is one error and not one for each host. done
+// also closes where a client ends: its queries have no outcome any more.
 func (h *Hosts) Open(o load.OpenOptions) (<-chan struct{}, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -195,7 +204,8 @@ func (h *Hosts) Open(o load.OpenOptions) (<-chan struct{}, error) {
 	return done, nil
 }
 
-// InFlightBefore implements load.Asker.
+// InFlightBefore implements load.Asker: it asks all clients at the same time. Where one does not answer, the sum is not
+// known.
 func (h *Hosts) InFlightBefore(ctx context.Context, before time.Time) (int, error) {
 	counts := make([]int, len(h.all))
 	err := h.each(func(i int, each *host) error {
@@ -232,7 +242,7 @@ func (h *Hosts) Usage() (all []load.Usage) {
 	return all
 }
 
-// Close implements load.Asker: it ends the clients. It takes bounded time.
+// Close implements load.Asker: it ends the clients, all at the same time, within closeLimit. It may be called twice.
 func (h *Hosts) Close() {
 	h.closed.Do(func() {
 		_ = h.each(func(_ int, each *host) error { each.close(); return nil })
