@@ -49,7 +49,7 @@ func Doubled(most int) (all []int) {
 	return append(all, most)
 }
 
-// Best is the place of the step with the most rows a second; -1 where there is none.
+// Best is the place of the step with the most rows a second, the first of equal ones; -1 where there is none.
 func Best(steps []Step) int {
 	best := -1
 	for i, s := range steps {

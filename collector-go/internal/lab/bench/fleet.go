@@ -65,7 +65,8 @@ type Fleet struct {
 	broken   bool
 }
 
-// Connect opens the streams of a fleet.
+// Connect opens the streams of a fleet, one a client, and spreads the hosts over them in turns. Where one cannot be
+// opened, those that were are closed again, and the error is that one's.
 func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet, error) {
 	f := &Fleet{rows: rows, load: load}
 	f.moved.L = &f.mu
@@ -199,7 +200,8 @@ func (f *Fleet) march(c *client, begun, whole int64, until time.Time) error {
 	}
 }
 
-// mayStep waits until a client is no longer too far before the slowest; false where it has come to the end.
+// mayStep waits until a client is no longer too far before the slowest; false where it has come to the end, or another
+// client failed.
 func (f *Fleet) mayStep(at int64) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +217,8 @@ func (f *Fleet) mayStep(at int64) (bool, error) {
 	return false, nil
 }
 
-// stepped counts a step of a client.
+// stepped counts a step of a client, and lets those go on that waited for the slowest. Only the client that was the
+// slowest can change that, so others return at once.
 func (f *Fleet) stepped(c *client) {
 	before := c.at.Add(1) - 1
 	if f.load.Lead == 0 {

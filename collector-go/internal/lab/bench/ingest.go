@@ -226,7 +226,7 @@ func (r *run) define(ctx context.Context) error {
 	return r.read(ctx, before)
 }
 
-// read takes the figures before the first sample.
+// read takes the figures before the first sample, and what defining the series has cost.
 func (r *run) read(ctx context.Context, before time.Duration) (err error) {
 	b := &r.base
 	if b.cpu, err = r.measured.CPU(ctx); err != nil {
@@ -310,7 +310,8 @@ const endedByWindow = "window"
 // others'.
 const patience = time.Minute
 
-// check compares until it agrees; its CPU is not the samples'.
+// check compares until what was written answers, at most for patience: the newest slices may close a moment later. The
+// CPU of the comparing queries is taken off, since it is not the samples'.
 func (r *run) check(ctx context.Context, written Written) error {
 	before, err := r.measured.CPU(ctx)
 	if err != nil {
@@ -372,7 +373,8 @@ func (r *run) settle(ctx context.Context) error {
 	return nil
 }
 
-// end ends an own collector, which puts all into parts.
+// end ends an own collector, which puts all into parts, and takes its CPU and its bytes on disk from the operating
+// system.
 func (r *run) end(all float64) (time.Duration, error) {
 	cpu, written, err := r.process.End()
 	if err != nil {
@@ -388,6 +390,7 @@ func (r *run) end(all float64) (time.Duration, error) {
 }
 
 // flushed takes what a collector that goes on running has cost so far; of what is in parts already, the bytes a slice.
+// Parts that are written later are not known, so this is of the flushed slices alone.
 func (r *run) flushed(ctx context.Context, all float64) (time.Duration, error) {
 	cpu, err := r.measured.CPU(ctx)
 	if err != nil {

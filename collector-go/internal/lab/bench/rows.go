@@ -7,8 +7,8 @@ import (
 )
 
 // Rows are TSBS' cpu-only rows: for each host, at each step, one value a metric, a random walk of deviation 1 within 0
-// to 100. They follow from the seed, whoever sends which of them. After NewRows it is read only, and safe from any
-// goroutine.
+// to 100. They follow from the seed, whoever sends which of them, so that two stores can be given the same rows and a
+// sum can be checked. After NewRows it is read only, and safe from any goroutine.
 type Rows struct {
 	Hosts, Metrics int
 	Seed           uint64

@@ -32,6 +32,7 @@ func NewServer(base string, client *http.Client) *Server { return &Server{base, 
 func (v *Server) Base() string { return v.base }
 
 // Measured is a server whose CPU and memory are known: a Process by the operating system, a Server by its own figures.
+// Both may be read at any time, and the CPU of two readings is subtracted.
 type Measured interface {
 	CPU(context.Context) (time.Duration, error)
 	Resident(context.Context) (int64, error)
@@ -72,7 +73,8 @@ func (v *Server) get(ctx context.Context, path, accept string) ([]byte, error) {
 	return body, err
 }
 
-// Figure is the sum of a metric's samples of /metrics whose line contains all parts.
+// Figure is the sum of a metric's samples of /metrics whose line contains all parts; 0 where it has none. It reads the
+// text format by lines, which costs the measured server no more than a scrape does.
 func (v *Server) Figure(ctx context.Context, name string, parts ...string) (float64, error) {
 	body, err := v.Get(ctx, "/metrics")
 	if err != nil {
@@ -104,13 +106,15 @@ next:
 // The collector's own store, as its figures name it.
 const embedded = `store="embedded"`
 
-// InSlices is how many samples the collector's store has been given in slices.
+// InSlices is how many samples the collector's store has been given in slices. It is what a measurement waits for:
+// acknowledged samples may still wait in the journal.
 func (v *Server) InSlices(ctx context.Context) (int, error) {
 	n, err := v.Figure(ctx, "bullet_metrics_feed_samples", `fate="in_slices"`, embedded)
 	return int(n), err
 }
 
-// Defined is how many series the collector knows for which the catalogue has no name, as those of a load.
+// Defined is how many series the collector knows for which the catalogue has no name, as those of a load. Before all
+// are defined, no sample is sent.
 func (v *Server) Defined(ctx context.Context) (int, error) {
 	n, err := v.Figure(ctx, "bullet_metrics_feed_unknown_series", embedded)
 	return int(n), err
@@ -119,7 +123,8 @@ func (v *Server) Defined(ctx context.Context) (int, error) {
 // awaitEvery is how often it is looked whether a server has come so far.
 const awaitEvery = 100 * time.Millisecond
 
-// Await waits until a count has reached a number.
+// Await waits until a count has reached a number, or ctx ends. It asks every awaitEvery, which bounds what the asking
+// costs.
 func Await(ctx context.Context, number int, count func(context.Context) (int, error)) error {
 	looking := time.NewTicker(awaitEvery)
 	defer looking.Stop()
@@ -136,7 +141,7 @@ func Await(ctx context.Context, number int, count func(context.Context) (int, er
 	}
 }
 
-// Query asks for one number.
+// Query asks for one number, past the server's memory of answers. An answer of no or of several series is an error.
 func (v *Server) Query(ctx context.Context, expression string, at time.Time) (float64, error) {
 	body, err := v.Get(ctx, "/api/v1/query?"+url.Values{"query": {expression},
 		"time": {strconv.FormatInt(at.Unix(), 10)}, "nocache": {"1"}}.Encode())

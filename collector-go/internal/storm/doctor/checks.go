@@ -21,6 +21,8 @@ const (
 	slack = 90 * time.Second
 )
 
+// jar judges the plugin's jar: whether all classes of the plugin are in it, and whether the libraries that a topology
+// may have in another version are relocated. Visible ones could clash with the topology's own.
 func jar(f Facts) Finding {
 	j := f.Jar
 	switch {
@@ -39,6 +41,8 @@ func jar(f Facts) Finding {
 		j.Path, len(Classes), j.Classes))
 }
 
+// tick judges whether Storm hands V2 metrics to a consumer. From Storm 2.2 on it does so only where a setting says so,
+// and false is Storm's default. Without it these metrics are missing, while the topology seems to report.
 func tick(f Facts) Finding {
 	const name = plugininfo.V2Tick
 	if major, minor, known := f.topology().storm(); known && (major < 2 || major == 2 && minor < 2) {
@@ -65,6 +69,9 @@ func tick(f Facts) Finding {
 	return unknown("not looked at: neither settings nor a topology that reports")
 }
 
+// retain judges how many reports Storm keeps for the consumer. Storm drops the oldest without counting them, so that
+// too small a limit loses samples that nobody misses. The value is looked for where it takes effect: in the plugin's
+// own registration, in the file, or in the topology that runs.
 func retain(f Facts) Finding {
 	if major, minor, known := f.topology().storm(); known && major == 1 && minor == 0 {
 		return ok("Storm " + f.topology().Storm + " hands reports over on the bolt's own thread and keeps none")
@@ -87,7 +94,8 @@ func retain(f Facts) Finding {
 	return retained(f, plugininfo.Collector+plugininfo.Retain, nil, plugininfo.LeastRetained)
 }
 
-// retained judges a limit, or the default where it is not set.
+// retained judges a limit, or the default where it is not set. The least is what one metric tick of the topology can
+// have, by the number of its executors; where that is not known, it must be above Storm's default.
 func retained(f Facts, name string, value any, byDefault int) Finding {
 	limit := float64(byDefault)
 	if value != nil {
@@ -112,6 +120,8 @@ func retained(f Facts, name string, value any, byDefault int) Finding {
 	return ok(fmt.Sprintf("Storm keeps %g reports, enough for a tick %s", limit, of))
 }
 
+// interval judges the lengths of intervals. From Storm 2.3 on, an interval above a bound is scheduled twice; earlier
+// releases take any length.
 func interval(f Facts) Finding {
 	if major, minor, known := f.topology().storm(); known && (major < 2 || major == 2 && minor < 3) {
 		return ok("Storm " + f.topology().Storm + " schedules intervals of any length once")

@@ -10,6 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
+// skew judges the workers' clocks, by the one that is certainly off the most. A clock is known only as an interval, so
+// a finding fails only where even the nearest end is too far. A clock that was set back fails in any case: samples of a
+// time that the worker had shown before were refused.
 func skew(f Facts) Finding {
 	if why, none := noTopology(f); none {
 		if why.Status == Fail {
@@ -77,7 +80,8 @@ func blindness(ahead float64) string {
 	return ""
 }
 
-// noTopology states why the collector has nothing of the topology.
+// noTopology states why the collector has nothing of the topology; false where it has. Nobody at the usual address is
+// no failure where no address was given, since the collector may be elsewhere.
 func noTopology(f Facts) (Finding, bool) {
 	c := f.Collector
 	switch {
@@ -96,7 +100,9 @@ func noTopology(f Facts) (Finding, bool) {
 	return Finding{}, false
 }
 
-// notReported states what the silence of a topology may be, by what else was seen.
+// notReported states what the silence of a topology may be, by what else was seen. A topology that was submitted
+// moments ago is waited for. Where an earlier check failed, that failure is the likely cause and the advice refers to
+// it.
 func (f Facts) notReported() Finding {
 	c := f.Collector
 	known := "none has"
@@ -116,6 +122,7 @@ func (f Facts) notReported() Finding {
 	return fail(says, "see whether the topology runs; --nimbus shows how it was submitted, and --log what the plugin says in a worker: its lines have \""+strings.TrimSpace(plugininfo.LogMark)+"\"")
 }
 
+// firstBatch judges whether the topology reports now. All checks of what it reports need this one (afterFirstBatch).
 func firstBatch(f Facts) Finding {
 	if why, none := noTopology(f); none {
 		return why
@@ -204,6 +211,9 @@ func afterFirstBatch(before Finding) Finding {
 	return before
 }
 
+// seen judges whether the newest slice of a kind is recent enough, and whether all workers have one. How old it may be
+// follows from the longest interval of the topology's samples. A topology or worker that has just started is waited
+// for.
 func seen(f Facts, kind Kind) Finding {
 	if before := firstBatch(f); before.Status != OK {
 		return afterFirstBatch(before)
@@ -264,6 +274,7 @@ func (f Facts) fresh() bool {
 		c.Now.Before(f.firstClosed().Add(patience))
 }
 
+// awaited states when the first slices close, so that a reader knows how long to wait.
 func (f Facts) awaited() string {
 	if f.Collector.Now.After(f.firstClosed()) {
 		return "first slices were to close at " + f.firstClosed().Format(time.TimeOnly) + "; for half a minute more"
@@ -287,6 +298,7 @@ func (f Facts) longestInterval() time.Duration {
 	return time.Duration(longest) * time.Second
 }
 
+// notSeen is what to do where a kind is missing altogether, by the usual cause for that kind.
 func notSeen(kind Kind) string {
 	switch kind {
 	case CPU:

@@ -18,12 +18,14 @@ func (c *Cluster) runsWithoutUs() bool {
 	return c != nil && c.Err == nil && c.ID != "" && !slices.ContainsFunc(c.Consumers, ours)
 }
 
+// ours reports whether a consumer is the plugin, by any of the classes that it may be registered under.
 func ours(class string) bool {
 	return class == plugininfo.StormClass || class == plugininfo.BulletClass || class == plugininfo.EarlyClass
 }
 
 // submitted judges how the topology runs, by Nimbus. What Bullet was set to do and could not, it logs at INFO where it
-// is submitted, and goes on.
+// is submitted, and goes on: such a topology runs well and reports nothing, and only its configuration in Nimbus shows
+// why.
 func submitted(f Facts) Finding {
 	c := f.Cluster
 	switch {
@@ -55,11 +57,13 @@ func submitted(f Facts) Finding {
 	return ok(fmt.Sprintf("%s runs with the plugin registered, since %s", c.ID, round(c.Uptime)))
 }
 
-// way reports that nothing is known to be wrong between plugin and collector.
+// way reports that nothing is known to be wrong between plugin and collector. Only then is silence a sign of a missing
+// jar.
 func way(f Facts) bool { return address(f).Status == OK && security(f).Status == OK }
 
 const noClassFix = "put bullet-metrics-storm.jar into Storm's extlib on every Supervisor, not on the machine that submits alone, and submit again; a worker's log (--log) names what it misses"
 
+// orNone lists names, or states that there is none.
 func orNone(all []string) string {
 	if len(all) == 0 {
 		return "nothing"
@@ -67,7 +71,8 @@ func orNone(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// unregistered is what to do about a topology that runs without the plugin.
+// unregistered is what to do about a topology that runs without the plugin: what registration advises, where that
+// failed. Else the class was missing where it was submitted.
 func (f Facts) unregistered() string {
 	if r := registration(f); r.Status == Fail {
 		return r.Fix + "; submit again"
@@ -75,7 +80,8 @@ func (f Facts) unregistered() string {
 	return "put bullet-metrics-storm.jar into Storm's extlib on the machine that submits and on every Supervisor, and submit again: where the class is missing, Bullet says so in the submission's log and goes on"
 }
 
-// logs judges what the plugin logs.
+// logs judges what the plugin logs. Of each kind of trouble the newest line counts, and only where nothing later states
+// that it is over. Without a log, the collector may know of an outage that the plugin reported afterwards.
 func logs(f Facts) Finding {
 	if len(f.Logs) == 0 {
 		if f.Collector != nil && f.Collector.Unreached != "" {
@@ -116,6 +122,7 @@ func logs(f Facts) Finding {
 	return ok(fmt.Sprintf("%d messages of the plugin, and none of trouble that lasts", messages))
 }
 
+// what is the line, and what it means where this release knows the message.
 func (t Trouble) what() string {
 	if t.Message == nil {
 		return fmt.Sprintf("%.500s", t.Line)
@@ -123,6 +130,7 @@ func (t Trouble) what() string {
 	return fmt.Sprintf("%.500s (%s)", t.Line, t.Message.Means)
 }
 
+// fix is what to do. A message of another release is not explained: the wrong advice would cost more than none.
 func (t Trouble) fix() string {
 	if t.Message == nil {
 		return "this doctor does not know that message: take doctor and plugin of one release, and go by the line until then"

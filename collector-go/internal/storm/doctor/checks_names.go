@@ -11,7 +11,7 @@ import (
 const mostNames = 8
 
 // names fails for a topology's own metric that is not stored, since another has its name here. What others say as well
-// is listed by name.
+// is listed by name: nothing is lost there, but somebody may look for it.
 func names(f Facts) Finding {
 	if before := firstBatch(f); before.Status != OK {
 		return afterFirstBatch(before)

@@ -12,7 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// settings judges the file as such: whether it can be read, and whether a name in it is one of ours, misspelt.
+// settings judges the file as such: whether it can be read, whether a name in it is one of ours, misspelt, and whether
+// the plugin can use the values. Neither Storm nor Bullet reports a name that nobody reads, so that a misspelt setting
+// has no effect and no message.
 func settings(f Facts) Finding {
 	s := f.Settings
 	switch {
@@ -65,7 +67,9 @@ var ourNames = func() []string {
 // mostEdits is how far a name may be from one of ours to be taken for it.
 const mostEdits = 2
 
-// misspelt is the name that is meant; "" where it is right, or none of ours.
+// misspelt is the name that is meant; "" where it is right, or none of ours. Below the plugin's own prefix every
+// unknown name is wrong. Elsewhere a name must be close to one of ours, since most settings of the file are Bullet's
+// and Storm's.
 func misspelt(name string) string {
 	if slices.Contains(ourNames, name) {
 		return ""
@@ -80,7 +84,8 @@ func misspelt(name string) string {
 	return ""
 }
 
-// files judges the files that the settings name, as far as this machine has them: workers are to have them too.
+// files judges the files that the settings name, as far as this machine has them. Workers read them on their own
+// machines, which nobody looks at from here; the finding says so.
 func files(f Facts) Finding {
 	if f.Settings == nil || f.Settings.Err != nil {
 		return unknown("not looked at: no settings that can be read")
@@ -96,6 +101,8 @@ func files(f Facts) Finding {
 	return ok("what the settings name can be read on this machine; workers need it on theirs")
 }
 
+// registration judges whether the plugin is registered as a metrics consumer. The settings decide where they are given;
+// else a topology that reports is registered.
 func registration(f Facts) Finding {
 	if s := f.Settings; s != nil && s.Err != nil {
 		return unknown("not made, since settings failed")
@@ -109,7 +116,9 @@ func registration(f Facts) Finding {
 	return unknown("not looked at: --bullet-conf names the settings, and the topology has not reported")
 }
 
-// written judges the registration in a file.
+// written judges the registration in a file. Bullet up to 0.4.3 and later versions need different classes, and each
+// ignores the other's without a message. Which Bullet runs is stated by --bullet, or follows from Storm's version and
+// from what was seen.
 func written(f Facts) Finding {
 	const enable, classes = plugininfo.Enable, plugininfo.Classes
 	const snippet = "bullet-metrics storm snippet prints the lines"

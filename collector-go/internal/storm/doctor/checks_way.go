@@ -12,7 +12,8 @@ import (
 func (f Facts) arrives() bool { return f.topology() != nil && f.topology().Alive }
 
 // address judges what stands at the plugin's addresses. Several are tried in order: one that takes samples is enough,
-// but what stands at another and is none of ours is named.
+// but what stands at another and is none of ours is named. The most frequent mistake is the port of the page in place
+// of gRPC's. Batches that arrive count more than a port that this machine cannot reach.
 func address(f Facts) Finding {
 	if f.Settings == nil || f.Settings.Err != nil {
 		return unknown("not looked at: no settings that can be read")
@@ -62,6 +63,7 @@ func address(f Facts) Finding {
 }
 
 // security judges whether plugin and collector agree on TLS, by the settings and by what the ports were seen to speak.
+// What was seen counts more than what is written: batches that arrive prove that both agree.
 func security(f Facts) Finding {
 	if f.topology() != nil && f.Settings == nil {
 		return ok("batches arrive, so plugin and collector agree")
@@ -107,7 +109,8 @@ func security(f Facts) Finding {
 	return ok("none, and the collector is on the workers' own machine")
 }
 
-// spokenAt judges one port's handshake; is reports that there is something to say against it.
+// spokenAt judges one port's handshake; is reports that there is something to say against it. on is whether the plugin
+// speaks TLS, ofOwn whether it has a certificate of its own.
 func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	switch {
 	case on && (p.Speaks == PlainGRPC || p.Speaks == PlainHTTP):
@@ -132,7 +135,8 @@ func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	return Finding{}, false
 }
 
-// byRefusals judges by whom the collector turned away, where nothing is known of the plugin's side.
+// byRefusals judges by whom the collector turned away, where nothing is known of the plugin's side. It finds the most
+// frequent mistake, TLS at the collector only; other mistakes leave no trace at the collector.
 func byRefusals(f Facts) Finding {
 	if f.Collector != nil && f.Collector.Refused["tls_plain_text"] > 0 {
 		return fail(fmt.Sprintf("TLS at the collector only: it turned away %d connections in plain text within %s",
@@ -142,6 +146,7 @@ func byRefusals(f Facts) Finding {
 	return unknown("not looked at: no settings that can be read")
 }
 
+// loopback reports whether an address is of this machine, where the collector needs no TLS.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -27,13 +27,15 @@ type Finding struct {
 	Fix string `json:"fix,omitempty"`
 }
 
-// Report is all findings, in the order of the checks.
+// Report is all findings, in the order of the checks. As JSON it is what scripts read, so that the names of checks and
+// states are part of the command's interface.
 type Report struct {
 	Well     bool      `json:"well"` // no check failed
 	Findings []Finding `json:"findings"`
 }
 
-// Examine makes all checks. One that needs what an earlier one found missing is not made, and says so.
+// Examine makes all checks, in the order in which a sample meets what they judge. One that needs what an earlier one
+// found missing is not made, and says so. It has no clock and no I/O: the same facts give the same report.
 func Examine(f Facts) Report {
 	checks := []struct {
 		name string
@@ -85,7 +87,8 @@ func (r Report) Failed() (n int) {
 	return n
 }
 
-// Text has the worst first, and what was not looked at in a line for each reason.
+// Text has the worst first, since the first failure is usually the cause of the others. What was not looked at is a
+// line for each reason, with all its checks.
 func (r Report) Text() string {
 	var b strings.Builder
 	for _, status := range []Status{Fail, Waiting, OK} {

@@ -13,7 +13,7 @@ import (
 
 // argument reads the argument of a registration as the plugin does (plugin-java's Argument): a map of settings, or a
 // list of such maps; names may stand without their prefix. unknown are names that are no setting's, and problems what
-// else has no effect.
+// else has no effect. Where both differed, doctor would call settings right that the plugin ignores.
 func argument(of any) (values map[string]any, unknown, problems []string) {
 	entriesOf, isList := of.([]any)
 	if !isList {
@@ -59,8 +59,9 @@ func (f Facts) pluginProblems() (all []string) {
 	return all
 }
 
-// problemOf is what the plugin says of a setting's value (plugin-java's Settings); "" for nothing. Addresses are judged
-// one by one where they are looked at.
+// problemOf is what the plugin says of a setting's value (plugin-java's Settings); "" for nothing. It repeats the
+// plugin's rules, because the plugin refuses a wrong value only in the worker, and the topology then runs without it.
+// Addresses are judged one by one where they are looked at.
 func problemOf(name string, value any) string {
 	if value == nil {
 		return ""

@@ -37,6 +37,7 @@ func (f Facts) reported(name string) (value any, found bool) {
 	return value, found
 }
 
+// topology is what the collector knows of it; nil where it was not asked or knows nothing.
 func (f Facts) topology() *Topology {
 	if f.Collector == nil {
 		return nil
@@ -52,8 +53,10 @@ func (f Facts) file(name string) any {
 	return f.Settings.Values[name]
 }
 
+// truth reads a boolean as Storm and Bullet do: a text in any case, or YAML's own.
 func truth(value any) bool { return strings.EqualFold(strings.TrimSpace(fmt.Sprint(value)), "true") }
 
+// number reads a number that may be written as text.
 func number(value any) (float64, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(value)), 64)
 	return n, err == nil
@@ -79,7 +82,8 @@ func texts(value any) (all []string) {
 	return all
 }
 
-// registered is the plugin's entry in Storm's own list of consumers.
+// registered is the plugin's entry in Storm's own list of consumers; nil where Bullet registers it, or nobody. Its
+// argument holds the plugin's settings then.
 func (f Facts) registered() map[string]any {
 	entries, _ := f.file(plugininfo.Register).([]any)
 	for _, entry := range entries {

@@ -12,13 +12,18 @@ import (
 )
 
 // Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its
-// Err.
+// Err, and what was learnt before stays: the names of the other topologies help where one is misspelt.
 func Cluster(ctx context.Context, addresses []string, name string) *doctor.Cluster {
 	c := &doctor.Cluster{Address: strings.Join(addresses, ", "), Topology: name}
 	c.Err = askNimbus(ctx, addresses, c)
 	return c
 }
 
+// askNimbus fills in what Nimbus answers: the topologies, the consumers of the one that is meant, and the newest errors
+// of its components. Killed topologies are left out, which Nimbus lists for a while.
+//
+// Each error becomes one line with its cause, since a Java stack trace would fill the screen and the cause is what a
+// reader needs.
 func askNimbus(ctx context.Context, addresses []string, c *doctor.Cluster) error {
 	all, err := nimbus.Topologies(ctx, addresses)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).
+// topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md). It is decoded here and
+// not shared with the API, because doctor also asks collectors of other versions: a field that is missing is zero.
 type topology struct {
 	ID        string    `json:"id"`
 	Submitted string    `json:"submitted"`
@@ -50,7 +51,7 @@ type topology struct {
 }
 
 // Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes
-// wrong is in its Err. Ages are by this machine's clock.
+// wrong is in its Err. Ages are by this machine's clock, so that they are only as good as that.
 func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
 	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{},
 		Seen: map[doctor.Kind]doctor.Sight{}}
@@ -58,9 +59,11 @@ func Collector(ctx context.Context, asked *client.Client, name string, now time.
 	return c
 }
 
-// caller asks one collector.
+// caller asks one collector. Each of its methods fills in one kind of fact.
 type caller struct{ client *client.Client }
 
+// ask asks for everything in turn. What older collectors do not answer is left empty; only facts that every collector
+// has are errors where they are missing. Without the topology it ends early, since the rest is about it.
 func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 	var all []struct {
 		Name string `json:"name"`
@@ -111,6 +114,7 @@ func (a caller) slices(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
+// length reads a duration in Prometheus' notation; 0 where there is none.
 func length(text string) time.Duration {
 	d, err := model.ParseDuration(text)
 	if err != nil {
@@ -120,7 +124,7 @@ func length(text string) time.Duration {
 }
 
 // refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a
-// hint, and no answer to it is none.
+// hint, and no answer to it is no error.
 func (a caller) refused(ctx context.Context, c *doctor.Collector) {
 	found, err := a.client.Vector(ctx,
 		fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0",
@@ -134,7 +138,7 @@ func (a caller) refused(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
-// annotation is one of the collector's.
+// annotation is one of the collector's, as far as it is read: what happened, and when.
 type annotation struct {
 	Title   string    `json:"title"`
 	Time    time.Time `json:"time"`
@@ -142,7 +146,7 @@ type annotation struct {
 	Text    string    `json:"text"`
 }
 
-// worker is the one that a restart's annotation is about.
+// worker is the one that a restart's annotation is about; false for other annotations.
 func (a annotation) worker() (worker string, is bool) {
 	if worker, is = strings.CutPrefix(a.Title, "Worker "); is {
 		worker, is = strings.CutSuffix(worker, " restarted")
@@ -150,7 +154,8 @@ func (a annotation) worker() (worker string, is bool) {
 	return worker, is
 }
 
-// unreached asks for what the plugin reported last of a time without a collector.
+// unreached asks for what the plugin reported last of a time without a collector, within a day. It explains a gap that
+// is over.
 func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	var all []annotation
 	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugininfo.UnreachedTag},
@@ -166,6 +171,7 @@ func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
+// facts are the answer in the terms of the checks. Executors are the sum over all components.
 func (t topology) facts() *doctor.Topology {
 	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
 		ClockAhead: time.Duration(t.ClockAhead * float64(time.Second)),
@@ -182,7 +188,7 @@ func (t topology) facts() *doctor.Topology {
 }
 
 // sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own
-// times.
+// times. Where the topology's clock is far off, it is asked at the topology's own time.
 func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
 		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
@@ -210,7 +216,8 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 }
 
 // restarts asks which workers were started again, and how often. Those of a topology that was submitted again are no
-// restarts, though they start where its workers were: its own time counts.
+// restarts, though they start where its workers were: its own time counts. The counter of the slices and the registry's
+// annotations are joined, since each may know a restart that the other does not.
 func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 	since := doctor.Lookback
 	if !c.Found.Submitted.IsZero() {
@@ -251,6 +258,7 @@ func (a caller) annotatedRestarts(ctx context.Context, c *doctor.Collector, sinc
 	return nil
 }
 
+// latest is the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -258,7 +266,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// refusals asks for the samples that were refused beside another of their time, and for clocks that were set back.
+// refusals asks for the samples that were refused beside another of their time, and for clocks that were set back. Both
+// are read over Lookback, so that a mishap of yesterday is no finding.
 func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 	for reason, of := range map[string]*map[string]int{"repeated_time": &c.SetBack, "duplicate": &c.Twice} {
 		series := fmt.Sprintf("%s{topology=%q,reason=%q}[%s]", catalog.CollectionWorkerRefused, c.Topology, reason,
@@ -285,7 +294,8 @@ func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 }
 
 // skews asks how far the workers' clocks are off: as the registry knows it now, or else the newest that a slice has,
-// since these are written each 30 s of a worker's time, at that time.
+// since these are written each 30 s of a worker's time, at that time. Without an upper bound a clock may be ahead by
+// any time.
 func (a caller) skews(ctx context.Context, c *doctor.Collector, t *topology) error {
 	for name, set := range map[string]func(s *doctor.Skew, v float64){
 		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },

@@ -18,7 +18,8 @@ var foreign = map[string]string{"io/grpc/": "io.grpc", "io/netty/": "io.netty",
 	"com/google/protobuf/": "com.google.protobuf",
 	"com/google/common/":   "com.google.common"}
 
-// Jar looks into a jar. What goes wrong is in its Err.
+// Jar looks into a jar, by the names of its entries alone: no class is loaded, so that a jar of any origin can be
+// looked at. What goes wrong is in its Err.
 func Jar(path string) *doctor.Jar {
 	j := &doctor.Jar{Path: path}
 	file, err := zip.OpenReader(path)
@@ -50,7 +51,8 @@ func Jar(path string) *doctor.Jar {
 	return j
 }
 
-// unversioned is an entry's name without META-INF/versions/N/.
+// unversioned is an entry's name without META-INF/versions/N/, under which multi-release jars hold classes for newer
+// releases of Java.
 func unversioned(name string) string {
 	if rest, found := strings.CutPrefix(name, "META-INF/versions/"); found {
 		if _, class, found := strings.Cut(rest, "/"); found {

@@ -17,8 +17,9 @@ import (
 // argument has a few thousand.
 const mostLine = 64 << 10
 
-// Log reads a log of a worker, or of a submission, for what the plugin logs and for classes of it that are missed. What
-// goes wrong is in its Err.
+// Log reads a log of a worker, or of a submission, for what the plugin logs and for classes of it that are missed. It
+// reads line by line in constant memory, since a log may be large, and cuts lines at mostLine. What goes wrong is in
+// its Err; what was read before stays.
 func Log(path string) doctor.Log {
 	l := doctor.Log{Path: path}
 	f, err := textfile.Open(path)
@@ -44,7 +45,8 @@ func Log(path string) doctor.Log {
 	}
 }
 
-// note takes a line. A worker that starts has none of the trouble of the one before it.
+// note takes a line. The start of a worker clears what was noted, because a worker that starts has none of the trouble
+// of the one before it, and both write to one file.
 func note(l *doctor.Log, line string) {
 	before, text, ours := strings.Cut(line, plugininfo.LogMark)
 	switch {
@@ -58,7 +60,8 @@ func note(l *doctor.Log, line string) {
 	}
 }
 
-// noteOurs takes a message of the plugin, and what its logger wrote before it.
+// noteOurs takes a message of the plugin, and what its logger wrote before it. A message that states that a trouble is
+// over removes it, so that only what lasts is left. A warning that this release does not know is kept too.
 func noteOurs(l *doctor.Log, before, text string) {
 	message := plugininfo.Read(text)
 	if message != nil {
@@ -77,7 +80,8 @@ func noteOurs(l *doctor.Log, before, text string) {
 }
 
 // missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics
-// consumer bolt, and those of a topology that leaves a consumer out.
+// consumer bolt, and those of a topology that leaves a consumer out. Only lines that also name a class of the plugin
+// are asked about.
 func missesClass(line string) bool {
 	for _, words := range []string{"ClassNotFoundException", "NoClassDefFoundError", "Could not instantiate a class",
 		"is left out"} {

@@ -25,7 +25,8 @@ const (
 )
 
 // Port looks at what listens at one of the plugin's addresses, by a TLS handshake: who speaks plain text gives that
-// away in what comes instead of an answer. ca is the PEM file of the authority to trust, "" for the system's.
+// away in what comes instead of an answer. ca is the PEM file of the authority to trust, "" for the system's. It sends
+// no sample and needs no token, so that it does no harm to whatever listens there.
 func Port(ctx context.Context, address, ca string) doctor.Port {
 	p := doctor.Port{Address: address}
 	if p.WithPort, p.Invalid = withPort(address); p.Invalid != "" {
@@ -47,7 +48,8 @@ func Port(ctx context.Context, address, ca string) doctor.Port {
 	return p
 }
 
-// withPort reads an address as the plugin does (io.github.bulletmetrics.storm.send.Address).
+// withPort reads an address as the plugin does (io.github.bulletmetrics.storm.send.Address). Another reading would
+// judge an address that the plugin never uses.
 func withPort(address string) (full, invalid string) {
 	trimmed := strings.TrimSpace(address)
 	if trimmed == "" || trimmed == "<nil>" || strings.ContainsFunc(trimmed, func(r rune) bool {
@@ -68,7 +70,8 @@ func withPort(address string) (full, invalid string) {
 
 var errWantsCertificate = errors.New("a client's certificate is wanted")
 
-// shake dials and shakes hands, whoever signed what is shown. The state is nil where no handshake came about.
+// shake dials and shakes hands, whoever signed what is shown. The state is nil where no handshake came about. A server
+// that wants a certificate ends the connection only after the handshake in TLS 1.3, so a moment is waited for that end.
 func shake(ctx context.Context, address string, protocols ...string) (*tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -102,7 +105,8 @@ func shake(ctx context.Context, address string, protocols ...string) (*tls.Conne
 	return &state, nil
 }
 
-// spoken is what a port speaks with which no handshake came about.
+// spoken is what a port speaks with which no handshake came about, by what came instead of a TLS record. The text is
+// the reason, for the finding.
 func spoken(err error) (doctor.Speech, string) {
 	var record tls.RecordHeaderError
 	var dial *net.OpError
@@ -131,7 +135,9 @@ func spoken(err error) (doctor.Speech, string) {
 // settingsFrame is HTTP/2's type of the frame that begins a server's side of a connection.
 const settingsFrame = 4
 
-// untrusted is why certificates do not lead to an authority for the host of an address; "" where they do.
+// untrusted is why certificates do not lead to an authority for the host of an address; "" where they do. It verifies
+// as the plugin would, with the settings' authority or else this machine's own. A file of the authority that cannot be
+// read is a finding of its own.
 func untrusted(address, ca string, shown []*x509.Certificate) string {
 	host, _, _ := net.SplitHostPort(address)
 	options := x509.VerifyOptions{DNSName: host, Intermediates: x509.NewCertPool()}

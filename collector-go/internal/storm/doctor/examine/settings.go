@@ -13,6 +13,7 @@ import (
 // faultPlace is how an error of the YAML library begins.
 var faultPlace = regexp.MustCompile(`^\[(\d+):\d+\] (.*)`)
 
+// place is a file with a line; the file alone where the line is not known.
 func place(path string, line int) string {
 	if line == 0 {
 		return path
@@ -20,7 +21,8 @@ func place(path string, line int) string {
 	return fmt.Sprintf("%s:%d", path, line)
 }
 
-// Settings reads a file of settings, Bullet's or Storm's. What goes wrong is in its Err.
+// Settings reads a file of settings, Bullet's or Storm's, as plain YAML. What goes wrong is in its Err, with the line
+// where it is no YAML, so that the finding can name it.
 func Settings(path string) *doctor.Settings {
 	s := &doctor.Settings{Path: path}
 	text, err := textfile.Read(path, textfile.Most)
