@@ -87,8 +87,8 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 	return nil
 }
 
-// receive takes the collector's answers until the stream ends. It only notes what they say: sending again is for the
-// goroutine that sends, which await lets go on.
+// receive takes the collector's answers until the stream ends. It only notes what they say and signals it. Sending
+// again is for the goroutine that sends, in await.
 func (c *client) receive() {
 	defer close(c.received)
 	for {
@@ -259,7 +259,7 @@ func (c *client) definitions(host, n int) (all []*pb.SeriesDefinition) {
 	return all
 }
 
-// messages is how many messages a step takes.
+// messages is how many messages a step takes, each of at most RowsPerBatch hosts.
 func (c *client) messages() int {
 	return (len(c.hosts) + c.load.RowsPerBatch - 1) / c.load.RowsPerBatch
 }

@@ -109,6 +109,7 @@ func (p *Process) Resident(context.Context) (int64, error) {
 const endedBySignal = 128 + int(syscall.SIGTERM)
 
 // End asks the process to end, and returns the CPU since it was ready, and the bytes that it had written to the disk.
+// What the server still does while it ends is counted, such as writing all it holds.
 func (p *Process) End() (cpu time.Duration, written int64, err error) {
 	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil {
 		return 0, 0, err
@@ -138,7 +139,7 @@ func (p *Process) lastLine() string {
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
 
-// BytesIn is what files below a directory take; 0 where there is none.
+// BytesIn is what files below a directory take, bytes; 0 where there is no directory.
 func BytesIn(dir string) (sum int64, err error) {
 	if _, err := os.Stat(dir); os.IsNotExist(err) {
 		return 0, nil

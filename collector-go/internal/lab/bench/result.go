@@ -31,7 +31,7 @@ type IngestResult struct {
 	Settings IngestSettings `json:"settings"`
 }
 
-// IngestSettings are the parameters of a run, so that a kept result can be repeated.
+// IngestSettings are the parameters of a run, so that a kept result can be repeated and two results can be compared.
 type IngestSettings struct {
 	Target        string  `json:"target"`
 	Seed          uint64  `json:"seed"`
@@ -183,7 +183,7 @@ func (r *IngestResult) capacity() string {
 		tuning.Digits(tuning.Figure(b.SamplesPerS)), tuning.Counted(b.Clients, "client"))
 }
 
-// full states where the curve ended.
+// full states where the curve ended, and whether that is the collector's limit or only that of the trial.
 func (r *IngestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {
@@ -198,7 +198,7 @@ func (r *IngestResult) full() string {
 		tuning.Counted(last.Clients, "client"))
 }
 
-// notes are what a reader must know.
+// notes are what a reader must know to compare the result with another: what was verified, and who shared the machine.
 func (r *IngestResult) notes() []string {
 	notes := []string{
 		"Count and sum of every metric were read back through queries in each step, and are what was sent.",

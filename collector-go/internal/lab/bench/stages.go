@@ -40,7 +40,8 @@ type Stage struct {
 // difference of two readings is about a measurement (Since).
 type StageReading map[string]*histogram.FloatHistogram
 
-// ReadStages reads the stages of a collector; those that an older one does not have are missing.
+// ReadStages reads the stages of a collector; those that an older one does not have are missing. The protobuf format is
+// asked for, because only it has native histograms.
 func (v *Server) ReadStages(ctx context.Context) (StageReading, error) {
 	format := expfmt.NewFormat(expfmt.TypeProtoDelim)
 	body, err := v.get(ctx, "/metrics", string(format))

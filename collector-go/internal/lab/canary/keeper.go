@@ -63,7 +63,7 @@ func (k *keeper) look(ctx context.Context) {
 	k.set(err == nil && status.Reporting > 0 && status.Following == status.Reporting)
 }
 
-// set notes whether the source makes the probes. A break begins the time anew, however short it was.
+// set notes whether the source makes the probes. After a break, however short, the time counts from the start again.
 func (k *keeper) set(steady bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -92,8 +92,8 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		a.unreached(ctx, c))
 }
 
-// notStored asks which metrics are not stored. A collector of before December 2026 does not report it, and one that
-// collected nothing just now has no answer.
+// notStored asks which metrics are not stored, and keeps how many more there are than the answer lists. A collector of
+// before December 2026 does not report it, and one that collected nothing just now has no answer. Neither is an error.
 func (a caller) notStored(ctx context.Context, c *doctor.Collector) {
 	var whole struct {
 		NotStored     []catalog.NotStored `json:"not_stored"`
@@ -106,7 +106,8 @@ func (a caller) notStored(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
-// slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it.
+// slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it; the
+// checks then do not wait for the first slices.
 func (a caller) slices(ctx context.Context, c *doctor.Collector) {
 	var flags map[string]string
 	if a.client.Get(ctx, "/api/v1/status/flags", &flags) == nil {
@@ -237,7 +238,7 @@ func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 }
 
 // annotatedRestarts asks for those that the registry knows: at once, where a slice takes its time to close, and
-// whatever the workers' clocks say.
+// whatever the workers' clocks say. Of both counts the larger is kept, since a restart may be in either.
 func (a caller) annotatedRestarts(ctx context.Context, c *doctor.Collector, since time.Duration) error {
 	var all []annotation
 	asked := url.Values{"topology": {c.Topology}, "tag": {"restart"},

@@ -25,8 +25,10 @@ const (
 )
 
 // Port looks at what listens at one of the plugin's addresses, by a TLS handshake: who speaks plain text gives that
-// away in what comes instead of an answer. ca is the PEM file of the authority to trust, "" for the system's. It sends
-// no sample and needs no token, so that it does no harm to whatever listens there.
+// away in what comes instead of an answer. ca is the PEM file of the authority to trust, "" for the system's.
+//
+// It sends no sample and needs no token, so that it does no harm to whatever listens there. A second handshake without
+// HTTP/2 distinguishes a web server from a collector.
 func Port(ctx context.Context, address, ca string) doctor.Port {
 	p := doctor.Port{Address: address}
 	if p.WithPort, p.Invalid = withPort(address); p.Invalid != "" {

@@ -13,7 +13,7 @@ import (
 // faultPlace is how an error of the YAML library begins.
 var faultPlace = regexp.MustCompile(`^\[(\d+):\d+\] (.*)`)
 
-// place is a file with a line; the file alone where the line is not known.
+// place is a file with a line, in the form that editors and compilers use; the file alone where the line is not known.
 func place(path string, line int) string {
 	if line == 0 {
 		return path

@@ -9,8 +9,10 @@ import (
 )
 
 // Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's
-// addresses. All addresses are tried at the same time, since one behind a firewall takes its whole timeout. Workers may
-// see another network; the findings state from where it was looked.
+// addresses.
+//
+// All addresses are tried at the same time, since one behind a firewall takes its whole timeout. Workers may see
+// another network; the findings state from where it was looked.
 func Way(ctx context.Context, settings *doctor.Settings) (ports []doctor.Port, unreadable map[string]string) {
 	if settings == nil || settings.Err != nil {
 		return nil, nil
