@@ -10,7 +10,7 @@ type Accounting struct {
 	Refused, LeftOut              map[string]uint64 // by reason; what came too late is refused under "late"
 }
 
-// Accounting is the accounting those at the last hand-over to the store. Safe from any goroutine.
+// Accounting returns the counts as they were at the last hand-over to the store. It is safe for concurrent use.
 func (f *Feed) Accounting() Accounting {
 	b := Accounting{Refused: map[string]uint64{}, LeftOut: map[string]uint64{}}
 	for what, n := range f.figures.published.Load().samples {
@@ -34,8 +34,8 @@ func (f *Feed) Accounting() Accounting {
 	return b
 }
 
-// UnknownNames are the names, as Storm has them, under which a topology reported what the catalogue has no name for. To
-// be called when Run has returned.
+// UnknownNames returns the metric names, as Storm has them, that a topology reported and the catalog does not know.
+// Call it only after Run has returned, since it reads the pipeline.
 func (f *Feed) UnknownNames(topology string) []string {
 	return f.pipeline.catalog.UnknownNames(topology)
 }
@@ -46,7 +46,8 @@ type NotStored struct {
 	More  int
 }
 
-// NotStored are those of a topology at the last hand-over to the store. Safe from any goroutine.
+// NotStored returns the metrics of a topology that are not stored, and how many more there are, as of the last
+// hand-over. It is safe for concurrent use.
 func (f *Feed) NotStored(topology string) ([]catalog.NotStored, int) {
 	n := (*f.figures.notStored.Load())[topology]
 	return n.Names, n.More

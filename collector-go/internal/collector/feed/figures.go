@@ -11,8 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// figures are a feed's own metrics. The counts are totals over the journal's life, kept by the checkpoints, so they are
-// read from the pipeline's state, not counted here.
+// figures are a feed's metrics. Counts of samples are totals over the journal's life. They are part of the checkpoints,
+// so figures reads them from the pipeline's state and does not count by itself.
+//
+// The feed's goroutine publishes readings through atomic pointers. Scrapes come from other goroutines and never touch
+// the pipeline, which has no locks.
 type figures struct {
 	described descriptions
 	published atomic.Pointer[published]
@@ -31,7 +34,8 @@ type figures struct {
 	write      prometheus.Histogram // a hand-over
 }
 
-// published is one reading of the feed's accounting.
+// published is one reading of the accounting. It is not changed once it is stored, so all readers may share it. Its
+// numbers belong to one journal position, therefore they balance.
 type published struct {
 	position journal.Position
 	samples  map[fate]uint64
@@ -39,9 +43,12 @@ type published struct {
 	unknown  int
 }
 
-// fate is what became of a sample that the feed read; reason is "" where the fate has only one.
+// fate is what became of a sample that the feed read. reason is "" where the fate has only one. The names are the
+// values of the label "fate" of bullet_metrics_feed_samples.
 type fate struct{ name, reason string }
 
+// newFigures registers the metrics of a feed, if there is a registerer. nowMs is the journal's clock, because the lag
+// is measured in the journal's time.
 func newFigures(o Options, nowMs func() int64) *figures {
 	labels := prometheus.Labels{"store": o.Name}
 	f := &figures{
@@ -87,6 +94,7 @@ func newFigures(o Options, nowMs func() int64) *figures {
 	return f
 }
 
+// handedOn counts slices that a store accepted or refused; rejected are those it refused, by reason.
 func (f *figures) handedOn(slices int, rejected map[string]int) {
 	for reason, n := range rejected {
 		f.slices.WithLabelValues("rejected", reason).Add(float64(n))
@@ -95,7 +103,8 @@ func (f *figures) handedOn(slices int, rejected map[string]int) {
 	f.slices.WithLabelValues("delivered", "").Add(float64(slices))
 }
 
-// publish takes a reading for scrapes, which come from other goroutines.
+// publish stores a new reading of the accounting for scrapes. The list of metrics that are not stored is copied only if
+// it changed.
 func (f *figures) publish(p *pipeline, position journal.Position) {
 	b := &published{position: position, samples: p.accounting(), drops: make(map[dropKey]uint64, len(p.stats.drops)),
 		unknown: p.catalog.Counts().Unknown}

@@ -11,8 +11,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O,
-// so that living on, catching up and recovering are the same.
+// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O.
+// The same code therefore runs in normal operation, when catching up and after a crash, and the same entries always
+// give the same slices.
+//
+// The feed's goroutine owns it. It asks the catalog what a series is, and tells the slicer. Neither of these two knows
+// the other.
 type pipeline struct {
 	catalog   *catalog.State
 	slicer    *slicer.Slicer
@@ -36,10 +40,12 @@ func newPipeline(o Options) (*pipeline, error) {
 	}, nil
 }
 
-// closed are the slices closed so far; the caller hands them on and resets them.
+// closed returns the slices closed so far. The caller hands them to the store and resets them. A snapshot may be taken
+// only after that.
 func (p *pipeline) closed() *slice.Columns { return p.slicer.Closed() }
 
-// apply takes one entry of the journal.
+// apply applies one entry of the journal. It must not fail on content: an entry that is in the journal was
+// acknowledged, so whatever cannot be used is counted under a reason.
 func (p *pipeline) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
@@ -69,7 +75,8 @@ func (p *pipeline) apply(entry journal.Entry) {
 	}
 }
 
-// change applies the catalogue's new decisions.
+// change applies decisions of the catalog to the slicer. Samples of a retracted series are counted by the catalog,
+// since the slicer no longer has them.
 func (p *pipeline) change(changes []catalog.Change) {
 	for _, c := range changes {
 		switch c.Verdict.Outcome {
@@ -83,6 +90,8 @@ func (p *pipeline) change(changes []catalog.Change) {
 	}
 }
 
+// batch adds a batch to the slicer between Begin and End. The topology's clock and the sender's epoch come first,
+// because both decide how its samples are read.
 func (p *pipeline) batch(b *journal.Batch) {
 	p.stats.read += uint64(b.Samples())
 	if b.Notes != nil {

@@ -83,8 +83,8 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 	}
 }
 
-// lagging are the feeds that need something before p; free reports that no reader needs it that must not be left
-// behind. Those are hurried.
+// lagging returns the feeds that need something before p. free is false if a reader needs it that must not be left
+// behind.
 func (r *Retention) lagging(p journal.Position) (lagging []*Feed, free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -39,7 +39,8 @@ func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	}
 }
 
-// skipInterrupt interrupts a hand-over to a store that does not take it.
+// skipInterrupt is the error that ends a hand-over to a store which does not accept it, because a skip was requested
+// meanwhile. Without it the retry would block until the store answers, and the journal could not release anything.
 type skipInterrupt struct{ skipRequest }
 
 func (skipInterrupt) Error() string { return "the journal releases what the store still lacks" }
@@ -189,12 +190,15 @@ func (p *pipeline) dropClosed() int {
 	return n
 }
 
-// gap is a marker that a series is owed.
+// gap is a marker that is owed to a series whose slices were lost. It is written when the series goes on, because the
+// store is told the definition of the series only then.
 type gap struct {
 	endMs        int64
 	distribution bool
 }
 
+// owe records a marker for a series. The earliest one counts, so that the gap begins with the first slice that was
+// lost.
 func (l *stats) owe(ref slice.Ref, g gap) {
 	if before, owed := l.owed[ref]; !owed || g.endMs < before.endMs {
 		l.owed[ref] = g

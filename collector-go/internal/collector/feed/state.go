@@ -14,10 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
+// stateVersion is the version of the frame around the parts. Each part has a version of its own.
 const stateVersion = 1
 
-// snapshot is the pipeline's whole state as bytes, in parts that follow each other: hundreds of megabytes of a large
-// cluster, which are not copied. Nothing may be closed and not yet handed on.
+// snapshot returns the pipeline's state as parts that follow each other. They are not joined, because a large cluster
+// has hundreds of megabytes of them. Take it only after all closed slices were handed on.
 func (p *pipeline) snapshot() [][]byte {
 	parts := [][]byte{{stateVersion}}
 	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.stats.snapshot()} {
@@ -26,8 +27,8 @@ func (p *pipeline) snapshot() [][]byte {
 	return parts
 }
 
-// restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every
-// reader.
+// restorePipeline reads what snapshot wrote. Producers and layouts are no part of it, since the journal defines them
+// again for every reader.
 func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if len(data) == 0 || data[0] == 0 {
 		return nil, errors.New("the checkpoint has no version")
@@ -55,7 +56,8 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	return p, nil
 }
 
-// CheckVersion returns a disk.ErrNewer where a newer program wrote the state of a checkpoint, or a part of it.
+// CheckVersion returns a disk.ErrNewer if a newer program wrote a checkpoint, or a part of it. It reads only the
+// versions, so it is cheap even for a large checkpoint.
 func CheckVersion(state io.ReaderAt) error {
 	var b [64]byte
 	n, _ := state.ReadAt(b[:], 0)
@@ -80,7 +82,8 @@ func CheckVersion(state io.ReaderAt) error {
 	return nil
 }
 
-// resume applies what a catalogue that was restored would do.
+// resume applies the decisions that a restored catalog repeats. Series that the slicer has forgotten stay undefined;
+// their next sample defines them, as it would without a restart.
 func (p *pipeline) resume(changes []catalog.Change) {
 	p.change(slices.DeleteFunc(changes, func(c catalog.Change) bool {
 		// its next sample defines it, as without a restart

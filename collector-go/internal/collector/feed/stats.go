@@ -17,9 +17,11 @@ import (
 // sends no more.
 const maxSenders = 4096
 
-// stats is the feed's part of the accounting: the samples that it read, and the samples that producers reported as
-// dropped. It is saved with the checkpoint. The other counts are in the slicer's snapshot, and the sums would
-// not match after a restart; cumulative drops of senders would be counted twice.
+// stats is the feed's own part of the accounting: the samples that it read, and the samples that producers reported as
+// dropped. The other counts are in the snapshots of catalog and slicer.
+//
+// It is saved with the checkpoint, together with them. Otherwise the sums would not match after a restart, and the
+// cumulative drop counts of senders would be added twice.
 type stats struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal released before the feed came to them
@@ -35,7 +37,8 @@ type stats struct {
 // dropKey is what dropped samples are summed by. The reason is the wire's name, such as "queue_full".
 type dropKey struct{ topology, reason string }
 
-// sender remembers the cumulative counts that one sender start reported last.
+// sender holds the cumulative drop counts that one start of a sender reported last. Only the difference to them is
+// added. The epoch identifies the start, since a sender that restarts counts from 0.
 type sender struct {
 	epoch journal.Epoch
 	last  map[int32]uint64 // by wire reason
@@ -56,6 +59,8 @@ func (l *stats) dropped(epoch journal.Epoch, topology string, drop *bulletmetric
 	return name, added
 }
 
+// sender finds the counts of one start of a sender, or adds them. When there are too many, the oldest is forgotten; if
+// that start reports again, its whole count is added once more.
 func (l *stats) sender(epoch journal.Epoch) *sender {
 	for i := len(l.senders) - 1; i >= 0; i-- {
 		if l.senders[i].epoch == epoch {
@@ -79,7 +84,8 @@ func reasonName(r bulletmetricsv1.DropReason) string {
 	return string(bytes.ToLower([]byte(name[len("DROP_REASON_"):])))
 }
 
-// snapshot is the stats as bytes, the same for equal stats.
+// snapshot returns the stats as bytes. Equal stats give equal bytes. New fields are added at the end, since
+// restoreStats recognises an older program by what is missing there.
 func (l *stats) snapshot() []byte {
 	data := binary.AppendUvarint(nil, l.read)
 	data = binary.AppendUvarint(data, l.badHistograms)
@@ -135,7 +141,7 @@ func appendText(data []byte, s string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
 }
 
-// restoreLedger reads what snapshot wrote.
+// restoreStats reads what snapshot wrote. Fields that an older program did not write yet are 0.
 func restoreStats(data []byte) (*stats, error) {
 	r := varint.Of(data)
 	l := newStats()

@@ -40,7 +40,8 @@ const (
 	mostOfTime = 100
 )
 
-// reach is how far the batches of a carried topology have come.
+// reach is how far the batches of an owned topology have come. The sender may drop the batches up to sequence once it
+// holds the state that was handed out for it.
 type reach struct {
 	epoch    journal.Epoch
 	sequence uint64
@@ -67,7 +68,9 @@ func (p *pipeline) reach(b *journal.Batch) {
 	r.sequence, r.newer = max(r.sequence, b.Sequence), true
 }
 
-// moved takes a topology whose sender comes from another collector, or to its first.
+// moved applies the arrival of a sender that owns its topology. If it brings a state, that takes the place of what is
+// known here. If it brings none and it is not the first collector, what is known is older than what the sender has
+// delivered since, so it is dropped.
 func (p *pipeline) moved(e *journal.Moved) {
 	producer, known := p.producers[e.Producer]
 	if !known {
@@ -87,6 +90,8 @@ func (p *pipeline) moved(e *journal.Moved) {
 	p.slicer.Acquire(uint32(e.Producer), producer.Topology)
 }
 
+// takeUp imports the state that a sender brings into slicer, catalog and stats. Ids are translated by the series'
+// places in the list, because each journal numbers series by itself.
 func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	c, err := unpackTransfer(topology, e.State)
 	if err != nil {
@@ -116,7 +121,8 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	return nil
 }
 
-// carry is what is known of a topology, as its sender gets it; nil where that is too much.
+// carry returns what is known of a topology, packed for its sender. It returns nil if that is larger than a message may
+// be. The sender then has to start afresh on another collector.
 func (p *pipeline) carry(topology string, r *reach) []byte {
 	data := append([]byte(transferMagic), transferVersion)
 	data = appendText(data, topology)
@@ -139,8 +145,8 @@ func (p *pipeline) carry(topology string, r *reach) []byte {
 
 var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 
-// unpacking reads a packed state from its beginning, and stops where that is not what it should be: a sender could else
-// have hundreds of MiB unpacked with a message of some KB.
+// unpacking reads a packed state from its beginning, and stops at the first part that is not what it should be.
+// Otherwise a sender could make the collector unpack hundreds of MiB with a message of a few KB.
 type unpacking struct {
 	packed *zstd.Decoder
 	*bufio.Reader
@@ -158,7 +164,7 @@ func unpack(packed []byte) (*unpacking, error) {
 		left: min(maxUnpackedBytes, maxUnpacking*int64(len(packed))+1<<20)}, nil
 }
 
-// fail keeps the first error.
+// fail keeps the first error, which is the one that explains the others.
 func (u *unpacking) fail(err error) {
 	if u.err == nil && err != nil {
 		u.err = fmt.Errorf("unpack a topology: %w", err)
@@ -174,7 +180,7 @@ func (u *unpacking) number() uint64 {
 	return n
 }
 
-// bytes are the next n.
+// bytes reads the next n bytes. It checks n against what may still come before it allocates.
 func (u *unpacking) bytes(n uint64) []byte {
 	if u.err == nil && n > uint64(u.left) {
 		u.fail(fmt.Errorf("a part of %d bytes is too large for how it is packed: %d may come", n, u.left))
@@ -189,7 +195,8 @@ func (u *unpacking) bytes(n uint64) []byte {
 	return b
 }
 
-// part is bytes behind their number. Its beginning is looked at before the rest is unpacked.
+// part reads bytes that follow their length. check sees the first 32 of them before the rest is unpacked, so that a
+// newer version is recognised early.
 func (u *unpacking) part(check func(begins []byte) error) []byte {
 	n := u.number()
 	begins, _ := u.Peek(int(min(n, 32))) // what is too short is noticed by who reads on
@@ -199,13 +206,15 @@ func (u *unpacking) part(check func(begins []byte) error) []byte {
 	return u.bytes(n)
 }
 
-// imported is what a sender brings.
+// imported is the unpacked state that a sender brings. Its parts are checked against the topology's name before use.
 type imported struct {
 	names, slices []byte
 	series        []catalog.Named // by the ids of who wrote it, which rise
 	drops         map[int32]uint64
 }
 
+// unpackTransfer reads what carry wrote. It fails if the bytes are damaged, of another version, or about another
+// topology.
 func unpackTransfer(topology string, packed []byte) (imported, error) {
 	u, err := unpack(packed)
 	if err != nil {
@@ -264,7 +273,10 @@ func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, er
 	return series, err
 }
 
-// handOut lays down what senders are to carry, when the store has all that closed.
+// handOut offers the state of each owned topology to its sender. It runs when the store has everything that closed, so
+// a sender never takes away slices that were not stored here.
+//
+// A large topology is handed out less often, because packing it takes the feed's time (mostOfTime).
 func (f *Feed) handOut() {
 	if f.options.Transfers == nil {
 		return

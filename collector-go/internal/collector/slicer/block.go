@@ -6,12 +6,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// AddBlock takes the samples of a block, of which values are those of the cells that hold one, in the order of the
-// cells; it keeps neither. It is Add for each of them.
+// AddBlock adds the samples of a block. It gives the same result as Add for each cell, but looks up once per layout
+// where the cells go. values holds the numbers of the cells that are present, in the order of the cells. AddBlock keeps
+// neither the block nor the values.
 //
-// missing is called for each series that is not defined, with how many samples of it there are: it defines the series,
-// and returns true, or counts them, and returns false. AddBlock itself returns false, and counts nothing, where the
-// layout is not defined or has not as many series as the block has columns.
+// missing is called for each series that is not defined, with the number of its samples. It either defines the series
+// and returns true, or counts the samples and returns false. AddBlock returns false and counts nothing if the layout is
+// unknown or has another number of series than the block has columns.
 func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	missing func(id uint32, samples int) bool) bool {
 	l := s.layouts[layout]
@@ -46,7 +47,7 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	return true
 }
 
-// warmTogether is how many series states are read ahead.
+// warmTogether is how many series states are read ahead. It matters only for blocks with samples of many workers.
 const warmTogether = 16
 
 // warm reads what adding reads of each series state, so that the processor fetches many at a time from memory where it
@@ -122,7 +123,8 @@ func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32
 	return true
 }
 
-// fits reports whether the whole block fits, whatever its samples are counted as.
+// fits reports whether the whole block fits into the limits of open samples, whatever its samples are counted as. If it
+// does not, AddBlock adds the samples one by one, so that each of them is checked against the limits.
 func (s *Slicer) fits(l *layout, cells int) bool {
 	for _, r := range l.topologies {
 		if s.left(r) < cells {
@@ -132,7 +134,7 @@ func (s *Slicer) fits(l *layout, cells int) bool {
 	return true
 }
 
-// addColumn adds a column's samples one by one.
+// addColumn adds the samples of one column one by one. It is the slow way, for series that need a decision per sample.
 func (s *Slicer) addColumn(l *layout, b *block.Block, values []float64, column int, in *input) {
 	if in == nil || l.counted[column] {
 		return
@@ -154,10 +156,12 @@ type place struct {
 	heard  int // samples that were of use, or late
 }
 
-// placed is of what series states the scratch places are those of the block at hand, less the buckets.
+// placed says for which width and row length the scratch places were computed. Series states with the same two values
+// share them within a block.
 type placed struct{ widthMs, rowMs int64 }
 
-// addRun adds the columns of one series state, whose cells begin at first.
+// addRun adds the columns of one series state; their cells begin at first. A strip that is empty is filled in one loop
+// (fillAll). All other cells are looked at one by one.
 func (s *Slicer) addRun(l *layout, t *seriesState, groups []cellGroup, first int, b *block.Block, values []float64) {
 	places := s.places(t, b)
 	opened := 0

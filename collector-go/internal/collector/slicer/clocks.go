@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// maxClocks bounds the hosts whose clocks are known; further ones are bounded by the workers' own samples alone.
+// maxClocks bounds the hosts whose clocks are known. The clocks of further hosts are judged by the workers' samples
+// alone.
 const maxClocks = 65_536
 
 // observe notes a bound of a host's clock, learnt from the batch at hand.

@@ -27,7 +27,8 @@ func (s *Slicer) closeTo(t *seriesState, endMs int64) bool {
 	return true
 }
 
-// closeBucket folds what an open slice holds, series by series.
+// closeBucket folds what an open slice holds, series by series. Its samples no longer count as open. Folding counts
+// each of them as stored, late or refused.
 func (s *Slicer) closeBucket(t *seriesState, b *bucket) {
 	s.opened(t, -b.samplesOpen())
 	s.foldSamples(t, b)
@@ -86,8 +87,11 @@ func (s *Slicer) foldSamples(t *seriesState, b *bucket) {
 	t.dueMs = min(t.dueMs, dueMs)
 }
 
-// foldTogether folds what adjacent series have in common times, which are those of the scratch column, and returns when
+// foldTogether folds adjacent series whose samples came at the same times, those of the scratch column. It returns when
 // the first of them is owed a marker.
+//
+// This is the common case, since one tick brings all series of a worker. For gauges that are in order it reads only
+// their slots, which lie together, and neither inputs nor outputs. All other series go through fold.
 func (s *Slicer) foldTogether(t *seriesState, inputs []*input, slots []slot, rows []strip, endMs int64) int64 {
 	c := &s.scratch.column
 	m := &s.scratch.means
@@ -136,7 +140,8 @@ func (s *Slicer) foldBetween(in *input, rows []strip, at int, endMs int64) int {
 	return len(s.closed.Refs) - before
 }
 
-// means are the means, leasts and greatests of adjacent slots.
+// means holds the sum, the least and the greatest value of each slot of one page. Rows are added for all slots at once,
+// so that each row is read once.
 type means struct{ sums, least, greatest [pageSlots]float64 }
 
 // take reads the rows one after the other; the values of each slot are added in the order of time.
@@ -166,7 +171,8 @@ func (m *means) of(rows []strip, at int) (mean, least, greatest float64) {
 	return min(max(m.sums[at]/float64(len(rows)), least), greatest), least, greatest
 }
 
-// slotted are samples sorted by slot.
+// slotted holds the samples beside the grid, sorted by slot. They come in order of arrival, and looking for those of
+// each slot would take a pass per slot.
 type slotted struct {
 	ends   []int // of each slot's samples
 	sorted []sample
@@ -251,7 +257,8 @@ func (s *Slicer) foldMixed(in *input, b *bucket, rows []strip, at int, extra []s
 	}
 }
 
-// inTime sorts the samples of one series by (time, producer, sequence); those of one batch keep their order.
+// inTime sorts the samples of one series by time, producer and sequence. A slice therefore does not depend on the order
+// in which batches arrived. Samples of one batch keep their order.
 func inTime(samples []sample) {
 	if !slices.IsSortedFunc(samples, compareSamples) {
 		slices.SortStableFunc(samples, compareSamples)

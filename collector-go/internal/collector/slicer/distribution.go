@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// distributionState is what a distribution needs from one slice to the next.
+// distributionState is what a distribution needs from one slice to the next. It follows the rules of counterState for
+// restarts (restarts.go), but adds whole histograms instead of numbers.
 type distributionState struct {
 	base   distribution // the source's earlier lives, or all its deltas
 	last   distribution // the source's last reading, where its readings are cumulative
@@ -87,14 +88,19 @@ func (d *distributionState) take(in *input, r *reading, w fold, maxBuckets int) 
 	d.last, d.lastMs, d.made, d.fell = now, r.timeMs, by, nil
 }
 
+// total is the cumulative distribution over all lives of the source. It is a copy, so the slice that is written does
+// not change with later readings.
 func (d *distributionState) total(maxBuckets int) distribution {
 	total := d.base.clone()
 	total.merge(&d.last, maxBuckets)
 	return total
 }
 
-// distribution is an exponential histogram as sparse counts by bucket index, ascending. Bucket i of schema n holds what
-// is in (2^((i-1)/2^n), 2^(i/2^n)]. Source: Prometheus native histograms specification.
+// distribution is an exponential histogram. It holds sparse counts by bucket index, in ascending order. Bucket i of
+// schema n holds the values in (2^((i-1)/2^n), 2^(i/2^n)], as the specification of Prometheus' native histograms says.
+//
+// Prometheus' own type stores spans and differences, which are short but hard to merge. Counts by index can be merged
+// and made coarser with one pass.
 type distribution struct {
 	schema        int32
 	zeroThreshold float64
@@ -105,6 +111,7 @@ type distribution struct {
 	negatives     uint64 // below zero, in no bucket and not in count
 }
 
+// indexed is the count of one bucket. Buckets with no observations are left out.
 type indexed struct {
 	index int32
 	count uint64
@@ -113,7 +120,8 @@ type indexed struct {
 // maxIndex is far beyond the bucket of any float64 at the finest schema.
 const maxIndex = 1 << 20
 
-// plausible reports whether a reading is of the kind that is merged here. That its counts add up was checked on ingest.
+// plausible reports whether a reading can be merged here. It bounds the indexes and demands a count for each bucket,
+// and readDistribution relies on both. Ingest has already checked that the counts add up.
 func plausible(h *histogram.Histogram) bool {
 	if !histogram.IsExponentialSchema(h.Schema) || len(h.NegativeBuckets) > 0 || math.IsNaN(h.Sum) ||
 		!(h.ZeroThreshold >= 0) {
@@ -135,6 +143,7 @@ func plausible(h *histogram.Histogram) bool {
 	return buckets == len(h.PositiveBuckets)
 }
 
+// readDistribution expands the spans and differences of a reading into counts by index. Call plausible first.
 func readDistribution(r *reading) distribution {
 	h := r.histogram
 	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount,
@@ -198,13 +207,15 @@ func (d *distribution) merge(other *distribution, maxBuckets int) {
 // minSchema is the coarsest that Prometheus has.
 const minSchema = -4
 
-// limit merges neighbours until there are no more than so many buckets.
+// limit merges neighbouring buckets until at most maxBuckets are left. Each step halves the resolution and loses no
+// observation. At the coarsest schema it stops, even if there are more.
 func (d *distribution) limit(maxBuckets int) {
 	for len(d.buckets) > maxBuckets && d.schema > minSchema {
 		d.reduce(d.schema - 1)
 	}
 }
 
+// reduce lowers the resolution to a coarser schema.
 func (d *distribution) reduce(schema int32) {
 	d.buckets = coarser(d.buckets, d.schema-schema)
 	d.schema = schema

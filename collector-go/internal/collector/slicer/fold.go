@@ -6,7 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// column is what one series has in a slice, in order of time, and what is known of it as a whole.
+// column holds the samples that one series has in a slice, in order of time. Times and values are apart, because the
+// series of one tick share their times.
 type column struct {
 	timesMs   []int64
 	made      []made
@@ -54,7 +55,8 @@ func (c *column) read(b *bucket, rows []strip, at int) bool {
 	return len(c.samples) > 0
 }
 
-// folding is how a series' samples become a slice.
+// folding is the way in which a series' samples become a slice. It follows from the rule alone, so it is kept in the
+// input and not decided again for each slice.
 type folding uint8
 
 const (
@@ -76,7 +78,8 @@ func foldingOf(rule *metric.Rule) folding {
 	return foldTotals
 }
 
-// fold makes one slice of a series out of its samples. It may change them.
+// fold makes one slice of a series out of its samples, and may change them. If the series already has a slice of that
+// time or a newer one, the samples count as late.
 func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.state, endMs) {

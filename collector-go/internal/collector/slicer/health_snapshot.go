@@ -35,6 +35,7 @@ func (w writer) metricHealth(m *metricHealth) {
 	w.tallies(m.refused)
 }
 
+// tallies writes counts by reason, each with the series that reports it.
 func (w writer) tallies(tallies []tally) {
 	w.Uint(uint64(len(tallies)))
 	for i := range tallies {

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// quietMs is for how long what is written of a worker as a whole goes on without a sample of it.
+// quietMs is for how long the sums of a worker are still written after its last sample. It is longer than two intervals
+// of a metric that comes once a minute.
 const quietMs = 150_000
 
 // periodEnd is the newest end of a period at or before a time.
@@ -23,8 +24,11 @@ func (s *Slicer) periodEnd(timeMs int64) int64 {
 	return timeMs / period * period
 }
 
-// writeHealth writes a worker's periods up to an end. The worker's narrowest slices are its clock: what wider ones hold
-// is in the period in which they close.
+// writeHealth writes a worker's health for the periods up to an end. The worker's narrowest slices are its clock: what
+// wider slices hold is counted in the period in which they close.
+//
+// Metrics that are healthy cost almost nothing here, because goesOn only reads their flow and their healthy state. That
+// matters since nearly all metrics are healthy in nearly all periods.
 func (s *Slicer) writeHealth(src *source, endMs int64) {
 	h := &src.health
 	switch {
@@ -100,6 +104,7 @@ func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool,
 	}
 }
 
+// sumRefused sums the refused samples over all metrics. Only periods in which some metric is stirred need it.
 func (h *health) sumRefused() {
 	for i := range h.refused {
 		h.refused[i].n = 0
@@ -111,6 +116,9 @@ func (h *health) sumRefused() {
 	}
 }
 
+// writeAheadAndDropped writes the clock skew of a worker and the samples that its consumer dropped. Both end when the
+// worker has not been heard for quietMs. After a state transfer the skew is left out for a while: batches were sent
+// again, so their time of arrival says nothing about the clock.
 func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
 	ahead, least, most := about{worker: &src.worker, name: names.Ahead, kind: metric.KindGauge},
@@ -157,8 +165,9 @@ const (
 	tailMs = 300_000
 )
 
-// writeMetric writes a worker's metric for as long as something is wrong with it, and a little longer: samples are
-// missing, late or refused, come too seldom or too often, or do not come any more.
+// writeMetric writes the health of one metric while something is wrong with it, and for tailMs after that. Wrong means
+// that samples are missing, late or refused, that their interval is off, or that the metric fell silent. Decision 0010
+// explains why healthy metrics have no series.
 func (s *Slicer) writeMetric(src *source, m *metricHealth, comes bool, newestMs, endMs int64) {
 	silent := m.fellSilent(m.flow, newestMs)
 	if m.off(m.longestMs) || m.counts() || silent && !m.silent {
@@ -219,6 +228,8 @@ type about struct {
 	kind     metric.Kind
 }
 
+// writeValue writes one value of a health series. Health series are ordinary series for the store: they have refs,
+// definitions and markers like the series of a topology.
 func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64) {
 	if !t.hasRef {
 		t.hasRef, t.ref = true, s.nextRef
@@ -234,7 +245,8 @@ func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64)
 	t.live, t.lastEnd, t.value = true, endMs, v
 }
 
-// endSeries marks a series as ended.
+// endSeries writes a marker if the series is live. It keeps the last value, so that writeRise can show the step when
+// the series goes on.
 func (s *Slicer) endSeries(t *healthSeries, what about, endMs int64) {
 	if !t.live {
 		return

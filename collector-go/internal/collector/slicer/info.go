@@ -7,8 +7,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// info is a constant series whose labels say something (bullet_worker_info). It holds 1 in every slice, of the
-// narrowest width, in which its worker was heard; one of a topology in those of one of its workers.
+// info is a constant series whose labels carry the information, such as bullet_worker_info. It holds 1 in every slice
+// of the worker's narrowest width in which the worker was heard.
+//
+// An info of a topology has one writer at a time among the topology's workers. When the writer falls silent, another
+// worker goes on with it, so the series has one value per slice.
 type info struct {
 	series    metric.Series
 	writer    *source // nil before the first slice, and where the last writer fell silent
@@ -34,7 +37,8 @@ func (s *Slicer) Describe(w metric.Worker, series metric.Series) {
 	}
 }
 
-// describeTopology sets what describes a topology; none where it is nil.
+// describeTopology sets the infos of a topology, nil for none. The topology's state keeps the same list, so that
+// writeInfos needs no lookup by name.
 func (s *Slicer) describeTopology(name string, infos []*info) {
 	if s.topologies[name] = infos; infos == nil {
 		delete(s.topologies, name)
@@ -44,6 +48,8 @@ func (s *Slicer) describeTopology(name string, infos []*info) {
 	}
 }
 
+// describe puts a series into a list in place of one with the same name. The writer of the replaced one ends it with
+// its next slice.
 func describe(infos []*info, series metric.Series) []*info {
 	for i, old := range infos {
 		if labels.Equal(old.series.Labels, series.Labels) {
@@ -99,6 +105,8 @@ func (s *Slicer) markInfoGaps(t *seriesState) {
 	}
 }
 
+// writeInfo writes 1 or a marker for an info, with its definition before the first value. Infos have one ref each,
+// unlike outputs.
 func (s *Slicer) writeInfo(in *info, endMs int64, v float64) {
 	if !in.hasRef {
 		in.hasRef, in.ref = true, s.nextRef

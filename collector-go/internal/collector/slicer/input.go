@@ -6,7 +6,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// input is a raw series in its place.
+// input is a raw series, as one sender names it, and the rule by which its samples are sliced. It is found by the id
+// that the journal gave the series. An input that is detached keeps its slot until its open samples are folded.
+//
+// An input with a reason in refused has neither output nor series state. It exists so that each of its samples is
+// counted under that reason.
 type input struct {
 	// What every slice needs lies together, as in output.
 	out     *output
@@ -26,6 +30,7 @@ type input struct {
 	refused Reason // why none of its samples is taken; "" where they are
 }
 
+// newInput returns an input that has no place yet: enter gives it an output and a slot.
 func newInput(id uint32, rule metric.Rule) *input {
 	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, everyMs: rule.IntervalMs,
 		folding: foldingOf(&rule)}
@@ -37,6 +42,7 @@ type inputs struct {
 	changes []uint64 // of each page, so that a layout knows whether its series are those that it knew
 }
 
+// pageSize is how many ids share a page of inputs, and thus a count of changes.
 const pageSize = 4096
 
 type inputPage [pageSize]*input
@@ -95,8 +101,12 @@ func (x *inputs) prune(gone func(*input) bool) {
 	}
 }
 
-// Define sets how samples of id are sliced. Defining the same again changes nothing. A series that has the name and
-// labels of one that was detached or withdrawn goes on in its place.
+// Define sets how samples of id are sliced. Defining the same rule again changes nothing, and another rule takes the
+// place of the old one.
+//
+// A series that has the name and labels of a detached or retracted one goes on in its place, and its counters continue.
+// If a series of another id with these labels is still attached, or wrote another kind, the new one is refused as a
+// collision.
 func (s *Slicer) Define(id uint32, rule metric.Rule) {
 	if old := s.inputs.get(id); old != nil {
 		if sameRule(&old.rule, &rule) {
@@ -110,7 +120,8 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 // Defined reports whether samples of id are accepted. What was defined is forgotten some time after it ended.
 func (s *Slicer) Defined(id uint32) bool { return s.inputs.get(id) != nil }
 
-// enter gives a series its output and its series state.
+// enter gives a series its output and its place in a series state. Where that is impossible, the input is returned with
+// the reason for which its samples are refused.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	in := newInput(id, rule)
 	s.watch(in)
@@ -189,8 +200,9 @@ func (s *Slicer) Retract(id uint32) int {
 	return removed
 }
 
-// AddHistogram takes a reading of a distribution, which the slicer keeps; negatives are the observations below zero,
-// which are in no bucket. It returns false, and counts nothing, where the id is not defined.
+// AddHistogram takes a reading of a distribution and keeps h, so the caller must not change it afterwards. negatives
+// are the observations below zero, which are in no bucket. It returns false and counts nothing if the id is not
+// defined.
 func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, negatives uint64) bool {
 	in := s.inputs.get(id)
 	if in == nil {
@@ -214,8 +226,8 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	return true
 }
 
-// Refused counts, in what is described of the collection, samples that were refused before they came here; they are in
-// no Counts.
+// Refused adds samples that were refused before they reached the slicer to the health of their worker. They are in no
+// Counts, because whoever refused them has counted them.
 func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	if s.options.Health.PeriodMs == 0 {
 		return
@@ -226,6 +238,7 @@ func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	in.health.stirred = true
 }
 
+// sameRule reports whether two rules slice alike. It compares every field of Rule that the slicer reads.
 func sameRule(a, b *metric.Rule) bool {
 	return a.Series.Kind == b.Series.Kind && a.Temporality == b.Temporality && a.PerUnit == b.PerUnit &&
 		a.Least == b.Least && a.Most == b.Most && a.IntervalMs == b.IntervalMs && a.PackSpanMs == b.PackSpanMs &&

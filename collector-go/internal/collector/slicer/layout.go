@@ -7,8 +7,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// layout is an ordered list of series, whose samples come as blocks. Where each of them goes is looked up once, and
-// again when one of them was defined or forgotten since.
+// layout is an ordered list of series whose samples come as blocks. Where each column goes is looked up once and kept.
+// It is looked up again when a series of the list was defined or forgotten since, which the counts of changes per page
+// show.
+//
+// A layout of the plugin has the series of one source, which is one task of one worker. The protocol also allows series
+// of several workers in one layout.
 type layout struct {
 	series []uint32
 
@@ -25,13 +29,14 @@ type layout struct {
 	apart      []uint32         // columns of which each sample is looked at by itself
 }
 
-// stateRun are the groups of one series state, which end where the next one's begin.
+// stateRun names a series state and the end of its groups in the layout. Its groups begin where those of the run before
+// end.
 type stateRun struct {
 	state *seriesState
 	end   int
 }
 
-// cellGroup are the columns whose slots are on one page.
+// cellGroup holds the columns whose slots are on one page, so that a row of a block touches each strip once.
 type cellGroup struct {
 	page int
 	end  int // of its cells
@@ -51,8 +56,8 @@ type cell struct {
 	at          uint32 // on the page
 }
 
-// DefineLayout names an ordered list of series, for AddBlock; the list is copied. A name may be given to another list.
-// Layouts are no part of a snapshot: the journal defines them again to every reader.
+// DefineLayout names an ordered list of series for AddBlock, and copies it. An id may be given to another list later.
+// Layouts are not part of a snapshot, because the journal defines them again for every reader.
 func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 	if old := s.layouts[id]; old != nil && slices.Equal(old.series, series) {
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// output is a canonical series, with what it needs from one slice to the next. A series that another succeeds (a
-// changed interval, the sampler in Storm's place) hands its output on.
+// output is a series as the store knows it, together with what it needs from one slice to the next. It is separate from
+// input because several raw series can follow each other as one stored series. Examples are a changed report interval,
+// and the sampler that takes the place of Storm's own metric. The later input becomes the owner, and counters continue.
 type output struct {
 	*slot
 	users int    // how many inputs write to it, or did and have a place still
@@ -26,6 +27,8 @@ type output struct {
 	widthMs int64
 }
 
+// newOutput returns an output whose slot is its own. It moves into the slots of a series state when its owner gets a
+// place there (seat).
 func newOutput() *output { return &output{slot: new(slot)} }
 
 // parts are the series that an output is stored as, in the order of its refs.
@@ -52,7 +55,8 @@ func renamed(ls labels.Labels, name string) labels.Labels {
 	return labels.NewBuilder(ls).Set(model.MetricNameLabel, name).Labels()
 }
 
-// announce writes the definitions of an output before its first slice.
+// announce writes the definitions of an output before its first slice, and gives it adjacent refs. Definitions are no
+// part of a snapshot, so a restored slicer writes them again with the next slice.
 func (s *Slicer) announce(o *output) {
 	if o.announced {
 		return
@@ -69,8 +73,9 @@ func (s *Slicer) announce(o *output) {
 	}
 }
 
-// begin prepares an output for a slice: it marks a gap before it and writes its definitions. It returns false where the
-// slice is not newer than what was written.
+// begin prepares an output for a slice. It writes a gap marker if intervals were missed, and the definitions if they
+// are due. It returns false if a slice of that time or a newer one was written. The caller then counts the samples as
+// late.
 func (s *Slicer) begin(o *output, t *seriesState, endMs int64) bool {
 	if endMs <= o.lastEnd {
 		return false
@@ -87,6 +92,7 @@ func (s *Slicer) begin(o *output, t *seriesState, endMs int64) bool {
 	return true
 }
 
+// write appends one value to the columns of closed slices and counts it.
 func (s *Slicer) write(ref slice.Ref, endMs int64, v float64) {
 	s.closed.Refs = append(s.closed.Refs, ref)
 	s.closed.EndsMs = append(s.closed.EndsMs, endMs)
@@ -103,7 +109,8 @@ func (s *Slicer) writeHistogram(ref slice.Ref, endMs int64, h *histogram.Histogr
 
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
-// writeMarker ends an output in the first slice that it left empty.
+// writeMarker ends an output in the first slice that it left empty. Without a marker, queries would carry the last
+// value forward. A marker counts as a marker and not as a slice.
 func (s *Slicer) writeMarker(o *output, endMs int64) {
 	s.announce(o)
 	parts := len(o.parts())

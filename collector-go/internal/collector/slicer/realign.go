@@ -18,6 +18,8 @@ func (s *Slicer) realign() {
 	}
 }
 
+// move gives a series a place in the series state of another width, with its open samples. Another width is another
+// series for the stores, so the output gets new refs (own).
 func (s *Slicer) move(in *input, widthMs int64) {
 	old := in.state
 	interval := intervalIn(widthMs, in.rule.IntervalMs)
@@ -40,7 +42,8 @@ func (s *Slicer) move(in *input, widthMs int64) {
 	}
 }
 
-// replace is place for a sample that was open before.
+// replace finds the bucket for a sample that was open before. It is place without the checks that the sample passed
+// when it arrived. A sample whose new slice is closed counts as late, so that the accounting still balances.
 func (s *Slicer) replace(in *input, timeMs int64) *bucket {
 	end := in.state.endOf(timeMs)
 	if end <= in.state.closedTo || end <= in.out.lastEnd {

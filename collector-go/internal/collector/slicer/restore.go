@@ -10,8 +10,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Restore reads what Snapshot wrote. Where the options ask for other widths than those it was written with, open
-// samples move to the new slices; what was closed stays.
+// Restore returns a slicer with the state that Snapshot wrote. The bytes may come from any version from oldest on. It
+// fails if they are damaged or contradict themselves, since a wrong state would give wrong slices without any sign of
+// it.
+//
+// The options may differ from those of the snapshot. Open samples of a series with another width move to slices of the
+// new width. Slices that are closed stay as they are.
 func Restore(data []byte, o Options) (*Slicer, error) {
 	s, err := New(o)
 	if err != nil {
@@ -37,6 +41,9 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	return s, nil
 }
 
+// reader reads a snapshot into a slicer. After the first error every read returns a zero value, so the code needs no
+// check after each read. Count bounds each loop by the bytes that are left, so a damaged number cannot ask for much
+// memory.
 type reader struct {
 	*metric.Decoder
 	s       *Slicer
@@ -44,13 +51,14 @@ type reader struct {
 	here    *here // nil where the snapshot is this slicer's own
 }
 
-// here are the names that another's snapshot has here.
+// here translates ids from another collector's snapshot. The ids of series and producers are assigned by each journal
+// for itself, so the numbers of one collector mean something else on another.
 type here struct {
 	series   func(id uint32) uint32 // 0 for one that is not defined any more
 	producer uint32                 // all of its
 }
 
-// id is a series'.
+// id reads the id of a series, translated if the snapshot is another collector's.
 func (r *reader) id() uint32 {
 	id := r.Uint32()
 	if r.here == nil {
@@ -59,7 +67,7 @@ func (r *reader) id() uint32 {
 	return r.here.series(id)
 }
 
-// by is a producer's id.
+// by reads the id of a producer. In another collector's snapshot every producer becomes the one that brought it.
 func (r *reader) by() uint32 {
 	if id := r.Uint32(); r.here == nil {
 		return id
@@ -67,7 +75,8 @@ func (r *reader) by() uint32 {
 	return r.here.producer
 }
 
-// demand fails the reading where something that must hold does not.
+// demand fails the reading if a condition does not hold, and reports whether reading may go on. what is the error's
+// text and names the contradiction.
 func (r *reader) demand(holds bool, what string) bool {
 	if !holds {
 		r.Fail(errors.New(what))
@@ -75,6 +84,8 @@ func (r *reader) demand(holds bool, what string) bool {
 	return r.Err() == nil
 }
 
+// all reads the sections that writer.all wrote, in the same order. Sections that a version did not have yet are
+// skipped.
 func (r *reader) all() {
 	s := r.s
 	s.clockMs, s.tickMs, s.sweepMs = r.Int(), r.Int(), r.Int()
@@ -161,7 +172,8 @@ func (r *reader) info() *info {
 	return in
 }
 
-// ref is that of a series; another slicer's has none here.
+// ref reads a ref and whether there is one. Refs of another collector are dropped: its store assigned other series to
+// them. The series gets a new ref with its next slice.
 func (r *reader) ref() (bool, slice.Ref) {
 	has, ref := r.Bool(), slice.Ref(r.Uint32())
 	if r.here != nil {
@@ -170,6 +182,8 @@ func (r *reader) ref() (bool, slice.Ref) {
 	return has, ref
 }
 
+// source reads a worker. Versions before 8 did not record when a sample was last of use, so the time at which the
+// worker was last heard takes its place.
 func (r *reader) source() {
 	w := r.Worker()
 	if !r.demand(r.s.byWorker[w] == nil, "a worker comes twice") {
@@ -209,6 +223,8 @@ func (r *reader) source() {
 	src.takenMs = takenMs
 }
 
+// seriesState reads the series of a worker that close together. The times are checked before newSeriesState divides by
+// them to find the number of rows.
 func (r *reader) seriesState(src *source) {
 	t := &seriesState{source: src, widthMs: r.Int(), intervalMs: r.Int(), packMs: r.Int(), closedTo: r.Int()}
 	if !r.demand(t.widthMs >= 1 && t.widthMs <= maxGridMs && t.intervalMs >= 1 && t.intervalMs <= t.widthMs &&
@@ -247,6 +263,8 @@ func (r *reader) seriesState(src *source) {
 // maxGridMs is the widest that a slice gets: a day's interval on a grid of nearly a day.
 const maxGridMs = 2 * maxWidthMs
 
+// input reads a raw series and links it to its output. Several inputs may share an output, but exactly one owns it, and
+// only that one is followed by the output's state.
 func (r *reader) input(t *seriesState) *input {
 	id, attached := r.id(), r.Bool()
 	in := newInput(id, r.Rule())
@@ -280,10 +298,11 @@ func (r *reader) input(t *seriesState) *input {
 	return in
 }
 
-// mostTotal is more than anything counts to. A total beyond it is one that took in a value that was none, before such
-// values were refused: by ones and tens it would not rise again. It starts from 0 again.
+// mostTotal is more than any counter reaches. Early releases did not refuse impossible values, and such a value could
+// be added to a total. A total above this bound would not rise again by ones and tens, so it starts from 0.
 const mostTotal = 1 << 56
 
+// output reads what an output needs for its next slice. The owner of the output must be set before.
 func (r *reader) output(o *output) {
 	o.spread = r.Bool()
 	o.hasRef, o.ref = r.ref()

@@ -6,11 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// slot is what every slice needs of a series. The slots of a series state lie together in the order of their slots, so
-// that closing a slice reads them one behind the other, and looks at inputs and outputs only where something is out of
-// the ordinary.
+// slot is the part of an output that every slice needs. The slots of a series state lie next to each other in one
+// array. A closing slice reads them in order, and looks at inputs and outputs only for series that are out of the
+// ordinary.
 //
-// It is a part of the output, and lies in the slot of the input that owns that. What it has of the input is a copy.
+// The output's owner decides where the slot lies: in the place of the owner (seated), or by itself. Values that belong
+// to the input are copies, which tune keeps up to date.
 type slot struct {
 	lastEnd int64 // its newest slice; nothing at or before it is written again
 	lastMs  int64 // the slicer's clock when that was written

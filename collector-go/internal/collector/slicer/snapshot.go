@@ -9,15 +9,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
+// The format of a snapshot. docs/formats/checkpoint.md describes every version and what each one added. A reader
+// accepts all versions from oldest to version, so that a new release can continue from the checkpoint of an old one.
 const (
 	magic   = "BMSLICER"
 	version = 8
 	oldest  = 1
 )
 
-// Snapshot is the state between two entries as bytes (docs/formats/checkpoint.md), the same for the same state. What is
-// in Closed is not part of it: that is to be handed on before.
+// Snapshot returns the whole state as bytes, in the format of docs/formats/checkpoint.md. Equal states give equal
+// bytes, because maps are written in the order of their keys. Tests rely on that to compare a restored slicer with the
+// original.
+//
+// Call it between End and Begin, after the closed slices were handed on. Closed slices are no part of the snapshot, so
+// a snapshot taken earlier would lose them. Snapshot panics in that case.
 func (s *Slicer) Snapshot() []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: Snapshot while closed slices wait to be handed on")
@@ -30,7 +35,8 @@ func (s *Slicer) Snapshot() []byte {
 	return w.Finish()
 }
 
-// part is what of a slicer is written.
+// part selects the state that a writer writes. Snapshot fills it with everything. SnapshotOf fills it with one topology
+// and leaves out counts, clocks and other producers, since another collector has its own.
 type part struct {
 	clockMs, tickMs, sweepMs int64
 	nextRef                  slice.Ref
@@ -43,6 +49,8 @@ type part struct {
 	only                     string // of a topology's refused series; "" for all
 }
 
+// all writes the sections of a snapshot in the order in which reader.all reads them. A change of the order, or a new
+// field, needs a new version.
 func (w writer) all(s *Slicer, x part) {
 	w.Int(x.clockMs)
 	w.Int(x.tickMs)
@@ -74,6 +82,7 @@ func (w writer) counts(c *Counts) {
 	}
 }
 
+// producers writes the senders in the order of their ids.
 func (w writer) producers(producers map[uint32]*producer) {
 	w.Uint(uint64(len(producers)))
 	for _, id := range slices.Sorted(maps.Keys(producers)) {
@@ -89,7 +98,7 @@ func (w writer) producers(producers map[uint32]*producer) {
 	}
 }
 
-// topologies writes what describes topologies; the writers are sources, by their place from 1.
+// topologies writes the infos of topologies. A writer is named by the place of its source from 1, and 0 means none.
 func (w writer) topologies(topologies map[string][]*info, sources []*source) {
 	w.Uint(uint64(len(topologies)))
 	for _, name := range slices.Sorted(maps.Keys(topologies)) {
@@ -122,6 +131,8 @@ func (w writer) ref(has bool, ref slice.Ref) {
 	w.Uint(uint64(ref))
 }
 
+// source writes a worker: its times, its producers, the starts of its process, its health, and the series states with
+// their open samples. Everything that is found again from the options, such as the rows of a slice, is left out.
 func (w writer) source(s *Slicer, src *source) {
 	w.Worker(src.worker)
 	w.Int(src.eventMs)
@@ -156,6 +167,8 @@ func (w writer) starts(x *starts) {
 	}
 }
 
+// seriesState writes the slots in their order, including the free ones. A restored series therefore has the same slot,
+// and samples that were open keep their place.
 func (w writer) seriesState(s *Slicer, t *seriesState) {
 	w.Int(t.widthMs)
 	w.Int(t.intervalMs)
@@ -174,6 +187,8 @@ func (w writer) seriesState(s *Slicer, t *seriesState) {
 	}
 }
 
+// input writes a raw series. An input that is not attached is written too: its open samples still have to be folded,
+// although its id no longer accepts any.
 func (w writer) input(in *input, attached bool) {
 	w.Uint(uint64(in.id))
 	w.Bool(attached)
@@ -187,6 +202,8 @@ func (w writer) input(in *input, attached bool) {
 	}
 }
 
+// output writes what an output needs for its next slice. The input that owns it writes it, so each output is written
+// once.
 func (w writer) output(o *output) {
 	w.Bool(o.spread)
 	w.ref(o.hasRef, o.ref)
@@ -221,6 +238,8 @@ func (w writer) output(o *output) {
 	}
 }
 
+// made writes where a sample stands in the order of its making. Without it a restored slicer could take a fall for a
+// restart.
 func (w writer) made(m made) {
 	w.Uint(m.order)
 	w.Uint(uint64(m.producer))
@@ -256,6 +275,8 @@ func (w writer) distribution(d *distribution) {
 	}
 }
 
+// bucket writes an open slice: the grid, then the samples beside it, then the readings of distributions. Times are
+// written as differences from the slice's end, so that they take few bytes.
 func (w writer) bucket(t *seriesState, b *bucket) {
 	w.Int(b.endMs)
 	w.grid(t, b)

@@ -9,6 +9,9 @@ import (
 
 // source is one worker process, and the owner of a watermark. Event time advances per worker, so that a worker whose
 // samples arrive late does not lose them because another worker is ahead.
+//
+// Its carriers are the producers that have sent its samples. Whether they are connected, and what else they send,
+// decides when a silent worker's slices close (advance).
 type source struct {
 	// What every batch needs lies together.
 	eventMs  int64          // greatest event time heard; never before the first sample
@@ -32,7 +35,8 @@ type source struct {
 
 const never = math.MinInt64
 
-// producer is a sender.
+// producer is a sender as the journal numbers it. Its connection matters for the watermarks of the workers that it
+// reports: while it is connected and sends other things, a worker's silence counts as silence.
 type producer struct {
 	id          uint32
 	connected   bool
@@ -62,7 +66,8 @@ func (n *numbers) of(sequence uint64) uint64 {
 	return n.before + sequence
 }
 
-// stretch is a part of event time: the newest that came again.
+// stretch is a part of event time that occurred twice, because a worker's clock was set back. Only the newest one is
+// kept.
 type stretch struct{ fromMs, toMs int64 }
 
 // note takes a sample that was refused, of a source that had reached a time before.
@@ -100,6 +105,8 @@ func (s *Slicer) producer(id uint32) *producer {
 	return p
 }
 
+// source finds the source of a worker, or makes one. The order of s.sources is the order in which workers were first
+// heard. It decides the order of output, so it must be the same in every replay.
 func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
@@ -134,6 +141,8 @@ func (s *Slicer) touch(src *source, timeMs int64) {
 	}
 }
 
+// carry adds a producer to the senders of a source. When there are too many, those that are not connected are
+// forgotten.
 func (src *source) carry(p *producer) {
 	if len(src.carriers) >= maxCarriers {
 		src.carriers = slices.DeleteFunc(src.carriers, func(c *producer) bool { return !c.connected })
@@ -174,7 +183,9 @@ func (s *Slicer) ended(src *source) bool {
 	return any
 }
 
-// advance closes the slices that the source's time has passed.
+// advance moves a source's watermark and closes the slices that it has passed. Event time moves the watermark when
+// samples arrive. The slicer's clock moves it when nothing arrives: after silence on a live connection, after an
+// ordered end, or after BacklogMs, when no sender can still hold samples.
 func (s *Slicer) advance(src *source) {
 	if !s.moves(src) {
 		return

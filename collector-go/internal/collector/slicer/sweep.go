@@ -6,11 +6,15 @@ import (
 	"slices"
 )
 
-// sweepEveryMs is how often what has ended long ago is dropped.
+// sweepEveryMs is how often the slicer drops state that ended long ago. A sweep visits every series, so it must not run
+// with each tick.
 const sweepEveryMs = 600_000
 
-// sweep drops the state of series that ended KeepMs ago, of those that others succeeded, and of workers and producers
-// that have none left.
+// sweep drops the state of series that ended KeepMs ago, of series that others succeeded, and of workers and producers
+// that have none left. Without it memory and snapshots would grow with every worker that ever ran.
+//
+// It runs by the slicer's clock, which comes from the journal. Therefore a replay drops the same state at the same
+// entries. Series with open samples stay, except those of topologies that were taken to another collector.
 func (s *Slicer) sweep() {
 	s.sweepTransferred()
 	awaited := s.awaited()
@@ -72,7 +76,8 @@ func (s *Slicer) sweepIntervals(r *topologyState) {
 	}
 }
 
-// awaited are the outputs that something will still be written to by a series that does not own them any more.
+// awaited returns the outputs that another series than their owner will still write to. That happens when a series was
+// succeeded while it had open samples. Such an output must stay until they are folded.
 func (s *Slicer) awaited() map[*output]bool {
 	all := make(map[*output]bool)
 	for _, src := range s.sources {
@@ -90,6 +95,8 @@ func (s *Slicer) awaited() map[*output]bool {
 	return all
 }
 
+// sweepState drops the series of one series state that have no open samples and are over. A series that owns its output
+// stays while that is live, is awaited, or was written within KeepMs.
 func (s *Slicer) sweepState(t *seriesState, awaited map[*output]bool) {
 	used := t.usedSlots()
 	for slot, in := range t.inputs {
@@ -143,6 +150,8 @@ func (s *Slicer) gone(src *source) bool {
 	return true
 }
 
+// carries reports whether a producer is among the senders of some worker. Such a producer stays known, since ended and
+// silentMs ask about it.
 func (s *Slicer) carries(p *producer) bool {
 	return slices.ContainsFunc(s.sources, func(src *source) bool { return slices.Contains(src.carriers, p) })
 }

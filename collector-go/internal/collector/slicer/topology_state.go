@@ -25,13 +25,15 @@ type topologyState struct {
 	transfer transfer
 }
 
-// interval states how often a topology's metric is reported: by the series of it that was defined last.
+// interval states how often a topology's metric is reported, in milliseconds, by the series of it that was defined
+// last. It is written when it changes, and otherwise once an hour.
 type interval struct {
 	metric     string
 	intervalMs int64
 	healthSeries
 }
 
+// reports records how often a metric of the topology is reported. A change makes the next period write it.
 func (r *topologyState) reports(name string, everyMs int64) {
 	at, found := slices.BinarySearchFunc(r.intervals, name, func(i *interval, name string) int {
 		return cmp.Compare(i.metric, name)
@@ -66,6 +68,7 @@ func (s *Slicer) writeIntervals(r *topologyState) {
 	}
 }
 
+// topologyState finds the state of a topology, or makes one. A new one takes over the infos that describe the topology.
 func (s *Slicer) topologyState(topology string) *topologyState {
 	r := s.topologyStates[topology]
 	if r == nil {
@@ -88,7 +91,7 @@ func (s *Slicer) opened(t *seriesState, samples int) {
 // is alone can therefore use two thirds of MaxOpenSamples. The rest stays free for a topology that joins later.
 const shareOfFree = 2
 
-// left is how many more samples of a topology may be open.
+// left returns how many more samples of a topology may be open, 0 or less if none. See shareOfFree for the rule.
 func (s *Slicer) left(r *topologyState) int {
 	free := s.options.MaxOpenSamples - s.open
 	return min((shareOfFree*free-r.open+shareOfFree)/(1+shareOfFree), s.options.MaxTopologyOpenSamples-r.open)

@@ -15,7 +15,8 @@ import (
 // collectors must make the same slices from the same batches. Therefore the clock of such a topology advances with its
 // batches alone, by the time at which they were sent. The sender counts as connected while it is away.
 
-// transfer is the part of a topology's state that concerns such a move.
+// transfer is the part of a topology's state that concerns a move between collectors. A topology without an owner has
+// the zero value, and follows the slicer's clock.
 type transfer struct {
 	owned   bool
 	clockMs int64 // as Slicer.clockMs, by its sender's batches
@@ -33,7 +34,8 @@ func (s *Slicer) switchClocks(r *topologyState) {
 	}
 }
 
-// timeOf is the clock by which a topology's times are.
+// timeOf is the current time for a topology: its own clock if it has an owner, otherwise the slicer's. Times that were
+// recorded for a topology may only be compared with this one.
 func (s *Slicer) timeOf(r *topologyState) int64 {
 	if r.transfer.owned {
 		return r.transfer.clockMs
@@ -87,7 +89,7 @@ func (s *Slicer) ReleaseOf(topology string) {
 	}
 }
 
-// Owner is the topology that a producer carries, "" where it carries none.
+// Owner returns the topology whose state a producer owns, or "" if it owns none.
 func (s *Slicer) Owner(producer uint32) string {
 	if p := s.producers[producer]; p != nil && p.topology != nil {
 		return p.topology.name
@@ -95,8 +97,11 @@ func (s *Slicer) Owner(producer uint32) string {
 	return ""
 }
 
-// Passed is Tick for the topology that a producer carries: it sent a batch, for the first time, at that time, by its
-// own clock, which may step in either direction.
+// Passed advances the clock of the topology that a producer owns, as Tick does for all others. sentMs is when the batch
+// was first sent, in Unix milliseconds by the sender's clock, which may step in either direction.
+//
+// Both collectors see the same sending times, whereas their own clocks and the times of arrival differ. Call it before
+// Begin. It does nothing for a producer that owns no topology.
 func (s *Slicer) Passed(producer uint32, sentMs int64) {
 	r := s.producer(producer).topology
 	if r == nil || sentMs <= 0 || sentMs/1000 == r.transfer.tickMs/1000 {
@@ -117,7 +122,8 @@ func (s *Slicer) Passed(producer uint32, sentMs int64) {
 	s.switchClocks(r)
 }
 
-// SnapshotOf is Snapshot for a carried topology, without counts and clocks: what Import takes.
+// SnapshotOf returns the state of one topology, for Import on another collector. Counts and clocks of hosts are left
+// out, because the other collector has its own. Like Snapshot, it panics while closed slices wait.
 func (s *Slicer) SnapshotOf(topology string) []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: SnapshotOf while closed slices wait to be handed on")
@@ -143,7 +149,7 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 	return w.Finish()
 }
 
-// Imported is a topology that comes from another collector.
+// Imported is the state of a topology that comes from another collector.
 type Imported struct {
 	Topology string
 	Snapshot []byte                 // by SnapshotOf
@@ -152,8 +158,10 @@ type Imported struct {
 	AtMs     int64                  // when, by the collector's clock
 }
 
-// Import takes up a topology, in place of what was known of it, and returns how many samples of it are open, and how
-// many were. After an error nothing has changed.
+// Import replaces what was known of a topology by a state from another collector. It returns how many samples of the
+// new state are open, and how many of the old one were. The caller needs both, so that its accounting balances.
+//
+// The new state is read completely before the old one is dropped. After an error nothing has changed.
 func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	from, err := restoreOf(a, s.options)
 	if err != nil {
@@ -177,14 +185,15 @@ func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	return from.open, were, nil
 }
 
-// CheckImport reports why Import would not take a topology.
+// CheckImport reports why Import would refuse a state, without changing anything. Ingest asks it, by way of
+// feed.Arriving, before the state enters the journal.
 func CheckImport(a Imported, o Options) error {
 	_, err := restoreOf(a, o)
 	return err
 }
 
-// restoreOf is a slicer that knows nothing but what arrives. Who carries a topology may write what comes to it: nothing
-// in it may be of another.
+// restoreOf reads the state of one topology into an empty slicer. The bytes come from a sender. A sender must not be
+// able to change another topology, so it is an error if anything in them belongs to one.
 func restoreOf(a Imported, o Options) (*Slicer, error) {
 	s, err := New(o)
 	if err != nil {
@@ -245,7 +254,9 @@ func (s *Slicer) only(topology string) bool {
 	return len(s.topologyStates) <= 1
 }
 
-// DropTopology forgets a topology, and returns how many open samples go with it. Its layouts stay.
+// DropTopology forgets a topology and returns how many open samples are lost with it. Its layouts stay, because they
+// are defined by the journal and not by the topology. Their columns count as undefined until the series are defined
+// again.
 func (s *Slicer) DropTopology(topology string) (open int) {
 	r := s.topologyStates[topology]
 	if r == nil {
@@ -292,7 +303,8 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 	return open
 }
 
-// sweepTransferred forgets topologies that were carried away.
+// sweepTransferred drops owned topologies of which no batch came for KeepMs: their senders have taken them to another
+// collector.
 func (s *Slicer) sweepTransferred() {
 	for _, name := range slices.Sorted(maps.Keys(s.topologyStates)) {
 		r := s.topologyStates[name]
@@ -331,6 +343,8 @@ func (w writer) transfers(s *Slicer) {
 	}
 }
 
+// transfers reads which topologies have an owner, and who it is. The topologies come first, so that each owner can be
+// checked against them.
 func (r *reader) transfers() {
 	for range r.Count(1) {
 		r.s.topologyState(r.String()).transfer = transfer{true, r.Int(), r.Int(), r.Int(), r.Int()}
