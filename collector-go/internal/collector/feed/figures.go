@@ -158,7 +158,7 @@ func (p *pipeline) accounting() map[fate]uint64 {
 	return samples
 }
 
-// descriptions are those of one store's readings: of one name, distinguished by the store.
+// descriptions are the metrics that are read from a published reading when somebody scrapes.
 type descriptions struct{ samples, position, lag, drops, unknown, setBack *prometheus.Desc }
 
 func newDescriptions(store string) descriptions {

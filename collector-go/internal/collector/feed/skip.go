@@ -191,7 +191,7 @@ func (p *pipeline) dropClosed() int {
 }
 
 // gap is a marker that is owed to a series whose slices were lost. It is written when the series goes on, because the
-// store is told the definition of the series only then.
+// store gets the definition of the series again only then.
 type gap struct {
 	endMs        int64
 	distribution bool

@@ -198,8 +198,9 @@ func (s *Slicer) release(t *seriesState, b *bucket, pages int) {
 	b.charged -= pages
 }
 
-// discard keeps a bucket whose cells are empty for use again. Its pages are given back so that they are taken again in
-// the order in which ticks come, row by row, in which they mostly lie in memory.
+// discard keeps a bucket whose cells are empty for later use. Its pages go back so that they are taken again in the
+// order in which ticks come, row by row. Pages of one row then mostly lie next to each other in memory, which matters
+// because adding and closing both read them in that order.
 func (s *Slicer) discard(t *seriesState, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
 		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {

@@ -62,7 +62,8 @@ type sample struct {
 	producer uint32
 }
 
-// reading is one state of a distribution.
+// reading is one state of a distribution. The histogram is kept as it came and must not be changed, since other feeds
+// read the same journal entry.
 type reading struct {
 	timeMs    int64
 	order     uint64 // batch.order
