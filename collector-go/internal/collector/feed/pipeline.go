@@ -15,8 +15,8 @@ import (
 // The same code therefore runs in normal operation, when catching up and after a crash, and the same entries always
 // give the same slices.
 //
-// The feed's goroutine owns it. It asks the catalog what a series is, and gives the samples to the slicer. Neither of these two knows
-// the other.
+// The feed's goroutine owns it. It asks the catalog what a series is, and gives the samples to the slicer. Neither of
+// these two knows the other.
 type pipeline struct {
 	catalog   *catalog.State
 	slicer    *slicer.Slicer
