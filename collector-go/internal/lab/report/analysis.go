@@ -24,7 +24,8 @@ func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figur
 	}
 }
 
-// joined are points as a line below them; the legend names the points alone.
+// joined are points as a line below them. It has no name, so that the legend names the points alone, and no hollow
+// points.
 func joined(points chart.Points) chart.Points {
 	points.Name, points.Full, points.Joined = "", nil, true
 	return points

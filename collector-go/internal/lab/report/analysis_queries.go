@@ -90,7 +90,7 @@ func addQueriesFindings(d *document.Document, q *tuning.Queries) {
 	}
 }
 
-// signed is a number as a summand.
+// signed is a number as a summand in an equation, with its sign apart.
 func signed(f Figure) string {
 	if f < 0 {
 		return "- " + tuning.Digits(-f)

@@ -127,8 +127,10 @@ func (r *Report) gcBlocks() []document.Block {
 
 // Build makes the report of one trial from the figures that a run stored. It adds no verdict of its own: the verdicts
 // of the steps were stored when they were measured, and the trial's is tuning.Overall of them. Figures are computed
-// again from the stored slices, so an older run is shown with today's tables. It returns an error for a trial without a
-// step.
+// again from the stored slices, so an older run is shown with today's tables.
+//
+// It returns an error for a trial without a step or a slice width. A caller that reads runs in progress checks for
+// these before, since a trial that has only begun is nothing wrong.
 func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	if len(run.Steps) == 0 || run.SliceMs <= 0 {
 		return nil, fmt.Errorf("a report needs at least one step and a slice width")
@@ -218,7 +220,8 @@ func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerRepor
 }
 
 // goalsOf converts the plan's goals of filter latency and result size into tuning.Goals. For a goal that the plan does
-// not set, the default of Bullet's tuning document applies.
+// not set, the default of Bullet's tuning document applies. The result size becomes a tolerance, which is how the
+// analysis of completeness states it.
 func goalsOf(plan runstore.Plan) tuning.Goals {
 	goals := tuning.DefaultGoals()
 	goals.MinHostIdle = float64(plan.MinHostIdle)

@@ -136,7 +136,7 @@ func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string
 	}
 }
 
-// addCosts adds what a query costs, and the garbage collectors.
+// addCosts adds what a query costs, and the garbage collectors, both documents of a comparison alike.
 func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string) {
 	t := figureTable(confidence)
 	addFigures(&t, p.Marginal)
@@ -150,7 +150,8 @@ func addMeanings(d *document.Document) {
 	d.Note(tuning.GCIsWallTime + ".")
 }
 
-// capacitiesTable has a row for each configuration.
+// capacitiesTable has a row for each configuration that has a capacity on both sides, with whether the intervals
+// overlap: if they do, the capacity may be the same.
 func capacitiesTable(all []compare.ConfigurationChange) document.Table {
 	type change = compare.ConfigurationChange
 	with := slices.DeleteFunc(slices.Clone(all), func(c change) bool { return c.Capacity == nil })
@@ -270,7 +271,8 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 const mostCompared = 8
 
 // compareConfigurations compares the run's first configuration with each of the others, as tune compare compares runs.
-// What cannot be compared is noted.
+// The first one of the plan is the baseline, so the order in the experiment's file decides. What cannot be compared is
+// noted, and does not fail the report.
 func (r *RunReport) compareConfigurations(dir string) {
 	if len(r.Rows) < 2 || len(r.reported()) == 0 {
 		return

@@ -30,7 +30,8 @@ func stateOf(c *collection.Collection) string {
 	return gaps
 }
 
-// completeness is a collection's health in a sentence, with its state.
+// completeness is a collection's health in a sentence, with its state. It separates what was lost before the collector
+// from what came too late, since these have different remedies.
 func completeness(c *collection.Collection) string {
 	if c.Complete {
 		return fmt.Sprintf("Collection %s: all %s samples of %d workers are there.", complete, samples(c.Samples),
@@ -51,8 +52,8 @@ func completeness(c *collection.Collection) string {
 }
 
 // percentOf is a part in per cent with two decimals, Unknown of nothing.
-func percentOf(part, whole uint64) string {
-	return knownOr(whole > 0, func() string { return number(Figure(part)/Figure(whole)*100, 2) + "%" })
+func percentOf(part, all uint64) string {
+	return knownOr(all > 0, func() string { return number(Figure(part)/Figure(all)*100, 2) + "%" })
 }
 
 // reasonsOf is "3 queue_full, 1 expired"; "" for none.
@@ -69,8 +70,8 @@ func reasonsOf(counts map[string]uint64) string {
 // mostGaps are as many rows as the first page has of what is missing.
 const mostGaps = 12
 
-// collectionBlocks are the collection's health for the first page: the sentence, a line a worker, and where there are
-// gaps.
+// collectionBlocks are the collection's health for the first page: the sentence, a line for each worker, and where
+// there are gaps. Gaps are bounded by mostGaps; the table of all is with the trial.
 func collectionBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
@@ -212,7 +213,8 @@ func (r *RunReport) stepNotes() (notes []string) {
 	return notes
 }
 
-// healthBlocks are the collection's health in detail, for the first page.
+// healthBlocks are the collection's health in detail, for the first page. Where there are several trials each sentence
+// begins with the name of its own.
 func (r *RunReport) healthBlocks() (blocks []document.Block) {
 	for _, t := range r.reported() {
 		whole := collectionBlocks(t.Report.Collection.Health)
@@ -270,7 +272,8 @@ func sharesOf(all []busy) document.Table {
 	return t.table()
 }
 
-// sharesNote is of which host the shares are, and how many trials the table leaves out.
+// sharesNote is of which host the shares are, and how many trials the table leaves out. On a cluster the host is that
+// of the load, which must not be taken for a worker's.
 func (r *RunReport) sharesNote(left int) string {
 	note := "The host is the one that everything ran on."
 	if hostOfRun(r.plan) {

@@ -33,7 +33,9 @@ func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
 	return each(run.FilterLatencySeconds, func(task runstore.Slices) Figure { return span.Mean(task) * 1000 })
 }
 
-// each maps a list; the result is never nil, so that JSON has [] and not null.
+// each maps a list. The result is never nil, so that JSON has [] and not null.
+//
+// Most tables, charts and sentences are made of lists this way; a loop is left where it filters or has several results.
 func each[T, U any](all []T, of func(T) U) []U {
 	out := make([]U, len(all))
 	for i, one := range all {
@@ -94,7 +96,8 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%s %ss", grouped(n), what)
 }
 
-// knownOr is a cell that is Unknown unless something is known.
+// knownOr is a cell that is Unknown unless something is known. The cell is computed only then, so that it may use a
+// pointer that is nil otherwise.
 func knownOr(known bool, cell func() string) string {
 	if !known {
 		return document.Unknown
@@ -102,7 +105,8 @@ func knownOr(known bool, cell func() string) string {
 	return cell()
 }
 
-// settingText is a setting's value in a cell; nil where the setting is not there.
+// settingText is a setting's value in a cell; nil where the setting is not there, which is not the same as an empty
+// one.
 func settingText(value *string) string {
 	if value == nil {
 		return document.Unknown
@@ -129,12 +133,12 @@ func timesText(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// digitsColumn is a column of figures, each with the digits that matter.
+// digitsColumn is a column of figures, each with the digits that matter (tuning.Digits).
 func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
 	return document.Number(head, unit, func(row T) string { return tuning.Digits(figure(row)) })
 }
 
-// figureColumn is a column of figures with so many decimals.
+// figureColumn is a column of figures with so many decimals. The digits of its rows stand below each other.
 func figureColumn[T any](head, unit string, decimals int, figure func(T) Figure) document.Of[T] {
 	return document.Number(head, unit, func(row T) string { return number(figure(row), decimals) })
 }
@@ -157,8 +161,8 @@ func samplesColumn[T any](head string, count func(T) uint64) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return samples(count(row)) })
 }
 
-// roundedMs is a percentile of what was measured in whole milliseconds: what lies between them is the histogram's
-// interpolation.
+// roundedMs writes a percentile of what was measured in whole milliseconds. Digits between these come from the
+// interpolation in the histogram, so they are not shown.
 func roundedMs(ms Figure) string {
 	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
 }
@@ -232,7 +236,8 @@ func (s Spread) String() string {
 		s.Launches)
 }
 
-// hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md).
+// hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md). Notes of the report
+// name it, so that a reader can query the same series.
 const hookHistogram = "bullet_filter_latency_seconds"
 
 // percentilesOf are the percentiles that a step was judged by; nil where it was by none. Runs from before the

@@ -38,7 +38,7 @@ type IngestStep struct {
 	WireBytes, JournalBytes, DiskBytes   Figure // a sample
 }
 
-// IngestStage is how long a stage took, ms.
+// IngestStage is how long a stage took, in ms. A stage may be of another unit than a batch, such as a write of several.
 type IngestStage struct {
 	Name, Of             string // what it is of: a batch, a write ...
 	Count                uint64
@@ -153,7 +153,7 @@ func (i *Ingest) stages() chart.Plot {
 	return plot
 }
 
-// HTML is the report as one page that needs nothing beside it.
+// HTML is the report as one page that needs nothing beside it. The curve comes first, then the tables it is made of.
 func (i *Ingest) HTML() ([]byte, error) {
 	d := &document.Document{Title: "What the collector takes", Lead: i.Capacity, Notes: i.Notes}
 	figures := i.figures()

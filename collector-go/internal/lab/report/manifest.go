@@ -156,7 +156,8 @@ func (r *RunReport) effectiveRows() (rows [][]string) {
 	return rows
 }
 
-// reportedTable is what the topology reported of itself, without flags that have rows of their own.
+// reportedTable is what the topology reported of itself, which may differ from what it was launched with. Flags that
+// have rows of their own are not repeated among the settings.
 func (t *TrialReport) reportedTable() document.Table {
 	out, r := document.Pairs(), t.Reported
 	if r == nil {

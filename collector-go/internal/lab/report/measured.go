@@ -273,7 +273,7 @@ const (
 )
 
 // componentName distinguishes the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and
-// they have settings of their own.
+// they have settings of their own. A sizing would otherwise write the settings of the wrong one.
 func (r *RunReport) componentName(t TrialReport, name string) string {
 	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") &&
 		!strings.EqualFold(r.setting(t, dslBoltEnable), "true") {
@@ -331,7 +331,8 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 		Launches:              launchCosts(m.attempts), Mirrored: launchCosts(m.mirrored)}
 }
 
-// launchCosts are a run's, none where no step was OK: not those of a table, which are nil.
+// launchCosts are the single measurements of a cost, none where no step was OK. They are never nil: nil is a table that
+// somebody brings, which does not have them.
 func launchCosts(steps []*StepReport) []tuning.LaunchCost {
 	return each(steps, func(s *StepReport) tuning.LaunchCost {
 		return tuning.LaunchCost{

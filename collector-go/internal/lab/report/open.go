@@ -2,11 +2,16 @@
 // of tables that somebody brings. It owns the wording, the tables and the figures, and the form of report.json.
 //
 // It must not judge: verdicts, fits and sizings come from tuning, and the verdict of a step is the one that was stored
-// when the step was measured. It reads files through runstore alone, and asks no collector.
+// when the step was measured. It reads the files of a run, and asks no collector.
 //
 // Start reading at readRun in read_trials.go, which reads the trials, and OpenRunReport in open.go, which adds what
 // follows from them. document in run_document.go puts the sections together. Report in trial.go is one launch,
 // RunReport is all.
+//
+// An unknown figure is NaN and never 0. A mean leaves it out; a sum or a ratio is unknown too. It is a dash in a cell,
+// a gap in a chart, null in JSON and an empty cell in CSV. Tables of steps leave out columns of which nothing is
+// known. Numbers are written by the functions in figures.go and in tuning, so that the same figure looks the same in
+// each table and sentence.
 package report
 
 import (
@@ -93,7 +98,10 @@ func (r *RunReport) volumeReport() VolumeReport {
 
 // analyses are the documents about all trials together: queries, data volumes, concurrency, cost, timeline,
 // comparisons. The numbers come from r.Results, which tuning computed; here they only become text, tables and charts.
-// The order is that of the report, and takeMainFigure takes the first figure of the first document for the cover.
+// The order is that of the report, and takeMainFigure takes the first figure of the first document for the first
+// screen.
+//
+// The configurations beside each other come first where there are several, since that is what the run was made for.
 func (r *RunReport) analyses() (all []*document.Document) {
 	j := &r.Results
 	if len(j.Concurrency) > 1 {

@@ -18,7 +18,8 @@ import (
 )
 
 // operand is one of the two runs that are compared, with the report of each configuration's first launch, from which
-// the figure of both over time is drawn.
+// the figure of both over time is drawn. The values for the comparison are in compare.Operand, which knows no files, so
+// that tests of the comparison need none.
 type operand struct {
 	compare.Operand
 	first map[string]*Report // by the configuration's label
@@ -100,8 +101,9 @@ func capacityUnit(plan runstore.Plan) string {
 	return plan.Axis.Unit()
 }
 
-// launch is the trial as a comparison takes it. Steps that were measured for the cost of a query are left out, because
-// they have the same loads as steps of the capacity at other times.
+// launch is the trial as a comparison takes it: of each place on the axis the last attempt. Steps that were measured
+// for the cost of a query are left out, because they have the same loads as steps of the capacity at other times. The
+// attempts of all steps are there too, since the capacity follows from them.
 func (t *TrialReport) launch() (compare.Launch, error) {
 	out := compare.Launch{Attempts: runstore.Measured(t.figures.Steps)}
 	outcomes, err := readOutcomes(filepath.Join(t.dir, runstore.OutcomesFile))
@@ -124,7 +126,8 @@ func (t *TrialReport) launch() (compare.Launch, error) {
 	return out, nil
 }
 
-// measuredStep is a step of one launch with the stored slices and queries from which its scatter is computed.
+// measuredStep is a step of one launch with the stored slices and queries from which its scatter is computed. Stored
+// slices are as narrow as the collector's, so a step has more of them than the report shows.
 type measuredStep struct {
 	TrialStep
 	run      *runstore.Figures
@@ -220,11 +223,11 @@ func (s measuredStep) heap(together func([]Figure) Figure) []Figure {
 }
 
 // shares are parts in per cent of totals, slice by slice. A slice without a total has no share.
-func shares(parts, wholes []Figure) []Figure {
+func shares(parts, totals []Figure) []Figure {
 	out := make([]Figure, len(parts))
 	for i, part := range parts {
-		if out[i] = Unknown; wholes[i] > 0 {
-			out[i] = 100 * part / wholes[i]
+		if out[i] = Unknown; totals[i] > 0 {
+			out[i] = 100 * part / totals[i]
 		}
 	}
 	return out

@@ -48,7 +48,8 @@ func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoa
 	}
 }
 
-// sizeCommand sizes for any load with this run and one of the other kind.
+// sizeCommand sizes for any load with this run and one of the other kind. It can be copied once the run's directories
+// are filled in.
 func (r *RunReport) sizeCommand(from string) string {
 	return fmt.Sprintf("bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from %s",
 		tuning.Digits(Figure(r.latencyLimit())), from)
@@ -80,7 +81,7 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 }
 
 // recordsHeadroom states what the records have beyond what was held: tune size leaves none free, since a goal about
-// catching up asks for it.
+// catching up asks for it. Without such a goal the report says to plan for fewer records.
 func (r *RunReport) recordsHeadroom() string {
 	for _, g := range r.Goals {
 		if g.Figure == tuning.CatchUp {
@@ -255,7 +256,8 @@ func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	return points
 }
 
-// heldVolume is a volume with the smallest configuration that held it.
+// heldVolume is a volume with the smallest configuration that held it. Larger configurations at the same rate say
+// nothing about what the rate takes.
 type heldVolume struct {
 	tuning.DataRow
 	configuration int
@@ -271,7 +273,7 @@ func (v heldVolume) smaller(other heldVolume) bool {
 }
 
 // volumes takes, for each rate, the smallest configuration that held it: a row for each of its components, or one
-// without where none is known.
+// without where none is known. They ascend by their records a second.
 func (r *RunReport) volumes(j *Results) (rows []tuning.DataRow) {
 	best := map[float64]heldVolume{}
 	for _, row := range r.Rows {

@@ -59,7 +59,8 @@ func (r *RunReport) capacityColumns() []rowColumn {
 	}))
 }
 
-// timelineColumns are what a timeline is run for, in the place of a capacity, which it has none of.
+// timelineColumns are what a timeline is run for, in the place of a capacity, which it has none of: its load is
+// constant.
 func (r *RunReport) timelineColumns() []rowColumn {
 	return []rowColumn{
 		r.meansColumn("Added delay, mean", func(t *tuning.Timeline) tuning.Estimate { return t.AddedDelay }),

@@ -57,7 +57,8 @@ type NamedTimeline struct {
 	configuration int
 }
 
-// RunSizing is the configuration for the largest load that a run held, from that run alone.
+// RunSizing is the configuration for the largest load that a run held, from that run alone. A run varies either records
+// or queries, so it cannot size for both; the command says how two runs together do.
 type RunSizing struct {
 	// Sizing is null, and Note is why, where the run held no load.
 	Sizing *tuning.Sizing `json:"sizing"`
@@ -95,7 +96,7 @@ type ComparedConfiguration struct {
 }
 
 // Tables are a run's figures as tune analyze and tune size take them: what its report is judged from and what its CSV
-// files hold. Those that the run's analysis has not are empty.
+// files hold. Those that the run's analysis has not are empty. A sizing from several runs goes by them.
 type Tables struct {
 	// Points are filter bolts by queries, with the steps' verdicts; RecordsPerS is the records a second of those that
 	// held, averaged.

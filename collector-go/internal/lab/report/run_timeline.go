@@ -32,7 +32,7 @@ type timelineSlice struct {
 // noSlice keeps the lines of a launch apart from those of the next one.
 var noSlice = timelineSlice{Unknown, Unknown, Unknown, Unknown, Unknown}
 
-// runTimeline is nil where fewer than two trials were measured.
+// runTimeline is nil where fewer than two trials were measured: the trial's own figure shows the same then.
 func (r *RunReport) runTimeline() *runTimeline {
 	measured := r.reported()
 	if len(measured) < 2 {

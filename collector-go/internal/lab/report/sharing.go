@@ -114,7 +114,7 @@ func workerTable(p *runstore.Placement) document.Table {
 	)
 }
 
-// sharing calls a function with each step of which it is known who shared what.
+// sharing calls a function with each step of which it is known who shared what. Steps of older runs do not know it.
 func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
 	for i, s := range r.Steps {
 		if s.Sharing != nil {
@@ -138,7 +138,8 @@ func (r *Report) flowTable() document.Table {
 	return t.table()
 }
 
-// flowNotes are why figures of the components are not known, each with those that it is of.
+// flowNotes are why figures of the components are not known, each with those that it is of. Most components share a
+// reason, so the reasons are the rows and not the components.
 func (r *Report) flowNotes() []string {
 	of := map[string][]string{}
 	r.sharing(func(_ int, s *runstore.Sharing) {

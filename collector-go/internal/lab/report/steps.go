@@ -12,8 +12,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// window is how long queries run by themselves, ms: what their result takes beyond it is the topology's. 0 where it is
-// not known, or where queries end before it, so that all that they take is what is measured.
+// window is how long queries run by themselves, in ms. Bullet's queries end after a duration of their own, and only
+// what a result takes beyond it is caused by the topology. The tables then show the time beyond it, in seconds. The
+// window is 0 where the duration is not known, or where queries end before it, so that all that they take is what is
+// measured.
 type window int64
 
 // window is that of the queries whose steps these are.
@@ -164,7 +166,8 @@ func generatedCell(s StepReport) string {
 	return grouped(s.Clients.GeneratedRecords)
 }
 
-// missingCell is how many of the records that were due are missing; blank where that is not known.
+// missingCell is how many of the records that were due are missing; blank where that is not known. 0 is said only of
+// records that were counted.
 func missingCell(s StepReport) string {
 	c := s.Clients
 	switch {
@@ -285,7 +288,7 @@ func (r *Report) shareTable() document.Table {
 	return t.table()
 }
 
-// reasons are why steps are not OK.
+// reasons are why steps are not OK, in the words in which they were stored when the step was judged.
 func (r *Report) reasons() (out []string) {
 	for _, s := range r.Steps {
 		for _, reason := range s.Reasons {
@@ -331,7 +334,8 @@ type hostStep struct {
 	host runstore.ClientHost
 }
 
-// loadHostBlocks are what the load clients did of each step, where they were on several hosts.
+// loadHostBlocks are what the load clients did of each step, where they were on several hosts. A client at its limit
+// makes latencies look worse than they are, so each host is shown by itself.
 func (r *Report) loadHostBlocks() []document.Block {
 	var rows []hostStep
 	for _, s := range r.Steps {

@@ -191,7 +191,8 @@ func (r *Report) panels() []chart.Panel {
 	})
 }
 
-// cpuParts is the panel of user and system time apart; none where no worker has them.
+// cpuParts is the panel of user and system time apart, as totals of all workers. There is none where no worker has
+// them.
 func (r *Report) cpuParts() []chart.Panel {
 	user := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUUserMsPerMinute }, totalOrUnknown)
 	if !slices.ContainsFunc(user, Figure.Known) {
@@ -284,10 +285,10 @@ func (r *Report) held() []Figure {
 
 // figures are the timeline, then each of its panels alone.
 func (r *Report) figures() []chart.Figure {
-	whole := r.timeline()
-	all := []chart.Figure{whole.Figure()}
-	for _, p := range whole.Panels {
-		all = append(all, whole.Alone(p).Figure())
+	together := r.timeline()
+	all := []chart.Figure{together.Figure()}
+	for _, p := range together.Panels {
+		all = append(all, together.Alone(p).Figure())
 	}
 	return all
 }
@@ -310,8 +311,8 @@ func overlay(before, after *Report, suffix string) chart.Figure {
 	}.Figure()
 }
 
-// bothAnnotations are the annotations of both, each in its side's colour, at their times since each one's first step
-// began.
+// bothAnnotations are the annotations of both trials, each in its operand's colour, at their times since each one's
+// first step began. They are numbered through, since the legend of the figure has both.
 func bothAnnotations(before, after *Report) (all []chart.Annotation) {
 	for side, r := range []*Report{before, after} {
 		for _, a := range r.annotations() {

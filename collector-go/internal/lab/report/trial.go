@@ -228,7 +228,8 @@ func launches(run *runstore.Figures) (all []timeRange) {
 }
 
 // collected counts the slices that the workers should have while the topology was measured. That there are none between
-// two launches is known, and no fault of the collection.
+// two launches is known, and no fault of the collection. A worker that has no slice in one of several launches is a
+// slot of another launch, and is not expected there.
 func collected(run *runstore.Figures) Collection {
 	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
 	all := launches(run)
@@ -338,8 +339,8 @@ const oneMachine = "Everything ran on one machine: the cluster, the load client 
 	"processors with the workers. " +
 	"Each step states how much of the host was idle and what each process took."
 
-// generalCaveats hold for every run; percentiles is whether the latency hook reported the filter latency's
-// distribution.
+// generalCaveats hold for every run. They are in each report, because a report is passed on without the documentation.
+// percentiles is whether the latency hook reported the filter latency's distribution.
 func generalCaveats(percentiles bool) []string {
 	distribution := "no percentile can be made from it, and none of the latency hook's (topology.auto.task.hooks) is " +
 		"kept with the figures."

@@ -24,7 +24,8 @@ func LatencyChart(name, title string, points []load.Point) chart.Figure {
 	return plot.Figure()
 }
 
-// spectrumCurve is a distribution as HdrHistogram's plots have it: each unit of the axis is another nine.
+// spectrumCurve is a distribution as HdrHistogram's plots have it: each unit of the axis is another nine. The share 1,
+// which would be infinitely far away, is left out.
 func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
 	curve := chart.Points{Name: name, Colour: chart.Series(colour), Joined: true}
 	for i, share := range shares {
@@ -110,7 +111,8 @@ func writeFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// stepBlocks are what the steps came to, why, and what they ran against.
+// stepBlocks are what the steps came to, why, and what they ran against. The first two belong to one section, the third
+// is another one.
 func (r *Report) stepBlocks() []document.Block {
 	return []document.Block{
 		document.Tabled(r.stepTable()), document.List(append(r.reasons(), r.doubts()...)),
@@ -123,7 +125,8 @@ func (r *Report) queryBlocks() []document.Block {
 	return []document.Block{document.Verbatim(r.Query), document.Tabled(r.queryTable())}
 }
 
-// entryTable has a row for each entry.
+// entryTable has a row for each entry, in the given order. Settings and the manifest are lists of entries, and no maps,
+// so that their order is that of the file.
 func entryTable(keyHead, valueHead string, entries []runstore.Entry) document.Table {
 	return document.TableOf(entries,
 		document.Text(keyHead, func(e runstore.Entry) string { return e.Key }),

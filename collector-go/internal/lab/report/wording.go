@@ -225,7 +225,7 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 }
 
 // others are the further steps that were not OK: a few by name, each with its own reason, else how many of each
-// verdict.
+// verdict. The lead stands above everything, so it must stay short.
 func (r *RunReport) others(all []trialStep) string {
 	if len(all) <= mostNamedSteps {
 		return strings.Join(each(all, r.firstReason), " ")
@@ -251,7 +251,7 @@ func (r *RunReport) at(p trialStep) string {
 	return p.step.Name
 }
 
-// metAt is a step that was OK, with what its goals were judged by.
+// metAt is a step that was OK, with what its goals were judged by. The share of failed queries is left out.
 func (r *RunReport) metAt(p trialStep) string {
 	var figures []string
 	for _, f := range p.step.Figures {
@@ -262,7 +262,8 @@ func (r *RunReport) metAt(p trialStep) string {
 	return r.at(p) + tuning.InBrackets(strings.Join(figures, ", "))
 }
 
-// firstReason is a step's first reason with its limiter as a sentence.
+// firstReason is a step's first reason with its limiter as a sentence. The limiter is left out where the reason names
+// it already.
 func (r *RunReport) firstReason(p trialStep) string {
 	s := p.step
 	why, text := s.why(), string(s.Verdict)

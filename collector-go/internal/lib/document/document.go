@@ -1,6 +1,6 @@
 // Package document is the model of a document that people read: a title with a verdict, and sections of paragraphs,
 // lists, tables and figures. Three writers turn it into text for a terminal, Markdown and HTML, so that every report
-// has the same content in each form.
+// has the same content in each form. A table alone can also be written as CSV.
 //
 // It must not know what a document is about, and it must not compute anything: callers pass finished texts and cells.
 // Start with Document and Block.
@@ -159,8 +159,8 @@ func (d *Document) Drawings() (all []chart.Figure) {
 
 // complete are the sections, and the figures and notes as sections behind them.
 func (d *Document) complete() []Section {
-	whole := Document{Sections: slices.Clone(d.Sections)}
-	whole.Add("Figures", (&Document{Figures: d.Figures}).Blocks()...)
-	whole.Add("Notes", List(d.Notes))
-	return whole.Sections
+	all := Document{Sections: slices.Clone(d.Sections)}
+	all.Add("Figures", (&Document{Figures: d.Figures}).Blocks()...)
+	all.Add("Notes", List(d.Notes))
+	return all.Sections
 }

@@ -11,6 +11,7 @@ import (
 //go:embed document.html.tmpl
 var pageText string
 
+// pageTemplate is parsed once, when the program starts: a template that does not parse is a mistake in the program.
 var pageTemplate = template.Must(template.New("document").
 	Funcs(template.FuncMap{"class": class, "inline": inline}).Parse(pageText))
 
@@ -21,6 +22,7 @@ var classes = map[string]string{
 	"better": "ok", "worse": "fail", "better and worse": "inconclusive", "cannot tell": "inconclusive",
 }
 
+// class is the colour of a cell, "" for a cell that is no verdict.
 func class(cell string) string { return classes[cell] }
 
 func inline(f *chart.Figure) (template.HTML, error) {

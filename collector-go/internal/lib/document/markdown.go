@@ -29,6 +29,8 @@ func (d *Document) Markdown(figures string) string {
 	return out.String()
 }
 
+// markdown is the block as Markdown, with a line break at its end. Figures are links to files, since Markdown cannot
+// hold a drawing.
 func (b Block) markdown(figures string) string {
 	switch {
 	case b.Head != "":
@@ -45,6 +47,7 @@ func (b Block) markdown(figures string) string {
 	return b.Table.Markdown()
 }
 
+// inCell escapes what would end a cell or a row.
 var inCell = strings.NewReplacer("|", `\|`, "\n", " ")
 
 // Markdown is the table as Markdown; a bar within a cell is escaped.

@@ -42,6 +42,7 @@ func (d *Document) heading() string {
 	return fmt.Sprintf("%s (%s)", d.Title, d.Verdict)
 }
 
+// text is the block for a terminal; a figure has none.
 func (b Block) text() string {
 	switch {
 	case b.Head != "":
