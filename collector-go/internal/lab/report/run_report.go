@@ -312,26 +312,31 @@ func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
 	return verdict
 }
 
+// attempt is the last attempt at a step's place that had a verdict; nil for none.
+func (t TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *TrialStep) {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Kind == place.Kind && s.Value == place.Value && s.Verdict == verdict {
+			found = s
+		}
+	}
+	return found
+}
+
 // explained are the attempts whose reasons the report states: the last one at each place. Where the last one was OK and
 // an earlier one failed, it is the failed one, because what it missed has to be explained.
 func (t TrialReport) explained() []TrialStep {
-	all := t.lastAttempts()
-	for i, last := range all {
-		for _, s := range t.Steps {
-			if last.Verdict == tuning.OK && s.Verdict == tuning.Fail && s.Kind == last.Kind && s.Value == last.Value {
-				all[i] = s
-			}
+	return each(t.lastAttempts(), func(last TrialStep) TrialStep {
+		if failed := t.attempt(last, tuning.Fail); failed != nil && last.Verdict == tuning.OK {
+			return *failed
 		}
-	}
-	return all
+		return last
+	})
 }
 
 // verdictText is the step's verdict. It names a contradicting attempt, since the place as a whole is inconclusive then
 // and a bare FAIL would look like a mistake.
 func (t TrialReport) verdictText(s TrialStep) string {
-	if s.Verdict == tuning.Fail && slices.ContainsFunc(t.Steps, func(other TrialStep) bool {
-		return other.Verdict == tuning.OK && other.Kind == s.Kind && other.Value == s.Value
-	}) {
+	if s.Verdict == tuning.Fail && t.attempt(s, tuning.OK) != nil {
 		return "FAIL, and OK in another attempt"
 	}
 	return string(s.Verdict)
@@ -383,8 +388,6 @@ func (r *RunReport) latencyLimit() float64 {
 // queryGoals are what a grid of queries is judged by.
 func (r *RunReport) queryGoals() tuning.QueryGoals {
 	return tuning.QueryGoals{
-		LimitMs:    r.latencyLimit(),
-		Headroom:   tuning.DefaultHeadroom,
-		Confidence: tuning.DefaultConfidence,
+		LimitMs: r.latencyLimit(), Headroom: tuning.DefaultHeadroom, Confidence: tuning.DefaultConfidence,
 	}
 }
