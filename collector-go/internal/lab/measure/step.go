@@ -192,15 +192,11 @@ func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) erro
 	if step.Kind == runstore.TimelineStep {
 		probing.Go(func() { s.timeline(step, measured, end) })
 	}
-	watched, err := s.watchStep(s.ctx, start, measured, end, status)
+	err := s.watchStep(step, start, measured, end, status)
 	probing.Wait()
 	if err != nil {
 		return err
 	}
-	step.StartMs, step.MeasuredFromMs, step.EndMs = watched.StartMs, watched.MeasuredFromMs, watched.EndMs
-	step.HostIdle, step.Shares, step.RecordsPerSecond, step.RecordsLag = watched.HostIdle, watched.Shares,
-		watched.RecordsPerSecond, watched.RecordsLag
-	step.Clients.Hosts = watched.Clients.Hosts
 	step.MiBPerSecond = step.RecordsPerSecond * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
 	return nil
 }

@@ -30,26 +30,25 @@ type usage struct {
 
 // watchStep waits until a step has ended, and reports what machine and source did in its measured time. It looks twice,
 // at the beginning and at the end of that time, and everything is the difference of the two.
-func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (
-	runstore.Step, error) {
-	if err := s.until(ctx, measured, status); err != nil {
-		return runstore.Step{}, err
+func (s *Session) watchStep(step *runstore.Step, start, measured, end time.Time, status func() string) error {
+	if err := s.until(s.ctx, measured, status); err != nil {
+		return err
 	}
-	before, err := s.look(ctx)
+	before, err := s.look(s.ctx)
 	if err != nil {
-		return runstore.Step{}, err
+		return err
 	}
-	if end, err = s.untilCertain(ctx, measured, end, status); err != nil {
-		return runstore.Step{}, err
+	if end, err = s.untilCertain(s.ctx, measured, end, status); err != nil {
+		return err
 	}
-	after, err := s.look(ctx)
+	after, err := s.look(s.ctx)
 	if err != nil {
-		return runstore.Step{}, err
+		return err
 	}
-	step := runstore.Step{StartMs: start.UnixMilli(), MeasuredFromMs: measured.UnixMilli(), EndMs: end.UnixMilli()}
-	fill(&step, before, after)
+	step.StartMs, step.MeasuredFromMs, step.EndMs = start.UnixMilli(), measured.UnixMilli(), end.UnixMilli()
+	fill(step, before, after)
 	step.Clients.Hosts = hostsOf(before, after)
-	return step, nil
+	return nil
 }
 
 // fill sets what two looks at the machine and the source show of the time between them.

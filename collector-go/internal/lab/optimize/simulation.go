@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -118,7 +119,7 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown,
 		CatchUp: tuning.Unknown, Seconds: s.TrialSeconds}
 	for _, row := range s.Rows {
-		if !equal(row.Point, p) {
+		if !slices.Equal(row.Point, p) {
 			continue
 		}
 		heavier, lighter := s.compare(row)
@@ -174,15 +175,6 @@ func (s *Simulation) verdict(row Row) tuning.Verdict {
 		return row.Verdict
 	}
 	return s.Target.Judge(Trial{LatencyMs: row.Latency, Completeness: row.Completeness, CatchUp: row.CatchUp})
-}
-
-func equal(a, b Point) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }
 
 // MaxTrials bounds a simulated search that has no budget.

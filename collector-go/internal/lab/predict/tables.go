@@ -17,7 +17,8 @@ func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 	about, err := csvtable.About(path)
 	if err != nil {
 		if _, rows, other := csvtable.Concurrency(path); other == nil {
-			return s, s.addConcurrency(rows, gridRecords)
+			s.addConcurrency(rows, gridRecords)
+			return s, nil
 		}
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 }
 
 // addConcurrency takes the rows as steps of one configuration, since such a table varies the queries alone.
-func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) error {
+func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) {
 	s.Axis, s.Records = runstore.Queries, records
 	const msPerCore = 60_000
 	for _, r := range rows {
@@ -105,5 +106,4 @@ func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Fig
 		o.put(WorkerCPU, r.AverageCPUMsPerMinute/msPerCore)
 		o.put(CPU, r.TotalCPUMsPerMinute/msPerCore)
 	}
-	return nil
 }

@@ -134,12 +134,12 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 	var volumes []Volume
 	for i, r := range rows {
 		n := i + 1
-		wrong.more(n, ColumnDataRate, r.DataMiBPerS, 0)
-		wrong.more(n, ColumnRecordRate, r.RecordsPerS, 0)
-		wrong.more(n, ColumnTotalCPU6, r.TotalCPUCores, 0)
+		wrong.positive(n, ColumnDataRate, r.DataMiBPerS)
+		wrong.positive(n, ColumnRecordRate, r.RecordsPerS)
+		wrong.positive(n, ColumnTotalCPU6, r.TotalCPUCores)
 		wrong.notNegative(n, ColumnUsedCPU, Figure(r.UsedCPUCores))
 		if !math.IsNaN(r.TotalMemoryMiB) {
-			wrong.more(n, ColumnTotalMemory, r.TotalMemoryMiB, 0)
+			wrong.positive(n, ColumnTotalMemory, r.TotalMemoryMiB)
 		}
 		key := [2]float64{r.DataMiBPerS, r.RecordsPerS}
 		place, known := places[key]

@@ -43,12 +43,12 @@ func once[K comparable](f *faults, seen map[K]int, key K, row int, column, forma
 	}
 }
 
-// atLeast asks for a finite number that is not below least; more asks for one above it.
+// atLeast asks for a finite number that is not below least; positive asks for one above 0.
 func (f *faults) atLeast(row int, column string, v, least float64) {
 	f.check(row, column, v, v >= least, "at least", least)
 }
-func (f *faults) more(row int, column string, v, least float64) {
-	f.check(row, column, v, v > least, "above", least)
+func (f *faults) positive(row int, column string, v float64) {
+	f.check(row, column, v, v > 0, "above", 0)
 }
 
 // notNegative is for what may be unknown.

@@ -155,7 +155,7 @@ func checkQueryPoints(points []QueryPoint) error {
 		wrong.atLeast(n, ColumnFilterBolts, float64(p.FilterBolts), 1)
 		wrong.atLeast(n, ColumnQueries, float64(p.Queries), 0)
 		wrong.atLeast(n, ColumnLatency, p.LatencyMs, 0)
-		wrong.more(n, ColumnTopologyCPU, float64(p.TopologyCPUCores), 0)
+		wrong.positive(n, ColumnTopologyCPU, float64(p.TopologyCPUCores))
 		wrong.notNegative(n, ColumnTopologyMemory, p.TopologyMemoryMiB)
 		wrong.notNegative(n, ColumnUsedCPU, p.UsedCPUCores)
 		once(&wrong, seen, [2]int{p.FilterBolts, p.Queries}, n, ColumnQueries,

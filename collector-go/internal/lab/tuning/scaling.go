@@ -78,8 +78,8 @@ func checkScaling(rows []ScalingRow, columns ScalingColumns) error {
 	seen := map[float64]int{}
 	for i, r := range rows {
 		n := i + 1
-		wrong.more(n, columns.Size, r.Size, 0)
-		wrong.more(n, columns.Throughput, r.Throughput, 0)
+		wrong.positive(n, columns.Size, r.Size)
+		wrong.positive(n, columns.Throughput, r.Throughput)
 		once(&wrong, seen, r.Size, n, columns.Size, "size %g is there twice; keep one row a size", r.Size)
 	}
 	if len(rows) == 0 {
