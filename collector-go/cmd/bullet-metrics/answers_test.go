@@ -55,7 +55,7 @@ func TestCanaryCountsErrorsAsFailed(t *testing.T) {
 			out, said, code := runCanary(t, "--url", form.Serve(t), "--query", ownQuery, "--every", "100ms",
 				"--most-in-flight", "100", "--duration", "550ms", "--output", "json")
 			require.Equal(t, exitDone, code, said)
-			var hour canaryLine
+			var hour canary.Line
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &hour))
 			require.Equal(t, "hour", hour.Period)

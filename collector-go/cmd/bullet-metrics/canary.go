@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,29 +155,29 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 		defer gateway.Close()
 		records = gateway
 	}
-	lines := &canaryLines{out: out, said: said, json: o.output.form == outputJSON}
+	lines := &canary.Lines{Out: out, Said: said, JSON: o.output.form == outputJSON}
 	if o.sender.Address == "" {
-		bird, err := canary.New(o.canary, target, records, nil, lines.print)
+		bird, err := canary.New(o.canary, target, records, nil, lines.Print)
 		if err != nil {
 			return err
 		}
-		return errors.Join(bird.Run(ctx), lines.err)
+		return errors.Join(bird.Run(ctx), lines.Err)
 	}
 	return o.deliver(ctx, target, records, lines)
 }
 
 // deliver runs the canary with a sender beside it.
 func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, records canary.Records,
-	lines *canaryLines) error {
+	lines *canary.Lines) error {
 	delivery, err := sender.New(o.sender)
 	if err != nil {
 		return err
 	}
-	bird, err := canary.New(o.canary, target, records, delivery, lines.print)
+	bird, err := canary.New(o.canary, target, records, delivery, lines.Print)
 	if err != nil {
 		return err
 	}
-	lines.delivery = delivery
+	lines.Delivery = delivery
 	delivering, stop := context.WithCancel(context.Background())
 	defer stop()
 	var sending sync.WaitGroup
@@ -192,100 +190,5 @@ func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, reco
 	flushErr := delivery.Flush(flushing)
 	stop()
 	sending.Wait()
-	return errors.Join(runErr, sendErr, flushErr, lines.err)
-}
-
-// canaryLines prints what became of a minute's or an hour's queries.
-type canaryLines struct {
-	out, said io.Writer
-	json      bool
-	delivery  *sender.Sender
-	err       error
-	lost      uint64
-}
-
-// canaryLine is a class' minute or hour as JSON.
-type canaryLine struct {
-	Period       string    `json:"period"`
-	From         time.Time `json:"from"`
-	To           time.Time `json:"to"`
-	Class        string    `json:"class"`
-	Returned     int       `json:"returned"`
-	Failed       int       `json:"failed"`
-	TimedOut     int       `json:"timed_out"`
-	Missed       int       `json:"missed"`
-	P50          *float64  `json:"p50_ms"`
-	P95          *float64  `json:"p95_ms"`
-	P99          *float64  `json:"p99_ms"`
-	Most         *float64  `json:"max_ms"`
-	Completeness *float64  `json:"completeness_ratio"`
-}
-
-func (l *canaryLines) print(s canary.Summary) {
-	name := map[time.Duration]string{time.Minute: "minute", time.Hour: "hour"}[s.Length]
-	var lines []canaryLine
-	for _, c := range s.Classes {
-		q := c.Result.Latency.InMilliseconds()
-		lines = append(lines, canaryLine{
-			Period: name, From: s.From.UTC().Truncate(time.Millisecond), To: s.To.UTC().Truncate(time.Millisecond),
-			Class: string(c.Class), Returned: c.Result.Returned, Failed: c.Result.Failed,
-			TimedOut: c.Result.TimedOut, Missed: c.Result.NotSubmitted, P50: q.P50, P95: q.P95, P99: q.P99,
-			Most: q.Most, Completeness: load.Known(c.Result.Completeness()),
-		})
-		for _, e := range c.Result.Errors {
-			if s.Length == time.Minute {
-				fmt.Fprintf(l.said, "canary: %s failed %d times: %.300s\n", c.Class, e.Count, e.Error)
-			}
-		}
-	}
-	l.health()
-	write := writeCanaryTable
-	if l.json {
-		write = writeCanaryJSON
-	}
-	if err := write(l.out, name, s.To, lines); err != nil && l.err == nil {
-		l.err = err
-	}
-}
-
-// health describes the connection of the canary to the collector.
-func (l *canaryLines) health() {
-	if l.delivery == nil {
-		return
-	}
-	f := l.delivery.Figures()
-	if f.LastError != "" {
-		fmt.Fprintf(l.said, "canary: the collector is away, %d samples wait or are lost: %s\n",
-			f.Offered-f.Acknowledged-f.Rejected, f.LastError)
-	}
-	if lost := f.Dropped + f.Rejected; lost > l.lost {
-		l.lost = lost
-		fmt.Fprintf(l.said, "canary: %d samples dropped, %d rejected by the collector (%s)\n", f.Dropped, f.Rejected,
-			f.LastRejection)
-	}
-}
-
-func writeCanaryJSON(out io.Writer, _ string, _ time.Time, lines []canaryLine) error {
-	encoder := json.NewEncoder(out)
-	for _, line := range lines {
-		if err := encoder.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeCanaryTable(out io.Writer, name string, to time.Time, lines []canaryLine) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "%s to %s\treturned\tfailed\ttimed out\tmissed\tp50 ms\tp95 ms\tp99 ms\tmax ms\tcomplete\n",
-		name, to.Format("15:04:05"))
-	for _, l := range lines {
-		complete := "-"
-		if l.Completeness != nil {
-			complete = fmt.Sprintf("%.6g%%", 100**l.Completeness)
-		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", l.Class, l.Returned, l.Failed, l.TimedOut,
-			l.Missed, load.Digits(l.P50), load.Digits(l.P95), load.Digits(l.P99), load.Digits(l.Most), complete)
-	}
-	return table.Flush()
+	return errors.Join(runErr, sendErr, flushErr, lines.Err)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/canary"
 )
 
 // runCanary runs the command, and gives what it printed, what it said beside it, and the exit code.
@@ -40,7 +42,7 @@ func TestCanaryPrintsLines(t *testing.T) {
 	require.Equal(t, exitDone, code, said)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.GreaterOrEqual(t, len(lines), 2)
-	var hour canaryLine
+	var hour canary.Line
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &hour))
 	assert.Equal(t, []string{"hour", "raw"}, []string{hour.Period, hour.Class})
 	assert.GreaterOrEqual(t, hour.Returned, 5)
@@ -114,7 +116,7 @@ func TestCanaryAsksSomebodysOwnBQL(t *testing.T) {
 		"nothing else, and no record source")
 	complete := map[string]float64{}
 	for line := range strings.Lines(out) {
-		var l canaryLine
+		var l canary.Line
 		require.NoError(t, json.Unmarshal([]byte(line), &l))
 		if l.Period == "hour" {
 			require.NotNil(t, l.Completeness)
