@@ -243,7 +243,8 @@ func (c *client) define() error {
 	return c.await(0)
 }
 
-// definitions are the series of a host, the n-th of the client.
+// definitions are the series of a host, the n-th of the client. With tags each series carries TSBS' tags as a key, so
+// that a collector has to store and index them as other stores do.
 func (c *client) definitions(host, n int) (all []*pb.SeriesDefinition) {
 	metrics := c.walk.rows.Metrics
 	for metric := range metrics {
@@ -264,7 +265,8 @@ func (c *client) messages() int {
 	return (len(c.hosts) + c.load.RowsPerBatch - 1) / c.load.RowsPerBatch
 }
 
-// part is the hosts of a message, and the place of the first among the client's.
+// part is the hosts of a message, and the place of the first among the client's. The same message always has the same
+// hosts, so that one layout describes all of its batches.
 func (c *client) part(m int) (hosts []int, first int) {
 	first = m * c.load.RowsPerBatch
 	return c.hosts[first:min(first+c.load.RowsPerBatch, len(c.hosts))], first

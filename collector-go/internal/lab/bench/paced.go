@@ -88,8 +88,8 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	return result, r.booked(ctx, before, result.Samples+o.Hosts*o.Metrics)
 }
 
-// booked compares the collector's count of journaled samples with what was sent: every sample once. A collector that
-// others send to may have more. Queries are not asked here, since the newest slices are not closed yet.
+// booked compares the collector's count of journaled samples with what was sent: every sample once. Of a collector that
+// others send to, more may have been counted. Queries are not asked, since the newest slices are not closed yet.
 func (r *run) booked(ctx context.Context, before float64, sent int) error {
 	now, err := r.server.Figure(ctx, journaled)
 	if err != nil {

@@ -36,7 +36,7 @@ func (r *run) questions() []Question {
 }
 
 // Ask writes rows as Measure does, and asks the questions of a day about them. An own collector restarts in between, so
-// that what is asked comes from the disk.
+// that what is asked comes from the disk. asked is called after each question, for a caller that shows progress.
 func (o *Ingest) Ask(ctx context.Context, clients int, asked func(Question)) (Step, []Question, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()

@@ -155,6 +155,7 @@ func (r *IngestResult) report() *report.Ingest {
 	return i
 }
 
+// orNone writes a bound on rows, where 0 is no bound.
 func orNone(n int) string {
 	if n == 0 {
 		return "any number of"
@@ -170,7 +171,7 @@ func figure(v float64) tuning.Figure {
 	return tuning.Figure(v)
 }
 
-// capacity is the answer in a sentence.
+// capacity is the answer in a sentence: workers of the reader's kind, since nobody plans by rows a second.
 func (r *IngestResult) capacity() string {
 	b := r.best()
 	where := "This collector on this machine"

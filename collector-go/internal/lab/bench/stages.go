@@ -30,7 +30,7 @@ func StageNames() (all []string) {
 }
 
 // Stage is how long one stage took, ms, and how often it was passed: by a batch, by a group of them (journal), or by
-// what was handed to the store at once (write).
+// what was handed to the store at once (write). The counts of different stages are therefore not comparable.
 type Stage struct {
 	Count uint64 `json:"count"`
 	Quantiles

@@ -172,7 +172,8 @@ func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// facts are the answer in the terms of the checks. Executors are the sum over all components.
+// facts are the answer in the terms of the checks. Executors are the sum over all components. A state that is neither
+// killed nor stopped is no end: the topology may be silent for another reason, which the checks look for.
 func (t topology) facts() *doctor.Topology {
 	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
 		ClockAhead: time.Duration(t.ClockAhead * float64(time.Second)),
@@ -295,8 +296,8 @@ func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 }
 
 // skews asks how far the workers' clocks are off: as the registry knows it now, or else the newest that a slice has,
-// since these are written each 30 s of a worker's time, at that time. Without an upper bound a clock may be ahead by
-// any time.
+// since these are written each 30 s of a worker's time, at that time. What the registry knows replaces what a slice
+// has. Without an upper bound a clock may be ahead by any time.
 func (a caller) skews(ctx context.Context, c *doctor.Collector, t *topology) error {
 	for name, set := range map[string]func(s *doctor.Skew, v float64){
 		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },

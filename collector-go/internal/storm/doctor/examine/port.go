@@ -72,8 +72,9 @@ func withPort(address string) (full, invalid string) {
 
 var errWantsCertificate = errors.New("a client's certificate is wanted")
 
-// shake dials and shakes hands, whoever signed what is shown. The state is nil where no handshake came about. A server
-// that wants a certificate ends the connection only after the handshake in TLS 1.3, so a moment is waited for that end.
+// shake dials and shakes hands, whoever signed what is shown: the certificate is verified by who asked, with the
+// authority that the plugin would use. The state is nil where no handshake came about. With TLS 1.3 a server that wants
+// a certificate ends the connection only after the handshake, so refusalWithin is waited for that end.
 func shake(ctx context.Context, address string, protocols ...string) (*tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

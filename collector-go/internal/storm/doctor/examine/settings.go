@@ -22,7 +22,7 @@ func place(path string, line int) string {
 }
 
 // Settings reads a file of settings, Bullet's or Storm's, as plain YAML. What goes wrong is in its Err, with the line
-// where it is no YAML, so that the finding can name it.
+// where it is no YAML, so that the finding can name it. Names stay as they are written: a dot in a name is no level.
 func Settings(path string) *doctor.Settings {
 	s := &doctor.Settings{Path: path}
 	text, err := textfile.Read(path, textfile.Most)

@@ -9,7 +9,7 @@ import (
 )
 
 // Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's
-// addresses.
+// addresses. Without readable settings there is nothing to look at, and both results are nil.
 //
 // All addresses are tried at the same time, since one behind a firewall takes its whole timeout. Workers may see
 // another network; the findings state from where it was looked.
