@@ -8,7 +8,7 @@ import (
 )
 
 // ConfigurationChange is the comparison of one configuration: its settings, its capacity, and every step that both
-// sides have.
+// operands have.
 type ConfigurationChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -27,7 +27,7 @@ type ConfigurationChange struct {
 	Capacity *CapacityChange `json:"capacity,omitempty"`
 	Steps    []StepChange    `json:"steps"`
 	GC       []GCChange      `json:"gc"`
-	// Marginal is what a query costs, where the steps ascend along queries and both sides have enough of them.
+	// Marginal is what a query costs, where the steps ascend along queries and both operands have enough of them.
 	Marginal []FigureChange `json:"marginal,omitempty"`
 	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
 	GCBefore *tuning.GCReport `json:"gc_before,omitempty"`
@@ -49,10 +49,10 @@ type FigureChange struct {
 	Unit string `json:"unit"`
 	// Worse is "up" or "down": which way it changes for the worse; "" for neither.
 	Worse string `json:"worse,omitempty"`
-	// LaunchesBefore and LaunchesAfter are how many launches of each side measured it.
+	// LaunchesBefore and LaunchesAfter are how many launches of each operand measured it.
 	LaunchesBefore int `json:"launches_before"`
 	LaunchesAfter  int `json:"launches_after"`
-	// EstimateBefore and EstimateAfter are the figures with the intervals that each side's own report has; nil of a
+	// EstimateBefore and EstimateAfter are the figures with the intervals that each operand's own report has; nil of a
 	// figure that a report states without one.
 	EstimateBefore *tuning.Estimate `json:"estimate_before,omitempty"`
 	EstimateAfter  *tuning.Estimate `json:"estimate_after,omitempty"`
@@ -65,7 +65,7 @@ func (f FigureChange) WorseBy(ratio float64) bool {
 		f.Ratio.Value < tuning.Figure(-ratio)
 }
 
-// GCChange is one collector in one step; nil where a side has no such collector.
+// GCChange is one collector in one step; nil where an operand has no such collector.
 type GCChange struct {
 	Step      string            `json:"step"`
 	Collector string            `json:"collector"`
@@ -143,7 +143,7 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 	return out
 }
 
-// collectors compares each collector that the first launch of either side has.
+// collectors compares each collector that the first launch of either operand has.
 func collectors(step string, before, after []Step, confidence float64) (all []GCChange) {
 	var names []string
 	for _, c := range slices.Concat(before[0].Collectors, after[0].Collectors) {
@@ -168,8 +168,8 @@ func collectors(step string, before, after []Step, confidence float64) (all []GC
 	return all
 }
 
-// marginal compares what a query costs in two configurations: the slopes of CPU over queries by which each side's own
-// report states it, with that report's intervals. Nothing where either has another axis.
+// marginal compares what a query costs in two configurations: the slopes of CPU over queries by which each operand's
+// own report states it, with that report's intervals. Nothing where either has another axis.
 func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
 	for _, before := range a.Costs {
 		for _, after := range b.Costs {

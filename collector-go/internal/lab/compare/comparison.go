@@ -35,7 +35,7 @@ func Operands(before, after Operand, confidence float64) (*Comparison, error) {
 	return c, nil
 }
 
-// pairs matches configurations by their labels. If each side has exactly one configuration, these two are compared
+// pairs matches configurations by their labels. If each operand has exactly one configuration, these two are compared
 // whatever their labels are. A configuration without a partner is named in the notes.
 func (c *Comparison) pairs() (pairs [][2]Configuration) {
 	if len(c.Before.Configurations) == 1 && len(c.After.Configurations) == 1 {
@@ -126,7 +126,7 @@ type Guard struct {
 	NotProvable []string `json:"not_provable"`
 }
 
-// Guard judges the side After against the baseline Before.
+// Guard judges the operand After against the baseline Before.
 func (c *Comparison) Guard(allowed float64) Guard {
 	g := Guard{Allowed: allowed, Regressions: []string{}, NotProvable: []string{}}
 	judged := false

@@ -54,7 +54,7 @@ func (f FigureChange) Mark() string {
 	return ""
 }
 
-// OfOneLaunch reports whether figures of the step have no interval, since each side was launched once.
+// OfOneLaunch reports whether figures of the step have no interval, since each operand was launched once.
 func (s StepChange) OfOneLaunch() bool {
 	return slices.ContainsFunc(s.Figures, func(f FigureChange) bool {
 		return strings.HasPrefix(f.Note, tuning.OneLaunch)

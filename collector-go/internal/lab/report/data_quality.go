@@ -217,11 +217,11 @@ func (r *RunReport) stepNotes() (notes []string) {
 // begins with the name of its own.
 func (r *RunReport) healthBlocks() (blocks []document.Block) {
 	for _, t := range r.reported() {
-		whole := collectionBlocks(t.Report.Collection.Health)
-		if len(r.Trials) > 1 && len(whole) > 0 {
-			whole[0].Text = t.name() + ": " + whole[0].Text
+		health := collectionBlocks(t.Report.Collection.Health)
+		if len(r.Trials) > 1 && len(health) > 0 {
+			health[0].Text = t.name() + ": " + health[0].Text
 		}
-		blocks = append(blocks, whole...)
+		blocks = append(blocks, health...)
 	}
 	return blocks
 }

@@ -301,31 +301,31 @@ func (r *Report) WriteFigures(dir string) error { return chart.WriteFigures(r.fi
 func overlay(before, after *Report, suffix string) chart.Figure {
 	axis := before.timeAxis()
 	axis.Annotations = bothAnnotations(before, after)
-	sides := []chart.Key{{Name: "before", Colour: chart.Series(0)}, {Name: "after", Colour: chart.Series(1)}}
+	operands := []chart.Key{{Name: "before", Colour: chart.Series(0)}, {Name: "after", Colour: chart.Series(1)}}
 	return chart.Timeline{
 		Name: "overlay" + nameSuffix(suffix), Alt: "Both over time" + suffix,
 		Title: fmt.Sprintf("Before and after%s, slices of %d s; the steps are those before (darker: warm-up)",
 			suffix, before.SliceMs/1000),
 		Axis: axis, Panels: overlayPanels(before, after),
-		Legend: []chart.Keys{{Keys: sides, MostRows: 1}, annotationKeys(axis.Annotations, annotationRows)},
+		Legend: []chart.Keys{{Keys: operands, MostRows: 1}, annotationKeys(axis.Annotations, annotationRows)},
 	}.Figure()
 }
 
 // bothAnnotations are the annotations of both trials, each in its operand's colour, at their times since each one's
 // first step began. They are numbered through, since the legend of the figure has both.
 func bothAnnotations(before, after *Report) (all []chart.Annotation) {
-	for side, r := range []*Report{before, after} {
+	for operand, r := range []*Report{before, after} {
 		for _, a := range r.annotations() {
 			a.Ms += before.StartedMs - r.StartedMs
-			a.Name, a.Colour = strconv.Itoa(len(all)+1), chart.Series(side)
-			a.Title = []string{"before: ", "after: "}[side] + a.Title
+			a.Name, a.Colour = strconv.Itoa(len(all)+1), chart.Series(operand)
+			a.Title = []string{"before: ", "after: "}[operand] + a.Title
 			all = append(all, a)
 		}
 	}
 	return all
 }
 
-// overlayPanels are the figures of the topology as a whole, those before in blue, those after in orange.
+// overlayPanels are the figures of the complete topology, those before in blue, those after in orange.
 func overlayPanels(before, after *Report) []chart.Panel {
 	both := func(figures func(*Report) []Figure) []chart.Line {
 		return []chart.Line{
