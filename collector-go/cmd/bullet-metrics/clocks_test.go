@@ -23,8 +23,8 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/rulestest"
 )
 
 // What is promised of clocks and backlogs, and where it is tried:
@@ -332,7 +332,7 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 	t.Cleanup(manager.Close)
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, alertrules.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	require.NoError(t, os.WriteFile(rules, rulestest.Scaled(time.Second, time.Second, 1.0/20), 0o600))
 	c := settings(filepath.Join(dir, "data"))
 	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files, c.Alertmanager.URLs = false, time.Second, []string{rules},
 		[]string{manager.URL}
@@ -383,7 +383,7 @@ func (r *running) clockAlerts(state string) (all []clockAlert) {
 func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, alertrules.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	require.NoError(t, os.WriteFile(rules, rulestest.Scaled(time.Second, time.Second, 1.0/20), 0o600))
 	c := settings(filepath.Join(dir, "data"))
 	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files = false, time.Second, []string{rules}
 	r := startCollector(t, c)
@@ -434,7 +434,7 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 func TestAClockSetBackIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, alertrules.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	require.NoError(t, os.WriteFile(rules, rulestest.Scaled(time.Second, time.Second, 1.0/20), 0o600))
 	c := settings(filepath.Join(dir, "data"))
 	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files = false, time.Second, []string{rules}
 	r := startCollector(t, c)

@@ -25,7 +25,7 @@ var betterNames = map[string]string{
 	"wave": "placement change", "whereabouts": "placement", "rival": "candidate", "contest": "duplicates",
 	"campaign": "runner", "rundir": "run store", "runlist": "run index", "recordtrace": "trace", "journey": "trace",
 	"study": "search", "belief": "data quality", "succession": "timeline", "loris": "slow client", "pulse": "heartbeat",
-	"due by": "scheduled", "supply": "source rate",
+	"due by": "scheduled", "supply": "source rate", "asleep": "inactive", "rouse": "activate", "alight": "release",
 }
 
 var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/alertmanagertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/rulestest"
 )
 
 // The alerts that come with the program, in a quarter of their time: their shortest window holds three slices then.
@@ -53,7 +53,7 @@ func withAlerts(t *testing.T, o *stack.Options, manager *alertmanagertest.Alertm
 		return
 	}
 	path := filepath.Join(t.TempDir(), "quarter.rules.yaml")
-	rules := alertrules.ScaledRules(ruleInterval, ruleOffset(*o), ruleScale)
+	rules := rulestest.Scaled(ruleInterval, ruleOffset(*o), ruleScale)
 	require.Equal(t, 1, bytes.Count(rules, []byte(stoppedLasts)))
 	rules = bytes.Replace(rules, []byte(stoppedLasts), []byte(stoppedLastsHere), 1)
 	require.NoError(t, os.WriteFile(path, rules, 0o666))

@@ -46,7 +46,7 @@ type Registry struct {
 	checkpoints *checkpoint.Files
 	position    journal.Position // of the last entry applied; Run's own
 	ticks       int              // since the last checkpoint; Run's own
-	backoff    journal.Backoff
+	backoff     journal.Backoff
 	figures     *figures
 
 	applied             atomic.Uint64 // position, for Position

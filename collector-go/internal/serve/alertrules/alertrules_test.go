@@ -17,6 +17,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/rulestest"
 )
 
 func rules(t *testing.T) rulefmt.RuleGroup {
@@ -38,11 +39,7 @@ func TestRulesWaitForWholeSlices(t *testing.T) {
 
 // Scaled rules are the same ones in another time: each duration of theirs multiplied, all else as it is.
 func TestScaledRules(t *testing.T) {
-	assert.Equal(t, string(alertrules.PrometheusRules(alertrules.Interval, alertrules.QueryOffset,
-		alertrules.Runbooks)),
-		string(alertrules.ScaledRules(alertrules.Interval, alertrules.QueryOffset, 1)))
-
-	parsed, errs := rulefmt.Parse(alertrules.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false,
+	parsed, errs := rulefmt.Parse(rulestest.Scaled(2*time.Second, 16*time.Second, 1/8.), false,
 		model.UTF8Validation,
 		parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
@@ -61,6 +58,7 @@ func TestScaledRules(t *testing.T) {
 		}
 		assert.Equal(t, wanted, got, w.Expr)
 		assert.Equal(t, otherwise, same)
+		assert.Equal(t, w.Annotations, r.Annotations, w.Alert)
 	}
 }
 

@@ -2,12 +2,10 @@ package alertrules
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/prometheus/common/model"
 )
 
 const written = "# Written by the table in collector-go/internal/serve/alertrules; a test holds it current. bullet-metrics grafana export writes it too.\n"
@@ -59,32 +57,22 @@ type annotations struct {
 // evaluated once an interval, offset behind the clock; an offset of 0 is left out, for those that do not know the
 // field. Alerts lead to their pages below runbooks, a URL that ends with a slash.
 func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
-	return rules(interval, offset, 1, runbooks)
-}
-
-// ScaledRules are the same rules with every window, for and keep_firing_for of theirs multiplied by scale, to the
-// millisecond: a quarter lets a test see in a minute what takes four. What decides, limits and expressions, stays.
-func ScaledRules(interval, offset time.Duration, scale float64) []byte {
-	return rules(interval, offset, scale, Runbooks)
-}
-
-func rules(interval, offset time.Duration, scale float64, runbooks string) []byte {
 	group := ruleGroup{Name: GroupName, Interval: duration(interval)}
 	needs := needsOldest
 	if offset > 0 {
 		group.QueryOffset, needs = duration(offset), needsOffset
 	}
 	for _, r := range recordings {
-		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: scaledWindows(r.Expr, scale)})
+		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: r.Expr})
 	}
 	for _, a := range alerts {
-		r := rule{Alert: a.Name, Expr: scaledWindows(a.expr(), scale),
+		r := rule{Alert: a.Name, Expr: a.expr(),
 			Labels: map[string]string{"severity": a.severity(prometheus)}}
 		if a.For > 0 {
-			r.For = duration(scaled(a.For, scale))
+			r.For = duration(a.For)
 		}
 		if a.Keep > 0 {
-			r.Keep = duration(scaled(a.Keep, scale))
+			r.Keep = duration(a.Keep)
 		}
 		r.Annotations = annotations{a.text(a.Summary, prometheus),
 			strings.TrimSpace(a.text(a.Description, prometheus) + a.More),
@@ -92,24 +80,6 @@ func rules(interval, offset time.Duration, scale float64, runbooks string) []byt
 		group.Rules = append(group.Rules, r)
 	}
 	return marshal(written+needs, ruleFile{[]ruleGroup{group}})
-}
-
-// window is a range, or an offset, in an expression.
-var window = regexp.MustCompile(`(\[|offset )([0-9]+[dhms])\b`)
-
-func scaledWindows(expression string, scale float64) string {
-	return window.ReplaceAllStringFunc(expression, func(found string) string {
-		parts := window.FindStringSubmatch(found)
-		d, err := model.ParseDuration(parts[2])
-		if err != nil {
-			panic(fmt.Sprintf("alert: %q: %v", found, err)) // the pattern lets nothing else through
-		}
-		return parts[1] + duration(scaled(time.Duration(d), scale))
-	})
-}
-
-func scaled(d time.Duration, scale float64) time.Duration {
-	return time.Duration(float64(d) * scale).Round(time.Millisecond)
 }
 
 func humanizer(u Unit) string {
