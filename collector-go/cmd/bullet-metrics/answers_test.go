@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/canary"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bullettest"
 )

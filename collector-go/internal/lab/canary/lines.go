@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
-// Lines prints what became of a minute's or an hour's queries, and the state of the delivery to the collector with it. A
-// collector that is away is reported each time, so that a reader of the newest lines knows.
+// Lines prints what became of a minute's or an hour's queries, and the state of the delivery to the collector with it.
+// A collector that is away is reported each time, so that a reader of the newest lines knows.
 type Lines struct {
 	// Out receives the lines, Said what is wrong with queries or with the delivery.
 	Out, Said io.Writer
