@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Measurement is what a table is about.
+// Measurement is what a table is about. Its values are written as messages have them.
 type Measurement string
 
 // The measurements that a table can hold.

@@ -15,7 +15,8 @@ var (
 	throughputColumns = []string{"throughput", tuning.ColumnRecordRate, "rows_per_s"}
 )
 
-// Curve is a scaling curve. Rows may be fewer than the table's; Locate needs Places to name the right lines.
+// Curve is a scaling curve. Rows may be fewer than the table's; Locate needs Places to name the right lines. Names are
+// the columns' own, so that findings name what the file says.
 type Curve struct {
 	*Table
 	Rows  []tuning.ScalingRow

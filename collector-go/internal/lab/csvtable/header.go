@@ -60,7 +60,7 @@ func (t *Table) header(head []string) error {
 var units = []string{"ms", "mib", "cores", "minute", "s"}
 
 // otherUnit warns where a name differs from a known one in its unit: a column that is only renamed would keep values of
-// the old unit.
+// the old unit. It is part of the fault that names the nearest column.
 func otherUnit(name, known string) string {
 	unit := known[strings.LastIndex(known, "_")+1:]
 	if unit == name[strings.LastIndex(name, "_")+1:] || !slices.Contains(units, unit) {

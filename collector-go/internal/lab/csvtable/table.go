@@ -109,7 +109,8 @@ func (t *Table) at(row int, column string) string {
 	return fmt.Sprintf("%s: line %d, column %d (%s)", t.name, t.lines[row], place+1, column)
 }
 
-// first joins at most maxFaults faults, the first ones, and states how many more there are.
+// first joins at most maxFaults faults, the first ones, and states how many more there are. A wrong separator or
+// decimal mark would otherwise give a fault for each cell of the file.
 func (t *Table) first(faults []error) error {
 	if len(faults) > maxFaults {
 		faults = append(faults[:maxFaults:maxFaults], fmt.Errorf("%s: and %d more", t.name, len(faults)-maxFaults))

@@ -66,7 +66,7 @@ func (r *Rate) Set(text string) error {
 	return nil
 }
 
-// Number is a number that may be left out.
+// Number is a number that may be left out. Given keeps 0 apart from a number that was left out.
 type Number struct {
 	Value float64
 	Given bool

@@ -110,7 +110,7 @@ func forecasts(all []Forecast, within string) document.Table {
 		document.Text("", func(f Forecast) string { return f.Note }))
 }
 
-// roughly writes three digits: more mean nothing of a prediction.
+// roughly writes three digits: more mean nothing of a prediction. What exceeds unbounded is no bound at all.
 func roughly(v tuning.Figure) string {
 	if v > unbounded {
 		return "no bound"

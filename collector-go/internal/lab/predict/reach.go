@@ -123,7 +123,7 @@ func (r Reach) rank() float64 {
 }
 
 // scatter is by how much the logarithm of a prediction scatters further. A load below the least costs nothing that
-// larger ones do not show.
+// larger ones do not show. Loads and settings beyond the measurements add up in squares, as independent causes would.
 func scatter(all []Reach) float64 {
 	squares := 0.0
 	for _, r := range all {

@@ -125,7 +125,8 @@ var childopts = []string{"worker.childopts", "topology.worker.childopts", "topol
 
 var mostHeap = regexp.MustCompile(`-Xmx(\d+)([kKmMgG]?)`)
 
-// heapOf is the heap that a JVM's options bound, in MiB.
+// heapOf is the heap that a JVM's options bound, in MiB. Of several -Xmx options the JVM takes the last. A number
+// without a unit is in bytes.
 func heapOf(options string) (mib float64, known bool) {
 	all := mostHeap.FindAllStringSubmatch(options, -1)
 	if len(all) == 0 {

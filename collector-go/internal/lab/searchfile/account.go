@@ -79,7 +79,8 @@ func valueText(v any) string {
 }
 
 // verdict is the result in the words that a document's head shows. "proven" also holds for a proof that no
-// configuration holds the target.
+// configuration holds the target. It is "not proven" while something is open, and "not found" if in addition nothing
+// has held.
 func verdict(r *optimize.Result) string {
 	switch {
 	case r.Proven && r.Best != nil:
@@ -93,7 +94,8 @@ func verdict(r *optimize.Result) string {
 }
 
 // Outcome is a result in a sentence without its full stop. It is the one wording of how far a search came, for the
-// terminal, the document and the settings file alike.
+// terminal, the document and the settings file alike. A result without a best may be proven too: then no configuration
+// of the space holds the target.
 func Outcome(r *optimize.Result) string {
 	open := fmt.Sprintf("%s could be cheaper and hold", tuning.Counted(r.OpenConfigurations, "configuration"))
 	if r.Best == nil {

@@ -65,7 +65,8 @@ type Budget struct {
 // two to launch.
 const DefaultTrialTime = Duration(8 * time.Minute)
 
-// ReadFile reads a file of tune optimize. All faults come at once, with file, line, column and field.
+// ReadFile reads a file of tune optimize. All faults come at once, with file, line, column and field. The experiment
+// that it names is not read here.
 func ReadFile(path string) (*File, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
@@ -106,7 +107,7 @@ func (f *File) ExperimentPath() string { return f.Experiment.In(f.path) }
 // Path is where the file was read from.
 func (f *File) Path() string { return f.path }
 
-// Fault is an error at a field of the file.
+// Fault is an error at a field of the file. Others use it for faults that show only together with another file.
 func (f *File) Fault(field, format string, args ...any) error {
 	return f.places.Fault(field, format, args...)
 }

@@ -12,7 +12,8 @@ import (
 
 // Recorded is a space as data whose rows are trials of the file's own settings at the file's target: what Simulation
 // gives them back from. It is text and not marshalled, so that a row is one line and the cells stand in the order of
-// the columns. ReadSpace reads it back.
+// the columns. ReadSpace reads it back. The search runner writes it after each trial, so that it is there when a search
+// is interrupted.
 func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

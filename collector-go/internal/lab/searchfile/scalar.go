@@ -21,7 +21,7 @@ func (f *Formula) Set(text string) (err error) {
 	return err
 }
 
-// number is Number of a text that may also be a word.
+// number is Number of a text that may also be a word. A value of a setting may be either, so a word is no error here.
 func number(text string) (float64, bool) {
 	v, err := yamlfile.Number(text)
 	return v, err == nil

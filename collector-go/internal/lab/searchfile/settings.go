@@ -123,7 +123,8 @@ func unknownNames(places *yamlfile.Places, field string, f Formula, known []stri
 	return faults
 }
 
-// names are what formulas and tables call the settings, in their order.
+// names are what formulas and tables call the settings, in their order. They are distinct, since check refuses a name
+// that is taken.
 func (s *Settings) names() (all []string) {
 	for _, each := range s.Settings {
 		all = append(all, each.As)

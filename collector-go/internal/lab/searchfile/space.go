@@ -52,7 +52,7 @@ type Table struct {
 	Rows    [][]string `yaml:"rows"`
 }
 
-// Columns of a table beside the settings.
+// Columns of a table beside the settings. A table may leave out any of them; their cells are then unknown.
 var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict",
 	"limiter", "seconds"}
 
@@ -178,7 +178,8 @@ func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 }
 
 // rows reads the table. A row of a configuration that the space has and the search leaves out is left out; one that the
-// space does not have either is a fault.
+// space does not have either is a fault. All faults of the columns are reported before any row is read, because cells
+// under a wrong name would only repeat them.
 func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	known := slices.Concat(columns, settings.names())
 	var faults []error
