@@ -6,7 +6,7 @@
 // the sender has the batch, and from then on the journal has it.
 //
 // Each stream has two goroutines. One receives and admits batches. The other, the gRPC handler, sends the journal's
-// answers. Answers receiveState on the journal's goroutine, which must never block, so they pass through a list
+// answers. Answers arrive on the journal's goroutine, which must never block, so they pass through a list
 // (answers).
 //
 // A batch passes these files in order: incoming.go and bounds.go (decode within bounds), stream.go (order and flow

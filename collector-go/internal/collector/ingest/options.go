@@ -75,7 +75,7 @@ func DefaultOptions() Options {
 		MaxBatchBytes:           4 << 20,          // a tick of 1,162 executors in one batch
 		MaxStreams:              384,              // consumer tasks of all topologies; one alone may have 256 of them
 		MaxTopologySeries:       250_000,          // twice the series of 1,162 executors
-		MaxAhead:                10 * time.Minute, // DESIGN, decision 11
+		MaxAhead:                10 * time.Minute, // a clock further ahead is refused
 		MaxAge:                  24 * time.Hour,   // a sender keeps a batch for 1 h; clocks may be 12 h off
 		OpenTimeout:             10 * time.Second,
 		DrainTimeout:            5 * time.Second,

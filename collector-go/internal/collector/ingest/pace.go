@@ -11,7 +11,7 @@ import (
 )
 
 // pace is the lowest speed at which a sender may continue a message that it has begun. The message must be complete
-// within grace, or receiveState at rate. gRPC itself would wait indefinitely for the rest of a message and keep what
+// within grace, or arrive at rate. gRPC itself would wait indefinitely for the rest of a message and keep what
 // it has.
 //
 // A sender that has begun no message may be silent. A frame that is not complete needs no clock here: such a peer
@@ -56,7 +56,7 @@ func (p paced) Clone() credentials.TransportCredentials {
 }
 
 // pacedConn follows both directions of a connection and closes it when a message is too slow. It checks when bytes
-// receiveState and needs no timer: a peer that sends nothing at all is pinged, and its answer is bytes.
+// arrive and needs no timer: a peer that sends nothing at all is pinged, and its answer is bytes.
 type pacedConn struct {
 	net.Conn
 	pace pace
