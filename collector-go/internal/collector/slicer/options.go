@@ -36,9 +36,9 @@ type Options struct {
 }
 
 // DefaultOptions are the defaults of the tests; `serve` takes width and lateness from internal/config, whose defaults
-// are the same. Slices have 10 s, which is Bullet's interval, and the lateness is three of them. A sender keeps batches
-// for an hour, and the state of what ended is kept for a day. 16 M samples of a topology are 200 MB: with slices of 60 s, packs of 10 s
-// and 30 s of lateness some 150,000 samples a second; with slices of 10 s twice that.
+// are the same. Slices have 10 s, which is Bullet's interval, and the lateness is three of them. A sender keeps
+// batches for an hour, and the state of what ended is kept for a day. 16 M samples of a topology are 200 MB: with
+// slices of 60 s, packs of 10 s and 30 s of lateness some 150,000 samples a second; with slices of 10 s twice that.
 func DefaultOptions() Options {
 	return Options{
 		WidthMs:        10_000,
